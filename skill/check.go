@@ -1,0 +1,213 @@
+package skill
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxCompatibility is the specification's limit, in code points.
+const maxCompatibility = 500
+
+// known are the fields of the specification.
+var known = [...]string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
+
+// Check judges s as the specification's reference validator does: it finds an
+// Error exactly when that one would call the skill invalid. To these it adds
+// the problems of s and advice, as warnings and notes. The result is sorted by
+// line. A skill that Parse did not make is judged by its fields alone.
+func Check(s *Skill) []Problem {
+	c := &checker{skill: s, path: path.Join(s.Dir, s.File)}
+	if s.raw != "" {
+		c.checkFile()
+	} else {
+		c.checkFields(fieldsOf(s))
+	}
+	c.advise()
+	c.addLoaded()
+	slices.SortStableFunc(c.found, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return c.found
+}
+
+// A checker collects what is wrong with one skill.
+type checker struct {
+	skill *Skill
+	path  string
+	lines []string // of the frontmatter as the reference cuts it
+	found []Problem
+}
+
+func (c *checker) add(rule string, severity Severity, line int, message, hint string) {
+	c.found = append(c.found, Problem{Rule: rule, Severity: severity, Path: c.path, Line: line, Message: message, Hint: hint})
+}
+
+func (c *checker) fail(rule string, line int, message, hint string) {
+	c.add(rule, Error, line, message, hint)
+}
+
+// addLoaded adds the problems that Parse found, unless the same rule has
+// already been reported for the line.
+func (c *checker) addLoaded() {
+	type place struct {
+		rule string
+		line int
+	}
+	said := make(map[place]bool, len(c.found))
+	for _, p := range c.found {
+		said[place{p.Rule, p.Line}] = true
+	}
+	for _, p := range c.skill.Problems {
+		if p.Rule == kindNames[invalidUTF8] {
+			p.Severity = Error // the reference cannot read the file at all
+		}
+		if !said[place{p.Rule, p.Line}] {
+			c.found = append(c.found, p)
+		}
+	}
+}
+
+// A strictField is one field as the reference reads it: every scalar is text.
+type strictField struct {
+	text   string
+	scalar bool
+	line   int
+}
+
+// fieldsOf returns the fields of a skill that was not read from a file.
+func fieldsOf(s *Skill) map[string]strictField {
+	fields := map[string]strictField{
+		"name":        {text: s.Name, scalar: true},
+		"description": {text: s.Description, scalar: true},
+	}
+	for key, v := range s.Frontmatter {
+		if _, ok := fields[key]; ok {
+			continue
+		}
+		f := strictField{scalar: true}
+		switch v := v.(type) {
+		case nil:
+		case []any, map[string]any:
+			f.scalar = false
+		default:
+			f.text = fmt.Sprint(v)
+		}
+		fields[key] = f
+	}
+	return fields
+}
+
+// checkFields judges the fields as the reference does.
+func (c *checker) checkFields(fields map[string]strictField) {
+	for _, key := range unknown(fields) {
+		c.fail("unexpected-field", fields[key].line, "unexpected field "+quote(key),
+			"the specification knows "+strings.Join(known[:], ", ")+"; put others under metadata")
+	}
+	if f, ok := c.nonEmpty(fields, "name"); ok {
+		c.checkName(f)
+	}
+	if f, ok := c.nonEmpty(fields, "description"); ok {
+		if n := utf8.RuneCountInString(f.text); n > MaxDescription {
+			c.fail("description-too-long", f.line, fmt.Sprintf("description of %d characters; the limit is %d", n, MaxDescription), "move details into the body")
+		}
+	}
+	if f, ok := fields["compatibility"]; ok {
+		c.checkCompatibility(f)
+	}
+}
+
+// unknown returns the keys that the specification does not name, by line.
+func unknown(fields map[string]strictField) []string {
+	var keys []string
+	for key := range fields {
+		if !slices.Contains(known[:], key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(fields[a].line, fields[b].line), cmp.Compare(a, b))
+	})
+	return keys
+}
+
+// nonEmpty returns a required field, and whether it holds a text.
+func (c *checker) nonEmpty(fields map[string]strictField, key string) (strictField, bool) {
+	f, ok := fields[key]
+	switch {
+	case !ok:
+		c.fail("missing-"+key, 1, "missing required field "+key, "add "+key+": …")
+	case !f.scalar:
+		c.fail("field-type", f.line, key+" must be a text", "quote it")
+	case strings.TrimSpace(f.text) == "":
+		c.fail("empty-"+key, f.line, key+" must not be empty", "")
+	default:
+		return f, true
+	}
+	return f, false
+}
+
+func (c *checker) checkCompatibility(f strictField) {
+	n := utf8.RuneCountInString(f.text)
+	switch {
+	case !f.scalar:
+		c.fail("field-type", f.line, "compatibility must be a text", "write it as one line")
+	case n > maxCompatibility:
+		c.fail("compatibility-too-long", f.line, fmt.Sprintf("compatibility of %d characters; the limit is %d", n, maxCompatibility), "")
+	case n == 0:
+		c.add("empty-compatibility", Warning, f.line, "compatibility is empty", "say something or leave it out")
+	}
+}
+
+// checkName judges a name in its NFKC form, as the reference does.
+func (c *checker) checkName(f strictField) {
+	name := norm.NFKC.String(strings.TrimSpace(f.text))
+	if n := utf8.RuneCountInString(name); n > MaxName {
+		c.fail("name-too-long", f.line, fmt.Sprintf("name of %d characters; the limit is %d", n, MaxName), "shorten it")
+	}
+	if name != strings.ToLower(name) {
+		c.fail("name-case", f.line, "name "+quote(name)+" must be lower-case", "write "+quote(strings.ToLower(name)))
+	}
+	if strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") {
+		c.fail("name-hyphen", f.line, "name "+quote(name)+" starts or ends with a hyphen", "")
+	}
+	if strings.Contains(name, "--") {
+		c.fail("name-hyphen", f.line, "name "+quote(name)+" holds two hyphens in a row", "")
+	}
+	if i := strings.IndexFunc(name, notNameRune); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		c.fail("name-characters", f.line, fmt.Sprintf("name %s holds %+q", quote(name), r), "use letters, digits and hyphens")
+	}
+	// At the top of a source the name of the folder is not known.
+	folder := norm.NFKC.String(path.Base(c.skill.Dir))
+	if folder != "." && folder != "/" && folder != ".." && folder != name {
+		c.fail("name-folder", f.line, "name "+quote(name)+" differs from the folder "+quote(folder), "rename one of them")
+	}
+	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		c.add("name-not-ascii", Note, f.line, "name "+quote(name)+" is not ASCII", "the skills extension of MCP serves ASCII names only")
+	}
+}
+
+func notNameRune(r rune) bool {
+	return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
+}
+
+// triggers are the phrases by which descriptions say when a skill applies.
+var triggers = [...]string{"when", "use for", "use this", "use to", "whenever", "trigger", "if the user", "if you",
+	"当", "时使用", "用于", "适用", "とき", "場合", "때", "cuando", "quando", "wenn", "lorsque", "когда", "если"}
+
+// advise adds what the reference does not look at.
+func (c *checker) advise() {
+	s := c.skill
+	text := strings.ToLower(s.Description + " " + s.WhenToUse)
+	if s.Description != "" && !slices.ContainsFunc(triggers[:], func(t string) bool { return strings.Contains(text, t) }) {
+		c.add("no-trigger", Note, 0, "the description does not say when to use the skill", "add \"Use when …\"")
+	}
+	if n := Tokens(s.Body); s.raw == "" && n > MaxBodyTokens {
+		c.add("body-too-long", Warning, s.BodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
+	}
+}

@@ -1,0 +1,285 @@
+package skill
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxNameKept is the length above which a name is a sentence that got into
+// the wrong place; the name of the folder is used instead.
+const maxNameKept = 4 * MaxName
+
+// fill sets the fields of the skill that the frontmatter gives.
+func (p *parser) fill(b *block) error {
+	s := p.skill
+	if err := p.fillDescription(b); err != nil {
+		return err
+	}
+	if err := p.fillName(b); err != nil {
+		return err
+	}
+	s.License = p.text("license")
+	s.Compatibility = p.text("compatibility")
+	p.textOnly("license", "compatibility")
+	for _, key := range []string{"when_to_use", "when-to-use", "whenToUse"} {
+		if s.WhenToUse == "" {
+			s.WhenToUse = p.text(key)
+		}
+	}
+	meta := p.metadata()
+	s.Author, s.Version = p.text("author"), p.text("version")
+	if s.Author == "" {
+		s.Author = nodeText(meta["author"])
+	}
+	if s.Version == "" {
+		s.Version = nodeText(meta["version"])
+	}
+	top, _ := p.lookup("tags")
+	s.Tags = distinct(append(words(top.node), words(meta["tags"])...))
+	top, _ = p.lookup("requires")
+	s.Requires = distinct(slices.DeleteFunc(append(words(top.node), words(meta["requires"])...), notName))
+	top, _ = p.lookup("allowed-tools")
+	s.AllowedTools = tools(top.node)
+	return nil
+}
+
+// lookup returns the last field named key that is not empty, else the last
+// one, else the one that differs in case only.
+func (p *parser) lookup(key string) (field, bool) {
+	var found field
+	ok := false
+	for _, f := range p.fields {
+		if f.key == key && (!ok || nodeText(f.node) != "") {
+			found, ok = f, true
+		}
+	}
+	if ok && nodeText(found.node) != "" {
+		return found, true
+	}
+	for _, f := range p.fields {
+		if strings.EqualFold(f.key, key) && f.key != key && nodeText(f.node) != "" {
+			return f, true
+		}
+	}
+	return found, ok
+}
+
+// required returns the field named key, with a warning if only its spelling
+// in other letters is there.
+func (p *parser) required(key string) field {
+	f, ok := p.lookup(key)
+	if ok && f.key != key {
+		p.warn("key-case", f.line, "key "+quote(key)+" is written "+quote(f.key), "write it in lower case")
+	}
+	return f
+}
+
+// text returns the value of a field as one text, "" when it is missing.
+func (p *parser) text(key string) string {
+	f, _ := p.lookup(key)
+	return nodeText(f.node)
+}
+
+// textOnly warns of fields whose value should be a text but is a list or map.
+func (p *parser) textOnly(keys ...string) {
+	for _, key := range keys {
+		if f, ok := p.lookup(key); ok && !isText(f.node) {
+			p.warn("field-type", f.line, key+" is not a text", "write it as one line")
+		}
+	}
+}
+
+func (p *parser) fillDescription(b *block) error {
+	const hint = "say what the skill does and when to use it"
+	f := p.required("description")
+	description := nodeText(f.node)
+	switch {
+	case description == "" && !b.closed:
+		return p.refuse("unclosed-frontmatter", b.line-1, "the frontmatter is never closed and holds no description", "end it with a line ---")
+	case f.node == nil:
+		return p.refuse("missing-description", max(b.line-1, 1), "missing description", hint)
+	case description == "":
+		return p.refuse("empty-description", f.line, "the description is empty", hint)
+	case !isText(f.node):
+		p.warn("field-type", f.line, "the description is not a text; its parts were joined", "quote it")
+	}
+	if n := utf8.RuneCountInString(description); n > MaxDescription {
+		p.warn("description-too-long", f.line, fmt.Sprintf("description of %d characters; %d are used", n, MaxDescription),
+			"move details into the body")
+		description = Clean(strings.TrimSpace(cutRunes(description, MaxDescription)))
+	}
+	p.skill.Description = description
+	return nil
+}
+
+func (p *parser) fillName(b *block) error {
+	f := p.required("name")
+	name := strings.Join(strings.Fields(nodeText(f.node)), " ")
+	line, message := f.line, ""
+	switch n := utf8.RuneCountInString(name); {
+	case f.node == nil:
+		line, message = max(b.line-1, 1), "missing name"
+	case name == "":
+		message = "the name is empty"
+	case !isText(f.node):
+		message = "the name is not a text"
+	case n > maxNameKept:
+		message = fmt.Sprintf("name of %d characters", n)
+	default:
+		p.skill.Name = name
+		p.judgeName(name, n, line)
+		return nil
+	}
+	folder := strings.Join(strings.Fields(Clean(path.Base(p.skill.Dir))), " ")
+	if folder == "" || folder == "." || folder == "/" || folder == ".." {
+		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
+	}
+	p.skill.Name = folder
+	p.warn("missing-name", line, message+"; that of the folder is used: "+folder, "add name: "+folder)
+	return nil
+}
+
+// judgeName warns of names that other programs will have trouble with; Check
+// holds the whole rule.
+func (p *parser) judgeName(name string, length, line int) {
+	if length > MaxName {
+		p.warn("name-too-long", line, fmt.Sprintf("name of %d characters; the limit is %d", length, MaxName), "shorten it")
+	}
+	if strings.ContainsAny(name, `/\@<>`) || strings.Contains(name, "..") {
+		p.warn("name-unsafe", line, "name "+quote(name)+" looks like a path or an address", "use letters, digits and hyphens")
+	}
+}
+
+// metadata returns the entries of the metadata field, if it is a map.
+func (p *parser) metadata() map[string]*yaml.Node {
+	f, ok := p.lookup("metadata")
+	n := target(f.node)
+	if !ok || n == nil || n.Kind != yaml.MappingNode {
+		if nodeText(n) != "" {
+			p.warn("field-type", f.line, "metadata is not a map", "write it as indented key: value lines")
+		}
+		return nil
+	}
+	meta := make(map[string]*yaml.Node, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		meta[n.Content[i].Value] = n.Content[i+1]
+	}
+	return meta
+}
+
+// target follows an alias.
+func target(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// isText reports whether n is a scalar, or nothing at all.
+func isText(n *yaml.Node) bool {
+	n = target(n)
+	return n == nil || n.Kind == yaml.ScalarNode
+}
+
+// nodeText returns n as clean text.
+func nodeText(n *yaml.Node) string {
+	if n == nil {
+		return ""
+	}
+	return strings.TrimSpace(Clean(flatText(n)))
+}
+
+// words returns the items of a list, or of a text separated by commas or,
+// without any, by blanks. Maps say something else and give none.
+func words(n *yaml.Node) []string {
+	var list []string
+	n = target(n)
+	switch {
+	case n == nil:
+	case n.Kind == yaml.ScalarNode:
+		s := strings.Trim(nodeText(n), "[]")
+		if strings.ContainsAny(s, ",，、") {
+			list = strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",，、\n", r) })
+		} else {
+			list = strings.Fields(s)
+		}
+	case n.Kind == yaml.SequenceNode:
+		for _, c := range n.Content {
+			if isText(c) {
+				list = append(list, nodeText(c))
+			}
+		}
+	}
+	for i, w := range list {
+		list[i] = strings.Trim(w, " \t\"'#")
+	}
+	return slices.DeleteFunc(list, func(w string) bool { return w == "" })
+}
+
+// distinct drops repeated words, in any case, and keeps the first.
+func distinct(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	return slices.DeleteFunc(list, func(w string) bool {
+		w = strings.ToLower(w)
+		again := seen[w]
+		seen[w] = true
+		return again
+	})
+}
+
+// notName reports whether w cannot be the name of a skill: requirements of
+// other kinds ("Python 3.11+") stand in the same field.
+func notName(w string) bool {
+	return strings.ContainsFunc(w, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:", r)
+	})
+}
+
+// tools returns the entries of allowed-tools.
+func tools(n *yaml.Node) []string {
+	n = target(n)
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yaml.SequenceNode:
+		var list []string
+		for _, c := range n.Content {
+			list = append(list, splitTools(nodeText(c))...)
+		}
+		return list
+	case n.Kind == yaml.MappingNode:
+		return nil
+	}
+	return splitTools(strings.Trim(nodeText(n), "[]"))
+}
+
+// splitTools cuts s at commas and blanks that are not inside parentheses.
+func splitTools(s string) []string {
+	depth := 0
+	return strings.FieldsFunc(s, func(r rune) bool {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth = max(depth-1, 0)
+		}
+		return depth == 0 && (r == ',' || unicode.IsSpace(r))
+	})
+}
+
+// cutRunes returns the first n code points of s.
+func cutRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,114 @@
+package skill
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		_, _, input := readGolden(f, file)
+		f.Add(input)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse(bytes.NewReader(data), "my-skill/SKILL.md")
+		if err != nil {
+			var refused *ParseError
+			if !errors.As(err, &refused) || refused.Problem.Rule == "" || refused.Problem.Message == "" {
+				t.Errorf("error %v is no clear refusal", err)
+			}
+			return
+		}
+		if s.Name == "" || s.Description == "" {
+			t.Errorf("name %q, description %q", s.Name, s.Description)
+		}
+		if n := utf8.RuneCountInString(s.Description); n > MaxDescription {
+			t.Errorf("description of %d characters", n)
+		}
+		if n := utf8.RuneCountInString(s.Name); n > maxNameKept {
+			t.Errorf("name of %d characters", n)
+		}
+		texts := []string{s.Name, s.Description, s.WhenToUse, s.License, s.Compatibility, s.Author, s.Version, s.Body}
+		texts = append(append(append(texts, s.Tags...), s.Requires...), s.AllowedTools...)
+		for _, text := range allStrings(s.Frontmatter, texts) {
+			if !utf8.ValidString(text) || Hidden(text) != nil || strings.Contains(text, "\r") {
+				t.Errorf("unclean text %+q", text)
+			}
+		}
+		lines := 1 + lineBreaks(string(data))
+		for _, p := range append(Check(s), s.Problems...) {
+			if p.Rule == "" || p.Message == "" || p.Path != "my-skill/SKILL.md" || p.Line < 0 || p.Line > lines+1 {
+				t.Errorf("problem %+v of a file of %d lines", p, lines)
+			}
+		}
+	})
+}
+
+// allStrings appends every string in v to list, keys included.
+func allStrings(v any, list []string) []string {
+	switch v := v.(type) {
+	case string:
+		return append(list, v)
+	case []any:
+		for _, e := range v {
+			list = allStrings(e, list)
+		}
+	case map[string]any:
+		for k, e := range v {
+			list = allStrings(e, append(list, k))
+		}
+	}
+	return list
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("می\u200cخواهم\r\n\U000E0041\xff👨\u200d👩")
+	f.Add("a\u200c\u200dع\u200c\u0915\u094d\u200d\ufe0f\r\u200b\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		cleaned := Clean(s)
+		if again := Clean(cleaned); again != cleaned {
+			t.Errorf("%+q becomes %+q, then %+q", s, cleaned, again)
+		}
+		if found := Hidden(cleaned); found != nil {
+			t.Errorf("%+q still hides %v", cleaned, found)
+		}
+		if lineBreaks(s) != strings.Count(cleaned, "\n") && !strings.Contains(s, "\r") {
+			t.Errorf("%+q has %d lines, %+q another number", s, lineBreaks(s), cleaned)
+		}
+		if Tokens(s) < 0 || Tokens(s) > len(s) {
+			t.Errorf("%d tokens in %d bytes", Tokens(s), len(s))
+		}
+	})
+}
+
+// FuzzResolve checks that every scalar gets a value of JSON, and that text in
+// quotes is that text.
+func FuzzResolve(f *testing.F) {
+	for _, s := range []string{"014", "1_000", "0x1f", "1e3", "-.inf", "2026-01-01", "~", "", "+", "0o", "1.e+"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		switch v := resolveScalar(&yaml.Node{Kind: yaml.ScalarNode, Value: s}).(type) {
+		case nil, bool, int64, float64:
+		case string:
+			if v != s {
+				t.Errorf("%q became %q", s, v)
+			}
+		default:
+			t.Errorf("%q became a %T", s, v)
+		}
+		if v := resolveScalar(&yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: s}); v != s {
+			t.Errorf("quoted %q became %v", s, v)
+		}
+	})
+}

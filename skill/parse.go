@@ -1,0 +1,224 @@
+package skill
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Parse reads one SKILL.md. The name is the slash-separated path of the file
+// in its source: problems carry it, and its folder is the fallback name. It
+// fails with a *ParseError when the file holds no usable skill, and with
+// another error when r does.
+func Parse(r io.Reader, name string) (*Skill, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	p := &parser{skill: &Skill{Dir: path.Dir(name), File: path.Base(name)}, path: name}
+	p.values.found = func(rule string, n *yaml.Node, message string) { p.warn(rule, p.base+n.Line, message, "") }
+	if err := p.parse(string(data)); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(p.skill.Problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	return p.skill, nil
+}
+
+// A parser reads one file into skill.
+type parser struct {
+	skill *Skill
+	path  string
+
+	values resolver
+	fields []field
+	base   int // what to add to a line of the YAML being resolved to get the line of the file
+}
+
+// A field is one top-level entry of the frontmatter.
+type field struct {
+	key  string
+	line int // of the file
+	base int // what to add to a line of value to get the line of the file
+	node *yaml.Node
+}
+
+// warn adds a warning to the skill.
+func (p *parser) warn(rule string, line int, message, hint string) {
+	p.skill.Problems = append(p.skill.Problems,
+		Problem{Rule: rule, Severity: Warning, Path: p.path, Line: line, Message: message, Hint: hint})
+}
+
+// refuse returns the error for a file without a usable skill.
+func (p *parser) refuse(rule string, line int, message, hint string) error {
+	return &ParseError{Problem{Rule: rule, Severity: Error, Path: p.path, Line: line, Message: message, Hint: hint}}
+}
+
+func (p *parser) parse(data string) error {
+	if len(data) > MaxFile {
+		return p.refuse("file-too-large", 0, fmt.Sprintf("larger than %d bytes", MaxFile), "move details into references/")
+	}
+	p.skill.raw = data
+	data, bom := strings.CutPrefix(data, "\uFEFF")
+	if bom {
+		p.warn("byte-order-mark", 1, "the file starts with a byte order mark", "save it as UTF-8 without BOM")
+	}
+	text, hidden := cleanAndCount(data)
+	if err := p.notSkill(text); err != nil {
+		return err
+	}
+	p.reportHidden(hidden)
+	b, ok := split(text)
+	if !ok {
+		return p.refuse("no-frontmatter", 1, "no frontmatter", "start the file with ---, name, description, ---")
+	}
+	for _, f := range b.found {
+		p.warn(f.Rule, f.Line, f.Message, f.Hint)
+	}
+	if len(b.yaml) > MaxFrontmatter {
+		return p.refuse("frontmatter-too-large", b.line, fmt.Sprintf("frontmatter larger than %d bytes", MaxFrontmatter), "move details into the body")
+	}
+	if err := p.readYAML(b); err != nil {
+		return err
+	}
+	if err := p.fill(b); err != nil {
+		return err
+	}
+	p.readBody(b)
+	return nil
+}
+
+// notSkill refuses what is plainly another kind of file, with a rule that says
+// which.
+func (p *parser) notSkill(text string) error {
+	trimmed := strings.TrimSpace(text)
+	line, _, more := strings.Cut(trimmed, "\n")
+	switch {
+	case trimmed == "":
+		return p.refuse("empty-file", 0, "the file is empty", "write name and description between two lines of ---")
+	case strings.HasPrefix(trimmed, `{\rtf`):
+		return p.refuse("rich-text", 1, "an RTF document, not Markdown", "save it as plain text")
+	case isTarHeader(line):
+		return p.refuse("tar-header", 1, "an extended header of a tar archive, not a skill", "extract the archive with a tar that knows pax headers")
+	case !more && isRelativePath(trimmed):
+		return p.refuse("symlink-placeholder", 1, "a symbolic link that was checked out as text: "+trimmed,
+			"check the repository out with core.symlinks=true, or copy the file")
+	}
+	return nil
+}
+
+// isTarHeader reports whether s is a record of a pax header: "30 mtime=1.5".
+func isTarHeader(s string) bool {
+	length, record, _ := strings.Cut(s, " ")
+	key, _, ok := strings.Cut(record, "=")
+	return ok && len(length) <= 4 && strings.Trim(length, "0123456789") == "" && length != "" &&
+		key != "" && !strings.ContainsAny(key, " \t")
+}
+
+// isRelativePath reports whether s, one line, is what git writes in place of a
+// symbolic link where it cannot make one.
+func isRelativePath(s string) bool {
+	if len(s) > 1024 || strings.ContainsAny(s, " \t:<>|`*\"") {
+		return false
+	}
+	return strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") || strings.Contains(s, "/") || strings.HasSuffix(s, ".md")
+}
+
+// reportHidden warns once for each kind of hidden character.
+func (p *parser) reportHidden(hidden []HiddenCount) {
+	for _, h := range hidden {
+		rule, hint := "hidden-"+h.Kind, "remove it: readers do not see it, models do"
+		if h.Kind == kindNames[invalidUTF8] {
+			rule, hint = h.Kind, "save the file as UTF-8"
+		}
+		p.warn(rule, h.Line, hiddenMessage(h), hint)
+	}
+}
+
+func hiddenMessage(h HiddenCount) string {
+	what := map[string]string{
+		"tag": "Unicode tag", "bidi": "bidirectional control", "zero-width": "zero-width",
+		"control": "control", "invisible": "invisible", "invalid-utf8": "malformed UTF-8",
+	}[h.Kind]
+	if h.Count == 1 {
+		return "1 " + what + " character"
+	}
+	return fmt.Sprintf("%d %s characters", h.Count, what)
+}
+
+// readYAML sets the fields and the frontmatter from b, repairing it if needed.
+func (p *parser) readYAML(b *block) error {
+	p.base = b.line - 1
+	root, err := parseYAML(b.yaml)
+	if err == nil && root != nil && root.Kind == yaml.MappingNode {
+		err = p.readMapping(root)
+	} else {
+		err = p.repair(b, err)
+	}
+	if err == nil {
+		err = p.resolve()
+	}
+	if errors.Is(err, errTooDeep) || errors.Is(err, errTooMany) {
+		return p.refuse("frontmatter-limits", p.base+1, "frontmatter "+err.Error(), "")
+	}
+	return err
+}
+
+// readMapping sets the fields from a mapping.
+func (p *parser) readMapping(root *yaml.Node) error {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		k := root.Content[i]
+		key, err := p.values.key(k, 1)
+		if err != nil {
+			return err
+		}
+		p.fields = append(p.fields, field{key: key, line: p.base + k.Line, base: p.base, node: root.Content[i+1]})
+	}
+	return nil
+}
+
+// resolve sets the frontmatter from the fields.
+func (p *parser) resolve() error {
+	fm := make(map[string]any, len(p.fields))
+	for _, f := range p.fields {
+		p.base = f.base
+		v, err := p.values.value(f.node, 1)
+		if err != nil {
+			return err
+		}
+		old, twice := fm[f.key]
+		if twice {
+			p.warn("duplicate-key", f.line, "key "+quote(f.key)+" occurs twice; the last one that is not empty counts", "keep one of them")
+		}
+		if twice && v == nil {
+			v = old
+		}
+		fm[f.key] = v
+	}
+	p.skill.Frontmatter = fm
+	return nil
+}
+
+// readBody sets the body and says what is wrong with it.
+func (p *parser) readBody(b *block) {
+	s := p.skill
+	s.Body, s.BodyLine = b.body, b.bodyLine
+	trimmed := strings.TrimSpace(b.body)
+	if trimmed == "" {
+		p.skill.Problems = append(p.skill.Problems, Problem{Rule: "empty-body", Severity: Note, Path: p.path,
+			Line: b.bodyLine, Message: "no instructions after the frontmatter"})
+	}
+	if strings.HasPrefix(trimmed, "---\n") {
+		if second, ok := split(trimmed); ok && hasKey(second.yaml, "name") {
+			p.warn("second-frontmatter", b.bodyLine, "the body starts with another frontmatter", "merge the two")
+		}
+	}
+	if n := Tokens(b.body); n > MaxBodyTokens {
+		p.warn("body-too-long", b.bodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
+	}
+}

@@ -1,0 +1,222 @@
+package skill
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	maxEntries = 1000 // that are repaired; each is parsed several times
+	maxReasons = 5    // that are named
+)
+
+// repair reads a block that is not a YAML mapping, entry by entry, so that one
+// broken value costs no other. Each entry is tried as it stands, then with one
+// fix after the other, then as plain text. The cause is what the YAML parser
+// said about the whole, if anything.
+func (p *parser) repair(b *block, cause error) error {
+	entries := splitEntries(b.yaml, b.line)
+	if len(entries) == 0 {
+		return p.noEntries(b, cause)
+	}
+	if len(entries) > maxEntries {
+		return errTooMany
+	}
+	var reasons []string
+	line := 0
+	for _, e := range entries {
+		f, reason := e.read()
+		if reason != "" {
+			reasons = append(reasons, e.key+": "+reason)
+			if line == 0 {
+				line = e.line
+			}
+		}
+		p.fields = append(p.fields, f)
+	}
+	if line == 0 {
+		// Every entry is sound alone: something between them was not.
+		line, reasons = b.line, []string{"text that belongs to no key"}
+	}
+	if n := len(reasons) - maxReasons; n > 0 {
+		reasons = append(reasons[:maxReasons], fmt.Sprintf("and %d more", n))
+	}
+	p.warn("yaml-repaired", line, "malformed YAML was read as meant: "+strings.Join(reasons, "; "),
+		"other clients may skip this skill; quote the value, or write it as a block (key: >-)")
+	return nil
+}
+
+// noEntries says why there was nothing to repair.
+func (p *parser) noEntries(b *block, cause error) error {
+	const hint = "write name and description as \"key: value\" lines"
+	switch {
+	case !b.closed:
+		return p.refuse("unclosed-frontmatter", b.line-1, "the frontmatter is never closed", "end it with a line ---")
+	case cause != nil:
+		return p.refuse("invalid-yaml", b.line, "frontmatter: "+strings.TrimPrefix(cause.Error(), "yaml: "), hint)
+	case strings.TrimSpace(withoutComments(b.yaml)) == "":
+		return p.refuse("empty-frontmatter", b.line, "the frontmatter is empty", hint)
+	}
+	return p.refuse("not-a-mapping", b.line, "the frontmatter is not a list of keys and values", hint)
+}
+
+func withoutComments(yaml string) string {
+	var out strings.Builder
+	for line := range strings.Lines(yaml) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// An entry is the text of one top-level key: its line and all up to the next.
+type entry struct {
+	key  string
+	line int // of the file
+	text string
+}
+
+// splitEntries cuts a block at its top-level keys. Text before the first one
+// belongs to none. If there are no keys at all, "name x" and "description y"
+// without a colon count.
+func splitEntries(block string, line int) []entry {
+	entries := cutAt(block, line, topKey)
+	if len(entries) > 0 {
+		return entries
+	}
+	return cutAt(block, line, func(s string) string {
+		word, _, _ := strings.Cut(s, " ")
+		if w := strings.ToLower(word); w == "name" || w == "description" {
+			return word
+		}
+		return ""
+	})
+}
+
+// cutAt cuts a block before each line in which keyOf finds a key.
+func cutAt(block string, line int, keyOf func(line string) string) []entry {
+	var entries []entry
+	start := -1
+	for at := 0; at < len(block); line++ {
+		s, next := cutLine(block, at)
+		if start < 0 {
+			s = strings.TrimSpace(s) // the first key alone may be indented
+		}
+		if key := keyOf(s); key != "" {
+			if start >= 0 {
+				entries[len(entries)-1].text = block[start:at]
+			}
+			entries = append(entries, entry{key: key, line: line})
+			start = at
+		}
+		at = next
+	}
+	if start >= 0 {
+		entries[len(entries)-1].text = block[start:]
+	}
+	return entries
+}
+
+// read returns the field of e, and what had to be fixed to get it.
+func (e entry) read() (field, string) {
+	f := field{key: e.key, line: e.line, base: e.line - 1}
+	text, reason := e.text, ""
+	if f.node = singleValue(text); f.node != nil {
+		return f, ""
+	}
+	for _, fix := range []fix{dropJunk, plainIndent, listBelowKey, knownEscapes, quoteValues, evenIndent} {
+		fixed, why := fix(text)
+		if why == "" {
+			continue
+		}
+		text, reason = fixed, joinReasons(reason, why)
+		if f.node = singleValue(text); f.node != nil {
+			return f, reason
+		}
+	}
+	// What the text fallback reads is the original: the fixes did not help.
+	f.node = &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Line: 1, Value: e.plainText()}
+	return f, joinReasons(reason, e.plainReason())
+}
+
+func joinReasons(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
+}
+
+// singleValue returns the value of text if it is a YAML mapping of one key.
+func singleValue(text string) *yaml.Node {
+	root, err := parseYAML(text)
+	if err != nil || root == nil || root.Kind != yaml.MappingNode || len(root.Content) != 2 {
+		return nil
+	}
+	return root.Content[1]
+}
+
+// plainText reads the value of e as text: that of the key's line and what
+// follows it, up to a blank line unless the value is a block or indented.
+func (e entry) plainText() string {
+	first, rest, _ := strings.Cut(e.text, "\n")
+	_, value, _ := strings.Cut(first, e.key)
+	value, _ = afterColon(value)
+	isBlock := value != "" && (value[0] == '|' || value[0] == '>')
+	lines := []string{value}
+	blank := false
+	for line := range strings.Lines(rest) {
+		s := strings.TrimSpace(line)
+		if s == "" {
+			blank = true
+			continue
+		}
+		if _, junk := dropJunk(line); junk != "" {
+			continue
+		}
+		if blank && !isBlock && line[0] != ' ' && line[0] != '\t' {
+			break
+		}
+		lines = append(lines, s)
+	}
+	separator := " "
+	if strings.HasPrefix(value, "|") {
+		separator = "\n"
+	}
+	return unquote(strings.TrimSpace(strings.Join(lines, separator)))
+}
+
+// plainReason says why e was read as plain text.
+func (e entry) plainReason() string {
+	first, rest, _ := strings.Cut(e.text, "\n")
+	_, value, _ := strings.Cut(first, e.key)
+	if _, colon := afterColon(value); colon != ":" {
+		return "no colon after the key"
+	}
+	for line := range strings.Lines(rest) {
+		if strings.TrimSpace(line) != "" && line[0] != ' ' && line[0] != '\t' {
+			return "text that goes on at column 0"
+		}
+	}
+	if strings.Contains(rest, ": ") {
+		return "an unquoted \": \""
+	}
+	return "read as plain text"
+}
+
+// afterColon returns what follows the colon that s starts with, after an
+// optional closing quote and blanks, and that colon.
+func afterColon(s string) (rest, colon string) {
+	s = strings.TrimLeft(s, " ")
+	if s != "" && (s[0] == '"' || s[0] == '\'') && strings.HasPrefix(strings.TrimLeft(s[1:], " "), ":") {
+		s = strings.TrimLeft(s[1:], " ") // the quote that closes the key
+	}
+	for _, colon := range []string{":", "："} {
+		if rest, ok := strings.CutPrefix(s, colon); ok {
+			return strings.TrimSpace(rest), colon
+		}
+	}
+	return s, ""
+}

@@ -1,0 +1,123 @@
+// Package skill reads one agent skill, a folder with a SKILL.md, and checks it
+// against the Agent Skills specification. Reading is lenient: a usable name
+// and description are enough, everything else becomes a Problem. Checking is
+// strict: it answers what the specification's reference validator would.
+package skill
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limits on what is read. Longer files are refused, longer names and
+// descriptions are a warning, and only the first MaxDescription code points
+// of a description are indexed and shown.
+const (
+	MaxFile        = 1 << 20   // bytes of a SKILL.md
+	MaxFrontmatter = 256 << 10 // bytes between the fences
+	MaxName        = 64        // code points
+	MaxDescription = 1024      // code points
+	MaxBodyTokens  = 8000      // tokens above which a body is worth a warning
+)
+
+// A Skill is one SKILL.md as read, with what its source knows about it.
+// All text has had its hidden characters removed (see Clean).
+type Skill struct {
+	ID       string // unique in a catalog: the name, or "source/name" for a shadowed copy; set by the catalog
+	Source   string // label of the source it came from
+	Dir      string // slash-separated path of its folder in the source; "." at the top
+	File     string // base name of its instructions: SKILL.md or skill.md
+	Location string // where the instructions can be opened: an absolute path, or "label:path" when not on disk
+
+	Name          string
+	Description   string
+	WhenToUse     string // the when_to_use extension, if any
+	License       string
+	Compatibility string
+	Author        string
+	Version       string
+	Tags          []string // tags of the frontmatter and of its metadata, without duplicates
+	Requires      []string // names of skills this one asks for
+	AllowedTools  []string // one entry per tool, "Bash(git:*, jq:*)" kept whole
+
+	// Frontmatter is the whole block resolved by the YAML 1.2 core schema:
+	// string, bool, int64, float64, nil, []any and map[string]any.
+	Frontmatter map[string]any
+
+	Body     string // the Markdown after the frontmatter
+	BodyLine int    // line of the file on which Body starts, from 1
+
+	Files    []File // every regular file of the folder, SKILL.md included, by path
+	Digest   string // "sha256:<hex>" over SKILL.md and the manifest of Files; set by the source
+	Problems []Problem
+
+	raw string // the file as read, not cleaned: what Check judges; empty unless Parse made the skill
+}
+
+// A File is one entry of a skill's manifest.
+type File struct {
+	Path   string `json:"path"` // slash-separated, relative to the skill's folder
+	Size   int64  `json:"size"` // bytes
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// A Ref is a skill that a walk found but did not read: enough to tell whether
+// it changed since it was last indexed.
+type Ref struct {
+	Path string // slash-separated path of its SKILL.md in the source
+
+	// Stamp changes when any file of the skill does. It is cheap (names, sizes
+	// and modification times), so an equal stamp means there is nothing to
+	// read. A Stamp is empty when the file system cannot give one that can be
+	// trusted; then the skill is read and its digest compared.
+	Stamp string
+
+	// Load reads and parses the skill. It fails with a *ParseError when the
+	// file holds no usable skill, and with another error when it could not be
+	// read, which says nothing about the skill itself.
+	Load func() (*Skill, error)
+}
+
+// Severity says how much a Problem matters.
+type Severity string
+
+// The severities, from worst to mildest.
+const (
+	Error   Severity = "error"   // the skill is refused, or breaks the specification
+	Warning Severity = "warning" // it works, but not as its author meant or not everywhere
+	Note    Severity = "note"    // worth knowing
+)
+
+// A Problem is one finding about one skill.
+type Problem struct {
+	Rule     string   `json:"rule"` // stable kebab-case identifier, such as "yaml-repaired"
+	Severity Severity `json:"severity"`
+	Path     string   `json:"path"`
+	Line     int      `json:"line,omitempty"` // from 1; 0 when the finding has no line
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint,omitempty"` // what to do about it
+}
+
+// String formats p as "path:line: severity: message [rule]".
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.Path)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+	}
+	fmt.Fprintf(&b, ": %s: %s [%s]", p.Severity, p.Message, p.Rule)
+	return b.String()
+}
+
+// A ParseError says why a file holds no usable skill.
+type ParseError struct {
+	Problem Problem // Severity is Error
+}
+
+func (e *ParseError) Error() string {
+	p := e.Problem
+	if p.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Message)
+	}
+	return p.Path + ": " + p.Message
+}

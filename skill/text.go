@@ -1,0 +1,294 @@
+package skill
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A HiddenCount says how often one kind of hidden character occurs in a text.
+type HiddenCount struct {
+	Kind  string // "tag", "bidi", "zero-width", "control", "invisible" or "invalid-utf8"
+	Count int
+	Line  int // of the first one, from 1
+}
+
+// The kinds of hidden characters, in the order in which Hidden reports them.
+// plain is a character that everyone sees.
+const (
+	plain = iota
+	tagChar
+	bidiControl
+	zeroWidth
+	control
+	invisible
+	invalidUTF8
+)
+
+var kindNames = [...]string{"", "tag", "bidi", "zero-width", "control", "invisible", "invalid-utf8"}
+
+// Clean returns s without the characters that a reader cannot see but a model
+// reads: Unicode tags, bidirectional controls, zero-width and other invisible
+// characters, C0 except tab and newline, C1. Joiners and variation selectors
+// stay where a script or an emoji needs them. Every line ends in \n, and bytes
+// that are not UTF-8 become U+FFFD. Clean is idempotent.
+func Clean(s string) string { return clean(s, nil) }
+
+// Hidden counts what Clean would remove from s or replace in it, one entry
+// per kind; line ends do not count. It is nil for a text without any.
+func Hidden(s string) []HiddenCount {
+	_, found := cleanAndCount(s)
+	return found
+}
+
+// cleanAndCount is Clean and Hidden in one pass.
+func cleanAndCount(s string) (string, []HiddenCount) {
+	var counts [len(kindNames)]HiddenCount
+	line, last := 1, 0
+	cleaned := clean(s, func(kind, at int) {
+		if counts[kind].Count++; counts[kind].Count > 1 {
+			return
+		}
+		// Positions only grow, so the lines are counted once.
+		line += lineBreaks(s[last:at])
+		last = at
+		counts[kind].Kind, counts[kind].Line = kindNames[kind], line
+	})
+	var found []HiddenCount
+	for _, c := range counts {
+		if c.Count > 0 {
+			found = append(found, c)
+		}
+	}
+	return cleaned, found
+}
+
+// lineBreaks counts the ends of lines in s, of any form.
+func lineBreaks(s string) int {
+	return strings.Count(s, "\n") + strings.Count(s, "\r") - strings.Count(s, "\r\n")
+}
+
+// clean is Clean; it also reports each hidden character's kind and position.
+func clean(s string, found func(kind, at int)) string {
+	i := plainPrefix(s)
+	if i == len(s) {
+		return s
+	}
+	var out strings.Builder
+	done := 0 // s[:done] is in out, or was dropped
+	emit := func(upTo, next int, instead string) {
+		if out.Len() == 0 {
+			out.Grow(len(s))
+		}
+		out.WriteString(s[done:upTo])
+		out.WriteString(instead)
+		done = next
+	}
+	prev := lastRune(s[:i]) // the last rune that was kept
+	for i < len(s) {
+		if n := plainPrefix(s[i:]); n > 0 {
+			i += n
+			prev = rune(s[i-1])
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch kind := kindAt(s, i, r, size, prev); {
+		case r == '\r':
+			prev = '\n'
+			if !strings.HasPrefix(s[i+1:], "\n") {
+				emit(i, i+1, "\n")
+			} else {
+				emit(i, i+1, "")
+			}
+		case kind == plain:
+			if r == blackFlag {
+				size += flagTags(s[i+size:])
+			}
+			prev = r
+		default:
+			if found != nil {
+				found(kind, i)
+			}
+			if kind == invalidUTF8 {
+				prev = utf8.RuneError
+				emit(i, i+size, "\uFFFD")
+			} else {
+				emit(i, i+size, "")
+			}
+		}
+		i += size
+	}
+	if done == 0 {
+		return s
+	}
+	emit(len(s), len(s), "")
+	return out.String()
+}
+
+// plainPrefix returns the length of the printable ASCII that s starts with.
+// It is the fast path of nearly all text.
+func plainPrefix(s string) int {
+	for i := range len(s) {
+		if b := s[i]; b-0x20 > 0x5E && b != '\n' && b != '\t' { // b-0x20 wraps below the blank
+			return i
+		}
+	}
+	return len(s)
+}
+
+func lastRune(s string) rune {
+	r, size := utf8.DecodeLastRuneInString(s)
+	if size == 0 {
+		return '\n'
+	}
+	return r
+}
+
+// kindAt returns the kind of the rune r at s[i], where prev is the last rune
+// that was kept.
+func kindAt(s string, i int, r rune, size int, prev rune) int {
+	if r == utf8.RuneError && size == 1 {
+		return invalidUTF8
+	}
+	if r < utf8.RuneSelf { // including \r, which the caller handles first
+		if (r < 0x20 && r != '\n' && r != '\t') || r == 0x7F {
+			return control
+		}
+		return plain
+	}
+	kind := kindOf(r)
+	if kind == plain {
+		return plain
+	}
+	next, n := utf8.DecodeRuneInString(s[i+size:])
+	if n == 0 {
+		next = '\n'
+	}
+	if needed(r, prev, next) {
+		return plain
+	}
+	return kind
+}
+
+// kindOf returns the kind of r taken alone.
+func kindOf(r rune) int {
+	switch {
+	case r >= 0x3165 && r < 0xFDD0:
+		return plain // nearly all of Chinese, Japanese and Korean
+	case r < 0xA0:
+		return control // C1; the caller has dealt with ASCII
+	case r < 0x200B:
+		if r == 0xAD || r == 0x34F || r == 0x17B4 || r == 0x17B5 || r == 0x115F || r == 0x1160 || r >= 0x180B && r <= 0x180F {
+			return invisible
+		}
+		if r == 0x61C {
+			return bidiControl
+		}
+	case r <= 0x200D, r == 0x2060, r == 0xFEFF:
+		return zeroWidth
+	case r == 0x200E, r == 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
+		return bidiControl
+	case r >= 0x2061 && r <= 0x206F, r == 0x3164, r == 0xFFA0, r >= 0xFFF0 && r <= 0xFFFB:
+		return invisible // operators, deprecated formats, Hangul fillers, annotations
+	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF:
+		return invisible // variation selectors
+	case r >= 0xE0000 && r <= 0xE007F:
+		return tagChar
+	case r >= 0xE0080 && r <= 0xE0FFF, r >= 0x1BCA0 && r <= 0x1BCA3, r >= 0x1D173 && r <= 0x1D17A:
+		return invisible // unassigned ignorables, shorthand and musical controls
+	case r&0xFFFE == 0xFFFE, r >= 0xFDD0 && r <= 0xFDEF:
+		return invisible // noncharacters
+	}
+	return plain
+}
+
+// needed reports whether the invisible r does visible work between prev and
+// next. Only a neighbour that is itself visible counts, so runs of joiners
+// (which could spell a message) do not protect one another.
+func needed(r, prev, next rune) bool {
+	switch {
+	case r == 0x200C || r == 0x200D:
+		if next >= utf8.RuneSelf && kindOf(next) != plain {
+			return false
+		}
+		if joins(prev) || joins(next) {
+			return prev != 0x200C && prev != 0x200D && prev > ' '
+		}
+		return r == 0x200D && (prev == 0xFE0F || isEmoji(prev)) && isEmoji(next)
+	case r == 0xFE0E || r == 0xFE0F:
+		return isEmoji(prev) || prev == '#' || prev == '*' || prev >= '0' && prev <= '9'
+	case r >= 0x180B && r <= 0x180F:
+		return unicode.Is(unicode.Mongolian, prev) && kindOf(prev) == plain
+	}
+	return false
+}
+
+// joins reports whether r belongs to a script whose spelling uses joiners.
+func joins(r rune) bool {
+	if r < 0x600 || r > 0x200A && r < 0xA000 {
+		return false
+	}
+	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari,
+		unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
+		unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Myanmar, unicode.Khmer, unicode.Tibetan)
+}
+
+// isEmoji reports whether r may be part of an emoji sequence.
+func isEmoji(r rune) bool {
+	switch {
+	case r >= 0x1F000 && r <= 0x1FAFF, r >= 0x2190 && r <= 0x2BFF:
+		return true
+	case r == 0xA9, r == 0xAE, r == 0x203C, r == 0x2049, r == 0x2122, r == 0x2139:
+		return true
+	case r == 0x3030, r == 0x303D, r == 0x3297, r == 0x3299:
+		return true
+	}
+	return false
+}
+
+const blackFlag = '\U0001F3F4'
+
+// flags are the only emoji that are spelled with tag characters: a black flag
+// and these, for England, Scotland and Wales.
+var flags = [...]string{tagged("gbeng"), tagged("gbsct"), tagged("gbwls")}
+
+// tagged spells s in tag characters, with the one that ends them.
+func tagged(s string) string {
+	return strings.Map(func(r rune) rune { return r + 0xE0000 }, s+"\x7f")
+}
+
+// flagTags returns the length of the flag that s starts with, or 0.
+func flagTags(s string) int {
+	for _, f := range flags {
+		if strings.HasPrefix(s, f) {
+			return len(f)
+		}
+	}
+	return 0
+}
+
+// Tokens returns an upper estimate of how many tokens a model reads in s: one
+// for 4.56 bytes, as measured on English and code, and one for each Chinese,
+// Japanese or Korean character.
+func Tokens(s string) int {
+	wide, wideBytes := 0, 0
+	for i := 0; i < len(s); {
+		if s[i] < 0xE1 { // everything below U+1000
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if isCJK(r) {
+			wide++
+			wideBytes += size
+		}
+		i += size
+	}
+	return wide + ((len(s)-wideBytes)*100+455)/456
+}
+
+func isCJK(r rune) bool {
+	return r >= 0x1100 && r <= 0x11FF || r >= 0x2E80 && r <= 0x9FFF || r >= 0xA960 && r <= 0xA97F ||
+		r >= 0xAC00 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFF00 && r <= 0xFFEF ||
+		r >= 0x20000 && r <= 0x3FFFF
+}

@@ -1,0 +1,359 @@
+package skill
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits of one frontmatter. An alias costs what it stands for, so that a few
+// lines cannot grow into gigabytes.
+const (
+	maxDepth = 64
+	maxNodes = 10_000
+	maxBytes = 4 * MaxFrontmatter
+)
+
+var (
+	errTooDeep      = fmt.Errorf("nested deeper than %d levels", maxDepth)
+	errTwoDocuments = errors.New("yaml: more than one document")
+	errTooMany      = fmt.Errorf("more than %d values or %d bytes, aliases counted each time", maxNodes, maxBytes)
+)
+
+// parseYAML returns the content of the only document in text, nil when it is
+// empty.
+func parseYAML(text string) (content *yaml.Node, err error) {
+	// The library panics on some malformed comments and anchors. This is the
+	// only place that calls it, so no input can crash a program through it.
+	defer func() {
+		if r := recover(); r != nil {
+			content, err = nil, fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	text, restore := hideBreaks(text)
+	var doc, rest yaml.Node
+	dec := yaml.NewDecoder(strings.NewReader(text))
+	if err := dec.Decode(&doc); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	// What follows the first document would be dropped without a word.
+	if err := dec.Decode(&rest); err != io.EOF {
+		return nil, cmp.Or(err, errTwoDocuments)
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil
+	}
+	restore(doc.Content[0])
+	return doc.Content[0], nil
+}
+
+// hideBreaks replaces U+2028 and U+2029, which the library folds as line ends
+// (YAML 1.1 did) while YAML 1.2 does not, by two private code points. The
+// function it returns puts them back.
+func hideBreaks(text string) (string, func(*yaml.Node)) {
+	if !strings.ContainsAny(text, "\u2028\u2029") || strings.ContainsAny(text, "\U0010FFFC\U0010FFFD") {
+		return text, func(*yaml.Node) {}
+	}
+	back := strings.NewReplacer("\U0010FFFC", "\u2028", "\U0010FFFD", "\u2029")
+	var restore func(n *yaml.Node)
+	restore = func(n *yaml.Node) { // aliases are leaves here: Content is empty
+		n.Value = back.Replace(n.Value)
+		for _, c := range n.Content {
+			restore(c)
+		}
+	}
+	return strings.NewReplacer("\u2028", "\U0010FFFC", "\u2029", "\U0010FFFD").Replace(text), restore
+}
+
+// A resolver turns YAML nodes into values by the core schema of YAML 1.2,
+// which is what the other clients of skills see: dates stay strings, 014 is
+// fourteen and << is an ordinary key.
+type resolver struct {
+	nodes int
+	bytes int
+	found func(rule string, n *yaml.Node, message string)
+}
+
+func (r *resolver) value(n *yaml.Node, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	r.nodes++
+	r.bytes += len(n.Value)
+	if r.nodes > maxNodes || r.bytes > maxBytes {
+		return nil, errTooMany
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return r.value(n.Alias, depth+1)
+	case yaml.MappingNode:
+		return r.mapping(n, depth)
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(n.Content))
+		for _, c := range n.Content {
+			v, err := r.value(c, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	}
+	return r.scalar(n), nil
+}
+
+func (r *resolver) mapping(n *yaml.Node, depth int) (any, error) {
+	m := make(map[string]any, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, err := r.key(n.Content[i], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		v, err := r.value(n.Content[i+1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := m[key]; twice {
+			r.found("duplicate-key", n.Content[i], "key "+quote(key)+" occurs twice; the last one counts")
+		}
+		m[key] = v
+	}
+	return m, nil
+}
+
+// key returns a key as text, since JSON has no other: a scalar that is not a
+// string as JSON would write it, a list or map as JSON.
+func (r *resolver) key(n *yaml.Node, depth int) (string, error) {
+	v, err := r.value(n, depth)
+	if err != nil {
+		return "", err
+	}
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case nil:
+		return "", nil
+	}
+	out, err := json.Marshal(v)
+	if err != nil { // .inf or .nan somewhere in it
+		return Clean(flatText(n)), nil
+	}
+	return string(out), nil
+}
+
+func (r *resolver) scalar(n *yaml.Node) any {
+	v := resolveScalar(n)
+	switch v := v.(type) {
+	case string:
+		if n.Style&yaml.DoubleQuotedStyle == 0 {
+			return Clean(v)
+		}
+		// Only escapes can bring in what cleaning the file did not see.
+		for _, h := range Hidden(v) {
+			r.found("hidden-"+h.Kind, n, hiddenMessage(h)+" written as escapes")
+		}
+		return Clean(v)
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			r.found("not-json", n, n.Value+" cannot be represented in JSON")
+		}
+	}
+	return v
+}
+
+// resolveScalar returns the value of a scalar: a plain one by the core schema,
+// a quoted or block one as text. Of the explicit tags only those of the core
+// schema count; text with any other (!!binary, !!timestamp) stays text.
+func resolveScalar(n *yaml.Node) any {
+	tag := ""
+	if n.Style&yaml.TaggedStyle != 0 {
+		tag = n.ShortTag()
+	}
+	switch tag {
+	case "":
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			return n.Value
+		}
+		return resolvePlain(n.Value)
+	case "!!null":
+		return nil
+	case "!!int", "!!float", "!!bool":
+		v := resolvePlain(n.Value)
+		if i, ok := v.(int64); ok && tag == "!!float" {
+			return float64(i)
+		}
+		return v
+	}
+	return n.Value
+}
+
+// resolvePlain returns the value of a plain scalar by the YAML 1.2 core schema.
+func resolvePlain(s string) any {
+	switch s {
+	case "", "~", "null", "Null", "NULL":
+		return nil
+	case "true", "True", "TRUE":
+		return true
+	case "false", "False", "FALSE":
+		return false
+	case ".nan", ".NaN", ".NAN":
+		return math.NaN()
+	}
+	if b := s[0]; b != '-' && b != '+' && b != '.' && (b < '0' || b > '9') {
+		return s // nearly all scalars
+	}
+	if v, ok := resolveNumber(s); ok {
+		return v
+	}
+	return s
+}
+
+func resolveNumber(s string) (any, bool) {
+	switch {
+	case strings.HasPrefix(s, "0x"), strings.HasPrefix(s, "0o"):
+		base := 16
+		if s[1] == 'o' {
+			base = 8
+		}
+		v, err := strconv.ParseUint(s[2:], base, 63)
+		return int64(v), err == nil
+	}
+	unsigned := strings.TrimPrefix(s, s[:1])
+	if s[0] != '-' && s[0] != '+' {
+		unsigned = s
+	}
+	switch unsigned {
+	case ".inf", ".Inf", ".INF":
+		if s[0] == '-' {
+			return math.Inf(-1), true
+		}
+		return math.Inf(1), true
+	}
+	if !isDecimal(unsigned) {
+		return nil, false
+	}
+	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return v, true
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil || errors.Is(err, strconv.ErrRange) // out of range is ±Inf
+}
+
+// isDecimal reports whether s is digits with an optional fraction and
+// exponent. Go's own syntax is wider: underscores, hexadecimal floats, "inf".
+func isDecimal(s string) bool {
+	digits := func() (n int) {
+		for s != "" && s[0] >= '0' && s[0] <= '9' {
+			s, n = s[1:], n+1
+		}
+		return n
+	}
+	whole, fraction := digits(), 0
+	if strings.HasPrefix(s, ".") {
+		s = s[1:]
+		fraction = digits()
+	}
+	if whole+fraction == 0 {
+		return false
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		s = s[1:]
+		if s != "" && (s[0] == '-' || s[0] == '+') {
+			s = s[1:]
+		}
+		return digits() > 0 && s == ""
+	}
+	return s == ""
+}
+
+// flatText returns the text of a node as its author wrote it: 1.0 stays
+// "1.0". Lists and maps become one line, "a, b" and "k: v, l: w".
+func flatText(n *yaml.Node) string {
+	var parts []string
+	size := 0
+	var walk func(n *yaml.Node, prefix string, depth int)
+	walk = func(n *yaml.Node, prefix string, depth int) {
+		if depth > maxDepth || size > maxNodes {
+			return
+		}
+		size++
+		switch n.Kind {
+		case yaml.AliasNode:
+			walk(n.Alias, prefix, depth+1)
+		case yaml.SequenceNode:
+			for _, c := range n.Content {
+				walk(c, prefix, depth+1)
+				prefix = ""
+			}
+		case yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				walk(n.Content[i+1], prefix+n.Content[i].Value+": ", depth+1)
+				prefix = ""
+			}
+		default:
+			parts = append(parts, strings.TrimSpace(prefix+n.Value))
+		}
+	}
+	walk(n, "", 0)
+	return strings.Join(parts, ", ")
+}
+
+// quote returns the start of s in quotes, with all that is not printable
+// escaped, for a message.
+func quote(s string) string {
+	const most = 80
+	if short := cutRunes(s, most); len(short) < len(s) {
+		s = short + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// FrontmatterJSON returns the frontmatter as JSON. It fails, naming the key,
+// when a value has no JSON form (.inf or .nan).
+func (s *Skill) FrontmatterJSON() ([]byte, error) {
+	if key := notJSON(s.Frontmatter, ""); key != "" {
+		return nil, fmt.Errorf("frontmatter of %s: %s cannot be represented in JSON", s.Name, key)
+	}
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s.Frontmatter); err != nil {
+		return nil, fmt.Errorf("frontmatter of %s: %w", s.Name, err)
+	}
+	return []byte(strings.TrimSuffix(out.String(), "\n")), nil
+}
+
+// notJSON returns the path of the first value in v that JSON cannot hold, or
+// "". Keys are tried in sorted order, so that the answer is always the same.
+func notJSON(v any, at string) string {
+	switch v := v.(type) {
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return strings.TrimPrefix(at, ".")
+		}
+	case []any:
+		for i, e := range v {
+			if key := notJSON(e, at+"["+strconv.Itoa(i)+"]"); key != "" {
+				return key
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if key := notJSON(v[k], at+"."+k); key != "" {
+				return key
+			}
+		}
+	}
+	return ""
+}
