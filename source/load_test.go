@@ -1,0 +1,250 @@
+package source_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+func TestLoad(t *testing.T) {
+	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/scripts/run.sh": "echo", "a/b.txt": "", "a/.git/config": "secret"})
+	sk := load(t, open(t, dir, &source.Options{Label: "test"}), "a/SKILL.md")
+	if sk.Source != "test" || sk.Dir != "a" || sk.File != "SKILL.md" || sk.Name != "a" || sk.Location != filepath.Join(dir, "a", "SKILL.md") {
+		t.Errorf("got %q in %q of %q, named %q, at %q", sk.File, sk.Dir, sk.Source, sk.Name, sk.Location)
+	}
+	files := []skill.File{
+		{Path: "SKILL.md", Size: int64(len(doc("a"))), SHA256: sum(doc("a"))},
+		{Path: "b.txt", SHA256: sum("")},
+		{Path: "scripts/run.sh", Size: 4, SHA256: sum("echo")},
+	}
+	if diff := cmp.Diff(files, sk.Files); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(sk.Body, "Body of a.") || !strings.HasPrefix(sk.Digest, "sha256:") || len(sk.Digest) != 7+64 {
+		t.Errorf("body %q, digest %q", sk.Body, sk.Digest)
+	}
+	if list := problems(sk); len(list) > 0 {
+		t.Errorf("problems %v", list)
+	}
+}
+
+// The same files have the same digest wherever they are.
+func TestDigest(t *testing.T) {
+	files := map[string]string{"a/SKILL.md": doc("a"), "a/x.txt": "x"}
+	mem := make(fstest.MapFS)
+	for name, text := range files {
+		mem[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	m, err := source.New(mem, nil)
+	try(t, err)
+	dir := folder(t, files)
+	s := open(t, dir, nil)
+	want := load(t, s, "a/SKILL.md").Digest
+	if got := load(t, m, "a/SKILL.md").Digest; got != want {
+		t.Errorf("digest in memory %s, on disk %s", got, want)
+	}
+	if _, got, err := s.Manifest(t.Context(), "a"); err != nil || got != want {
+		t.Errorf("Digest = %s, %v; want %s", got, err, want)
+	}
+	writeFile(t, filepath.Join(dir, "a", "x.txt"), "y")
+	if _, got, err := s.Manifest(t.Context(), "a"); err != nil || got == want {
+		t.Errorf("Digest after a change = %s, %v", got, err)
+	}
+}
+
+func TestLoadTop(t *testing.T) {
+	dir := filepath.Join(folder(t, map[string]string{"my-skill/SKILL.md": doc("my-skill"), "my-skill/x": ""}), "my-skill")
+	sk := load(t, open(t, dir, nil), "SKILL.md")
+	if sk.Name != "my-skill" || sk.Dir != "." || sk.Location != filepath.Join(dir, "SKILL.md") || len(sk.Files) != 2 {
+		t.Errorf("got %q in %q at %q with %v", sk.Name, sk.Dir, sk.Location, sk.Files)
+	}
+	writeFile(t, filepath.Join(dir, "SKILL.md"), "no frontmatter")
+	_, _, refs := walk(t, open(t, dir, nil))
+	_, err := refs["SKILL.md"].Load()
+	var bad *skill.ParseError
+	if !errors.As(err, &bad) || bad.Problem.Path != "SKILL.md" {
+		t.Errorf("broken skill: %v; want a ParseError at SKILL.md", err)
+	}
+}
+
+func TestLoadLocationInMemory(t *testing.T) {
+	s, err := source.New(fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}}, &source.Options{Label: "mem"})
+	try(t, err)
+	if got := load(t, s, "a/SKILL.md").Location; got != "mem:a/SKILL.md" {
+		t.Errorf("location %q", got)
+	}
+}
+
+func TestLoadNames(t *testing.T) {
+	dir := folder(t, map[string]string{"x/a/SKILL.md": doc("stated"), "b/SKILL.md": doc("other")})
+	s := open(t, dir, &source.Options{Names: map[string]string{"./x/a/": "by-folder", "stated": "unused", "other": "by-name"}})
+	if got := load(t, s, "x/a/SKILL.md").Name; got != "by-folder" {
+		t.Errorf("x/a is called %q", got)
+	}
+	if got := load(t, s, "b/SKILL.md").Name; got != "by-name" {
+		t.Errorf("b is called %q", got)
+	}
+	top := open(t, filepath.Join(dir, "b"), &source.Options{Names: map[string]string{".": "top"}})
+	if got := load(t, top, "SKILL.md").Name; got != "top" {
+		t.Errorf("the top is called %q", got)
+	}
+}
+
+func TestLoadProblems(t *testing.T) {
+	out := folder(t, map[string]string{"secret.txt": "secret"})
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"two instructions", map[string]string{"a/skill.md": ""}, []string{"a/skill.md two-skill-files"}},
+		{"case", map[string]string{"a/x/Y.md": "", "a/x/y.md": ""}, []string{"a/x/y.md case-collision"}},
+		{"link outside", map[string]string{"a/l": "-> " + out + "/secret.txt", "a/m": "-> ../../x"}, []string{"a/l link-outside", "a/m link-outside"}},
+		{"folder outside", map[string]string{"a/l": "-> " + out}, []string{"a/l link-outside"}},
+		{"links inside", map[string]string{"a/x/f": "", "a/l": "-> x/f", "a/d": "-> x"}, nil},
+		{"dangling", map[string]string{"a/l": "-> none"}, []string{"a/l dangling-link"}},
+		{"unportable", map[string]string{"a/aux.md": ""}, []string{"a/aux.md unportable-name"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.files["a/SKILL.md"] = doc("a")
+			sk := load(t, open(t, folder(t, test.files), nil), "a/SKILL.md")
+			if diff := cmp.Diff(test.want, problems(sk)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			for _, f := range sk.Files {
+				if f.SHA256 == sum("secret") {
+					t.Errorf("%s is in the manifest", f.Path)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadManyFiles(t *testing.T) {
+	files := fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}}
+	for i := range 600 {
+		files[fmt.Sprintf("a/0%03d", i)] = &fstest.MapFile{}
+	}
+	s, err := source.New(files, nil)
+	try(t, err)
+	sk := load(t, s, "a/SKILL.md")
+	if len(sk.Files) != 512 || sk.Files[511].Path != "SKILL.md" || !cmp.Equal(problems(sk), []string{"a too-many-files"}) {
+		t.Errorf("%d files, problems %v", len(sk.Files), problems(sk))
+	}
+}
+
+func TestLoadManyFolders(t *testing.T) {
+	files := fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}}
+	for i := range 600 {
+		files[fmt.Sprintf("a/f%03d", i)] = &fstest.MapFile{Mode: fs.ModeDir}
+	}
+	s, err := source.New(files, nil)
+	try(t, err)
+	if got := problems(load(t, s, "a/SKILL.md")); !cmp.Equal(got, []string{"a too-many-files"}) {
+		t.Errorf("problems %v", got)
+	}
+}
+
+func TestLoadLargeSkill(t *testing.T) {
+	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/1": "", "a/2": "", "a/3": "", "a/4": "", "a/5": ""})
+	for _, name := range []string{"1", "2", "3", "4", "5"} {
+		try(t, os.Truncate(filepath.Join(dir, "a", name), 16<<20))
+	}
+	if got := problems(load(t, open(t, dir, nil), "a/SKILL.md")); !cmp.Equal(got, []string{"a/5 file-not-hashed"}) {
+		t.Errorf("problems %v", got)
+	}
+}
+
+// The digest sees all of a SKILL.md that is too long to be parsed.
+func TestDigestLongInstructions(t *testing.T) {
+	long := strings.Repeat("x", skill.MaxFile+10)
+	dir := folder(t, map[string]string{"a/SKILL.md": long, "b/SKILL.md": long[1:] + "y"})
+	s := open(t, dir, nil)
+	_, a, err := s.Manifest(t.Context(), "a")
+	try(t, err)
+	_, b, err := s.Manifest(t.Context(), "b")
+	try(t, err)
+	if a == b {
+		t.Error("different files have one digest")
+	}
+}
+
+func TestLoadLargeFile(t *testing.T) {
+	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/big": "", "a/edge": ""})
+	try(t, os.Truncate(filepath.Join(dir, "a", "big"), 16<<20+1))
+	try(t, os.Truncate(filepath.Join(dir, "a", "edge"), 16<<20))
+	sk := load(t, open(t, dir, nil), "a/SKILL.md")
+	if !cmp.Equal(problems(sk), []string{"a/big file-not-hashed"}) {
+		t.Errorf("problems %v", problems(sk))
+	}
+	if f := sk.Files[1]; f.Size != 16<<20+1 || f.SHA256 != "" {
+		t.Errorf("big: %+v", f)
+	}
+	if f := sk.Files[2]; f.Size != 16<<20 || f.SHA256 == "" {
+		t.Errorf("edge: %+v", f)
+	}
+}
+
+// Instructions that lie elsewhere are refused, not read.
+func TestLoadInstructionsOutside(t *testing.T) {
+	dir := folder(t, map[string]string{"x/SKILL.txt": doc("x"), "s/a/SKILL.md": "-> ../../x/SKILL.txt"})
+	_, errs, refs := walk(t, open(t, filepath.Join(dir, "s"), nil))
+	if len(errs) > 0 || refs["a/SKILL.md"] == nil {
+		t.Fatalf("walk found %v, %v", refs, errs)
+	}
+	sk, err := refs["a/SKILL.md"].Load()
+	var bad *skill.ParseError
+	if !errors.As(err, &bad) || bad.Problem.Rule != "not-a-file" || bad.Problem.Path != "a/SKILL.md" {
+		t.Errorf("got %v, %v", sk, err)
+	}
+}
+
+// A skill that is gone by the time it is loaded says nothing about itself.
+func TestLoadGone(t *testing.T) {
+	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "b/SKILL.md": doc("b"), "b/x": ""})
+	_, _, refs := walk(t, open(t, dir, nil))
+	try(t, os.RemoveAll(filepath.Join(dir, "a")))
+	try(t, os.Remove(filepath.Join(dir, "b", "SKILL.md")))
+	for path, ref := range refs {
+		_, err := ref.Load()
+		var bad *skill.ParseError
+		if !errors.Is(err, os.ErrNotExist) || errors.As(err, &bad) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestBundled(t *testing.T) {
+	s, err := source.New(source.Bundled(), &source.Options{Label: "bundled"})
+	try(t, err)
+	for ref, err := range s.Skills(t.Context()) {
+		try(t, err)
+		if ref.Stamp == "" {
+			t.Errorf("%s has no stamp", ref.Path)
+		}
+		sk, err := ref.Load()
+		if err != nil {
+			t.Errorf("%s: %v", ref.Path, err)
+			continue
+		}
+		for _, p := range sk.Problems {
+			if p.Severity == skill.Error {
+				t.Error(p)
+			}
+		}
+	}
+}

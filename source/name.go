@@ -1,0 +1,80 @@
+package source
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// maxName bounds the name of a file in a request, in bytes.
+const maxName = 1024
+
+// skipped are the folders that are neither searched for skills nor part of
+// one: their contents are tools' own, large, and may hold credentials (the
+// URL in .git/config).
+var skipped = []string{".git", "node_modules"}
+
+func isSkipped(base string) bool {
+	return slices.ContainsFunc(skipped, func(s string) bool { return strings.EqualFold(s, base) })
+}
+
+// reserved are the names that open a device on Windows, with any extension.
+var reserved = []string{
+	"con", "prn", "aux", "nul", "conin$", "conout$",
+	"com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "com¹", "com²", "com³",
+	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "lpt¹", "lpt²", "lpt³",
+}
+
+// checkName refuses every name of a file that is not a plain relative path on
+// every system, so that a skill's files are served alike on all of them.
+func checkName(name string) error {
+	if reason := badName(name); reason != "" {
+		return fmt.Errorf("%w: %s", ErrRefused, reason)
+	}
+	return nil
+}
+
+func badName(name string) string {
+	switch {
+	case name == "":
+		return "the name is empty"
+	case len(name) > maxName:
+		return fmt.Sprintf("the name is longer than %d bytes", maxName)
+	case strings.ContainsRune(name, 0):
+		return "the name holds a NUL byte"
+	case strings.Contains(name, `\`):
+		return "the name holds a backslash; folders are separated by /"
+	case strings.HasPrefix(name, "/"):
+		return "the name is an absolute path"
+	case strings.HasSuffix(name, "/"):
+		return "the name is that of a folder"
+	case name == ".":
+		return "the name is that of a folder"
+	case !fs.ValidPath(name):
+		return "the name is not a plain path below the skill's folder"
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if reason := badPart(part); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func badPart(part string) string {
+	base, _, _ := strings.Cut(strings.ToLower(part), ".")
+	switch {
+	case strings.Contains(part, ":"):
+		return "the name holds a colon, which Windows takes for a drive or a stream"
+	case strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "the name holds a control character"
+	case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
+		return "a part of the name ends in a dot or a space, which Windows ignores"
+	case slices.Contains(reserved, strings.TrimRight(base, " ")):
+		return fmt.Sprintf("%s is the name of a device on Windows", part)
+	case isSkipped(part):
+		return part + " is not part of a skill"
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+package source_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// discover returns the labels of the places, highest priority first.
+func discover(t *testing.T, search source.Search) []string {
+	t.Helper()
+	search.NoBundled = true
+	places, err := source.Discover(search)
+	try(t, err)
+	var labels []string
+	last := len(places) + 1
+	for _, p := range places {
+		labels = append(labels, p.Label)
+		if p.Priority != last-1 || !strings.HasPrefix(p.Label, p.Kind+":") || !filepath.IsAbs(p.Path) {
+			t.Errorf("%+v after priority %d", p, last)
+		}
+		last = p.Priority
+	}
+	if last != 1 {
+		t.Errorf("lowest priority %d, want 1: above the bundled skills", last)
+	}
+	return labels
+}
+
+func TestDiscover(t *testing.T) {
+	tests := []struct {
+		name  string
+		files map[string]string // below the home's parent
+		work  string
+		want  []string
+	}{
+		{"nothing", map[string]string{"home/p/": ""}, "home/p", nil},
+		{
+			"order of clients",
+			map[string]string{
+				"p/.opencode/skills/": "", "p/.github/skills/": "", "p/.gemini/skills/": "", "p/.cursor/skills/": "", "p/.codex/skills/": "", "p/.claude/skills/": "", "p/.agents/skills/": "",
+				"home/.config/agents/skills/": "", "home/.claude/skills/": "", "home/.agents/skills/": "",
+			},
+			"p",
+			[]string{
+				"project:.agents", "project:.claude", "project:.codex", "project:.cursor", "project:.gemini", "project:.github", "project:.opencode",
+				"user:.agents", "user:.claude", "user:.config/agents",
+			},
+		},
+		{
+			"up to the repository",
+			map[string]string{"x/.agents/skills/": "", "x/repo/.git/": "", "x/repo/.agents/skills/": "", "x/repo/a/.claude/skills/": "", "x/repo/a/b/.codex/skills/": ""},
+			"x/repo/a/b",
+			[]string{"project:.codex", "project:../.claude", "project:../../.agents"},
+		},
+		{"worktree", map[string]string{"repo/.git": "gitdir: elsewhere", "repo/.agents/skills/": "", "repo/a/": ""}, "repo/a", []string{"project:../.agents"}},
+		{"no repository", map[string]string{"x/.agents/skills/": "", "x/a/.claude/skills/": ""}, "x/a", []string{"project:.claude"}},
+		{"home is a repository", map[string]string{"home/.git/": "", "home/.agents/skills/": "", "home/p/.agents/skills/": "", "home/p/q/.agents/skills/": ""}, "home/p/q", []string{"project:.agents", "user:.agents"}},
+		{"above home is a repository", map[string]string{".git/": "", ".agents/skills/": "", "home/p/": ""}, "home/p", nil},
+		{"work at home", map[string]string{"home/.agents/skills/": "", "home/.claude/skills/": ""}, "home", []string{"user:.agents", "user:.claude"}},
+		{"linked twice", map[string]string{"p/.agents/skills/": "", "p/.claude": "-> .agents", "home/.claude/skills": "-> ../../p/.agents/skills"}, "p", []string{"project:.agents"}},
+		{"linked working folder", map[string]string{"repo/.git/": "", "repo/.agents/skills/": "", "repo/a/": "", "l": "-> repo/a"}, "l", []string{"project:../.agents"}},
+		{"files are no places", map[string]string{"p/.agents/skills": "", "p/.claude": ""}, "p", nil},
+		{"dangling", map[string]string{"p/.agents": "-> none"}, "p", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := folder(t, test.files)
+			got := discover(t, source.Search{WorkDir: filepath.Join(dir, filepath.FromSlash(test.work)), Home: filepath.Join(dir, "home")})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("places (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDiscoverRoots(t *testing.T) {
+	dir := folder(t, map[string]string{"a/skills/": "", "b/skills/": "", "w/skills/": "", "w/.agents/skills/": "", "l": "-> a/skills"})
+	search := source.Search{
+		WorkDir: filepath.Join(dir, "w"),
+		Roots:   []string{filepath.Join(dir, "a", "skills"), filepath.Join(dir, "b", "skills"), "skills", ".agents/skills", filepath.Join(dir, "l")},
+	}
+	want := []string{"root:skills", "root:b/skills", "root:w/skills", "root:.agents/skills"}
+	if diff := cmp.Diff(want, discover(t, search)); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+	search.Roots = append(search.Roots, "none")
+	places, err := source.Discover(search)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "none") || len(places) != 5 {
+		t.Errorf("with a missing root: %d places, %v", len(places), err)
+	}
+}
+
+func TestDiscoverConfig(t *testing.T) {
+	dir := folder(t, map[string]string{"home/.config/agents/skills/": "", "conf/agents/skills/": ""})
+	search := source.Search{Home: filepath.Join(dir, "home"), Config: filepath.Join(dir, "conf"), NoBundled: true}
+	places, err := source.Discover(search)
+	try(t, err)
+	want := []source.Place{{Path: filepath.Join(dir, "conf", "agents", "skills"), Label: "user:.config/agents", Priority: 1, Kind: source.KindUser}}
+	if diff := cmp.Diff(want, places); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+}
+
+func TestPlaceOpen(t *testing.T) {
+	dir := folder(t, map[string]string{".agents/skills/a/SKILL.md": doc("a")})
+	places, err := source.Discover(source.Search{WorkDir: dir})
+	try(t, err)
+	if len(places) != 2 || places[1] != (source.Place{Label: "bundled", Kind: source.KindBundled}) {
+		t.Fatalf("places %+v", places)
+	}
+	for i, want := range []int{1, 0} {
+		s, err := places[i].Open(&source.Options{Label: "ignored", Priority: 9})
+		if err != nil || s.Label() != places[i].Label || s.Priority() != want || (s.Root() == "") != (want == 0) {
+			t.Errorf("%+v: %+v, %v", places[i], s, err)
+		}
+	}
+	try(t, os.RemoveAll(dir))
+	if _, err := places[0].Open(nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("deleted place: %v", err)
+	}
+}

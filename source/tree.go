@@ -1,0 +1,265 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+)
+
+// A tree is the file system under a source. Names are slash-separated paths
+// in the source, "." for the top.
+type tree interface {
+	// readDir lists a folder by name. It does not open what it lists.
+	readDir(dir string) ([]fs.DirEntry, error)
+
+	// stat follows links, wherever they lead.
+	stat(name string) (fs.FileInfo, error)
+
+	// lstat does not follow name itself.
+	lstat(name string) (fs.FileInfo, error)
+
+	// links reports whether links to folders may be followed.
+	links() bool
+
+	// real returns a path that two names share if they are the same folder.
+	real(dir string) (string, error)
+
+	// location says where a person can find a file.
+	location(label, name string) string
+
+	// folder opens a skill's folder for reading files below it.
+	folder(dir string) (folder, error)
+}
+
+// A folder gives access to one skill's files and to nothing else. It is the
+// only way by which this package opens a file of a skill.
+type folder interface {
+	// stat follows the links that stay in the folder and refuses the others
+	// with an error that wraps ErrRefused.
+	stat(name string) (fs.FileInfo, error)
+
+	// open opens a regular file. It neither blocks on nor opens anything else.
+	open(name string) (fs.File, error)
+
+	Close() error
+}
+
+// diskTree walks by path, because os.Root follows no link that leads out (and
+// costs a seventh more, see BenchmarkReadDir), and opens each skill's folder as
+// an os.Root of its own. A handle kept on the whole source would go on showing
+// the old folder after the source is replaced.
+type diskTree struct {
+	path string // absolute
+}
+
+func (t diskTree) checkRoot() error {
+	info, err := os.Stat(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("folder %s does not exist: %w", t.path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return fmt.Errorf("opening folder %s: %w", t.path, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", t.path)
+	}
+	return nil
+}
+
+// join is filepath.Join without the cleaning, which a walk would pay for at
+// every file: names of this package are clean.
+func (t diskTree) join(name string) string {
+	if name == "." {
+		return t.path
+	}
+	return t.path + string(filepath.Separator) + filepath.FromSlash(name)
+}
+
+func (t diskTree) readDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(t.join(dir)) }
+func (t diskTree) stat(name string) (fs.FileInfo, error)     { return os.Stat(t.join(name)) }
+func (t diskTree) lstat(name string) (fs.FileInfo, error)    { return os.Lstat(t.join(name)) }
+func (t diskTree) links() bool                               { return true }
+func (t diskTree) real(dir string) (string, error)           { return filepath.EvalSymlinks(t.join(dir)) }
+func (t diskTree) location(_, name string) string            { return t.join(name) }
+
+func (t diskTree) folder(dir string) (folder, error) {
+	if _, err := filepath.Localize(dir); err != nil {
+		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
+	}
+	// The final "." makes the system refuse what is not a folder, where
+	// opening a FIFO that took its place would block.
+	root, err := os.OpenRoot(t.join(dir) + string(filepath.Separator) + ".")
+	if err != nil {
+		return nil, err
+	}
+	return diskFolder{root}, nil
+}
+
+// diskFolder confines with os.Root: no name and no link leads out of it.
+type diskFolder struct {
+	root *os.Root
+}
+
+func (d diskFolder) Close() error { return d.root.Close() }
+
+func (d diskFolder) stat(name string) (fs.FileInfo, error) {
+	info, err := d.root.Stat(name)
+	return info, rootError(err)
+}
+
+// open looks before it opens, because opening a device can have effects.
+func (d diskFolder) open(name string) (fs.File, error) {
+	info, err := d.stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRegular(info); err != nil {
+		return nil, err
+	}
+	return d.openBlind(name)
+}
+
+// openBlind opens a file that may have been replaced since it was looked at:
+// without blocking, and looking again.
+func (d diskFolder) openBlind(name string) (fs.File, error) {
+	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, rootError(err)
+	}
+	return checkOpened(f)
+}
+
+// rootError tells the refusals of os.Root, which it has no exported error
+// for, from the errors of the system, which have a number.
+func rootError(err error) error {
+	var errno syscall.Errno
+	if err == nil || errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: it leads outside of the skill's folder or is an absolute link", ErrRefused)
+}
+
+// fsTree is any fs.FS. It follows no links and refuses them where the file
+// system can tell (fs.ReadLinkFS).
+type fsTree struct {
+	fsys fs.FS
+}
+
+func (t fsTree) readDir(dir string) ([]fs.DirEntry, error) { return fs.ReadDir(t.fsys, dir) }
+func (t fsTree) stat(name string) (fs.FileInfo, error)     { return fs.Stat(t.fsys, name) }
+func (t fsTree) lstat(name string) (fs.FileInfo, error)    { return fs.Lstat(t.fsys, name) }
+func (t fsTree) links() bool                               { return false }
+func (t fsTree) real(dir string) (string, error)           { return dir, nil }
+func (t fsTree) location(label, name string) string        { return label + ":" + name }
+
+func (t fsTree) folder(dir string) (folder, error) {
+	if !fs.ValidPath(dir) {
+		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
+	}
+	info, err := t.unlinked(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%w: %q is not a folder", ErrRefused, dir)
+	}
+	return fsFolder{t, dir}, nil
+}
+
+// unlinked describes name and refuses links anywhere on the way to it.
+func (t fsTree) unlinked(name string) (fs.FileInfo, error) {
+	for _, p := range prefixes(name) {
+		info, err := fs.Lstat(t.fsys, p)
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%w: links are followed only in folders on disk", ErrRefused)
+		}
+		if p == name {
+			return info, nil
+		}
+	}
+	return nil, fs.ErrNotExist // unreachable: name is its own last prefix
+}
+
+type fsFolder struct {
+	tree fsTree
+	dir  string
+}
+
+func (d fsFolder) Close() error { return nil }
+
+func (d fsFolder) stat(name string) (fs.FileInfo, error) {
+	return d.tree.unlinked(path.Join(d.dir, name))
+}
+
+func (d fsFolder) open(name string) (fs.File, error) {
+	info, err := d.stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRegular(info); err != nil {
+		return nil, err
+	}
+	f, err := d.tree.fsys.Open(path.Join(d.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	return checkOpened(f)
+}
+
+func checkOpened(f fs.File) (fs.File, error) {
+	info, err := f.Stat()
+	if err == nil {
+		err = checkRegular(info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func checkRegular(info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return fmt.Errorf("%w: it is a folder", ErrRefused)
+	default:
+		return fmt.Errorf("%w: it is not a regular file (%s)", ErrRefused, kindOf(mode))
+	}
+}
+
+// kindOf names what is not a regular file.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
+	}
+	return "mode " + mode.Type().String()
+}
+
+// prefixes returns ".", then each folder on the way to name, then name.
+func prefixes(name string) []string {
+	list := []string{"."}
+	for i := range len(name) {
+		if name[i] == '/' {
+			list = append(list, name[:i])
+		}
+	}
+	if name != "." {
+		list = append(list, name)
+	}
+	return list
+}

@@ -1,0 +1,261 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// Bounds of a walk. Collections nest two or three folders deep; the bounds
+// are for the source that is somebody's whole disk by mistake.
+const (
+	maxDepth   = 6
+	maxFolders = 20_000
+)
+
+// The base names of a skill's instructions, best first.
+const (
+	upperFile = "SKILL.md"
+	lowerFile = "skill.md"
+)
+
+// An item is what a walk yields: a skill or an error.
+type item struct {
+	path string
+	ref  *skill.Ref
+	err  error // a *WalkError
+}
+
+// A walker is one walk.
+type walker struct {
+	src     *FS
+	start   time.Time
+	items   []item
+	seen    map[string]string // real path of a folder → its path in the source
+	links   []visit           // folders behind links, to visit after the real ones
+	folders int
+	deep    int // folders below maxDepth that were not visited
+	stopped bool
+	stamps  chan func() // work that nothing waits for until the end
+}
+
+// A visit is a folder to search.
+type visit struct {
+	dir   string
+	real  string
+	depth int
+}
+
+// walk returns the skills and errors of the source, sorted by path. Links are
+// followed last, so that a skill keeps its own path when a link leads to it.
+func (s *FS) walk(ctx context.Context) []item {
+	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), stamps: make(chan func(), 64)}
+	defer w.finish(w.work())
+	real, err := s.tree.real(".")
+	if err != nil {
+		w.incomplete(".", "unreadable-folder", err)
+		return w.items
+	}
+	w.visit(ctx, visit{".", real, 0})
+	for len(w.links) > 0 {
+		v := w.links[0]
+		w.links = w.links[1:]
+		w.follow(ctx, v, real)
+	}
+	if w.deep > 0 {
+		w.note(".", "too-deep", fmt.Errorf("folders more than %d deep are not searched: %d", maxDepth, w.deep), "")
+	}
+	slices.SortStableFunc(w.items, func(a, b item) int { return strings.Compare(a.path, b.path) })
+	return w.items
+}
+
+// work starts what runs beside the search. Nearly all of a walk is spent in the
+// system, of which listing the files of the skills that are found is more than
+// half, so that a second processor shortens it by that.
+func (w *walker) work() *sync.WaitGroup {
+	var wg sync.WaitGroup
+	for range max(1, runtime.GOMAXPROCS(0)-1) {
+		wg.Go(func() {
+			for stamp := range w.stamps {
+				stamp()
+			}
+		})
+	}
+	return &wg
+}
+
+// finish waits for the work.
+func (w *walker) finish(wg *sync.WaitGroup) {
+	close(w.stamps)
+	wg.Wait()
+}
+
+func (w *walker) note(path, rule string, err error, hint string) {
+	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, hint: hint}})
+}
+
+func (w *walker) incomplete(path, rule string, err error) {
+	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, partial: true}})
+}
+
+// visit searches one folder and the ones below it.
+func (w *walker) visit(ctx context.Context, v visit) {
+	if !w.enter(ctx, v) {
+		return
+	}
+	entries, err := w.src.tree.readDir(v.dir)
+	if err != nil {
+		w.incomplete(v.dir, "unreadable-folder", err) // what was listed is still searched
+	}
+	if file := instructions(entries); file != "" {
+		w.found(v.dir, file, entries)
+		return
+	}
+	for _, e := range entries {
+		w.child(ctx, v, e)
+	}
+}
+
+// enter reports whether a folder is to be searched.
+func (w *walker) enter(ctx context.Context, v visit) bool {
+	if w.stopped {
+		return false
+	}
+	if err := ctx.Err(); err != nil {
+		w.stop(v.dir, "interrupted", fmt.Errorf("search interrupted: %w", context.Cause(ctx)))
+		return false
+	}
+	if w.folders == maxFolders {
+		w.stop(v.dir, "too-many-folders", fmt.Errorf("search ended here, after %d folders", maxFolders))
+		return false
+	}
+	w.folders++
+	if first, ok := w.seen[v.real]; ok {
+		w.note(v.dir, "duplicate-folder", fmt.Errorf("same folder as %s, which is searched instead", first), "")
+		return false
+	}
+	w.seen[v.real] = v.dir
+	return true
+}
+
+func (w *walker) stop(path, rule string, err error) {
+	w.stopped = true
+	w.incomplete(path, rule, err)
+}
+
+// found adds the skill in a folder.
+func (w *walker) found(dir, file string, entries []fs.DirEntry) {
+	ref := &skill.Ref{
+		Path: join(dir, file),
+		Load: func() (*skill.Skill, error) { return w.src.load(dir) },
+	}
+	w.items = append(w.items, item{path: dir, ref: ref})
+	w.stamps <- func() { ref.Stamp = w.src.stamp(dir, w.src.list(dir, entries), w.start) }
+}
+
+// child searches what a folder lists.
+func (w *walker) child(ctx context.Context, parent visit, e fs.DirEntry) {
+	name := e.Name()
+	v := visit{join(parent.dir, name), parent.real + string(filepath.Separator) + name, parent.depth + 1}
+	switch {
+	case isLink(e.Type()):
+		w.link(v)
+	case !e.IsDir():
+		if strings.EqualFold(name, upperFile) {
+			w.note(v.dir, "skill-md-case", errors.New("not a skill: instructions are called SKILL.md, in this case"), "rename it to SKILL.md")
+		}
+	case isSkipped(name):
+	case v.depth > maxDepth:
+		w.deep++
+	default:
+		w.visit(ctx, v)
+	}
+}
+
+// link looks at what a link leads to; one to a file is of no interest.
+func (w *walker) link(v visit) {
+	if isSkipped(path.Base(v.dir)) {
+		return
+	}
+	info, err := w.src.tree.stat(v.dir)
+	switch {
+	case err == nil && !info.IsDir():
+	case !w.src.tree.links():
+		w.note(v.dir, "link-not-followed", errors.New("links are followed only in folders on disk"), "")
+	case err == nil && v.depth > maxDepth:
+		w.deep++
+	case err == nil:
+		w.links = append(w.links, v)
+	case errors.Is(err, fs.ErrNotExist) || isThroughFile(err):
+		w.note(v.dir, "dangling-link", errors.New("link to something that does not exist"), "remove the link or restore what it leads to")
+	case isLoop(err):
+		w.note(v.dir, "link-loop", errors.New("link that leads to itself"), "remove the link")
+	default:
+		w.incomplete(v.dir, "unreadable-folder", err)
+	}
+}
+
+// follow visits the folder behind a link, unless the link leads to a folder
+// that the link itself lies in: then everything below was or will be visited
+// already. Links to the source and above are told apart only for the report,
+// except that one above the source would leave it for the whole disk.
+func (w *walker) follow(ctx context.Context, v visit, top string) {
+	real, err := w.src.tree.real(v.dir)
+	if err != nil {
+		w.incomplete(v.dir, "unreadable-folder", err)
+		return
+	}
+	if within(path.Dir(filepath.ToSlash(v.real)), filepath.ToSlash(real)) || within(filepath.ToSlash(top), filepath.ToSlash(real)) {
+		w.note(v.dir, "link-loop", fmt.Errorf("link to a folder that holds it or the source: %s", real), "remove the link")
+		return
+	}
+	v.real = real
+	w.visit(ctx, v)
+}
+
+// within reports whether slash-separated path p is dir or lies below it.
+func within(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// isLink reports whether an entry may be a link to a folder. On Windows a
+// junction, which people use like a link, is an irregular file.
+func isLink(t fs.FileMode) bool { return t&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
+
+// instructions returns the name of the SKILL.md among the entries of a folder,
+// or "". It may turn out not to be a file, which is then the skill's problem.
+func instructions(entries []fs.DirEntry) string {
+	name := ""
+	for _, e := range entries {
+		switch {
+		case e.IsDir():
+		case e.Name() == upperFile:
+			return upperFile
+		case e.Name() == lowerFile:
+			name = lowerFile
+		}
+	}
+	return name
+}
+
+// join is path.Join for a clean folder and a clean path below it, "" for the
+// folder itself, without the cleaning.
+func join(dir, name string) string {
+	switch {
+	case name == "":
+		return dir
+	case dir == ".":
+		return name
+	}
+	return dir + "/" + name
+}
