@@ -1,0 +1,191 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const defaultKeyEnv = "OPENAI_API_KEY"
+
+// checkConfig checks what needs no look at the address, and fills in defaults.
+func checkConfig(cfg *Config) error {
+	switch {
+	case cfg.Model == "":
+		return errors.New("embedding endpoint: model is empty")
+	case cfg.Encoding != "" && cfg.Encoding != "float" && cfg.Encoding != "base64":
+		return fmt.Errorf("embedding endpoint: encoding %q is neither float nor base64", cfg.Encoding)
+	case cfg.Dimensions < 0 || cfg.MaxBatch < 0 || cfg.MaxChars < 0 || cfg.Timeout < 0:
+		return errors.New("embedding endpoint: a number is negative")
+	}
+	for name, value := range cfg.Headers {
+		if name == "" || strings.ContainsFunc(name, notInName) || strings.ContainsFunc(value, unicode.IsControl) {
+			return fmt.Errorf("embedding endpoint: header %q is malformed", name)
+		}
+	}
+	setDefaults(cfg)
+	return nil
+}
+
+// notInName reports whether r is out of place in the name of a header. Of the
+// characters that HTTP allows these are the ones that names have.
+func notInName(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
+}
+
+func setDefaults(cfg *Config) {
+	if cfg.Encoding == "" {
+		cfg.Encoding = "float"
+	}
+	if cfg.MaxBatch == 0 {
+		cfg.MaxBatch = 32
+	}
+	if cfg.MaxChars == 0 {
+		cfg.MaxChars = 8000
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = time.Minute
+	}
+}
+
+// An address is a checked base URL.
+type address struct {
+	url     string // without a trailing slash or query
+	version string // Azure's api-version, or empty
+	host    string // in lower case, without the port
+	plain   bool   // http
+}
+
+// parseBase checks a base URL. Its errors never repeat the URL, which may hold
+// a password in a place where none is expected.
+func parseBase(raw, model string) (address, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	switch {
+	case raw == "":
+		return address{}, errors.New("embedding endpoint: base URL is empty")
+	case err != nil:
+		return address{}, errors.New("embedding endpoint: base URL is malformed")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return address{}, errors.New("embedding endpoint: base URL does not start with http:// or https://")
+	case u.Hostname() == "":
+		return address{}, errors.New("embedding endpoint: base URL has no host")
+	case u.User != nil:
+		return address{}, errors.New("embedding endpoint: base URL holds a user or password; name a variable for the key instead")
+	case u.Fragment != "":
+		return address{}, errors.New("embedding endpoint: base URL has a fragment")
+	}
+	query := u.Query()
+	for name := range query {
+		if name != "api-version" {
+			return address{}, errors.New("embedding endpoint: base URL has a query other than api-version")
+		}
+	}
+	a := address{version: query.Get("api-version"), host: strings.ToLower(u.Hostname()), plain: u.Scheme == "http"}
+	base := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath}
+	// People paste the address of the endpoint, or that of the Azure resource.
+	a.url = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/embeddings"), "/")
+	if a.azure() && strings.Trim(u.Path, "/") == "" {
+		a.url += azurePath(a.version, model)
+	}
+	return a, nil
+}
+
+// azurePath returns the path of an Azure resource under which the endpoint of
+// a deployment lies: the new one, or the one that wants an api-version.
+func azurePath(version, model string) string {
+	if version == "" {
+		return "/openai/v1"
+	}
+	return "/openai/deployments/" + url.PathEscape(model)
+}
+
+func (a address) azure() bool {
+	for _, zone := range []string{".openai.azure.com", ".openai.azure.us", ".cognitiveservices.azure.com", ".services.ai.azure.com"} {
+		if strings.HasSuffix(a.host, zone) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a address) loopback() bool {
+	ip := net.ParseIP(a.host)
+	return a.host == "localhost" || strings.HasSuffix(a.host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// hint returns what may be wrong with the address when nothing is found there.
+func (a address) hint() string {
+	if strings.Contains(a.url, "/v1") || strings.Contains(a.url, "/deployments/") {
+		return " (check the base URL)"
+	}
+	return " (the base URL usually ends in /v1)"
+}
+
+// keyHint returns what may be wrong when the key is not accepted.
+func keyHint(key, name string) string {
+	switch {
+	case key != "":
+		return " (check the key in " + name + ")"
+	case name != "":
+		return " (no key was sent: " + name + " is not set)"
+	}
+	return " (no key was sent)"
+}
+
+// readKey returns the key and the name of its variable. Both are empty when
+// no key is wanted.
+func readKey(env string) (key, name string, err error) {
+	switch env {
+	case "-":
+		return "", "", nil
+	case "":
+		name = defaultKeyEnv
+	default:
+		name = env
+	}
+	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		// Not repeated: people put the key itself here.
+		return "", "", errors.New("embedding endpoint: the name of the variable for the key holds more than capitals, digits and underscores; is it the key itself?")
+	}
+	key = strings.TrimSpace(os.Getenv(name))
+	if key == "" && env != "" {
+		return "", "", fmt.Errorf("embedding endpoint: environment variable %s for the key is not set", name)
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {
+		return "", "", fmt.Errorf("embedding endpoint: the key in %s holds characters that no key has", name)
+	}
+	return key, name, nil
+}
+
+// checkSecrecy refuses to send a credential where everybody on the way can
+// read it. OPENAI_API_KEY is often set for other programs, so that this meets
+// people who did not think of it.
+func checkSecrecy(cfg *Config, a address, key, keyName string) error {
+	if cfg.AllowInsecure || !a.plain || a.loopback() {
+		return nil
+	}
+	if key != "" {
+		return fmt.Errorf("embedding endpoint: the key in %s would go over plain http to %s; use https, no key (\"-\"), or allow it", keyName, a.host)
+	}
+	for name := range cfg.Headers {
+		switch strings.ToLower(name) {
+		case "authorization", "proxy-authorization", "api-key", "x-api-key", "cookie":
+			return fmt.Errorf("embedding endpoint: the header %s would go over plain http to %s; use https or allow it", name, a.host)
+		}
+	}
+	return nil
+}
+
+// identity names everything that changes the vectors. The readable part is for
+// people; the hash also covers how texts are prepared, and keeps apart what
+// the readable part might run together.
+func identity(base string, e *Embedder) string {
+	all := fmt.Sprintf("%q %q %d %q %q %d", base, e.model, e.dimensions, e.query, e.doc, e.maxChars)
+	return fmt.Sprintf("openai %s %s dim=%d %.6x", base, e.model, e.dimensions, sha256.Sum256([]byte(all)))
+}

@@ -1,0 +1,95 @@
+package openai
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/embed"
+)
+
+// minChars is the length below which a text is not cut any further: what is
+// left would say nothing about the whole.
+const minChars = 128
+
+// prefixes returns the prefixes of queries and documents.
+func prefixes(cfg *Config) (query, doc string) {
+	query, doc = preset(cfg.Model)
+	if cfg.QueryPrefix != nil {
+		query = *cfg.QueryPrefix
+	}
+	if cfg.DocumentPrefix != nil {
+		doc = *cfg.DocumentPrefix
+	}
+	return query, doc
+}
+
+// preset returns the prefixes that the card of a model asks for. Servers do
+// not add them. The first row whose words all occur in the model's name counts.
+func preset(model string) (query, doc string) {
+	const (
+		instruct = "Instruct: Given a request, retrieve the instructions that help with it\nQuery:"
+		passages = "Represent this sentence for searching relevant passages: "
+	)
+	rows := []struct{ words, query, doc string }{
+		{"e5 mistral", instruct + " ", ""},
+		{"e5 instruct", instruct + " ", ""},
+		{"e5-", "query: ", "passage: "},
+		{"qwen3 embedding", instruct, ""},
+		{"nomic-embed-text", "search_query: ", "search_document: "},
+		{"bge -en", passages, ""},
+		{"arctic-embed2", "query: ", ""}, // Ollama's name of v2
+		{"arctic-embed -v2", "query: ", ""},
+		{"arctic-embed", passages, ""},
+		{"mxbai-embed-large", passages, ""},
+		{"embeddinggemma", "task: search result | query: ", "title: none | text: "},
+		{"embedding-gemma", "task: search result | query: ", "title: none | text: "},
+		{"voyage-", "Represent the query for retrieving supporting documents: ", "Represent the document for retrieval: "},
+	}
+	model = strings.ToLower(model)
+	for _, row := range rows {
+		lacks := func(word string) bool { return !strings.Contains(model, word) }
+		if !slices.ContainsFunc(strings.Fields(row.words), lacks) {
+			return row.query, row.doc
+		}
+	}
+	return "", ""
+}
+
+// inputs returns what is sent for texts: a prefix and at most chars characters
+// of each text, never the empty string.
+func (e *Embedder) inputs(kind embed.Kind, texts []string, chars int) []string {
+	prefix := e.doc
+	if kind == embed.Query {
+		prefix = e.query
+	}
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			text = " "
+		}
+		out[i] = prefix + clip(text, chars)
+	}
+	return out
+}
+
+// clip returns the first n characters of s.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// shorter halves the number of characters to send of text. It reports false
+// when too few would be left.
+func shorter(text string, chars *int) bool {
+	*chars = min(*chars, utf8.RuneCountInString(text)) / 2
+	return *chars >= minChars
+}

@@ -1,0 +1,121 @@
+package static
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Weights are a trained model before it is encoded.
+type Weights struct {
+	Name    string    // a few characters that name the training
+	Dim     int       // of the vectors
+	Words   []string  // lower-cased, each once
+	Vectors []float32 // of Words and then of the buckets, Dim numbers each
+}
+
+// Encode returns the model in the form that New takes. Vectors are quantised to
+// 8 bits with a scale each, which keeps the order of neighbours.
+func Encode(w Weights) ([]byte, error) {
+	if w.Dim < 1 || len(w.Vectors)%w.Dim != 0 || len(w.Vectors) <= len(w.Words)*w.Dim {
+		return nil, fmt.Errorf("encoding model: %d numbers are not vectors of dimension %d for %d words and some buckets", len(w.Vectors), w.Dim, len(w.Words))
+	}
+	if len(w.Name) == 0 || len(w.Name) > 1<<8 {
+		return nil, errors.New("encoding model: its name must have 1 to 256 bytes")
+	}
+	order, err := byHash(w.Words)
+	if err != nil {
+		return nil, err
+	}
+	rows := len(w.Vectors) / w.Dim
+	for b := len(w.Words); b < rows; b++ {
+		order = append(order, hashed{row: b})
+	}
+	var body bytes.Buffer
+	body.WriteString(w.Name)
+	body.Write(make([]byte, padded(len(w.Name))-len(w.Name)))
+	writeIndex(&body, order[:len(w.Words)])
+	if err := writeRows(&body, w, order); err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(body.Bytes())
+	var out bytes.Buffer
+	out.WriteString(magic)
+	for _, n := range []int{w.Dim, len(w.Words), rows - len(w.Words), len(w.Name)} {
+		write32(&out, uint32(n))
+	}
+	out.Write(digest[:8])
+	out.Write(body.Bytes())
+	return out.Bytes(), nil
+}
+
+// hashed is a row of the weights with the hash of its word.
+type hashed struct {
+	hash uint64
+	row  int
+}
+
+// byHash returns the words in the order of their hashes.
+func byHash(words []string) ([]hashed, error) {
+	list := make([]hashed, len(words))
+	for i, word := range words {
+		list[i] = hashed{Hash([]byte(word)), i}
+	}
+	slices.SortFunc(list, func(a, b hashed) int { return cmp.Compare(a.hash, b.hash) })
+	for i := 1; i < len(list); i++ {
+		if list[i].hash>>16 == list[i-1].hash>>16 {
+			return nil, fmt.Errorf("encoding model: %q and %q have the same hash; leave one out", words[list[i-1].row], words[list[i].row])
+		}
+	}
+	return list, nil
+}
+
+// writeIndex writes, for every prefix of a hash, how many words come before
+// it, and then the hashes.
+func writeIndex(b *bytes.Buffer, words []hashed) {
+	next := 0
+	for prefix := range 1<<prefixBits + 1 {
+		for next < len(words) && words[next].hash>>(64-prefixBits) < uint64(prefix) {
+			next++
+		}
+		write32(b, uint32(next))
+	}
+	for _, w := range words {
+		write32(b, uint32(w.hash>>16))
+	}
+}
+
+// writeRows writes the scales and then the quantised vectors, in order.
+func writeRows(b *bytes.Buffer, w Weights, order []hashed) error {
+	quantised := make([]byte, 0, len(order)*w.Dim)
+	for _, o := range order {
+		v := w.Vectors[o.row*w.Dim:][:w.Dim]
+		largest := 0.0
+		for _, x := range v {
+			largest = max(largest, math.Abs(float64(x)))
+		}
+		if math.IsNaN(largest) || math.IsInf(largest, 0) {
+			return fmt.Errorf("encoding model: row %d is not finite", o.row)
+		}
+		scale := largest / math.MaxInt8
+		write32(b, math.Float32bits(float32(scale)))
+		for _, x := range v {
+			q := 0.0
+			if scale > 0 {
+				q = math.RoundToEven(float64(x) / scale)
+			}
+			quantised = append(quantised, byte(int8(q)))
+		}
+	}
+	b.Write(quantised)
+	return nil
+}
+
+func write32(b *bytes.Buffer, x uint32) {
+	b.Write(binary.LittleEndian.AppendUint32(nil, x))
+}

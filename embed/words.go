@@ -1,0 +1,179 @@
+package embed
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// WordKind says what a word is a part of.
+type WordKind int
+
+// The kinds of words.
+const (
+	Word  WordKind = iota // a word, or one part of a camel-case identifier
+	Whole                 // a camel-case identifier, after its parts
+	Pair                  // two neighbours, or a lone character, of a script without spaces
+)
+
+// Words cuts a text into words and calls yield for each, in order: runs of
+// letters, digits and marks, identifiers in camelCase, kebab-case and
+// snake_case split, scripts that are written without spaces as overlapping
+// pairs of characters. Accents of Latin and Greek letters and compatibility
+// forms are gone, upper case is not. It is how text becomes words for full-text
+// search and for the built-in model alike.
+func Words(text string, yield func(word string, kind WordKind)) {
+	cutter(yield).text(fold(text))
+}
+
+// A cutter is what is called for every word.
+type cutter func(word string, kind WordKind)
+
+// text cuts s into runs of letters, digits and marks. An apostrophe between
+// letters does not end a run, so that "don't" is one word.
+func (c cutter) text(s string) {
+	start := -1
+	for i, r := range s {
+		switch {
+		case isWord(r):
+			if start < 0 {
+				start = i
+			}
+		case start >= 0 && isApostrophe(r) && wordFollows(s[i+utf8.RuneLen(r):]):
+		case start >= 0:
+			c.run(s[start:i])
+			start = -1
+		}
+	}
+	if start >= 0 {
+		c.run(s[start:])
+	}
+}
+
+func isWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+}
+
+func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
+
+func wordFollows(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r)
+}
+
+// run cuts a run into parts with and without spaces between words.
+func (c cutter) run(s string) {
+	start, dense := 0, false
+	for i, r := range s {
+		if d := Dense(r); d != dense {
+			c.part(s[start:i], dense)
+			start, dense = i, d
+		}
+	}
+	c.part(s[start:], dense)
+}
+
+func (c cutter) part(s string, dense bool) {
+	switch {
+	case s == "":
+	case dense:
+		c.pairs(s)
+	default:
+		c.identifier(s)
+	}
+}
+
+// Dense reports whether r belongs to a script that is written without spaces,
+// or (Hangul) that glues particles to its words.
+func Dense(r rune) bool {
+	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+}
+
+// pairs emits the overlapping pairs of characters of s, or its only character.
+func (c cutter) pairs(s string) {
+	_, first := utf8.DecodeRuneInString(s)
+	if first == len(s) {
+		c(s, Pair)
+		return
+	}
+	for i, n := 0, first; i+n < len(s); {
+		_, next := utf8.DecodeRuneInString(s[i+n:])
+		c(s[i:i+n+next], Pair)
+		i, n = i+n, next
+	}
+}
+
+// identifier emits the parts of a camel-case word and the whole word.
+func (c cutter) identifier(s string) {
+	n := camelPart(s)
+	if n == len(s) {
+		c(s, Word)
+		return
+	}
+	for rest := s; rest != ""; n = camelPart(rest) {
+		c(rest[:n], Word)
+		rest = rest[n:]
+	}
+	c(s, Whole)
+}
+
+// camelPart returns the length of the first part of a camel-case word: "get"
+// of getName, "PDF" of PDFReader, all of "PDFs" and of "utf8".
+func camelPart(s string) int {
+	prev, prevAt := rune(0), 0
+	for i, r := range s {
+		switch {
+		case i == 0:
+		case unicode.IsUpper(r) && !unicode.IsUpper(prev) && !isApostrophe(prev):
+			return i
+		case unicode.IsLower(r) && unicode.IsUpper(prev) && prevAt > 0 && !pluralEnd(s[i:]):
+			return prevAt
+		}
+		prev, prevAt = r, i
+	}
+	return len(s)
+}
+
+// pluralEnd reports whether s is the ending of an acronym's plural: "s" at the
+// end or before the next part.
+func pluralEnd(s string) bool {
+	if s[0] != 's' {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(s[1:])
+	return !unicode.IsLower(r)
+}
+
+// fold removes compatibility forms and the accents of Latin and Greek letters.
+// Other marks stay: in many scripts they are vowels.
+func fold(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	drop := false
+	for _, r := range norm.NFKD.String(s) {
+		if unicode.Is(unicode.Mn, r) && drop {
+			continue
+		}
+		drop = unicode.In(r, unicode.Latin, unicode.Greek)
+		b.WriteRune(r)
+	}
+	return norm.NFC.String(b.String())
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
