@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// An Entry is the row of one SKILL.md without its text: all that ranking,
+// listing and scopes need.
+type Entry struct {
+	ID          int64
+	Source      string // label
+	Path        string // of the SKILL.md in the source
+	Digest      string
+	Name        string
+	NameKey     string
+	Description string
+	Location    string
+	Tags        []string
+	Requires    []string
+	Tokens      int // of the body, estimated
+	Refused     bool
+	ShadowedBy  int64 // the ID of the skill that has its name, or 0
+}
+
+// A Stamp is what the catalog knows of one SKILL.md without reading it.
+type Stamp struct {
+	ID     int64
+	Stamp  string
+	Digest string
+}
+
+// A Match is one skill that full-text search found.
+type Match struct {
+	ID    int64
+	Score float64 // BM25, higher is better
+}
+
+// Weights are the weights of the fields in a match.
+type Weights struct{ Name, Description, Tags, Body float64 }
+
+// A Vector is the vector of one text of a skill.
+type Vector struct {
+	Skill   int64
+	Ordinal int // 0 is the description
+	Values  []float32
+}
+
+// Sources returns all sources, by label.
+func (db *DB) Sources(ctx context.Context) ([]Source, error) {
+	var list []Source
+	err := db.query(ctx, "sources", func(rows *sql.Rows) error {
+		var s Source
+		var walked int64
+		err := rows.Scan(&s.ID, &s.Label, &s.Root, &s.Priority, &walked)
+		if walked != 0 {
+			s.Walked = time.Unix(0, walked)
+		}
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// Stamps returns what is known of the skills of a source, by path.
+func (db *DB) Stamps(ctx context.Context, source int64) (map[string]Stamp, error) {
+	known := make(map[string]Stamp)
+	err := db.query(ctx, "stamps", func(rows *sql.Rows) error {
+		var s Stamp
+		var path string
+		err := rows.Scan(&s.ID, &path, &s.Stamp, &s.Digest)
+		known[path] = s
+		return err
+	}, sql.Named("source", source))
+	return known, err
+}
+
+// Entries returns the rows of all skills, by name, the offered one of each
+// name first.
+func (db *DB) Entries(ctx context.Context) ([]Entry, error) {
+	var list []Entry
+	err := db.query(ctx, "entries", func(rows *sql.Rows) error {
+		var e Entry
+		var tags, requires sql.RawBytes
+		err := rows.Scan(&e.ID, &e.Source, &e.Path, &e.Digest, &e.Name, &e.NameKey, &e.Description,
+			&e.Location, &tags, &requires, &e.Tokens, &e.Refused, &e.ShadowedBy)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(unmarshalList(tags, &e.Tags), unmarshalList(requires, &e.Requires)); err != nil {
+			return err
+		}
+		list = append(list, e)
+		return nil
+	})
+	return list, err
+}
+
+// unmarshalList is json.Unmarshal that does not start for the empty list,
+// which is what most skills have.
+func unmarshalList(data []byte, list *[]string) error {
+	if len(data) <= len("[]") {
+		return nil
+	}
+	return json.Unmarshal(data, list)
+}
+
+// Skill returns the skill with that ID as it was indexed, with its files; ok
+// is false when there is none.
+func (db *DB) Skill(ctx context.Context, id int64) (s *skill.Skill, ok bool, err error) {
+	err = db.query(ctx, "skill", func(rows *sql.Rows) error {
+		s, err = scanSkill(rows)
+		return err
+	}, sql.Named("skill", id))
+	if err != nil || s == nil {
+		return nil, false, err
+	}
+	s.Files, err = db.Files(ctx, id)
+	return s, err == nil, err
+}
+
+func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
+	s := new(skill.Skill)
+	var file string
+	var tags, requires, frontmatter, problems, body []byte
+	err := rows.Scan(&s.Source, &file, &s.Digest, &s.Name, &s.Description, &s.Location,
+		&tags, &requires, &frontmatter, &body, &problems)
+	if err != nil {
+		return nil, err
+	}
+	s.Dir, s.File = path.Dir(file), path.Base(file)
+	if s.Body, err = unpack(body); err != nil {
+		return nil, fmt.Errorf("body of %s: %w: %w", file, errDamaged, err)
+	}
+	return s, errors.Join(json.Unmarshal(tags, &s.Tags), json.Unmarshal(requires, &s.Requires),
+		json.Unmarshal(frontmatter, &s.Frontmatter), json.Unmarshal(problems, &s.Problems))
+}
+
+// Files returns the manifest of a skill, by path.
+func (db *DB) Files(ctx context.Context, id int64) ([]skill.File, error) {
+	var list []skill.File
+	err := db.query(ctx, "files", func(rows *sql.Rows) error {
+		var f skill.File
+		err := rows.Scan(&f.Path, &f.Size, &f.SHA256)
+		list = append(list, f)
+		return err
+	}, sql.Named("skill", id))
+	return list, err
+}
+
+// A Reported problem belongs to one skill of one source.
+type Reported struct {
+	Source string
+	Skill  int64
+	skill.Problem
+}
+
+// Problems returns all problems of all skills, by source and path.
+func (db *DB) Problems(ctx context.Context) ([]Reported, error) {
+	var list []Reported
+	err := db.query(ctx, "problems", func(rows *sql.Rows) error {
+		var r Reported
+		var data []byte
+		if err := rows.Scan(&r.Source, &r.Skill, &data); err != nil {
+			return err
+		}
+		var problems []skill.Problem
+		err := json.Unmarshal(data, &problems)
+		for _, p := range problems {
+			r.Problem = p
+			list = append(list, r)
+		}
+		return err
+	})
+	return list, err
+}
+
+// Match returns the best skills for an FTS5 query over terms, best first and
+// ties by name. Only skills that are offered under their name are searched,
+// and of them only those whose IDs are in allowed, unless it is nil.
+func (db *DB) Match(ctx context.Context, query string, w Weights, allowed []int64, limit int) ([]Match, error) {
+	var filter any
+	if allowed != nil {
+		data, err := json.Marshal(allowed)
+		if err != nil {
+			return nil, err
+		}
+		filter = string(data)
+	}
+	var list []Match
+	err := db.query(ctx, "match", func(rows *sql.Rows) error {
+		var m Match
+		err := rows.Scan(&m.ID, &m.Score)
+		list = append(list, m)
+		return err
+	}, sql.Named("query", query), sql.Named("allowed", filter), sql.Named("limit", limit),
+		sql.Named("name", w.Name), sql.Named("description", w.Description),
+		sql.Named("tags", w.Tags), sql.Named("body", w.Body))
+	return list, err
+}
+
+// Frequencies returns in how many skills each of the terms occurs, and how
+// many skills there are. A term that occurs nowhere is not in the map.
+func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, int, error) {
+	data, err := json.Marshal(terms)
+	if err != nil {
+		return nil, 0, err
+	}
+	counts := make(map[string]int, len(terms))
+	err = db.query(ctx, "frequencies", func(rows *sql.Rows) error {
+		var term string
+		var n int
+		err := rows.Scan(&term, &n)
+		counts[term] = n
+		return err
+	}, sql.Named("terms", string(data)))
+	if err != nil {
+		return nil, 0, err
+	}
+	total := 0
+	err = db.query(ctx, "indexed", func(rows *sql.Rows) error { return rows.Scan(&total) })
+	return counts, total, err
+}
+
+// Vectors calls f for every vector of the model, by skill and ordinal.
+func (db *DB) Vectors(ctx context.Context, model string, f func(Vector) error) error {
+	return db.query(ctx, "vectors", func(rows *sql.Rows) error {
+		var v Vector
+		var data sql.RawBytes
+		if err := rows.Scan(&v.Skill, &v.Ordinal, &data); err != nil {
+			return err
+		}
+		var err error
+		if v.Values, err = unpackVector(data); err != nil {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		return f(v)
+	}, sql.Named("model", model))
+}
+
+// Unembedded returns up to limit IDs greater than after of skills that have a
+// text without a vector of the model, in rising order.
+func (db *DB) Unembedded(ctx context.Context, model string, after int64, limit int) ([]int64, error) {
+	var list []int64
+	err := db.query(ctx, "unembedded", func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		list = append(list, id)
+		return err
+	}, sql.Named("model", model), sql.Named("after", after), sql.Named("limit", limit))
+	return list, err
+}
+
+// HasVector reports whether the text of that hash has a vector of the model.
+func (db *DB) HasVector(ctx context.Context, model string, hash []byte) (bool, error) {
+	var has bool
+	err := db.query(ctx, "has_vector", func(rows *sql.Rows) error { return rows.Scan(&has) },
+		sql.Named("model", model), sql.Named("hash", hash))
+	return has, err
+}
+
+// Coverage returns how many texts there are and how many of them have a
+// vector of the model.
+func (db *DB) Coverage(ctx context.Context, model string) (texts, embedded int, err error) {
+	err = db.query(ctx, "coverage", func(rows *sql.Rows) error { return rows.Scan(&texts, &embedded) },
+		sql.Named("model", model))
+	return texts, embedded, err
+}
+
+// Offered reports whether the skill is the one that is found under its name.
+func (e *Entry) Offered() bool { return !e.Refused && e.ShadowedBy == 0 }
+
+// Ref returns what names this skill and no other: its name when it is offered
+// under it, else "source/folder".
+func (e *Entry) Ref() string {
+	switch dir := path.Dir(e.Path); {
+	case e.Offered():
+		return e.Name
+	case dir == ".":
+		return e.Source + "/" + e.Name
+	default:
+		return e.Source + "/" + dir
+	}
+}
+
+// AnswersTo reports whether ref names this skill: "source/name" or, which is
+// always unique, "source/folder".
+func (e *Entry) AnswersTo(ref string) bool {
+	rest, ok := strings.CutPrefix(ref, e.Source+"/")
+	return ok && !e.Refused && (rest == e.Name || rest == path.Dir(e.Path))
+}

@@ -1,0 +1,1 @@
+DELETE FROM fields WHERE skill_id = :skill

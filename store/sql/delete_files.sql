@@ -1,0 +1,1 @@
+DELETE FROM files WHERE skill_id = :skill

@@ -1,0 +1,1 @@
+DELETE FROM skills WHERE id = :skill

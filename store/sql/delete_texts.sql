@@ -1,0 +1,1 @@
+DELETE FROM texts WHERE skill_id = :skill

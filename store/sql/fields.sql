@@ -1,0 +1,1 @@
+SELECT fields FROM fields WHERE skill_id = :skill

@@ -1,0 +1,1 @@
+UPDATE skills SET stamp = '', digest = '' WHERE source_id = :source

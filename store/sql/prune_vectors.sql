@@ -1,0 +1,1 @@
+DELETE FROM vectors WHERE hash NOT IN (SELECT hash FROM texts)

@@ -1,0 +1,1 @@
+INSERT INTO files (skill_id, path, size, sha256) VALUES (:skill, :path, :size, :sha256)

@@ -1,0 +1,1 @@
+UPDATE skills SET stamp = :stamp WHERE id = :skill

@@ -1,0 +1,1 @@
+INSERT INTO texts (skill_id, ordinal, hash) VALUES (:skill, :ordinal, :hash)

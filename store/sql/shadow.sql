@@ -1,0 +1,18 @@
+-- Of the skills of one name the one from the source with the highest priority
+-- is offered; then the first by source and path, so that it never depends on
+-- the order of indexing. Nearly all names are there once: only the others, and
+-- those that are still shadowed by a skill of another name, are looked at.
+WITH contested (name_key) AS (
+  SELECT name_key FROM skills WHERE refused = 0 GROUP BY name_key HAVING count(*) > 1
+  UNION SELECT name_key FROM skills WHERE shadowed_by IS NOT NULL
+),
+ranked AS (
+  SELECT s.id, first_value(s.id) OVER (
+           PARTITION BY s.name_key ORDER BY o.priority DESC, o.label, s.path) AS winner
+  FROM contested c CROSS JOIN skills s ON s.name_key = c.name_key JOIN sources o ON o.id = s.source_id
+  WHERE s.refused = 0
+)
+UPDATE skills SET shadowed_by = CASE WHEN r.winner = r.id THEN NULL ELSE r.winner END
+FROM ranked r
+WHERE skills.id = r.id
+  AND skills.shadowed_by IS NOT CASE WHEN r.winner = r.id THEN NULL ELSE r.winner END

@@ -1,0 +1,1 @@
+SELECT id, label, root, priority, walked FROM sources ORDER BY label

@@ -1,0 +1,1 @@
+SELECT id, path, stamp, digest FROM skills WHERE source_id = :source

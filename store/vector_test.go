@@ -1,0 +1,167 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// vectors returns "skill/ordinal: values" of all vectors of a model.
+func vectors(t *testing.T, db *DB, model string) []string {
+	t.Helper()
+	var list []string
+	err := db.Vectors(t.Context(), model, func(v Vector) error {
+		list = append(list, fmt.Sprintf("%d/%d: %v", v.Skill, v.Ordinal, v.Values))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func coverage(t *testing.T, db *DB, model string) string {
+	t.Helper()
+	texts, embedded, err := db.Coverage(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d of %d", embedded, texts)
+}
+
+func TestVectorsByModel(t *testing.T) {
+	db := open(t, dbPath(t))
+	one, two, three := []byte("one"), []byte("two"), []byte("three")
+	a, b := newRecord("pdf", "d", "b"), newRecord("csv", "d", "b")
+	a.Texts, b.Texts = [][]byte{one, two}, [][]byte{two, three}
+	put(t, db, Source{Label: "a"}, a, b)
+	update(t, db, func(tx *Tx) error {
+		if err := tx.PutVectors("m", [][]byte{two, one}, [][]float32{{2}, {1}}); err != nil {
+			return err
+		}
+		return tx.PutVectors("n", [][]byte{two}, [][]float32{{4, 5}})
+	})
+	if got, want := vectors(t, db, "m"), []string{"1/0: [1]", "1/1: [2]", "2/0: [2]"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("model m: %q, want %q", got, want)
+	}
+	if got, want := vectors(t, db, "n"), []string{"1/1: [4 5]", "2/0: [4 5]"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("model n: %q, want %q", got, want)
+	}
+	if got := vectors(t, db, "absent"); len(got) != 0 {
+		t.Errorf("absent model: %q", got)
+	}
+	got := coverage(t, db, "m") + ", " + coverage(t, db, "n") + ", " + coverage(t, db, "absent")
+	if want := "3 of 4, 2 of 4, 0 of 4"; got != want {
+		t.Errorf("coverage %s, want %s", got, want)
+	}
+	for _, hash := range [][]byte{one, three} {
+		has, err := db.HasVector(t.Context(), "m", hash)
+		if err != nil || has != bytes.Equal(hash, one) {
+			t.Errorf("HasVector(%s) = %v, %v", hash, has, err)
+		}
+	}
+}
+
+func TestCoverageEmpty(t *testing.T) {
+	if got := coverage(t, open(t, dbPath(t)), "m"); got != "0 of 0" {
+		t.Errorf("coverage %s", got)
+	}
+}
+
+// TestUnembeddedCursor walks with a skill that never gets its vector: it holds
+// nobody up.
+func TestUnembeddedCursor(t *testing.T) {
+	db := open(t, dbPath(t))
+	var records []Record
+	for i := range 7 {
+		records = append(records, newRecord(fmt.Sprint("s", i), fmt.Sprint("text ", i), "b"))
+	}
+	ids := put(t, db, Source{Label: "a"}, append(records, refused("x"))...)[:7]
+	update(t, db, func(tx *Tx) error { return tx.PutVectors("m", records[3].Texts, [][]float32{{1}}) })
+	want := slices.Concat(ids[:3], ids[4:])
+	var seen []int64
+	for after := int64(0); ; {
+		list, err := db.Unembedded(t.Context(), "m", after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		seen = append(seen, list...)
+		after = list[len(list)-1]
+	}
+	if !reflect.DeepEqual(seen, want) {
+		t.Errorf("visited %v, want %v", seen, want)
+	}
+	all, err := db.Unembedded(t.Context(), "other", 0, 99)
+	if err != nil || !reflect.DeepEqual(all, ids) {
+		t.Errorf("another model: %v, %v; want %v", all, err, ids)
+	}
+}
+
+func TestPruneVectors(t *testing.T) {
+	db := open(t, dbPath(t))
+	a, b := newRecord("pdf", "one", "b"), newRecord("csv", "two", "b")
+	ids := put(t, db, Source{Label: "a"}, a, b)
+	update(t, db, func(tx *Tx) error {
+		return tx.PutVectors("m", slices.Concat(a.Texts, b.Texts), [][]float32{{1}, {2}})
+	})
+	update(t, db, func(tx *Tx) error {
+		if err := tx.DeleteSkill(ids[0]); err != nil {
+			return err
+		}
+		return tx.PruneVectors()
+	})
+	for i, want := range []bool{false, true} {
+		if has, err := db.HasVector(t.Context(), "m", [][]byte{a.Texts[0], b.Texts[0]}[i]); err != nil || has != want {
+			t.Errorf("text %d has a vector: %v, %v; want %v", i, has, err, want)
+		}
+	}
+}
+
+func TestPackVector(t *testing.T) {
+	v := []float32{0, 1, -1, math.MaxFloat32, math.SmallestNonzeroFloat32, float32(math.Inf(1))}
+	got, err := unpackVector(packVector(v))
+	if err != nil || !reflect.DeepEqual(got, v) {
+		t.Errorf("%v, %v; want %v", got, err, v)
+	}
+	if _, err := unpackVector(make([]byte, 5)); err == nil {
+		t.Error("5 bytes are a vector")
+	}
+}
+
+func FuzzUnpackVector(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{1, 2, 3, 4, 5})
+	f.Add(packVector([]float32{1, -2}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := unpackVector(data)
+		if (err == nil) != (len(data)%4 == 0) {
+			t.Fatalf("%d bytes: %v", len(data), err)
+		}
+		if err == nil && !bytes.Equal(packVector(v), data) {
+			t.Errorf("%x became %x", data, packVector(v))
+		}
+	})
+}
+
+func FuzzPack(f *testing.F) {
+	f.Add("")
+	f.Add("# Title\n\ntext \x00 \xff")
+	f.Fuzz(func(t *testing.T, text string) {
+		var p packer
+		for range 2 { // the second time with what the first left
+			data, err := p.pack(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := unpack(data); err != nil || got != text {
+				t.Errorf("%q became %q, %v", text, got, err)
+			}
+		}
+	})
+}
