@@ -1,0 +1,136 @@
+// Package rank orders candidate skills for a prompt. It is pure arithmetic:
+// what it is given decides the order, and every term of a score is kept, so
+// that it can be explained and checked by hand.
+package rank
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Candidate is what the retrieval legs found out about one skill.
+type Candidate struct {
+	ID string // breaks ties
+
+	Lexical float64 // BM25 of the full text, 0 when it did not match
+
+	// Strength is Lexical in units of a word that only one skill has: an
+	// absolute figure, where Lexical divided by its maximum is relative.
+	Strength float64
+
+	// Vectors says that the skill has vectors; then Description and Full are
+	// the cosines of the prompt with its description and with all of it.
+	Vectors           bool
+	Description, Full float64
+
+	NameCoverage float64 // share of the words of its name that the prompt has, 0 to 1
+
+	// Coverage is the share of what the prompt says, weighted by how rare each
+	// word is, that the name, description and tags say too, 0 to 1.
+	Coverage float64
+
+	// Evidence is how much they say of it, in words that only one skill has: a
+	// rare word counts nearly 1, one that half of all skills have counts 0.
+	Evidence float64
+
+	Exact bool // the prompt names the skill
+}
+
+// Params are the weights of the terms of a score.
+type Params struct {
+	Lexical float64 // of BM25 divided by its maximum over the candidates
+	Vector  float64 // of each of the two cosines
+	Name    float64 // of NameCoverage
+	Exact   float64 // of Exact; larger than all others together, so that a name wins
+	Cut     Cut
+}
+
+// Defaults returns the recipe that measured best: BM25 over its maximum for
+// the prompt, .75 of both cosines and .2 of the name's coverage.
+func Defaults() Params {
+	return Params{Lexical: 1, Vector: .75, Name: .2, Exact: 10, Cut: DefaultCut()}
+}
+
+// A Term is one summand of a score.
+type Term struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Weight float64 `json:"weight"`
+}
+
+// Scored is a candidate with its score.
+type Scored struct {
+	Candidate
+	Score    float64 // the sum of Value·Weight over Terms
+	Terms    []Term
+	Relevant bool // it passes the cut: worth showing to a model unasked
+}
+
+// Order scores the candidates and returns them best first, ties by ID. Without
+// any vectors the order is that of the text alone. A skill that has no vectors
+// yet among others that do gets the mean of their cosines, so that it neither
+// gains nor loses by it.
+func Order(candidates []Candidate, p Params) []Scored {
+	// Sums of floats depend on the order of their terms: one order for all.
+	candidates = slices.Clone(candidates)
+	slices.SortFunc(candidates, func(a, b Candidate) int { return cmp.Compare(a.ID, b.ID) })
+	norm := normsOf(candidates)
+	scored := make([]Scored, len(candidates))
+	for i, c := range candidates {
+		scored[i] = score(c, norm, p)
+	}
+	slices.SortFunc(scored, func(a, b Scored) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+	p.Cut.mark(scored)
+	return scored
+}
+
+// norms is what a score needs to know about all candidates.
+type norms struct {
+	lexical           float64 // maximum
+	vectors           bool
+	description, full float64 // means
+}
+
+func normsOf(candidates []Candidate) norms {
+	var n norms
+	count := 0.0
+	for _, c := range candidates {
+		n.lexical = max(n.lexical, c.Lexical)
+		if c.Vectors {
+			n.description += c.Description
+			n.full += c.Full
+			count++
+		}
+	}
+	if count > 0 {
+		n.vectors = true
+		n.description /= count
+		n.full /= count
+	}
+	return n
+}
+
+func score(c Candidate, n norms, p Params) Scored {
+	terms := make([]Term, 0, 5)
+	if n.lexical > 0 {
+		terms = append(terms, Term{"text", c.Lexical / n.lexical, p.Lexical})
+	}
+	if n.vectors {
+		description, full := n.description, n.full
+		if c.Vectors {
+			description, full = c.Description, c.Full
+		}
+		terms = append(terms, Term{"description vector", description, p.Vector}, Term{"full vector", full, p.Vector})
+	}
+	terms = append(terms, Term{"name", c.NameCoverage, p.Name})
+	if c.Exact {
+		terms = append(terms, Term{"exact name", 1, p.Exact})
+	}
+	sum := 0.0
+	for _, t := range terms {
+		sum += t.Value * t.Weight
+	}
+	return Scored{Candidate: c, Score: sum, Terms: terms}
+}

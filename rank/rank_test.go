@@ -1,0 +1,189 @@
+package rank_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/rank"
+)
+
+// plain are weights with which scores are easily added up.
+var plain = rank.Params{Lexical: 1, Vector: .5, Name: .25, Exact: 10}
+
+// ids returns "id score" of all, in order.
+func ids(scored []rank.Scored) []string {
+	var list []string
+	for _, s := range scored {
+		list = append(list, fmt.Sprintf("%s %.4g", s.ID, s.Score))
+	}
+	return list
+}
+
+func TestOrder(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   []rank.Candidate
+		want []string
+	}{
+		{"nothing", nil, nil},
+		{"text only, divided by the maximum", []rank.Candidate{
+			{ID: "a", Lexical: 2}, {ID: "b", Lexical: 8, NameCoverage: .5}, {ID: "c", Lexical: 4, NameCoverage: 1},
+		}, []string{"b 1.125", "c 0.75", "a 0.25"}},
+		{"no text at all", []rank.Candidate{{ID: "a"}, {ID: "b", NameCoverage: 1}}, []string{"b 0.25", "a 0"}},
+		{"ties by ID", []rank.Candidate{{ID: "c", Lexical: 1}, {ID: "a", Lexical: 1}, {ID: "b", Lexical: 1}},
+			[]string{"a 1", "b 1", "c 1"}},
+		{"vectors", []rank.Candidate{
+			{ID: "a", Lexical: 4, Vectors: true, Description: .2, Full: .2},
+			{ID: "b", Lexical: 1, Vectors: true, Description: 1, Full: .8},
+		}, []string{"a 1.2", "b 1.15"}},
+		// The means of the others are .4 and .2: 1 + .5·.4 + .5·.2.
+		{"missing vectors get the mean", []rank.Candidate{
+			{ID: "a", Vectors: true, Description: .6, Full: .4},
+			{ID: "b", Vectors: true, Description: .2, Full: 0},
+			{ID: "c", Lexical: 3},
+		}, []string{"c 1.3", "a 0.5", "b 0.1"}},
+		// Without a vector these do not count.
+		{"cosines without vectors", []rank.Candidate{{ID: "a", Description: 1, Full: 1}, {ID: "b", Lexical: 1}},
+			[]string{"b 1", "a 0"}},
+		{"an exact name beats everything", []rank.Candidate{
+			{ID: "a", Lexical: 100, Vectors: true, Description: 1, Full: 1, NameCoverage: 1, Coverage: 1},
+			{ID: "b", Vectors: true, Description: -1, Full: -1, Exact: true},
+		}, []string{"b 9", "a 2.25"}},
+	} {
+		if got := ids(rank.Order(tt.in, plain)); !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestScoreIsSumOfTerms(t *testing.T) {
+	for _, s := range rank.Order(random(rand.New(rand.NewPCG(1, 1)), 50), rank.Defaults()) {
+		sum := 0.0
+		for _, term := range s.Terms {
+			sum += term.Value * term.Weight
+		}
+		if sum != s.Score {
+			t.Errorf("%s: terms add up to %v, score %v", s.ID, sum, s.Score)
+		}
+	}
+}
+
+func TestDefaultsExactIsLargest(t *testing.T) {
+	p := rank.Defaults()
+	// Cosines reach from -1 to 1.
+	if rest := p.Lexical + 4*p.Vector + p.Name; p.Exact <= rest {
+		t.Errorf("an exact name weighs %v, all else up to %v", p.Exact, rest)
+	}
+}
+
+// random returns n candidates whose figures are multiples of 1/64, so that
+// their sums are exact.
+func random(rng *rand.Rand, n int) []rank.Candidate {
+	step := func(low, high int) float64 { return float64(low+rng.IntN(high-low+1)) / 64 }
+	list := make([]rank.Candidate, n)
+	for i := range list {
+		list[i] = rank.Candidate{
+			ID: fmt.Sprintf("s%03d", i), Lexical: step(0, 640), Vectors: rng.IntN(4) > 0,
+			Description: step(-64, 64), Full: step(-64, 64),
+			NameCoverage: step(0, 64), Coverage: step(0, 64), Exact: rng.IntN(20) == 0,
+		}
+	}
+	return list
+}
+
+// TestOrderShuffled: not a bit may depend on the order of what comes in.
+func TestOrderShuffled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	in := random(rng, 60)
+	for i := range in { // sums of these depend on their order
+		in[i].Description, in[i].Full = rng.Float64()*2-1, rng.Float64()*2-1
+	}
+	want := rank.Order(in, rank.Defaults())
+	for range 50 {
+		before := slices.Clone(in)
+		if got := rank.Order(in, rank.Defaults()); !reflect.DeepEqual(got, want) {
+			t.Fatal("another order in, other scores out")
+		}
+		if !reflect.DeepEqual(in, before) {
+			t.Fatal("the input was changed")
+		}
+		rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+	}
+}
+
+// TestOrderMonotone: more of any feature never costs a candidate its place.
+func TestOrderMonotone(t *testing.T) {
+	features := map[string]func(*rank.Candidate){
+		"lexical":     func(c *rank.Candidate) { c.Lexical += .5 },
+		"description": func(c *rank.Candidate) { c.Description += .125 },
+		"full":        func(c *rank.Candidate) { c.Full += .125 },
+		"name":        func(c *rank.Candidate) { c.NameCoverage += .125 },
+		"exact":       func(c *rank.Candidate) { c.Exact = true },
+	}
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 200 {
+		in := random(rng, 20)
+		i := rng.IntN(len(in))
+		before := place(rank.Order(in, rank.Defaults()), in[i].ID)
+		for name, raise := range features {
+			more := slices.Clone(in)
+			raise(&more[i])
+			if after := place(rank.Order(more, rank.Defaults()), in[i].ID); after > before {
+				t.Errorf("more %s moved %+v from %d to %d", name, in[i], before, after)
+			}
+		}
+	}
+}
+
+func place(scored []rank.Scored, id string) int {
+	return slices.IndexFunc(scored, func(s rank.Scored) bool { return s.ID == id })
+}
+
+func TestCut(t *testing.T) {
+	match := func(id string, strength, coverage, evidence float64) rank.Candidate {
+		return rank.Candidate{ID: id, Lexical: strength, Strength: strength, Coverage: coverage, Evidence: evidence}
+	}
+	params := rank.Params{Lexical: 1, Exact: 10, Cut: rank.Cut{Strong: 4, Weak: 2, Coverage: .5, Evidence: 1, Margin: .5}}
+	for _, tt := range []struct {
+		name string
+		in   []rank.Candidate
+		want []string // relevant ones
+	}{
+		{"strong", []rank.Candidate{match("a", 4, 0, 0), match("b", 3.9, 0, 0)}, []string{"a"}},
+		{"weak but covered", []rank.Candidate{match("a", 2, .5, 1), match("b", 2, .49, 1), match("c", 2, .5, .9), match("d", 1.9, 1, 3)}, []string{"a"}},
+		{"too far behind the best", []rank.Candidate{match("a", 10, 0, 0), match("b", 5, 0, 0), match("c", 4.9, 0, 0)}, []string{"a", "b"}},
+		{"none", []rank.Candidate{match("a", 1, 1, 1)}, nil},
+		{"nothing", nil, nil},
+		{"named", []rank.Candidate{{ID: "a", Exact: true}}, []string{"a"}},
+		{"the best is the best of those not named", []rank.Candidate{{ID: "a", Exact: true}, match("b", 4, 0, 0)}, []string{"a", "b"}},
+	} {
+		var got []string
+		for _, s := range rank.Order(tt.in, params) {
+			if s.Relevant {
+				got = append(got, s.ID)
+			}
+		}
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: relevant are %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestOrderFinite(t *testing.T) {
+	for _, s := range rank.Order(random(rand.New(rand.NewPCG(4, 4)), 100), rank.Defaults()) {
+		if math.IsNaN(s.Score) || math.IsInf(s.Score, 0) {
+			t.Errorf("%s: score %v", s.ID, s.Score)
+		}
+	}
+}
+
+func BenchmarkOrder(b *testing.B) {
+	in := random(rand.New(rand.NewPCG(5, 5)), 200)
+	for b.Loop() {
+		rank.Order(in, rank.Defaults())
+	}
+}
