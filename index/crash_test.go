@@ -1,0 +1,103 @@
+package index
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// childTree is what syncChild indexes: some batches, with names that are there
+// twice.
+func childTree() tree { return generatedTree(2*batch+50, 5) }
+
+func childSource() Source { return Source{Label: "a", Root: "/a"} }
+
+// syncChild is the work of a second process. It prints a line for every skill
+// that it reads.
+func syncChild(path string) error {
+	ctx := context.Background()
+	db, err := store.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	refs := mapped(childTree().refs(), func(r *skill.Ref) {
+		load := r.Load
+		r.Load = func() (*skill.Skill, error) { fmt.Println(r.Path); return load() }
+	})
+	_, err = New(db, nil, nil).Sync(ctx, childSource(), refs)
+	return err
+}
+
+// freshDump is what the catalog must be in the end.
+func freshDump(t *testing.T) string {
+	t.Helper()
+	x := newIndex(t, nil)
+	syncSource(t, x, childSource(), childTree().refs())
+	return dump(t, x)
+}
+
+// TestSyncKilled kills a process in the middle of its Sync, again and again;
+// the next one finishes the work.
+func TestSyncKilled(t *testing.T) {
+	want := freshDump(t)
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	for _, lines := range []int{1, batch / 2, batch + 40} {
+		cmd := child(t, path)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for scan := bufio.NewScanner(out); lines > 0 && scan.Scan(); lines-- {
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+	}
+	db := openDB(t, path)
+	x := New(db, nil, nil)
+	if _, all, err := x.Size(t.Context()); err != nil || all < batch || all%batch != 0 && all < len(childTree()) || db.Recovered() != "" {
+		t.Fatalf("the killed processes left %d skills, recovered %q, %v; want whole batches", all, db.Recovered(), err)
+	}
+	syncSource(t, x, childSource(), childTree().refs())
+	if dump(t, x) != want {
+		t.Error("the catalog is not that of a run that was not killed")
+	}
+}
+
+func TestTwoProcessesSync(t *testing.T) {
+	want := freshDump(t)
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	var cmds []*exec.Cmd
+	for range 2 {
+		cmd := child(t, path)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	x := New(openDB(t, path), nil, nil)
+	if dump(t, x) != want {
+		t.Error("the catalog is not that of one process")
+	}
+	before := generationOf(t, x)
+	wantCounts(t, syncSource(t, x, childSource(), childTree().refs()), "450 found: +0 ~0 -0 =450 !0, complete true")
+	if generationOf(t, x) != before {
+		t.Error("there was something left to do")
+	}
+}

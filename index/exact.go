@@ -1,0 +1,89 @@
+package index
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/repertoire-skills/repertoire/embed"
+)
+
+// named returns the indexes in entries of the skills that the prompt names. A
+// name of several words counts wherever it stands as it is written; a single
+// word, which may be an everyday one, only where it is meant as a name: as the
+// whole prompt, in quotes or backticks, behind one of / $ @, or next to the
+// word "skill".
+func (s *snapshot) named(text string) map[int]bool {
+	found := make(map[int]bool)
+	key := NameKey(text)
+	add := func(name string) {
+		if i, ok := s.byName[name]; ok {
+			found[i] = true
+		}
+	}
+	if len(key) <= 4*200 { // a name has at most 64 characters, malformed ones a little more
+		add(key)
+		add(strings.Join(strings.Fields(key), "-"))
+	}
+	lower := strings.ToLower(text)
+	cuts := [][]string{strings.Fields(lower)}
+	if strings.ContainsFunc(lower, embed.Dense) { // among scripts without spaces a name has none around it either
+		cuts = append(cuts, strings.FieldsFunc(lower, func(r rune) bool { return unicode.IsSpace(r) || embed.Dense(r) }))
+	}
+	for _, words := range cuts {
+		for i, word := range words {
+			name, marked := bareName(word)
+			if marked || compound(name) || besideSkill(words, i) {
+				add(NameKey(name))
+			}
+		}
+	}
+	return found
+}
+
+// bareName strips the punctuation around a word, and reports whether it marks
+// the word as a name.
+func bareName(word string) (name string, marked bool) {
+	const quotes = "`\"'“”‘’«»„「」"
+	rest := strings.TrimLeftFunc(word, isPunctuation)
+	name = strings.TrimRightFunc(rest, isPunctuation)
+	before, after := word[:len(word)-len(rest)], rest[len(name):]
+	// A quote on one side only is that of a whole sentence.
+	quoted := strings.ContainsAny(before, quotes) && strings.ContainsAny(after, quotes)
+	return name, quoted || strings.IndexAny(word, "/$@") == 0
+}
+
+func isPunctuation(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
+}
+
+func compound(name string) bool { return strings.ContainsAny(name, "-_:") }
+
+// besideSkill reports whether the word at i stands next to "skill", as in "the
+// pdf skill" and "skill: pdf".
+func besideSkill(words []string, i int) bool {
+	is := func(j int) bool {
+		if j < 0 || j >= len(words) {
+			return false
+		}
+		w, _ := bareName(words[j])
+		return w == "skill"
+	}
+	return is(i-1) || is(i+1)
+}
+
+// prefixed returns the skills whose names begin with the prompt, when it is a
+// single word that is long enough to mean one: what somebody types into a
+// search box.
+func (s *snapshot) prefixed(text string, allowed func(int) bool) []int {
+	key := NameKey(text)
+	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {
+		return nil
+	}
+	var out []int
+	for i := range s.entries {
+		if s.entries[i].Offered() && strings.HasPrefix(s.entries[i].NameKey, key) && allowed(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

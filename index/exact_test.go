@@ -1,0 +1,112 @@
+package index
+
+import (
+	"slices"
+	"testing"
+)
+
+// exactIDs returns the hits that the prompt names.
+func exactIDs(t *testing.T, x *Index, text string) []string {
+	t.Helper()
+	list := []string{}
+	for _, h := range search(t, x, Query{Text: text}).Hits {
+		for _, term := range h.Terms {
+			if term.Name == "exact name" {
+				list = append(list, h.ID)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func TestExactNames(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", treeOf(
+		newSkill("pdf", "Read documents", "body"),
+		newSkill("pdf-form-filling", "Fill forms", "body"),
+		newSkill("review", "Look at code", "body"),
+		newSkill("Release Notes", "Write what changed", "body"),
+		newSkill("meeting_notes", "Write minutes", "body"),
+		newSkill("git:bisect", "Find commits", "body"),
+		newSkill("填写表格", "Fill tables", "body"),
+	).refs())
+	for text, want := range map[string][]string{
+		"use pdf-form-filling please":        {"pdf-form-filling"},
+		"use PDF-Form-Filling, please!":      {"pdf-form-filling"},
+		"pdf-form-filling":                   {"pdf-form-filling"},
+		"pdf form filling":                   {"pdf-form-filling"},
+		" PDF  Form Filling ":                {"pdf-form-filling"},
+		"/pdf":                               {"pdf"},
+		"/pdf page 3 of a.pdf":               {"pdf"},
+		"$pdf a.pdf":                         {"pdf"},
+		"ask @pdf about it":                  {"pdf"},
+		"use `pdf` here":                     {"pdf"},
+		"use `pdf`, then stop":               {"pdf"},
+		"use \"pdf\"":                        {"pdf"},
+		"use 'pdf'.":                         {"pdf"},
+		"use “pdf”":                          {"pdf"},
+		"the pdf skill":                      {"pdf"},
+		"with the skill pdf, do it":          {"pdf"},
+		"skill: pdf":                         {"pdf"},
+		"pdf":                                {"pdf"},
+		"ＰＤＦ":                                {"pdf"},
+		"release notes":                      {"Release Notes"},
+		"use meeting_notes and git:bisect":   {"git:bisect", "meeting_notes"},
+		"填写表格":                               {"填写表格"},
+		"请用pdf-form-filling，谢谢":              {"pdf-form-filling"},
+		"请用「pdf」处理":                          {"pdf"},
+		"read the pdf":                       {},
+		"please review my code":              {},
+		"he said \"please review\" it":       {},
+		"\"review the pdf\" was the task":    {},
+		"it's a review":                      {},
+		"write the release notes for 2.0":    {},
+		"open report.pdf":                    {},
+		"the skills pdf has":                 {},
+		"use pdf-form":                       {},
+		"":                                   {},
+		"`":                                  {},
+		"how to fill a form in a pdf, today": {},
+	} {
+		if got := exactIDs(t, x, text); !slices.Equal(got, want) {
+			t.Errorf("%q names %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestExactWins: whatever else fits better.
+func TestExactWins(t *testing.T) {
+	x := newIndex(t, nil)
+	src := manySkills(20)
+	src["pdf"] = newSkill("pdf", "Nothing of it", "at all")
+	syncTree(t, x, "a", src.refs())
+	hits := search(t, x, Query{Text: "topic1 topic2 fruit with `pdf`", Limit: 2}).Hits
+	if len(hits) != 2 || hits[0].ID != "pdf" || !hits[0].Relevant {
+		t.Errorf("best %+v", hits)
+	}
+}
+
+// TestPrefixAlone: what somebody types into a search box.
+func TestPrefixAlone(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", treeOf(newSkill("kubernetes-troubleshooting", "Pods", "body"), newSkill("git-bisect", "Commits", "body")).refs())
+	for text, want := range map[string][]string{
+		"kube":             {"kubernetes-troubleshooting"},
+		"Kubernetes-trou":  {"kubernetes-troubleshooting"},
+		"git-b":            {"git-bisect"},
+		"ku":               {}, // too short to mean a name
+		"kube restarts":    {},
+		"troubleshootings": {"kubernetes-troubleshooting"}, // a word of it
+	} {
+		if got := found(t, x, text); !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", text, got, want)
+		}
+	}
+	hidden := &Agent{Exclude: Rules{Names: []string{"kube*"}}}
+	for _, text := range []string{"kube", "kubernetes-troubleshooting", "`kubernetes-troubleshooting`"} {
+		if hits := search(t, x, Query{Text: text, Agent: hidden}).Hits; len(hits) != 0 {
+			t.Errorf("%q finds %q outside the scope", text, idsOf(hits))
+		}
+	}
+}

@@ -1,0 +1,378 @@
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// batch is how many changed skills are read and written at a time. Each batch
+// is a transaction: a sync that is killed has lost at most one.
+const batch = 200
+
+// A Source describes where the skills of one Sync come from.
+type Source struct {
+	Label    string
+	Root     string // absolute path, "" when not on disk
+	Priority int    // the highest wins a name
+}
+
+// A Report says what a Sync did.
+type Report struct {
+	Source    string
+	Found     int // SKILL.md files
+	Added     int
+	Changed   int
+	Removed   int
+	Unchanged int
+	Refused   int // files without a usable skill, of those that were read
+	Complete  bool
+	Problems  []skill.Problem // of the walk, and of what was read
+	Took      time.Duration
+}
+
+// Sync brings the catalog in step with one source. It reads and writes only
+// skills whose stamp and digest changed. What the walk did not find is removed
+// only when the walk was complete: an error of the iterator that does not say
+// otherwise (by a method Incomplete() bool that returns false), a skill that
+// could not be read and the end of ctx all make it incomplete, and are reported
+// as problems. Work that was done before ctx ended is kept; the error is then
+// that of ctx.
+func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
+	s := &syncer{x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool)}
+	s.report = Report{Source: src.Label, Complete: true}
+	err := s.begin(ctx)
+	if err == nil {
+		err = s.walk(ctx, refs)
+	}
+	if err == nil {
+		err = s.finish(ctx)
+	}
+	s.report.Took = x.opts.Now().Sub(s.start)
+	if err != nil {
+		s.report.Complete = false
+		return s.report, fmt.Errorf("indexing %s: %w", src.Label, err)
+	}
+	return s.report, nil
+}
+
+// syncer is one Sync under way.
+type syncer struct {
+	x      *Index
+	src    Source
+	id     int64 // of the source in the store
+	walked bool  // completely, at least once before
+	start  time.Time
+	known  map[string]store.Stamp // by path
+	seen   map[string]bool        // paths
+	queue  []*skill.Ref           // to be read
+	report Report
+}
+
+// begin makes sure that the source has a row, without a write when it does.
+func (s *syncer) begin(ctx context.Context) error {
+	sources, err := s.x.db.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	var old store.Source
+	for _, have := range sources {
+		if have.Label == s.src.Label {
+			s.id, old = have.ID, have
+			s.walked = !have.Walked.IsZero()
+		}
+	}
+	if s.id == 0 || old.Root != s.src.Root || old.Priority != s.src.Priority {
+		if err := s.register(ctx, old.Root != s.src.Root); err != nil {
+			return err
+		}
+	}
+	s.known, err = s.x.db.Stamps(ctx, s.id)
+	return err
+}
+
+// register writes the row of the source. When its label stands for another
+// folder now, equal stamps mean nothing, and equal skills have another
+// location: all must be read, if not by this walk then by the next.
+func (s *syncer) register(ctx context.Context, moved bool) error {
+	return s.x.db.Update(ctx, func(tx *store.Tx) (err error) {
+		s.id, err = tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority})
+		if err != nil {
+			return err
+		}
+		if moved {
+			if err := tx.ForgetStamps(s.id); err != nil {
+				return err
+			}
+		}
+		return tx.Shadow()
+	})
+}
+
+// walk looks at every skill that the source has and queues the changed ones.
+func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) error {
+	for ref, err := range refs {
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			s.walkError(err)
+			continue
+		}
+		s.report.Found++
+		s.seen[ref.Path] = true
+		if have, ok := s.known[ref.Path]; ok && have.Stamp != "" && have.Stamp == ref.Stamp {
+			s.report.Unchanged++
+			continue
+		}
+		if s.queue = append(s.queue, ref); len(s.queue) == batch {
+			if err := s.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	err := s.flush(ctx)
+	// An iterator may end early without an error of its own.
+	return errors.Join(ctx.Err(), err)
+}
+
+// walkError reports an error of the walk.
+func (s *syncer) walkError(err error) {
+	p := skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: s.src.Label, Message: err.Error()}
+	var own interface{ Problem() skill.Problem }
+	if errors.As(err, &own) {
+		p = own.Problem()
+	}
+	s.report.Problems = append(s.report.Problems, p)
+	var incomplete interface{ Incomplete() bool }
+	if !errors.As(err, &incomplete) || incomplete.Incomplete() {
+		s.report.Complete = false
+	}
+}
+
+// loaded is a skill that was read, or why it was not.
+type loaded struct {
+	ref          *skill.Ref
+	skill        *skill.Skill
+	refused      bool
+	err          error
+	store.Record // when it is to be written; else its Skill is nil
+}
+
+// flush reads the queued skills on all processors and writes them in order. It
+// ends what it began also when ctx does: a batch is short.
+func (s *syncer) flush(ctx context.Context) error {
+	if len(s.queue) == 0 {
+		return nil
+	}
+	read := s.readAll()
+	s.queue = s.queue[:0]
+	return s.x.db.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		written := false
+		for i := range read {
+			put, err := s.put(tx, &read[i])
+			if err != nil {
+				return err
+			}
+			written = written || put
+		}
+		if !written {
+			return nil
+		}
+		return tx.Shadow()
+	})
+}
+
+func (s *syncer) readAll() []loaded {
+	read := make([]loaded, len(s.queue))
+	var wg sync.WaitGroup
+	work := make(chan int)
+	for range min(runtime.GOMAXPROCS(0), len(read)) {
+		wg.Go(func() {
+			for i := range work {
+				read[i] = s.read(s.queue[i])
+			}
+		})
+	}
+	for i := range read {
+		work <- i
+	}
+	close(work)
+	wg.Wait()
+	return read
+}
+
+// read loads one skill and prepares its record, unless its digest is the one
+// that is already indexed.
+func (s *syncer) read(ref *skill.Ref) loaded {
+	l := loaded{ref: ref}
+	l.skill, l.err = ref.Load()
+	var refused *skill.ParseError
+	switch {
+	case errors.As(l.err, &refused):
+		l.skill, l.refused = refusal(refused.Problem), true
+	case l.err != nil:
+		return l
+	}
+	if have := s.known[ref.Path].Digest; have == "" || l.skill.Digest != have {
+		l.Record = record(ref, l.skill)
+		l.Refused = l.refused
+	}
+	return l
+}
+
+// refusal is what is kept of a file without a usable skill. Its digest is that
+// of the reason: the same one again is not a change.
+func refusal(p skill.Problem) *skill.Skill {
+	return &skill.Skill{
+		Digest:   fmt.Sprintf("refused:%x", sha256.Sum256([]byte(p.String()))),
+		Problems: []skill.Problem{p},
+	}
+}
+
+// put writes one skill that was read, and reports whether there was more to
+// write than its stamp.
+func (s *syncer) put(tx *store.Tx, l *loaded) (bool, error) {
+	have, known := s.known[l.ref.Path]
+	switch {
+	case l.refused:
+		s.report.Refused++
+	case l.err != nil:
+		// It could not be read, which says nothing about the skill: what is
+		// indexed of it stays.
+		s.walkError(fmt.Errorf("%s: %w", l.ref.Path, l.err))
+		return false, nil
+	case l.Skill == nil:
+		s.report.Unchanged++
+	case known:
+		s.report.Changed++
+	default:
+		s.report.Added++
+	}
+	if l.refused || l.Skill != nil {
+		s.report.Problems = append(s.report.Problems, l.skill.Problems...)
+	}
+	switch {
+	case l.Skill != nil:
+		_, err := tx.PutSkill(s.id, l.Record)
+		return true, err
+	case have.Stamp != l.ref.Stamp:
+		return false, tx.PutStamp(have.ID, l.ref.Stamp)
+	}
+	return false, nil
+}
+
+// finish removes what is no longer there, if the walk saw everything.
+func (s *syncer) finish(ctx context.Context) error {
+	if !s.report.Complete {
+		return nil
+	}
+	var gone []int64
+	for path, have := range s.known {
+		if !s.seen[path] {
+			gone = append(gone, have.ID)
+		}
+	}
+	if len(gone) == 0 && s.walked {
+		return nil // the usual case writes nothing
+	}
+	s.report.Removed = len(gone)
+	return s.x.db.Update(ctx, func(tx *store.Tx) error {
+		for _, id := range gone {
+			if err := tx.DeleteSkill(id); err != nil {
+				return err
+			}
+		}
+		if 2*(s.report.Added+s.report.Changed) > s.report.Found {
+			tx.Optimize()
+		}
+		return errors.Join(tx.PruneVectors(), tx.Shadow(), tx.Walked(s.id, s.start))
+	})
+}
+
+// Indexed reports whether every source of those labels has been walked
+// completely at least once, so that what the catalog lacks is not there.
+func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
+	sources, err := x.db.Sources(ctx)
+	if err != nil {
+		return false, err
+	}
+	walked := make(map[string]bool)
+	for _, src := range sources {
+		walked[src.Label] = !src.Walked.IsZero()
+	}
+	for _, label := range labels {
+		if !walked[label] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Retain removes all sources but those with the given labels, with their
+// skills.
+func (x *Index) Retain(ctx context.Context, labels []string) error {
+	sources, err := x.db.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	keep := make(map[string]bool)
+	for _, l := range labels {
+		keep[l] = true
+	}
+	for _, src := range sources {
+		if keep[src.Label] {
+			continue
+		}
+		if err := x.drop(ctx, src.ID); err != nil {
+			return fmt.Errorf("removing source %s: %w", src.Label, err)
+		}
+	}
+	return nil
+}
+
+func (x *Index) drop(ctx context.Context, source int64) error {
+	known, err := x.db.Stamps(ctx, source)
+	if err != nil {
+		return err
+	}
+	return x.db.Update(ctx, func(tx *store.Tx) error {
+		for _, have := range known {
+			if err := tx.DeleteSkill(have.ID); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(tx.DeleteSource(source), tx.PruneVectors()); err != nil {
+			return err
+		}
+		return tx.Shadow()
+	})
+}
+
+// record is what the store keeps of a skill.
+func record(ref *skill.Ref, sk *skill.Skill) store.Record {
+	a := newAnalyzer()
+	r := store.Record{
+		Path: ref.Path, Stamp: ref.Stamp, Skill: sk, NameKey: NameKey(sk.Name),
+		Fields: store.Fields{
+			Name:        strings.Join(a.terms(sk.Name), " "),
+			Description: strings.Join(a.terms(sk.Description+"\n"+sk.WhenToUse), " "),
+			Tags:        strings.Join(a.terms(strings.Join(sk.Tags, " ")), " "),
+			Body:        strings.Join(a.terms(sk.Body), " "),
+		},
+	}
+	for _, text := range texts(sk) {
+		hash := sha256.Sum256([]byte(text))
+		r.Texts = append(r.Texts, hash[:])
+	}
+	return r
+}

@@ -1,0 +1,400 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// counts are the numbers of a report.
+func counts(r Report) string {
+	return fmt.Sprintf("%d found: +%d ~%d -%d =%d !%d, complete %v",
+		r.Found, r.Added, r.Changed, r.Removed, r.Unchanged, r.Refused, r.Complete)
+}
+
+// wantCounts fails unless the report has these numbers, and nothing in it is a
+// problem that the test does not expect.
+func wantCounts(t *testing.T, r Report, want string) {
+	t.Helper()
+	if got := counts(r); got != want {
+		t.Errorf("%s\nwant %s\nproblems %v", got, want, r.Problems)
+	}
+}
+
+func nameList(t *testing.T, x *Index) []string {
+	t.Helper()
+	list, err := x.List(context.Background(), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{}
+	for _, e := range list {
+		out = append(out, e.ID)
+	}
+	return out
+}
+
+func wantNames(t *testing.T, x *Index, want ...string) {
+	t.Helper()
+	if got := nameList(t, x); !slices.Equal(got, want) {
+		t.Errorf("offered %q, want %q", got, want)
+	}
+}
+
+// three is a small source.
+func three() tree {
+	return treeOf(newSkill("pdf", "Fill PDF forms", "open the form"),
+		newSkill("csv", "Read tables", "count the rows"),
+		newSkill("git", "Find commits", "bisect the history"))
+}
+
+func TestSyncChanges(t *testing.T) {
+	x := newIndex(t, nil)
+	src := three()
+	wantCounts(t, syncTree(t, x, "a", src.refs()), "3 found: +3 ~0 -0 =0 !0, complete true")
+	wantNames(t, x, "csv", "git", "pdf")
+
+	before := generationOf(t, x)
+	unread := mapped(src.refs(), func(r *skill.Ref) {
+		r.Load = func() (*skill.Skill, error) { t.Error("read", r.Path); return nil, fs.ErrNotExist }
+	})
+	wantCounts(t, syncTree(t, x, "a", unread), "3 found: +0 ~0 -0 =3 !0, complete true")
+
+	touched := mapped(src.refs(), func(r *skill.Ref) { r.Stamp = "touched " + r.Path })
+	wantCounts(t, syncTree(t, x, "a", touched), "3 found: +0 ~0 -0 =3 !0, complete true")
+	if got := generationOf(t, x); got != before {
+		t.Errorf("generation %d, want %d: nothing changed", got, before)
+	}
+	stamps, err := x.db.Stamps(t.Context(), 1)
+	if err != nil || stamps["pdf/SKILL.md"].Stamp != "touched pdf/SKILL.md" {
+		t.Errorf("stamps %v, %v: the new one was not kept", stamps, err)
+	}
+
+	src["pdf"] = newSkill("pdf", "Fill PDF forms", "now with signatures")
+	src["new"] = newSkill("new", "Something else", "body")
+	delete(src, "git")
+	wantCounts(t, syncTree(t, x, "a", src.refs()), "3 found: +1 ~1 -1 =1 !0, complete true")
+	wantNames(t, x, "csv", "new", "pdf")
+	if got := found(t, x, "signatures bisect"); !slices.Equal(got, []string{"pdf"}) {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestSyncWithoutStamps: a source that has none is read each time, and a
+// catalog that is not changed by it stays as it is.
+func TestSyncWithoutStamps(t *testing.T) {
+	x := newIndex(t, nil)
+	refs := mapped(three().refs(), func(r *skill.Ref) {
+		r.Stamp = ""
+		if r.Path == "git/SKILL.md" {
+			r.Load = func() (*skill.Skill, error) { return nil, parseError(r.Path) }
+		}
+	})
+	syncTree(t, x, "a", refs)
+	before := generationOf(t, x)
+	r := syncTree(t, x, "a", refs)
+	wantCounts(t, r, "3 found: +0 ~0 -0 =2 !1, complete true")
+	if len(r.Problems) != 1 || r.Problems[0].Rule != "no-frontmatter" {
+		t.Errorf("problems %v: what is refused is reported each time it is read", r.Problems)
+	}
+	if got := generationOf(t, x); got != before {
+		t.Errorf("generation %d, want %d: nothing changed", got, before)
+	}
+}
+
+// TestSyncWithoutDigest: then nothing tells whether a skill changed.
+func TestSyncWithoutDigest(t *testing.T) {
+	x := newIndex(t, nil)
+	s := newSkill("pdf", "Fill PDF forms", "body")
+	s.Digest = ""
+	syncTree(t, x, "a", treeOf(s).refs())
+	wantNames(t, x, "pdf")
+}
+
+func parseError(path string) error {
+	return &skill.ParseError{Problem: skill.Problem{
+		Rule: "no-frontmatter", Severity: skill.Error, Path: path, Message: "no frontmatter"}}
+}
+
+// walkErr is an error of a walk as a source may return it.
+type walkErr struct{ incomplete bool }
+
+func (walkErr) Error() string      { return "cannot read folder" }
+func (e walkErr) Incomplete() bool { return e.incomplete }
+
+// ownProblem is one that says what to report.
+type ownProblem struct{ walkErr }
+
+func (ownProblem) Problem() skill.Problem {
+	return skill.Problem{Rule: "too-deep", Severity: skill.Note, Path: "x"}
+}
+
+func TestSyncRemovesOnlyAfterCompleteWalk(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		rule   string
+		remove bool
+	}{
+		{errors.New("disk on fire"), "unreadable", false},
+		{fs.ErrPermission, "unreadable", false},
+		{walkErr{incomplete: true}, "unreadable", false},
+		{walkErr{incomplete: false}, "unreadable", true},
+		{fmt.Errorf("walking: %w", ownProblem{walkErr{incomplete: false}}), "too-deep", true},
+	} {
+		x := newIndex(t, nil)
+		syncTree(t, x, "a", three().refs())
+		src := three()
+		delete(src, "git")
+		r := syncTree(t, x, "a", failing(src.refs(), tt.err))
+		if r.Complete != tt.remove || len(r.Problems) != 1 || r.Problems[0].Rule != tt.rule {
+			t.Errorf("%v: complete %v, problems %v", tt.err, r.Complete, r.Problems)
+		}
+		if got := slices.Contains(nameList(t, x), "git"); got == tt.remove {
+			t.Errorf("%v: the skill that was not found is there: %v", tt.err, got)
+		}
+	}
+}
+
+// TestSyncUnreadableSkill: what is indexed of a skill stays while its file
+// cannot be read, and so does everything else.
+func TestSyncUnreadableSkill(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", three().refs())
+	src := three()
+	delete(src, "git")
+	locked := mapped(src.refs(), func(r *skill.Ref) {
+		if r.Path == "pdf/SKILL.md" {
+			r.Stamp = "new"
+			r.Load = func() (*skill.Skill, error) { return nil, fs.ErrPermission }
+		}
+	})
+	r := syncTree(t, x, "a", locked)
+	wantCounts(t, r, "2 found: +0 ~0 -0 =1 !0, complete false")
+	if len(r.Problems) != 1 {
+		t.Errorf("problems %v", r.Problems)
+	}
+	wantNames(t, x, "csv", "git", "pdf")
+	wantCounts(t, syncTree(t, x, "a", src.refs()), "2 found: +0 ~0 -1 =2 !0, complete true")
+}
+
+func TestSyncRefused(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", three().refs())
+	broken := mapped(three().refs(), func(r *skill.Ref) {
+		if r.Path == "pdf/SKILL.md" {
+			r.Stamp = "broken"
+			r.Load = func() (*skill.Skill, error) { return nil, fmt.Errorf("loading: %w", parseError(r.Path)) }
+		}
+	})
+	r := syncTree(t, x, "a", broken)
+	wantCounts(t, r, "3 found: +0 ~0 -0 =2 !1, complete true")
+	wantNames(t, x, "csv", "git")
+	if got := found(t, x, "fill forms"); len(got) != 0 {
+		t.Errorf("a refused skill is found: %q", got)
+	}
+	wantCounts(t, syncTree(t, x, "a", broken), "3 found: +0 ~0 -0 =3 !0, complete true")
+	problems, err := x.Problems(t.Context())
+	if err != nil || len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Source != "a" {
+		t.Errorf("problems %v, %v: it is kept", problems, err)
+	}
+	if offered, all, err := x.Size(t.Context()); offered != 2 || all != 3 || err != nil {
+		t.Errorf("%d of %d, %v; want 2 of 3", offered, all, err)
+	}
+
+	wantCounts(t, syncTree(t, x, "a", three().refs()), "3 found: +0 ~1 -0 =2 !0, complete true")
+	wantNames(t, x, "csv", "git", "pdf")
+	if problems, err := x.Problems(t.Context()); err != nil || len(problems) != 0 {
+		t.Errorf("problems %v, %v: it was fixed", problems, err)
+	}
+}
+
+// located returns refs whose skills say where they are.
+func located(src tree, root string) tree {
+	out := make(tree)
+	for dir, s := range src {
+		moved := *s
+		moved.Location = root + "/" + dir + "/SKILL.md"
+		out[dir] = &moved
+	}
+	return out
+}
+
+func locations(t *testing.T, x *Index) []string {
+	t.Helper()
+	list, err := x.List(t.Context(), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Location)
+	}
+	return out
+}
+
+// TestSyncOtherRoot: the label stands for another folder now, with equal
+// skills; a sync that breaks off must not leave old locations for good.
+func TestSyncOtherRoot(t *testing.T) {
+	x := newIndex(t, nil)
+	syncSource(t, x, Source{Label: "a", Root: "/old"}, located(three(), "/old").refs())
+	ctx, cancel := context.WithCancel(t.Context())
+	moved := Source{Label: "a", Root: "/new"}
+	_, err := x.Sync(ctx, moved, mapped(located(three(), "/new").refs(), func(*skill.Ref) { cancel() }))
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v, want context.Canceled", err)
+	}
+	syncSource(t, x, moved, located(three(), "/new").refs())
+	want := []string{"/new/csv/SKILL.md", "/new/git/SKILL.md", "/new/pdf/SKILL.md"}
+	if got := locations(t, x); !slices.Equal(got, want) {
+		t.Errorf("locations %q, want %q", got, want)
+	}
+}
+
+func TestSyncOtherPriority(t *testing.T) {
+	x := newIndex(t, nil)
+	syncSource(t, x, Source{Label: "a", Priority: 2}, three().refs())
+	syncSource(t, x, Source{Label: "b", Priority: 1}, three().refs())
+	e, err := x.Lookup(t.Context(), "pdf", nil)
+	if err != nil || e.Source != "a" {
+		t.Errorf("pdf is %+v, %v", e, err)
+	}
+	syncSource(t, x, Source{Label: "b", Priority: 3}, three().refs())
+	if e, err = x.Lookup(t.Context(), "pdf", nil); err != nil || e.Source != "b" {
+		t.Errorf("after the change pdf is %+v, %v", e, err)
+	}
+	e, err = x.Lookup(t.Context(), "a/pdf", nil)
+	if err != nil || e.Source != "a" || e.ID != "a/pdf" || e.ShadowedBy != "pdf" {
+		t.Errorf("a/pdf is %+v, %v", e, err)
+	}
+	if err := x.Retain(t.Context(), []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = x.Lookup(t.Context(), "pdf", nil); err != nil || e.Source != "a" {
+		t.Errorf("after b is gone pdf is %+v, %v", e, err)
+	}
+}
+
+func TestRetain(t *testing.T) {
+	e := &fakeEmbedder{}
+	x := newIndex(t, e)
+	for _, label := range []string{"a", "b", "c"} {
+		syncTree(t, x, label, treeOf(newSkill("skill-"+label, "about "+label, "body "+label)).refs())
+	}
+	embedAll(t, x)
+	if err := x.Retain(t.Context(), []string{"b", "absent"}); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, x, "skill-b")
+	sources, err := x.db.Sources(t.Context())
+	if err != nil || len(sources) != 1 || sources[0].Label != "b" {
+		t.Errorf("sources %v, %v", sources, err)
+	}
+	before := generationOf(t, x)
+	if err := x.Retain(t.Context(), []string{"b"}); err != nil || generationOf(t, x) != before {
+		t.Errorf("nothing to remove: %v, generation %d, want %d", err, generationOf(t, x), before)
+	}
+	syncTree(t, x, "a", treeOf(newSkill("skill-a", "about a", "body a")).refs())
+	n := len(e.embedded)
+	embedAll(t, x)
+	if len(e.embedded) == n {
+		t.Error("the vectors of a removed source were kept")
+	}
+}
+
+// TestSyncCancelled ends ctx in the middle of a walk: what was read until then
+// is kept, nothing is removed, and the next Sync does the rest.
+func TestSyncCancelled(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", treeOf(newSkill("old", "d", "b")).refs())
+	src := generatedTree(batch+50, 5)
+	for _, at := range []int{batch / 2, batch} {
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		r, err := x.Sync(ctx, Source{Label: "a", Root: "/a"}, mapped(src.refs(), func(r *skill.Ref) {
+			if n++; n == at+1 {
+				cancel()
+			}
+		}))
+		if !errors.Is(err, context.Canceled) || r.Complete {
+			t.Fatalf("after %d: error %v, complete %v", at, err, r.Complete)
+		}
+		if _, all, err := x.Size(t.Context()); all != at+1 || err != nil {
+			t.Errorf("after %d: the catalog has %d, %v", at, all, err)
+		}
+	}
+	syncTree(t, x, "a", src.refs())
+	fresh := newIndex(t, nil)
+	syncTree(t, fresh, "a", src.refs())
+	if dump(t, x) != dump(t, fresh) {
+		t.Error("the catalog is not that of one run")
+	}
+}
+
+// TestSyncCancelledWhileReading: ctx ends while a batch is being read. And the
+// iterator ends then, as that of a source does, without a word.
+func TestSyncCancelledWhileReading(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", treeOf(newSkill("old", "d", "b")).refs())
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := x.Sync(ctx, Source{Label: "a", Root: "/a"}, mapped(three().refs(), func(r *skill.Ref) {
+		load := r.Load
+		r.Load = func() (*skill.Skill, error) { cancel(); return load() }
+	}))
+	if !errors.Is(err, context.Canceled) || r.Complete {
+		t.Errorf("error %v, complete %v", err, r.Complete)
+	}
+	wantNames(t, x, "csv", "git", "old", "pdf")
+	if r, err := x.Sync(ctx, Source{Label: "a", Root: "/a"}, treeOf().refs()); err == nil || r.Complete {
+		t.Errorf("a walk that ctx ended is complete; %v", err)
+	}
+	wantNames(t, x, "csv", "git", "old", "pdf")
+}
+
+func TestSyncManySkillsOfOneName(t *testing.T) {
+	x := newIndex(t, nil)
+	src := make(tree)
+	for i := range 5 {
+		src[fmt.Sprintf("dir-%d", i)] = newSkill("Same", fmt.Sprint("copy ", i), "body")
+	}
+	src["dir-5"] = newSkill("ＳＡＭＥ", "copy 5", "body") // the same name too
+	syncTree(t, x, "a", src.refs())
+	if got := found(t, x, "copy body"); !slices.Equal(got, []string{"Same"}) {
+		t.Errorf("found %q", got)
+	}
+	list, err := x.List(t.Context(), nil, true)
+	if err != nil || len(list) != 6 {
+		t.Fatalf("%d entries, %v", len(list), err)
+	}
+	for i, e := range list {
+		id := "Same"
+		if i > 0 {
+			id = fmt.Sprintf("a/dir-%d", i)
+		}
+		if got, err := x.Lookup(t.Context(), e.ID, nil); e.ID != id || err != nil || !reflect.DeepEqual(got, e) {
+			t.Errorf("entry %d has ID %q, want %q; looked up: %+v, %v", i, e.ID, id, got, err)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	x := newIndex(t, nil)
+	src := three()
+	syncTree(t, x, "a", src.refs())
+	e, err := x.Lookup(t.Context(), "pdf", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := x.Files(t.Context(), e); err != nil || !reflect.DeepEqual(files, src["pdf"].Files) {
+		t.Errorf("files %v, %v", files, err)
+	}
+	syncTree(t, x, "a", treeOf().refs())
+	if files, err := x.Files(t.Context(), e); err != nil || files != nil {
+		t.Errorf("files of a removed skill: %v, %v", files, err)
+	}
+}

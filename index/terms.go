@@ -1,0 +1,120 @@
+package index
+
+import (
+	"strings"
+
+	"github.com/blevesearch/go-porterstemmer"
+	"github.com/repertoire-skills/repertoire/embed"
+)
+
+// maxTerm is the length in bytes at which a term is cut: longer ones are
+// hashes, keys and encoded data, of which the start is enough.
+const maxTerm = 40
+
+// Terms returns the terms of a text, in order, as both sides of full-text
+// search see it: lower-cased, without accents and English stop words, stemmed
+// (Porter), identifiers both split and whole, and scripts without spaces as
+// overlapping pairs of characters. It is safe for any text.
+func Terms(text string) []string {
+	return newAnalyzer().terms(text)
+}
+
+// An analyzer turns texts into terms. It remembers the stems of the words it has
+// met, because texts repeat their words, so one is worth keeping for several
+// texts. It serves one goroutine.
+type analyzer struct {
+	out   []string
+	stems map[string]string // of lower-cased words; "" for stop words
+}
+
+func newAnalyzer() *analyzer { return &analyzer{stems: make(map[string]string)} }
+
+// terms returns the terms of a text.
+func (a *analyzer) terms(text string) []string {
+	a.out = make([]string, 0, len(text)/6+1)
+	embed.Words(text, a.add)
+	return a.out
+}
+
+// add takes one word of a text. Identifiers count both split and whole.
+func (a *analyzer) add(word string, kind embed.WordKind) {
+	if kind == embed.Pair {
+		a.out = append(a.out, word)
+		return
+	}
+	a.word(word)
+}
+
+// word emits one word, lower-cased and stemmed, unless it says nothing.
+func (a *analyzer) word(s string) {
+	s = strings.ToLower(s)
+	term, ok := a.stems[s]
+	if !ok {
+		term = termOf(s)
+		a.stems[s] = term
+	}
+	if term != "" {
+		a.out = append(a.out, term)
+	}
+}
+
+// termOf returns the term of a lower-cased word, "" for one that says nothing.
+func termOf(s string) string {
+	if i := strings.IndexAny(s, "'’"); i >= 0 {
+		s = withoutApostrophes(s, i)
+	}
+	if stopWords[s] {
+		return ""
+	}
+	return short(stem(s))
+}
+
+// withoutApostrophes turns "user's" into "user" and "don't" into "dont"; i is
+// the place of the first apostrophe.
+func withoutApostrophes(s string, i int) string {
+	if end := s[i:]; end == "'s" || end == "’s" {
+		return s[:i]
+	}
+	return strings.NewReplacer("'", "", "’", "").Replace(s)
+}
+
+// stem returns the Porter stem of an English word; other words stay.
+func stem(s string) string {
+	if len(s) < 3 {
+		return s
+	}
+	for i := range len(s) {
+		if s[i] < 'a' || s[i] > 'z' {
+			return s
+		}
+	}
+	return porterstemmer.StemString(s)
+}
+
+// short cuts an overlong term.
+func short(s string) string {
+	if len(s) > maxTerm {
+		return strings.ToValidUTF8(s[:maxTerm], "")
+	}
+	return s
+}
+
+// stopWords are English words that say nothing about what a prompt needs.
+// Contractions stand without their apostrophe.
+var stopWords = set(`
+	a about above after again all also am an and any are aren't as at be because been before being below between both
+	but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from further
+	get got had hadn't has hasn't have haven't having he her here hers him his how i i'd i'll i'm i've if in into is isn't
+	it it's its itself just let let's like me more most my myself no nor not now of off ok on once one only or other our
+	ours out over own please same she should shouldn't so some such than thanks that that's the their theirs them then
+	there there's these they they're this those through to too under until up us very was wasn't we we're we've were
+	weren't what what's when where which while who whom why will with won't would wouldn't you you'd you'll you're you've
+	your yours yourself`)
+
+func set(words string) map[string]bool {
+	m := make(map[string]bool)
+	for w := range strings.FieldsSeq(words) {
+		m[strings.ReplaceAll(w, "'", "")] = true
+	}
+	return m
+}

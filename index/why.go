@@ -1,0 +1,143 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// An Explanation says why a skill is or is not offered for a prompt.
+type Explanation struct {
+	Hit
+	Mode    string
+	Rank    int      // among the candidates, from 1; 0 when it is not one
+	Of      int      // candidates
+	Best    string   // ID of the first of them
+	Missing []string // terms of the prompt that the skill does not have
+	Filter  string   // the rule of the agent's scope that keeps it out, or ""
+	Verdict string   // one sentence
+}
+
+// Why explains the place of one skill for a query. It also knows skills that
+// the agent does not see: it is for who keeps the catalog, not for the agent.
+func (x *Index) Why(ctx context.Context, id string, q Query) (Explanation, error) {
+	r, err := x.retrieve(ctx, q)
+	if err != nil {
+		return Explanation{}, err
+	}
+	// In the same snapshot: another one may have other places.
+	i, err := r.snap.lookup(id, func(int) bool { return true })
+	if err != nil {
+		return Explanation{}, err
+	}
+	e := Explanation{Mode: r.mode, Of: len(r.candidates)}
+	if err := x.place(ctx, &e, r, i); err != nil {
+		return Explanation{}, err
+	}
+	if !r.scope.allowed(i) {
+		e.Filter = q.Agent.filter(&r.snap.entries[i])
+	}
+	e.Verdict = e.verdict(*x.opts.Params)
+	return e, x.matchBody(ctx, &e, r.prompt, r.snap.entries[i].ID)
+}
+
+// place finds the rank of entry i, and its scores even when it is no candidate.
+func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
+	scored := rank.Order(r.candidates, *x.opts.Params)
+	if len(scored) > 0 {
+		e.Best = scored[0].ID
+	}
+	at := slices.IndexFunc(scored, func(s rank.Scored) bool { return r.index[s.ID] == i })
+	if at >= 0 {
+		e.Rank = at + 1
+		e.Hit = r.hit(scored[at])
+		return nil
+	}
+	// The text leg is asked for this skill alone; its score is on the same
+	// scale, because BM25 counts all skills whatever the filter.
+	alone := &retrieval{snap: r.snap, scope: &scope{in: r.scope.in, all: true, rows: []int64{r.snap.entries[i].ID}}, prompt: r.prompt}
+	lexical, err := x.matchText(ctx, alone)
+	if err != nil {
+		return err
+	}
+	c := r.candidate(i, lexical[i])
+	r.index[c.ID] = i
+	all := rank.Order(append(slices.Clone(r.candidates), c), *x.opts.Params)
+	at = slices.IndexFunc(all, func(s rank.Scored) bool { return r.index[s.ID] == i })
+	e.Hit = r.hit(all[at])
+	return nil
+}
+
+// matchBody fills in what only the stored text tells.
+func (x *Index) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
+	s, ok, err := x.db.Skill(ctx, row)
+	if err != nil || !ok {
+		return err
+	}
+	body := Terms(s.Body)
+	e.Matched.Body = p.matched(body)
+	have := slices.Concat(e.Matched.Name, e.Matched.Description, e.Matched.Tags, e.Matched.Body)
+	for _, t := range p.terms {
+		if !slices.Contains(have, t.text) {
+			e.Missing = append(e.Missing, t.text)
+		}
+	}
+	return nil
+}
+
+// verdict says in one sentence what decided.
+func (e *Explanation) verdict(p rank.Params) string {
+	switch {
+	case e.Filter != "":
+		return "not offered: " + e.Filter
+	case e.ShadowedBy != "":
+		return fmt.Sprintf("not offered: %s has the same name and a higher priority", e.ShadowedBy)
+	case e.Rank == 0 && e.Strength == 0:
+		return "not offered: it has no word in common with the prompt"
+	case e.Rank == 0:
+		return fmt.Sprintf("not offered: it is not among the %d best candidates", e.Of)
+	case e.Relevant:
+		return fmt.Sprintf("offered, as number %d of %d candidates", e.Rank, e.Of)
+	case e.Strength >= p.Cut.Strong:
+		return fmt.Sprintf("not offered: its score is below %g of the best one's (%s)", p.Cut.Margin, e.Best)
+	}
+	return fmt.Sprintf("not offered: the match is too weak (strength %.2f, below %g; with coverage %.2f and evidence %.2f a strength of %g needs at least %g and %g)",
+		e.Strength, p.Cut.Strong, e.Coverage, e.Evidence, p.Cut.Weak, p.Cut.Coverage, p.Cut.Evidence)
+}
+
+// filter says which rule of the agent keeps the skill out.
+func (a *Agent) filter(e *store.Entry) string {
+	if a.Exclude.match(e) {
+		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, a.Exclude.which(e))
+	}
+	return fmt.Sprintf("agent %s includes only %s", a.Name, a.Include)
+}
+
+// which names the rules that match the skill.
+func (r Rules) which(e *store.Entry) string {
+	var out []string
+	for _, part := range []Rules{{Names: r.Names}, {Tags: r.Tags}, {Sources: r.Sources}} {
+		if part.match(e) {
+			out = append(out, part.String())
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// String lists the rules as "names a, b; tags c".
+func (r Rules) String() string {
+	var out []string
+	for _, part := range []struct {
+		key  string
+		list []string
+	}{{"names", r.Names}, {"tags", r.Tags}, {"sources", r.Sources}} {
+		if len(part.list) > 0 {
+			out = append(out, part.key+" "+strings.Join(part.list, ", "))
+		}
+	}
+	return strings.Join(out, "; ")
+}
