@@ -1,0 +1,146 @@
+package contextprovider
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A Budget bounds a block.
+type Budget struct {
+	Tokens int    // of the listed skills, estimated; 0 means 1,000
+	Skills int    // most that are listed; 0 means 8
+	Format Format // "" means XML
+}
+
+func (b Budget) withDefaults() Budget {
+	if b.Tokens == 0 {
+		b.Tokens = 1000
+	}
+	if b.Skills == 0 {
+		b.Skills = 8
+	}
+	if b.Format == "" {
+		b.Format = XML
+	}
+	return b
+}
+
+// A Block is level 1: the skills that fit a prompt, as a text for the model.
+type Block struct {
+	Text    string      // empty when nothing is relevant and nothing pinned
+	Skills  []index.Hit // listed in Text, best first
+	Pinned  []Body      // in Text with all of their instructions
+	Omitted int         // relevant skills that the budget left out
+	Tokens  int         // of Text, estimated
+	Mode    string      // what the ranking is based on
+}
+
+// candidates is how many hits are looked at, at least: more than a budget
+// usually lists, so that what was left out can be counted.
+const candidates = 50
+
+// Block lists the skills that are relevant to a prompt, best first, within the
+// budget. Pinned skills of the agent come before the list with their whole
+// instructions, are not listed again, and do not count against the budget:
+// whoever pinned them wants them always.
+func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *index.Agent) (Block, error) {
+	budget = budget.withDefaults()
+	write, err := writerFor(budget.Format)
+	if err != nil {
+		return Block{}, err
+	}
+	var b Block
+	if b.Pinned, err = p.pinned(ctx, a); err != nil {
+		return Block{}, err
+	}
+	answer, err := p.catalog.Search(ctx, index.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a})
+	if err != nil {
+		return Block{}, err
+	}
+	b.Mode = answer.Mode
+	b.fill(relevant(answer.Hits, b.Pinned), budget, write)
+	if len(b.Skills)+len(b.Pinned) > 0 {
+		b.Text = write(b.Pinned, b.Skills)
+	}
+	b.Tokens = skill.Tokens(b.Text)
+	return b, nil
+}
+
+func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]Body, error) {
+	if a == nil {
+		return nil, nil
+	}
+	entries, err := p.catalog.Pinned(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	var bodies []Body
+	for _, e := range entries {
+		body, err := p.body(ctx, e, a)
+		if err != nil {
+			return nil, fmt.Errorf("pinned for agent %s: %w", a.Name, err)
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies, nil
+}
+
+// relevant returns the hits to list: those that pass the cut and are not
+// pinned.
+func relevant(hits []index.Hit, pinned []Body) []index.Hit {
+	skip := make(map[string]bool)
+	for _, b := range pinned {
+		skip[b.ID] = true
+	}
+	var out []index.Hit
+	for _, h := range hits {
+		if h.Relevant && !skip[h.ID] {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// fill lists hits until the budget is used up. One that does not fit gives way
+// to the next smaller ones; only the best is shortened instead, because a list
+// without it would mislead.
+func (b *Block) fill(hits []index.Hit, budget Budget, write writer) {
+	fits := func(list []index.Hit) bool { return skill.Tokens(write(nil, list)) <= budget.Tokens }
+	if len(hits) > 0 && !fits(hits[:1]) {
+		short, ok := shortened(hits[0], fits)
+		if !ok {
+			b.Omitted = len(hits)
+			return
+		}
+		hits = append([]index.Hit{short}, hits[1:]...)
+	}
+	for i, h := range hits {
+		if len(b.Skills) >= budget.Skills {
+			b.Omitted += len(hits) - i
+			return
+		}
+		if list := append(b.Skills[:len(b.Skills):len(b.Skills)], h); fits(list) {
+			b.Skills = list
+		} else {
+			b.Omitted++
+		}
+	}
+}
+
+// shortened cuts the description of h to the longest that fits alone; ok is
+// false when none does.
+func shortened(h index.Hit, fits func([]index.Hit) bool) (short index.Hit, ok bool) {
+	full := []rune(h.Description)
+	cut := func(n int) index.Hit {
+		c := h
+		c.Description = strings.TrimSpace(string(full[:n])) + "…"
+		return c
+	}
+	n := sort.Search(len(full), func(n int) bool { return !fits([]index.Hit{cut(n + 1)}) })
+	return cut(n), n > 0
+}

@@ -1,0 +1,152 @@
+package contextprovider_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// reader serves the files of real sources, by label.
+type reader map[string]*source.FS
+
+func (r reader) Instructions(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
+	f, err := r[label].Instructions(ctx, dir)
+	if err != nil {
+		return contextprovider.Instructions{}, err
+	}
+	files, digest, err := r[label].Manifest(ctx, dir)
+	return contextprovider.Instructions{Text: string(f.Data), Files: files, Digest: digest}, err
+}
+
+func (r reader) File(ctx context.Context, label, dir, name string) (contextprovider.Content, error) {
+	f, err := r[label].ReadFile(ctx, dir, name)
+	if err != nil {
+		return contextprovider.Content{}, err
+	}
+	return contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}, nil
+}
+
+// A kit is a provider over a real catalog.
+type kit struct {
+	*contextprovider.Provider
+	index   *index.Index
+	sources []*source.FS
+}
+
+// open indexes sources in a new catalog; the first has the highest priority.
+func open(t testing.TB, sources ...*source.FS) *kit {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
+	try(t, err)
+	t.Cleanup(func() { db.Close() })
+	x, r := index.New(db, nil, nil), make(reader)
+	for _, s := range sources {
+		r[s.Label()] = s
+	}
+	k := &kit{contextprovider.New(x, r), x, sources}
+	k.sync(t)
+	return k
+}
+
+func (k *kit) sync(t testing.TB) {
+	t.Helper()
+	for i, s := range k.sources {
+		at := index.Source{Label: s.Label(), Root: s.Root(), Priority: len(k.sources) - i}
+		_, err := k.index.Sync(t.Context(), at, s.Skills(t.Context()))
+		try(t, err)
+	}
+}
+
+func (k *kit) block(t testing.TB, prompt string, b contextprovider.Budget, a *index.Agent) contextprovider.Block {
+	t.Helper()
+	block, err := k.Block(t.Context(), prompt, b, a)
+	try(t, err)
+	return block
+}
+
+func (k *kit) body(t testing.TB, id string, a *index.Agent) contextprovider.Body {
+	t.Helper()
+	body, err := k.Body(t.Context(), id, a)
+	try(t, err)
+	return body
+}
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// memory is a source of files in memory.
+func memory(t testing.TB, label string, files map[string]string) *source.FS {
+	t.Helper()
+	fsys := make(fstest.MapFS)
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	s, err := source.New(fsys, &source.Options{Label: label})
+	try(t, err)
+	return s
+}
+
+// folder is a source of files on disk, with its path.
+func folder(t testing.TB, label string, files map[string]string) (*source.FS, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+	}
+	s, err := source.Dir(dir, &source.Options{Label: label})
+	try(t, err)
+	return s, dir
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	try(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	try(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// everyday is a source of short ordinary skills, so that words have frequencies.
+func everyday(t testing.TB) *source.FS {
+	t.Helper()
+	nouns := []string{"invoices", "recipes", "contracts", "slides", "letters", "charts", "photos", "songs"}
+	files := make(map[string]string)
+	for _, verb := range []string{"Sorts", "Prints", "Translates", "Checks", "Archives", "Signs"} {
+		for _, noun := range nouns {
+			name := strings.ToLower(verb) + "-" + noun
+			files[name+"/SKILL.md"] = doc(name, verb+" "+noun+" for the office.", strings.Repeat("Look at all of the papers first, then ask who needs them and when.\n", 12))
+		}
+	}
+	return memory(t, "everyday", files)
+}
+
+// doc is a SKILL.md; fields are further lines of its frontmatter.
+func doc(name, description, body string, fields ...string) string {
+	return fmt.Sprintf("---\nname: %s\ndescription: %s\n%s---\n%s", name, description, lines(fields), body)
+}
+
+func lines(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, "\n") + "\n"
+}
+
+func names(hits []index.Hit) []string {
+	var list []string
+	for _, h := range hits {
+		list = append(list, h.Name)
+	}
+	return list
+}

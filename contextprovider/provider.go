@@ -1,0 +1,159 @@
+// Package contextprovider makes what a model sees of the catalog: the block of
+// names and descriptions that fits a prompt (level 1), the instructions of one
+// skill (level 2) and one of its files (level 3). Levels 2 and 3 are read from
+// the source at the time they are asked for, never from the index.
+package contextprovider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A Catalog finds skills; *index.Index is one. The agent's scope holds in
+// every method: what is outside it does not exist.
+type Catalog interface {
+	Search(ctx context.Context, q index.Query) (index.Answer, error)
+	Lookup(ctx context.Context, id string, a *index.Agent) (index.Entry, error)
+	Pinned(ctx context.Context, a *index.Agent) ([]index.Entry, error)
+}
+
+// A Reader reads the files of skills where they are.
+type Reader interface {
+	// Instructions returns the SKILL.md of the skill in folder dir of a source
+	// as it is now, with the manifest of the folder and their digest.
+	Instructions(ctx context.Context, source, dir string) (Instructions, error)
+	// File returns the file of that name of the skill in folder dir. A name
+	// that leads out of the folder is an error.
+	File(ctx context.Context, source, dir, name string) (Content, error)
+}
+
+// Instructions are a SKILL.md as it was just read.
+type Instructions struct {
+	Text   string
+	Files  []skill.File
+	Digest string
+}
+
+// Content is a file as it was just read.
+type Content struct {
+	Data   []byte
+	SHA256 string // hex
+	Binary bool
+}
+
+// A Provider answers for one catalog. It holds no state of its own and may be
+// used from several goroutines.
+type Provider struct {
+	catalog Catalog
+	reader  Reader
+}
+
+// New returns a provider.
+func New(c Catalog, r Reader) *Provider { return &Provider{catalog: c, reader: r} }
+
+// A Body is level 2: the whole SKILL.md of a skill.
+type Body struct {
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Source      string        `json:"source"`
+	Location    string        `json:"location"`
+	Folder      string        `json:"folder"` // what its relative paths are relative to
+	Text        string        `json:"text"`
+	Tokens      int           `json:"tokens"` // of Text, estimated
+	Resources   []skill.File  `json:"resources"`
+	Requires    []Requirement `json:"requires,omitempty"`
+	Stale       bool          `json:"stale"`                  // it changed since it was indexed
+	HiddenChars int           `json:"hidden_chars,omitempty"` // invisible characters removed from Text
+}
+
+// A Requirement is a skill that another one asks for.
+type Requirement struct {
+	Name      string `json:"name"`
+	Available bool   `json:"available"` // in the catalog and the scope
+}
+
+// Body returns the instructions of a skill as they are in its source now.
+func (p *Provider) Body(ctx context.Context, id string, a *index.Agent) (Body, error) {
+	e, err := p.catalog.Lookup(ctx, id, a)
+	if err != nil {
+		return Body{}, err
+	}
+	return p.body(ctx, e, a)
+}
+
+func (p *Provider) body(ctx context.Context, e index.Entry, a *index.Agent) (Body, error) {
+	in, err := p.reader.Instructions(ctx, e.Source, e.Dir)
+	if err != nil {
+		return Body{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
+	}
+	text := skill.Clean(in.Text)
+	b := Body{
+		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
+		Text: text, Tokens: skill.Tokens(text), Stale: in.Digest != e.Digest,
+		HiddenChars: hiddenChars(in.Text),
+	}
+	b.Resources = slices.DeleteFunc(slices.Clone(in.Files), func(f skill.File) bool { return f.Path == e.File })
+	b.Requires, err = p.requirements(ctx, e, a)
+	return b, err
+}
+
+// requirements looks up what a skill asks for. Only a skill that is not there
+// is unavailable; any other error is one of the catalog.
+func (p *Provider) requirements(ctx context.Context, e index.Entry, a *index.Agent) ([]Requirement, error) {
+	var list []Requirement
+	for _, name := range e.Requires {
+		_, err := p.catalog.Lookup(ctx, name, a)
+		if err != nil && !errors.Is(err, skill.ErrNotFound) {
+			return nil, fmt.Errorf("requirements of skill %s: %w", e.ID, err)
+		}
+		list = append(list, Requirement{Name: name, Available: err == nil})
+	}
+	return list, nil
+}
+
+// folder returns the folder that the skill's relative paths start from, in the
+// form of its location.
+func folder(e index.Entry) string {
+	if filepath.IsAbs(e.Location) {
+		return filepath.Dir(e.Location)
+	}
+	return e.Source + ":" + e.Dir
+}
+
+// A File is level 3: one file of a skill.
+type File struct {
+	ID     string `json:"id"` // of the skill
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	Binary bool   `json:"binary"`         // then Text is empty and Data holds it
+	Text   string `json:"text,omitempty"` // as in the file, but for invisible characters, which are removed, and line ends
+	Data   []byte `json:"-"`
+
+	HiddenChars int `json:"hidden_chars,omitempty"`
+}
+
+// File returns a file of a skill as it is in its source now. The name is
+// relative to the skill's folder; one that leads out of it is an error.
+func (p *Provider) File(ctx context.Context, id, name string, a *index.Agent) (File, error) {
+	e, err := p.catalog.Lookup(ctx, id, a)
+	if err != nil {
+		return File{}, err
+	}
+	c, err := p.reader.File(ctx, e.Source, e.Dir, name)
+	if err != nil {
+		return File{}, fmt.Errorf("reading file of skill %s: %w", e.ID, err)
+	}
+	f := File{ID: e.ID, Path: name, Size: int64(len(c.Data)), SHA256: c.SHA256, Binary: c.Binary, Data: c.Data}
+	if !c.Binary {
+		f.HiddenChars = hiddenChars(string(c.Data))
+		f.Text = skill.Clean(string(c.Data))
+	}
+	return f, nil
+}
