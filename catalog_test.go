@@ -1,0 +1,291 @@
+package repertoire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestPrecedence: of two skills of one name the one from the source with the
+// higher priority is offered; the other is there under its source's name.
+func TestPrecedence(t *testing.T) {
+	low := memory(t, "low", 1, map[string]string{"pdf/SKILL.md": doc("pdf", "Low."), "ocr/SKILL.md": doc("ocr", "Scans.")})
+	high := memory(t, "high", 2, map[string]string{"tools/pdf/SKILL.md": doc("PDF", "High.")})
+	db := filepath.Join(t.TempDir(), "catalog.db")
+	for _, sources := range [][]*source.FS{{low, high}, {high, low}} {
+		c := scanned(t, repertoire.Config{Sources: sources, DB: db})
+		want(t, "offered", list(t, c, nil, false), "ocr", "PDF")
+		want(t, "all", list(t, c, nil, true), "ocr", "PDF", "low/pdf")
+		for id, want := range map[string]string{"pdf": "high", "low/pdf": "low", "high/PDF": "high", "high/tools/pdf": "high"} {
+			body, err := c.Body(t.Context(), id, nil)
+			try(t, err)
+			if body.Source != want {
+				t.Errorf("%s is from %s, want %s", id, body.Source, want)
+			}
+		}
+		if offered, found, err := c.Size(t.Context()); offered != 2 || found != 3 || err != nil {
+			t.Errorf("Size() = %d, %d, %v; want 2, 3", offered, found, err)
+		}
+	}
+
+	// A source that is left out takes its skills along, and what it shadowed
+	// comes back.
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{low}, DB: db})
+	want(t, "without high", list(t, c, nil, true), "ocr", "pdf")
+	if _, err := c.Body(t.Context(), "high/PDF", nil); !errors.Is(err, repertoire.ErrNotFound) {
+		t.Errorf("error %v, want %v", err, repertoire.ErrNotFound)
+	}
+}
+
+// TestForget: after Forget everything is read again.
+func TestForget(t *testing.T) {
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "a", 0, docs("one", "two"))}})
+	if r := rescan(t, c)[0]; r.Unchanged != 2 || r.Added != 0 {
+		t.Errorf("report %+v, want 2 unchanged", r)
+	}
+	try(t, c.Forget(t.Context()))
+	want(t, "forgotten", list(t, c, nil, false))
+	if r := rescan(t, c)[0]; r.Added != 2 {
+		t.Errorf("report %+v, want 2 added", r)
+	}
+}
+
+// TestFolderGone: a folder that disappears empties nothing. The report says
+// that it is incomplete, and its skills say why they cannot be read.
+func TestFolderGone(t *testing.T) {
+	gone, dir := folder(t, "gone", docs("one", "two"))
+	kept := memory(t, "kept", 1, docs("three"))
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{gone, kept}})
+	try(t, os.RemoveAll(dir))
+	for range 2 {
+		reports := rescan(t, c)
+		if len(reports) != 2 || reports[0].Complete || reports[0].Removed != 0 || len(reports[0].Problems) != 1 || !reports[1].Complete {
+			t.Errorf("reports %+v", reports)
+		}
+		want(t, "all", list(t, c, nil, false), "one", "three", "two")
+	}
+	_, err := c.Body(t.Context(), "one", nil)
+	if !errors.Is(err, os.ErrNotExist) || errors.Is(err, repertoire.ErrNotFound) || !strings.HasPrefix(err.Error(), "reading skill one: ") {
+		t.Errorf("error %v", err)
+	}
+	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+	rescan(t, c)
+	want(t, "when it is back", list(t, c, nil, false), "three", "two")
+}
+
+// TestDeletedSkill: what is no longer on disk is not served, even before a
+// rescan has noticed.
+func TestDeletedSkill(t *testing.T) {
+	src, dir := folder(t, "a", docs("one", "two"))
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	try(t, os.RemoveAll(filepath.Join(dir, "one")))
+	if _, err := c.Body(t.Context(), "one", nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v, want %v", err, os.ErrNotExist)
+	}
+	rescan(t, c)
+	if _, err := c.Body(t.Context(), "one", nil); !errors.Is(err, repertoire.ErrNotFound) {
+		t.Errorf("error %v, want %v", err, repertoire.ErrNotFound)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	src, dir := folder(t, "a", map[string]string{
+		"bad/SKILL.md": "no frontmatter\n", "good/SKILL.md": doc("good", "Does good."),
+	})
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	problems, err := c.Problems(t.Context())
+	try(t, err)
+	if len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Path != "bad/SKILL.md" {
+		t.Fatalf("problems %+v", problems)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	try(t, err)
+	if p := c.Located("a", problems[0].Problem); p.Path != filepath.Join(real, "bad", "SKILL.md") {
+		t.Errorf("located at %s", p.Path)
+	}
+	if p := c.Located("none", problems[0].Problem); p != problems[0].Problem {
+		t.Errorf("a problem of an unknown source became %+v", p)
+	}
+}
+
+// TestPath: the catalog is the same file wherever the program goes.
+func TestPath(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	try(t, err)
+	t.Chdir(dir)
+	c := open(t, repertoire.Config{DB: filepath.Join("sub", "c.db")})
+	if want := filepath.Join(dir, "sub", "c.db"); c.Path() != want || c.Recovered() != "" {
+		t.Errorf("Path() = %s, Recovered() = %q; want %s and nothing", c.Path(), c.Recovered(), want)
+	}
+}
+
+func TestAgent(t *testing.T) {
+	agents := []*repertoire.Agent{{Name: "reviewer"}, {Name: "writer"}}
+	c := open(t, repertoire.Config{Agents: agents})
+	for _, a := range agents {
+		if got, err := c.Agent(a.Name); got != a || err != nil {
+			t.Errorf("Agent(%s) = %v, %v", a.Name, got, err)
+		}
+	}
+	if a, err := c.Agent(""); a != nil || err != nil {
+		t.Errorf("Agent of no name = %v, %v; want none", a, err)
+	}
+	none := open(t, repertoire.Config{})
+	tests := []struct {
+		c          *repertoire.Catalog
+		name, want string
+	}{
+		{c, "reviever", `no agent "reviever"; did you mean reviewer?`},
+		{c, "Writer", `no agent "Writer"; did you mean writer?`},
+		{c, "xyzzy", `no agent "xyzzy"; there are: reviewer, writer`},
+		{none, "writer", `no agent "writer": the configuration names none`},
+	}
+	for _, tt := range tests {
+		if a, err := tt.c.Agent(tt.name); a != nil || err == nil || err.Error() != tt.want {
+			t.Errorf("Agent(%s) = %v, %v; want %s", tt.name, a, err, tt.want)
+		}
+	}
+}
+
+// TestScope: an agent's scope holds in every method that it is given to.
+func TestScope(t *testing.T) {
+	files := docs("public-one", "public-two", "secret-one")
+	files["secret-one/key.txt"] = "confidential"
+	files["rules/SKILL.md"] = doc("rules", "How we work.")
+	a := &repertoire.Agent{Name: "a", Include: repertoire.Rules{Names: []string{"public-*"}}, Pinned: []string{"rules"}}
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "s", 0, files)}, Agents: []*repertoire.Agent{a}})
+	agent, err := c.Agent("a")
+	try(t, err)
+
+	want(t, "list", list(t, c, agent, true), "public-one", "public-two", "rules")
+	hits, _ := search(t, c, repertoire.Query{Text: "public-one secret-one", Agent: agent, Limit: 1})
+	want(t, "search", hits, "public-one")
+	hits, _ = search(t, c, repertoire.Query{Text: "secret-one", Agent: agent})
+	if strings.Contains(fmt.Sprint(hits), "secret") {
+		t.Errorf("hits %v", hits)
+	}
+	block, err := c.Block(t.Context(), "secret-one public-two", repertoire.Budget{}, agent)
+	try(t, err)
+	if len(block.Pinned) != 1 || block.Pinned[0].Name != "rules" || len(block.Skills) != 1 || strings.Contains(block.Text, "secret") {
+		t.Errorf("block %s", block.Text)
+	}
+	for _, id := range []string{"secret-one", "s/secret-one"} {
+		_, bodyErr := c.Body(t.Context(), id, agent)
+		_, fileErr := c.File(t.Context(), id, "key.txt", agent)
+		if !errors.Is(bodyErr, repertoire.ErrNotFound) || !errors.Is(fileErr, repertoire.ErrNotFound) {
+			t.Errorf("%s: errors %v, %v", id, bodyErr, fileErr)
+		}
+	}
+	if _, err := c.File(t.Context(), "secret-one", "key.txt", nil); err != nil {
+		t.Errorf("without an agent: %v", err)
+	}
+}
+
+// TestMisspeltScope: an agent whose rules name what does not exist sees nothing
+// until they are right.
+func TestMisspeltScope(t *testing.T) {
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "s", 0, docs("public", "secret"))}})
+	for rule, a := range map[string]*repertoire.Agent{
+		`exclude.names: no skill "secrets"`: {Name: "a", Exclude: repertoire.Rules{Names: []string{"secrets"}}},
+		`exclude.tags: no tag "private"`:    {Name: "a", Exclude: repertoire.Rules{Tags: []string{"private"}}},
+		`include.sources: no source "t"`:    {Name: "a", Include: repertoire.Rules{Sources: []string{"t"}}},
+		`pinned: no skill "publik"`:         {Name: "a", Pinned: []string{"publik"}},
+	} {
+		_, listErr := c.List(t.Context(), a, false)
+		_, searchErr := c.Search(t.Context(), repertoire.Query{Text: "secret", Agent: a})
+		_, blockErr := c.Block(t.Context(), "secret", repertoire.Budget{}, a)
+		_, bodyErr := c.Body(t.Context(), "public", a)
+		_, fileErr := c.File(t.Context(), "public", "SKILL.md", a)
+		for i, err := range []error{listErr, searchErr, blockErr, bodyErr, fileErr} {
+			if err == nil || !strings.HasPrefix(err.Error(), "agent a: "+rule) {
+				t.Errorf("call %d: error %v, want %s", i, err, rule)
+			}
+		}
+	}
+}
+
+// TestAnswersRepeat: the same prompt gives the same bytes, from a catalog that
+// grew in another order too.
+func TestAnswersRepeat(t *testing.T) {
+	var first repertoire.Block
+	for i, order := range [][]string{{"alpha", "beta", "gamma", "delta"}, {"delta", "gamma", "alpha", "beta"}} {
+		src, dir := folder(t, "a", nil)
+		c := open(t, repertoire.Config{Sources: []*source.FS{src}})
+		for _, name := range order {
+			write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
+			rescan(t, c)
+		}
+		block, err := c.Block(t.Context(), "alpha skill, beta skill, gamma skill", repertoire.Budget{}, nil)
+		try(t, err)
+		for i := range block.Skills {
+			rel, err := filepath.Rel(dir, block.Skills[i].Location)
+			try(t, err)
+			block.Skills[i].Location = rel
+		}
+		block.Text = strings.ReplaceAll(block.Text, dir, "DIR")
+		block.Tokens = 0
+		if i == 0 {
+			first = block
+		}
+		if diff := cmp.Diff(first, block); diff != "" || len(block.Skills) != 3 {
+			t.Errorf("order %v (-first +now)\n%s", order, diff)
+		}
+	}
+}
+
+// TestConcurrent searches from many goroutines while skills change and rescans
+// run: a skill that does not change is always found.
+func TestConcurrent(t *testing.T) {
+	src, dir := folder(t, "a", docs(many()...))
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var searchers, writers sync.WaitGroup
+	for i := range 8 {
+		searchers.Go(func() {
+			for n := 0; ctx.Err() == nil || n < 5; n++ {
+				name := many()[(i+n)%6] // the first six stay
+				hits, _ := search(t, c, repertoire.Query{Text: name})
+				if len(hits) == 0 || hits[0] != name {
+					t.Errorf("%s: hits %v", name, hits)
+					return
+				}
+				if body, err := c.Body(t.Context(), name, nil); err != nil || body.Name != name {
+					t.Errorf("%s: body of %s, %v", name, body.Name, err)
+					return
+				}
+			}
+		})
+	}
+	for range 2 {
+		writers.Go(func() {
+			for n := range 10 {
+				rescan(t, c)
+				if _, _, err := c.Size(t.Context()); err != nil {
+					t.Error(n, err)
+				}
+			}
+		})
+	}
+	for n := range 15 {
+		name := many()[6+n%6]
+		write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, fmt.Sprintf("Does %s, version %d.", name, n)))
+		if n%3 == 0 {
+			try(t, os.RemoveAll(filepath.Join(dir, name)))
+		}
+	}
+	writers.Wait()
+	cancel()
+	searchers.Wait()
+	rescan(t, c)
+	want(t, "in the end", list(t, c, nil, false), "skill-00", "skill-01", "skill-02", "skill-03", "skill-04", "skill-05", "skill-07", "skill-08", "skill-10", "skill-11")
+}

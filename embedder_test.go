@@ -1,0 +1,206 @@
+package repertoire_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+const testKey = "sk-test-4f9a7c21e8d3b605"
+
+// endpoint configures an embedder as a configuration file would.
+func endpoint(t *testing.T, url string) embed.Embedder {
+	t.Helper()
+	t.Setenv("REPERTOIRE_TEST_KEY", testKey)
+	name := filepath.Join(t.TempDir(), "config.yaml")
+	write(t, name, "embedder: {openai: {base_url: \""+url+"/v1\", model: fake, key_env: REPERTOIRE_TEST_KEY}}\n")
+	s := repertoire.DefaultSettings()
+	try(t, s.ReadSettings(name))
+	e, err := s.Embedder.New()
+	try(t, err)
+	return e
+}
+
+// hasKey fails when a text, or a file below a folder, holds the key.
+func hasKey(t *testing.T, dir string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(text, testKey) {
+			t.Errorf("the key is in %q", text)
+		}
+	}
+	n := 0
+	try(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		n++
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(testKey)) {
+			t.Errorf("the key is in %s", path)
+		}
+		return err
+	}))
+	if n == 0 {
+		t.Errorf("no files in %s", dir)
+	}
+}
+
+// TestHybrid goes the whole way: a configured server embeds the skills and the
+// prompt, and a skill is found that shares no word with it but those of a
+// vector. When the server goes away, text answers.
+func TestHybrid(t *testing.T) {
+	var keys atomic.Int64
+	fake := embedtest.Server(t, new(embedtest.Fake))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer "+testKey {
+			keys.Add(1)
+		}
+		fake.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	var j journal
+	c := open(t, repertoire.Config{
+		Sources:  []*source.FS{memory(t, "a", 0, docs("bread", "cheese", "wine"))},
+		Embedder: endpoint(t, server.URL), Deadline: time.Minute, Logger: j.logger(),
+	})
+	rescan(t, c)
+	_, mode := search(t, c, repertoire.Query{Text: "bread"})
+	want(t, "mode before Embed", []string{mode}, "text (no vectors yet)")
+
+	done := 0
+	try(t, c.Embed(t.Context(), func(n, all int) { done = n - all }))
+	if done != 0 || keys.Load() == 0 {
+		t.Errorf("%d texts left, %d requests with the key", -done, keys.Load())
+	}
+	answer, err := c.Search(t.Context(), repertoire.Query{Text: "does cheese"})
+	try(t, err)
+	if answer.Mode != "hybrid" || len(answer.Hits) != 3 || answer.Hits[0].Name != "cheese" {
+		t.Errorf("mode %s, hits %v", answer.Mode, answer.Hits)
+	}
+	terms := make(map[string]bool)
+	for _, term := range answer.Hits[0].Terms {
+		terms[term.Name] = true
+	}
+	if !terms["description vector"] || !terms["full vector"] {
+		t.Errorf("the score is made of %v", answer.Hits[0].Terms)
+	}
+	block, err := c.Block(t.Context(), "the cheese skill", repertoire.Budget{}, nil)
+	try(t, err)
+	want(t, "mode of a block", []string{block.Mode}, "hybrid")
+
+	server.Close()
+	hits, mode := search(t, c, repertoire.Query{Text: "cheese"})
+	want(t, "mode without the server", []string{mode}, "text (embedder failed)")
+	want(t, "hits without the server", hits, "cheese")
+	if _, err := c.Body(t.Context(), "cheese", nil); err != nil {
+		t.Error(err)
+	}
+	rescan(t, c)
+	hasKey(t, filepath.Dir(c.Path()), j.lines("")...)
+}
+
+// TestEmbedderRefuses: a server that repeats the key in its refusal cannot
+// make it come out, and nothing but Embed fails.
+func TestEmbedderRefuses(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, `{"error": {"message": "bad key `+r.Header.Get("Authorization")+`"}}`, http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	var j journal
+	c := scanned(t, repertoire.Config{
+		Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Logger: j.logger(),
+	})
+	err := c.Embed(t.Context(), nil)
+	var refused *openai.Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("error %v", err)
+	}
+	hits, mode := search(t, c, repertoire.Query{Text: "cheese"})
+	want(t, "hits", hits, "cheese")
+	want(t, "mode", []string{mode}, "text (no vectors yet)")
+	hasKey(t, filepath.Dir(c.Path()), append(j.lines(""), err.Error())...)
+}
+
+// TestEmbedderDownScheduled: while an embedder is down, scheduled rescans go on
+// and complain once; when it is back, they embed.
+func TestEmbedderDownScheduled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		e := &moody{Fake: new(embedtest.Fake)}
+		e.down.Store(true)
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e,
+			DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
+		})
+		try(t, err)
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if got := j.lines("level=WARN"); len(got) != 1 || !strings.Contains(got[0], errDown.Error()) {
+			t.Errorf("logged %v", got)
+		}
+		if hits, mode := search(t, c, repertoire.Query{Text: "cheese"}); len(hits) != 1 || mode != "text (no vectors yet)" {
+			t.Errorf("hits %v, mode %s", hits, mode)
+		}
+		e.down.Store(false)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if hits, mode := search(t, c, repertoire.Query{Text: "cheese"}); len(hits) != 2 || mode != "hybrid" {
+			t.Errorf("hits %v, mode %s", hits, mode)
+		}
+		try(t, c.Close())
+	})
+}
+
+// moody is an embedder that can be down.
+type moody struct {
+	*embedtest.Fake
+	down atomic.Bool
+}
+
+var errDown = errors.New("connection refused")
+
+func (m *moody) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
+	if m.down.Load() {
+		return nil, errDown
+	}
+	return m.Fake.Embed(ctx, kind, texts)
+}
+
+// TestSlowEmbedder: the prompt's vector is waited for until the deadline.
+func TestSlowEmbedder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := new(embedtest.Fake)
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake,
+			DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
+		})
+		try(t, err)
+		rescan(t, c)
+		try(t, c.Embed(t.Context(), nil))
+		for delay, want := range map[time.Duration]string{200 * time.Millisecond: "hybrid", 300 * time.Millisecond: "text (embedder timed out)"} {
+			fake.Delay = delay
+			if hits, mode := search(t, c, repertoire.Query{Text: "cheese"}); mode != want || len(hits) == 0 || hits[0] != "cheese" {
+				t.Errorf("after %v: hits %v, mode %s; want %s", delay, hits, mode, want)
+			}
+			synctest.Wait()
+		}
+		try(t, c.Close())
+	})
+}

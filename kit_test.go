@@ -1,0 +1,145 @@
+package repertoire_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// open opens a catalog in a temporary folder, unless cfg says another, and
+// closes it when the test ends. Without a schedule nothing is scanned yet.
+func open(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
+	t.Helper()
+	if cfg.DB == "" {
+		cfg.DB = filepath.Join(t.TempDir(), "catalog.db")
+	}
+	if cfg.Schedule == "" {
+		cfg.Schedule = repertoire.Never
+	}
+	c, err := repertoire.Open(t.Context(), cfg)
+	try(t, err)
+	t.Cleanup(func() { try(t, c.Close()) })
+	return c
+}
+
+// scanned is open with a first scan.
+func scanned(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
+	t.Helper()
+	c := open(t, cfg)
+	rescan(t, c)
+	return c
+}
+
+func rescan(t testing.TB, c *repertoire.Catalog) []repertoire.Report {
+	t.Helper()
+	reports, err := c.Rescan(t.Context(), nil)
+	try(t, err)
+	return reports
+}
+
+// doc is a SKILL.md.
+func doc(name, description string) string {
+	return fmt.Sprintf("---\nname: %s\ndescription: %s\n---\nBody of %s.\n", name, description, name)
+}
+
+// docs are the files of some skills that are named and described alike.
+func docs(names ...string) map[string]string {
+	files := make(map[string]string)
+	for _, name := range names {
+		files[name+"/SKILL.md"] = doc(name, "Does "+name+".")
+	}
+	return files
+}
+
+// memory is a source of files in memory.
+func memory(t testing.TB, label string, priority int, files map[string]string) *source.FS {
+	t.Helper()
+	fsys := make(fstest.MapFS)
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	s, err := source.New(fsys, &source.Options{Label: label, Priority: priority})
+	try(t, err)
+	return s
+}
+
+// folder is a source of files on disk, with its path.
+func folder(t testing.TB, label string, files map[string]string) (*source.FS, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+	}
+	s, err := source.Dir(dir, &source.Options{Label: label})
+	try(t, err)
+	return s, dir
+}
+
+// list returns the IDs that an agent sees.
+func list(t testing.TB, c *repertoire.Catalog, a *repertoire.Agent, shadowed bool) []string {
+	t.Helper()
+	entries, err := c.List(t.Context(), a, shadowed)
+	try(t, err)
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// search returns the IDs of the hits and the mode.
+func search(t testing.TB, c *repertoire.Catalog, q repertoire.Query) ([]string, string) {
+	t.Helper()
+	answer, err := c.Search(t.Context(), q)
+	try(t, err)
+	var ids []string
+	for _, h := range answer.Hits {
+		ids = append(ids, h.ID)
+	}
+	return ids, answer.Mode
+}
+
+func want(t testing.TB, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// A journal is a logger that remembers.
+type journal struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// lines returns what was logged that contains some text.
+func (j *journal) lines(text string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var found []string
+	for line := range strings.Lines(j.text.String()) {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}

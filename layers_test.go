@@ -1,0 +1,162 @@
+package repertoire_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/repertoire-skills/repertoire"
+
+// layers says what each package may import of this module; "*" is everything.
+// A new edge is a design decision. The root façade is ".".
+var layers = map[string][]string{
+	"skill":            {},
+	"embed":            {},
+	"embed/embedtest":  {"embed"},
+	"embed/openai":     {"embed"},
+	"embed/static":     {"embed"},
+	"source":           {"skill"},
+	"store":            {"skill"},
+	"rank":             {"skill"},
+	"index":            {"skill", "embed", "rank", "store"},
+	"contextprovider":  {"skill", "index"},
+	".":                {"skill", "embed", "embed/openai", "source", "store", "index", "contextprovider"},
+	"cmd/skills":       {"*"},
+	"cmd/skills-train": {"*"},
+	"bench":            {"*"},
+}
+
+// sourceFile is one Go file of a package that is not a test.
+type sourceFile struct {
+	dir  string // slash-separated
+	name string
+	ast  *ast.File
+	fset *token.FileSet
+}
+
+func sourceFiles(t *testing.T) []sourceFile {
+	t.Helper()
+	var files []sourceFile
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		files = append(files, sourceFile{path.Dir(filepath.ToSlash(name)), filepath.ToSlash(name), f, fset})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 30 {
+		t.Fatalf("found %d files only", len(files))
+	}
+	return files
+}
+
+func TestLayers(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, f := range sourceFiles(t) {
+		allowed, ok := layers[f.dir]
+		if !ok {
+			t.Errorf("%s: package %s is not in the table of layers", f.name, f.dir)
+			continue
+		}
+		seen[f.dir] = true
+		for _, imp := range f.ast.Imports {
+			p := strings.Trim(imp.Path.Value, `"`)
+			if p != module && !strings.HasPrefix(p, module+"/") {
+				continue
+			}
+			p = strings.TrimPrefix(strings.TrimPrefix(p, module), "/")
+			if p == "" {
+				p = "."
+			}
+			if !slices.Contains(allowed, p) && !slices.Contains(allowed, "*") {
+				t.Errorf("%s imports %s; %s may import only %v", f.name, p, f.dir, allowed)
+			}
+		}
+	}
+	for dir := range layers {
+		if !seen[dir] {
+			t.Errorf("the table of layers has %s, which does not exist", dir)
+		}
+	}
+}
+
+// TestPackageComments: every package says in its first sentence what it owns,
+// and nearly all of them in a few lines.
+func TestPackageComments(t *testing.T) {
+	docs := make(map[string]string)
+	for _, f := range sourceFiles(t) {
+		if f.ast.Doc != nil {
+			docs[f.dir] += f.ast.Doc.Text()
+		}
+	}
+	for dir := range layers {
+		want := "Package " + path.Base(dir) + " "
+		switch {
+		case dir == ".":
+			want = "Package repertoire "
+		case strings.HasPrefix(dir, "cmd/"):
+			want = "Command " + path.Base(dir) + " "
+		}
+		doc := docs[dir]
+		if !strings.HasPrefix(doc, want) {
+			t.Errorf("%s: its comment does not begin with %q", dir, want)
+		}
+		if lines := strings.Count(doc, "\n"); lines > 20 && dir != "." {
+			t.Errorf("%s: its comment has %d lines", dir, lines)
+		}
+	}
+}
+
+// TestShape holds bounds that keep the code readable: no function over 80
+// lines, no file over 700, no init, SQL in the store only.
+func TestShape(t *testing.T) {
+	for _, f := range sourceFiles(t) {
+		line := func(p token.Pos) int { return f.fset.Position(p).Line }
+		if n := line(f.ast.FileEnd); n > 700 {
+			t.Errorf("%s has %d lines", f.name, n)
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if lines := line(n.End()) - line(n.Pos()); lines > 80 {
+					t.Errorf("%s:%d: %s has %d lines", f.name, line(n.Pos()), n.Name.Name, lines)
+				}
+				if n.Name.Name == "init" && n.Recv == nil {
+					t.Errorf("%s:%d: init", f.name, line(n.Pos()))
+				}
+			case *ast.BasicLit:
+				if n.Kind == token.STRING && f.dir != "store" && isSQL(n.Value) {
+					t.Errorf("%s:%d: SQL outside of package store", f.name, line(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+}
+
+func isSQL(literal string) bool {
+	text := strings.TrimLeft(literal, "`\" \n\t")
+	for _, verb := range []string{"SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ", "PRAGMA "} {
+		if strings.HasPrefix(text, verb) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package repertoire_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestSchedule runs the default schedule on a fake clock. A bubble of synctest
+// also fails when Close leaves a goroutine behind.
+func TestSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		src, dir := folder(t, "team", docs("one"))
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
+		})
+		try(t, err)
+		want(t, "when Open returns", list(t, c, nil, false), "one")
+
+		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+		want(t, "before the next rescan", list(t, c, nil, false), "one")
+		time.Sleep(5*time.Second + time.Millisecond)
+		synctest.Wait()
+		want(t, "after the next rescan", list(t, c, nil, false), "one", "two")
+
+		try(t, os.RemoveAll(filepath.Join(dir, "one")))
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		want(t, "after one more", list(t, c, nil, false), "two")
+		if got := j.lines("level=WARN"); len(got) > 0 {
+			t.Errorf("logged %v", got)
+		}
+		if got := j.lines("skills changed"); len(got) != 3 {
+			t.Errorf("changes logged: %v, want 3", got)
+		}
+		try(t, c.Close())
+	})
+}
+
+// TestRealSchedule is TestSchedule on a real clock.
+func TestRealSchedule(t *testing.T) {
+	src, dir := folder(t, "team", docs("one"))
+	c := open(t, repertoire.Config{Sources: []*source.FS{src}, Schedule: "@every 1s"})
+	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+	for end := time.Now().Add(time.Minute); len(list(t, c, nil, false)) < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a new skill was not noticed in a minute")
+		}
+	}
+}
+
+// TestOpenOutlivesContext: the context of Open bounds Open, not the schedule.
+func TestOpenOutlivesContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, dir := folder(t, "team", docs("one"))
+		ctx, cancel := context.WithCancel(t.Context())
+		c, err := repertoire.Open(ctx, repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+		try(t, err)
+		cancel()
+		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		want(t, "after a rescan", list(t, c, nil, false), "one", "two")
+		try(t, c.Close())
+	})
+}
+
+// TestNever: without a schedule nothing is read unasked.
+func TestNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, _ := folder(t, "team", docs("one"))
+		c := open(t, repertoire.Config{Sources: []*source.FS{src}})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		want(t, "before Rescan", list(t, c, nil, false))
+		if indexed, err := c.Indexed(t.Context()); indexed || err != nil {
+			t.Errorf("Indexed() = %t, %v before Rescan", indexed, err)
+		}
+		found := 0
+		_, err := c.Rescan(t.Context(), func() { found++ })
+		try(t, err)
+		want(t, "after Rescan", list(t, c, nil, false), "one")
+		if indexed, err := c.Indexed(t.Context()); !indexed || err != nil || found != 1 {
+			t.Errorf("Indexed() = %t, %v after Rescan that found %d", indexed, err, found)
+		}
+	})
+}
+
+func TestOpenErrors(t *testing.T) {
+	a, b := memory(t, "a", 0, docs("one")), memory(t, "b", 0, docs("two"))
+	agent := &repertoire.Agent{Name: "x"}
+	tests := []struct {
+		name string
+		cfg  repertoire.Config
+		want string
+	}{
+		{"labels", repertoire.Config{Sources: []*source.FS{a, b, memory(t, "a", 1, nil)}}, `two sources have the label "a"; name one of them differently`},
+		{"agents", repertoire.Config{Sources: []*source.FS{a}, Agents: []*repertoire.Agent{agent, {Name: "x"}}}, `two agents are named "x"`},
+		{"agent", repertoire.Config{Sources: []*source.FS{a}, Agents: []*repertoire.Agent{{}}}, "an agent has no name"},
+		{"schedule", repertoire.Config{Sources: []*source.FS{a}, Schedule: "TZ=0"}, `schedule "TZ=0" is malformed`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // no goroutine is left either
+				tt.cfg.DB = filepath.Join(t.TempDir(), "catalog.db")
+				c, err := repertoire.Open(t.Context(), tt.cfg)
+				if c != nil || err == nil || err.Error() != tt.want {
+					t.Errorf("Open = %v, %v; want %s", c, err, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestOpenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, err := repertoire.Open(ctx, repertoire.Config{Sources: []*source.FS{memory(t, "a", 0, docs("one"))}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+	if c != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("Open = %v, %v; want %v", c, err, context.Canceled)
+	}
+}
+
+// A gate is a file system whose top folder can be listed only while it is open.
+type gate struct {
+	fs.FS
+	mu   sync.Mutex
+	shut bool
+	open chan struct{} // closed when the gate opens
+}
+
+func (g *gate) ReadDir(name string) ([]fs.DirEntry, error) {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut {
+		<-g.open
+	}
+	return fs.ReadDir(g.FS, name)
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+}
+
+// TestCloseWaits: Close waits for the rescan that is under way; a second Close
+// and what comes after are harmless.
+func TestCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{FS: fstest.MapFS{"one/SKILL.md": {Data: []byte(doc("one", "Does one."))}}, open: make(chan struct{})}
+		src, err := source.New(g, &source.Options{Label: "gate"})
+		try(t, err)
+		var j journal
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: "@every 1s", Logger: j.logger(),
+		})
+		try(t, err)
+		g.close()
+		time.Sleep(5 * time.Second) // one rescan starts, and the next do not wait behind it
+		closed := make(chan error, 1)
+		go func() { closed <- c.Close() }()
+		synctest.Wait()
+		select {
+		case err := <-closed:
+			t.Fatalf("Close returned %v while a rescan was under way", err)
+		default:
+		}
+		close(g.open)
+		try(t, <-closed)
+		if got := j.lines("level=WARN"); len(got) > 0 {
+			t.Errorf("Close made the rescan complain: %v", got)
+		}
+		try(t, c.Close())
+		if _, err := c.Search(t.Context(), repertoire.Query{Text: "one"}); err == nil {
+			t.Error("a closed catalog answers")
+		}
+		if _, err := c.Rescan(t.Context(), nil); err == nil {
+			t.Error("a closed catalog rescans")
+		}
+	})
+}
+
+// TestTellOnce: what is wrong is logged when it begins, not at every rescan.
+func TestTellOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		src, dir := folder(t, "team", docs("one"))
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
+		})
+		try(t, err)
+		for round := range 2 {
+			try(t, os.Rename(dir, dir+"-away"))
+			time.Sleep(21 * time.Second)
+			synctest.Wait()
+			if got := j.lines("source cannot be read completely"); len(got) != round+1 || !strings.Contains(got[0], "source=team") {
+				t.Errorf("round %d: logged %v", round, got)
+			}
+			want(t, "while the folder is away", list(t, c, nil, false), "one")
+			try(t, os.Rename(dir+"-away", dir))
+			time.Sleep(6 * time.Second)
+			synctest.Wait()
+		}
+		try(t, c.Close())
+	})
+}
+
+// TestOpenLogs: a source that cannot be read at first is logged, too.
+func TestOpenLogs(t *testing.T) {
+	var j journal
+	src, dir := folder(t, "team", docs("one"))
+	try(t, os.RemoveAll(dir))
+	open(t, repertoire.Config{Sources: []*source.FS{src}, Schedule: "@daily", Logger: j.logger()})
+	if got := j.lines("source cannot be read completely"); len(got) != 1 {
+		t.Errorf("logged %v", got)
+	}
+}

@@ -1,0 +1,317 @@
+// Package repertoire finds the agent skills that fit a prompt.
+//
+// A skill is a folder with a SKILL.md: a name, a description and instructions.
+// Repertoire indexes the full text of every skill of its sources in one SQLite
+// file and answers three questions, which are the levels of a skill:
+//
+//   - [Catalog.Block]: which skills does this prompt need? Names and
+//     descriptions of the relevant ones, or nothing (level 1).
+//   - [Catalog.Body]: what are the instructions of this skill? Read from the
+//     source now, not from the index (level 2).
+//   - [Catalog.File]: what is in this file of it? (level 3)
+//
+// The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
+// unless an embedder is configured that is somewhere else. A catalog that
+// stays open rescans its sources on a schedule.
+//
+// An [Agent] sees a part of the catalog. Its scope holds in every method, and
+// what is outside of it does not exist for it.
+package repertoire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// The types that the methods of a Catalog take and return.
+type (
+	Agent       = index.Agent            // a part of the catalog
+	Rules       = index.Rules            // of an agent
+	Query       = index.Query            // what to search for
+	Answer      = index.Answer           // hits and the mode of ranking
+	Hit         = index.Hit              // a skill with its score
+	Entry       = index.Entry            // a skill, level 1
+	Twin        = index.Twin             // two skills that are hard to tell apart
+	Explanation = index.Explanation      // why a skill is or is not offered
+	Report      = index.Report           // what a rescan did with one source
+	Budget      = contextprovider.Budget // of a block
+	Block       = contextprovider.Block  // level 1
+	Body        = contextprovider.Body   // level 2
+	File        = contextprovider.File   // level 3
+	Problem     = skill.Problem          // what is wrong with a skill
+	Reported    = store.Reported         // a problem with where it is
+)
+
+// ErrNotFound says that there is no such skill, or none in the agent's scope.
+var ErrNotFound = skill.ErrNotFound
+
+// Never is the schedule of a catalog that is rescanned only by Rescan.
+const Never = "never"
+
+// Config says what a catalog is made of. Only Sources is needed.
+type Config struct {
+	// Sources are where skills come from; see source.Dir, source.New and
+	// source.Discover. Their labels must differ.
+	Sources []*source.FS
+
+	// DB is the catalog file; "" means one in the user's cache folder that
+	// belongs to these sources.
+	DB string
+
+	// Embedder makes ranking hybrid; nil means text alone.
+	Embedder embed.Embedder
+
+	// Deadline is how long a search waits for the embedding of its prompt; 0
+	// means 250 ms. Then text alone answers.
+	Deadline time.Duration
+
+	// Agents are the agents that can be asked for by name.
+	Agents []*Agent
+
+	// Schedule is when the sources are rescanned, as a cron spec; "" means
+	// "@every 5s". Never leaves it to the caller.
+	Schedule string
+
+	// Logger hears of what happens in the background; nil means nobody.
+	Logger *slog.Logger
+}
+
+// A Catalog is an open catalog. It may be used from several goroutines.
+type Catalog struct {
+	cfg    Config
+	log    *slog.Logger
+	reader reader
+	agents map[string]*Agent
+
+	state atomic.Pointer[state] // replaced when the file was found damaged
+
+	rescan sync.Mutex // held by a rescan: one at a time
+	closed bool       // guarded by rescan
+
+	// The schedule, nil without one.
+	cron   *cron.Cron
+	ctx    context.Context // of scheduled rescans; ended by cancel
+	cancel context.CancelFunc
+	told   map[string]bool // what the log was told of the last rescan
+}
+
+// state is what hangs on one open database file.
+type state struct {
+	db       *store.DB
+	index    *index.Index
+	provider *contextprovider.Provider
+
+	replaced atomic.Bool // the file was damaged: db is closed, or about to be
+}
+
+// isDamaged reports whether err says that the file is damaged, or comes from a
+// file that was closed because it is.
+func (s *state) isDamaged(err error) bool {
+	return store.IsCorrupt(err) || err != nil && s.replaced.Load()
+}
+
+// Open opens the catalog of cfg and makes its file if it is not there. With a
+// schedule it also scans the sources once before it returns; a source that
+// cannot be read is then logged, not an error.
+func Open(ctx context.Context, cfg Config) (*Catalog, error) {
+	c := &Catalog{cfg: cfg, log: cfg.Logger}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if c.reader, err = newReader(cfg.Sources); err != nil {
+		return nil, err
+	}
+	if c.agents, err = agentsByName(cfg.Agents); err != nil {
+		return nil, err
+	}
+	if c.cfg.DB == "" {
+		if c.cfg.DB, err = defaultDB(cfg.Sources); err != nil {
+			return nil, err
+		}
+	}
+	// The file may be opened again, from another working folder.
+	if c.cfg.DB, err = filepath.Abs(c.cfg.DB); err != nil {
+		return nil, err
+	}
+	s, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.state.Store(s)
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// open opens the database file; the store replaces one that it found damaged.
+func (c *Catalog) open(ctx context.Context) (*state, error) {
+	db, err := store.Open(ctx, c.cfg.DB, nil)
+	if err != nil {
+		return nil, err
+	}
+	if aside := db.Recovered(); aside != "" {
+		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
+	}
+	x := index.New(db, c.cfg.Embedder, &index.Options{Deadline: c.cfg.Deadline})
+	return &state{db: db, index: x, provider: contextprovider.New(x, c.reader)}, nil
+}
+
+// Close stops the schedule, waits for a rescan that is under way, and closes
+// the file. Closing again does nothing.
+func (c *Catalog) Close() error {
+	if c.cron != nil {
+		c.cancel()
+		<-c.cron.Stop().Done()
+	}
+	c.rescan.Lock()
+	defer c.rescan.Unlock()
+	c.closed = true
+	return c.state.Load().db.Close()
+}
+
+// Path returns the name of the catalog file.
+func (c *Catalog) Path() string { return c.cfg.DB }
+
+// Recovered returns the name under which a damaged catalog file was kept, or
+// "" when there was none.
+func (c *Catalog) Recovered() string { return c.state.Load().db.Recovered() }
+
+// Agent returns the agent of that name, nil for "". A name that the
+// configuration does not have is an error: it must not mean everything.
+func (c *Catalog) Agent(name string) (*Agent, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if a, ok := c.agents[name]; ok {
+		return a, nil
+	}
+	return nil, unknownAgent(name, c.agents)
+}
+
+// Search returns the skills that fit a text, best first.
+func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
+	return repaired(ctx, c, func(s *state) (Answer, error) { return s.index.Search(ctx, q) })
+}
+
+// Block returns the text that tells a model which skills fit a prompt, empty
+// when none does.
+func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) (Block, error) {
+	return repaired(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
+}
+
+// Body returns the instructions of a skill as they are in its source now.
+func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
+	return repaired(ctx, c, func(s *state) (Body, error) { return s.provider.Body(ctx, id, a) })
+}
+
+// File returns a file of a skill as it is in its source now.
+func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, error) {
+	return repaired(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
+}
+
+// List returns all skills by name; shadowed copies only when asked for.
+func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
+	return repaired(ctx, c, func(s *state) ([]Entry, error) { return s.index.List(ctx, a, shadowed) })
+}
+
+// Why explains why a skill is or is not offered for a query.
+func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
+	return repaired(ctx, c, func(s *state) (Explanation, error) { return s.index.Why(ctx, id, q) })
+}
+
+// Files returns the files of a skill as they were indexed.
+func (c *Catalog) Files(ctx context.Context, e Entry) ([]skill.File, error) {
+	return repaired(ctx, c, func(s *state) ([]skill.File, error) { return s.index.Files(ctx, e) })
+}
+
+// Problems returns what is wrong with the skills that were indexed.
+func (c *Catalog) Problems(ctx context.Context) ([]Reported, error) {
+	return repaired(ctx, c, func(s *state) ([]Reported, error) { return s.index.Problems(ctx) })
+}
+
+// Twins returns pairs of skills whose descriptions are nearly the same.
+func (c *Catalog) Twins(ctx context.Context) ([]Twin, error) {
+	return repaired(ctx, c, func(s *state) ([]Twin, error) { return s.index.Twins(ctx) })
+}
+
+// Located returns a problem of a source with a path that can be opened, when
+// the source is on disk.
+func (c *Catalog) Located(label string, p Problem) Problem {
+	if src := c.reader[label]; src != nil && src.Root() != "" && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(src.Root(), filepath.FromSlash(p.Path))
+	}
+	return p
+}
+
+// Size returns how many skills are offered and how many SKILL.md files there
+// are in all.
+func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
+	n, err := repaired(ctx, c, func(s *state) ([2]int, error) {
+		offered, found, err := s.index.Size(ctx)
+		return [2]int{offered, found}, err
+	})
+	return n[0], n[1], err
+}
+
+// repaired runs f. When f says that the file is damaged, the file is moved
+// aside and rebuilt, and f runs once more.
+func repaired[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (T, error) {
+	s := c.state.Load()
+	v, err := f(s)
+	if !s.isDamaged(err) {
+		return v, err
+	}
+	if err := c.repair(ctx, s); err != nil {
+		return v, err
+	}
+	return f(c.state.Load())
+}
+
+// repair rebuilds a damaged catalog, unless somebody else just did.
+func (c *Catalog) repair(ctx context.Context, damaged *state) error {
+	c.rescan.Lock()
+	defer c.rescan.Unlock()
+	if c.state.Load() != damaged {
+		return nil
+	}
+	_, err := c.rebuild(ctx, nil)
+	return err
+}
+
+// rebuild moves the damaged file aside and fills a new one; the caller holds
+// the lock. When it fails, the next call tries again.
+func (c *Catalog) rebuild(ctx context.Context, found func()) ([]Report, error) {
+	if c.closed {
+		return nil, errors.New("catalog is closed")
+	}
+	damaged := c.state.Load()
+	damaged.replaced.Store(true)
+	if err := damaged.db.Close(); err != nil {
+		c.log.Warn("closing damaged catalog", "error", err)
+	}
+	// A search that is in a hurry must not leave the catalog without a file.
+	s, err := c.open(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("replacing damaged catalog: %w", err)
+	}
+	reports, err := c.sync(ctx, s, found)
+	c.state.Store(s) // not before: nobody should find it empty
+	return reports, err
+}

@@ -1,0 +1,189 @@
+package repertoire
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// Rescan brings the catalog in step with its sources and returns what it did
+// with each. A source or a skill that cannot be read is a problem in the
+// report of its source, never an error. When ctx ends first, what was done is
+// kept, the reports say what is incomplete, and the error is that of ctx.
+//
+// found, if not nil, is called for each SKILL.md that the walk has come to.
+func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
+	c.rescan.Lock()
+	defer c.rescan.Unlock()
+	s := c.state.Load()
+	reports, err := c.sync(ctx, s, found)
+	if s.isDamaged(err) {
+		return c.rebuild(ctx, found)
+	}
+	return reports, err
+}
+
+// sync brings one file in step; the caller holds the lock.
+func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, error) {
+	if s.db.ReadOnly() {
+		return nil, nil // it answers from what is there
+	}
+	var reports []Report
+	for _, src := range c.cfg.Sources {
+		at := index.Source{Label: src.Label(), Root: src.Root(), Priority: src.Priority()}
+		report, err := s.index.Sync(ctx, at, counted(src.Skills(ctx), found))
+		reports = append(reports, report)
+		if err != nil {
+			return reports, err
+		}
+	}
+	return reports, s.index.Retain(ctx, c.labels())
+}
+
+func (c *Catalog) labels() []string {
+	labels := make([]string, len(c.cfg.Sources))
+	for i, src := range c.cfg.Sources {
+		labels[i] = src.Label()
+	}
+	return labels
+}
+
+// Indexed reports whether all sources have been read completely at least once.
+// Until then what is not found may still be there.
+func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
+	return repaired(ctx, c, func(s *state) (bool, error) { return s.index.Indexed(ctx, c.labels()) })
+}
+
+// Forget empties the catalog, so that the next Rescan reads every skill again.
+func (c *Catalog) Forget(ctx context.Context) error {
+	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
+		c.rescan.Lock()
+		defer c.rescan.Unlock()
+		return struct{}{}, s.index.Retain(ctx, nil)
+	})
+	return err
+}
+
+// counted calls found for every skill that passes.
+func counted(refs iter.Seq2[*skill.Ref, error], found func()) iter.Seq2[*skill.Ref, error] {
+	if found == nil {
+		return refs
+	}
+	return func(yield func(*skill.Ref, error) bool) {
+		for ref, err := range refs {
+			if err == nil {
+				found()
+			}
+			if !yield(ref, err) {
+				return
+			}
+		}
+	}
+}
+
+// Embed gives every text of the catalog that has none a vector of the
+// configured embedder; an interrupted run goes on where it stopped. progress,
+// if not nil, is told how many of all texts have one. Until nearly all have,
+// ranking is by text. A catalog that can only be read stays as it is.
+func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error {
+	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
+		if s.db.ReadOnly() {
+			return struct{}{}, nil
+		}
+		return struct{}{}, s.index.Embed(ctx, progress)
+	})
+	return err
+}
+
+// start begins the schedule.
+func (c *Catalog) start(ctx context.Context) error {
+	spec := c.cfg.Schedule
+	if spec == Never {
+		return nil
+	}
+	if spec == "" {
+		spec = "@every 5s"
+	}
+	schedule, err := parseSchedule(spec)
+	if err != nil {
+		return err
+	}
+	reports, err := c.Rescan(ctx, nil)
+	if err != nil {
+		return err
+	}
+	c.tell(reports, nil)
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
+	c.cron = cron.New()
+	c.cron.Schedule(schedule, skip(cron.FuncJob(c.tick)))
+	c.cron.Start()
+	return nil
+}
+
+// tick is one scheduled rescan; what it changed and errors are logged, the next
+// one tries again.
+func (c *Catalog) tick() {
+	reports, err := c.Rescan(c.ctx, nil)
+	if err == nil {
+		err = c.Embed(c.ctx, nil)
+	}
+	if c.ctx.Err() == nil { // or else Close cut it off
+		c.tell(reports, err)
+	}
+}
+
+// tell logs what came of a scheduled rescan. What is wrong is logged once: a
+// folder that cannot be read or an embedder that is down mostly stays so for
+// many rescans.
+func (c *Catalog) tell(reports []Report, err error) {
+	told := make(map[string]bool)
+	warn := func(message string, args ...any) {
+		line := fmt.Sprint(message, args)
+		if told[line] = true; !c.told[line] {
+			c.log.Warn(message, args...)
+		}
+	}
+	for _, r := range reports {
+		if r.Added+r.Changed+r.Removed+r.Refused > 0 {
+			c.log.Info("skills changed", "source", r.Source, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "refused", r.Refused)
+		}
+		if !r.Complete {
+			warn("source cannot be read completely", "source", r.Source, "cause", cause(r))
+		}
+	}
+	if err != nil {
+		warn("rescan", "error", err)
+	}
+	c.told = told
+}
+
+// cause returns what may have made a report incomplete.
+func cause(r Report) string {
+	for _, p := range r.Problems {
+		if p.Severity != skill.Note {
+			return p.String()
+		}
+	}
+	return ""
+}
+
+// parseSchedule reads a cron spec. The parser panics on some malformed time
+// zones ("TZ=0"), which must not end the program.
+func parseSchedule(spec string) (s cron.Schedule, err error) {
+	defer func() {
+		if recover() != nil {
+			s, err = nil, fmt.Errorf("schedule %q is malformed", spec)
+		}
+	}()
+	s, err = cron.ParseStandard(spec)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %q: %w (examples: \"@every 5s\", \"*/10 * * * *\")", spec, err)
+	}
+	return s, nil
+}

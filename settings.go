@@ -1,0 +1,140 @@
+package repertoire
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// Settings are what configuration files say. The user's file may say
+// everything; that of a project, which may be somebody else's, only what adds
+// folders and agents: it must not choose where prompts are sent.
+type Settings struct {
+	Roots    []Root // further folders with skills, the first wins
+	Project  bool   // look at the usual folders of the project
+	User     bool   // look at the usual folders of the user
+	Bundled  bool   // offer the skills that are compiled in
+	DB       string // catalog file
+	Schedule string // of rescans
+	MaxFile  int64  // bytes of the largest file that is served; 0 means 1 MiB
+	Agents   []*Agent
+	Embedder *Endpoint // nil: none
+	Deadline time.Duration
+}
+
+// A Root is a folder with skills that a configuration names.
+type Root struct {
+	Path  string
+	Label string            // "" means one made from Path
+	Names map[string]string // see source.Options
+}
+
+// An Endpoint is an embeddings server, see openai.Config.
+type Endpoint struct{ openai.Config }
+
+// New returns the embedder of the endpoint, and nil for none.
+func (e *Endpoint) New() (embed.Embedder, error) {
+	if e == nil {
+		return nil, nil
+	}
+	m, err := openai.New(e.Config, nil)
+	if err != nil {
+		return nil, err // not m: a nil *Embedder in an interface is not nil
+	}
+	return m, nil
+}
+
+// DefaultSettings returns what holds without a configuration.
+func DefaultSettings() Settings {
+	return Settings{Project: true, User: true, Bundled: true}
+}
+
+// ConfigFile returns the user's configuration file: $REPERTOIRE_CONFIG, or
+// repertoire/config.yaml in the user's configuration folder.
+func ConfigFile() (string, error) {
+	if name := os.Getenv("REPERTOIRE_CONFIG"); name != "" {
+		return name, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "repertoire", "config.yaml"), nil
+}
+
+// ProjectFile is the configuration of a project, relative to its folder.
+const ProjectFile = ".agents/repertoire.yaml"
+
+// ReadSettings adds to s what the user's configuration file at name says.
+func (s *Settings) ReadSettings(name string) error { return s.read(name, true) }
+
+// ReadProject adds to s what the project's configuration file at name says.
+func (s *Settings) ReadProject(name string) error { return s.read(name, false) }
+
+func (s *Settings) read(name string, user bool) error {
+	data, err := readConfig(name, user)
+	if err != nil {
+		return fmt.Errorf("reading configuration: %w", err)
+	}
+	top, err := decodeConfig(name, data)
+	if err != nil || top == nil {
+		return err
+	}
+	p := &configParser{file: name, dir: filepath.Dir(name), user: user, settings: s}
+	return p.top(top)
+}
+
+// maxConfig is the size of the largest configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// readConfig reads a configuration file. That of a project may be a link that
+// somebody else made, to something that never ends.
+func readConfig(name string, user bool) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !user && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(data) > maxConfig {
+		err = fmt.Errorf("%s is longer than %d bytes", name, maxConfig)
+	}
+	return data, err
+}
+
+// FindProjectFile returns the configuration of the project that dir belongs
+// to, looking from dir up to the root of its repository, and outside of a
+// repository in dir only; "" when there is none. As for source.Discover, the
+// user's home is no project.
+func FindProjectFile(dir string) (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // there is none to leave out
+	}
+	for _, folder := range source.ProjectFolders(dir, home) {
+		name := filepath.Join(folder, filepath.FromSlash(ProjectFile))
+		switch _, err := os.Stat(name); {
+		case err == nil:
+			return name, nil
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return "", fmt.Errorf("looking for the project's configuration: %w", err)
+		}
+	}
+	return "", nil
+}
