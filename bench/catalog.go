@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Mode says by what skills are ranked.
+type Mode string
+
+// The modes.
+const (
+	Text   Mode = "text"
+	Vector Mode = "vector" // by the cosines alone; what the gate lets through is still decided by the text
+	Hybrid Mode = "hybrid"
+)
+
+// A Catalog is a corpus, indexed in a temporary file by the code that indexes
+// real skills.
+type Catalog struct {
+	Skills int
+	Tokens int // of all names and descriptions
+
+	dir   string // "" when closed
+	db    *store.DB
+	index *index.Index
+	ids   map[string]string // of documents, by folder
+	names map[string]bool   // that are taken, as index compares them
+	err   error             // that ended the corpus
+}
+
+// Setup says how a corpus is indexed; nil means by text.
+type Setup struct {
+	Mode     Mode           // "" means Text
+	Embedder embed.Embedder // not used by Text, needed by the others
+	Deadline time.Duration  // of the embedding of a prompt, see index.Options
+
+	Indexed  func()              // called for each skill; may be nil
+	Embedded func(done, all int) // called while texts are embedded; may be nil
+}
+
+// NewCatalog indexes the corpus of d and checks that it has what the labels
+// want. Two skills of a corpus may have one name, those of a catalog may not:
+// the second is called "name-2", and so on.
+func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err error) {
+	if s == nil {
+		s = &Setup{}
+	}
+	c := &Catalog{ids: make(map[string]string), names: make(map[string]bool)}
+	if c.dir, err = os.MkdirTemp("", "repertoire-bench-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	if c.db, err = store.Open(ctx, filepath.Join(c.dir, "catalog.db"), nil); err != nil {
+		return nil, err
+	}
+	opts := &index.Options{Deadline: s.Deadline}
+	if s.Mode == Vector {
+		opts.Params = &rank.Params{Vector: 1, Cut: rank.DefaultCut()}
+	}
+	embedder := s.Embedder
+	if s.Mode == Text || s.Mode == "" {
+		embedder = nil
+	}
+	c.index = index.New(c.db, embedder, opts)
+	if err := c.fill(ctx, d, s); err != nil {
+		return nil, err
+	}
+	return c, c.check(d)
+}
+
+// Close removes the temporary file.
+func (c *Catalog) Close() error {
+	var err error
+	if c.db != nil {
+		err = c.db.Close()
+	}
+	return errors.Join(err, os.RemoveAll(c.dir))
+}
+
+func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
+	report, err := c.index.Sync(ctx, index.Source{Label: d.Name}, c.refs(d.Corpus, s.Indexed))
+	if err := errors.Join(c.err, err); err != nil {
+		return err
+	}
+	c.Skills = report.Added
+	if err := c.index.Embed(ctx, s.Embedded); err != nil {
+		return err
+	}
+	return c.countTokens(ctx)
+}
+
+// refs turns documents into what a walk of a source would find. The documents
+// are forgotten as they are indexed.
+func (c *Catalog) refs(docs iter.Seq2[Document, error], indexed func()) iter.Seq2[*skill.Ref, error] {
+	known := make(map[string]bool)
+	return func(yield func(*skill.Ref, error) bool) {
+		for d, err := range docs {
+			if err == nil && known[d.ID] {
+				err = fmt.Errorf("%s: a second skill %q", d.At, d.ID)
+			}
+			if c.err = err; err != nil {
+				return
+			}
+			known[d.ID] = true
+			if indexed != nil {
+				indexed()
+			}
+			if !yield(c.ref(d), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Catalog) ref(d Document) *skill.Ref {
+	dir := fmt.Sprintf("%07d", len(c.ids))
+	c.ids[dir] = d.ID
+	d.Skill.Name = c.free(d.Skill.Name)
+	d.Skill.Dir, d.Skill.File, d.Skill.Location = dir, "SKILL.md", "skills/"+d.Skill.Name+"/SKILL.md"
+	return &skill.Ref{Path: dir + "/SKILL.md", Load: func() (*skill.Skill, error) { return d.Skill, nil }}
+}
+
+// free returns the name, with a number if it is taken.
+func (c *Catalog) free(name string) string {
+	unique := name
+	for n := 2; c.names[index.NameKey(unique)]; n++ {
+		unique = fmt.Sprintf("%s-%d", name, n)
+	}
+	c.names[index.NameKey(unique)] = true
+	return unique
+}
+
+// check refuses labels that want what the corpus does not have.
+func (c *Catalog) check(d *Dataset) error {
+	known := make(map[string]bool, len(c.ids))
+	for _, id := range c.ids {
+		known[id] = true
+	}
+	for _, l := range d.labels {
+		if !known[l.skill] {
+			return fmt.Errorf("%s: the corpus has no skill %q", l.at, l.skill)
+		}
+	}
+	return nil
+}
+
+// countTokens counts what a host injects that injects everything. It does so in
+// parts: one text of 80,000 skills is needlessly large.
+func (c *Catalog) countTokens(ctx context.Context) error {
+	const part = 500
+	list, err := c.index.List(ctx, nil, false)
+	if err != nil {
+		return err
+	}
+	for len(list) > 0 {
+		n := min(part, len(list))
+		hits := make([]index.Hit, n)
+		for i, e := range list[:n] {
+			hits[i].Entry = e
+		}
+		c.Tokens += skill.Tokens(contextprovider.AvailableSkills(hits))
+		list = list[n:]
+	}
+	return nil
+}

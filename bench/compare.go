@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// most is how many changed prompts a comparison lists, better and worse each.
+const most = 10
+
+// A Comparison holds one set against an earlier measurement of it.
+type Comparison struct {
+	Set     string   `json:"set"`
+	Paired  int      `json:"paired"`  // prompts that both measured with the same labels
+	Metrics []Change `json:"metrics"` // over these
+	Better  []Moved  `json:"better"`  // prompts whose nDCG@10 rose most, then those whose wanted skill did
+	Worse   []Moved  `json:"worse"`
+}
+
+// A Change is the difference of one measure.
+type Change struct {
+	Name       string  `json:"name"`
+	Before     float64 `json:"before"`
+	After      float64 `json:"after"`
+	Difference float64 `json:"difference"`
+	P          float64 `json:"p"` // see Significance
+}
+
+// A Moved is one prompt whose wanted skill has another place.
+type Moved struct {
+	ID         string  `json:"id"`
+	Before     int     `json:"before"` // rank, 0 for none
+	After      int     `json:"after"`
+	Difference float64 `json:"difference"` // of nDCG@10
+}
+
+// Compare pairs the sets of two results by name and their prompts by ID. Sets
+// that only one of them has are left out.
+func Compare(before, after Result) []Comparison {
+	list := []Comparison{}
+	for _, now := range after.Sets {
+		for _, then := range before.Sets {
+			if then.Set == now.Set {
+				list = append(list, compareSets(then, now, after.Seed))
+			}
+		}
+	}
+	return list
+}
+
+// A pair is one prompt, measured twice.
+type pair struct{ before, after *Answered }
+
+func compareSets(before, after Set, seed uint64) Comparison {
+	pairs := pairsOf(before.Queries, after.Queries)
+	c := Comparison{Set: after.Set, Paired: len(pairs), Metrics: []Change{}}
+	for _, name := range append(Measures(), coverage, falseInjection, precision) {
+		var old, now []float64
+		for _, p := range pairs {
+			x, ok := p.before.values()[name]
+			y, also := p.after.values()[name]
+			if ok && also {
+				old, now = append(old, x), append(now, y)
+			}
+		}
+		if len(old) > 0 {
+			c.Metrics = append(c.Metrics, Change{name, mean(old), mean(now), mean(now) - mean(old), Significance(seed, old, now)})
+		}
+	}
+	c.Better, c.Worse = moved(pairs, 1), moved(pairs, -1)
+	return c
+}
+
+func pairsOf(before, after []Answered) []pair {
+	byID := make(map[string]*Answered)
+	for i := range before {
+		byID[before[i].ID] = &before[i]
+	}
+	var pairs []pair
+	for i := range after {
+		if b := byID[after[i].ID]; b != nil && b.Wanted == after[i].Wanted {
+			pairs = append(pairs, pair{b, &after[i]})
+		}
+	}
+	return pairs
+}
+
+// moved lists the prompts that changed most in one direction: 1 is better.
+func moved(pairs []pair, direction float64) []Moved {
+	list := []Moved{}
+	for _, p := range pairs {
+		m := Moved{p.after.ID, p.before.Rank, p.after.Rank, p.after.NDCG - p.before.NDCG}
+		if change := cmp.Or(m.Difference, rise(m)); change*direction > 0 {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(a, b Moved) int {
+		return cmp.Or(
+			cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference)),
+			cmp.Compare(math.Abs(rise(b)), math.Abs(rise(a))),
+			cmp.Compare(a.ID, b.ID))
+	})
+	return list[:min(most, len(list))]
+}
+
+// rise is how many places the first wanted skill rose; one that was not found
+// stood behind all that were.
+func rise(m Moved) float64 {
+	place := func(rank int) int {
+		if rank == 0 {
+			return depth + 1
+		}
+		return rank
+	}
+	return float64(place(m.Before) - place(m.After))
+}

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ranked returns a set whose prompts q00, q01, … have their only wanted skill
+// at these ranks.
+func ranked(ranks ...int) Set {
+	var list []Answered
+	for i, rank := range ranks {
+		a := Answered{ID: fmt.Sprintf("q%02d", i), Wanted: 1, Rank: rank, Injected: 1, Fitting: min(1, rank)}
+		if rank > 0 {
+			a.Ranks = []int{rank}
+		}
+		a.NDCG = a.relevance().NDCG10
+		list = append(list, a)
+	}
+	s := summary(list, 1)
+	s.Set = "s"
+	return s
+}
+
+func compared(before, after Set) Comparison {
+	list := Compare(NewResult([]Set{before, {Set: "old"}}, 1), NewResult([]Set{{Set: "new"}, after}, 1))
+	if len(list) != 1 {
+		panic(fmt.Sprintf("%d comparisons", len(list)))
+	}
+	return list[0]
+}
+
+func TestCompare(t *testing.T) {
+	c := compared(ranked(1, 2, 0, 11, 1), ranked(1, 1, 12, 11, 0, 1))
+	if c.Paired != 5 {
+		t.Errorf("%d pairs", c.Paired)
+	}
+	log3 := Judge([]int{2}, 1).NDCG10
+	if diff := cmp.Diff([]Moved{{"q01", 2, 1, 1 - log3}, {"q02", 0, 12, 0}}, c.Better, near); diff != "" {
+		t.Errorf("better (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Moved{{"q04", 1, 0, -1}}, c.Worse, near); diff != "" {
+		t.Errorf("worse (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Change{"hit@1", .4, .4, 0, 1}, c.Metrics[0], near); diff != "" {
+		t.Errorf("hit@1 (-want +got):\n%s", diff)
+	}
+}
+
+func TestCompareSame(t *testing.T) {
+	s := ranked(1, 2, 3, 0)
+	c := compared(s, s)
+	for _, m := range c.Metrics {
+		if m.Difference != 0 || m.P != 1 {
+			t.Errorf("%+v", m)
+		}
+	}
+	if len(c.Metrics) != 9 || len(c.Better)+len(c.Worse) != 0 { // none needs no skill: no false injection
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCompareClear(t *testing.T) {
+	var bad, good []int
+	for range 30 {
+		bad, good = append(bad, 2), append(good, 1)
+	}
+	c := compared(ranked(bad...), ranked(good...))
+	if hit := c.Metrics[0]; hit.Difference != 1 || hit.P > .001 {
+		t.Errorf("%+v", hit)
+	}
+	if len(c.Better) != 10 || c.Better[9].ID != "q09" || len(c.Worse) != 0 {
+		t.Errorf("better: %+v, worse: %+v", c.Better, c.Worse)
+	}
+}
+
+// TestMean: each set counts the same, whatever its size.
+func TestMean(t *testing.T) {
+	r := NewResult([]Set{ranked(1, 1, 1, 1), ranked(0)}, 1)
+	if m := r.Mean[0]; m.Name != "hit@1" || m.Value != .5 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestParseEvals(t *testing.T) {
+	yes := []Eval{{"a", true}}
+	for _, tt := range []struct {
+		text string
+		want []Eval
+		err  string
+	}{
+		{`{"should_trigger":["a"],"should_not_trigger":["b"]}`, []Eval{{"a", true}, {"b", false}}, ""},
+		{`{"should_not_trigger":[{"prompt":"b"}]}`, []Eval{{"b", false}}, ""},
+		{`{"skill_name":"x","evals":[{"id":1,"prompt":"a","expected_output":"z"}]}`, yes, ""},
+		{`{"evals":[{"query":"a","should_trigger":true},{"input":"b","should_trigger":false}]}`, []Eval{{"a", true}, {"b", false}}, ""},
+		{`["a"]`, yes, ""},
+		{"\ufeff [{\"query\":\"a\"}] ", yes, ""},
+		{`[{"prompt":"a"},{"prompt":" "},{"files":[]}]`, yes, ""},
+		{`{"prompts":["a",{"prompt":"b","should_trigger":false}]}`, []Eval{{"a", true}, {"b", false}}, ""},
+		{`{}`, nil, "no prompts"},
+		{`[]`, nil, "no prompts"},
+		{``, nil, "line 1: unexpected end"},
+		{"[\n\"a\",\n}", nil, "line 3: invalid character"},
+		{`[1]`, nil, "cannot unmarshal"},
+		{`{"evals":"a"}`, nil, "cannot unmarshal"},
+		{`"a"`, nil, "cannot unmarshal"},
+	} {
+		got, err := ParseEvals([]byte(tt.text))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+		}
+		if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: error %v, want %q", tt.text, err, tt.err)
+		}
+	}
+	want := []Query{{ID: "s/e.json#1", Text: "a", Kind: "positive", Wanted: []string{"s"}}, {ID: "s/e.json#2", Text: "b", Kind: "negative"}}
+	if diff := cmp.Diff(want, Queries("s/e.json", "s", []Eval{{"a", true}, {"b", false}})); diff != "" {
+		t.Errorf("queries (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,227 @@
+package bench
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// maxLine bounds a line of a data set, in bytes.
+const maxLine = 64 << 20
+
+// A Query is one labelled prompt.
+type Query struct {
+	ID     string
+	Text   string
+	Kind   string
+	Lang   string
+	Wanted []string // IDs of the skills that it needs
+}
+
+// needsNone are the kinds of prompts for which no skill should be offered. That
+// a prompt does not want one certain skill ("negative") says nothing of others.
+var needsNone = map[string]bool{"none": true, "no_tool": true, "hard_negative_none": true}
+
+// NeedsNone reports whether the prompt is labelled as one that needs no skill.
+func (q *Query) NeedsNone() bool { return len(q.Wanted) == 0 && needsNone[q.Kind] }
+
+// A Document is one skill of a corpus.
+type Document struct {
+	ID    string
+	At    string // where it was read, for errors
+	Skill *skill.Skill
+}
+
+// A Dataset holds labelled prompts and the skills that they are about.
+type Dataset struct {
+	Name    string
+	Queries []Query
+	Corpus  iter.Seq2[Document, error] // read anew by each use; it ends at an error
+	labels  []label                    // for the check that the corpus has them
+}
+
+// A label is one wanted skill and where it says so.
+type label struct{ skill, at string }
+
+// Read reads the folder of a data set: queries.jsonl, qrels.tsv and corpus.jsonl,
+// whose lines "skills bench --help" describes. A set without a corpus is
+// measured on that of the folder named corpus, if it is not "". A set without
+// qrels.tsv labels nothing as wanted.
+func Read(dir, corpus string) (*Dataset, error) {
+	file, err := findCorpus(dir, corpus)
+	if err != nil {
+		return nil, err
+	}
+	queries, err := ReadQueries(filepath.Join(dir, "queries.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	d := &Dataset{Name: filepath.Base(filepath.Clean(dir)), Queries: queries, Corpus: documents(file)}
+	return d, d.readLabels(filepath.Join(dir, "qrels.tsv"))
+}
+
+func findCorpus(dir, other string) (string, error) {
+	for _, folder := range []string{dir, other} {
+		if folder == "" {
+			continue
+		}
+		file := filepath.Join(folder, "corpus.jsonl")
+		if _, err := os.Stat(file); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return file, err
+		}
+	}
+	if other != "" {
+		return "", fmt.Errorf("neither %s nor %s has a corpus.jsonl", dir, other)
+	}
+	return "", fmt.Errorf("%s has no corpus.jsonl; name a folder that has one with --corpus", dir)
+}
+
+// ReadQueries reads a queries.jsonl, without labels.
+func ReadQueries(file string) ([]Query, error) {
+	var list []Query
+	seen := make(map[string]bool)
+	for l, err := range lines(file) {
+		if err != nil {
+			return nil, err
+		}
+		var q struct{ ID, Query, Kind, Lang string }
+		if err := json.Unmarshal(l.text, &q); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.at(), err)
+		}
+		switch {
+		case q.ID == "" || strings.TrimSpace(q.Query) == "":
+			return nil, fmt.Errorf("%s: id and query are needed", l.at())
+		case seen[q.ID]:
+			return nil, fmt.Errorf("%s: a second query %q", l.at(), q.ID)
+		}
+		seen[q.ID] = true
+		list = append(list, Query{ID: q.ID, Text: q.Query, Kind: q.Kind, Lang: q.Lang})
+	}
+	return list, nil
+}
+
+// readLabels reads lines of query ID, skill ID and relevance. A relevance of 0
+// is a negative: the skill is just not among the wanted ones.
+func (d *Dataset) readLabels(file string) error {
+	byID := make(map[string]*Query)
+	for i := range d.Queries {
+		byID[d.Queries[i].ID] = &d.Queries[i]
+	}
+	for l, err := range lines(file) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fields := strings.Split(strings.TrimSuffix(string(l.text), "\r"), "\t")
+		if l.number == 1 {
+			if !slices.Equal(fields, []string{"query-id", "skill-id", "relevance"}) {
+				return fmt.Errorf(`%s: the header must be "query-id skill-id relevance", separated by tabs`, l.at())
+			}
+			continue
+		}
+		if len(fields) != 3 {
+			return fmt.Errorf("%s: %d fields, want 3 that are separated by tabs", l.at(), len(fields))
+		}
+		if err := d.label(byID[fields[0]], fields, l.at()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dataset) label(q *Query, fields []string, at string) error {
+	relevance, err := strconv.Atoi(fields[2])
+	switch {
+	case err != nil || relevance < 0:
+		return fmt.Errorf("%s: relevance %q is no number from 0", at, fields[2])
+	case q == nil:
+		return fmt.Errorf("%s: no query %q", at, fields[0])
+	case relevance > 0 && !slices.Contains(q.Wanted, fields[1]):
+		q.Wanted = append(q.Wanted, fields[1])
+		d.labels = append(d.labels, label{fields[1], at})
+	}
+	return nil
+}
+
+// documents reads a corpus line by line, because it may be larger than memory.
+func documents(file string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		for l, err := range lines(file) {
+			var d Document
+			if err == nil {
+				d, err = document(l)
+			}
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func document(l line) (Document, error) {
+	var d struct {
+		ID, Name, Description, Body string
+		Tags                        []string
+	}
+	if err := json.Unmarshal(l.text, &d); err != nil {
+		return Document{}, fmt.Errorf("%s: %w", l.at(), err)
+	}
+	if d.ID == "" || strings.TrimSpace(d.Name) == "" {
+		return Document{}, fmt.Errorf("%s: id and name are needed", l.at())
+	}
+	description := []rune(strings.TrimSpace(skill.Clean(d.Description)))
+	return Document{ID: d.ID, At: l.at(), Skill: &skill.Skill{
+		Name:        strings.Join(strings.Fields(skill.Clean(d.Name)), " "),
+		Description: string(description[:min(len(description), skill.MaxDescription)]),
+		Tags:        d.Tags,
+		Body:        skill.Clean(d.Body),
+		Digest:      fmt.Sprintf("sha256:%x", sha256.Sum256(l.text)),
+	}}, nil
+}
+
+// A line of a file, without its end.
+type line struct {
+	file   string
+	number int
+	text   []byte // valid until the next one is read
+}
+
+func (l line) at() string { return fmt.Sprintf("%s:%d", l.file, l.number) }
+
+// lines reads the lines of a file that are not empty.
+func lines(file string) iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
+		f, err := os.Open(file)
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
+		defer f.Close()
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, maxLine)
+		l := line{file: file}
+		for in.Scan() {
+			l.number++
+			if l.text = in.Bytes(); len(strings.TrimSpace(string(l.text))) > 0 && !yield(l, nil) {
+				return
+			}
+		}
+		if err := in.Err(); err != nil {
+			l.number++
+			yield(line{}, fmt.Errorf("%s: %w", l.at(), err))
+		}
+	}
+}

@@ -1,0 +1,129 @@
+// Package bench measures how good and how fast the catalog is: labelled prompts
+// are searched for through the same code that serves real ones.
+package bench
+
+import "math"
+
+// Relevance is how well one ranking answers one prompt, or the mean of that over
+// prompts.
+type Relevance struct {
+	Hit1     float64 // 1 when the first skill is a wanted one
+	MRR10    float64 // 1 ÷ the place of the first wanted skill, of 10 places
+	Recall5  float64 // share of the wanted skills that are among the first 5
+	Recall10 float64 // the same of 10
+	Recall50 float64 // the same of 50
+	NDCG10   float64 // discounted gain of the first 10, of what the best order would have
+	Full10   float64 // 1 when all wanted skills are among the first 10
+}
+
+// Measures returns the names of the fields of Relevance, in their order.
+func Measures() []string {
+	return []string{"hit@1", "mrr@10", "recall@5", "recall@10", "recall@50", "ndcg@10", "full@10"}
+}
+
+// List returns the fields in the order of Measures.
+func (r Relevance) List() []float64 {
+	return []float64{r.Hit1, r.MRR10, r.Recall5, r.Recall10, r.Recall50, r.NDCG10, r.Full10}
+}
+
+// Judge computes the relevance of a ranking of which wanted skills stand at
+// ranks: their places in it, from 1, rising. It is 0 when nothing is wanted.
+func Judge(ranks []int, wanted int) Relevance {
+	if wanted == 0 {
+		return Relevance{}
+	}
+	share := func(k int) float64 { return float64(within(ranks, k)) / float64(wanted) }
+	r := Relevance{
+		Hit1: float64(within(ranks, 1)), Recall5: share(5), Recall10: share(10), Recall50: share(50),
+		NDCG10: gain(ranks, 10) / ideal(wanted, 10),
+	}
+	if len(ranks) > 0 && ranks[0] <= 10 {
+		r.MRR10 = 1 / float64(ranks[0])
+	}
+	if within(ranks, 10) == wanted {
+		r.Full10 = 1
+	}
+	return r
+}
+
+// Ranks returns the places, from 1, at which a ranking has a wanted name. A name
+// that the ranking has twice counts once.
+func Ranks(ranking, wanted []string) []int {
+	fits := make(map[string]bool, len(wanted))
+	for _, name := range wanted {
+		fits[name] = true
+	}
+	ranks := []int{}
+	for i, name := range ranking {
+		if fits[name] {
+			ranks = append(ranks, i+1)
+			delete(fits, name)
+		}
+	}
+	return ranks
+}
+
+// Metrics are the relevance of rankings, averaged over prompts.
+type Metrics struct {
+	Prompts int
+	Relevance
+}
+
+// Measure compares rankings with what was wanted. Each ranking holds the names
+// of skills, best first; wanted holds those that fit, in any order. Prompts that
+// want nothing do not count.
+func Measure(rankings, wanted [][]string) Metrics {
+	var m Metrics
+	for i, want := range wanted {
+		if len(want) == 0 {
+			continue
+		}
+		m.Prompts++
+		m.add(Judge(Ranks(rankings[i], want), len(want)), 1)
+	}
+	mean := Metrics{Prompts: m.Prompts}
+	mean.add(m.Relevance, 1/max(1, float64(m.Prompts)))
+	return mean
+}
+
+func (r *Relevance) add(s Relevance, weight float64) {
+	r.Hit1 += weight * s.Hit1
+	r.MRR10 += weight * s.MRR10
+	r.Recall5 += weight * s.Recall5
+	r.Recall10 += weight * s.Recall10
+	r.Recall50 += weight * s.Recall50
+	r.NDCG10 += weight * s.NDCG10
+	r.Full10 += weight * s.Full10
+}
+
+// within returns how many of the ranks are among the first k.
+func within(ranks []int, k int) int {
+	n := 0
+	for _, rank := range ranks {
+		if rank <= k {
+			n++
+		}
+	}
+	return n
+}
+
+// gain is the discounted cumulative gain of the first k places; each rank is
+// worth 1.
+func gain(ranks []int, k int) float64 {
+	sum := 0.0
+	for _, rank := range ranks {
+		if rank <= k {
+			sum += 1 / math.Log2(float64(rank)+1)
+		}
+	}
+	return sum
+}
+
+// ideal is the gain of a ranking that begins with all of n wanted skills.
+func ideal(n, k int) float64 {
+	sum := 0.0
+	for i := range min(n, k) {
+		sum += 1 / math.Log2(float64(i)+2)
+	}
+	return sum
+}

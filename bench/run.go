@@ -1,0 +1,267 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/index"
+)
+
+const (
+	depth = 50 // hits of a search that are judged
+	shown = 10 // that are kept in a result
+)
+
+// Options of Run; nil means all prompts, and a seed of 0.
+type Options struct {
+	// Limit is how many of the prompts that need a skill, and of those that
+	// need none, are measured: a sample. 0 means all.
+	Limit int
+	Seed  uint64
+	// Step is called after each prompt, with the number of all; may be nil.
+	Step func(done, all int)
+}
+
+// Run measures the prompts of d against c. Those that are labelled neither with
+// a skill nor as needing none are left out.
+func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	queries := chosen(d.Queries, opts)
+	r := &runner{catalog: c, searcher: &searcher{Index: c.index}, modes: make(map[string]int)}
+	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
+	// The first search reads the catalog; that is no part of any other.
+	if _, err := c.index.Search(ctx, index.Query{Text: d.Name}); err != nil {
+		return Set{}, err
+	}
+	answered := make([]Answered, len(queries))
+	for i, q := range queries {
+		var err error
+		if answered[i], err = r.answer(ctx, q); err != nil {
+			return Set{}, err
+		}
+		if opts.Step != nil {
+			opts.Step(i+1, len(queries))
+		}
+	}
+	s := summary(answered, opts.Seed)
+	s.Set, s.Skills, s.Modes, s.Gate.AllTokens = d.Name, c.Skills, r.modes, c.Tokens
+	s.Latency, s.Calibration = latency(r.searcher.took), r.calibration()
+	return s, nil
+}
+
+// chosen returns the prompts to measure, in the order of the set.
+func chosen(queries []Query, opts *Options) []Query {
+	var wanting, none []int
+	for i := range queries {
+		switch {
+		case len(queries[i].Wanted) > 0:
+			wanting = append(wanting, i)
+		case queries[i].NeedsNone():
+			none = append(none, i)
+		}
+	}
+	random := rand.New(rand.NewPCG(opts.Seed, 2))
+	at := append(sample(random, wanting, opts.Limit), sample(random, none, opts.Limit)...)
+	slices.Sort(at)
+	list := make([]Query, len(at))
+	for n, i := range at {
+		list[n] = queries[i]
+	}
+	return list
+}
+
+func sample(random *rand.Rand, list []int, n int) []int {
+	if n <= 0 || n >= len(list) {
+		return list
+	}
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:n]
+}
+
+// A searcher keeps the answers that blocks are made of: one search serves the
+// ranking and the block, and what is timed is what a prompt costs.
+type searcher struct {
+	*index.Index
+	answer index.Answer // the last one
+	took   []float64    // milliseconds
+}
+
+func (s *searcher) Search(ctx context.Context, q index.Query) (index.Answer, error) {
+	q.Limit = max(q.Limit, depth)
+	start := time.Now()
+	answer, err := s.Index.Search(ctx, q)
+	s.took = append(s.took, float64(time.Since(start))/float64(time.Millisecond))
+	s.answer = answer
+	return answer, err
+}
+
+// runner is one Run under way.
+type runner struct {
+	catalog  *Catalog
+	searcher *searcher
+	provider *contextprovider.Provider
+	modes    map[string]int
+	outcomes []Outcome
+}
+
+func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
+	block, err := r.provider.Block(ctx, q.Text, contextprovider.Budget{}, nil)
+	if err != nil {
+		return Answered{}, err
+	}
+	r.modes[block.Mode]++
+	hits := r.searcher.answer.Hits
+	ids, listed := r.idsOf(hits), r.idsOf(block.Skills)
+	a := Answered{
+		ID: q.ID, Kind: q.Kind, Lang: q.Lang, Wanted: len(q.Wanted), Ranks: Ranks(ids[:min(depth, len(ids))], q.Wanted),
+		Injected: len(listed), Fitting: len(Ranks(listed, q.Wanted)), Tokens: block.Tokens, Top: ids[:min(shown, len(ids))],
+	}
+	if len(a.Ranks) > 0 {
+		a.Rank = a.Ranks[0]
+	}
+	a.NDCG = a.relevance().NDCG10
+	r.predict(hits[:min(shown, len(hits))], ids, q.Wanted)
+	return a, nil
+}
+
+func (r *runner) idsOf(hits []index.Hit) []string {
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = r.catalog.ids[h.Dir]
+	}
+	return ids
+}
+
+// probability is what ranking says of a hit; ok is false when it says nothing.
+// Hits carry no probability yet: one that does makes this "return h.Probability,
+// true", and the reliability table appears.
+func probability(index.Hit) (p float64, ok bool) { return 0, false }
+
+// predict notes the probabilities of the first hits of a prompt.
+func (r *runner) predict(hits []index.Hit, ids, wanted []string) {
+	for i, h := range hits {
+		if p, ok := probability(h); ok {
+			r.outcomes = append(r.outcomes, Outcome{p, slices.Contains(wanted, ids[i])})
+		}
+	}
+}
+
+func (r *runner) calibration() *Calibration {
+	if len(r.outcomes) == 0 {
+		return nil
+	}
+	c := Reliability(r.outcomes)
+	return &c
+}
+
+func latency(took []float64) Latency {
+	slices.Sort(took)
+	return Latency{P50: quantile(took, .5), P99: quantile(took, .99)}
+}
+
+// summary computes what follows from the answers.
+func summary(answered []Answered, seed uint64) Set {
+	s := Set{Metrics: []Named{}, Breakdown: breakdown(answered, seed), Queries: answered}
+	values := lists(answered)
+	for _, name := range Measures() {
+		if s.Prompts = len(values[name]); s.Prompts > 0 {
+			s.Metrics = append(s.Metrics, Named{name, Bootstrap(seed, values[name])})
+		}
+	}
+	s.Gate = Gate{
+		None:           len(values[falseInjection]),
+		FalseInjection: Bootstrap(seed, values[falseInjection]),
+		Coverage:       Bootstrap(seed, values[coverage]),
+		Precision:      Bootstrap(seed, values[precision]),
+	}
+	for _, a := range answered {
+		s.Gate.Tokens += float64(a.Tokens) / float64(len(answered))
+	}
+	return s
+}
+
+// Names of the measures of the gate.
+const (
+	falseInjection = "false_injection"
+	coverage       = "coverage"
+	precision      = "precision"
+)
+
+// values returns what one answer counts for in each measure that it has.
+func (a *Answered) values() map[string]float64 {
+	v := make(map[string]float64)
+	if a.Wanted == 0 {
+		v[falseInjection] = float64(min(1, a.Injected))
+		return v
+	}
+	names := Measures()
+	for i, value := range a.relevance().List() {
+		v[names[i]] = value
+	}
+	v[coverage] = float64(min(1, a.Fitting))
+	if a.Injected > 0 {
+		v[precision] = float64(a.Fitting) / float64(a.Injected)
+	}
+	return v
+}
+
+// lists collects the values of all answers by measure.
+func lists(answered []Answered) map[string][]float64 {
+	out := make(map[string][]float64)
+	for i := range answered {
+		for name, v := range answered[i].values() {
+			out[name] = append(out[name], v)
+		}
+	}
+	return out
+}
+
+// breakdown is Hit@1 by kind and by language, where there are several.
+func breakdown(answered []Answered, seed uint64) []Part {
+	parts := []Part{}
+	for _, by := range []struct {
+		name string
+		of   func(*Answered) string
+	}{
+		{"kind", func(a *Answered) string { return a.Kind }},
+		{"lang", func(a *Answered) string { return a.Lang }},
+	} {
+		groups := make(map[string][]float64)
+		for i := range answered {
+			if a := &answered[i]; a.Wanted > 0 {
+				groups[by.of(a)] = append(groups[by.of(a)], a.relevance().Hit1)
+			}
+		}
+		if len(groups) < 2 {
+			continue
+		}
+		for of, hits := range groups {
+			parts = append(parts, Part{by.name, of, len(hits), Bootstrap(seed, hits)})
+		}
+	}
+	slices.SortFunc(parts, func(a, b Part) int { return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Of, b.Of)) })
+	return parts
+}
+
+// NewResult sums up sets.
+func NewResult(sets []Set, seed uint64) Result {
+	r := Result{Seed: seed, Sets: sets, Mean: []Named{}}
+	for _, name := range append(Measures(), coverage, falseInjection, precision) {
+		var groups [][]float64
+		for _, s := range sets {
+			if list := lists(s.Queries)[name]; len(list) > 0 {
+				groups = append(groups, list)
+			}
+		}
+		if len(groups) > 0 {
+			r.Mean = append(r.Mean, Named{name, Bootstrap(seed, groups...)})
+		}
+	}
+	return r
+}
