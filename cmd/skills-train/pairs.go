@@ -1,0 +1,204 @@
+package main
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"strings"
+)
+
+// encodedSkill is a skill as rows of the weights.
+type encodedSkill struct {
+	group       int // skills of one group are copies of each other
+	name        []int32
+	description []int32
+	body        []int32
+	sentences   [][]int32 // of the description
+	phrases     [][]int32 // quoted in description and body: what users say
+}
+
+var (
+	sentenceEnd = regexp.MustCompile(`[.;!?。；！？]\s*|\n`)
+	quotation   = regexp.MustCompile(`["“'「]([^"“”'「」\n]{6,90})["”'」]`)
+)
+
+const maxQuoted = 20_000 // bytes of a body in which phrases are looked for
+
+func encodeSkills(skills []rawSkill, v *vocabulary, buckets int) []encodedSkill {
+	groups := groupsOf(skills)
+	list := make([]encodedSkill, len(skills))
+	parallel(len(skills), func(i int) {
+		s := skills[i]
+		e := encodedSkill{
+			group: groups[i], name: v.encode(s.Name, buckets),
+			description: v.encode(s.Description, buckets), body: v.encode(s.Body, buckets),
+		}
+		for _, text := range sentenceEnd.Split(s.Description, -1) {
+			if rows := v.encode(text, buckets); len(rows) >= 4 {
+				e.sentences = append(e.sentences, rows)
+			}
+		}
+		for _, text := range phrases(s) {
+			if rows := v.encode(text, buckets); len(rows) >= 2 {
+				e.phrases = append(e.phrases, rows)
+			}
+		}
+		list[i] = e
+	})
+	return list
+}
+
+// phrases returns what a skill quotes: in its description the words that call
+// for it, in its body sentences, most of which are examples of prompts.
+func phrases(s rawSkill) []string {
+	var list []string
+	for _, m := range quotation.FindAllStringSubmatch(s.Description, 30) {
+		list = append(list, m[1])
+	}
+	body := s.Body[:min(len(s.Body), maxQuoted)]
+	for _, m := range quotation.FindAllStringSubmatch(body, 40) {
+		if strings.Count(m[1], " ") >= 2 && !strings.ContainsAny(m[1], `{}=<>/\$_`) {
+			list = append(list, m[1])
+		}
+	}
+	return list
+}
+
+// groupsOf gives copies of a skill the same number: those with the same name,
+// or the same start of the description. One must not count as a wrong answer
+// for the other.
+func groupsOf(skills []rawSkill) []int {
+	const start = 80
+	seen := make(map[string]int)
+	groups := make([]int, len(skills))
+	for i, s := range skills {
+		keys := []string{"n" + s.Name, "d" + s.Description[:min(start, len(s.Description))]}
+		groups[i] = i
+		for _, key := range keys {
+			if g, ok := seen[key]; ok {
+				groups[i] = g
+				break
+			}
+		}
+		for _, key := range keys {
+			if _, ok := seen[key]; !ok {
+				seen[key] = groups[i]
+			}
+		}
+	}
+	return groups
+}
+
+// A pair is two texts of one skill.
+type pair struct {
+	group int
+	a, b  []int32
+}
+
+// sampler draws pairs; every skill is drawn once before any is drawn again.
+type sampler struct {
+	rng    *rand.Rand
+	skills []encodedSkill
+	order  []int
+	next   int
+}
+
+func newSampler(seed uint64, skills []encodedSkill) *sampler {
+	s := &sampler{rng: rand.New(rand.NewPCG(seed, 2))}
+	for _, e := range skills {
+		if len(e.description) >= 4 && len(e.body) >= 20 {
+			s.skills = append(s.skills, e)
+		}
+	}
+	s.order = s.rng.Perm(len(s.skills))
+	return s
+}
+
+// usable returns how many skills have text enough.
+func (s *sampler) usable() int { return len(s.skills) }
+
+func (s *sampler) batch(n int) []pair {
+	pairs := make([]pair, n)
+	for i := range pairs {
+		pairs[i] = s.pair()
+	}
+	return pairs
+}
+
+// pair cuts two texts from the next skill. The kinds and their shares are what
+// measured best; see embed/static/MODEL.md.
+func (s *sampler) pair() pair {
+	if s.next == len(s.order) {
+		s.rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+		s.next = 0
+	}
+	e := &s.skills[s.order[s.next]]
+	s.next++
+	p := pair{group: e.group}
+	switch kind := s.rng.IntN(11); {
+	case kind < 2: // description and a part of the body
+		p.a = e.description
+		if s.rng.IntN(2) == 0 {
+			p.a = join(e.name, e.description)
+		}
+		p.b = s.span(e.body, 60, 160)
+	case kind < 4: // a short part of the body and a whole skill
+		p.a, p.b = s.span(e.body, 5, 25), s.whole(e)
+	case kind < 6: // a part of name and description, and a part of the body
+		p.a, p.b = s.span(join(e.name, e.description), 4, 20), s.span(e.body, 60, 160)
+	case kind < 9: // what a user says, and a whole skill or what is shown of it
+		p.a = s.phrase(e)
+		p.b = s.whole(e)
+		if s.rng.IntN(2) == 0 {
+			p.b = join(e.name, s.span(e.description, 15, 60))
+		}
+	default: // a sentence of the description and all the others
+		p.a, p.b = s.sentence(e)
+	}
+	return p
+}
+
+func (s *sampler) whole(e *encodedSkill) []int32 {
+	return join(e.name, e.description, s.span(e.body, 60, 160))
+}
+
+func (s *sampler) phrase(e *encodedSkill) []int32 {
+	if len(e.phrases) == 0 {
+		return s.span(e.description, 4, 12)
+	}
+	return e.phrases[s.rng.IntN(len(e.phrases))]
+}
+
+func (s *sampler) sentence(e *encodedSkill) (one, others []int32) {
+	if len(e.sentences) < 2 {
+		return s.span(e.description, 4, 12), s.whole(e)
+	}
+	chosen := s.rng.IntN(len(e.sentences))
+	others = e.name
+	for i, rows := range e.sentences {
+		if i != chosen {
+			others = join(others, rows)
+		}
+	}
+	if s.rng.IntN(2) == 0 {
+		others = join(others, s.span(e.body, 60, 160))
+	}
+	return e.sentences[chosen], others
+}
+
+// span returns a part of x of random length and place.
+func (s *sampler) span(x []int32, least, most int) []int32 {
+	n := least + s.rng.IntN(most-least+1)
+	if len(x) <= n {
+		return x
+	}
+	at := s.rng.IntN(len(x) - n + 1)
+	return x[at : at+n]
+}
+
+func join(parts ...[]int32) []int32 {
+	var out []int32
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+const usage = `usage: skills-train --corpus FILE --out FILE [flags]
+
+The corpus is a file of JSON lines, gzipped if its name ends in .gz, with name,
+description, body and license of a skill each. The model is written to the file
+of --out, and what it was made from and how to FILE.json. With --dev, once or
+more, the folder of a labelled set in the BEIR layout, the relevance of the
+vectors alone is printed as training goes on.
+`
+
+// options are what a training is made of; they are written to its manifest.
+type options struct {
+	Corpus  string   `json:"-"`
+	Out     string   `json:"-"`
+	Dev     []string `json:"-"`
+	Name    string   `json:"name"`
+	Dim     int      `json:"dim"`
+	Words   int      `json:"words"`
+	Buckets int      `json:"buckets"`
+	Batch   int      `json:"batch"`
+	Steps   int      `json:"steps"`
+	Rate    float64  `json:"rate"`
+	Heat    float64  `json:"temperature"`
+	Seed    uint64   `json:"seed"`
+	Every   int      `json:"-"`
+}
+
+// run executes the command and returns its exit code: 0, 1 for errors, 2 for
+// wrong usage.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var o options
+	f := flag.NewFlagSet("skills-train", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() { fmt.Fprint(stderr, usage); f.PrintDefaults() }
+	f.StringVar(&o.Corpus, "corpus", "", "JSON lines of skills")
+	f.StringVar(&o.Out, "out", "", "where the model goes")
+	f.Func("dev", "folder of a labelled set to measure on (repeatable)", func(s string) error { o.Dev = append(o.Dev, s); return nil })
+	f.StringVar(&o.Name, "name", "v1", "of the model")
+	f.IntVar(&o.Dim, "dim", 256, "dimension of the vectors")
+	f.IntVar(&o.Words, "words", 30_000, "most words that get a vector of their own")
+	f.IntVar(&o.Buckets, "buckets", 15_000, "vectors that the 4-grams of all other words share")
+	f.IntVar(&o.Batch, "batch", 1024, "pairs a step")
+	f.IntVar(&o.Steps, "steps", 2000, "steps")
+	f.Float64Var(&o.Rate, "rate", .003, "highest learning rate")
+	f.Float64Var(&o.Heat, "temperature", .05, "of the softmax over the batch")
+	f.Uint64Var(&o.Seed, "seed", 1, "of all that is random")
+	f.IntVar(&o.Every, "every", 500, "steps between measurements")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if err := o.check(f.Args()); err != nil {
+		fmt.Fprintf(stderr, "skills-train: %v\n%s", err, usage)
+		return 2
+	}
+	if err := train(ctx, o, stdout); err != nil {
+		fmt.Fprintln(stderr, "skills-train:", err)
+		return 1
+	}
+	return 0
+}
+
+// check reports the first option that makes no sense.
+func (o *options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected arguments: %s", strings.Join(rest, " "))
+	case o.Corpus == "" || o.Out == "":
+		return errors.New("--corpus and --out are needed")
+	case o.Dim < 1 || o.Words < 1 || o.Buckets < 1 || o.Steps < 1 || o.Every < 1:
+		return errors.New("--dim, --words, --buckets, --steps and --every are at least 1")
+	case o.Batch < 2:
+		return errors.New("--batch is at least 2: a pair is compared with the others")
+	case o.Rate <= 0 || o.Heat <= 0:
+		return errors.New("--rate and --temperature are above 0")
+	}
+	return nil
+}
+
+// train reads the corpus, trains and writes the model.
+func train(ctx context.Context, o options, out io.Writer) error {
+	start := time.Now()
+	c, err := readCorpus(o.Corpus)
+	if err != nil {
+		return err
+	}
+	v := countWords(c.skills, o.Words)
+	fmt.Fprintf(out, "%d skills, %d words, of which the rarest is in %d skills\n", len(c.skills), len(v.words), v.rarest)
+	dev, err := readDevSets(o.Dev)
+	if err != nil {
+		return err
+	}
+	t := newTrainer(o, v)
+	s := newSampler(o.Seed, encodeSkills(c.skills, v, o.Buckets))
+	if s.usable() < o.Batch {
+		return fmt.Errorf("%d skills of %s have text enough, a batch needs %d", s.usable(), o.Corpus, o.Batch)
+	}
+	m := manifest{Options: o, Corpus: c.summary()}
+	for step := range o.Steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t.step(s.batch(o.Batch), step)
+		if (step+1)%o.Every == 0 || step == o.Steps-1 {
+			fmt.Fprintf(out, "step %d, loss %.3f, %s", step+1, t.loss, time.Since(start).Round(time.Second))
+			if m.Dev, err = dev.measure(t.weights()); err != nil {
+				return err
+			}
+			fmt.Fprintf(out, ": %s\n", m.Dev)
+		}
+	}
+	return m.write(o.Out, t.weights())
+}
+
+// writeFile writes a file in one piece: a reader never sees half of it.
+func writeFile(name string, data []byte) error {
+	if err := os.WriteFile(name+".new", data, 0o666); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
