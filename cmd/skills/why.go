@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+)
+
+const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
+candidates, the terms of its score, which words of the prompt it has in which
+field (stemmed) and which it lacks, the rule of an agent that keeps it out, the
+copy that shadows it, and the bounds that it does or does not reach.
+
+--json prints the object of "search --json" for the skill, with prompt, mode,
+rank (0 when it is no candidate), of (candidates), best (the first of them),
+missing, filter, shadowed_by and verdict.`
+
+func (a *app) whyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "why NAME PROMPT… | NAME -",
+		Short:   "Explain why a skill is or is not offered for a prompt",
+		Long:    whyHelp,
+		Example: "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
+		Args:    args(2, -1),
+		RunE:    a.why,
+	}
+}
+
+func (a *app) why(cmd *cobra.Command, args []string) error {
+	c, prompt, err := a.openAsked(cmd.Context(), args[1:])
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	e, err := c.Why(cmd.Context(), args[0], repertoire.Query{Text: prompt, Agent: c.agent})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, Mode: e.Mode, Rank: e.Rank, Of: e.Of, Best: e.Best,
+			Missing: e.Missing, Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
+		if out.Missing == nil {
+			out.Missing = []string{}
+		}
+		return a.printJSON(out)
+	}
+	return a.printText(explain(e))
+}
+
+func explain(e repertoire.Explanation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", e.ID, e.Verdict)
+	fmt.Fprintf(&b, "  location  %s\n", e.Location)
+	fmt.Fprintf(&b, "  mode      %s\n", e.Mode)
+	if e.Rank > 0 {
+		fmt.Fprintf(&b, "  rank      %d of %d", e.Rank, e.Of)
+		if e.Rank > 1 {
+			fmt.Fprintf(&b, ", behind %s", e.Best)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "  score     %.3f", e.Score)
+	for i, t := range e.Terms {
+		sep := " + "
+		if i == 0 {
+			sep = " = "
+		}
+		fmt.Fprintf(&b, "%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
+	}
+	fmt.Fprintf(&b, "\n  match     strength %.2f, coverage %.2f, evidence %.2f\n", e.Strength, e.Coverage, e.Evidence)
+	for _, f := range []struct {
+		field string
+		terms []string
+	}{{"name", e.Matched.Name}, {"description", e.Matched.Description}, {"tags", e.Matched.Tags}, {"body", e.Matched.Body}} {
+		if len(f.terms) > 0 {
+			fmt.Fprintf(&b, "  in %-12s %s\n", f.field, strings.Join(f.terms, " "))
+		}
+	}
+	if len(e.Missing) > 0 {
+		fmt.Fprintf(&b, "  not in it       %s\n", strings.Join(e.Missing, " "))
+	}
+	return b.String()
+}
