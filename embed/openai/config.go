@@ -4,12 +4,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 const defaultKeyEnv = "OPENAI_API_KEY"
@@ -59,35 +59,17 @@ type address struct {
 	url     string // without a trailing slash or query
 	version string // Azure's api-version, or empty
 	host    string // in lower case, without the port
-	plain   bool   // http
+	exposed bool   // others can read what is sent there
 }
 
-// parseBase checks a base URL. Its errors never repeat the URL, which may hold
-// a password in a place where none is expected.
+// parseBase checks a base URL. Its errors never repeat the URL.
 func parseBase(raw, model string) (address, error) {
-	u, err := url.Parse(strings.TrimSpace(raw))
-	switch {
-	case raw == "":
-		return address{}, errors.New("embedding endpoint: base URL is empty")
-	case err != nil:
-		return address{}, errors.New("embedding endpoint: base URL is malformed")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return address{}, errors.New("embedding endpoint: base URL does not start with http:// or https://")
-	case u.Hostname() == "":
-		return address{}, errors.New("embedding endpoint: base URL has no host")
-	case u.User != nil:
-		return address{}, errors.New("embedding endpoint: base URL holds a user or password; name a variable for the key instead")
-	case u.Fragment != "":
-		return address{}, errors.New("embedding endpoint: base URL has a fragment")
+	u, err := endpoint.ParseBase(raw, "api-version")
+	if err != nil {
+		return address{}, fmt.Errorf("embedding endpoint: %w", err)
 	}
-	query := u.Query()
-	for name := range query {
-		if name != "api-version" {
-			return address{}, errors.New("embedding endpoint: base URL has a query other than api-version")
-		}
-	}
-	a := address{version: query.Get("api-version"), host: strings.ToLower(u.Hostname()), plain: u.Scheme == "http"}
-	base := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath}
+	a := address{version: u.Query().Get("api-version"), host: u.Hostname(), exposed: endpoint.Exposed(u)}
+	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	// People paste the address of the endpoint, or that of the Azure resource.
 	a.url = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/embeddings"), "/")
 	if a.azure() && strings.Trim(u.Path, "/") == "" {
@@ -112,11 +94,6 @@ func (a address) azure() bool {
 		}
 	}
 	return false
-}
-
-func (a address) loopback() bool {
-	ip := net.ParseIP(a.host)
-	return a.host == "localhost" || strings.HasSuffix(a.host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // hint returns what may be wrong with the address when nothing is found there.
@@ -149,16 +126,12 @@ func readKey(env string) (key, name string, err error) {
 	default:
 		name = env
 	}
-	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
-		// Not repeated: people put the key itself here.
-		return "", "", errors.New("embedding endpoint: the name of the variable for the key holds more than capitals, digits and underscores; is it the key itself?")
-	}
-	key = strings.TrimSpace(os.Getenv(name))
-	if key == "" && env != "" {
+	key, err = endpoint.ReadKey(name)
+	switch {
+	case err != nil:
+		return "", "", fmt.Errorf("embedding endpoint: %w", err)
+	case key == "" && env != "":
 		return "", "", fmt.Errorf("embedding endpoint: environment variable %s for the key is not set", name)
-	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {
-		return "", "", fmt.Errorf("embedding endpoint: the key in %s holds characters that no key has", name)
 	}
 	return key, name, nil
 }
@@ -167,7 +140,7 @@ func readKey(env string) (key, name string, err error) {
 // read it. OPENAI_API_KEY is often set for other programs, so that this meets
 // people who did not think of it.
 func checkSecrecy(cfg *Config, a address, key, keyName string) error {
-	if cfg.AllowInsecure || !a.plain || a.loopback() {
+	if cfg.AllowInsecure || !a.exposed {
 		return nil
 	}
 	if key != "" {

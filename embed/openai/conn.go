@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	api "github.com/sashabaranov/go-openai"
+
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // Of go-openai are used the configuration, the request type and the client's
@@ -30,19 +32,16 @@ type conn struct {
 }
 
 func newConn(cfg *Config, a address, key string, client *http.Client) *conn {
-	c := &conn{cfg: api.DefaultConfig(key), headers: maps.Clone(cfg.Headers), scrub: scrubber(key, cfg.Headers)}
+	c := &conn{
+		cfg: api.DefaultConfig(key), client: endpoint.Client(client),
+		headers: maps.Clone(cfg.Headers), scrub: scrubber(key, cfg.Headers),
+	}
 	c.cfg.BaseURL, c.cfg.APIVersion = a.url, a.version
 	if cfg.Azure || a.azure() {
 		// The type that changes the header only. APITypeAzure would also insert
 		// a deployment into addresses that already hold one, or need none.
 		c.cfg.APIType = api.APITypeCloudflareAzure
 	}
-	if client != nil {
-		c.client = *client
-	}
-	// A redirect would take the texts, and headers that the standard library
-	// does not know to be credentials, to a host that nobody named.
-	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c
 }
 
@@ -68,16 +67,8 @@ func scrubber(key string, headers map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// An answer is what came back over HTTP.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	cut    bool // there was more of the body
-}
-
 // post sends req and reads up to limit bytes of the answer, whatever its status.
-func (c *conn) post(ctx context.Context, req api.EmbeddingRequest, limit int) (answer, error) {
+func (c *conn) post(ctx context.Context, req api.EmbeddingRequest, limit int) (endpoint.Answer, error) {
 	x := &exchange{conn: c, limit: limit}
 	cfg := c.cfg
 	cfg.HTTPClient = x
@@ -90,7 +81,7 @@ func (c *conn) post(ctx context.Context, req api.EmbeddingRequest, limit int) (a
 type exchange struct {
 	*conn
 	limit  int
-	answer answer
+	answer endpoint.Answer
 }
 
 // Do implements go-openai's HTTPDoer.
@@ -98,16 +89,9 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	for name, value := range x.headers {
 		req.Header.Set(name, value)
 	}
-	resp, err := x.client.Do(req)
-	if err != nil {
+	var err error
+	if x.answer, err = endpoint.Send(&x.client, req, x.limit); err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(x.limit)+1))
-	if err != nil {
-		return nil, err
-	}
-	n := min(len(body), x.limit)
-	x.answer = answer{resp.StatusCode, resp.Header, body[:n], n < len(body)}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // A response is the part of an answer that counts.
@@ -57,11 +58,11 @@ func parse(body []byte) (*response, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the answer is not that of an embeddings endpoint: %s", serverMessage(body))
+		return nil, fmt.Errorf("the answer is not that of an embeddings endpoint: %s", endpoint.Message(body))
 	case len(resp.Error) > 0 && string(resp.Error) != "null":
-		return nil, fmt.Errorf("the answer is an error: %s", serverMessage(body))
+		return nil, fmt.Errorf("the answer is an error: %s", endpoint.Message(body))
 	case resp.Data == nil:
-		return nil, fmt.Errorf("the answer has no data: %s", serverMessage(body))
+		return nil, fmt.Errorf("the answer has no data: %s", endpoint.Message(body))
 	}
 	return &resp, nil
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // ErrUnavailable says that the endpoint cannot be used now: it could not be
@@ -81,24 +81,18 @@ func (e *Embedder) answerError(err error) *Error {
 	return &Error{Status: http.StatusOK, Model: e.model, Message: e.tidy(err.Error()) + e.pathHint, Err: ErrUnavailable}
 }
 
-func (e *Embedder) statusError(ans answer) *Error {
-	text := serverMessage(ans.body)
-	if ans.status >= 300 && ans.status < 400 {
-		text = "redirect refused"
-		if where, err := url.Parse(ans.header.Get("Location")); err == nil && where.Host != "" {
-			text = "redirect to " + where.Scheme + "://" + where.Host + " refused"
-		}
-	}
-	f := &Error{Status: ans.status, Model: e.model, Message: e.tidy(text)}
-	if f.tooMuch = saysTooMuch(ans.status, text); f.tooMuch {
+func (e *Embedder) statusError(ans endpoint.Answer) *Error {
+	text := ans.Message()
+	f := &Error{Status: ans.Status, Model: e.model, Message: e.tidy(text)}
+	if f.tooMuch = saysTooMuch(ans.Status, text); f.tooMuch {
 		return f
 	}
-	f.Message += e.hint(ans.status, text)
+	f.Message += e.hint(ans.Status, text)
 	// A quota that is used up comes as a 429 too, but no wait will help.
-	busy := ans.status == http.StatusTooManyRequests && !bytes.Contains(ans.body, []byte("insufficient_quota"))
-	if busy || ans.status >= 500 && ans.status != http.StatusNotImplemented {
+	busy := ans.Status == http.StatusTooManyRequests && !bytes.Contains(ans.Body, []byte("insufficient_quota"))
+	if busy || ans.Status >= 500 && ans.Status != http.StatusNotImplemented {
 		f.Retryable, f.again, f.Err = true, true, ErrUnavailable
-		f.retryAfter = retryAfter(ans.header.Get("Retry-After"), e.now())
+		f.retryAfter = retryAfter(ans.Header.Get("Retry-After"), e.now())
 	}
 	return f
 }
@@ -144,58 +138,8 @@ func (e *Embedder) hint(status int, text string) string {
 	return ""
 }
 
-// serverMessage finds the message in the body of an error. Servers put it in
-// {"error": {"message": …}}, {"error": …}, {"message": …} or {"detail": …}.
-func serverMessage(body []byte) string {
-	body = bytes.TrimSpace(body)
-	var v any
-	if json.Unmarshal(body, &v) == nil {
-		if text := messageIn(v); text != "" {
-			return text
-		}
-	}
-	switch {
-	case len(body) == 0:
-		return "no message"
-	case body[0] == '<':
-		return "an HTML page"
-	}
-	return string(body)
-}
-
-func messageIn(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []any:
-		if len(v) > 0 {
-			return messageIn(v[0])
-		}
-	case map[string]any:
-		for _, key := range []string{"error", "message", "detail", "msg"} {
-			if text := messageIn(v[key]); text != "" {
-				return text
-			}
-		}
-	}
-	return ""
-}
-
-// tidy makes text from outside fit for a message: without secrets, on one
-// line, without control characters (it may reach a terminal), and short.
-func (e *Embedder) tidy(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, e.conn.scrub.Replace(text))
-	text = strings.Join(strings.Fields(text), " ")
-	if short := clip(text, 200); short != text {
-		return short + "…"
-	}
-	return text
-}
+// tidy makes text from outside fit for a message, without secrets.
+func (e *Embedder) tidy(text string) string { return endpoint.Tidy(e.conn.scrub.Replace(text)) }
 
 // retryAfter returns the wait that a Retry-After header asks for, 0 if none.
 func retryAfter(header string, now time.Time) time.Duration {

@@ -213,12 +213,12 @@ func (e *Embedder) request(ctx context.Context, inputs []string) ([]embed.Vector
 		return nil, e.timeoutError(rctx.Err())
 	case err != nil:
 		return nil, e.networkError(err)
-	case ans.status < 200 || ans.status > 299:
+	case !ans.OK():
 		return nil, e.statusError(ans)
-	case ans.cut:
+	case ans.Cut:
 		return nil, e.answerError(fmt.Errorf("the answer is longer than %d bytes", maxBody(len(inputs))))
 	}
-	vs, err := decode(ans.body, len(inputs))
+	vs, err := decode(ans.Body, len(inputs))
 	if err != nil {
 		return nil, e.answerError(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // minChars is the length below which a text is not cut any further: what is
@@ -68,23 +69,9 @@ func (e *Embedder) inputs(kind embed.Kind, texts []string, chars int) []string {
 		if strings.TrimSpace(text) == "" {
 			text = " "
 		}
-		out[i] = prefix + clip(text, chars)
+		out[i] = prefix + endpoint.Clip(text, chars)
 	}
 	return out
-}
-
-// clip returns the first n characters of s.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }
 
 // shorter halves the number of characters to send of text. It reports false

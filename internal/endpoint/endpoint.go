@@ -1,0 +1,113 @@
+// Package endpoint is what clients of model servers have in common: the address
+// and the key that a configuration names, an HTTP client that goes nowhere
+// else, and answers that are read up to a bound and told without secrets.
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// ParseBase checks the base URL of a server and returns it with its scheme and
+// host in lower case. It may have the named query parameters. The errors never
+// repeat the URL, which may hold a password in a place where none is expected.
+func ParseBase(raw string, parameters ...string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	switch {
+	case raw == "":
+		return nil, errors.New("base URL is empty")
+	case err != nil:
+		return nil, errors.New("base URL is malformed")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("base URL does not start with http:// or https://")
+	case u.Hostname() == "":
+		return nil, errors.New("base URL has no host")
+	case u.User != nil:
+		return nil, errors.New("base URL holds a user or password; name a variable for the key instead")
+	case u.Fragment != "":
+		return nil, errors.New("base URL has a fragment")
+	}
+	for name := range u.Query() {
+		if !slices.Contains(parameters, name) {
+			return nil, errors.New("base URL has a query" + otherThan(parameters))
+		}
+	}
+	u.Host = strings.ToLower(u.Host)
+	return u, nil
+}
+
+func otherThan(parameters []string) string {
+	if len(parameters) == 0 {
+		return ""
+	}
+	return " other than " + strings.Join(parameters, ", ")
+}
+
+// Exposed reports whether others can read what is sent to u: it goes over plain
+// http to another machine.
+func Exposed(u *url.URL) bool {
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	local := host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+	return u.Scheme == "http" && !local
+}
+
+// ReadKey returns the key in the environment variable of that name, "" when it
+// is not set.
+func ReadKey(name string) (string, error) {
+	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		// Not repeated: people put the key itself here.
+		return "", errors.New("the name of the variable for the key holds more than capitals, digits and underscores; is it the key itself?")
+	}
+	key := strings.TrimSpace(os.Getenv(name))
+	if strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {
+		return "", fmt.Errorf("the key in %s holds characters that no key has", name)
+	}
+	return key, nil
+}
+
+// Client returns a copy of c, or of a default client when c is nil, that
+// refuses redirects: one would take the texts, and headers that the standard
+// library does not know to be credentials, to a host that nobody named.
+func Client(c *http.Client) http.Client {
+	if c == nil {
+		c = &http.Client{}
+	}
+	client := *c
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client
+}
+
+// An Answer is what came back over HTTP, whatever its status.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	Cut    bool // there was more of the body
+}
+
+// Send sends req and reads up to limit bytes of the answer.
+func Send(client *http.Client, req *http.Request, limit int) (Answer, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	if err != nil {
+		return Answer{}, err
+	}
+	n := min(len(body), limit)
+	return Answer{resp.StatusCode, resp.Header, body[:n], n < len(body)}, nil
+}
+
+// OK reports whether the status is one of success.
+func (a Answer) OK() bool { return a.Status >= 200 && a.Status <= 299 }

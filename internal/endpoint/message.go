@@ -1,0 +1,88 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// Message returns what an answer without success says, as the server wrote it.
+func (a Answer) Message() string {
+	if a.Status >= 300 && a.Status < 400 {
+		if where, err := url.Parse(a.Header.Get("Location")); err == nil && where.Host != "" {
+			return "redirect to " + where.Scheme + "://" + where.Host + " refused"
+		}
+		return "redirect refused"
+	}
+	return Message(a.Body)
+}
+
+// Message finds the message in the body of an error. Servers put it in
+// {"error": {"message": …}}, {"error": …}, {"message": …} or {"detail": …}.
+func Message(body []byte) string {
+	body = bytes.TrimSpace(body)
+	var v any
+	if json.Unmarshal(body, &v) == nil {
+		if text := messageIn(v); text != "" {
+			return text
+		}
+	}
+	switch {
+	case len(body) == 0:
+		return "no message"
+	case body[0] == '<':
+		return "an HTML page"
+	}
+	return string(body)
+}
+
+func messageIn(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		if len(v) > 0 {
+			return messageIn(v[0])
+		}
+	case map[string]any:
+		for _, key := range []string{"error", "message", "detail", "msg"} {
+			if text := messageIn(v[key]); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// Tidy makes text from outside fit for a message: on one line, without control
+// characters (it may reach a terminal), and short. Secrets must be gone before:
+// a part of one may be left at the end.
+func Tidy(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if short := Clip(text, 200); short != text {
+		return short + "…"
+	}
+	return text
+}
+
+// Clip returns the first n characters of s.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
