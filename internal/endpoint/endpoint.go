@@ -40,7 +40,7 @@ func ParseBase(raw string, parameters ...string) (*url.URL, error) {
 			return nil, errors.New("base URL has a query" + otherThan(parameters))
 		}
 	}
-	u.Host = strings.ToLower(u.Host)
+	u.Host, u.ForceQuery = strings.ToLower(u.Host), false
 	return u, nil
 }
 

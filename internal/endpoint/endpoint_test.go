@@ -16,6 +16,7 @@ func TestParseBase(t *testing.T) {
 	for _, tt := range []struct{ raw, want, err string }{
 		{"HTTP://LocalHost:80/V1/", "http://localhost:80/V1/", ""},
 		{" https://host/v1?version=2 ", "https://host/v1?version=2", ""},
+		{"http://host/v1?", "http://host/v1", ""},
 		{"", "", "base URL is empty"},
 		{"host/v1", "", "base URL does not start with http:// or https://"},
 		{"file:///etc", "", "base URL does not start with http:// or https://"},

@@ -1,0 +1,51 @@
+package remote
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// An API is a protocol. They differ in what is asked; any form of answer is
+// understood from each.
+type API string
+
+// The protocols. That of Jina is the one most servers speak.
+const (
+	Jina   API = "jina"
+	Cohere API = "cohere"
+	Voyage API = "voyage"
+	TEI    API = "tei"
+)
+
+// APIs returns all protocols.
+func APIs() []API { return []API{Jina, Cohere, Voyage, TEI} }
+
+func (a API) check() error {
+	if !slices.Contains(APIs(), a) {
+		return fmt.Errorf("no protocol %q; there are: %v", a, APIs())
+	}
+	return nil
+}
+
+func (a API) needsModel() bool { return a != TEI }
+
+// request returns the body of a request. It asks for the scores of all
+// documents and, where they would be sent back, not for their texts.
+func (a API) request(model, query string, documents []string) ([]byte, error) {
+	body := map[string]any{"query": query}
+	if model != "" {
+		body["model"] = model
+	}
+	switch a {
+	case TEI:
+		body["texts"], body["truncate"] = documents, true
+	case Voyage:
+		body["documents"], body["top_k"] = documents, len(documents)
+	case Jina:
+		body["documents"], body["top_n"], body["return_documents"] = documents, len(documents), false
+	default:
+		body["documents"], body["top_n"] = documents, len(documents)
+	}
+	return json.Marshal(body)
+}
