@@ -4,6 +4,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -11,12 +12,13 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
 // An Index searches one catalog and keeps it up to date. It may be used from
 // several goroutines; it starts none that outlives a call, but for an embedder
-// that ignores its deadline.
+// or a reranker that ignores its deadline.
 type Index struct {
 	db       *store.DB
 	embedder embed.Embedder // nil when there is none
@@ -32,6 +34,13 @@ type Options struct {
 	// Deadline is how long a search waits for the vector of its prompt before
 	// it answers with text alone; 0 means 250 ms.
 	Deadline time.Duration
+	// Reranker orders the best candidates anew; nil means none.
+	Reranker rerank.Reranker
+	// RerankDeadline is how long a search waits for the reranker before it
+	// answers without; 0 means 500 ms.
+	RerankDeadline time.Duration
+	// RerankCandidates is how many candidates it gets, at most; 0 means 20.
+	RerankCandidates int
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 	// Weights are the weights of the fields of a skill in its text score; nil
@@ -59,6 +68,8 @@ func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
 	if x.opts.Deadline == 0 {
 		x.opts.Deadline = 250 * time.Millisecond
 	}
+	x.opts.RerankDeadline = cmp.Or(x.opts.RerankDeadline, 500*time.Millisecond)
+	x.opts.RerankCandidates = cmp.Or(x.opts.RerankCandidates, 20)
 	if x.opts.Params == nil {
 		p := rank.Defaults()
 		x.opts.Params = &p

@@ -23,9 +23,11 @@ type Query struct {
 // An Answer holds the hits of a query, best first.
 type Answer struct {
 	// Mode says what the ranking is based on: "hybrid", "text (no embedder)",
-	// "text (embedder timed out)" and so on.
+	// "text (embedder timed out)" and so on, with ", reranked" or why not.
 	Mode string
 	Hits []Hit
+	// RerankError says why the reranker did not order the best hits.
+	RerankError error
 }
 
 // A Hit is one skill of an answer.
@@ -38,6 +40,10 @@ type Hit struct {
 	Strength float64     // how strongly the full text matches, see rank.Candidate
 	Relevant bool        // worth showing to a model that did not ask
 	Matched  Matched
+
+	// RerankScore is the score of the reranker, by which the best hits are
+	// ordered; nil for a hit that it did not score.
+	RerankScore *float64
 }
 
 // Matched are the terms of the prompt (stemmed) that a skill has, by field.
@@ -59,9 +65,12 @@ func (x *Index) Search(ctx context.Context, q Query) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	scored := rank.Order(r.candidates, *x.opts.Params)
-	a := Answer{Mode: r.mode, Hits: make([]Hit, 0, min(q.Limit, len(scored)))}
-	for _, s := range scored[:min(q.Limit, len(scored))] {
+	if err := x.order(ctx, r); err != nil {
+		return Answer{}, err
+	}
+	best := r.scored[:min(q.Limit, len(r.scored))]
+	a := Answer{Mode: r.mode, RerankError: r.rerankError, Hits: make([]Hit, 0, len(best))}
+	for _, s := range best {
 		a.Hits = append(a.Hits, r.hit(s))
 	}
 	return a, nil
@@ -77,12 +86,17 @@ type retrieval struct {
 	vector     embed.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	index      map[string]int // in entries, by candidate ID
+
+	// What order makes of them.
+	scored      []rank.Scored      // best first
+	reranked    map[string]float64 // the reranker's scores, by candidate ID
+	rerankError error
 }
 
 func (r *retrieval) hit(s rank.Scored) Hit {
 	i := r.index[s.ID]
 	n := r.snap.names(i, r.analyzer)
-	return Hit{
+	h := Hit{
 		Entry: r.snap.entry(i), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence, Strength: s.Strength, Relevant: s.Relevant,
 		Matched: Matched{
 			Name:        r.prompt.matched(n.name),
@@ -90,6 +104,10 @@ func (r *retrieval) hit(s rank.Scored) Hit {
 			Tags:        r.prompt.matched(n.tags),
 		},
 	}
+	if score, ok := r.reranked[s.ID]; ok {
+		h.RerankScore = &score
+	}
+	return h
 }
 
 // retrieve runs both legs, the embedder beside the text leg.

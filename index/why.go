@@ -20,6 +20,8 @@ type Explanation struct {
 	Missing []string // terms of the prompt that the skill does not have
 	Filter  string   // the rule of the agent's scope that keeps it out, or ""
 	Verdict string   // one sentence
+
+	RerankError error // see Answer
 }
 
 // Why explains the place of one skill for a query. It also knows skills that
@@ -34,7 +36,10 @@ func (x *Index) Why(ctx context.Context, id string, q Query) (Explanation, error
 	if err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Mode: r.mode, Of: len(r.candidates)}
+	if err := x.order(ctx, r); err != nil {
+		return Explanation{}, err
+	}
+	e := Explanation{Mode: r.mode, RerankError: r.rerankError, Of: len(r.candidates)}
 	if err := x.place(ctx, &e, r, i); err != nil {
 		return Explanation{}, err
 	}
@@ -47,14 +52,13 @@ func (x *Index) Why(ctx context.Context, id string, q Query) (Explanation, error
 
 // place finds the rank of entry i, and its scores even when it is no candidate.
 func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
-	scored := rank.Order(r.candidates, *x.opts.Params)
-	if len(scored) > 0 {
-		e.Best = scored[0].ID
+	if len(r.scored) > 0 {
+		e.Best = r.scored[0].ID
 	}
-	at := slices.IndexFunc(scored, func(s rank.Scored) bool { return r.index[s.ID] == i })
+	at := slices.IndexFunc(r.scored, func(s rank.Scored) bool { return r.index[s.ID] == i })
 	if at >= 0 {
 		e.Rank = at + 1
-		e.Hit = r.hit(scored[at])
+		e.Hit = r.hit(r.scored[at])
 		return nil
 	}
 	// The text leg is asked for this skill alone; its score is on the same

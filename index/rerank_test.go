@@ -1,0 +1,244 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rerankFunc makes a function a reranker.
+type rerankFunc func(ctx context.Context, query string, documents []string) ([]float64, error)
+
+func (f rerankFunc) Rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
+	return f(ctx, query, documents)
+}
+
+// backwards prefers what is last by name.
+func backwards(_ context.Context, _ string, documents []string) ([]float64, error) {
+	scores := make([]float64, len(documents))
+	for i, d := range documents {
+		number, _, _ := strings.Cut(strings.TrimPrefix(d, "skill-"), ":")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, err
+		}
+		scores[i] = float64(n) - 5 // some are negative
+	}
+	return scores, nil
+}
+
+// reranked returns an index over the catalog of x with a reranker.
+func reranked(x *Index, f rerankFunc, change func(*Options)) *Index {
+	opts := &Options{Reranker: f, RerankDeadline: time.Hour}
+	if change != nil {
+		change(opts)
+	}
+	return New(x.db, x.embedder, opts)
+}
+
+func filled(t *testing.T, skills int) *Index {
+	t.Helper()
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", manySkills(skills).refs())
+	return x
+}
+
+func TestRerank(t *testing.T) {
+	x := filled(t, 6)
+	a := search(t, reranked(x, backwards, nil), Query{Text: "fruit"})
+	want := []string{"skill-05", "skill-04", "skill-03", "skill-02", "skill-01", "skill-00"}
+	if diff := cmp.Diff(want, idsOf(a.Hits)); diff != "" || a.Mode != "text (no embedder), reranked" || a.RerankError != nil {
+		t.Errorf("mode %s, error %v, (-want +got)\n%s", a.Mode, a.RerankError, diff)
+	}
+	for i, h := range a.Hits {
+		if h.RerankScore == nil || *h.RerankScore != float64(-i) {
+			t.Errorf("%s: score %v, want %d", h.ID, h.RerankScore, -i)
+		}
+	}
+	// The first stage is as it was, and so is what is relevant.
+	before := make(map[string]Hit)
+	for _, h := range search(t, x, Query{Text: "fruit"}).Hits {
+		before[h.ID] = h
+	}
+	for _, h := range a.Hits {
+		h.RerankScore = nil
+		if diff := cmp.Diff(before[h.ID], h); diff != "" {
+			t.Errorf("%s (-before +after)\n%s", h.ID, diff)
+		}
+	}
+}
+
+// TestRerankOnlyBest: what is beyond the candidates keeps its place, the limit
+// of the query is applied afterwards, and names are not contested.
+func TestRerankOnlyBest(t *testing.T) {
+	x := filled(t, 6)
+	three := reranked(x, backwards, func(o *Options) { o.RerankCandidates = 3 })
+	for _, tt := range []struct {
+		q    Query
+		want []string
+	}{
+		{Query{Text: "fruit"}, []string{"skill-02", "skill-01", "skill-00", "skill-03", "skill-04", "skill-05"}},
+		{Query{Text: "fruit", Limit: 1}, []string{"skill-02"}},
+		{Query{Text: "fruit with skill-01"}, []string{"skill-01", "skill-03", "skill-02", "skill-00", "skill-04", "skill-05"}},
+		{Query{Text: "fruit", Agent: &Agent{Exclude: Rules{Names: []string{"skill-01", "skill-02"}}}},
+			[]string{"skill-04", "skill-03", "skill-00", "skill-05"}},
+	} {
+		if diff := cmp.Diff(tt.want, idsOf(search(t, three, tt.q).Hits)); diff != "" {
+			t.Errorf("%+v (-want +got)\n%s", tt.q, diff)
+		}
+	}
+}
+
+// TestRerankReads: what leaves the process is the prompt and the candidates in
+// scope, each with the start of its body.
+func TestRerankReads(t *testing.T) {
+	x := newIndex(t, nil)
+	long := strings.Repeat("é", bodyStart)
+	syncTree(t, x, "a", treeOf(newSkill("pdf", "Fill forms", long), newSkill("doc", "Fill pages", ""), newSkill("secret", "Fill", "")).refs())
+	var query string
+	var got []string
+	x = reranked(x, func(_ context.Context, q string, documents []string) ([]float64, error) {
+		query, got = q, slices.Sorted(slices.Values(documents))
+		return make([]float64, len(documents)), nil
+	}, nil)
+	search(t, x, Query{Text: "fill this", Agent: &Agent{Exclude: Rules{Names: []string{"secret"}}}})
+	want := []string{"doc: Fill pages", "pdf: Fill forms\n\n" + long[:bodyStart]}
+	if diff := cmp.Diff(want, got); diff != "" || query != "fill this" {
+		t.Errorf("query %q, documents (-want +got)\n%s", query, diff)
+	}
+}
+
+// TestRerankWithoutChoice: where no order can change, nothing is sent.
+func TestRerankWithoutChoice(t *testing.T) {
+	x := reranked(filled(t, 3), func(context.Context, string, []string) ([]float64, error) {
+		t.Error("the reranker was called")
+		return nil, nil
+	}, nil)
+	for _, text := range []string{"", "zzz", "topic1", "skill-00 skill-01 topic2"} {
+		if a := search(t, x, Query{Text: text}); a.Mode != "text (no embedder)" {
+			t.Errorf("%q: mode %q", text, a.Mode)
+		}
+	}
+}
+
+func TestRerankPartially(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		scores []float64
+		want   []string
+	}{
+		{[]float64{nan, -1, nan, 2}, []string{"skill-03", "skill-01", "skill-00", "skill-02"}},
+		{[]float64{1, 1, 2, 2}, []string{"skill-02", "skill-03", "skill-00", "skill-01"}},
+		{[]float64{nan, nan, nan, nan}, []string{"skill-00", "skill-01", "skill-02", "skill-03"}},
+	} {
+		x := reranked(filled(t, 4), func(context.Context, string, []string) ([]float64, error) { return tt.scores, nil }, nil)
+		a := search(t, x, Query{Text: "fruit"})
+		if diff := cmp.Diff(tt.want, idsOf(a.Hits)); diff != "" {
+			t.Errorf("%v (-want +got)\n%s", tt.scores, diff)
+		}
+		for _, h := range a.Hits {
+			i := slices.Index([]string{"skill-00", "skill-01", "skill-02", "skill-03"}, h.ID)
+			if (h.RerankScore == nil) != math.IsNaN(tt.scores[i]) {
+				t.Errorf("%v: %s has the score %v", tt.scores, h.ID, h.RerankScore)
+			}
+		}
+	}
+}
+
+// TestRerankFails: the order is that of the first stage, and the answer tells.
+func TestRerankFails(t *testing.T) {
+	x := filled(t, 4)
+	want := idsOf(search(t, x, Query{Text: "topic3 fruit"}).Hits)
+	refused := errors.New("refused")
+	for _, tt := range []struct {
+		scores          []float64
+		err             error
+		mode, rerankErr string
+	}{
+		{nil, refused, "text (no embedder), reranker failed", "refused"},
+		{[]float64{1, 2, 3, 4}, refused, "text (no embedder), reranker failed", "refused"},
+		{nil, context.DeadlineExceeded, "text (no embedder), reranker timed out", "deadline"},
+		{nil, nil, "text (no embedder), reranker failed", "0 scores for 4 documents"},
+		{[]float64{1, 2, 3, 4, 5}, nil, "text (no embedder), reranker failed", "5 scores for 4 documents"},
+		{[]float64{1, 2, 3, math.Inf(1)}, nil, "text (no embedder), reranker failed", "infinite"},
+	} {
+		x := reranked(x, func(context.Context, string, []string) ([]float64, error) { return tt.scores, tt.err }, nil)
+		a := search(t, x, Query{Text: "topic3 fruit"})
+		if a.Mode != tt.mode || a.RerankError == nil || !strings.Contains(a.RerankError.Error(), tt.rerankErr) {
+			t.Errorf("%v, %v: mode %q, error %v; want %q, %q", tt.scores, tt.err, a.Mode, a.RerankError, tt.mode, tt.rerankErr)
+		}
+		if diff := cmp.Diff(want, idsOf(a.Hits)); diff != "" || a.Hits[0].RerankScore != nil {
+			t.Errorf("%v, %v: score %v, (-want +got)\n%s", tt.scores, tt.err, a.Hits[0].RerankScore, diff)
+		}
+	}
+}
+
+// TestRerankerHangs: a search returns though the reranker ignores its deadline.
+func TestRerankerHangs(t *testing.T) {
+	release := make(chan struct{})
+	x := reranked(filled(t, 4), func(context.Context, string, []string) ([]float64, error) {
+		<-release
+		return nil, nil
+	}, func(o *Options) { o.RerankDeadline = time.Millisecond })
+	before := runtime.NumGoroutine()
+	a := search(t, x, Query{Text: "fruit"})
+	if a.Mode != "text (no embedder), reranker timed out" || a.Hits[0].ID != "skill-00" ||
+		a.RerankError == nil || a.RerankError.Error() != "the reranker did not answer within 1ms: context deadline exceeded" {
+		t.Errorf("mode %q, error %v, best %q", a.Mode, a.RerankError, a.Hits[0].ID)
+	}
+	close(release)
+	for runtime.NumGoroutine() > before { // or the test times out
+		runtime.Gosched()
+	}
+}
+
+func TestRerankCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	x := reranked(filled(t, 4), func(ctx context.Context, _ string, _ []string) ([]float64, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}, nil)
+	if _, err := x.Search(ctx, Query{Text: "fruit"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestRerankAfterVectors: both stages are in the mode.
+func TestRerankAfterVectors(t *testing.T) {
+	x := reranked(embeddedIndex(t, &fakeEmbedder{}, time.Hour), backwards, func(o *Options) { o.Deadline = time.Hour })
+	if a := search(t, x, Query{Text: "topic3 fruit"}); a.Mode != "hybrid, reranked" || a.Hits[0].ID != "skill-04" {
+		t.Errorf("mode %q, best %q", a.Mode, a.Hits[0].ID)
+	}
+}
+
+func TestWhyReranked(t *testing.T) {
+	x := reranked(filled(t, 4), backwards, func(o *Options) { o.RerankCandidates = 2 })
+	for _, tt := range []struct {
+		id    string
+		rank  int
+		score float64 // 0 for none
+	}{{"skill-01", 1, -4}, {"skill-00", 2, -5}, {"skill-02", 3, 0}} {
+		e, err := x.Why(t.Context(), tt.id, Query{Text: "fruit"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Rank != tt.rank || e.Best != "skill-01" || e.Mode != "text (no embedder), reranked" ||
+			(e.RerankScore == nil) != (tt.score == 0) || e.RerankScore != nil && *e.RerankScore != tt.score {
+			t.Errorf("%s: rank %d, best %s, mode %s, score %v", tt.id, e.Rank, e.Best, e.Mode, e.RerankScore)
+		}
+	}
+	broken := reranked(x, func(context.Context, string, []string) ([]float64, error) { return nil, errors.New("refused") }, nil)
+	e, err := broken.Why(t.Context(), "skill-02", Query{Text: "fruit"})
+	if err != nil || e.RerankError == nil || e.Mode != "text (no embedder), reranker failed" || e.Rank != 3 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
