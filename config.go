@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -137,6 +139,7 @@ func (p *configParser) top(n *yaml.Node) error {
 		"max_file": p.number(&s.MaxFile),
 		"embedder": p.embedder,
 		"deadline": p.duration(&s.Deadline),
+		"reranker": p.reranker,
 	}
 	for key, read := range personal {
 		if p.user {
@@ -252,4 +255,43 @@ func (p *configParser) openai(n *yaml.Node) error {
 	e.Dimensions, e.MaxBatch, e.MaxChars = int(dimensions), int(batch), int(chars)
 	p.settings.Embedder = e
 	return err
+}
+
+// reranker reads a mapping with one protocol, whose settings are its value.
+func (p *configParser) reranker(n *yaml.Node) error {
+	known := make(keys)
+	for _, api := range remote.APIs() {
+		known[string(api)] = func(n *yaml.Node) error { return p.rerankServer(n, api) }
+	}
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Value == "none":
+		p.settings.Reranker = nil
+		return nil
+	case n.Kind != yaml.MappingNode:
+		return p.errorf(n, "no reranker %q; there are: none, %s (a mapping with base_url and model)", n.Value, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	case len(n.Content) != 2:
+		return p.errorf(n, "reranker: one protocol is needed, of: %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	}
+	return p.mapping(n, "reranker", known)
+}
+
+func (p *configParser) rerankServer(n *yaml.Node, api remote.API) error {
+	s := &RerankServer{Config: remote.Config{API: api}}
+	var candidates, chars int64
+	what := "reranker " + string(api)
+	err := p.mapping(n, what, keys{
+		"base_url": p.text(&s.BaseURL), "model": p.text(&s.Model), "key_env": p.text(&s.KeyEnv),
+		"max_chars": p.number(&chars), "deadline": p.duration(&s.Deadline), "candidates": p.number(&candidates),
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.BaseURL == "":
+		return p.errorf(n, "%s: base_url is needed", what)
+	case s.Model == "" && api != remote.TEI:
+		return p.errorf(n, "%s: model is needed", what)
+	}
+	s.MaxChars, s.Candidates = int(chars), int(candidates)
+	p.settings.Reranker = s
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/rerank/remote"
 )
 
 func try(t testing.TB, err error) {
@@ -74,6 +75,17 @@ func TestSettings(t *testing.T) {
 			}
 		})},
 		{"no embedder", "embedder: none\n", repertoire.DefaultSettings()},
+		{"no reranker", "reranker: none\n", repertoire.DefaultSettings()},
+		{"reranker", "reranker: {cohere: {base_url: \"http://127.0.0.1:1/v2\", model: m, key_env: K, max_chars: 5, deadline: 2s, candidates: 7}}\n",
+			settings(func(s *repertoire.Settings) {
+				s.Reranker = &repertoire.RerankServer{
+					Config:   remote.Config{API: remote.Cohere, BaseURL: "http://127.0.0.1:1/v2", Model: "m", KeyEnv: "K", MaxChars: 5},
+					Deadline: 2 * time.Second, Candidates: 7,
+				}
+			})},
+		{"reranker without model", "reranker: {tei: {base_url: \"http://127.0.0.1:1\"}}\n", settings(func(s *repertoire.Settings) {
+			s.Reranker = &repertoire.RerankServer{Config: remote.Config{API: remote.TEI, BaseURL: "http://127.0.0.1:1"}}
+		})},
 		{"embedder", "embedder: {openai: {base_url: \"http://127.0.0.1:1/v1\", model: m, key_env: K, azure: true, allow_insecure: true," +
 			" headers: {X-A: b}, dimensions: 3, encoding: base64, query_prefix: \"query: \", document_prefix: \"\", max_batch: 4, max_chars: 5, timeout: 2s}}\n",
 			settings(func(s *repertoire.Settings) {
@@ -119,9 +131,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"not a mapping", "- a\n", "FILE:1: configuration must be a mapping of keys to values"},
 		{"text", "hello\n", "FILE:1: configuration must be a mapping of keys to values"},
 
-		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, embedder, max_file, project, roots, schedule, user"},
+		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, user"},
 		{"misspelt key", "root: [x]\n", "FILE:1: configuration: no key \"root\"; did you mean roots?"},
-		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, max_file, project, roots, schedule, user"},
+		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, user"},
 		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
 		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
 		{"duplicate agent", "agents:\n  a: {}\n  a: {pinned: [x]}\n", "FILE:3: agents: key \"a\" stands here twice"},
@@ -164,6 +176,16 @@ func TestSettingsErrors(t *testing.T) {
 		{"embedder", "embedder: static\n", "FILE:1: no embedder \"static\"; there are: none, openai (a mapping with base_url and model)"},
 		{"embedder key", "embedder: {opnai: {}}\n", "FILE:1: embedder: no key \"opnai\"; did you mean openai?"},
 		{"embedder without model", "embedder:\n  openai: {base_url: \"http://127.0.0.1/v1\"}\n", "FILE:2: embedder openai: base_url and model are needed"},
+		{"reranker", "reranker: jina\n", "FILE:1: no reranker \"jina\"; there are: none, cohere, jina, tei, voyage (a mapping with base_url and model)"},
+		{"reranker list", "reranker: [jina]\n", "FILE:1: no reranker \"\"; there are: none, cohere, jina, tei, voyage (a mapping with base_url and model)"},
+		{"reranker key", "reranker:\n  cohera: {}\n", "FILE:2: reranker: no key \"cohera\"; did you mean cohere?"},
+		{"reranker null", "reranker:\n  tei:\n", "FILE:2: reranker: key \"tei\" has no value"},
+		{"reranker nothing", "reranker: {}\n", "FILE:1: reranker: one protocol is needed, of: cohere, jina, tei, voyage"},
+		{"reranker twice", "reranker:\n  tei: {}\n  jina: {}\n", "FILE:2: reranker: one protocol is needed, of: cohere, jina, tei, voyage"},
+		{"reranker without address", "reranker: {tei: {}}\n", "FILE:1: reranker tei: base_url is needed"},
+		{"reranker without model", "reranker:\n  voyage:\n    base_url: \"http://127.0.0.1/v1\"\n", "FILE:3: reranker voyage: model is needed"},
+		{"reranker misspelt", "reranker: {jina: {base_url: x, modell: y}}\n", "FILE:1: reranker jina: no key \"modell\"; did you mean model?"},
+		{"reranker deadline", "reranker: {jina: {base_url: x, model: y, deadline: soon}}\n", "FILE:1: expected a duration such as 250ms or 2s, not \"soon\""},
 		{"embedder wrong type", "embedder: {openai: {base_url: x, model: y, dimensions: many}}\n", "FILE:1: expected a whole number, not \"many\""},
 	}
 	for _, tt := range tests {
@@ -194,6 +216,7 @@ func TestProjectSettings(t *testing.T) {
 		{"bundled: false\n", "FILE:1: bundled: a project's configuration cannot set this; move it to your own"},
 		{"schedule: never\n", "FILE:1: schedule: a project's configuration cannot set this; move it to your own"},
 		{"max_file: 9\n", "FILE:1: max_file: a project's configuration cannot set this; move it to your own"},
+		{"reranker: {tei: {base_url: \"http://x\"}}\n", "FILE:1: reranker: a project's configuration cannot set this; move it to your own"},
 		{"deadline: 1h\n", "FILE:1: deadline: a project's configuration cannot set this; move it to your own"},
 		{"agents:\n  reviewer: {}\n", "FILE:2: agent reviewer: your own configuration has an agent of this name, which a project's cannot replace"},
 		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": that of a project's folder holds no colon and is not \"bundled\""},
@@ -278,9 +301,29 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
+// TestRerankServer: no server changes nothing, and a bad one is no reranker in
+// disguise.
+func TestRerankServer(t *testing.T) {
+	var cfg repertoire.Config
+	var none *repertoire.RerankServer
+	if err := none.Configure(&cfg); err != nil || cfg.Reranker != nil {
+		t.Errorf("no server: %v, %v", cfg.Reranker, err)
+	}
+	s := &repertoire.RerankServer{Config: remote.Config{API: remote.TEI, BaseURL: "ftp://x"}, Deadline: time.Second, Candidates: 3}
+	if err := s.Configure(&cfg); err == nil || cfg.Reranker != nil {
+		t.Errorf("bad server: %v, %v", cfg.Reranker, err)
+	}
+	s.BaseURL = "http://127.0.0.1:1"
+	try(t, s.Configure(&cfg))
+	if cfg.Reranker == nil || cfg.RerankDeadline != time.Second || cfg.RerankCandidates != 3 {
+		t.Errorf("configured %+v", cfg)
+	}
+}
+
 func FuzzSettings(f *testing.F) {
 	f.Add("roots: [~/x, {path: y, label: z, names: {a: b}}]\nagents: {a: {include: {names: x}, pinned: [p]}}\n")
 	f.Add("embedder: {openai: {base_url: \"http://127.0.0.1/v1\", model: m, headers: {a: b}, timeout: 1s}}\ndb: \"\"\n")
+	f.Add("reranker: {tei: {base_url: \"http://127.0.0.1\", deadline: 1s, candidates: 7}}\n")
 	f.Add("user: true\n---\n- *a\n")
 	f.Add("? {}\n: [\x00")
 	for _, empty := range []string{"", "\ufeff", "---\n...\n", "---\n---\n", "%YAML 1.2\n---\n", "...\n", "--- |\n"} {
@@ -296,7 +339,7 @@ func FuzzSettings(f *testing.F) {
 				t.Errorf("the error does not name the file: %v", err)
 			}
 		}
-		if project.Embedder != nil || project.DB != "" || project.Deadline != 0 || project.Schedule != "" || project.MaxFile != 0 {
+		if project.Embedder != nil || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Schedule != "" || project.MaxFile != 0 {
 			t.Errorf("a project set %+v", project)
 		}
 		for _, a := range own.Agents {

@@ -11,8 +11,8 @@
 //   - [Catalog.File]: what is in this file of it? (level 3)
 //
 // The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
-// unless an embedder is configured that is somewhere else. A catalog that
-// stays open rescans its sources on a schedule.
+// unless an embedder or a reranker is configured that is somewhere else. A
+// catalog that stays open rescans its sources on a schedule.
 //
 // An [Agent] sees a part of the catalog. Its scope holds in every method, and
 // what is outside of it does not exist for it.
@@ -33,6 +33,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
@@ -79,6 +80,16 @@ type Config struct {
 	// Deadline is how long a search waits for the embedding of its prompt; 0
 	// means 250 ms. Then text alone answers.
 	Deadline time.Duration
+
+	// Reranker orders the best candidates of a search anew; nil means none. It
+	// gets the prompt, and name, description and start of the instructions of
+	// at most RerankCandidates skills; 0 means 20.
+	Reranker         rerank.Reranker
+	RerankCandidates int
+
+	// RerankDeadline is how long a search waits for the reranker; 0 means 500
+	// ms. Then the order of the search alone stands.
+	RerankDeadline time.Duration
 
 	// Agents are the agents that can be asked for by name.
 	Agents []*Agent
@@ -169,7 +180,10 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
-	x := index.New(db, c.cfg.Embedder, &index.Options{Deadline: c.cfg.Deadline})
+	x := index.New(db, c.cfg.Embedder, &index.Options{
+		Deadline: c.cfg.Deadline,
+		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
+	})
 	return &state{db: db, index: x, provider: contextprovider.New(x, c.reader)}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -29,6 +30,7 @@ type Settings struct {
 	Agents   []*Agent
 	Embedder *Endpoint // nil: none
 	Deadline time.Duration
+	Reranker *RerankServer // nil: none
 }
 
 // A Root is a folder with skills that a configuration names.
@@ -51,6 +53,27 @@ func (e *Endpoint) New() (embed.Embedder, error) {
 		return nil, err // not m: a nil *Embedder in an interface is not nil
 	}
 	return m, nil
+}
+
+// A RerankServer is a server that reranks, see remote.Config and Config.
+type RerankServer struct {
+	remote.Config
+	Deadline   time.Duration
+	Candidates int
+}
+
+// Configure makes the reranker of the server that of cfg. It does nothing for
+// no server.
+func (s *RerankServer) Configure(cfg *Config) error {
+	if s == nil {
+		return nil
+	}
+	r, err := remote.New(s.Config, nil)
+	if err != nil {
+		return err // not set: a nil *Reranker in an interface is not nil
+	}
+	cfg.Reranker, cfg.RerankDeadline, cfg.RerankCandidates = r, s.Deadline, s.Candidates
+	return nil
 }
 
 // DefaultSettings returns what holds without a configuration.

@@ -63,10 +63,14 @@ func (a *app) openWith(ctx context.Context, s repertoire.Settings, schedule stri
 	if err != nil {
 		return nil, fmt.Errorf("configuring embedder: %w", err)
 	}
-	c, err := repertoire.Open(ctx, repertoire.Config{
+	cfg := repertoire.Config{
 		Sources: sources, DB: s.DB, Embedder: embedder, Deadline: s.Deadline,
 		Agents: s.Agents, Schedule: schedule, Logger: a.logger(),
-	})
+	}
+	if err := s.Reranker.Configure(&cfg); err != nil {
+		return nil, fmt.Errorf("configuring %w", err)
+	}
+	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

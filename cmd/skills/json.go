@@ -43,6 +43,7 @@ type hitWhy struct {
 	Strength float64       `json:"strength"`
 	Coverage float64       `json:"coverage"`
 	Evidence float64       `json:"evidence"`
+	Rerank   *float64      `json:"rerank,omitempty"`
 }
 
 func resultOf(h repertoire.Hit) resultHit {
@@ -53,7 +54,7 @@ func resultOf(h repertoire.Hit) resultHit {
 		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Source: h.Source,
 		Path: h.Location, Relevant: h.Relevant,
 		Why: hitWhy{Terms: h.Terms, Matched: h.Matched, Strength: rounded(h.Strength),
-			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence)},
+			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Rerank: h.RerankScore},
 	}
 }
 
@@ -104,6 +105,8 @@ type whyResult struct {
 	Filter     string   `json:"filter,omitempty"`
 	ShadowedBy string   `json:"shadowed_by,omitempty"`
 	Verdict    string   `json:"verdict"`
+
+	RerankError string `json:"rerank_error,omitempty"`
 }
 
 // indexResult is what "index --json" prints.

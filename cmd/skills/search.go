@@ -20,13 +20,15 @@ by tabs.
 
 --json prints an object with
   query     the text
-  mode      what the ranking is based on: "hybrid", or "text (…)" with a reason
+  mode      what the ranking is based on: "hybrid", or "text (…)" with a reason;
+            with a reranker also whether it had a part
   took_ms   time of the search in milliseconds
   results   a list of objects with id, name, description, score, source, path,
             relevant ("context" would offer it) and why: the terms of the score
             (each with name, value and weight), the matched words (stemmed)
             of name, description and tags ("why" tells those of the body),
-            and strength, coverage and evidence of the match
+            and strength, coverage and evidence of the match, and rerank, the
+            score of a configured reranker, by which the best are ordered
 Scores are comparable within one answer only.`
 
 func (a *app) searchCommand() *cobra.Command {
@@ -60,6 +62,9 @@ func (a *app) search(cmd *cobra.Command, args []string, limit int) error {
 		return err
 	}
 	took := time.Since(start)
+	if answer.RerankError != nil && a.verbose {
+		a.note("not reranked: %v", answer.RerankError)
+	}
 	if a.json {
 		return a.printJSON(searchResult{Query: text, Mode: answer.Mode, TookMS: milliseconds(took), Results: resultsOf(answer.Hits)})
 	}

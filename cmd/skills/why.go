@@ -10,13 +10,14 @@ import (
 )
 
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
-candidates, the terms of its score, which words of the prompt it has in which
-field (stemmed) and which it lacks, the rule of an agent that keeps it out, the
-copy that shadows it, and the bounds that it does or does not reach.
+candidates, the terms of its score, the score of a reranker, which words of the
+prompt it has in which field (stemmed) and which it lacks, the rule of an agent
+that keeps it out, the copy that shadows it, and the bounds that it does or does
+not reach.
 
 --json prints the object of "search --json" for the skill, with prompt, mode,
 rank (0 when it is no candidate), of (candidates), best (the first of them),
-missing, filter, shadowed_by and verdict.`
+missing, filter, shadowed_by, verdict, and rerank_error when a reranker failed.`
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
@@ -45,6 +46,9 @@ func (a *app) why(cmd *cobra.Command, args []string) error {
 		if out.Missing == nil {
 			out.Missing = []string{}
 		}
+		if e.RerankError != nil {
+			out.RerankError = e.RerankError.Error()
+		}
 		return a.printJSON(out)
 	}
 	return a.printText(explain(e))
@@ -71,6 +75,12 @@ func explain(e repertoire.Explanation) string {
 		fmt.Fprintf(&b, "%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
 	}
 	fmt.Fprintf(&b, "\n  match     strength %.2f, coverage %.2f, evidence %.2f\n", e.Strength, e.Coverage, e.Evidence)
+	switch {
+	case e.RerankScore != nil:
+		fmt.Fprintf(&b, "  reranker  %.3f\n", *e.RerankScore)
+	case e.RerankError != nil:
+		fmt.Fprintf(&b, "  reranker  %v\n", e.RerankError)
+	}
 	for _, f := range []struct {
 		field string
 		terms []string
