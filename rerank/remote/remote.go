@@ -5,6 +5,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,15 +71,14 @@ func New(cfg Config, opts *Options) (*Reranker, error) {
 		opts = &Options{}
 	}
 	r := &Reranker{cfg: cfg, client: endpoint.Client(opts.HTTPClient)}
-	if r.cfg.MaxChars == 0 {
-		r.cfg.MaxChars = 4000
-	}
+	r.cfg.MaxChars = cmp.Or(cfg.MaxChars, 4000)
 	if err := r.configure(); err != nil {
 		return nil, fmt.Errorf("reranker: %w", err)
 	}
 	return r, nil
 }
 
+// configure checks the configuration and makes the rest of r from it.
 func (r *Reranker) configure() error {
 	cfg := &r.cfg
 	if err := cfg.API.check(); err != nil {
@@ -130,7 +130,7 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	}
 	answer, err := r.post(ctx, body)
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("reranking: %w", ctx.Err())
 	case err != nil:
 		return nil, r.failure(cause(err).Error(), "")
