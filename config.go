@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -260,7 +259,9 @@ func (p *configParser) openai(n *yaml.Node) error {
 // reranker reads a mapping with one protocol, whose settings are its value.
 func (p *configParser) reranker(n *yaml.Node) error {
 	known := make(keys)
+	var names []string
 	for _, api := range remote.APIs() {
+		names = append(names, string(api))
 		known[string(api)] = func(n *yaml.Node) error { return p.rerankServer(n, api) }
 	}
 	switch {
@@ -268,9 +269,9 @@ func (p *configParser) reranker(n *yaml.Node) error {
 		p.settings.Reranker = nil
 		return nil
 	case n.Kind != yaml.MappingNode:
-		return p.errorf(n, "no reranker %q; there are: none, %s (a mapping with base_url and model)", n.Value, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		return p.errorf(n, "no reranker %q; there are: none, %s (a mapping with base_url and model)", n.Value, strings.Join(names, ", "))
 	case len(n.Content) != 2:
-		return p.errorf(n, "reranker: one protocol is needed, of: %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		return p.errorf(n, "reranker: one protocol is needed, of: %s", strings.Join(names, ", "))
 	}
 	return p.mapping(n, "reranker", known)
 }

@@ -26,7 +26,8 @@ type Answer struct {
 	// "text (embedder timed out)" and so on, with ", reranked" or why not.
 	Mode string
 	Hits []Hit
-	// RerankError says why the reranker did not order the best hits.
+	// RerankError says why the reranker had no part in the order; nil when it
+	// had, or there is none or nothing to order.
 	RerankError error
 }
 

@@ -59,7 +59,7 @@ func TestRerank(t *testing.T) {
 	}
 	const prompt = "feed or fetch"
 	for _, step := range []struct{ server, deadline, best, mode, why string }{
-		{"work", "1m", "post", "text (no embedder), reranked", "reranker  0.000"},
+		{"work", "1m", "post", "text (no embedder), reranked", "reranker  0\n"},
 		{"refuse", "1m", "cat", "text (no embedder), reranker failed", "http 401: no such key (no key was sent: name its variable)"},
 		{"sleep", "100ms", "cat", "text (no embedder), reranker timed out", "did not answer within 100ms"},
 	} {
@@ -92,7 +92,7 @@ func TestRerank(t *testing.T) {
 func TestMisconfiguredReranker(t *testing.T) {
 	fixture(t)
 	for config, want := range map[string]string{
-		"reranker: magic": `config.yaml:1: no reranker "magic"; there are: none, cohere`,
+		"reranker: magic": `config.yaml:1: no reranker "magic"; there are: none, jina`,
 		`reranker: {jina: {base_url: "ftp://x/v1", model: m}}`: "configuring reranker: base URL does not start with http:// or https://",
 	} {
 		write(t, "config.yaml", config+"\n")

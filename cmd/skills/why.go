@@ -77,7 +77,7 @@ func explain(e repertoire.Explanation) string {
 	fmt.Fprintf(&b, "\n  match     strength %.2f, coverage %.2f, evidence %.2f\n", e.Strength, e.Coverage, e.Evidence)
 	switch {
 	case e.RerankScore != nil:
-		fmt.Fprintf(&b, "  reranker  %.3f\n", *e.RerankScore)
+		fmt.Fprintf(&b, "  reranker  %.4g\n", *e.RerankScore)
 	case e.RerankError != nil:
 		fmt.Fprintf(&b, "  reranker  %v\n", e.RerankError)
 	}
