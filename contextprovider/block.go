@@ -38,6 +38,7 @@ type Block struct {
 	Omitted int         // relevant skills that the budget left out
 	Tokens  int         // of Text, estimated
 	Mode    string      // what the ranking is based on
+	Kind    string      // of the prompt, see index.Answer
 }
 
 // candidates is how many hits are looked at, at least: more than a budget
@@ -62,7 +63,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 	if err != nil {
 		return Block{}, err
 	}
-	b.Mode = answer.Mode
+	b.Mode, b.Kind = answer.Mode, answer.Kind
 	b.fill(relevant(answer.Hits, b.Pinned), budget, write)
 	if len(b.Skills)+len(b.Pinned) > 0 {
 		b.Text = write(b.Pinned, b.Skills)

@@ -157,8 +157,10 @@ func TestShortened(t *testing.T) {
 
 func TestNothingRelevant(t *testing.T) {
 	k := open(t, everyday(t))
-	for _, prompt := range []string{"", " \n", "thanks!", "zibbel snarks", strings.Repeat("so it is. ", 50)} {
-		want := contextprovider.Block{Mode: "text (no embedder)"}
+	for prompt, kind := range map[string]string{
+		"": "empty", " \n": "empty", "thanks!": "reply", "zibbel snarks": "", strings.Repeat("so it is. ", 50): "",
+	} {
+		want := contextprovider.Block{Mode: "text (no embedder)", Kind: kind}
 		if diff := cmp.Diff(want, k.block(t, prompt, contextprovider.Budget{}, nil)); diff != "" {
 			t.Errorf("%.20q (-want +got)\n%s", prompt, diff)
 		}

@@ -20,7 +20,7 @@ const bodyStart = 1000
 // order the best of them anew. What is relevant stays as rank decided. When the
 // reranker fails or is late its order is that of rank, and the mode says so.
 func (x *Index) order(ctx context.Context, r *retrieval) error {
-	r.scored = rank.Order(r.candidates, *x.opts.Params)
+	r.scored = r.quieted(rank.Order(r.candidates, *x.opts.Params))
 	places := contested(r.scored, x.opts.RerankCandidates)
 	if x.opts.Reranker == nil || len(places) < 2 {
 		return nil

@@ -25,6 +25,11 @@ type Answer struct {
 	// Mode says what the ranking is based on: "hybrid", "text (no embedder)",
 	// "text (embedder timed out)" and so on, with ", reranked" or why not.
 	Mode string
+	// Kind says why nothing is worth offering, unless the prompt names it: the
+	// prompt is "empty", a "slash command", "reply" (or greeting), "shell
+	// command", "diff", "log" or "code" without a request. It is "" for all
+	// others.
+	Kind string
 	Hits []Hit
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
@@ -70,7 +75,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Answer, error) {
 		return Answer{}, err
 	}
 	best := r.scored[:min(q.Limit, len(r.scored))]
-	a := Answer{Mode: r.mode, RerankError: r.rerankError, Hits: make([]Hit, 0, len(best))}
+	a := Answer{Mode: r.mode, Kind: r.kind, RerankError: r.rerankError, Hits: make([]Hit, 0, len(best))}
 	for _, s := range best {
 		a.Hits = append(a.Hits, r.hit(s))
 	}
@@ -84,6 +89,7 @@ type retrieval struct {
 	scope      *scope
 	prompt     *prompt
 	mode       string
+	kind       string       // of the prompt, see Answer
 	vector     embed.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	index      map[string]int // in entries, by candidate ID
@@ -118,6 +124,7 @@ func (x *Index) retrieve(ctx context.Context, q Query) (*retrieval, error) {
 		return nil, err
 	}
 	r := &retrieval{snap: snap, scope: sc, analyzer: newAnalyzer(), index: make(map[string]int)}
+	r.kind = kindOf(clip(q.Text))
 	vector := x.embedPrompt(ctx, snap, q.Text)
 	if r.prompt, err = newPrompt(ctx, r.analyzer, q.Text, x.db.Frequencies); err != nil {
 		return nil, err

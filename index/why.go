@@ -14,6 +14,7 @@ import (
 type Explanation struct {
 	Hit
 	Mode    string
+	Kind    string   // of the prompt, see Answer
 	Rank    int      // among the candidates, from 1; 0 when it is not one
 	Of      int      // candidates
 	Best    string   // ID of the first of them
@@ -39,7 +40,7 @@ func (x *Index) Why(ctx context.Context, id string, q Query) (Explanation, error
 	if err := x.order(ctx, r); err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Mode: r.mode, RerankError: r.rerankError, Of: len(r.candidates)}
+	e := Explanation{Mode: r.mode, Kind: r.kind, RerankError: r.rerankError, Of: len(r.candidates)}
 	if err := x.place(ctx, &e, r, i); err != nil {
 		return Explanation{}, err
 	}
@@ -70,7 +71,7 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 	}
 	c := r.candidate(i, lexical[i])
 	r.index[c.ID] = i
-	all := rank.Order(append(slices.Clone(r.candidates), c), *x.opts.Params)
+	all := r.quieted(rank.Order(append(slices.Clone(r.candidates), c), *x.opts.Params))
 	at = slices.IndexFunc(all, func(s rank.Scored) bool { return r.index[s.ID] == i })
 	e.Hit = r.hit(all[at])
 	return nil
@@ -100,6 +101,8 @@ func (e *Explanation) verdict(p rank.Params) string {
 		return "not offered: " + e.Filter
 	case e.ShadowedBy != "":
 		return fmt.Sprintf("not offered: %s has the same name and a higher priority", e.ShadowedBy)
+	case e.Kind != "" && !e.Relevant:
+		return "not offered: the prompt is " + kindPhrase[e.Kind]
 	case e.Rank == 0 && e.Strength == 0:
 		return "not offered: it has no word in common with the prompt"
 	case e.Rank == 0:

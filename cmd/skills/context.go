@@ -24,7 +24,9 @@ count against the budget.
 
 What is relevant is decided by a provisional cut-off on how strongly the full
 text of a skill matches and how much of the prompt its name, description and
-tags cover. "skills why NAME PROMPT" explains a decision.
+tags cover. "skills why NAME PROMPT" explains a decision. A slash command, a
+reply or greeting, a shell command, and a diff, a log or code without a request
+get only the skills that they name.
 
 --json prints an object with
   block     the text, empty when nothing is relevant
@@ -32,7 +34,8 @@ tags cover. "skills why NAME PROMPT" explains a decision.
   pinned    names of the pinned skills, if any
   omitted   number of relevant skills that the budget left out
   tokens    estimated tokens of the block
-  mode      what the ranking is based on`
+  mode      what the ranking is based on
+  kind      what the prompt is, when it wants no skill`
 
 func (a *app) contextCommand() *cobra.Command {
 	b := repertoire.Budget{Tokens: 1000, Skills: 8}
@@ -80,7 +83,7 @@ func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) er
 		return err
 	}
 	if a.json {
-		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, Mode: block.Mode}
+		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, Mode: block.Mode, Kind: block.Kind}
 		for _, p := range block.Pinned {
 			out.Pinned = append(out.Pinned, p.Name)
 		}

@@ -165,7 +165,7 @@ func TestJSON(t *testing.T) {
 		{"index", []string{"index"}, "db found mode offered sources took_ms"},
 		{"search", []string{"search", "feed the cat"}, "mode query results took_ms"},
 		{"context", []string{"context", "feed the cat"}, "block mode omitted skills tokens"},
-		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block mode omitted pinned skills tokens"},
+		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block kind mode omitted pinned skills tokens"},
 		{"list", []string{"list"}, "skills"},
 		{"show", []string{"show", "cat"}, "folder id location name requires resources source stale text tokens"},
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},

@@ -20,6 +20,7 @@ func (a *app) printJSON(v any) error {
 type searchResult struct {
 	Query   string      `json:"query"`
 	Mode    string      `json:"mode"`
+	Kind    string      `json:"kind,omitempty"`
 	TookMS  float64     `json:"took_ms"`
 	Results []resultHit `json:"results"`
 }
@@ -74,6 +75,7 @@ type contextResult struct {
 	Omitted int         `json:"omitted"`
 	Tokens  int         `json:"tokens"`
 	Mode    string      `json:"mode"`
+	Kind    string      `json:"kind,omitempty"`
 }
 
 // listResult is what "list --json" prints.
@@ -98,6 +100,7 @@ type whyResult struct {
 	resultHit
 	Prompt     string   `json:"prompt"`
 	Mode       string   `json:"mode"`
+	Kind       string   `json:"kind,omitempty"`
 	Rank       int      `json:"rank"`
 	Of         int      `json:"of"`
 	Best       string   `json:"best,omitempty"`

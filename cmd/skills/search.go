@@ -22,6 +22,9 @@ by tabs.
   query     the text
   mode      what the ranking is based on: "hybrid", or "text (…)" with a reason;
             with a reranker also whether it had a part
+  kind      what the prompt is, when "context" would offer only what it names:
+            "empty", "slash command", "reply" (or greeting), "shell command",
+            "diff", "log" or "code" without a request
   took_ms   time of the search in milliseconds
   results   a list of objects with id, name, description, score, source, path,
             relevant ("context" would offer it) and why: the terms of the score
@@ -66,7 +69,7 @@ func (a *app) search(cmd *cobra.Command, args []string, limit int) error {
 		a.note("not reranked: %v", answer.RerankError)
 	}
 	if a.json {
-		return a.printJSON(searchResult{Query: text, Mode: answer.Mode, TookMS: milliseconds(took), Results: resultsOf(answer.Hits)})
+		return a.printJSON(searchResult{Query: text, Mode: answer.Mode, Kind: answer.Kind, TookMS: milliseconds(took), Results: resultsOf(answer.Hits)})
 	}
 	return a.printHits(answer, took)
 }

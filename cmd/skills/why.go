@@ -12,12 +12,13 @@ import (
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
 prompt it has in which field (stemmed) and which it lacks, the rule of an agent
-that keeps it out, the copy that shadows it, and the bounds that it does or does
-not reach.
+that keeps it out, the copy that shadows it, the kind of a prompt that wants no
+skill, and the bounds that it does or does not reach.
 
 --json prints the object of "search --json" for the skill, with prompt, mode,
-rank (0 when it is no candidate), of (candidates), best (the first of them),
-missing, filter, shadowed_by, verdict, and rerank_error when a reranker failed.`
+kind (of the prompt, as in "search --json"), rank (0 when it is no candidate),
+of (candidates), best (the first of them), missing, filter, shadowed_by, verdict,
+and rerank_error when a reranker failed.`
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
@@ -41,7 +42,7 @@ func (a *app) why(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if a.json {
-		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, Mode: e.Mode, Rank: e.Rank, Of: e.Of, Best: e.Best,
+		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, Mode: e.Mode, Kind: e.Kind, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			Missing: e.Missing, Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if out.Missing == nil {
 			out.Missing = []string{}

@@ -1,0 +1,100 @@
+package index
+
+import (
+	"slices"
+	"strings"
+)
+
+// isShell reports whether the line is a command for a shell. With a prompt
+// sign anything is; without one, commands are words of requests as well ("git
+// commit messages", "find duplicates"), so all that follows must look like
+// arguments, and what may be a topic ("git rebase") is none.
+func isShell(line string) bool {
+	if rest, ok := strings.CutPrefix(line, "$ "); ok {
+		return strings.TrimSpace(rest) != ""
+	}
+	line = strings.TrimPrefix(line, "!")
+	if strings.HasSuffix(line, "?") || strings.ContainsAny(line, "`\n") {
+		return false
+	}
+	parts := slices.Collect(strings.FieldsFuncSeq(line, func(r rune) bool { return r == '|' || r == '&' || r == ';' }))
+	for _, part := range parts {
+		if !isCommand(strings.Fields(part)) {
+			return false
+		}
+	}
+	return len(parts) > 0
+}
+
+// isCommand reports whether the words are one command with its arguments.
+func isCommand(words []string) bool {
+	if len(words) > 0 && words[0] == "sudo" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return false
+	}
+	verbs, known := shellCommands[words[0]]
+	args := words[1:]
+	switch {
+	case !known:
+		return strings.HasPrefix(words[0], "./") && areArguments(args)
+	case verbs == "":
+		return areArguments(args) && (len(args) > 0 || bareCommands[words[0]])
+	case len(args) == 0:
+		return false
+	case slices.Contains(strings.Fields(verbs), args[0]):
+		return areArguments(args[1:])
+	}
+	// Of another verb, only a flag shows that it is not a topic.
+	flag := slices.ContainsFunc(args, func(a string) bool { return len(a) > 1 && a[0] == '-' })
+	return flag && areArguments(args[1:])
+}
+
+// areArguments reports whether the words are flags, paths, assignments, quoted
+// strings or names of branches and targets, of which no word is prose.
+func areArguments(words []string) bool {
+	quote := "" // that is open
+	for i, w := range words {
+		switch {
+		case quote != "":
+			if strings.HasSuffix(w, quote) {
+				quote = ""
+			}
+		case w[0] == '"' || w[0] == '\'':
+			if quote = w[:1]; len(w) > 1 && strings.HasSuffix(w, quote) {
+				quote = ""
+			}
+		case strings.HasSuffix(w, ",") || strings.HasSuffix(w, ".") && strings.Trim(w, "./") != "":
+			return false
+		case i > 0 && words[i-1][0] == '-': // the value of a flag
+		case w == "." || w == ".." || w[0] == '-' || argumentWords[w]:
+		case !strings.ContainsAny(w, "./=:@~*$_<>") || strings.Trim(w, "0123456789.") == "": // "python 3.12" is a topic
+			return false
+		}
+	}
+	return true
+}
+
+// noVerb is in the place of verbs and is none.
+const noVerb = "-"
+
+var (
+	// shellCommands are commands with the verbs after which nothing else than
+	// arguments is written.
+	shellCommands = map[string]string{
+		"git": "status log diff pull push fetch branch checkout switch stash show remote add reset restore clone blame",
+		"npm": "test install ci run start", "pnpm": "test install run dev build", "yarn": "test install run dev build add",
+		"go": "test build run vet mod fmt", "cargo": "test build run check fmt clippy", "docker": "ps images compose logs exec",
+		"kubectl": "get describe logs apply delete", "pip": "install list freeze", "make": "test build all install clean lint check run",
+		"brew": "install update upgrade list", "apt": "install update upgrade", "apt-get": "install update upgrade",
+		"ls": "", "cd": "", "pwd": "", "cat": "", "rm": "", "mkdir": "", "cp": "", "mv": "", "grep": "", "rg": "", "wc": "", "chmod": "", "chown": "",
+		"curl": "", "wget": "", "ssh": "", "ps": "", "df": "", "du": "", "whoami": "", "xargs": "", "pytest": "",
+		// Words of everyday language: nothing but a flag makes them commands.
+		"awk": noVerb, "echo": noVerb, "head": noVerb, "node": noVerb, "npx": noVerb, "python": noVerb, "python3": noVerb, "sed": noVerb,
+		"sort": noVerb, "tail": noVerb, "tar": noVerb, "touch": noVerb, "uniq": noVerb,
+	}
+	// bareCommands are no topics when they stand alone.
+	bareCommands  = set(`ls pwd ps df du whoami`)
+	argumentWords = set(`origin main master develop upstream up down pods nodes deployments services install test build dev start src dist`)
+)
