@@ -130,6 +130,9 @@ func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
 	return a, nil
 }
 
+// idsOf returns the IDs of hits. A wanted skill that was left out as a copy of a
+// hit counts as not found: were it counted, merging skills that differ would
+// look like an improvement.
 func (r *runner) idsOf(hits []index.Hit) []string {
 	ids := make([]string, len(hits))
 	for i, h := range hits {

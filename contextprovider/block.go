@@ -3,6 +3,7 @@ package contextprovider
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -92,7 +93,7 @@ func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]Body, error) {
 }
 
 // relevant returns the hits to list: those that pass the cut and are not
-// pinned.
+// pinned, nor a copy of a pinned one.
 func relevant(hits []index.Hit, pinned []Body) []index.Hit {
 	skip := make(map[string]bool)
 	for _, b := range pinned {
@@ -100,7 +101,8 @@ func relevant(hits []index.Hit, pinned []Body) []index.Hit {
 	}
 	var out []index.Hit
 	for _, h := range hits {
-		if h.Relevant && !skip[h.ID] {
+		pinnedCopy := slices.ContainsFunc(h.Copies, func(e index.Entry) bool { return skip[e.ID] })
+		if h.Relevant && !skip[h.ID] && !pinnedCopy {
 			out = append(out, h)
 		}
 	}

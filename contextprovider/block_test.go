@@ -188,6 +188,19 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+// TestPinnedCopy: a copy of what is pinned says nothing new.
+func TestPinnedCopy(t *testing.T) {
+	files := tools(2)
+	files["fork/SKILL.md"] = strings.Replace(files["tool-00/SKILL.md"], "tool-00", "tool-00-fork", 1)
+	k := open(t, memory(t, "tools", files), everyday(t))
+	for _, pinned := range []string{"tool-00", "tool-00-fork"} {
+		b := k.block(t, zibbel, contextprovider.Budget{}, &index.Agent{Name: "a", Pinned: []string{pinned}})
+		if got := names(b.Skills); len(b.Pinned) != 1 || !slices.Equal(got, []string{"tool-01"}) {
+			t.Errorf("with %s pinned: listed %v", pinned, got)
+		}
+	}
+}
+
 func TestPinnedUnreadable(t *testing.T) {
 	src, dir := folder(t, "tools", map[string]string{"rules/SKILL.md": doc("rules", "House rules.", "Be kind.\n")})
 	k := open(t, src)

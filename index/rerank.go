@@ -16,18 +16,21 @@ import (
 // what a skill is about stands at its start.
 const bodyStart = 1000
 
-// order ranks the candidates of r, and lets the reranker, if there is one,
+// order ranks the candidates of r without their copies, and lets the reranker, if there is one,
 // order the best of them anew. What is relevant stays as rank decided. When the
 // reranker fails or is late its order is that of rank, and the mode says so.
 func (x *Index) order(ctx context.Context, r *retrieval) error {
-	r.scored = r.quieted(rank.Order(r.candidates, *x.opts.Params))
+	var err error
+	r.all = r.quieted(rank.Order(r.candidates, *x.opts.Params))
+	if r.scored, err = x.distinct(ctx, r, r.all); err != nil {
+		return err
+	}
 	places := contested(r.scored, x.opts.RerankCandidates)
 	if x.opts.Reranker == nil || len(places) < 2 {
 		return nil
 	}
 	documents := make([]string, len(places))
 	for i, at := range places {
-		var err error
 		if documents[i], err = x.document(ctx, r, r.scored[at].ID); err != nil {
 			return err
 		}

@@ -46,6 +46,7 @@ type Hit struct {
 	Strength float64     // how strongly the full text matches, see rank.Candidate
 	Relevant bool        // worth showing to a model that did not ask
 	Matched  Matched
+	Copies   []Entry // copies of this skill that are left out, best first
 
 	// RerankScore is the score of the reranker, by which the best hits are
 	// ordered; nil for a hit that it did not score.
@@ -93,9 +94,11 @@ type retrieval struct {
 	vector     embed.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	index      map[string]int // in entries, by candidate ID
+	copies     map[int][]int  // left out, by the one that stays; indexes in entries
 
 	// What order makes of them.
-	scored      []rank.Scored      // best first
+	all         []rank.Scored      // best first
+	scored      []rank.Scored      // the same without copies, the best as reranked
 	reranked    map[string]float64 // the reranker's scores, by candidate ID
 	rerankError error
 }
@@ -110,6 +113,7 @@ func (r *retrieval) hit(s rank.Scored) Hit {
 			Description: r.prompt.matched(n.description),
 			Tags:        r.prompt.matched(n.tags),
 		},
+		Copies: r.copiesOf(i),
 	}
 	if score, ok := r.reranked[s.ID]; ok {
 		h.RerankScore = &score

@@ -25,10 +25,12 @@ type snapshot struct {
 	byRow      map[int64]int // row ID to index in entries
 	byName     map[string]int
 	sources    []string // labels of all sources, those without skills too
+	priorities map[string]int
 
 	vectors  vectors
 	analysed []atomic.Pointer[names] // by index in entries, filled as needed
 	scopes   sync.Map                // *Agent to *scope
+	compared sync.Map                // [2]int, rising indexes in entries, to whether they are copies
 }
 
 // vectors are the two vectors of each skill that has any, as one matrix each,
@@ -54,6 +56,7 @@ func readSnapshot(ctx context.Context, db *store.DB, model string, generation in
 		byRow:      make(map[int64]int, len(entries)),
 		byName:     make(map[string]int, len(entries)),
 		analysed:   make([]atomic.Pointer[names], len(entries)),
+		priorities: make(map[string]int),
 	}
 	for i, e := range entries {
 		s.byRow[e.ID] = i
@@ -67,12 +70,16 @@ func readSnapshot(ctx context.Context, db *store.DB, model string, generation in
 	}
 	for _, src := range sources {
 		s.sources = append(s.sources, src.Label)
+		s.priorities[src.Label] = src.Priority
 	}
 	if model == "" {
 		return s, nil
 	}
 	return s, s.readVectors(ctx, db, model)
 }
+
+// priority returns that of the source of entry i.
+func (s *snapshot) priority(i int) int { return s.priorities[s.entries[i].Source] }
 
 func (s *snapshot) readVectors(ctx context.Context, db *store.DB, model string) error {
 	var err error

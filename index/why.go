@@ -15,6 +15,7 @@ type Explanation struct {
 	Hit
 	Mode    string
 	Kind    string   // of the prompt, see Answer
+	CopyOf  string   // ID of the skill that is kept instead of this copy, or ""
 	Rank    int      // among the candidates, from 1; 0 when it is not one
 	Of      int      // candidates
 	Best    string   // ID of the first of them
@@ -48,19 +49,25 @@ func (x *Index) Why(ctx context.Context, id string, q Query) (Explanation, error
 		e.Filter = q.Agent.filter(&r.snap.entries[i])
 	}
 	e.Verdict = e.verdict(*x.opts.Params)
+	e.Relevant = e.Relevant && e.CopyOf == ""
 	return e, x.matchBody(ctx, &e, r.prompt, r.snap.entries[i].ID)
 }
 
 // place finds the rank of entry i, and its scores even when it is no candidate.
 func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
+	if kept, ok := r.copyOf(i); ok {
+		e.CopyOf = r.snap.entries[kept].Ref()
+	}
 	if len(r.scored) > 0 {
 		e.Best = r.scored[0].ID
 	}
-	at := slices.IndexFunc(r.scored, func(s rank.Scored) bool { return r.index[s.ID] == i })
-	if at >= 0 {
-		e.Rank = at + 1
-		e.Hit = r.hit(r.scored[at])
-		return nil
+	is := func(s rank.Scored) bool { return r.index[s.ID] == i }
+	for _, list := range [][]rank.Scored{r.scored, r.all} { // a copy is in the second only
+		if at := slices.IndexFunc(list, is); at >= 0 {
+			e.Rank = at + 1
+			e.Hit = r.hit(list[at])
+			return nil
+		}
 	}
 	// The text leg is asked for this skill alone; its score is on the same
 	// scale, because BM25 counts all skills whatever the filter.
@@ -72,8 +79,7 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 	c := r.candidate(i, lexical[i])
 	r.index[c.ID] = i
 	all := r.quieted(rank.Order(append(slices.Clone(r.candidates), c), *x.opts.Params))
-	at = slices.IndexFunc(all, func(s rank.Scored) bool { return r.index[s.ID] == i })
-	e.Hit = r.hit(all[at])
+	e.Hit = r.hit(all[slices.IndexFunc(all, is)])
 	return nil
 }
 
@@ -103,6 +109,8 @@ func (e *Explanation) verdict(p rank.Params) string {
 		return fmt.Sprintf("not offered: %s has the same name and a higher priority", e.ShadowedBy)
 	case e.Kind != "" && !e.Relevant:
 		return "not offered: the prompt is " + kindPhrase[e.Kind]
+	case e.CopyOf != "" && e.Relevant: // and so is the other
+		return fmt.Sprintf("not offered: it is the same as %s, which is offered", e.CopyOf)
 	case e.Rank == 0 && e.Strength == 0:
 		return "not offered: it has no word in common with the prompt"
 	case e.Rank == 0:

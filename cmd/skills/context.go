@@ -26,7 +26,7 @@ What is relevant is decided by a provisional cut-off on how strongly the full
 text of a skill matches and how much of the prompt its name, description and
 tags cover. "skills why NAME PROMPT" explains a decision. A slash command, a
 reply or greeting, a shell command, and a diff, a log or code without a request
-get only the skills that they name.
+get only the skills that they name. Of copies of a skill the best is listed.
 
 --json prints an object with
   block     the text, empty when nothing is relevant

@@ -27,14 +27,15 @@ type searchResult struct {
 
 // resultHit is one skill of a result.
 type resultHit struct {
-	ID          string  `json:"id"`
-	Name        string  `json:"name"`
-	Description string  `json:"description"`
-	Score       float64 `json:"score"`
-	Source      string  `json:"source"`
-	Path        string  `json:"path"`
-	Relevant    bool    `json:"relevant"`
-	Why         hitWhy  `json:"why"`
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Score       float64  `json:"score"`
+	Source      string   `json:"source"`
+	Path        string   `json:"path"`
+	Relevant    bool     `json:"relevant"`
+	Copies      []string `json:"copies,omitempty"`
+	Why         hitWhy   `json:"why"`
 }
 
 // hitWhy is what a score is made of.
@@ -53,10 +54,18 @@ func resultOf(h repertoire.Hit) resultHit {
 	}
 	return resultHit{
 		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Source: h.Source,
-		Path: h.Location, Relevant: h.Relevant,
+		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies),
 		Why: hitWhy{Terms: h.Terms, Matched: h.Matched, Strength: rounded(h.Strength),
 			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Rerank: h.RerankScore},
 	}
+}
+
+func idsOf(entries []repertoire.Entry) []string {
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.ID)
+	}
+	return ids
 }
 
 func resultsOf(hits []repertoire.Hit) []resultHit {
@@ -101,6 +110,7 @@ type whyResult struct {
 	Prompt     string   `json:"prompt"`
 	Mode       string   `json:"mode"`
 	Kind       string   `json:"kind,omitempty"`
+	CopyOf     string   `json:"copy_of,omitempty"`
 	Rank       int      `json:"rank"`
 	Of         int      `json:"of"`
 	Best       string   `json:"best,omitempty"`

@@ -27,11 +27,12 @@ by tabs.
             "diff", "log" or "code" without a request
   took_ms   time of the search in milliseconds
   results   a list of objects with id, name, description, score, source, path,
-            relevant ("context" would offer it) and why: the terms of the score
-            (each with name, value and weight), the matched words (stemmed)
-            of name, description and tags ("why" tells those of the body),
-            and strength, coverage and evidence of the match, and rerank, the
-            score of a configured reranker, by which the best are ordered
+            relevant ("context" would offer it), copies (IDs of skills with
+            nearly the same text, which are left out) and why: the terms of
+            the score (each with name, value and weight), the matched words
+            (stemmed) of name, description and tags ("why" tells those of the
+            body), strength, coverage and evidence of the match, and rerank,
+            the score of a configured reranker, by which the best are ordered
 Scores are comparable within one answer only.`
 
 func (a *app) searchCommand() *cobra.Command {

@@ -12,13 +12,14 @@ import (
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
 prompt it has in which field (stemmed) and which it lacks, the rule of an agent
-that keeps it out, the copy that shadows it, the kind of a prompt that wants no
-skill, and the bounds that it does or does not reach.
+that keeps it out, the copy that shadows it or is offered instead, the kind of a
+prompt that wants no skill, and the bounds that it does or does not reach.
 
 --json prints the object of "search --json" for the skill, with prompt, mode,
-kind (of the prompt, as in "search --json"), rank (0 when it is no candidate),
-of (candidates), best (the first of them), missing, filter, shadowed_by, verdict,
-and rerank_error when a reranker failed.`
+kind (of the prompt, as in "search --json"), copy_of (the skill that stays
+instead of this copy), rank (0 when it is no candidate), of (candidates), best
+(the first of them), missing, filter, shadowed_by, verdict, and rerank_error
+when a reranker failed.`
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
@@ -42,7 +43,7 @@ func (a *app) why(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if a.json {
-		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, Mode: e.Mode, Kind: e.Kind, Rank: e.Rank, Of: e.Of, Best: e.Best,
+		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, Mode: e.Mode, Kind: e.Kind, CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			Missing: e.Missing, Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if out.Missing == nil {
 			out.Missing = []string{}
@@ -76,6 +77,12 @@ func explain(e repertoire.Explanation) string {
 		fmt.Fprintf(&b, "%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
 	}
 	fmt.Fprintf(&b, "\n  match     strength %.2f, coverage %.2f, evidence %.2f\n", e.Strength, e.Coverage, e.Evidence)
+	if e.CopyOf != "" {
+		fmt.Fprintf(&b, "  copy of   %s\n", e.CopyOf)
+	}
+	if len(e.Copies) > 0 {
+		fmt.Fprintf(&b, "  copies    %s\n", strings.Join(idsOf(e.Copies), ", "))
+	}
 	switch {
 	case e.RerankScore != nil:
 		fmt.Fprintf(&b, "  reranker  %.4g\n", *e.RerankScore)
