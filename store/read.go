@@ -267,6 +267,24 @@ func (db *DB) HasVector(ctx context.Context, model string, hash []byte) (bool, e
 	return has, err
 }
 
+// A Model is an embedder that vectors of the catalog are from.
+type Model struct {
+	Name string
+	Dim  int // of its vectors, 0 when there are none
+}
+
+// Models returns the models of all vectors, by name.
+func (db *DB) Models(ctx context.Context) ([]Model, error) {
+	var list []Model
+	err := db.query(ctx, "models", func(rows *sql.Rows) error {
+		var m Model
+		err := rows.Scan(&m.Name, &m.Dim)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
 // Coverage returns how many texts there are and how many of them have a
 // vector of the model.
 func (db *DB) Coverage(ctx context.Context, model string) (texts, embedded int, err error) {

@@ -232,6 +232,13 @@ func (t *Tx) PruneVectors() error {
 	return err
 }
 
+// DropModels removes the vectors of all models but one.
+func (t *Tx) DropModels(keep string) error {
+	n, err := t.exec("drop_models", sql.Named("keep", keep))
+	t.changed = t.changed || n > 0
+	return err
+}
+
 func (t *Tx) skillArgs(r Record) ([]any, error) {
 	s := r.Skill
 	texts := make([]string, 4)

@@ -2,8 +2,10 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -62,6 +64,64 @@ func TestVectorsByModel(t *testing.T) {
 		if err != nil || has != bytes.Equal(hash, one) {
 			t.Errorf("HasVector(%s) = %v, %v", hash, has, err)
 		}
+	}
+}
+
+func TestDropModels(t *testing.T) {
+	db := open(t, dbPath(t))
+	r := newRecord("pdf", "d", "b")
+	r.Texts = [][]byte{[]byte("one")}
+	put(t, db, Source{Label: "a"}, r)
+	update(t, db, func(tx *Tx) error {
+		return errors.Join(tx.PutVectors("old", r.Texts, [][]float32{{1, 2}}), tx.PutVectors("new", r.Texts, [][]float32{{3}}))
+	})
+	check := func(want ...Model) {
+		t.Helper()
+		if got, err := db.Models(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("models %v, %v; want %v", got, err, want)
+		}
+	}
+	generation := func() int64 {
+		n, err := db.Generation(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	check(Model{"new", 1}, Model{"old", 2})
+	before := generation()
+	update(t, db, func(tx *Tx) error { return tx.DropModels("new") })
+	check(Model{"new", 1})
+	if got := vectors(t, db, "new"); len(got) != 1 || len(vectors(t, db, "old")) != 0 {
+		t.Errorf("vectors left: %q", got)
+	}
+	if generation() != before+1 {
+		t.Error("readers do not notice that vectors are gone")
+	}
+	update(t, db, func(tx *Tx) error { return tx.DropModels("new") })
+	if generation() != before+1 {
+		t.Error("readers notice that nothing happened")
+	}
+}
+
+// TestVectorsMigrated: vectors outlive the change of their table.
+func TestVectorsMigrated(t *testing.T) {
+	first, err := schema.ReadFile("sql/schema/001_catalog.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	makeDatabase(t, path, string(first)+fmt.Sprintf(`;
+		INSERT INTO sources VALUES (1, 'a', '', 0, 0);
+		INSERT INTO skills VALUES (1, 1, 0, NULL, 0, 'p', '', '', 'pdf', 'pdf', '', '[]', '[]', '', '[]', '{}', x'');
+		INSERT INTO texts VALUES (1, 0, x'01');
+		INSERT INTO models VALUES (1, 'm');
+		INSERT INTO vectors VALUES (1, x'01', x'0000803f');
+		PRAGMA application_id = %d;
+		PRAGMA user_version = 1`, applicationID))
+	db := open(t, path)
+	if got := vectors(t, db, "m"); len(got) != 1 || got[0] != "1/0: [1]" {
+		t.Errorf("vectors %q", got)
 	}
 }
 

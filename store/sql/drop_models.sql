@@ -1,0 +1,2 @@
+-- The vectors of a model go with it.
+DELETE FROM models WHERE name <> :keep
