@@ -37,6 +37,18 @@ type Embedder interface {
 	Embed(ctx context.Context, kind Kind, texts []string) ([]Vector, error)
 }
 
+// None is the embedder that embeds nothing: it says so where leaving an embedder
+// out means the usual one. It has no model, and Embed fails.
+type None struct{}
+
+// Model implements Embedder.
+func (None) Model() string { return "" }
+
+// Embed implements Embedder.
+func (None) Embed(context.Context, Kind, []string) ([]Vector, error) {
+	return nil, errors.New("the embedder is none")
+}
+
 // ErrVector says that a server answered with a vector that has no direction.
 var ErrVector = errors.New("vector is zero or not finite")
 

@@ -93,3 +93,13 @@ func BenchmarkDot(b *testing.B) {
 		embed.Dot(v, w)
 	}
 }
+
+func TestNone(t *testing.T) {
+	var e embed.Embedder = embed.None{}
+	if e.Model() != "" {
+		t.Errorf("model %q", e.Model())
+	}
+	if v, err := e.Embed(t.Context(), embed.Query, []string{"a"}); v != nil || err == nil {
+		t.Errorf("Embed = %v, %v", v, err)
+	}
+}
