@@ -8,8 +8,8 @@ import (
 
 // The form of a model, all numbers little-endian:
 //
-//	magic    8 bytes "RPSTATC1"
-//	dim      uint32  dimension of the vectors
+//	magic    8 bytes "RPSTATC2"
+//	dim      uint32  dimension of the vectors, even
 //	words    uint32  number of known words
 //	buckets  uint32  number of rows that the 4-grams of unknown words share
 //	name     uint32  length of the name that follows the header
@@ -18,11 +18,14 @@ import (
 //	index    [65537]uint32  words whose hash has high bits below the place
 //	hashes   [words]uint32  the next 32 bits of each hash, in rising order of hashes
 //	scales   [words+buckets]float32
-//	rows     [words+buckets][dim]int8  times the row's scale: its vector
+//	rows     [words+buckets][dim/2]byte  two numbers each, the first in the low
+//	         half; less 8 and times the row's scale: its vector
 const (
-	magic      = "RPSTATC1"
+	magic      = "RPSTATC2"
 	headerSize = 32
 	prefixBits = 16
+	offset4    = 8 // of a number of 4 bits
+	maxLevel   = 7
 )
 
 // model is an open model: views of its parts in place.
@@ -47,13 +50,13 @@ func open(data string) (*model, error) {
 	m := &model{dim: int(u32(data, 2)), words: int(u32(data, 3)), buckets: int(u32(data, 4))}
 	nameLen := int(u32(data, 5))
 	const most = 1 << 24 // keeps sizes from overflowing
-	if m.dim < 1 || m.dim > 1<<12 || m.words > most || m.buckets < 1 || m.buckets > most || nameLen > 1<<8 {
+	if m.dim < 2 || m.dim%2 != 0 || m.dim > 1<<12 || m.words > most || m.buckets < 1 || m.buckets > most || nameLen > 1<<8 {
 		return nil, fmt.Errorf("%w: its header makes no sense", ErrModel)
 	}
 	rest := data[headerSize:]
 	n := m.words + m.buckets
 	parts := []*string{&m.name, &m.index, &m.hashes, &m.scales, &m.rows}
-	for i, size := range []int{padded(nameLen), 4 * (1<<prefixBits + 1), 4 * m.words, 4 * n, m.dim * n} {
+	for i, size := range []int{padded(nameLen), 4 * (1<<prefixBits + 1), 4 * m.words, 4 * n, m.dim / 2 * n} {
 		if len(rest) < size {
 			return nil, fmt.Errorf("%w: it ends early", ErrModel)
 		}
@@ -95,8 +98,14 @@ func (m *model) add(v []float32, row int) {
 		row = m.words - 1 - row
 	}
 	scale := math.Float32frombits(u32(m.scales, row))
-	weights := m.rows[row*m.dim:][:len(v)]
-	for i := range v {
-		v[i] += scale * float32(int8(weights[i]))
+	var levels [16]float32
+	for i := range levels {
+		levels[i] = scale * float32(i-offset4)
+	}
+	weights := m.rows[row*m.dim/2:][:m.dim/2]
+	for i := range len(weights) {
+		two := v[2*i : 2*i+2]
+		two[0] += levels[weights[i]&15]
+		two[1] += levels[weights[i]>>4]
 	}
 }
