@@ -7,6 +7,10 @@ package static
 
 import (
 	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -32,16 +36,29 @@ func (e *Embedder) Model() string { return e.m.name }
 // Dim returns the dimension of the vectors.
 func (e *Embedder) Dim() int { return e.m.dim }
 
-// Embed implements embed.Embedder. Queries and documents are embedded alike. A
-// text without any word gets a fixed vector, which is near to nothing in
-// particular.
+// Embed implements embed.Embedder. Queries and documents are embedded alike,
+// many texts on all processors. A text without any word gets a fixed vector,
+// which is near to nothing in particular.
 func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]embed.Vector, error) {
-	vectors := make([]embed.Vector, 0, len(texts))
-	for _, text := range texts {
-		if err := ctx.Err(); err != nil {
-			return vectors, err
+	const part = 16 // texts that one goroutine takes at a time
+	vectors := make([]embed.Vector, len(texts))
+	var taken atomic.Int64
+	work := func() {
+		for end := 0; end < len(texts); {
+			end = int(taken.Add(part))
+			for i := end - part; i < min(end, len(texts)) && ctx.Err() == nil; i++ {
+				vectors[i] = e.m.embed(texts[i])
+			}
 		}
-		vectors = append(vectors, e.m.embed(text))
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(texts)+part-1)/part) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	if n := slices.IndexFunc(vectors, func(v embed.Vector) bool { return v == nil }); n >= 0 {
+		return vectors[:n], ctx.Err()
 	}
 	return vectors, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,37 @@ func open1(t testing.TB) *Embedder {
 }
 
 func TestContract(t *testing.T) { embedtest.TestEmbedder(t, open1(t)) }
+
+// TestDefault: the weights in the program are a model that keeps the contract.
+func TestDefault(t *testing.T) {
+	e, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	embedtest.TestEmbedder(t, e)
+	if n := testing.AllocsPerRun(10, func() { Default() }); n > 20 {
+		t.Errorf("opening the model allocates %v times: only its header should be read", n)
+	}
+}
+
+// TestManyTexts: on several processors the vectors are those of the texts alone.
+func TestManyTexts(t *testing.T) {
+	e := open1(t)
+	texts := make([]string, 1000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("pdf %d cluster%d", i, i*i)
+	}
+	all, err := e.Embed(t.Context(), embed.Document, texts)
+	if err != nil || len(all) != len(texts) {
+		t.Fatal(len(all), err)
+	}
+	for i, text := range texts {
+		one, err := e.Embed(t.Context(), embed.Document, []string{text})
+		if err != nil || !slices.Equal(one[0], all[i]) {
+			t.Fatalf("text %d: %v, %v; among others %v", i, one, err, all[i])
+		}
+	}
+}
 
 // TestKnownWords: every word finds its own row, within what 4 bits can hold.
 func TestKnownWords(t *testing.T) {
