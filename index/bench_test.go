@@ -117,7 +117,7 @@ func BenchmarkSnapshot(b *testing.B) {
 			syncTree(b, x, "a", corpus(b, n).refs())
 			embedAll(b, x)
 			for b.Loop() {
-				if _, err := readSnapshot(context.Background(), x.db, e.Model(), 0); err != nil {
+				if _, err := x.readSnapshot(context.Background(), 0); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -101,7 +101,14 @@ func TestModelsApart(t *testing.T) {
 	if got := modeOf(t, other); got != "text (no vectors yet)" {
 		t.Errorf("mode of another model %q", got)
 	}
+	if got := modeOf(t, x); got != "hybrid" {
+		t.Errorf("mode %q before the other model is complete", got)
+	}
 	embedAll(t, other)
+	if got := modeOf(t, x); got != "text (no vectors yet)" {
+		t.Errorf("mode %q when the other model is complete", got)
+	}
+	embedAll(t, x) // has dropped already, and must not do so for ever
 	none := New(x.db, nil, nil)
 	for mode, x := range map[string]*Index{"hybrid": x, "hybrid ": other, "text (no embedder)": none} {
 		if got := modeOf(t, x); got != strings.TrimSpace(mode) {
@@ -110,6 +117,69 @@ func TestModelsApart(t *testing.T) {
 	}
 	if err := none.Embed(t.Context(), func(int, int) { t.Error("progress without an embedder") }); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSwitch goes from one embedder to another: the old vectors rank until the
+// new ones are nearly complete, and are gone when they are.
+func TestSwitch(t *testing.T) {
+	const n = 20
+	old, next := &fakeEmbedder{model: "old"}, &fakeEmbedder{model: "next", dim: 8, fail: n * 8 / 10}
+	before := newIndex(t, old)
+	syncTree(t, before, "a", manySkills(n).refs())
+	embedAll(t, before)
+	x := New(before.db, next, &Options{Fallback: old})
+	queries := make(map[string]int)
+	count := func(e *fakeEmbedder) {
+		e.query = func(text string) ([]embed.Vector, error) {
+			queries[e.model]++
+			return []embed.Vector{e.vector(text)}, nil
+		}
+	}
+	count(old)
+	count(next)
+	check := func(when, mode, asked string) {
+		t.Helper()
+		clear(queries)
+		if got := modeOf(t, x); got != mode || len(queries) > 1 || asked != "" && queries[asked] != 1 {
+			t.Errorf("%s: mode %q, want %q; embedded the prompt: %v, want %s", when, got, mode, queries, asked)
+		}
+	}
+	check("at first", "hybrid (old; no vectors yet)", "old")
+	if err := x.Embed(t.Context(), nil); !errors.Is(err, errEmbed) {
+		t.Errorf("error %v, want %v", err, errEmbed)
+	}
+	check("at 80 %", "hybrid (old; 16 of 20 texts embedded)", "old")
+	if a := search(t, x, Query{Text: "topic3 fruit"}); a.Hits[0].ID != "skill-03" {
+		t.Errorf("the old vectors find %s", a.Hits[0].ID)
+	}
+	next.fail = n * 9 / 10
+	if err := x.Embed(t.Context(), nil); !errors.Is(err, errEmbed) {
+		t.Errorf("error %v, want %v", err, errEmbed)
+	}
+	check("at 90 %", "hybrid", "next")
+	if _, done, err := x.db.Coverage(t.Context(), "old"); done != n || err != nil {
+		t.Errorf("at 90 %% %d old vectors are left, %v", done, err)
+	}
+	next.fail = 0
+	embedAll(t, x)
+	check("at last", "hybrid", "next")
+	if models, err := x.db.Models(t.Context()); err != nil || len(models) != 1 || models[0].Name != "next" || models[0].Dim != 8 {
+		t.Errorf("models %v, %v; want next", models, err)
+	}
+}
+
+// TestSwitchFromIncomplete: old vectors that are too few do not rank.
+func TestSwitchFromIncomplete(t *testing.T) {
+	old := &fakeEmbedder{model: "old", fail: 3}
+	before := newIndex(t, old)
+	syncTree(t, before, "a", manySkills(5).refs())
+	if err := before.Embed(t.Context(), nil); !errors.Is(err, errEmbed) {
+		t.Errorf("error %v, want %v", err, errEmbed)
+	}
+	x := New(before.db, &fakeEmbedder{model: "next"}, &Options{Fallback: old})
+	if got := modeOf(t, x); got != "text (no vectors yet)" {
+		t.Errorf("mode %q", got)
 	}
 }
 

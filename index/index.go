@@ -27,6 +27,10 @@ type Index struct {
 	// snap is what searches read: it is never changed, only replaced.
 	snap atomic.Pointer[snapshot]
 	load sync.Mutex // held while a new snapshot is read
+
+	covered   atomic.Pointer[coverage] // by the embedder's model, as last seen
+	embedding chan struct{}            // holds one element while Embed runs
+	dropped   bool                     // vectors of other models; guarded by embedding
 }
 
 // Options of New; nil means all defaults.
@@ -34,6 +38,10 @@ type Options struct {
 	// Deadline is how long a search waits for the vector of its prompt before
 	// it answers with text alone; 0 means 250 ms.
 	Deadline time.Duration
+	// Fallback answers while less than 90 % of the texts have a vector of the
+	// embedder, if that many have one of its own: the embedder that was in use
+	// before. May be nil.
+	Fallback embed.Embedder
 	// Reranker orders the best candidates anew; nil means none.
 	Reranker rerank.Reranker
 	// RerankDeadline is how long a search waits for the reranker before it
@@ -61,7 +69,7 @@ func DefaultWeights() store.Weights {
 // New returns an index over db. The embedder may be nil; then ranking is by
 // text alone, and every answer says so.
 func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
-	x := &Index{db: db, embedder: embedder}
+	x := &Index{db: db, embedder: embedder, embedding: make(chan struct{}, 1)}
 	if opts != nil {
 		x.opts = *opts
 	}
@@ -84,14 +92,6 @@ func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
 	return x
 }
 
-// model names the vectors in use, "" when there are none.
-func (x *Index) model() string {
-	if x.embedder == nil {
-		return ""
-	}
-	return x.embedder.Model()
-}
-
 // snapshot returns the current snapshot, after reading a new one when this or
 // another process has changed the catalog.
 func (x *Index) snapshot(ctx context.Context) (*snapshot, error) {
@@ -107,7 +107,7 @@ func (x *Index) snapshot(ctx context.Context) (*snapshot, error) {
 	if s := x.snap.Load(); s != nil && s.generation >= generation {
 		return s, nil
 	}
-	s, err := readSnapshot(ctx, x.db, x.model(), generation)
+	s, err := x.readSnapshot(ctx, generation)
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,10 @@ type Query struct {
 
 // An Answer holds the hits of a query, best first.
 type Answer struct {
-	// Mode says what the ranking is based on: "hybrid", "text (no embedder)",
-	// "text (embedder timed out)" and so on, with ", reranked" or why not.
+	// Mode says what the ranking is based on: "hybrid", "hybrid (…)" with the
+	// model of the fallback and how far embedding has come, "text (no
+	// embedder)", "text (embedder timed out)" and so on, with ", reranked" or
+	// why not.
 	Mode string
 	// Kind says why nothing is worth offering, unless the prompt names it: the
 	// prompt is "empty", a "slash command", "reply" (or greeting), "shell
@@ -211,16 +213,9 @@ func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 // waits for it, until the deadline. A vector of nil means text alone; the mode
 // says why.
 func (x *Index) embedPrompt(ctx context.Context, s *snapshot, text string) func() (embed.Vector, string) {
-	plain := func(why string) func() (embed.Vector, string) {
-		return func() (embed.Vector, string) { return nil, "text (" + why + ")" }
-	}
-	switch {
-	case x.embedder == nil:
-		return plain("no embedder")
-	case s.vectors.embedded == 0:
-		return plain("no vectors yet")
-	case !s.vectors.complete():
-		return plain(fmt.Sprintf("%d of %d texts embedded", s.vectors.embedded, s.vectors.texts))
+	v := &s.vectors
+	if v.embedder == nil {
+		return func() (embed.Vector, string) { return nil, v.mode }
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.opts.Deadline)
 	type result struct {
@@ -229,29 +224,29 @@ func (x *Index) embedPrompt(ctx context.Context, s *snapshot, text string) func(
 	}
 	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
 	go func() {
-		vectors, err := x.embedder.Embed(ctx, embed.Query, []string{clip(text)})
+		vectors, err := v.embedder.Embed(ctx, embed.Query, []string{clip(text)})
 		done <- result{vectors, err}
 	}()
 	return func() (embed.Vector, string) {
 		defer cancel()
 		select {
 		case r := <-done:
-			return checkPrompt(r.vectors, r.err, s.vectors.dim)
+			return v.checkPrompt(r.vectors, r.err)
 		case <-ctx.Done():
-			return checkPrompt(nil, ctx.Err(), s.vectors.dim)
+			return v.checkPrompt(nil, ctx.Err())
 		}
 	}
 }
 
 // checkPrompt turns the answer of the embedder into a vector and a mode.
-func checkPrompt(vectors []embed.Vector, err error, dim int) (embed.Vector, string) {
+func (v *vectors) checkPrompt(vectors []embed.Vector, err error) (embed.Vector, string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, "text (embedder timed out)"
 	case err != nil:
 		return nil, "text (embedder failed)"
-	case len(vectors) != 1 || len(vectors[0]) != dim:
+	case len(vectors) != 1 || len(vectors[0]) != v.dim:
 		return nil, "text (embedder answered with another dimension)"
 	}
-	return vectors[0], "hybrid"
+	return vectors[0], v.mode
 }

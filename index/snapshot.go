@@ -36,17 +36,17 @@ type snapshot struct {
 // vectors are the two vectors of each skill that has any, as one matrix each,
 // so that a scan reads memory in order.
 type vectors struct {
+	embedder    embed.Embedder // whose they are, nil when there are too few of any
+	mode        string         // of an answer by them, or why it is by text
 	dim         int
 	rows        []int       // index in entries of each row of the matrices
 	rowOf       map[int]int // and back
 	description []float32
 	full        []float32
-	texts       int // of all skills
-	embedded    int // of texts
 }
 
-func readSnapshot(ctx context.Context, db *store.DB, model string, generation int64) (*snapshot, error) {
-	entries, err := db.Entries(ctx)
+func (x *Index) readSnapshot(ctx context.Context, generation int64) (*snapshot, error) {
+	entries, err := x.db.Entries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func readSnapshot(ctx context.Context, db *store.DB, model string, generation in
 			s.byName[e.NameKey] = i
 		}
 	}
-	sources, err := db.Sources(ctx)
+	sources, err := x.db.Sources(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,24 +72,40 @@ func readSnapshot(ctx context.Context, db *store.DB, model string, generation in
 		s.sources = append(s.sources, src.Label)
 		s.priorities[src.Label] = src.Priority
 	}
-	if model == "" {
-		return s, nil
+	s.vectors.embedder, s.vectors.mode, err = x.answering(ctx)
+	if err != nil || s.vectors.embedder == nil {
+		return s, err
 	}
-	return s, s.readVectors(ctx, db, model)
+	return s, s.readVectors(ctx, x.db)
 }
 
 // priority returns that of the source of entry i.
 func (s *snapshot) priority(i int) int { return s.priorities[s.entries[i].Source] }
 
-func (s *snapshot) readVectors(ctx context.Context, db *store.DB, model string) error {
-	var err error
-	v := &s.vectors
-	v.rowOf = make(map[int]int)
-	if v.texts, v.embedded, err = db.Coverage(ctx, model); err != nil || v.embedded == 0 {
-		return err
+// answering returns the embedder whose vectors rank, and the mode that this
+// makes: the vectors of two are never mixed in one answer. It is nil when
+// ranking is by text.
+func (x *Index) answering(ctx context.Context) (embed.Embedder, string, error) {
+	if x.embedder == nil {
+		return nil, "text (no embedder)", nil
 	}
+	own, err := x.coverage(ctx)
+	if err != nil || own.complete() {
+		return x.embedder, "hybrid", err
+	}
+	if old := x.opts.Fallback; old != nil {
+		c, err := x.coverageBy(ctx, old.Model())
+		if err != nil || c.complete() {
+			return old, fmt.Sprintf("hybrid (%s; %s)", old.Model(), own), err
+		}
+	}
+	return nil, fmt.Sprintf("text (%s)", own), nil
+}
+
+func (s *snapshot) readVectors(ctx context.Context, db *store.DB) error {
+	s.vectors.rowOf = make(map[int]int)
 	var group []store.Vector // of one skill
-	err = db.Vectors(ctx, model, func(next store.Vector) error {
+	err := db.Vectors(ctx, s.vectors.embedder.Model(), func(next store.Vector) error {
 		if len(group) > 0 && group[0].Skill != next.Skill {
 			s.addVectors(group)
 			group = group[:0]
@@ -132,12 +148,6 @@ func (s *snapshot) addVectors(group []store.Vector) {
 	v.rows = append(v.rows, i)
 	v.description = append(v.description, group[0].Values...)
 	v.full = append(v.full, sum...)
-}
-
-// complete reports whether nearly every text has its vector, so that a ranking
-// by vectors is fair.
-func (v *vectors) complete() bool {
-	return v.embedded > 0 && float64(v.embedded) >= .9*float64(v.texts)
 }
 
 // cosines returns the similarities of a prompt to the skill in row r.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -33,31 +34,72 @@ func texts(s *skill.Skill) []string {
 
 // Embed gives every text that has none a vector of the index's embedder, in
 // small batches, each of which is kept: a run that was interrupted goes on
-// where it stopped. progress, if not nil, is told how many of all texts have a
-// vector. Without an embedder there is nothing to do.
+// where it stopped, and one that is called during another waits for it. When
+// every text has one, the vectors of other models are removed. progress, if not
+// nil, is told how many of all texts have a vector. Without an embedder there is
+// nothing to do.
 func (x *Index) Embed(ctx context.Context, progress func(done, all int)) error {
 	if x.embedder == nil {
 		return nil
 	}
-	model := x.embedder.Model()
+	select {
+	case x.embedding <- struct{}{}:
+		defer func() { <-x.embedding }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c, err := x.coverage(ctx)
+	if err == nil && !c.all() {
+		c, err = x.embedMissing(ctx, progress)
+	}
+	if err != nil || !c.all() || c.texts == 0 {
+		return err
+	}
+	return x.dropOthers(ctx)
+}
+
+func (x *Index) embedMissing(ctx context.Context, progress func(done, all int)) (coverage, error) {
 	after := int64(0)
 	for {
-		ids, err := x.db.Unembedded(ctx, model, after, embedBatch)
-		if err != nil || len(ids) == 0 {
-			return err
+		ids, err := x.db.Unembedded(ctx, x.embedder.Model(), after, embedBatch)
+		if err != nil {
+			return coverage{}, err
 		}
-		if err := x.embedSkills(ctx, model, ids); err != nil {
-			return fmt.Errorf("embedding: %w", err)
+		if len(ids) == 0 {
+			return x.coverage(ctx)
+		}
+		if err := x.embedSkills(ctx, x.embedder.Model(), ids); err != nil {
+			return coverage{}, fmt.Errorf("embedding: %w", err)
 		}
 		after = ids[len(ids)-1]
-		if progress != nil {
-			all, done, err := x.db.Coverage(ctx, model)
-			if err != nil {
-				return err
-			}
-			progress(done, all)
+		if progress == nil {
+			continue
 		}
+		c, err := x.coverage(ctx)
+		if err != nil {
+			return c, err
+		}
+		progress(c.embedded, c.texts)
 	}
+}
+
+// dropOthers removes the vectors of other models. An index does so once: two
+// programs that open one catalog with different embedders must not make each
+// other embed everything again and again.
+func (x *Index) dropOthers(ctx context.Context) error {
+	if x.dropped {
+		return nil
+	}
+	models, err := x.db.Models(ctx)
+	if err != nil {
+		return err
+	}
+	own := x.embedder.Model()
+	if slices.ContainsFunc(models, func(m store.Model) bool { return m.Name != own }) {
+		err = x.db.Update(ctx, func(tx *store.Tx) error { return tx.DropModels(own) })
+	}
+	x.dropped = err == nil
+	return err
 }
 
 // embedSkills embeds the texts of some skills that have no vector yet.

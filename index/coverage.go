@@ -1,0 +1,85 @@
+package index
+
+import (
+	"context"
+	"fmt"
+)
+
+// coverage says how many texts of a catalog have a vector of one model.
+type coverage struct {
+	generation int64 // of the catalog
+	texts      int
+	embedded   int // of texts
+}
+
+// complete reports whether nearly every text has its vector, so that a ranking
+// by vectors is fair.
+func (c coverage) complete() bool {
+	return c.embedded > 0 && float64(c.embedded) >= .9*float64(c.texts)
+}
+
+// all reports whether no text lacks a vector.
+func (c coverage) all() bool { return c.embedded == c.texts }
+
+func (c coverage) String() string {
+	if c.embedded == 0 {
+		return "no vectors yet"
+	}
+	return fmt.Sprintf("%d of %d texts embedded", c.embedded, c.texts)
+}
+
+// coverage returns that by the embedder. It remembers it: counting visits every
+// text, and a process asks several times for one generation.
+func (x *Index) coverage(ctx context.Context) (coverage, error) {
+	generation, err := x.db.Generation(ctx)
+	if err != nil {
+		return coverage{}, err
+	}
+	if c := x.covered.Load(); c != nil && c.generation == generation {
+		return *c, nil
+	}
+	c, err := x.coverageBy(ctx, x.embedder.Model())
+	if err != nil {
+		return c, err
+	}
+	c.generation = generation
+	x.covered.Store(&c)
+	return c, nil
+}
+
+func (x *Index) coverageBy(ctx context.Context, model string) (c coverage, err error) {
+	c.texts, c.embedded, err = x.db.Coverage(ctx, model)
+	return c, err
+}
+
+// Coverage says how much of a catalog has vectors of one model.
+type Coverage struct {
+	Texts    int // of all skills
+	Embedded int // of Texts
+	Dim      int // of the vectors, 0 when there are none
+}
+
+// Coverage returns how many texts the catalog has, and how many of them have a
+// vector of the model.
+func (x *Index) Coverage(ctx context.Context, model string) (c Coverage, err error) {
+	if c.Texts, c.Embedded, err = x.db.Coverage(ctx, model); err != nil {
+		return c, err
+	}
+	models, err := x.db.Models(ctx)
+	for _, m := range models {
+		if m.Name == model {
+			c.Dim = m.Dim
+		}
+	}
+	return c, err
+}
+
+// Embedded reports whether nearly all texts have a vector of the embedder, so
+// that it ranks; also when there is none, or no text.
+func (x *Index) Embedded(ctx context.Context) (bool, error) {
+	if x.embedder == nil {
+		return true, nil
+	}
+	c, err := x.coverage(ctx)
+	return c.complete() || c.all(), err
+}
