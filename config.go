@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -229,17 +230,17 @@ func (p *configParser) rules(r *Rules, what string) func(*yaml.Node) error {
 
 func (p *configParser) embedder(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
-		if n.Value == "none" {
-			p.settings.Embedder = nil
-			return nil
+		if n.Value != EmbedderStatic && n.Value != EmbedderNone {
+			return p.errorf(n, "no embedder %q; there are: static, none, openai (a mapping with base_url and model)", n.Value)
 		}
-		return p.errorf(n, "no embedder %q; there are: none, openai (a mapping with base_url and model)", n.Value)
+		p.settings.Embedder = EmbedderSetting{Name: n.Value}
+		return nil
 	}
 	return p.mapping(n, "embedder", keys{"openai": p.openai})
 }
 
 func (p *configParser) openai(n *yaml.Node) error {
-	e := new(Endpoint)
+	e := new(openai.Config)
 	var dimensions, batch, chars int64
 	err := p.mapping(n, "embedder openai", keys{
 		"base_url": p.text(&e.BaseURL), "model": p.text(&e.Model), "key_env": p.text(&e.KeyEnv),
@@ -252,7 +253,7 @@ func (p *configParser) openai(n *yaml.Node) error {
 		err = p.errorf(n, "embedder openai: base_url and model are needed")
 	}
 	e.Dimensions, e.MaxBatch, e.MaxChars = int(dimensions), int(batch), int(chars)
-	p.settings.Embedder = e
+	p.settings.Embedder = EmbedderSetting{Name: EmbedderOpenAI, OpenAI: e}
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 )
@@ -54,7 +55,8 @@ func TestSettings(t *testing.T) {
 		{"empty", "", repertoire.DefaultSettings()},
 		{"comments", "# roots: [x]\n", repertoire.DefaultSettings()},
 		{"null", "---\n", repertoire.DefaultSettings()},
-		{"switches", "project: false\nuser: false\nbundled: \"false\"\n", repertoire.Settings{}},
+		{"switches", "project: false\nuser: false\nbundled: \"false\"\nembedder: none\n",
+			repertoire.Settings{Embedder: repertoire.EmbedderSetting{Name: "none"}}},
 		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\n", settings(func(s *repertoire.Settings) {
 			s.Schedule, s.MaxFile, s.Deadline = "@every 1h", 5, 1500*time.Millisecond
 		})},
@@ -74,7 +76,8 @@ func TestSettings(t *testing.T) {
 				{Name: "a"},
 			}
 		})},
-		{"no embedder", "embedder: none\n", repertoire.DefaultSettings()},
+		{"built-in embedder", "embedder: static\n", repertoire.DefaultSettings()},
+		{"no embedder", "embedder: none\n", settings(func(s *repertoire.Settings) { s.Embedder.Name = repertoire.EmbedderNone })},
 		{"no reranker", "reranker: none\n", repertoire.DefaultSettings()},
 		{"reranker", "reranker: {cohere: {base_url: \"http://127.0.0.1:1/v2\", model: m, key_env: K, max_chars: 5, deadline: 2s, candidates: 7}}\n",
 			settings(func(s *repertoire.Settings) {
@@ -89,7 +92,7 @@ func TestSettings(t *testing.T) {
 		{"embedder", "embedder: {openai: {base_url: \"http://127.0.0.1:1/v1\", model: m, key_env: K, azure: true, allow_insecure: true," +
 			" headers: {X-A: b}, dimensions: 3, encoding: base64, query_prefix: \"query: \", document_prefix: \"\", max_batch: 4, max_chars: 5, timeout: 2s}}\n",
 			settings(func(s *repertoire.Settings) {
-				s.Embedder = &repertoire.Endpoint{Config: openai.Config{
+				s.Embedder = repertoire.EmbedderSetting{Name: repertoire.EmbedderOpenAI, OpenAI: &openai.Config{
 					BaseURL: "http://127.0.0.1:1/v1", Model: "m", KeyEnv: "K", Azure: true, AllowInsecure: true,
 					Headers: map[string]string{"X-A": "b"}, Dimensions: 3, Encoding: "base64",
 					QueryPrefix: &query, DocumentPrefix: &document, MaxBatch: 4, MaxChars: 5, Timeout: 2 * time.Second,
@@ -173,7 +176,8 @@ func TestSettingsErrors(t *testing.T) {
 		{"rules list", "agents: {a: {exclude: {names: [[x]]}}}\n", "FILE:1: expected a text"},
 		{"rules mapping", "agents: {a: {exclude: {names: {x: y}}}}\n", "FILE:1: expected a list of texts"},
 
-		{"embedder", "embedder: static\n", "FILE:1: no embedder \"static\"; there are: none, openai (a mapping with base_url and model)"},
+		{"embedder", "embedder: magic\n", "FILE:1: no embedder \"magic\"; there are: static, none, openai (a mapping with base_url and model)"},
+		{"embedder server without its address", "\nembedder: openai\n", "FILE:2: no embedder \"openai\"; there are: static, none, openai (a mapping with base_url and model)"},
 		{"embedder key", "embedder: {opnai: {}}\n", "FILE:1: embedder: no key \"opnai\"; did you mean openai?"},
 		{"embedder without model", "embedder:\n  openai: {base_url: \"http://127.0.0.1/v1\"}\n", "FILE:2: embedder openai: base_url and model are needed"},
 		{"reranker", "reranker: jina\n", "FILE:1: no reranker \"jina\"; there are: none, jina, cohere, voyage, tei (a mapping with base_url and model)"},
@@ -288,16 +292,34 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// TestEndpoint: no endpoint is no embedder, and a bad one is no embedder in
-// disguise.
-func TestEndpoint(t *testing.T) {
-	var none *repertoire.Endpoint
-	if e, err := none.New(); e != nil || err != nil {
-		t.Errorf("no endpoint: %v, %v", e, err)
-	}
-	bad := &repertoire.Endpoint{Config: openai.Config{BaseURL: "ftp://x", Model: "m"}}
-	if e, err := bad.New(); e != nil || err == nil {
-		t.Errorf("bad endpoint: %v, %v", e, err)
+// TestEmbedderSetting: what is chosen is made, and a bad choice is no embedder
+// in disguise.
+func TestEmbedderSetting(t *testing.T) {
+	server := &openai.Config{BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
+	for _, tt := range []struct {
+		setting repertoire.EmbedderSetting
+		model   string // its beginning
+		err     string
+	}{
+		{repertoire.EmbedderSetting{}, "static ", ""},
+		{repertoire.EmbedderSetting{Name: "static", OpenAI: server}, "static ", ""},
+		{repertoire.EmbedderSetting{Name: "none"}, "", ""},
+		{repertoire.EmbedderSetting{Name: "openai", OpenAI: server}, "openai", ""},
+		{repertoire.EmbedderSetting{Name: "openai"}, "", "base_url and model are needed"},
+		{repertoire.EmbedderSetting{Name: "openai", OpenAI: &openai.Config{BaseURL: "ftp://x", Model: "m"}}, "", "base URL"},
+		{repertoire.EmbedderSetting{Name: "magic"}, "", `no embedder "magic"; there are: static, none, openai`},
+	} {
+		e, err := tt.setting.New()
+		switch {
+		case tt.err != "":
+			if e != nil || err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%+v: %v, %v; want an error with %q", tt.setting, e, err, tt.err)
+			}
+		case err != nil:
+			t.Errorf("%+v: %v", tt.setting, err)
+		case !strings.HasPrefix(e.Model(), tt.model) || (e == embed.None{}) != (tt.model == ""):
+			t.Errorf("%+v: model %q, want %q…", tt.setting, e.Model(), tt.model)
+		}
 	}
 }
 
@@ -339,7 +361,7 @@ func FuzzSettings(f *testing.F) {
 				t.Errorf("the error does not name the file: %v", err)
 			}
 		}
-		if project.Embedder != nil || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Schedule != "" || project.MaxFile != 0 {
+		if project.Embedder.Name != "" || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Schedule != "" || project.MaxFile != 0 {
 			t.Errorf("a project set %+v", project)
 		}
 		for _, a := range own.Agents {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -202,5 +203,88 @@ func TestSlowEmbedder(t *testing.T) {
 			synctest.Wait()
 		}
 		try(t, c.Close())
+	})
+}
+
+// TestBuiltInEmbedder is used unless another is chosen, and needs no call.
+func TestBuiltInEmbedder(t *testing.T) {
+	src := memory(t, "a", 0, docs("bread", "cheese"))
+	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	hits, mode := search(t, c, repertoire.Query{Text: "cheese"})
+	want(t, "mode", []string{mode}, "hybrid")
+	want(t, "hits", hits[:1], "cheese")
+	c = scanned(t, repertoire.Config{Sources: []*source.FS{src}, Embedder: embed.None{}})
+	_, mode = search(t, c, repertoire.Query{Text: "cheese"})
+	want(t, "mode without", []string{mode}, "text (no embedder)")
+	try(t, c.Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
+
+	synctest.Test(t, func(t *testing.T) {
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+		try(t, err)
+		_, mode := search(t, c, repertoire.Query{Text: "cheese"})
+		want(t, "mode when Open returns", []string{mode}, "hybrid")
+		try(t, c.Close())
+	})
+}
+
+// TestSwitchEmbedder opens a catalog with another embedder, which is slow: Open
+// does not wait for it, and the vectors of the built-in one rank meanwhile.
+func TestSwitchEmbedder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 40 {
+			names = append(names, fmt.Sprintf("skill-%02d", i))
+		}
+		cfg := repertoire.Config{
+			Sources: []*source.FS{memory(t, "a", 0, docs(names...))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Schedule: "@every 1h",
+		}
+		c, err := repertoire.Open(t.Context(), cfg)
+		try(t, err)
+		try(t, c.Close())
+
+		cfg.Embedder, cfg.Deadline = &embedtest.Fake{Delay: time.Second}, 2*time.Second
+		c, err = repertoire.Open(t.Context(), cfg)
+		try(t, err)
+		hits, mode := search(t, c, repertoire.Query{Text: "skill-07"})
+		want(t, "first hit", hits[:1], "skill-07")
+		if !strings.HasPrefix(mode, "hybrid (static ") {
+			t.Errorf("mode %q while the new embedder is slow", mode)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		_, mode = search(t, c, repertoire.Query{Text: "skill-07"})
+		want(t, "mode in the end", []string{mode}, "hybrid")
+		own, err := repertoire.EmbedderSetting{}.New()
+		try(t, err)
+		if left, err := c.Coverage(t.Context(), own.Model()); err != nil || left.Embedded != 0 || left.Texts == 0 {
+			t.Errorf("of the old vectors is left: %+v, %v", left, err)
+		}
+		try(t, c.Close())
+
+		cfg.Embedder = nil // and back
+		c, err = repertoire.Open(t.Context(), cfg)
+		try(t, err)
+		_, mode = search(t, c, repertoire.Query{Text: "skill-07"})
+		want(t, "mode back again", []string{mode}, "hybrid")
+		try(t, c.Close())
+	})
+}
+
+// TestCloseWhileEmbedding: Close ends the embedding that Open began; the bubble
+// fails when it leaves a goroutine behind.
+func TestCloseWhileEmbedding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: []*source.FS{memory(t, "a", 0, docs("bread"))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Embedder: &embedtest.Fake{Delay: time.Hour}, Schedule: "@every 1h", Logger: j.logger(),
+		})
+		try(t, err)
+		synctest.Wait()
+		try(t, c.Close())
+		if got := j.lines("level=WARN"); len(got) > 0 {
+			t.Errorf("logged %v", got)
+		}
 	})
 }

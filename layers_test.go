@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"rerank/remote":     {"rerank", "internal/endpoint"},
 	"index":             {"skill", "embed", "rank", "rerank", "store"},
 	"contextprovider":   {"skill", "index"},
-	".":                 {"skill", "embed", "embed/openai", "rerank", "rerank/remote", "source", "store", "index", "contextprovider"},
+	".":                 {"skill", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "source", "store", "index", "contextprovider"},
 	"cmd/skills":        {"*"},
 	"cmd/skills-train":  {"*"},
 	"bench":             {"*"},

@@ -50,6 +50,7 @@ type (
 	Twin        = index.Twin             // two skills that are hard to tell apart
 	Explanation = index.Explanation      // why a skill is or is not offered
 	Report      = index.Report           // what a rescan did with one source
+	Coverage    = index.Coverage         // how much of the catalog has vectors
 	Budget      = contextprovider.Budget // of a block
 	Block       = contextprovider.Block  // level 1
 	Body        = contextprovider.Body   // level 2
@@ -74,7 +75,11 @@ type Config struct {
 	// belongs to these sources.
 	DB string
 
-	// Embedder makes ranking hybrid; nil means text alone.
+	// Embedder makes ranking hybrid. Nil means the built-in embedder,
+	// embed.None{} that ranking is by text alone. After a change of embedder
+	// the vectors of the built-in one rank, if the catalog has them, until
+	// nearly every text has a new one. Programs that share a catalog file should
+	// use the same embedder: vectors of others are removed from it.
 	Embedder embed.Embedder
 
 	// Deadline is how long a search waits for the embedding of its prompt; 0
@@ -109,6 +114,10 @@ type Catalog struct {
 	reader reader
 	agents map[string]*Agent
 
+	embedder embed.Embedder // nil for none
+	fallback embed.Embedder // the built-in one when another is configured
+	fast     bool           // embedder is the built-in one: rescans embed
+
 	state atomic.Pointer[state] // replaced when the file was found damaged
 
 	rescan sync.Mutex // held by a rescan: one at a time
@@ -118,6 +127,8 @@ type Catalog struct {
 	cron   *cron.Cron
 	ctx    context.Context // of scheduled rescans; ended by cancel
 	cancel context.CancelFunc
+	first  sync.WaitGroup  // the embedding that Open began
+	fresh  bool            // Open has just scanned: the first job only embeds
 	told   map[string]bool // what the log was told of the last rescan
 }
 
@@ -138,7 +149,9 @@ func (s *state) isDamaged(err error) bool {
 
 // Open opens the catalog of cfg and makes its file if it is not there. With a
 // schedule it also scans the sources once before it returns; a source that
-// cannot be read is then logged, not an error.
+// cannot be read is then logged, not an error. What lacks a vector is then
+// embedded in the background, except that the built-in embedder, which is fast,
+// has done so before Open returns.
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c := &Catalog{cfg: cfg, log: cfg.Logger}
 	if c.log == nil {
@@ -149,6 +162,9 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 		return nil, err
 	}
 	if c.agents, err = agentsByName(cfg.Agents); err != nil {
+		return nil, err
+	}
+	if err := c.chooseEmbedder(); err != nil {
 		return nil, err
 	}
 	if c.cfg.DB == "" {
@@ -171,6 +187,24 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	return c, nil
 }
 
+// chooseEmbedder decides between the configured and the built-in embedder.
+func (c *Catalog) chooseEmbedder() error {
+	if _, none := c.cfg.Embedder.(embed.None); none {
+		return nil
+	}
+	own, err := builtin()
+	if err != nil {
+		return err
+	}
+	if c.embedder = c.cfg.Embedder; c.embedder == nil {
+		c.embedder = own
+	}
+	if c.fast = c.embedder.Model() == own.Model(); !c.fast {
+		c.fallback = own
+	}
+	return nil
+}
+
 // open opens the database file; the store replaces one that it found damaged.
 func (c *Catalog) open(ctx context.Context) (*state, error) {
 	db, err := store.Open(ctx, c.cfg.DB, nil)
@@ -180,8 +214,8 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
-	x := index.New(db, c.cfg.Embedder, &index.Options{
-		Deadline: c.cfg.Deadline,
+	x := index.New(db, c.embedder, &index.Options{
+		Deadline: c.cfg.Deadline, Fallback: c.fallback,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
 	})
 	return &state{db: db, index: x, provider: contextprovider.New(x, c.reader)}, nil
@@ -193,6 +227,7 @@ func (c *Catalog) Close() error {
 	if c.cron != nil {
 		c.cancel()
 		<-c.cron.Stop().Done()
+		c.first.Wait()
 	}
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
@@ -263,6 +298,12 @@ func (c *Catalog) Problems(ctx context.Context) ([]Reported, error) {
 // Twins returns pairs of skills whose descriptions are nearly the same.
 func (c *Catalog) Twins(ctx context.Context) ([]Twin, error) {
 	return repaired(ctx, c, func(s *state) ([]Twin, error) { return s.index.Twins(ctx) })
+}
+
+// Coverage returns how many texts of the catalog have a vector of a model, see
+// embed.Embedder.
+func (c *Catalog) Coverage(ctx context.Context, model string) (Coverage, error) {
+	return repaired(ctx, c, func(s *state) (Coverage, error) { return s.index.Coverage(ctx, model) })
 }
 
 // Located returns a problem of a source with a path that can be opened, when

@@ -15,6 +15,8 @@ import (
 // with each. A source or a skill that cannot be read is a problem in the
 // report of its source, never an error. When ctx ends first, what was done is
 // kept, the reports say what is incomplete, and the error is that of ctx.
+// With the built-in embedder every text has its vector afterwards; another one
+// waits for Embed.
 //
 // found, if not nil, is called for each SKILL.md that the walk has come to.
 func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
@@ -42,7 +44,11 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, e
 			return reports, err
 		}
 	}
-	return reports, s.index.Retain(ctx, c.labels())
+	err := s.index.Retain(ctx, c.labels())
+	if err == nil && c.fast {
+		err = s.index.Embed(ctx, nil)
+	}
+	return reports, err
 }
 
 func (c *Catalog) labels() []string {
@@ -53,10 +59,17 @@ func (c *Catalog) labels() []string {
 	return labels
 }
 
-// Indexed reports whether all sources have been read completely at least once.
-// Until then what is not found may still be there.
+// Indexed reports whether all sources have been read completely at least once,
+// and whether nearly all texts have a vector where a rescan embeds. Until then
+// what is not found may still be there.
 func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
-	return repaired(ctx, c, func(s *state) (bool, error) { return s.index.Indexed(ctx, c.labels()) })
+	return repaired(ctx, c, func(s *state) (bool, error) {
+		indexed, err := s.index.Indexed(ctx, c.labels())
+		if err == nil && indexed && c.fast {
+			return s.index.Embedded(ctx)
+		}
+		return indexed, err
+	})
 }
 
 // Forget empties the catalog, so that the next Rescan reads every skill again.
@@ -89,7 +102,8 @@ func counted(refs iter.Seq2[*skill.Ref, error], found func()) iter.Seq2[*skill.R
 // Embed gives every text of the catalog that has none a vector of the
 // configured embedder; an interrupted run goes on where it stopped. progress,
 // if not nil, is told how many of all texts have one. Until nearly all have,
-// ranking is by text. A catalog that can only be read stays as it is.
+// ranking is by text, or by the vectors of the built-in embedder if the catalog
+// still has them. A catalog that can only be read stays as it is.
 func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error {
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
 		if s.db.ReadOnly() {
@@ -120,16 +134,26 @@ func (c *Catalog) start(ctx context.Context) error {
 	c.tell(reports, nil)
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
+	job := skip(cron.FuncJob(c.tick))
+	if c.embedder != nil && !c.fast {
+		c.fresh = true
+		c.first.Go(job.Run)
+	}
 	c.cron = cron.New()
-	c.cron.Schedule(schedule, skip(cron.FuncJob(c.tick)))
+	c.cron.Schedule(schedule, job)
 	c.cron.Start()
 	return nil
 }
 
 // tick is one scheduled rescan; what it changed and errors are logged, the next
-// one tries again.
+// one tries again. Only one runs at a time.
 func (c *Catalog) tick() {
-	reports, err := c.Rescan(c.ctx, nil)
+	var reports []Report
+	var err error
+	if !c.fresh {
+		reports, err = c.Rescan(c.ctx, nil)
+	}
+	c.fresh = false
 	if err == nil {
 		err = c.Embed(c.ctx, nil)
 	}

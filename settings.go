@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -28,7 +30,7 @@ type Settings struct {
 	Schedule string // of rescans
 	MaxFile  int64  // bytes of the largest file that is served; 0 means 1 MiB
 	Agents   []*Agent
-	Embedder *Endpoint // nil: none
+	Embedder EmbedderSetting
 	Deadline time.Duration
 	Reranker *RerankServer // nil: none
 }
@@ -40,17 +42,46 @@ type Root struct {
 	Names map[string]string // see source.Options
 }
 
-// An Endpoint is an embeddings server, see openai.Config.
-type Endpoint struct{ openai.Config }
+// The names of embedders in a configuration.
+const (
+	EmbedderStatic = "static" // the built-in one
+	EmbedderNone   = "none"   // ranking is by text alone
+	EmbedderOpenAI = "openai" // an embeddings server
+)
 
-// New returns the embedder of the endpoint, and nil for none.
-func (e *Endpoint) New() (embed.Embedder, error) {
-	if e == nil {
-		return nil, nil
+// Embedders returns the names that a configuration may choose from.
+func Embedders() []string { return []string{EmbedderStatic, EmbedderNone, EmbedderOpenAI} }
+
+// An EmbedderSetting chooses an embedder.
+type EmbedderSetting struct {
+	Name   string         // one of Embedders; "" means EmbedderStatic
+	OpenAI *openai.Config // of EmbedderOpenAI
+}
+
+// New returns the embedder, embed.None for none.
+func (e EmbedderSetting) New() (embed.Embedder, error) {
+	switch {
+	case e.Name == EmbedderStatic || e.Name == "":
+		return builtin()
+	case e.Name == EmbedderNone:
+		return embed.None{}, nil
+	case e.Name == EmbedderOpenAI && e.OpenAI != nil:
+		m, err := openai.New(*e.OpenAI, nil)
+		if err != nil {
+			return nil, err // not m: a nil *Embedder in an interface is not nil
+		}
+		return m, nil
+	case e.Name == EmbedderOpenAI:
+		return nil, errors.New("embedder openai: base_url and model are needed")
 	}
-	m, err := openai.New(e.Config, nil)
+	return nil, fmt.Errorf("no embedder %q; there are: %s", e.Name, strings.Join(Embedders(), ", "))
+}
+
+// builtin returns the embedder that is in the program.
+func builtin() (embed.Embedder, error) {
+	m, err := static.Default()
 	if err != nil {
-		return nil, err // not m: a nil *Embedder in an interface is not nil
+		return nil, fmt.Errorf("opening the built-in embedder: %w", err)
 	}
 	return m, nil
 }
@@ -78,7 +109,7 @@ func (s *RerankServer) Configure(cfg *Config) error {
 
 // DefaultSettings returns what holds without a configuration.
 func DefaultSettings() Settings {
-	return Settings{Project: true, User: true, Bundled: true}
+	return Settings{Project: true, User: true, Bundled: true, Embedder: EmbedderSetting{Name: EmbedderStatic}}
 }
 
 // ConfigFile returns the user's configuration file: $REPERTOIRE_CONFIG, or

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/embed"
 )
 
 const benchHelp = `Bench measures relevance and speed on labelled prompts, through the code that
@@ -179,10 +180,11 @@ func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
 	if s.Embedder, err = settings.Embedder.New(); err != nil {
 		return nil, fmt.Errorf("configuring embedder: %w", err)
 	}
+	_, none := s.Embedder.(embed.None)
 	switch {
-	case s.Embedder == nil && s.Mode != "":
-		return nil, fmt.Errorf("--mode %s: no embedder is configured", s.Mode)
-	case s.Embedder == nil:
+	case none && s.Mode != "":
+		return nil, fmt.Errorf("--mode %s: the configured embedder is none", s.Mode)
+	case none:
 		s.Mode = bench.Text
 	case s.Mode == "":
 		s.Mode = bench.Hybrid

@@ -76,7 +76,7 @@ func TestHybrid(t *testing.T) {
 		if mode, _ := object(t, stdout.String())["mode"].(string); !strings.HasPrefix(mode, "text (") {
 			t.Errorf("%s without the server: mode %q", command, mode)
 		}
-		if command == "index" && !strings.Contains(stderr.String(), `ranking is by text until all is embedded ("skills index" goes on)`) {
+		if command == "index" && !strings.Contains(stderr.String(), `ranking does without these vectors until nearly all are there ("skills index" goes on)`) {
 			t.Errorf("index does not tell that the server is gone: %s", &stderr)
 		}
 	}
@@ -144,7 +144,7 @@ func TestMisconfiguredEmbedder(t *testing.T) {
 	fixture(t)
 	for config, want := range map[string]string{
 		"embedder: {openai: {model: m}}":                             "config.yaml:1: embedder openai: base_url and model are needed",
-		"embedder: magic":                                            `config.yaml:1: no embedder "magic"; there are: none, openai`,
+		"embedder: magic":                                            `config.yaml:1: no embedder "magic"; there are: static, none, openai`,
 		`embedder: {openai: {base_url: "ftp://x/v1", model: m}}`:     "configuring embedder: ",
 		`embedder: {openai: {base_url: "http://x/v1", modell: "m"}}`: `config.yaml:1: embedder openai: no key "modell"; did you mean model?`,
 	} {

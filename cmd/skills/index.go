@@ -12,9 +12,9 @@ import (
 	"github.com/repertoire-skills/repertoire"
 )
 
-const indexHelp = `Index brings the catalog in step with all sources and, when an embeddings server
-is configured, embeds what has no vector yet. Other commands look for changes by
-themselves, but only for a second; index does everything.
+const indexHelp = `Index brings the catalog in step with all sources and embeds what has no vector
+yet. Other commands look for changes by themselves, but only for a second, and
+leave embedding by a server to index, which does everything.
 
 A skill that cannot be used never stops anything: it is reported. Skills that
 are gone are removed only when their source could be read completely. An
@@ -82,8 +82,13 @@ func (a *app) embed(ctx context.Context, c *catalog) (string, error) {
 		return "", ctx.Err()
 	}
 	if err != nil {
-		a.note("%v; ranking is by text until all is embedded (\"skills index\" goes on)", err)
+		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
 	}
+	return c.mode(ctx)
+}
+
+// mode says what ranking is based on now.
+func (c *catalog) mode(ctx context.Context) (string, error) {
 	answer, err := c.Search(ctx, repertoire.Query{Text: "mode", Limit: 1})
 	return answer.Mode, err
 }
