@@ -30,6 +30,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"why":     whyResult{},
 		"doctor":  doctorResult{},
 		"index":   indexResult{},
+		"embed":   embedResult{},
 		"version": versionResult{},
 	}
 	for _, cmd := range new(app).command().Commands() {
@@ -163,6 +164,7 @@ func TestJSON(t *testing.T) {
 		want string
 	}{
 		{"index", []string{"index"}, "db found mode offered sources took_ms"},
+		{"embed", []string{"embed"}, "embedders mode"},
 		{"search", []string{"search", "feed the cat"}, "mode query results took_ms"},
 		{"context", []string{"context", "feed the cat"}, "block mode omitted skills tokens"},
 		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block kind mode omitted pinned skills tokens"},
@@ -272,7 +274,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor index list read search show version why"
+	want := "bench completion context doctor embed index list read search show version why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

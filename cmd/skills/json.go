@@ -132,6 +132,22 @@ type indexResult struct {
 	Sources []sourceReport `json:"sources"`
 }
 
+// embedResult is what "embed --json" prints.
+type embedResult struct {
+	Mode      string          `json:"mode"`
+	Embedders []embedderEntry `json:"embedders"`
+}
+
+// embedderEntry is one embedder of a list.
+type embedderEntry struct {
+	Name      string `json:"name"`
+	Model     string `json:"model"`
+	Dimension int    `json:"dimension"`
+	Embedded  int    `json:"embedded"`
+	Texts     int    `json:"texts"`
+	InUse     bool   `json:"in_use"`
+}
+
 // sourceReport is what happened to one source.
 type sourceReport struct {
 	Source    string               `json:"source"`

@@ -114,8 +114,9 @@ doctor" reports the other.
 
 The catalog is indexed by itself: every command looks first whether a skill has
 changed. The index is a cache, kept in $REPERTOIRE_CACHE or your cache folder;
-deleting it costs a rebuild. Nothing leaves this machine unless you configure an
-embeddings server that is elsewhere.
+deleting it costs a rebuild. Ranking is by text and by the vectors of a built-in
+embedder. Nothing leaves this machine unless you configure an embeddings server
+that is elsewhere.
 
 Configuration is read from $REPERTOIRE_CONFIG or repertoire/config.yaml in your
 configuration folder, and from .agents/repertoire.yaml of the project:
@@ -128,8 +129,8 @@ configuration folder, and from .agents/repertoire.yaml of the project:
   schedule: "@every 5s"  # of rescans in programs that stay running
   max_file: 1048576      # bytes of the largest file that is served
   deadline: 250ms        # for the embedding of a prompt
-  embedder:
-    openai: {base_url: "http://127.0.0.1:11434/v1", model: nomic-embed-text}
+  embedder: static       # the built-in one; or none; or a server:
+  # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
   agents:
     reviewer:            # skills --agent reviewer …
       include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
@@ -162,7 +163,7 @@ func (a *app) command() *cobra.Command {
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
-	root.AddCommand(a.benchCommand(), a.indexCommand(), a.searchCommand(), a.contextCommand(), a.showCommand(), a.readCommand(),
+	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.showCommand(), a.readCommand(),
 		a.listCommand(), a.whyCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand())
 	return root
 }
