@@ -2,6 +2,7 @@ package index
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/blevesearch/go-porterstemmer"
 	"github.com/repertoire-skills/repertoire/embed"
@@ -39,7 +40,9 @@ func (a *analyzer) terms(text string) []string {
 // add takes one word of a text. Identifiers count both split and whole.
 func (a *analyzer) add(word string, kind embed.WordKind) {
 	if kind == embed.Pair {
-		a.out = append(a.out, word)
+		if !isGrammar(word) {
+			a.out = append(a.out, word)
+		}
 		return
 	}
 	a.word(word)
@@ -110,6 +113,21 @@ var stopWords = set(`
 	there there's these they they're this those through to too under until up us very was wasn't we we're we've were
 	weren't what what's when where which while who whom why will with won't would wouldn't you you'd you'll you're you've
 	your yours yourself`)
+
+// isGrammar reports whether a pair of characters says nothing about what a
+// prompt needs: two hiragana, or a common Chinese pair. Such pairs are rare in a
+// catalog whose skills are mostly English, so that BM25 would take them for what
+// the prompt is about: without them Hit@1 of the prompts in other scripts on the
+// dev set rose from .484 to .510 by text.
+func isGrammar(pair string) bool {
+	return stopPairs[pair] || !strings.ContainsFunc(pair, func(r rune) bool { return !unicode.Is(unicode.Hiragana, r) })
+}
+
+var stopPairs = set(`
+	我的 你的 他的 她的 它的 我们 我們 你们 你們 他们 他們 帮我 幫我 请帮 請幫 给我 給我 我要 我想 想要 需要 可以 应该 應該
+	觉得 覺得 知道 能不 不能 能否 是否 是不 不是 不要 没有 沒有 有没 有沒 这个 這個 那个 那個 这些 這些 那些 这样 這樣 那样 那樣
+	一个 一個 一下 一些 一起 有点 有點 看看 下我 个我 什么 什麼 怎么 怎麼 么样 麼樣 为什 為什 点什 如何 哪些 哪个 哪個 还是 還是
+	或者 以及 因为 因為 所以 但是 如果 然后 然後 现在 現在 已经 已經 时候 時候 的时 的時 的问 里的 裡的 起来 起來 出来 出來 进行 進行`)
 
 func set(words string) map[string]bool {
 	m := make(map[string]bool)
