@@ -3,7 +3,6 @@ package main
 import (
 	"math/rand/v2"
 	"regexp"
-	"strings"
 )
 
 // encodedSkill is a skill as rows of the weights.
@@ -13,15 +12,10 @@ type encodedSkill struct {
 	description []int32
 	body        []int32
 	sentences   [][]int32 // of the description
-	phrases     [][]int32 // quoted in description and body: what users say
+	phrases     [][]int32 // what users say, see phrases
 }
 
-var (
-	sentenceEnd = regexp.MustCompile(`[.;!?。；！？]\s*|\n`)
-	quotation   = regexp.MustCompile(`["“'「]([^"“”'「」\n]{6,90})["”'」]`)
-)
-
-const maxQuoted = 20_000 // bytes of a body in which phrases are looked for
+var sentenceEnd = regexp.MustCompile(`[.;!?。；！？]\s*|\n`)
 
 func encodeSkills(skills []rawSkill, v *vocabulary, buckets int) []encodedSkill {
 	groups := groupsOf(skills)
@@ -44,22 +38,6 @@ func encodeSkills(skills []rawSkill, v *vocabulary, buckets int) []encodedSkill 
 		}
 		list[i] = e
 	})
-	return list
-}
-
-// phrases returns what a skill quotes: in its description the words that call
-// for it, in its body sentences, most of which are examples of prompts.
-func phrases(s rawSkill) []string {
-	var list []string
-	for _, m := range quotation.FindAllStringSubmatch(s.Description, 30) {
-		list = append(list, m[1])
-	}
-	body := s.Body[:min(len(s.Body), maxQuoted)]
-	for _, m := range quotation.FindAllStringSubmatch(body, 40) {
-		if strings.Count(m[1], " ") >= 2 && !strings.ContainsAny(m[1], `{}=<>/\$_`) {
-			list = append(list, m[1])
-		}
-	}
 	return list
 }
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	maxQuoted  = 20_000 // bytes of a body in which quotations are looked for
+	maxPhrases = 40     // of each kind, of a body
+)
+
+var (
+	quotation = regexp.MustCompile(`["“'「]([^"“”'「」\n]{6,90})["”'」]`)
+	heading   = regexp.MustCompile(`^(?:#{1,5}\s+(.+)|\*\*(.+?)\*\*:?\s*)$`)
+	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+(.+)`)
+
+	// useHeading and useSentence stand above lists of what a skill is for.
+	useHeading  = regexp.MustCompile(`(?i)when to (use|activate|apply|invoke|trigger|run)|use (this|when)|trigger|use cases?|example (prompt|quer|request|usage)|activation|user (says|asks|might)|common (requests|tasks)|sample prompt|usage examples`)
+	useSentence = regexp.MustCompile(`(?i)(use|activate|trigger|invoke|apply).{0,40}(when|if|for).{0,40}:\s*$`)
+	negation    = regexp.MustCompile(`(?i)\bnot\b|n't|never|avoid|instead`)
+	// preamble comes before what a user wants in an item of such a list.
+	preamble = regexp.MustCompile(`(?i)^(when |if |the |a |users? |is |are |you('re)? |need(s|ing)? to |wants? to |ask(s|ing)? (to|for|about) |mention(s|ing)? )+`)
+)
+
+// phrases returns texts of a skill that are like prompts: in its description the
+// quoted words that call for it, in its body quoted sentences, most of which are
+// examples of prompts, and the lists of when to use it.
+func phrases(s rawSkill) []string {
+	var list []string
+	for _, m := range quotation.FindAllStringSubmatch(s.Description, maxPhrases) {
+		list = append(list, m[1])
+	}
+	body := s.Body[:min(len(s.Body), maxQuoted)]
+	for _, m := range quotation.FindAllStringSubmatch(body, maxPhrases) {
+		if strings.Count(m[1], " ") >= 2 && !strings.ContainsAny(m[1], `{}=<>/\$_`) {
+			list = append(list, m[1])
+		}
+	}
+	return append(list, uses(s.Body)...)
+}
+
+// uses returns the items of the lists that say when to use a skill.
+func uses(body string) []string {
+	var list []string
+	inUses, inCode := false, false
+	for line := range strings.SplitSeq(body, "\n") {
+		if strings.HasPrefix(line, "```") {
+			inCode = !inCode
+		}
+		if inCode {
+			continue
+		}
+		title := heading.FindStringSubmatch(line)
+		item := listItem.FindStringSubmatch(line)
+		switch {
+		case title != nil:
+			inUses = useHeading.MatchString(line) && !negation.MatchString(line)
+		case useSentence.MatchString(line):
+			inUses = !negation.MatchString(line)
+		case inUses && item != nil && len(list) < maxPhrases && isUse(item[1]):
+			list = append(list, preamble.ReplaceAllString(strings.Trim(item[1], "*`\"' "), ""))
+		}
+	}
+	return list
+}
+
+// isUse reports whether an item is like a prompt, and not one that the skill is
+// not for.
+func isUse(item string) bool {
+	const least, most = 10, 200 // bytes
+	return len(item) > least && len(item) < most && !negation.MatchString(item)
+}
