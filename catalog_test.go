@@ -176,7 +176,7 @@ func TestScope(t *testing.T) {
 	}
 	block, err := c.Block(t.Context(), "secret-one public-two", repertoire.Budget{}, agent)
 	try(t, err)
-	if len(block.Pinned) != 1 || block.Pinned[0].Name != "rules" || len(block.Skills) != 1 || strings.Contains(block.Text, "secret") {
+	if len(block.Pinned) != 1 || block.Pinned[0].Name != "rules" || len(block.Skills) == 0 || block.Skills[0].ID != "public-two" || strings.Contains(block.Text, "secret") {
 		t.Errorf("block %s", block.Text)
 	}
 	for _, id := range []string{"secret-one", "s/secret-one"} {

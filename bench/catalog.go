@@ -23,7 +23,7 @@ type Mode string
 // The modes.
 const (
 	Text   Mode = "text"
-	Vector Mode = "vector" // by the cosines alone; what the gate lets through is still decided by the text
+	Vector Mode = "vector" // by the cosines alone
 	Hybrid Mode = "hybrid"
 )
 
@@ -72,7 +72,7 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 	}
 	opts := &index.Options{Deadline: s.Deadline}
 	if s.Mode == Vector {
-		opts.Params = &rank.Params{Vector: 1, Cut: rank.DefaultCut()}
+		opts.Params = &rank.Params{Vector: 1, Gate: rank.DefaultGate()}
 	}
 	embedder := s.Embedder
 	if s.Mode == Text || s.Mode == "" {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -184,7 +185,7 @@ func checkText(t *testing.T, s Set) {
 	if got := strings.Join(parts, " "); got != "kind=positive kind=route lang= lang=latin lang=other" {
 		t.Errorf("breakdown by %s", got)
 	}
-	if s.Gate.FalseInjection.Value != 0 || s.Gate.AllTokens == 0 || s.Gate.Tokens <= 0 || s.Calibration != nil {
+	if s.Gate.FalseInjection.Value != 0 || s.Gate.AllTokens == 0 || s.Gate.Tokens <= 0 || s.Calibration == nil || s.Calibration.Error <= 0 || s.Calibration.Error > 1 {
 		t.Errorf("gate: %+v, calibration: %+v", s.Gate, s.Calibration)
 	}
 }
@@ -265,11 +266,15 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestPredict holds the place at which probabilities of hits will come in.
+// TestPredict: the probability of each hit is compared with whether it was wanted.
 func TestPredict(t *testing.T) {
 	r := new(runner)
-	r.predict([]index.Hit{{}}, []string{"a"}, []string{"a"})
-	if _, ok := probability(index.Hit{}); ok != (r.calibration() != nil) {
-		t.Errorf("probabilities %v, calibration %+v", ok, r.calibration())
+	if r.calibration() != nil {
+		t.Error("a calibration of nothing")
+	}
+	r.predict([]index.Hit{{Probability: .95}, {Probability: .25}}, []string{"a", "b"}, []string{"a"})
+	c := r.calibration()
+	if c.Bins[9].Observed != 1 || c.Bins[2].Observed != 0 || math.Abs(c.Error-.15) > 1e-9 {
+		t.Errorf("calibration %+v", c)
 	}
 }

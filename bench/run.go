@@ -22,6 +22,8 @@ type Options struct {
 	// need none, are measured: a sample. 0 means all.
 	Limit int
 	Seed  uint64
+	// Threshold is that of index.Query.
+	Threshold float64
 	// Step is called after each prompt, with the number of all; may be nil.
 	Step func(done, all int)
 }
@@ -33,7 +35,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 		opts = &Options{}
 	}
 	queries := chosen(d.Queries, opts)
-	r := &runner{catalog: c, searcher: &searcher{Index: c.index}, modes: make(map[string]int)}
+	r := &runner{catalog: c, searcher: &searcher{Index: c.index}, modes: make(map[string]int), threshold: opts.Threshold}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// The first search reads the catalog; that is no part of any other.
 	if _, err := c.index.Search(ctx, index.Query{Text: d.Name}); err != nil {
@@ -103,15 +105,16 @@ func (s *searcher) Search(ctx context.Context, q index.Query) (index.Answer, err
 
 // runner is one Run under way.
 type runner struct {
-	catalog  *Catalog
-	searcher *searcher
-	provider *contextprovider.Provider
-	modes    map[string]int
-	outcomes []Outcome
+	catalog   *Catalog
+	searcher  *searcher
+	provider  *contextprovider.Provider
+	modes     map[string]int
+	threshold float64
+	outcomes  []Outcome
 }
 
 func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
-	block, err := r.provider.Block(ctx, q.Text, contextprovider.Budget{}, nil)
+	block, err := r.provider.Block(ctx, q.Text, contextprovider.Budget{Threshold: r.threshold}, nil)
 	if err != nil {
 		return Answered{}, err
 	}
@@ -141,17 +144,10 @@ func (r *runner) idsOf(hits []index.Hit) []string {
 	return ids
 }
 
-// probability is what ranking says of a hit; ok is false when it says nothing.
-// Hits carry no probability yet: one that does makes this "return h.Probability,
-// true", and the reliability table appears.
-func probability(index.Hit) (p float64, ok bool) { return 0, false }
-
 // predict notes the probabilities of the first hits of a prompt.
 func (r *runner) predict(hits []index.Hit, ids, wanted []string) {
 	for i, h := range hits {
-		if p, ok := probability(h); ok {
-			r.outcomes = append(r.outcomes, Outcome{p, slices.Contains(wanted, ids[i])})
-		}
+		r.outcomes = append(r.outcomes, Outcome{h.Probability, slices.Contains(wanted, ids[i])})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -16,6 +17,9 @@ type Budget struct {
 	Tokens int    // of the listed skills, estimated; 0 means 1,000
 	Skills int    // most that are listed; 0 means 8
 	Format Format // "" means XML
+	// Threshold is the least probability that the prompt wants a skill for any
+	// to be listed, 0 to 1; 0 means the default, .6.
+	Threshold float64
 }
 
 func (b Budget) withDefaults() Budget {
@@ -40,6 +44,10 @@ type Block struct {
 	Tokens  int         // of Text, estimated
 	Mode    string      // what the ranking is based on
 	Kind    string      // of the prompt, see index.Answer
+	// Demand is the probability that the prompt wants a skill, which Threshold
+	// is compared with, see index.Answer.
+	Demand    rank.Demand
+	Threshold float64
 }
 
 // candidates is how many hits are looked at, at least: more than a budget
@@ -60,11 +68,11 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 	if b.Pinned, err = p.pinned(ctx, a); err != nil {
 		return Block{}, err
 	}
-	answer, err := p.catalog.Search(ctx, index.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a})
+	answer, err := p.catalog.Search(ctx, index.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold})
 	if err != nil {
 		return Block{}, err
 	}
-	b.Mode, b.Kind = answer.Mode, answer.Kind
+	b.Mode, b.Kind, b.Demand, b.Threshold = answer.Mode, answer.Kind, answer.Demand, answer.Threshold
 	b.fill(relevant(answer.Hits, b.Pinned), budget, write)
 	if len(b.Skills)+len(b.Pinned) > 0 {
 		b.Text = write(b.Pinned, b.Skills)
@@ -92,7 +100,7 @@ func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]Body, error) {
 	return bodies, nil
 }
 
-// relevant returns the hits to list: those that pass the cut and are not
+// relevant returns the hits to list: those that pass the gate and are not
 // pinned, nor a copy of a pinned one.
 func relevant(hits []index.Hit, pinned []Body) []index.Hit {
 	skip := make(map[string]bool)

@@ -79,3 +79,10 @@ func Dot(a, b Vector) float64 {
 	}
 	return float64(sum)
 }
+
+// Calibrated is implemented by embedders whose cosines may be on the scale that
+// the probabilities of ranking were fitted to. Those of other models mean
+// something else by the same number.
+type Calibrated interface {
+	Calibrated() bool
+}

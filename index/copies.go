@@ -53,10 +53,10 @@ func (x *Index) distinct(ctx context.Context, r *retrieval, scored []rank.Scored
 
 // addCopy notes that s is a copy of best, or the other way round when their
 // scores are equal and s has the higher priority. What is relevant of one is so
-// of the other.
+// of the other, and wanted is the one or the other.
 func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) {
 	i, j := r.index[best.ID], r.index[s.ID]
-	relevant := best.Relevant || s.Relevant
+	relevant, probability := best.Relevant || s.Relevant, min(1, best.Probability+s.Probability)
 	if s.Score == best.Score && r.snap.priority(j) > r.snap.priority(i) {
 		*best = s
 		r.copies[j] = append(r.copies[i], i)
@@ -64,7 +64,7 @@ func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) {
 	} else {
 		r.copies[i] = append(r.copies[i], j)
 	}
-	best.Relevant = relevant
+	best.Relevant, best.Probability = relevant, probability
 }
 
 // copiesOf returns the copies of entry i that were left out.

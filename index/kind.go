@@ -5,7 +5,6 @@ import (
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/rank"
 )
 
 // A kind of prompt that wants no skill unasked. An ordinary prompt has none:
@@ -46,15 +45,6 @@ func kindOf(text string) string {
 		return kindDiff
 	}
 	return pastedKind(text)
-}
-
-// quieted takes the relevance of all candidates that the prompt does not name,
-// when it is of a kind that wants none.
-func (r *retrieval) quieted(scored []rank.Scored) []rank.Scored {
-	for i := range scored {
-		scored[i].Relevant = scored[i].Relevant && (r.kind == "" || scored[i].Exact)
-	}
-	return scored
 }
 
 // isSlashCommand reports whether the text is a command to the program that the

@@ -21,7 +21,7 @@ const bodyStart = 1000
 // reranker fails or is late its order is that of rank, and the mode says so.
 func (x *Index) order(ctx context.Context, r *retrieval) error {
 	var err error
-	r.all = r.quieted(rank.Order(r.candidates, *x.opts.Params))
+	r.all = x.judge(r, r.candidates)
 	if r.scored, err = x.distinct(ctx, r, r.all); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,10 @@ const depth = 100
 type Query struct {
 	Text  string // any text
 	Limit int    // most hits; 0 means 10
-	Agent *Agent // whose part of the catalog is searched; nil means all
+	// Threshold is the least probability that the prompt wants a skill for any
+	// to be relevant, 0 to 1; 0 means that of the parameters, .6.
+	Threshold float64
+	Agent     *Agent // whose part of the catalog is searched; nil means all
 }
 
 // An Answer holds the hits of a query, best first.
@@ -32,7 +36,11 @@ type Answer struct {
 	// command", "diff", "log" or "code" without a request. It is "" for all
 	// others.
 	Kind string
-	Hits []Hit
+	// Demand is the probability that the prompt wants any of the skills, with
+	// its reasons. Skills are relevant when it reaches Threshold.
+	Demand    rank.Demand
+	Threshold float64
+	Hits      []Hit
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
@@ -47,8 +55,11 @@ type Hit struct {
 	Evidence float64     // how much that is, see rank.Candidate
 	Strength float64     // how strongly the full text matches, see rank.Candidate
 	Relevant bool        // worth showing to a model that did not ask
-	Matched  Matched
-	Copies   []Entry // copies of this skill that are left out, best first
+	// Probability is that the skill is wanted for the prompt, 0 to 1: comparable
+	// between answers and catalogs.
+	Probability float64
+	Matched     Matched
+	Copies      []Entry // copies of this skill that are left out, best first
 
 	// RerankScore is the score of the reranker, by which the best hits are
 	// ordered; nil for a hit that it did not score.
@@ -78,7 +89,7 @@ func (x *Index) Search(ctx context.Context, q Query) (Answer, error) {
 		return Answer{}, err
 	}
 	best := r.scored[:min(q.Limit, len(r.scored))]
-	a := Answer{Mode: r.mode, Kind: r.kind, RerankError: r.rerankError, Hits: make([]Hit, 0, len(best))}
+	a := Answer{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Hits: make([]Hit, 0, len(best))}
 	for _, s := range best {
 		a.Hits = append(a.Hits, r.hit(s))
 	}
@@ -93,6 +104,7 @@ type retrieval struct {
 	prompt     *prompt
 	mode       string
 	kind       string       // of the prompt, see Answer
+	threshold  float64      // see Answer
 	vector     embed.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	index      map[string]int // in entries, by candidate ID
@@ -100,6 +112,7 @@ type retrieval struct {
 
 	// What order makes of them.
 	all         []rank.Scored      // best first
+	demand      rank.Demand        // of the prompt
 	scored      []rank.Scored      // the same without copies, the best as reranked
 	reranked    map[string]float64 // the reranker's scores, by candidate ID
 	rerankError error
@@ -109,7 +122,7 @@ func (r *retrieval) hit(s rank.Scored) Hit {
 	i := r.index[s.ID]
 	n := r.snap.names(i, r.analyzer)
 	h := Hit{
-		Entry: r.snap.entry(i), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence, Strength: s.Strength, Relevant: s.Relevant,
+		Entry: r.snap.entry(i), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence, Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
 		Matched: Matched{
 			Name:        r.prompt.matched(n.name),
 			Description: r.prompt.matched(n.description),
@@ -130,7 +143,7 @@ func (x *Index) retrieve(ctx context.Context, q Query) (*retrieval, error) {
 		return nil, err
 	}
 	r := &retrieval{snap: snap, scope: sc, analyzer: newAnalyzer(), index: make(map[string]int)}
-	r.kind = kindOf(clip(q.Text))
+	r.kind, r.threshold = kindOf(clip(q.Text)), cmp.Or(q.Threshold, x.opts.Params.Gate.Threshold)
 	vector := x.embedPrompt(ctx, snap, q.Text)
 	if r.prompt, err = newPrompt(ctx, r.analyzer, q.Text, x.db.Frequencies); err != nil {
 		return nil, err

@@ -13,15 +13,17 @@ import (
 // An Explanation says why a skill is or is not offered for a prompt.
 type Explanation struct {
 	Hit
-	Mode    string
-	Kind    string   // of the prompt, see Answer
-	CopyOf  string   // ID of the skill that is kept instead of this copy, or ""
-	Rank    int      // among the candidates, from 1; 0 when it is not one
-	Of      int      // candidates
-	Best    string   // ID of the first of them
-	Missing []string // terms of the prompt that the skill does not have
-	Filter  string   // the rule of the agent's scope that keeps it out, or ""
-	Verdict string   // one sentence
+	Mode      string
+	Kind      string      // of the prompt, see Answer
+	Demand    rank.Demand // of the prompt, see Answer
+	Threshold float64     // see Answer
+	CopyOf    string      // ID of the skill that is kept instead of this copy, or ""
+	Rank      int         // among the candidates, from 1; 0 when it is not one
+	Of        int         // candidates
+	Best      string      // ID of the first of them
+	Missing   []string    // terms of the prompt that the skill does not have
+	Filter    string      // the rule of the agent's scope that keeps it out, or ""
+	Verdict   string      // one sentence
 
 	RerankError error // see Answer
 }
@@ -41,14 +43,14 @@ func (x *Index) Why(ctx context.Context, id string, q Query) (Explanation, error
 	if err := x.order(ctx, r); err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Mode: r.mode, Kind: r.kind, RerankError: r.rerankError, Of: len(r.candidates)}
+	e := Explanation{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Of: len(r.candidates)}
 	if err := x.place(ctx, &e, r, i); err != nil {
 		return Explanation{}, err
 	}
 	if !r.scope.allowed(i) {
 		e.Filter = q.Agent.filter(&r.snap.entries[i])
 	}
-	e.Verdict = e.verdict(*x.opts.Params)
+	e.Verdict = e.verdict(x.opts.Params.Gate.Rival)
 	e.Relevant = e.Relevant && e.CopyOf == ""
 	return e, x.matchBody(ctx, &e, r.prompt, r.snap.entries[i].ID)
 }
@@ -78,7 +80,7 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 	}
 	c := r.candidate(i, lexical[i])
 	r.index[c.ID] = i
-	all := r.quieted(rank.Order(append(slices.Clone(r.candidates), c), *x.opts.Params))
+	all := x.judge(r, append(slices.Clone(r.candidates), c))
 	e.Hit = r.hit(all[slices.IndexFunc(all, is)])
 	return nil
 }
@@ -101,7 +103,7 @@ func (x *Index) matchBody(ctx context.Context, e *Explanation, p *prompt, row in
 }
 
 // verdict says in one sentence what decided.
-func (e *Explanation) verdict(p rank.Params) string {
+func (e *Explanation) verdict(rival float64) string {
 	switch {
 	case e.Filter != "":
 		return "not offered: " + e.Filter
@@ -117,11 +119,10 @@ func (e *Explanation) verdict(p rank.Params) string {
 		return fmt.Sprintf("not offered: it is not among the %d best candidates", e.Of)
 	case e.Relevant:
 		return fmt.Sprintf("offered, as number %d of %d candidates", e.Rank, e.Of)
-	case e.Strength >= p.Cut.Strong:
-		return fmt.Sprintf("not offered: its score is below %g of the best one's (%s)", p.Cut.Margin, e.Best)
+	case e.Demand.Probability < e.Threshold:
+		return fmt.Sprintf("not offered: that the prompt wants any skill has a probability of %.2f, below the threshold of %.2f", e.Demand.Probability, e.Threshold)
 	}
-	return fmt.Sprintf("not offered: the match is too weak (strength %.2f, below %g; with coverage %.2f and evidence %.2f a strength of %g needs at least %g and %g)",
-		e.Strength, p.Cut.Strong, e.Coverage, e.Evidence, p.Cut.Weak, p.Cut.Coverage, p.Cut.Evidence)
+	return fmt.Sprintf("not offered: its probability is below %g of the best one's (%s)", rival, e.Best)
 }
 
 // filter says which rule of the agent keeps the skill out.

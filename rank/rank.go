@@ -42,7 +42,7 @@ type Params struct {
 	Vector  float64 // of each of the two cosines
 	Name    float64 // of NameCoverage
 	Exact   float64 // of Exact; larger than all others together, so that a name wins
-	Cut     Cut
+	Gate    Gate
 }
 
 // Defaults returns the recipe that measured best: BM25 over its maximum for
@@ -50,7 +50,7 @@ type Params struct {
 // description, neighbouring words, BM25 of single fields, the best chunk and
 // late interaction of words added less than .005 to any figure, or took away.
 func Defaults() Params {
-	return Params{Lexical: 1, Vector: 1.2, Name: .4, Exact: 10, Cut: DefaultCut()}
+	return Params{Lexical: 1, Vector: 1.2, Name: .4, Exact: 10, Gate: DefaultGate()}
 }
 
 // A Term is one summand of a score.
@@ -63,9 +63,12 @@ type Term struct {
 // Scored is a candidate with its score.
 type Scored struct {
 	Candidate
-	Score    float64 // the sum of Value·Weight over Terms
-	Terms    []Term
-	Relevant bool // it passes the cut: worth showing to a model unasked
+	Score float64 // the sum of Value·Weight over Terms
+	Terms []Term
+
+	// What a Gate makes of it.
+	Probability float64 // that the skill is wanted for the prompt, 0 to 1
+	Relevant    bool    // worth showing to a model that did not ask
 }
 
 // Order scores the candidates and returns them best first, ties by ID. Without
@@ -84,7 +87,6 @@ func Order(candidates []Candidate, p Params) []Scored {
 	slices.SortFunc(scored, func(a, b Scored) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
-	p.Cut.mark(scored)
 	return scored
 }
 
@@ -130,9 +132,13 @@ func score(c Candidate, n norms, p Params) Scored {
 	if c.Exact {
 		terms = append(terms, Term{"exact name", 1, p.Exact})
 	}
-	sum := 0.0
+	return Scored{Candidate: c, Score: sum(terms), Terms: terms}
+}
+
+func sum(terms []Term) float64 {
+	total := 0.0
 	for _, t := range terms {
-		sum += t.Value * t.Weight
+		total += t.Value * t.Weight
 	}
-	return Scored{Candidate: c, Score: sum, Terms: terms}
+	return total
 }

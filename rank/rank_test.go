@@ -143,36 +143,6 @@ func place(scored []rank.Scored, id string) int {
 	return slices.IndexFunc(scored, func(s rank.Scored) bool { return s.ID == id })
 }
 
-func TestCut(t *testing.T) {
-	match := func(id string, strength, coverage, evidence float64) rank.Candidate {
-		return rank.Candidate{ID: id, Lexical: strength, Strength: strength, Coverage: coverage, Evidence: evidence}
-	}
-	params := rank.Params{Lexical: 1, Exact: 10, Cut: rank.Cut{Strong: 4, Weak: 2, Coverage: .5, Evidence: 1, Margin: .5}}
-	for _, tt := range []struct {
-		name string
-		in   []rank.Candidate
-		want []string // relevant ones
-	}{
-		{"strong", []rank.Candidate{match("a", 4, 0, 0), match("b", 3.9, 0, 0)}, []string{"a"}},
-		{"weak but covered", []rank.Candidate{match("a", 2, .5, 1), match("b", 2, .49, 1), match("c", 2, .5, .9), match("d", 1.9, 1, 3)}, []string{"a"}},
-		{"too far behind the best", []rank.Candidate{match("a", 10, 0, 0), match("b", 5, 0, 0), match("c", 4.9, 0, 0)}, []string{"a", "b"}},
-		{"none", []rank.Candidate{match("a", 1, 1, 1)}, nil},
-		{"nothing", nil, nil},
-		{"named", []rank.Candidate{{ID: "a", Exact: true}}, []string{"a"}},
-		{"the best is the best of those not named", []rank.Candidate{{ID: "a", Exact: true}, match("b", 4, 0, 0)}, []string{"a", "b"}},
-	} {
-		var got []string
-		for _, s := range rank.Order(tt.in, params) {
-			if s.Relevant {
-				got = append(got, s.ID)
-			}
-		}
-		if !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: relevant are %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestOrderFinite(t *testing.T) {
 	for _, s := range rank.Order(random(rand.New(rand.NewPCG(4, 4)), 100), rank.Defaults()) {
 		if math.IsNaN(s.Score) || math.IsInf(s.Score, 0) {

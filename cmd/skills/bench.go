@@ -36,8 +36,8 @@ need no skill: what "context" would offer for them is a false injection. Other
 prompts without a wanted skill (such as kind negative) are not measured. All
 means come with a 95 % bootstrap confidence interval.
 
---mode vector ranks by the vectors alone; what is offered is still decided by
-the text. Without --mode it is hybrid when an embedder is configured, else text.
+--mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
+when the embedder is none.
 --limit takes a sample of the prompts that need a skill, and as many that need
 none.
 
@@ -59,8 +59,8 @@ before and after, and difference of nDCG@10.
                 offered, mean over the blocks of the others), tokens (injected
                 for a prompt, mean), all_tokens (of all names and descriptions)
     latency     p50_ms, p99_ms of a search
-    calibration if ranking tells probabilities: error (expected calibration
-                error) and bins (from, count, predicted, observed)
+    calibration of the probabilities of the first 10 hits: error (expected
+                calibration error) and bins (from, count, predicted, observed)
     queries     a list of id, kind, lang, wanted (how many), rank (of the first
                 wanted skill of 50, 0 for none), ranks (of all), ndcg, injected
                 and fitting (skills offered, of these wanted), tokens, top (IDs
@@ -80,6 +80,7 @@ type benchFlags struct {
 	limit           int
 	seed            uint64
 	fromEvals       bool
+	threshold       threshold
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -97,6 +98,7 @@ func (a *app) benchCommand() *cobra.Command {
 			return a.bench(cmd.Context(), &b)
 		},
 	}
+	b.threshold.flag(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&b.datasets, "dataset", nil, "measure the set in this `folder` (repeatable)")
 	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
@@ -119,7 +121,7 @@ func (b *benchFlags) check() error {
 	case b.limit < 0:
 		return fmt.Errorf("--limit %d: at least 1", b.limit)
 	}
-	return nil
+	return b.threshold.check()
 }
 
 func (a *app) bench(ctx context.Context, b *benchFlags) error {
@@ -259,7 +261,7 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 	}
 	searching := a.progress("searching "+d.Name, 1)
 	defer searching.done()
-	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Seed: b.seed, Step: searching.set})
+	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed, Step: searching.set})
 	if err == nil && len(set.Queries) == 0 {
 		err = fmt.Errorf("%s: no prompt has a wanted skill, or is of a kind that needs none", d.Name)
 	}

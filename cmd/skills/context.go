@@ -22,11 +22,12 @@ reference, every field escaped), markdown and json. With --agent, the skills
 that are pinned for it come first with all of their instructions; they do not
 count against the budget.
 
-What is relevant is decided by a provisional cut-off on how strongly the full
-text of a skill matches and how much of the prompt its name, description and
-tags cover. "skills why NAME PROMPT" explains a decision. A slash command, a
-reply or greeting, a shell command, and a diff, a log or code without a request
-get only the skills that they name. Of copies of a skill the best is listed.
+Skills are relevant when the probability that the prompt wants any reaches the
+threshold; then those are listed that are not far less probable than the best.
+With --threshold 0 every prompt gets the best skills. A slash command, a reply
+or greeting, a shell command, and a diff, a log or code without a request get
+only the skills that they name. Of copies of a skill the best is listed.
+"skills why NAME PROMPT" explains a decision.
 
 --json prints an object with
   block     the text, empty when nothing is relevant
@@ -35,10 +36,13 @@ get only the skills that they name. Of copies of a skill the best is listed.
   omitted   number of relevant skills that the budget left out
   tokens    estimated tokens of the block
   mode      what the ranking is based on
-  kind      what the prompt is, when it wants no skill`
+  kind      what the prompt is, when it wants no skill
+  demand    probability that the prompt wants a skill
+  threshold what it is compared with`
 
 func (a *app) contextCommand() *cobra.Command {
 	b := repertoire.Budget{Tokens: 1000, Skills: 8}
+	var least threshold
 	format := string(contextprovider.XML)
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",
@@ -54,9 +58,14 @@ func (a *app) contextCommand() *cobra.Command {
 			if b.Tokens < 1 || b.Skills < 1 {
 				return &usageError{cmd.CommandPath(), errors.New("--budget and --max are at least 1")}
 			}
+			if err := least.check(); err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			b.Threshold = least.probability()
 			return a.context(cmd, args, b)
 		},
 	}
+	least.flag(cmd)
 	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
 	cmd.Flags().IntVar(&b.Skills, "max", b.Skills, "list at most this `number` of skills")
 	cmd.Flags().StringVar(&format, "format", format, "`form` of the block: xml, markdown or json")
@@ -83,7 +92,8 @@ func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) er
 		return err
 	}
 	if a.json {
-		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, Mode: block.Mode, Kind: block.Kind}
+		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, Mode: block.Mode, Kind: block.Kind,
+			Demand: rounded(block.Demand.Probability), Threshold: block.Threshold}
 		for _, p := range block.Pinned {
 			out.Pinned = append(out.Pinned, p.Name)
 		}

@@ -165,13 +165,13 @@ func TestJSON(t *testing.T) {
 	}{
 		{"index", []string{"index"}, "db found mode offered sources took_ms"},
 		{"embed", []string{"embed"}, "embedders mode"},
-		{"search", []string{"search", "feed the cat"}, "mode query results took_ms"},
-		{"context", []string{"context", "feed the cat"}, "block mode omitted skills tokens"},
-		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block kind mode omitted pinned skills tokens"},
+		{"search", []string{"search", "feed the cat"}, "demand mode query results threshold took_ms"},
+		{"context", []string{"context", "feed the cat"}, "block demand mode omitted skills threshold tokens"},
+		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block demand kind mode omitted pinned skills threshold tokens"},
 		{"list", []string{"list"}, "skills"},
 		{"show", []string{"show", "cat"}, "folder id location name requires resources source stale text tokens"},
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
-		{"why", []string{"why", "cat", "feed the cat"}, "best description id missing mode name of path prompt rank relevant score source verdict why"},
+		{"why", []string{"why", "cat", "feed the cat"}, "best demand demand_terms description id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
 		{"doctor", []string{"doctor"}, "errors notes problems skills warnings"},
 		{"bench", []string{"bench", "--from-evals"}, "mean mode seed sets"},
 		{"version", []string{"version"}, "go platform revision version"},
@@ -184,7 +184,7 @@ func TestJSON(t *testing.T) {
 		})
 	}
 	hit := object(t, call(t, 0, "search", "--json", "feed the cat"))["results"].([]any)[0].(map[string]any)
-	if diff := cmp.Diff("description id name path relevant score source why", keysOf(hit)); diff != "" {
+	if diff := cmp.Diff("description id name path probability relevant score source why", keysOf(hit)); diff != "" {
 		t.Errorf("fields of a result (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff("coverage evidence matched strength terms", keysOf(hit["why"].(map[string]any))); diff != "" {

@@ -18,11 +18,13 @@ func (a *app) printJSON(v any) error {
 
 // searchResult is what "search --json" prints.
 type searchResult struct {
-	Query   string      `json:"query"`
-	Mode    string      `json:"mode"`
-	Kind    string      `json:"kind,omitempty"`
-	TookMS  float64     `json:"took_ms"`
-	Results []resultHit `json:"results"`
+	Query     string      `json:"query"`
+	Mode      string      `json:"mode"`
+	Kind      string      `json:"kind,omitempty"`
+	Demand    float64     `json:"demand"`
+	Threshold float64     `json:"threshold"`
+	TookMS    float64     `json:"took_ms"`
+	Results   []resultHit `json:"results"`
 }
 
 // resultHit is one skill of a result.
@@ -31,6 +33,7 @@ type resultHit struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Score       float64  `json:"score"`
+	Probability float64  `json:"probability"`
 	Source      string   `json:"source"`
 	Path        string   `json:"path"`
 	Relevant    bool     `json:"relevant"`
@@ -49,15 +52,20 @@ type hitWhy struct {
 }
 
 func resultOf(h repertoire.Hit) resultHit {
-	for i := range h.Terms {
-		h.Terms[i].Value = rounded(h.Terms[i].Value)
-	}
 	return resultHit{
-		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Source: h.Source,
+		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Probability: rounded(h.Probability), Source: h.Source,
 		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies),
-		Why: hitWhy{Terms: h.Terms, Matched: h.Matched, Strength: rounded(h.Strength),
+		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: rounded(h.Strength),
 			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Rerank: h.RerankScore},
 	}
+}
+
+func roundedTerms(terms []rank.Term) []rank.Term {
+	out := make([]rank.Term, len(terms))
+	for i, t := range terms {
+		out[i] = rank.Term{Name: t.Name, Value: rounded(t.Value), Weight: t.Weight}
+	}
+	return out
 }
 
 func idsOf(entries []repertoire.Entry) []string {
@@ -78,13 +86,15 @@ func resultsOf(hits []repertoire.Hit) []resultHit {
 
 // contextResult is what "context --json" prints.
 type contextResult struct {
-	Block   string      `json:"block"`
-	Skills  []resultHit `json:"skills"`
-	Pinned  []string    `json:"pinned,omitempty"`
-	Omitted int         `json:"omitted"`
-	Tokens  int         `json:"tokens"`
-	Mode    string      `json:"mode"`
-	Kind    string      `json:"kind,omitempty"`
+	Block     string      `json:"block"`
+	Skills    []resultHit `json:"skills"`
+	Pinned    []string    `json:"pinned,omitempty"`
+	Omitted   int         `json:"omitted"`
+	Tokens    int         `json:"tokens"`
+	Mode      string      `json:"mode"`
+	Kind      string      `json:"kind,omitempty"`
+	Demand    float64     `json:"demand"`
+	Threshold float64     `json:"threshold"`
 }
 
 // listResult is what "list --json" prints.
@@ -107,17 +117,20 @@ type listEntry struct {
 // whyResult is what "why --json" prints.
 type whyResult struct {
 	resultHit
-	Prompt     string   `json:"prompt"`
-	Mode       string   `json:"mode"`
-	Kind       string   `json:"kind,omitempty"`
-	CopyOf     string   `json:"copy_of,omitempty"`
-	Rank       int      `json:"rank"`
-	Of         int      `json:"of"`
-	Best       string   `json:"best,omitempty"`
-	Missing    []string `json:"missing"`
-	Filter     string   `json:"filter,omitempty"`
-	ShadowedBy string   `json:"shadowed_by,omitempty"`
-	Verdict    string   `json:"verdict"`
+	Prompt      string      `json:"prompt"`
+	Mode        string      `json:"mode"`
+	Kind        string      `json:"kind,omitempty"`
+	Demand      float64     `json:"demand"`
+	Threshold   float64     `json:"threshold"`
+	DemandTerms []rank.Term `json:"demand_terms"`
+	CopyOf      string      `json:"copy_of,omitempty"`
+	Rank        int         `json:"rank"`
+	Of          int         `json:"of"`
+	Best        string      `json:"best,omitempty"`
+	Missing     []string    `json:"missing"`
+	Filter      string      `json:"filter,omitempty"`
+	ShadowedBy  string      `json:"shadowed_by,omitempty"`
+	Verdict     string      `json:"verdict"`
 
 	RerankError string `json:"rerank_error,omitempty"`
 }

@@ -55,7 +55,7 @@ func TestRerank(t *testing.T) {
 	var behaviour atomic.Value
 	server := rerankServer(t, &behaviour)
 	config := func(deadline string) {
-		write(t, "config.yaml", fmt.Sprintf("bundled: false\nreranker:\n  tei: {base_url: %q, deadline: %s}\n", server.URL, deadline))
+		write(t, "config.yaml", fmt.Sprintf("bundled: false\nembedder: none\nreranker:\n  tei: {base_url: %q, deadline: %s}\n", server.URL, deadline))
 	}
 	const prompt = "feed or fetch"
 	for _, step := range []struct{ server, deadline, best, mode, why string }{

@@ -2,24 +2,28 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/rank"
 )
 
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
 prompt it has in which field (stemmed) and which it lacks, the rule of an agent
 that keeps it out, the copy that shadows it or is offered instead, the kind of a
-prompt that wants no skill, and the bounds that it does or does not reach.
+prompt that wants no skill, and the probability that the prompt wants any: the
+log odds ("demand") are the sum of what speaks for and against it.
 
 --json prints the object of "search --json" for the skill, with prompt, mode,
 kind (of the prompt, as in "search --json"), copy_of (the skill that stays
 instead of this copy), rank (0 when it is no candidate), of (candidates), best
-(the first of them), missing, filter, shadowed_by, verdict, and rerank_error
-when a reranker failed.`
+(the first of them), missing, filter, shadowed_by, verdict, demand, threshold
+(as in "search --json"), demand_terms (the log odds of demand as a sum, each
+with name, value and weight), and rerank_error when a reranker failed.`
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
@@ -44,6 +48,7 @@ func (a *app) why(cmd *cobra.Command, args []string) error {
 	}
 	if a.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, Mode: e.Mode, Kind: e.Kind, CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
+			Demand: rounded(e.Demand.Probability), Threshold: e.Threshold, DemandTerms: roundedTerms(e.Demand.Terms),
 			Missing: e.Missing, Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if out.Missing == nil {
 			out.Missing = []string{}
@@ -54,6 +59,17 @@ func (a *app) why(cmd *cobra.Command, args []string) error {
 		return a.printJSON(out)
 	}
 	return a.printText(explain(e))
+}
+
+// addends writes terms as a sum: " = a 1.000 × 2 + b …".
+func addends(terms []rank.Term) string {
+	var b strings.Builder
+	sep := " = "
+	for _, t := range terms {
+		fmt.Fprintf(&b, "%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
+		sep = " + "
+	}
+	return b.String()
 }
 
 func explain(e repertoire.Explanation) string {
@@ -68,15 +84,12 @@ func explain(e repertoire.Explanation) string {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "  score     %.3f", e.Score)
-	for i, t := range e.Terms {
-		sep := " + "
-		if i == 0 {
-			sep = " = "
-		}
-		fmt.Fprintf(&b, "%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
+	fmt.Fprintf(&b, "  score     %.3f%s\n", e.Score, addends(e.Terms))
+	fmt.Fprintf(&b, "  wanted    with a probability of %.3f\n", e.Probability)
+	if d := e.Demand; len(d.Terms) > 0 {
+		fmt.Fprintf(&b, "  demand    %.3f, threshold %.2f; log odds %.2f%s\n", d.Probability, e.Threshold, math.Log(d.Probability/(1-d.Probability)), addends(d.Terms))
 	}
-	fmt.Fprintf(&b, "\n  match     strength %.2f, coverage %.2f, evidence %.2f\n", e.Strength, e.Coverage, e.Evidence)
+	fmt.Fprintf(&b, "  match     strength %.2f, coverage %.2f, evidence %.2f\n", e.Strength, e.Coverage, e.Evidence)
 	if e.CopyOf != "" {
 		fmt.Fprintf(&b, "  copy of   %s\n", e.CopyOf)
 	}

@@ -36,6 +36,10 @@ func (e *Embedder) Model() string { return e.m.name }
 // Dim returns the dimension of the vectors.
 func (e *Embedder) Dim() int { return e.m.dim }
 
+// Calibrated implements embed.Calibrated: models that cmd/skills-train makes in
+// the same way have the same scale.
+func (e *Embedder) Calibrated() bool { return true }
+
 // Embed implements embed.Embedder. Queries and documents are embedded alike,
 // many texts on all processors. A text without any word gets a fixed vector,
 // which is near to nothing in particular.

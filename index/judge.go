@@ -1,0 +1,39 @@
+package index
+
+import (
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/rank"
+)
+
+// judge orders candidates, best first, and says how probably each is wanted. A
+// prompt of a kind that wants no skill wants what it names.
+func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
+	scored := rank.Order(candidates, *x.opts.Params)
+	gate := x.opts.Params.Gate
+	gate.Threshold = r.threshold
+	r.demand = gate.Judge(scored, rank.Catalog{Skills: r.snap.visible(r.scope), Calibrated: r.calibrated()})
+	if r.kind == "" {
+		return scored
+	}
+	r.demand = rank.Demand{}
+	for i := range scored {
+		if s := &scored[i]; !s.Exact {
+			s.Probability, s.Relevant = 0, false
+		}
+	}
+	return scored
+}
+
+// calibrated reports whether the cosines are on the scale of the gate.
+func (r *retrieval) calibrated() bool {
+	e, ok := r.snap.vectors.embedder.(embed.Calibrated)
+	return ok && r.vector != nil && e.Calibrated()
+}
+
+// visible returns how many skills are searched in a scope.
+func (s *snapshot) visible(sc *scope) int {
+	if sc.rows == nil {
+		return len(s.byName)
+	}
+	return len(sc.rows)
+}

@@ -1,0 +1,113 @@
+package rank
+
+import "math"
+
+// A Gate turns scores into probabilities by two questions: does the prompt want
+// any skill at all, and if so, which one. The first is answered by absolute
+// figures of the best candidates, so that it means the same in a catalog of 50
+// skills as in one of 20,000; the second by how far apart their scores are.
+type Gate struct {
+	Vectors Logit // where the cosines are on the scale that it was fitted to
+	Text    Logit // for all others
+	// Spread is by how much a score must be higher to be e times as likely.
+	Spread float64
+	// Threshold is the least probability that the prompt wants a skill for any
+	// to be offered, 0 to 1.
+	Threshold float64
+	// Rival is the least probability of a skill that is offered beside the best,
+	// as a share of the best one's.
+	Rival float64
+}
+
+// A Logit holds the weights of what speaks for and against a prompt that wants a
+// skill: the log odds are their sum.
+type Logit struct {
+	Base     float64
+	Nearness float64 // of the highest sum of both cosines
+	Strength float64 // of the highest Strength, up to 6
+	Coverage float64 // of that of the best candidate
+	Size     float64 // of the logarithm of the number of skills: among more, more is near by chance
+}
+
+// DefaultGate returns the weights that were fitted on the dev sets by logistic
+// regression, to the catalogs of the sets and to the same with 3,000 other
+// skills among them; sets counted alike, and prompts that want nothing two
+// fifths.
+func DefaultGate() Gate {
+	return Gate{
+		Vectors:   Logit{Base: -2.8, Nearness: 4, Strength: .75, Coverage: 2, Size: -.37},
+		Text:      Logit{Base: -2.5, Strength: 1.1, Coverage: 3.2, Size: -.17},
+		Spread:    .25,
+		Threshold: .6,
+		Rival:     .03,
+	}
+}
+
+// A Demand is the answer to the first question, with its reasons.
+type Demand struct {
+	Probability float64 // that the prompt wants any of the candidates
+	Terms       []Term  // whose sum are the log odds; none without candidates
+}
+
+// A Catalog is what a Gate needs to know of where the candidates come from.
+type Catalog struct {
+	Skills     int  // that were searched
+	Calibrated bool // the cosines are on the scale that Gate.Vectors was fitted to
+}
+
+const (
+	gateDepth   = 10 // best candidates whose figures count
+	maxStrength = 6  // beyond it more says nothing
+	fewSkills   = 20 // fewer skills count as many
+)
+
+// Judge sets Probability and Relevant of candidates in the order of Order. What
+// the prompt names is wanted for certain and has no part in the rest.
+func (g Gate) Judge(scored []Scored, in Catalog) Demand {
+	var rest []*Scored
+	for i := range scored {
+		if s := &scored[i]; s.Exact {
+			s.Probability, s.Relevant = 1, true
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	if len(rest) == 0 {
+		return Demand{}
+	}
+	d := g.demand(rest, in)
+	total := 0.0
+	for _, s := range rest {
+		s.Probability = math.Exp((s.Score - rest[0].Score) / g.Spread)
+		total += s.Probability
+	}
+	for _, s := range rest {
+		s.Probability *= d.Probability / total
+		s.Relevant = d.Probability >= g.Threshold && s.Probability >= g.Rival*rest[0].Probability
+	}
+	return d
+}
+
+// demand answers the first question for candidates, best first.
+func (g Gate) demand(rest []*Scored, in Catalog) Demand {
+	nearness, strength := math.Inf(-1), 0.0
+	for _, s := range rest[:min(gateDepth, len(rest))] {
+		strength = max(strength, min(s.Strength, maxStrength))
+		if s.Vectors {
+			nearness = max(nearness, s.Description+s.Full)
+		}
+	}
+	l, withVectors := g.Text, in.Calibrated && !math.IsInf(nearness, 0)
+	if withVectors {
+		l = g.Vectors
+	}
+	terms := []Term{{"base", 1, l.Base}}
+	if withVectors {
+		terms = append(terms, Term{"nearness", nearness, l.Nearness})
+	}
+	terms = append(terms,
+		Term{"strength", strength, l.Strength},
+		Term{"coverage", rest[0].Coverage, l.Coverage},
+		Term{"size", math.Log(float64(max(in.Skills, fewSkills))), l.Size})
+	return Demand{Probability: 1 / (1 + math.Exp(-sum(terms))), Terms: terms}
+}

@@ -1,0 +1,122 @@
+package rank_test
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/rank"
+)
+
+// simple is a gate whose figures are easily added up: the log odds are the
+// nearness, or the strength, less 1.
+var simple = rank.Gate{
+	Vectors: rank.Logit{Base: -1, Nearness: 1}, Text: rank.Logit{Base: -1, Strength: 1},
+	Spread: 1, Threshold: .5, Rival: .5,
+}
+
+// judged returns the demand of candidates and the IDs of the relevant ones.
+func judged(g rank.Gate, in []rank.Candidate, from rank.Catalog) (rank.Demand, []rank.Scored, []string) {
+	scored := rank.Order(in, plain)
+	d := g.Judge(scored, from)
+	var relevant []string
+	for _, s := range scored {
+		if s.Relevant {
+			relevant = append(relevant, s.ID)
+		}
+	}
+	return d, scored, relevant
+}
+
+func TestJudge(t *testing.T) {
+	text := func(id string, lexical, strength float64) rank.Candidate {
+		return rank.Candidate{ID: id, Lexical: lexical, Strength: strength}
+	}
+	named := rank.Candidate{ID: "n", Exact: true}
+	for _, tt := range []struct {
+		name   string
+		in     []rank.Candidate
+		demand float64 // log odds
+		want   []string
+	}{
+		{"strong", []rank.Candidate{text("a", 1, 2)}, 1, []string{"a"}},
+		{"weak", []rank.Candidate{text("a", 1, .9)}, -.1, nil},
+		{"just enough", []rank.Candidate{text("a", 1, 1)}, 0, []string{"a"}},
+		{"the strongest counts, wherever it stands", []rank.Candidate{text("a", 1, 0), text("b", .1, 3)}, 2, []string{"a"}},
+		// e to the power of -.75 is below one half, of -.5 above.
+		{"rivals", []rank.Candidate{text("a", 4, 3), text("b", 2, 0), text("c", 1, 0)}, 2, []string{"a", "b"}},
+		{"strength has a limit", []rank.Candidate{text("a", 1, 1000)}, 5, []string{"a"}},
+		{"named in spite of all", []rank.Candidate{text("a", 1, 0), named}, -1, []string{"n"}},
+		{"named beside another", []rank.Candidate{text("a", 1, 2), named}, 1, []string{"n", "a"}},
+	} {
+		d, scored, got := judged(simple, tt.in, rank.Catalog{Skills: 100})
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: relevant are %q, want %q", tt.name, got, tt.want)
+		}
+		if want := 1 / (1 + math.Exp(-tt.demand)); math.Abs(d.Probability-want) > 1e-12 {
+			t.Errorf("%s: demand %v, want %v", tt.name, d.Probability, want)
+		}
+		sum := 0.0
+		for _, s := range scored {
+			if s.Exact && s.Probability != 1 {
+				t.Errorf("%s: %s is named and has a probability of %v", tt.name, s.ID, s.Probability)
+			} else if !s.Exact {
+				sum += s.Probability
+			}
+		}
+		if math.Abs(sum-d.Probability) > 1e-12 {
+			t.Errorf("%s: the probabilities add up to %v, the demand is %v", tt.name, sum, d.Probability)
+		}
+	}
+	for _, in := range [][]rank.Candidate{nil, {named}} {
+		if d, _, _ := judged(simple, in, rank.Catalog{}); d.Probability != 0 || d.Terms != nil {
+			t.Errorf("%v: demand %v", in, d)
+		}
+	}
+}
+
+// TestJudgeScale: cosines count only when they are on the scale of the gate.
+func TestJudgeScale(t *testing.T) {
+	in := []rank.Candidate{{ID: "a", Lexical: 1, Strength: 5, Vectors: true, Description: .9, Full: .6}}
+	for calibrated, want := range map[bool]float64{true: .5, false: 4} {
+		d, _, _ := judged(simple, in, rank.Catalog{Skills: 100, Calibrated: calibrated})
+		if got := math.Log(d.Probability / (1 - d.Probability)); math.Abs(got-want) > 1e-9 {
+			t.Errorf("calibrated %v: log odds %v, want %v", calibrated, got, want)
+		}
+	}
+	in[0].Vectors = false
+	if d, _, _ := judged(simple, in, rank.Catalog{Skills: 100, Calibrated: true}); d.Probability < .9 {
+		t.Errorf("without vectors: %v, want that of the text", d.Probability)
+	}
+}
+
+// TestDefaultGate: more evidence never makes a skill less probable, and more
+// skills to choose from never more.
+func TestDefaultGate(t *testing.T) {
+	weak := rank.Candidate{ID: "a", Lexical: 1, Strength: 1, Coverage: .1, Vectors: true, Description: .2, Full: .2}
+	demand := func(c rank.Candidate, from rank.Catalog) float64 {
+		d, _, _ := judged(rank.DefaultGate(), []rank.Candidate{c}, from)
+		return d.Probability
+	}
+	for _, calibrated := range []bool{true, false} {
+		from := rank.Catalog{Skills: 1000, Calibrated: calibrated}
+		before := demand(weak, from)
+		for name, raise := range map[string]func(*rank.Candidate){
+			"strength": func(c *rank.Candidate) { c.Strength++ },
+			"coverage": func(c *rank.Candidate) { c.Coverage += .2 },
+			"nearness": func(c *rank.Candidate) { c.Description += .2 },
+		} {
+			more := weak
+			raise(&more)
+			if after := demand(more, from); after < before || after == before && (calibrated || name != "nearness") {
+				t.Errorf("calibrated %v: more %s makes %v of %v", calibrated, name, after, before)
+			}
+		}
+		if more := (rank.Catalog{Skills: 20_000, Calibrated: calibrated}); demand(weak, more) >= before {
+			t.Errorf("calibrated %v: as probable among more skills", calibrated)
+		}
+		if few, one := (rank.Catalog{Skills: 20, Calibrated: calibrated}), (rank.Catalog{Skills: 1, Calibrated: calibrated}); demand(weak, few) != demand(weak, one) {
+			t.Error("a catalog of one skill says something about chance")
+		}
+	}
+}
