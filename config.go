@@ -131,15 +131,16 @@ func (p *configParser) top(n *yaml.Node) error {
 		"agents": p.agents,
 	}
 	personal := keys{
-		"project":  p.boolean(&s.Project),
-		"user":     p.boolean(&s.User),
-		"bundled":  p.boolean(&s.Bundled),
-		"db":       p.path(&s.DB),
-		"schedule": p.text(&s.Schedule),
-		"max_file": p.number(&s.MaxFile),
-		"embedder": p.embedder,
-		"deadline": p.duration(&s.Deadline),
-		"reranker": p.reranker,
+		"project":   p.boolean(&s.Project),
+		"user":      p.boolean(&s.User),
+		"bundled":   p.boolean(&s.Bundled),
+		"db":        p.path(&s.DB),
+		"schedule":  p.text(&s.Schedule),
+		"max_file":  p.number(&s.MaxFile),
+		"embedder":  p.embedder,
+		"deadline":  p.duration(&s.Deadline),
+		"threshold": p.probability(&s.Threshold),
+		"reranker":  p.reranker,
 	}
 	for key, read := range personal {
 		if p.user {

@@ -57,8 +57,8 @@ func TestSettings(t *testing.T) {
 		{"null", "---\n", repertoire.DefaultSettings()},
 		{"switches", "project: false\nuser: false\nbundled: \"false\"\nembedder: none\n",
 			repertoire.Settings{Embedder: repertoire.EmbedderSetting{Name: "none"}}},
-		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\n", settings(func(s *repertoire.Settings) {
-			s.Schedule, s.MaxFile, s.Deadline = "@every 1h", 5, 1500*time.Millisecond
+		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\nthreshold: 0.75\n", settings(func(s *repertoire.Settings) {
+			s.Schedule, s.MaxFile, s.Deadline, s.Threshold = "@every 1h", 5, 1500*time.Millisecond, .75
 		})},
 		{"paths", "db: ~/c.db\nroots: [rel, ../up, /abs, ~/h, \"~\", ~user, {path: ./x/}]\n", settings(func(s *repertoire.Settings) {
 			s.DB = "HOME/c.db"
@@ -134,9 +134,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"not a mapping", "- a\n", "FILE:1: configuration must be a mapping of keys to values"},
 		{"text", "hello\n", "FILE:1: configuration must be a mapping of keys to values"},
 
-		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, user"},
+		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, threshold, user"},
 		{"misspelt key", "root: [x]\n", "FILE:1: configuration: no key \"root\"; did you mean roots?"},
-		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, user"},
+		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, threshold, user"},
 		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
 		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
 		{"duplicate agent", "agents:\n  a: {}\n  a: {pinned: [x]}\n", "FILE:3: agents: key \"a\" stands here twice"},
@@ -157,6 +157,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"boolean number", "user: 1\n", "FILE:1: expected true or false, not \"1\""},
 		{"boolean list", "user: [true]\n", "FILE:1: expected true or false, not \"\""},
 		{"number", "max_file: 1MB\n", "FILE:1: expected a whole number, not \"1MB\""},
+		{"threshold", "threshold: 60%\n", "FILE:1: expected a probability from 0 to 1, not \"60%\""},
+		{"threshold too high", "threshold: 1.1\n", "FILE:1: expected a probability from 0 to 1, not \"1.1\""},
+		{"threshold is no number", "threshold: NaN\n", "FILE:1: expected a probability from 0 to 1, not \"NaN\""},
 		{"number negative", "max_file: -1\n", "FILE:1: expected a whole number, not \"-1\""},
 		{"duration", "deadline: 250\n", "FILE:1: expected a duration such as 250ms or 2s, not \"250\""},
 		{"duration zero", "deadline: 0s\n", "FILE:1: expected a duration such as 250ms or 2s, not \"0s\""},
@@ -361,7 +364,7 @@ func FuzzSettings(f *testing.F) {
 				t.Errorf("the error does not name the file: %v", err)
 			}
 		}
-		if project.Embedder.Name != "" || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Schedule != "" || project.MaxFile != 0 {
+		if project.Embedder.Name != "" || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Threshold != 0 || project.Schedule != "" || project.MaxFile != 0 {
 			t.Errorf("a project set %+v", project)
 		}
 		for _, a := range own.Agents {

@@ -1,6 +1,7 @@
 package repertoire
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -83,6 +84,19 @@ func (p *configParser) duration(to *time.Duration) func(*yaml.Node) error {
 			return p.errorf(n, "expected a duration such as 250ms or 2s, not %q", n.Value)
 		}
 		*to = d
+		return nil
+	}
+}
+
+// probability reads a number from 0 to 1. As 0 stands for the default elsewhere,
+// it becomes the smallest number above.
+func (p *configParser) probability(to *float64) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		v, err := strconv.ParseFloat(n.Value, 64)
+		if n.Kind != yaml.ScalarNode || err != nil || !(v >= 0 && v <= 1) {
+			return p.errorf(n, "expected a probability from 0 to 1, not %q", n.Value)
+		}
+		*to = max(v, math.SmallestNonzeroFloat64)
 		return nil
 	}
 }

@@ -85,6 +85,9 @@ type Config struct {
 	// Deadline is how long a search waits for the embedding of its prompt; 0
 	// means 250 ms. Then text alone answers.
 	Deadline time.Duration
+	// Threshold is the least probability that a prompt wants a skill for any to
+	// be offered, 0 to 1; 0 means .6.
+	Threshold float64
 
 	// Reranker orders the best candidates of a search anew; nil means none. It
 	// gets the prompt, and name, description and start of the instructions of
@@ -215,7 +218,7 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
 	x := index.New(db, c.embedder, &index.Options{
-		Deadline: c.cfg.Deadline, Fallback: c.fallback,
+		Deadline: c.cfg.Deadline, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
 	})
 	return &state{db: db, index: x, provider: contextprovider.New(x, c.reader)}, nil

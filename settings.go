@@ -22,17 +22,18 @@ import (
 // everything; that of a project, which may be somebody else's, only what adds
 // folders and agents: it must not choose where prompts are sent.
 type Settings struct {
-	Roots    []Root // further folders with skills, the first wins
-	Project  bool   // look at the usual folders of the project
-	User     bool   // look at the usual folders of the user
-	Bundled  bool   // offer the skills that are compiled in
-	DB       string // catalog file
-	Schedule string // of rescans
-	MaxFile  int64  // bytes of the largest file that is served; 0 means 1 MiB
-	Agents   []*Agent
-	Embedder EmbedderSetting
-	Deadline time.Duration
-	Reranker *RerankServer // nil: none
+	Roots     []Root // further folders with skills, the first wins
+	Project   bool   // look at the usual folders of the project
+	User      bool   // look at the usual folders of the user
+	Bundled   bool   // offer the skills that are compiled in
+	DB        string // catalog file
+	Schedule  string // of rescans
+	MaxFile   int64  // bytes of the largest file that is served; 0 means 1 MiB
+	Agents    []*Agent
+	Embedder  EmbedderSetting
+	Deadline  time.Duration
+	Threshold float64       // see Config; 0: the default
+	Reranker  *RerankServer // nil: none
 }
 
 // A Root is a folder with skills that a configuration names.

@@ -43,9 +43,10 @@ type Catalog struct {
 
 // Setup says how a corpus is indexed; nil means by text.
 type Setup struct {
-	Mode     Mode           // "" means Text
-	Embedder embed.Embedder // not used by Text, needed by the others
-	Deadline time.Duration  // of the embedding of a prompt, see index.Options
+	Mode      Mode           // "" means Text
+	Embedder  embed.Embedder // not used by Text, needed by the others
+	Deadline  time.Duration  // of the embedding of a prompt, see index.Options
+	Threshold float64        // see index.Options
 
 	Indexed  func()              // called for each skill; may be nil
 	Embedded func(done, all int) // called while texts are embedded; may be nil
@@ -70,7 +71,7 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 	if c.db, err = store.Open(ctx, filepath.Join(c.dir, "catalog.db"), nil); err != nil {
 		return nil, err
 	}
-	opts := &index.Options{Deadline: s.Deadline}
+	opts := &index.Options{Deadline: s.Deadline, Threshold: s.Threshold}
 	if s.Mode == Vector {
 		opts.Params = &rank.Params{Vector: 1, Gate: rank.DefaultGate()}
 	}

@@ -18,7 +18,7 @@ type Budget struct {
 	Skills int    // most that are listed; 0 means 8
 	Format Format // "" means XML
 	// Threshold is the least probability that the prompt wants a skill for any
-	// to be listed, 0 to 1; 0 means the default, .6.
+	// to be listed, 0 to 1; 0 means that of the catalog.
 	Threshold float64
 }
 

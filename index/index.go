@@ -49,6 +49,8 @@ type Options struct {
 	RerankDeadline time.Duration
 	// RerankCandidates is how many candidates it gets, at most; 0 means 20.
 	RerankCandidates int
+	// Threshold replaces that of the gate of Params, unless it is 0.
+	Threshold float64
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 	// Weights are the weights of the fields of a skill in its text score; nil

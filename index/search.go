@@ -19,7 +19,7 @@ type Query struct {
 	Text  string // any text
 	Limit int    // most hits; 0 means 10
 	// Threshold is the least probability that the prompt wants a skill for any
-	// to be relevant, 0 to 1; 0 means that of the parameters, .6.
+	// to be relevant, 0 to 1; 0 means that of the options.
 	Threshold float64
 	Agent     *Agent // whose part of the catalog is searched; nil means all
 }
@@ -143,7 +143,7 @@ func (x *Index) retrieve(ctx context.Context, q Query) (*retrieval, error) {
 		return nil, err
 	}
 	r := &retrieval{snap: snap, scope: sc, analyzer: newAnalyzer(), index: make(map[string]int)}
-	r.kind, r.threshold = kindOf(clip(q.Text)), cmp.Or(q.Threshold, x.opts.Params.Gate.Threshold)
+	r.kind, r.threshold = kindOf(clip(q.Text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
 	vector := x.embedPrompt(ctx, snap, q.Text)
 	if r.prompt, err = newPrompt(ctx, r.analyzer, q.Text, x.db.Frequencies); err != nil {
 		return nil, err

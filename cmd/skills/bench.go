@@ -175,7 +175,7 @@ func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline}
+	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Threshold: settings.Threshold}
 	if s.Mode == bench.Text {
 		return s, nil
 	}

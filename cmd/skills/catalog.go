@@ -64,7 +64,7 @@ func (a *app) openWith(ctx context.Context, s repertoire.Settings, schedule stri
 		return nil, fmt.Errorf("configuring embedder: %w", err)
 	}
 	cfg := repertoire.Config{
-		Sources: sources, DB: s.DB, Embedder: embedder, Deadline: s.Deadline,
+		Sources: sources, DB: s.DB, Embedder: embedder, Deadline: s.Deadline, Threshold: s.Threshold,
 		Agents: s.Agents, Schedule: schedule, Logger: a.logger(),
 	}
 	if err := s.Reranker.Configure(&cfg); err != nil {

@@ -129,6 +129,7 @@ configuration folder, and from .agents/repertoire.yaml of the project:
   schedule: "@every 5s"  # of rescans in programs that stay running
   max_file: 1048576      # bytes of the largest file that is served
   deadline: 250ms        # for the embedding of a prompt
+  threshold: 0.6         # least probability that a prompt wants a skill
   embedder: static       # the built-in one; or none; or a server:
   # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
   agents:
