@@ -1,6 +1,9 @@
 package rank
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Gate turns scores into probabilities by two questions: does the prompt want
 // any skill at all, and if so, which one. The first is answered by absolute
@@ -9,8 +12,6 @@ import "math"
 type Gate struct {
 	Vectors Logit // where the cosines are on the scale that it was fitted to
 	Text    Logit // for all others
-	// Spread is by how much a score must be higher to be e times as likely.
-	Spread float64
 	// Threshold is the least probability that the prompt wants a skill for any
 	// to be offered, 0 to 1.
 	Threshold float64
@@ -19,14 +20,17 @@ type Gate struct {
 	Rival float64
 }
 
-// A Logit holds the weights of what speaks for and against a prompt that wants a
-// skill: the log odds are their sum.
+// A Logit answers both questions with one kind of figures. The log odds of a
+// prompt that wants a skill are a weighted sum.
 type Logit struct {
 	Base     float64
 	Nearness float64 // of the highest sum of both cosines
 	Strength float64 // of the highest Strength, up to 6
 	Coverage float64 // of that of the best candidate
 	Size     float64 // of the logarithm of the number of skills: among more, more is near by chance
+
+	// Spread is by how much a score must be higher to be e times as likely.
+	Spread float64
 }
 
 // DefaultGate returns the weights that were fitted on the dev sets by logistic
@@ -35,9 +39,8 @@ type Logit struct {
 // fifths.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.8, Nearness: 4, Strength: .75, Coverage: 2, Size: -.37},
-		Text:      Logit{Base: -2.5, Strength: 1.1, Coverage: 3.2, Size: -.17},
-		Spread:    .25,
+		Vectors:   Logit{Base: -2.8, Nearness: 4, Strength: .75, Coverage: 2, Size: -.37, Spread: .25},
+		Text:      Logit{Base: -2.5, Strength: 1.1, Coverage: 3.2, Size: -.17, Spread: .18},
 		Threshold: .6,
 		Rival:     .03,
 	}
@@ -75,10 +78,14 @@ func (g Gate) Judge(scored []Scored, in Catalog) Demand {
 	if len(rest) == 0 {
 		return Demand{}
 	}
-	d := g.demand(rest, in)
+	logit := g.Text
+	if in.Calibrated && slices.ContainsFunc(rest[:min(gateDepth, len(rest))], func(s *Scored) bool { return s.Vectors }) {
+		logit = g.Vectors
+	}
+	d := logit.demand(rest, in)
 	total := 0.0
 	for _, s := range rest {
-		s.Probability = math.Exp((s.Score - rest[0].Score) / g.Spread)
+		s.Probability = math.Exp((s.Score - rest[0].Score) / logit.Spread)
 		total += s.Probability
 	}
 	for _, s := range rest {
@@ -89,20 +96,16 @@ func (g Gate) Judge(scored []Scored, in Catalog) Demand {
 }
 
 // demand answers the first question for candidates, best first.
-func (g Gate) demand(rest []*Scored, in Catalog) Demand {
-	nearness, strength := math.Inf(-1), 0.0
+func (l Logit) demand(rest []*Scored, in Catalog) Demand {
+	nearness, strength := 0.0, 0.0
 	for _, s := range rest[:min(gateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
 		if s.Vectors {
 			nearness = max(nearness, s.Description+s.Full)
 		}
 	}
-	l, withVectors := g.Text, in.Calibrated && !math.IsInf(nearness, 0)
-	if withVectors {
-		l = g.Vectors
-	}
 	terms := []Term{{"base", 1, l.Base}}
-	if withVectors {
+	if l.Nearness != 0 {
 		terms = append(terms, Term{"nearness", nearness, l.Nearness})
 	}
 	terms = append(terms,

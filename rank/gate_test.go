@@ -11,8 +11,8 @@ import (
 // simple is a gate whose figures are easily added up: the log odds are the
 // nearness, or the strength, less 1.
 var simple = rank.Gate{
-	Vectors: rank.Logit{Base: -1, Nearness: 1}, Text: rank.Logit{Base: -1, Strength: 1},
-	Spread: 1, Threshold: .5, Rival: .5,
+	Vectors: rank.Logit{Base: -1, Nearness: 1, Spread: 1}, Text: rank.Logit{Base: -1, Strength: 1, Spread: 1},
+	Threshold: .5, Rival: .5,
 }
 
 // judged returns the demand of candidates and the IDs of the relevant ones.
