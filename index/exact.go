@@ -10,8 +10,8 @@ import (
 // named returns the indexes in entries of the skills that the prompt names. A
 // name of several words counts wherever it stands as it is written; a single
 // word, which may be an everyday one, only where it is meant as a name: as the
-// whole prompt, in quotes or backticks, behind one of / $ @, or next to the
-// word "skill".
+// whole prompt, in quotes or backticks, behind $ or @, behind / as the first word
+// (elsewhere that is a path), or next to the word "skill".
 func (s *snapshot) named(text string) map[int]bool {
 	found := make(map[int]bool)
 	key := NameKey(text)
@@ -32,7 +32,8 @@ func (s *snapshot) named(text string) map[int]bool {
 	for _, words := range cuts {
 		for i, word := range words {
 			name, marked := bareName(word)
-			if marked || compound(name) || besideSkill(words, i) {
+			command := i == 0 && strings.HasPrefix(word, "/")
+			if marked || command || compound(name) || besideSkill(words, i) {
 				add(NameKey(name))
 			}
 		}
@@ -49,7 +50,7 @@ func bareName(word string) (name string, marked bool) {
 	before, after := word[:len(word)-len(rest)], rest[len(name):]
 	// A quote on one side only is that of a whole sentence.
 	quoted := strings.ContainsAny(before, quotes) && strings.ContainsAny(after, quotes)
-	return name, quoted || strings.IndexAny(word, "/$@") == 0
+	return name, quoted || strings.IndexAny(word, "$@") == 0
 }
 
 func isPunctuation(r rune) bool {

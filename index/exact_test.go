@@ -39,6 +39,7 @@ func TestExactNames(t *testing.T) {
 		" PDF  Form Filling ":                {"pdf-form-filling"},
 		"/pdf":                               {"pdf"},
 		"/pdf page 3 of a.pdf":               {"pdf"},
+		"why does GET /pdf answer 404":       nil,
 		"$pdf a.pdf":                         {"pdf"},
 		"ask @pdf about it":                  {"pdf"},
 		"use `pdf` here":                     {"pdf"},
