@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// TestGateHolds: what is injected for prompts that need no skill does not grow
+// with the catalog: the probabilities mean the same among 50 skills as among
+// thousands.
+func TestGateHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("indexes thousands of skills")
+	}
+	prompts, err := ReadQueries(sharedFile(t, "bench/no-skill-prompts/queries.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := ReadQueries(sharedFile(t, "bench/metatool/queries.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range more {
+		if q.NeedsNone() {
+			prompts = append(prompts, q)
+		}
+	}
+	skills := publishedSkills(t, 2000)
+	embedder, err := static.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{50, 400, len(skills)} {
+		d := &Dataset{Name: "published", Queries: prompts, Corpus: func(yield func(Document, error) bool) {
+			for i, s := range skills[:n] {
+				if one := *s; !yield(Document{ID: fmt.Sprint(i), Skill: &one}, nil) {
+					return
+				}
+			}
+		}}
+		c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: embedder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Run(t.Context(), c, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		t.Logf("%d skills: %.3f of %d prompts", n, s.Gate.FalseInjection.Value, s.Gate.None)
+		if s.Gate.FalseInjection.Value > .1 {
+			t.Errorf("%d skills: %.3f of the prompts that need none got one", n, s.Gate.FalseInjection.Value)
+		}
+	}
+}
+
+// sharedFile returns the path of a file beside the repository, where there is one.
+func sharedFile(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join("..", "..", "shared", filepath.FromSlash(name))
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no %s", path)
+	}
+	return path
+}
+
+// publishedSkills returns n skills of the corpus, the same each time.
+func publishedSkills(t *testing.T, n int) []*skill.Skill {
+	t.Helper()
+	f, err := os.Open(sharedFile(t, "corpus/skills.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*skill.Skill
+	for lines := json.NewDecoder(z); lines.More(); {
+		var s struct{ Name, Description, Body string }
+		if err := lines.Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+		description := []rune(s.Description)
+		list = append(list, &skill.Skill{
+			Name: s.Name, Description: string(description[:min(len(description), skill.MaxDescription)]), Body: s.Body,
+			Digest: fmt.Sprint(len(list)),
+		})
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:n]
+}
