@@ -95,6 +95,23 @@ func (c *Catalog) Close() error {
 	return errors.Join(err, os.RemoveAll(c.dir))
 }
 
+// Search answers a query and says which document each hit is.
+func (c *Catalog) Search(ctx context.Context, q index.Query) (index.Answer, []string, error) {
+	answer, err := c.index.Search(ctx, q)
+	return answer, c.idsOf(answer.Hits), err
+}
+
+// idsOf returns the IDs of hits. A wanted skill that was left out as a copy of a
+// hit counts as not found: were it counted, merging skills that differ would
+// look like an improvement.
+func (c *Catalog) idsOf(hits []index.Hit) []string {
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = c.ids[h.Dir]
+	}
+	return ids
+}
+
 func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
 	report, err := c.index.Sync(ctx, index.Source{Label: d.Name}, c.refs(d.Corpus, s.Indexed))
 	if err := errors.Join(c.err, err); err != nil {

@@ -2,12 +2,15 @@ package bench
 
 import (
 	"bufio"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,8 +70,39 @@ func Read(dir, corpus string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dataset{Name: filepath.Base(filepath.Clean(dir)), Queries: queries, Corpus: documents(file)}
+	d := &Dataset{Name: filepath.Base(filepath.Clean(dir)), Queries: queries, Corpus: documents(file, true)}
 	return d, d.readLabels(filepath.Join(dir, "qrels.tsv"))
+}
+
+// Sample returns up to n of the prompts that need a skill, and of those that
+// need none, in the order of the set; 0 means all of them. The others are
+// labelled neither way and left out.
+func (d *Dataset) Sample(n int, seed uint64) []Query {
+	var wanting, none []int
+	for i := range d.Queries {
+		switch {
+		case len(d.Queries[i].Wanted) > 0:
+			wanting = append(wanting, i)
+		case d.Queries[i].NeedsNone():
+			none = append(none, i)
+		}
+	}
+	random := rand.New(rand.NewPCG(seed, 2))
+	at := append(sample(random, wanting, n), sample(random, none, n)...)
+	slices.Sort(at)
+	list := make([]Query, len(at))
+	for k, i := range at {
+		list[k] = d.Queries[i]
+	}
+	return list
+}
+
+func sample(random *rand.Rand, list []int, n int) []int {
+	if n <= 0 || n >= len(list) {
+		return list
+	}
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:n]
 }
 
 func findCorpus(dir, other string) (string, error) {
@@ -156,13 +190,20 @@ func (d *Dataset) label(q *Query, fields []string, at string) error {
 	return nil
 }
 
-// documents reads a corpus line by line, because it may be larger than memory.
-func documents(file string) iter.Seq2[Document, error] {
+// ReadCorpus reads a corpus.jsonl, gzipped if its name ends in .gz, line by
+// line, because it may be larger than memory. It ends at an error. A skill
+// without an id is named after its line.
+func ReadCorpus(file string) iter.Seq2[Document, error] {
+	return documents(file, false)
+}
+
+// documents does so for the corpus of a set, too, whose labels need IDs.
+func documents(file string, needID bool) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for l, err := range lines(file) {
 			var d Document
 			if err == nil {
-				d, err = document(l)
+				d, err = document(l, needID)
 			}
 			if !yield(d, err) || err != nil {
 				return
@@ -171,13 +212,16 @@ func documents(file string) iter.Seq2[Document, error] {
 	}
 }
 
-func document(l line) (Document, error) {
+func document(l line, needID bool) (Document, error) {
 	var d struct {
 		ID, Name, Description, Body string
 		Tags                        []string
 	}
 	if err := json.Unmarshal(l.text, &d); err != nil {
 		return Document{}, fmt.Errorf("%s: %w", l.at(), err)
+	}
+	if d.ID == "" && !needID {
+		d.ID = fmt.Sprintf("line %d", l.number)
 	}
 	if d.ID == "" || strings.TrimSpace(d.Name) == "" {
 		return Document{}, fmt.Errorf("%s: id and name are needed", l.at())
@@ -201,7 +245,8 @@ type line struct {
 
 func (l line) at() string { return fmt.Sprintf("%s:%d", l.file, l.number) }
 
-// lines reads the lines of a file that are not empty.
+// lines reads the lines of a file that are not empty, through gzip if its name
+// ends in .gz.
 func lines(file string) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		f, err := os.Open(file)
@@ -210,9 +255,16 @@ func lines(file string) iter.Seq2[line, error] {
 			return
 		}
 		defer f.Close()
-		in := bufio.NewScanner(f)
-		in.Buffer(nil, maxLine)
 		l := line{file: file}
+		r := io.Reader(f)
+		if strings.HasSuffix(file, ".gz") {
+			if r, err = gzip.NewReader(f); err != nil {
+				yield(l, fmt.Errorf("%s: %w", file, err))
+				return
+			}
+		}
+		in := bufio.NewScanner(r)
+		in.Buffer(nil, maxLine)
 		for in.Scan() {
 			l.number++
 			if l.text = in.Bytes(); len(strings.TrimSpace(string(l.text))) > 0 && !yield(l, nil) {

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"compress/gzip"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -78,6 +80,50 @@ func TestRead(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a/cat", "b/cat", "post", "plants"}, ids); diff != "" || d.Name != "pets" {
 		t.Errorf("name %q, corpus (-want +got):\n%s", d.Name, diff)
+	}
+}
+
+// TestReadCorpus: a corpus may be gzipped, and its skills need no id.
+func TestReadCorpus(t *testing.T) {
+	var zipped strings.Builder
+	z := gzip.NewWriter(&zipped)
+	_, err := z.Write([]byte(`{"name":"cat"}` + "\n\n" + `{"id":"x","name":"dog"}`))
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, "a.jsonl", `{"name":"cat"}`+"\n{}", "b.jsonl.gz", zipped.String(), "c.gz", "plain", "d.gz", zipped.String()[:zipped.Len()-9])
+	for _, tt := range []struct{ file, want string }{
+		{"a.jsonl", "line 1: cat; a.jsonl:2: id and name are needed; "},
+		{"b.jsonl.gz", "line 1: cat; x: dog; "},
+		{"c.gz", "c.gz: unexpected EOF; "},
+		{"d.gz", "line 1: cat; x: dog; d.gz:4: unexpected EOF; "},
+		{"e.gz", "e.gz: no such file or directory; "},
+	} {
+		var got strings.Builder
+		for d, err := range ReadCorpus(filepath.Join(dir, tt.file)) {
+			if err != nil {
+				_, text, _ := strings.Cut(err.Error(), "pets"+string(filepath.Separator))
+				got.WriteString(text + "; ")
+			} else {
+				got.WriteString(d.ID + ": " + d.Skill.Name + "; ")
+			}
+		}
+		if got.String() != tt.want {
+			t.Errorf("%s: got %s\nwant %s", tt.file, got.String(), tt.want)
+		}
+	}
+}
+
+// TestSearch: hits come with the IDs of their documents.
+func TestSearch(t *testing.T) {
+	c, err := NewCatalog(t.Context(), pets(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	answer, ids, err := c.Search(t.Context(), index.Query{Text: "kitten yarn"})
+	if err != nil || len(answer.Hits) != 1 || answer.Hits[0].Name != "Cat-2" || ids[0] != "b/cat" {
+		t.Errorf("hits %v with the IDs %q, %v", answer.Hits, ids, err)
 	}
 }
 
@@ -243,7 +289,7 @@ func TestSample(t *testing.T) {
 	d := pets(t)
 	ids := func(seed uint64) string {
 		var list []string
-		for _, q := range chosen(d.Queries, &Options{Limit: 1, Seed: seed}) {
+		for _, q := range d.Sample(1, seed) {
 			list = append(list, q.ID)
 		}
 		return strings.Join(list, " ")

@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -34,7 +33,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	if opts == nil {
 		opts = &Options{}
 	}
-	queries := chosen(d.Queries, opts)
+	queries := d.Sample(opts.Limit, opts.Seed)
 	r := &runner{catalog: c, searcher: &searcher{Index: c.index}, modes: make(map[string]int), threshold: opts.Threshold}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// The first search reads the catalog; that is no part of any other.
@@ -55,35 +54,6 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	s.Set, s.Skills, s.Modes, s.Gate.AllTokens = d.Name, c.Skills, r.modes, c.Tokens
 	s.Latency, s.Calibration = latency(r.searcher.took), r.calibration()
 	return s, nil
-}
-
-// chosen returns the prompts to measure, in the order of the set.
-func chosen(queries []Query, opts *Options) []Query {
-	var wanting, none []int
-	for i := range queries {
-		switch {
-		case len(queries[i].Wanted) > 0:
-			wanting = append(wanting, i)
-		case queries[i].NeedsNone():
-			none = append(none, i)
-		}
-	}
-	random := rand.New(rand.NewPCG(opts.Seed, 2))
-	at := append(sample(random, wanting, opts.Limit), sample(random, none, opts.Limit)...)
-	slices.Sort(at)
-	list := make([]Query, len(at))
-	for n, i := range at {
-		list[n] = queries[i]
-	}
-	return list
-}
-
-func sample(random *rand.Rand, list []int, n int) []int {
-	if n <= 0 || n >= len(list) {
-		return list
-	}
-	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return list[:n]
 }
 
 // A searcher keeps the answers that blocks are made of: one search serves the
@@ -120,7 +90,7 @@ func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
 	}
 	r.modes[block.Mode]++
 	hits := r.searcher.answer.Hits
-	ids, listed := r.idsOf(hits), r.idsOf(block.Skills)
+	ids, listed := r.catalog.idsOf(hits), r.catalog.idsOf(block.Skills)
 	a := Answered{
 		ID: q.ID, Kind: q.Kind, Lang: q.Lang, Wanted: len(q.Wanted), Ranks: Ranks(ids[:min(depth, len(ids))], q.Wanted),
 		Injected: len(listed), Fitting: len(Ranks(listed, q.Wanted)), Tokens: block.Tokens, Top: ids[:min(shown, len(ids))],
@@ -131,17 +101,6 @@ func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
 	a.NDCG = a.relevance().NDCG10
 	r.predict(hits[:min(shown, len(hits))], ids, q.Wanted)
 	return a, nil
-}
-
-// idsOf returns the IDs of hits. A wanted skill that was left out as a copy of a
-// hit counts as not found: were it counted, merging skills that differ would
-// look like an improvement.
-func (r *runner) idsOf(hits []index.Hit) []string {
-	ids := make([]string, len(hits))
-	for i, h := range hits {
-		ids[i] = r.catalog.ids[h.Dir]
-	}
-	return ids
 }
 
 // predict notes the probabilities of the first hits of a prompt.
