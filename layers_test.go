@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"contextprovider":   {"skill", "index", "rank"},
 	".":                 {"skill", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "source", "store", "index", "contextprovider"},
 	"cmd/skills":        {"*"},
+	"cmd/skills-fit":    {"*"},
 	"cmd/skills-train":  {"*"},
 	"bench":             {"*"},
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestRegress: weights come back from points that are drawn by them. Each x has
+// both answers, weighted by their probabilities, so that nothing is left to
+// chance; there are so many that the penalty says nothing.
+func TestRegress(t *testing.T) {
+	known := features{-2, 3, .5, 1.5, -.25}
+	var points []point
+	for i := range 3 * 4 * 3 * 3 {
+		x := features{1, float64(i%3) * .6, float64(i/3%4) * 1.5, float64(i/12%3) * .4, float64(3 + i/36)}
+		p := known.probability(x)
+		points = append(points, point{x, 1, p * 1e6}, point{x, 0, (1 - p) * 1e6})
+	}
+	got, err := regress(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range known {
+		if math.Abs(got[i]-known[i]) > 1e-3 {
+			t.Errorf("weights %v, want %v", got, known)
+			break
+		}
+	}
+}
+
+// TestRegressByHand: three of four want a skill, so the odds are 3; what is
+// always 0 gets no weight.
+func TestRegressByHand(t *testing.T) {
+	x := features{1}
+	got, err := regress([]point{{x, 1, 1}, {x, 1, 2}, {x, 0, 1}})
+	if want := (features{math.Log(3)}); err != nil || math.Abs(got[0]-want[0]) > 1e-9 || got[1] != 0 {
+		t.Errorf("weights %v, %v, want %v", got, err, want)
+	}
+	for _, points := range [][]point{nil, {{x, 1, 1}}, {{x, 0, 1}}} {
+		if got, err := regress(points); err == nil || !strings.Contains(err.Error(), "no weights fit") {
+			t.Errorf("%v: weights %v, %v", points, got, err)
+		}
+	}
+}
+
+func TestAUC(t *testing.T) {
+	for _, tt := range []struct {
+		high, low []float64
+		want      float64
+	}{
+		{[]float64{3, 4}, []float64{1, 2}, 1},
+		{[]float64{1, 3}, []float64{2}, .5},
+		{[]float64{2}, []float64{2}, .5},
+		{[]float64{3, 2}, []float64{1, 2}, .875},
+		{[]float64{1}, []float64{2}, 0},
+	} {
+		if got := auc(tt.high, tt.low); got != tt.want {
+			t.Errorf("auc(%v, %v) = %v, want %v", tt.high, tt.low, got, tt.want)
+		}
+	}
+	if got := auc(nil, []float64{1}); !math.IsNaN(got) {
+		t.Errorf("auc of nothing is %v", got)
+	}
+}
+
+// found returns a usable sample whose only wanted hit is at a place from 1, 0
+// for none; the scores are 0, -1, -2.
+func found(place int) sample {
+	s := sample{usable: true, x: features{1}, hits: []hit{{score: 0}, {score: -1}, {score: -2}}}
+	if place > 0 {
+		s.hits[place-1].wanted = true
+	}
+	return s
+}
+
+// TestSpread: of two hits, 1 apart, the better one is wanted in three of four
+// prompts when a score is worth a factor of 3: 1/ln 3 is .91.
+func TestSpread(t *testing.T) {
+	g := group{}
+	for _, place := range []int{1, 1, 1, 2, 0} {
+		s := found(place)
+		s.hits = s.hits[:2]
+		g.samples = append(g.samples, s)
+	}
+	named := found(2)
+	named.usable = false
+	g.samples = append(g.samples, named)
+	if got := spreadOf([]group{g}); got != .91 {
+		t.Errorf("spread %v, want .91", got)
+	}
+}
+
+// TestPoints: both groups count alike, and in each the prompts that need
+// nothing two fifths.
+func TestPoints(t *testing.T) {
+	none := found(0)
+	none.none = true
+	unusable := found(1)
+	unusable.usable = false
+	got := pointsOf([]group{{samples: []sample{found(1), found(0), found(3), none}}, {samples: []sample{unusable, found(2), none}}})
+	want := []point{{y: 1, weight: .6}, {y: 0, weight: .6}, {y: 1, weight: .6}, {y: 0, weight: 1.2}, {y: 1, weight: 1.8}, {y: 0, weight: 1.2}}
+	if len(got) != len(want) {
+		t.Fatalf("%d points, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i].y != want[i].y || math.Abs(got[i].weight-want[i].weight) > 1e-9 {
+			t.Errorf("point %d is %v, want %v", i, got[i], want[i])
+		}
+	}
+}

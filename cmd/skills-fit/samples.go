@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// depth is how many hits of a search a sample keeps: among them the wanted one
+// is told from the others.
+const depth = 20
+
+// A group holds the samples of one catalog.
+type group struct {
+	set     string
+	others  int // skills of the corpus in it
+	samples []sample
+}
+
+// usable returns the samples that the weights are for, see sample.
+func (g *group) usable() []*sample {
+	var list []*sample
+	for i := range g.samples {
+		if s := &g.samples[i]; s.usable {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// A sample is one prompt that was searched for.
+type sample struct {
+	none bool // it needs no skill
+	// usable is false for a prompt that a gate judges without weights: one that
+	// names a skill, is of a kind that wants none, or finds nothing.
+	usable bool
+	x      features
+	hits   []hit // best first
+}
+
+type hit struct {
+	score         float64
+	wanted, named bool
+}
+
+// rank returns the place of the first wanted hit from 1, 0 without one.
+func (s *sample) rank() int {
+	return 1 + slices.IndexFunc(s.hits, func(h hit) bool { return h.wanted })
+}
+
+// wants is what the demand predicts: a wanted skill is near the top.
+func (s *sample) wants() bool { return s.rank() >= 1 && s.rank() <= 10 }
+
+// input is what the files of the options hold.
+type input struct {
+	sets     []*bench.Dataset
+	corpus   *bench.Dataset // a set without skills of its own
+	none     []bench.Query
+	skills   []*skill.Skill // of the corpus, shuffled, as many as are used
+	embedder *static.Embedder
+}
+
+func readInput(o options) (*input, error) {
+	in := &input{corpus: &bench.Dataset{Name: "the corpus", Corpus: func(func(bench.Document, error) bool) {}}}
+	names := make(map[string]bool)
+	for _, dir := range o.datasets {
+		d, err := bench.Read(dir, "")
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("reading labelled set: %w", err)
+		case names[d.Name]:
+			return nil, fmt.Errorf("%s: a second set %q", dir, d.Name)
+		}
+		names[d.Name] = true
+		in.sets = append(in.sets, d)
+	}
+	for _, dir := range o.none {
+		file := filepath.Join(dir, "queries.jsonl")
+		queries, err := bench.ReadQueries(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading prompts: %w", err)
+		}
+		before := len(in.none)
+		for _, q := range queries {
+			if q.NeedsNone() {
+				in.none = append(in.none, q)
+			}
+		}
+		if len(in.none) == before {
+			return nil, fmt.Errorf("%s: no prompt is of a kind that needs no skill", file)
+		}
+	}
+	var err error
+	if in.skills, err = readSkills(o); err != nil {
+		return nil, err
+	}
+	in.embedder, err = static.Default()
+	return in, err
+}
+
+// readSkills draws as many skills of the corpus as the largest catalog needs.
+func readSkills(o options) ([]*skill.Skill, error) {
+	var list []*skill.Skill
+	for d, err := range bench.ReadCorpus(o.corpus) {
+		if err != nil {
+			return nil, fmt.Errorf("reading corpus: %w", err)
+		}
+		list = append(list, d.Skill)
+	}
+	most := slices.Max(slices.Concat(o.distractors, o.grow))
+	if most > len(list) {
+		return nil, fmt.Errorf("%s has %d skills, not the %d that --distractors or --grow ask for", o.corpus, len(list), most)
+	}
+	random := rand.New(rand.NewPCG(o.seed, 0))
+	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return slices.Clone(list[:most]), nil // lets go of the others
+}
+
+// A catalog is a set with other skills among its own, and what is asked of it.
+type catalog struct {
+	set     *bench.Dataset
+	others  int
+	prompts []bench.Query
+}
+
+// catalogs returns every set with every number of distractors, for a sample of
+// its prompts and for those that need no skill, and the growing catalogs of the
+// corpus for the latter.
+func (in *input) catalogs(o options) []catalog {
+	var list []catalog
+	for _, d := range in.sets {
+		prompts := d.Sample(o.limit, o.seed)
+		own := make(map[string]bool) // the set may be one of those of --none
+		for _, q := range prompts {
+			own[q.Text] = true
+		}
+		for _, q := range in.none {
+			if !own[q.Text] {
+				prompts = append(prompts, q)
+			}
+		}
+		for _, n := range o.distractors {
+			list = append(list, catalog{d, n, prompts})
+		}
+	}
+	for _, n := range o.grow {
+		list = append(list, catalog{in.corpus, n, in.none})
+	}
+	return list
+}
+
+// search indexes a catalog and asks its prompts.
+func (in *input) search(ctx context.Context, mode bench.Mode, of catalog) (_ group, err error) {
+	g := group{set: of.set.Name, others: of.others}
+	mixed := *of.set
+	mixed.Corpus = in.mix(of)
+	c, err := bench.NewCatalog(ctx, &mixed, &bench.Setup{Mode: mode, Embedder: in.embedder, Deadline: time.Minute}) // a late vector would change the fit
+	if err != nil {
+		return g, fmt.Errorf("indexing %s: %w", g.set, err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	for _, q := range of.prompts {
+		answer, ids, err := c.Search(ctx, index.Query{Text: q.Text, Limit: depth})
+		if err != nil {
+			return g, err
+		}
+		g.samples = append(g.samples, newSample(q, answer, ids))
+	}
+	return g, nil
+}
+
+// mix yields the skills of a catalog. The others are copies, because what is
+// indexed gets a name that is not taken.
+func (in *input) mix(of catalog) iter.Seq2[bench.Document, error] {
+	return func(yield func(bench.Document, error) bool) {
+		for d, err := range of.set.Corpus {
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+		for i, sk := range in.skills[:of.others] {
+			c := *sk
+			if !yield(bench.Document{ID: fmt.Sprintf("distractor %d", i), Skill: &c}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// newSample takes the features from the answer itself, so that what is fitted is
+// what a gate sees.
+func newSample(q bench.Query, answer index.Answer, ids []string) sample {
+	s := sample{none: q.NeedsNone(), usable: len(answer.Demand.Terms) > 0}
+	for _, t := range answer.Demand.Terms {
+		s.x.set(t)
+	}
+	for i, h := range answer.Hits {
+		named := slices.ContainsFunc(h.Terms, func(t rank.Term) bool { return t.Name == "exact name" })
+		s.hits = append(s.hits, hit{h.Score, slices.Contains(q.Wanted, ids[i]), named})
+		s.usable = s.usable && !named
+	}
+	return s
+}
