@@ -39,8 +39,8 @@ type Logit struct {
 // fifths. The command cmd/skills-fit does this, for the built-in embedder.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.8, Nearness: 4, Strength: .75, Coverage: 2, Size: -.37, Spread: .25},
-		Text:      Logit{Base: -2.5, Strength: 1.1, Coverage: 3.2, Size: -.17, Spread: .18},
+		Vectors:   Logit{Base: -2.62, Nearness: 4.22, Strength: .69, Coverage: 1.82, Size: -.40, Spread: .24},
+		Text:      Logit{Base: -2.50, Strength: 1.11, Coverage: 3.17, Size: -.18, Spread: .15},
 		Threshold: .6,
 		Rival:     .03,
 	}
