@@ -26,6 +26,7 @@ var layers = map[string][]string{
 	"source":            {"skill"},
 	"store":             {"skill"},
 	"rank":              {"skill"},
+	"snapshot":          {},
 	"rerank":            {},
 	"rerank/remote":     {"rerank", "internal/endpoint"},
 	"index":             {"skill", "embed", "rank", "rerank", "store"},

@@ -1,0 +1,186 @@
+package snapshot_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// catalog puts the terms of documents into a real catalog, and returns it and
+// the documents by row.
+func catalog(t *testing.T, docs []snapshot.Document) (*store.DB, map[int64]int) {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ordinals := make(map[int64]int)
+	err = db.Update(t.Context(), func(tx *store.Tx) error {
+		source, err := tx.PutSource(store.Source{Label: "a"})
+		if err != nil {
+			return err
+		}
+		for i, d := range docs {
+			join := func(terms []string) string { return strings.Join(terms, " ") }
+			row, err := tx.PutSkill(source, store.Record{
+				Path: d.Path, Stamp: "stamp", NameKey: d.Key, Skill: &skill.Skill{Name: d.Key},
+				Fields: store.Fields{Name: join(d.Terms.Name), Description: join(d.Terms.Description), Tags: join(d.Terms.Tags), Body: join(d.Terms.Body)},
+			})
+			if err != nil {
+				return err
+			}
+			ordinals[row] = i
+		}
+		return tx.Shadow()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, ordinals
+}
+
+// TestContract: the best 20 of full-text search and of the snapshot are the
+// same, but for those whose scores are as good as equal (each may be off by a part
+// in a hundred), and so are the scores.
+func TestContract(t *testing.T) {
+	for _, n := range []int{3, 200, 3000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			g := newGenerator(uint64(n))
+			docs := g.documents(n, 100, 0)
+			db, ordinals := catalog(t, docs)
+			s := build(t, docs, 0)
+			for range 40 {
+				terms := g.terms(1 + g.rng.IntN(15))
+				quoted := make([]string, len(terms))
+				for i, term := range terms {
+					quoted[i] = `"` + term + `"`
+				}
+				all, err := db.Match(t.Context(), strings.Join(quoted, " OR "), store.Weights(weights), nil, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				scores := make([]float64, n)
+				for _, m := range all {
+					scores[ordinals[m.ID]] = m.Score
+				}
+				hits := search(t, s, terms, nil, 20)
+				if len(hits) != min(20, len(all)) {
+					t.Fatalf("%d hits, want %d of %d", len(hits), min(20, len(all)), len(all))
+				}
+				for i, h := range hits {
+					want := scores[h.Doc]
+					if math.Abs(h.Score-want) > .01*want || want < .98*all[len(hits)-1].Score {
+						t.Fatalf("%q: hit %d is %+v; its score is %g, the 20th is %g", terms, i, h, want, all[len(hits)-1].Score)
+					}
+				}
+			}
+		})
+	}
+}
+
+const shared = "../../shared"
+
+// TestRecall: the 1-bit codes lose next to none of the nearest vectors of real
+// skills and prompts.
+func TestRecall(t *testing.T) {
+	f, err := os.Open(filepath.Join(shared, "corpus", "skills.jsonl.gz"))
+	if err != nil || testing.Short() {
+		t.Skip("without the corpus, or short")
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := static.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	vector := func(kind embed.Kind, text string) []float32 {
+		v, err := e.Embed(t.Context(), kind, []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v[0]
+	}
+	var docs []snapshot.Document
+	for lines := json.NewDecoder(z); lines.More() && len(docs) < 6000; {
+		var r struct{ Name, Description, Body string }
+		if err := lines.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Fields(r.Body)
+		d := snapshot.Document{Key: fmt.Sprintf("%05d", len(docs)), Vectors: snapshot.Vectors{
+			Description: vector(embed.Document, r.Name+": "+r.Description),
+			Full:        vector(embed.Document, strings.Join(words[:min(len(words), 400)], " ")),
+		}}
+		if isUnit(d.Vectors.Description) && isUnit(d.Vectors.Full) {
+			docs = append(docs, d)
+		}
+	}
+	s := build(t, docs, e.Dim())
+	found, wanted := 0, 0
+	for _, text := range queries(t) {
+		v := vector(embed.Query, text)
+		if !isUnit(v) {
+			continue
+		}
+		p, err := s.Prompt(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := p.Nearest(nil, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range nearest(t, p, docs, v, nil)[:10] {
+			wanted++
+			if slices.ContainsFunc(hits, func(h snapshot.Hit) bool { return h.Doc == want.Doc }) {
+				found++
+			}
+		}
+	}
+	t.Logf("%d of the %d nearest of %d skills", found, wanted, len(docs))
+	if wanted < 500 || float64(found) < .99*float64(wanted) {
+		t.Errorf("found %d of the %d nearest", found, wanted)
+	}
+}
+
+func isUnit(v []float32) bool {
+	return slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
+}
+
+// queries returns real prompts.
+func queries(t *testing.T) (list []string) {
+	f, err := os.Open(filepath.Join(shared, "bench", "trigger-evals", "queries.jsonl"))
+	if err != nil {
+		t.Skip("without prompts")
+	}
+	defer f.Close()
+	for lines := json.NewDecoder(bufio.NewReader(f)); lines.More() && len(list) < 100; {
+		var q struct{ Query string }
+		if err := lines.Decode(&q); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, q.Query)
+	}
+	return list
+}

@@ -1,0 +1,264 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+)
+
+// The file, little-endian:
+//
+//	header   magic, version, its own size, the size of the data, meta, counts,
+//	         the size of each section, a CRC-32C of each block of data; zeros up
+//	         to a multiple of 64 bytes; a CRC-32C of all before it
+//	data     the sections, each at a multiple of 64 bytes
+//
+// The checksums of the blocks stand in the header so that one checksum, that
+// of the header, vouches for everything that Open believes.
+const (
+	magic     = "skills\x00\x01"
+	version   = 1
+	blockSize = 64 << 10
+	align     = 64
+	minHeader = align
+	maxDim    = 1 << 14
+)
+
+// A section is one of the parts of the data.
+type section int
+
+const (
+	docSection      section = iota // records of documents, see docs.go
+	docTermSection                 // term IDs of documents
+	docIndexSection                // where in both each document is
+	dictSection                    // terms, front-coded in groups, see dict.go
+	postingSection                 // where terms occur, see postings.go
+	groupSection                   // where in both each group of terms is
+	tagSection                     // documents by tag, see scope.go
+	sourceSection                  // documents by source
+	vectorSection                  // int8 vectors, see vectors.go
+	codeSection                    // 1-bit vectors, see codes.go
+	sections
+)
+
+type header struct {
+	meta  Meta
+	docs  int
+	terms int
+	sizes [sections]int // in bytes
+	sums  []byte        // CRC-32C of each block, 4 bytes each
+
+	starts [sections]int // in the file
+	data   int           // where the data starts in the file
+	end    int           // of the data, and of the file
+}
+
+func (h *header) blocks() int { return (h.end - h.data + blockSize - 1) / blockSize }
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+func roundUp(n int) int { return (n + align - 1) / align * align }
+
+// encode returns the header of these sections, with its checksums.
+func (h *header) encode(data []byte) []byte {
+	b := append([]byte(nil), magic...)
+	b = binary.LittleEndian.AppendUint32(b, version)
+	sizeAt := len(b)
+	b = binary.LittleEndian.AppendUint32(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(data)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation))
+	for _, n := range []int{h.meta.Dim, h.docs, h.terms, len(h.meta.Model)} {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	b = append(b, h.meta.Model...)
+	for _, w := range h.meta.Weights.list() {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(w))
+	}
+	for _, n := range h.sizes {
+		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	}
+	for block := range slices.Chunk(data, blockSize) {
+		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(block, crcTable))
+	}
+	b = append(b, make([]byte, roundUp(len(b)+4)-4-len(b))...)
+	binary.LittleEndian.PutUint32(b[sizeAt:], uint32(len(b)+4))
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
+}
+
+func (w Weights) list() [4]float64 { return [4]float64{w.Name, w.Description, w.Tags, w.Body} }
+
+// decode reads the header of a file and checks that it fits the file.
+func (h *header) decode(file []byte) error {
+	r := cursor{b: file}
+	if string(r.bytes(len(magic))) != magic {
+		return errors.New("not a snapshot")
+	}
+	if v := r.uint32(); v != version {
+		return fmt.Errorf("version %d, want %d", v, version)
+	}
+	size := int(r.uint32())
+	if r.bad || size < minHeader || size > len(file) || size%align != 0 {
+		return errors.New("header is cut")
+	}
+	body := file[:size-4]
+	if crc32.Checksum(body, crcTable) != binary.LittleEndian.Uint32(file[size-4:]) {
+		return errors.New("checksum of the header is wrong")
+	}
+	r = cursor{b: body[len(magic)+8:]}
+	data := r.uint64()
+	h.meta.Generation = int64(r.uint64())
+	h.meta.Dim, h.docs, h.terms = int(r.uint32()), int(r.uint32()), int(r.uint32())
+	h.meta.Model = string(r.bytes(int(r.uint32())))
+	w := &h.meta.Weights
+	for _, x := range []*float64{&w.Name, &w.Description, &w.Tags, &w.Body} {
+		*x = math.Float64frombits(r.uint64())
+	}
+	h.data, h.end = size, len(file)
+	if data != uint64(h.end-h.data) {
+		return fmt.Errorf("the file has %d bytes of data, its header says %d", h.end-h.data, data)
+	}
+	at := size
+	for i := range h.sizes {
+		n := r.uint64()
+		if n > uint64(h.end-at) {
+			return fmt.Errorf("section %d reaches beyond the file", i)
+		}
+		h.sizes[i], h.starts[i] = int(n), at
+		at = min(roundUp(at+int(n)), h.end)
+	}
+	h.sums = slices.Clone(r.bytes(4 * h.blocks()))
+	if r.bad {
+		return errors.New("header is cut")
+	}
+	return h.checkCounts()
+}
+
+// checkCounts checks the sizes that follow from the counts, so that a count
+// never asks for more memory than the file has bytes.
+func (h *header) checkCounts() error {
+	groups := (h.terms + groupSize - 1) / groupSize
+	switch {
+	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0:
+		return errors.New("counts are out of range")
+	case h.sizes[docIndexSection] != (h.docs+1)*spanSize || h.sizes[groupSection] != (groups+1)*spanSize:
+		return errors.New("an index has not the size that its count asks for")
+	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[codeSection] != h.docs*codeSize(h.meta.Dim):
+		return errors.New("vectors have not the size that their count asks for")
+	}
+	return nil
+}
+
+// bytes returns n bytes at off of a section, in the mapping, after checking the
+// blocks that they lie in.
+func (s *Snapshot) bytes(sec section, off, n int) ([]byte, error) {
+	size := s.header.sizes[sec]
+	if off < 0 || n < 0 || off > size || n > size-off {
+		return nil, s.damaged(sec, off)
+	}
+	from := s.header.starts[sec] + off
+	if n > 0 {
+		last := (from + n - 1 - s.header.data) / blockSize
+		for b := (from - s.header.data) / blockSize; b <= last; b++ {
+			if s.checked[b/32].Load()>>(b%32)&1 == 0 {
+				if err := s.check(b); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return s.file[from : from+n : from+n], nil
+}
+
+// check compares a block with its checksum.
+func (s *Snapshot) check(b int) error {
+	from := s.header.data + b*blockSize
+	sum := crc32.Checksum(s.file[from:min(from+blockSize, s.header.end)], crcTable)
+	if sum != binary.LittleEndian.Uint32(s.header.sums[4*b:]) {
+		return fmt.Errorf("%s: checksum of the %d bytes at %d is wrong: %w", s.path, blockSize, from, ErrDamaged)
+	}
+	s.checked[b/32].Or(1 << (b % 32))
+	return nil
+}
+
+// damaged is the error for data that cannot be what Write wrote though their
+// checksum is right.
+func (s *Snapshot) damaged(sec section, off int) error {
+	return fmt.Errorf("%s: byte %d (section %d) makes no sense: %w", s.path, s.header.starts[sec]+off, sec, ErrDamaged)
+}
+
+// A span is one entry of an index: where its element starts in two sections.
+// The element ends where the next starts.
+type span struct{ a, b, endA, endB int }
+
+const spanSize = 16
+
+func appendSpan(data []byte, a, b int) []byte {
+	data = binary.LittleEndian.AppendUint64(data, uint64(a))
+	return binary.LittleEndian.AppendUint64(data, uint64(b))
+}
+
+func (s *Snapshot) span(sec section, i int) (span, error) {
+	b, err := s.bytes(sec, i*spanSize, 2*spanSize)
+	if err != nil {
+		return span{}, err
+	}
+	at := func(i int) int { return int(binary.LittleEndian.Uint64(b[8*i:])) }
+	return span{at(0), at(1), at(2), at(3)}, nil
+}
+
+// A cursor reads values from the front of some bytes. What goes wrong once
+// stays wrong, and yields zeros.
+type cursor struct {
+	b   []byte
+	bad bool
+}
+
+func (c *cursor) bytes(n int) []byte {
+	if n < 0 || n > len(c.b) {
+		c.b, c.bad = nil, true
+		return nil
+	}
+	out := c.b[:n]
+	c.b = c.b[n:]
+	return out
+}
+
+func (c *cursor) uint32() uint32 {
+	if b := c.bytes(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (c *cursor) uint64() uint64 {
+	if b := c.bytes(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// uvarint reads a count or a length, which fits an int32.
+func (c *cursor) uvarint() int {
+	if len(c.b) > 0 && c.b[0] < 0x80 {
+		v := int(c.b[0])
+		c.b = c.b[1:]
+		return v
+	}
+	v, n := binary.Uvarint(c.b)
+	if n <= 0 || v > math.MaxInt32 {
+		c.b, c.bad = nil, true
+		return 0
+	}
+	c.b = c.b[n:]
+	return int(v)
+}
+
+// block reads bytes behind their length.
+func (c *cursor) block() []byte { return c.bytes(c.uvarint()) }
+
+func appendInt(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
+
+func appendString(b []byte, s string) []byte { return append(appendInt(b, len(s)), s...) }

@@ -1,0 +1,125 @@
+package snapshot_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// weights are those that ranking uses.
+var weights = snapshot.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
+
+// dim is that of the vectors of generated documents.
+const dim = 96
+
+// generator makes documents with words as they are spread in real texts: a few
+// are everywhere, most are rare.
+type generator struct {
+	rng   *rand.Rand
+	words *rand.Zipf
+}
+
+func newGenerator(seed uint64) *generator {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	return &generator{rng, rand.NewZipf(rng, 1.1, 4, 60_000)}
+}
+
+func (g *generator) terms(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("w%d", g.words.Uint64())
+	}
+	return list
+}
+
+func (g *generator) vector(dim int) []float32 {
+	v := make([]float32, dim)
+	sum := 0.
+	for i := range v {
+		v[i] = float32(g.rng.NormFloat64())
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] = float32(float64(v[i]) / math.Sqrt(sum))
+	}
+	return v
+}
+
+// documents returns n documents with bodies of up to twice that many terms. Every
+// ninth has no vectors when there are any.
+func (g *generator) documents(n, body, dim int) []snapshot.Document {
+	docs := make([]snapshot.Document, n)
+	for i := range docs {
+		d := &docs[i]
+		d.Terms = snapshot.Fields{
+			Name: g.terms(1 + g.rng.IntN(3)), Description: g.terms(g.rng.IntN(40)),
+			Tags: g.terms(g.rng.IntN(3)), Body: g.terms(g.rng.IntN(2*body + 1)),
+		}
+		d.Row, d.Key = int64(3*i+7), fmt.Sprintf("skill-%06d", i)
+		d.Ref, d.Name = "ref of "+d.Key, strings.Join(d.Terms.Name, "-")
+		d.Description = strings.Join(d.Terms.Description, " ")
+		d.Source = fmt.Sprintf("source-%d", g.rng.IntN(3))
+		d.Location, d.Path, d.Digest = "/"+d.Key, d.Key+"/SKILL.md", "digest of "+d.Key
+		d.Tokens, d.Flags = g.rng.IntN(1e6), byte(g.rng.IntN(256))
+		for range g.rng.IntN(3) {
+			d.Tags = append(d.Tags, fmt.Sprintf("Tag %d", g.rng.IntN(5)))
+		}
+		if g.rng.IntN(4) == 0 {
+			d.Requires = []string{"git", "jq"}
+		}
+		if dim > 0 && i%9 != 8 {
+			d.Vectors = snapshot.Vectors{Description: g.vector(dim), Full: g.vector(dim)}
+		}
+	}
+	return docs
+}
+
+// write writes documents to a new file.
+func write(tb testing.TB, m snapshot.Meta, docs []snapshot.Document) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "ranking.snapshot")
+	if err := snapshot.Write(path, m, docs); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// open opens a file until the end of the test.
+func open(tb testing.TB, path string) *snapshot.Snapshot {
+	tb.Helper()
+	s, err := snapshot.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// build writes and opens documents.
+func build(tb testing.TB, docs []snapshot.Document, dim int) *snapshot.Snapshot {
+	tb.Helper()
+	return open(tb, write(tb, snapshot.Meta{Generation: 42, Model: "test", Dim: dim, Weights: weights}, docs))
+}
+
+// search looks the terms up and returns the best k documents.
+func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapshot.Bitmap, k int) []snapshot.Hit {
+	tb.Helper()
+	list, err := s.Lookup(terms)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	hits, err := s.Search(list, allowed, k)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return hits
+}
