@@ -130,11 +130,11 @@ func TestClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.Acquire() {
+		t.Error("acquired after it was closed")
+	}
 	if err := s.Release(); err != nil {
 		t.Fatal(err)
-	}
-	if s.Acquire() {
-		t.Error("acquired after the last release")
 	}
 	if _, err := s.Doc(3); !errors.Is(err, snapshot.ErrClosed) {
 		t.Errorf("%v, want %v", err, snapshot.ErrClosed)
@@ -144,7 +144,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestConcurrent: readers replace a snapshot under each other.
+// TestConcurrent: a snapshot is closed under its readers, who stop one by one.
 func TestConcurrent(t *testing.T) {
 	path := write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(500, 30, 0))
 	s, err := snapshot.Open(path)
@@ -154,15 +154,12 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			for j := 0; ; j++ {
+			for j := 0; s.Acquire(); j++ {
 				terms, err := s.Lookup([]string{fmt.Sprintf("w%d", j%40)})
 				if err == nil {
 					_, err = s.Search(terms, nil, 10)
 				}
-				if errors.Is(err, snapshot.ErrClosed) {
-					return
-				}
-				if err != nil {
+				if err := errors.Join(err, s.Release()); err != nil {
 					t.Error(err)
 				}
 				if i == 0 && j == 200 {
@@ -174,4 +171,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	if _, err := s.Doc(0); !errors.Is(err, snapshot.ErrClosed) {
+		t.Errorf("%v, want %v: somebody holds it still", err, snapshot.ErrClosed)
+	}
 }

@@ -133,8 +133,12 @@ func (s *Snapshot) Meta() Meta { return s.header.meta }
 func (s *Snapshot) Len() int { return s.header.docs }
 
 // Acquire keeps the snapshot open until Release, for several calls that belong
-// together. It reports false when the snapshot is closed: there is a newer one.
-func (s *Snapshot) Acquire() bool {
+// together. It reports false when the snapshot was closed, also while others
+// still hold it, so that they are the last: there is a newer one.
+func (s *Snapshot) Acquire() bool { return !s.closed.Load() && s.hold() }
+
+// hold adds a reference unless there is none left.
+func (s *Snapshot) hold() bool {
 	for {
 		n := s.refs.Load()
 		if n == 0 {
@@ -170,7 +174,7 @@ func (s *Snapshot) Close() error {
 // deferred: a page that cannot be read, because the file was cut or its disk
 // fails, would end the process, and becomes an error instead.
 func (s *Snapshot) begin() (end func(*error), err error) {
-	if !s.Acquire() {
+	if !s.hold() {
 		return nil, fmt.Errorf("%s: %w", s.path, ErrClosed)
 	}
 	old := debug.SetPanicOnFault(true)

@@ -80,8 +80,8 @@ func checkUnit(v []float32) error {
 type Prompt struct {
 	s     *Snapshot
 	scale float64
-	steps []int16 // in steps of scale
-	code  promptCode
+	steps []int16    // in steps of scale
+	code  promptCode // for the first pass over many documents
 }
 
 // Prompt prepares a vector of length 1 and of the dimension of the snapshot.
