@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -77,26 +75,12 @@ func sharedFile(t *testing.T, name string) string {
 // publishedSkills returns n skills of the corpus, the same each time.
 func publishedSkills(t *testing.T, n int) []*skill.Skill {
 	t.Helper()
-	f, err := os.Open(sharedFile(t, "corpus/skills.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var list []*skill.Skill
-	for lines := json.NewDecoder(z); lines.More(); {
-		var s struct{ Name, Description, Body string }
-		if err := lines.Decode(&s); err != nil {
+	for d, err := range ReadCorpus(sharedFile(t, "corpus/skills.jsonl.gz")) {
+		if err != nil {
 			t.Fatal(err)
 		}
-		description := []rune(s.Description)
-		list = append(list, &skill.Skill{
-			Name: s.Name, Description: string(description[:min(len(description), skill.MaxDescription)]), Body: s.Body,
-			Digest: fmt.Sprint(len(list)),
-		})
+		list = append(list, d.Skill)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
