@@ -111,7 +111,7 @@ func readAll(ctx context.Context, db *DB) error {
 func TestDamageFoundLater(t *testing.T) {
 	path := dbPath(t)
 	data := writeCatalog(t, path)
-	for at := len(data) / 4; at < len(data)*3/4; at++ {
+	for at := len(data) / 2; at < len(data)*3/4; at++ {
 		data[at] ^= 0x5A
 	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {

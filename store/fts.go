@@ -42,15 +42,20 @@ func (t *Tx) fields(id int64) (*Fields, error) {
 	case err != nil:
 		return nil, fmt.Errorf("running fields: %w", err)
 	}
+	f, err := unpackFields(id, data)
+	return &f, err
+}
+
+func unpackFields(id int64, data []byte) (Fields, error) {
 	text, err := unpack(data)
 	if err != nil {
-		return nil, fmt.Errorf("fields of skill %d: %w: %w", id, errDamaged, err)
+		return Fields{}, fmt.Errorf("fields of skill %d: %w: %w", id, errDamaged, err)
 	}
 	part := strings.Split(text, fieldEnd)
 	if len(part) != 4 {
-		return nil, fmt.Errorf("fields of skill %d: %w", id, errDamaged)
+		return Fields{}, fmt.Errorf("fields of skill %d: %w", id, errDamaged)
 	}
-	return &Fields{part[0], part[1], part[2], part[3]}, nil
+	return Fields{part[0], part[1], part[2], part[3]}, nil
 }
 
 // fieldEnd separates packed fields; terms hold letters, digits and marks only.

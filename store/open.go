@@ -105,7 +105,7 @@ func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, db.write); err != nil {
+	if err := migrate(ctx, path, db.write); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("opening catalog %s: %w", path, err)
 	}
@@ -238,7 +238,7 @@ func dsn(path string) string {
 }
 
 // migrate brings the schema up to date, in one transaction.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, path string, db *sql.DB) error {
 	texts, err := migrations()
 	if err != nil {
 		return err
@@ -252,6 +252,10 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback() // does nothing after the commit
+	// What is published is about another file, or about this one before.
+	if err := withdraw(path); err != nil {
+		return err
+	}
 	for i, text := range texts[done:] {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("migration %d: %w", done+i+1, err)

@@ -85,9 +85,11 @@ func (db *DB) Stamps(ctx context.Context, source int64) (map[string]Stamp, error
 
 // Entries returns the rows of all skills, by name, the offered one of each
 // name first.
-func (db *DB) Entries(ctx context.Context) ([]Entry, error) {
+func (db *DB) Entries(ctx context.Context) ([]Entry, error) { return db.entries(ctx, "entries") }
+
+func (db *DB) entries(ctx context.Context, statement string, args ...any) ([]Entry, error) {
 	var list []Entry
-	err := db.query(ctx, "entries", func(rows *sql.Rows) error {
+	err := db.query(ctx, statement, func(rows *sql.Rows) error {
 		var e Entry
 		var tags, requires sql.RawBytes
 		err := rows.Scan(&e.ID, &e.Source, &e.Path, &e.Digest, &e.Name, &e.NameKey, &e.Description,
@@ -100,7 +102,7 @@ func (db *DB) Entries(ctx context.Context) ([]Entry, error) {
 		}
 		list = append(list, e)
 		return nil
-	})
+	}, args...)
 	return list, err
 }
 
@@ -233,17 +235,23 @@ func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, 
 // Vectors calls f for every vector of the model, by skill and ordinal.
 func (db *DB) Vectors(ctx context.Context, model string, f func(Vector) error) error {
 	return db.query(ctx, "vectors", func(rows *sql.Rows) error {
-		var v Vector
-		var data sql.RawBytes
-		if err := rows.Scan(&v.Skill, &v.Ordinal, &data); err != nil {
+		v, err := scanVector(rows)
+		if err != nil {
 			return err
-		}
-		var err error
-		if v.Values, err = unpackVector(data); err != nil {
-			return fmt.Errorf("%w: %w", errDamaged, err)
 		}
 		return f(v)
 	}, sql.Named("model", model))
+}
+
+func scanVector(rows *sql.Rows) (v Vector, err error) {
+	var data sql.RawBytes
+	if err := rows.Scan(&v.Skill, &v.Ordinal, &data); err != nil {
+		return v, err
+	}
+	if v.Values, err = unpackVector(data); err != nil {
+		return v, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return v, nil
 }
 
 // Unembedded returns up to limit IDs greater than after of skills that have a

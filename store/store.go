@@ -29,6 +29,9 @@ type DB struct {
 
 	mu    sync.Mutex // guards stmts
 	stmts map[string]*sql.Stmt
+
+	deferred *deferred // of Defer
+	view     *sql.Tx   // of View: what all reads go through
 }
 
 // Path returns the name of the database file.
@@ -36,14 +39,22 @@ func (db *DB) Path() string { return db.path }
 
 // Recovered returns the name under which a damaged file was kept when the
 // catalog was opened, or "" when there was none.
-func (db *DB) Recovered() string { return db.recovered }
+func (db *DB) Recovered() string {
+	if !db.isOpen() {
+		return ""
+	}
+	return db.recovered
+}
 
 // ReadOnly reports whether the file can only be read, because its folder does
-// not let anybody write.
-func (db *DB) ReadOnly() bool { return db.readOnly }
+// not let anybody write. It is false before the file is opened, see Defer.
+func (db *DB) ReadOnly() bool { return db.isOpen() && db.readOnly }
 
 // Close releases the file. A transaction that is under way is rolled back.
 func (db *DB) Close() error {
+	if !db.giveUp() {
+		return nil // it was never opened
+	}
 	db.mu.Lock()
 	for _, s := range db.stmts {
 		s.Close() // the connection is closed below, whatever this says
@@ -64,7 +75,20 @@ func (db *DB) Generation(ctx context.Context) (int64, error) {
 // commits when f returns nil and then, if f changed anything that a reader
 // sees, the generation has grown by one; otherwise nothing happened.
 func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
-	if db.readOnly {
+	return db.transact(ctx, func(t *Tx) error {
+		if err := t.run(f); err != nil || !t.changed {
+			return err
+		}
+		return withdraw(db.path)
+	})
+}
+
+// transact runs f in a transaction that holds the write lock from its start.
+func (db *DB) transact(ctx context.Context, f func(*Tx) error) error {
+	if err := db.ready(ctx); err != nil {
+		return err
+	}
+	if db.readOnly || db.view != nil {
 		return fmt.Errorf("%s: %w", db.path, ErrReadOnly)
 	}
 	tx, err := db.write.BeginTx(ctx, nil)
@@ -74,7 +98,7 @@ func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	// After the commit this does nothing. It can only fail when the connection
 	// is gone, and then the transaction is gone with it.
 	defer tx.Rollback()
-	if err := newTx(ctx, tx).run(f); err != nil {
+	if err := f(newTx(ctx, tx)); err != nil {
 		return db.note(err)
 	}
 	if err := tx.Commit(); err != nil {
@@ -125,6 +149,9 @@ func (db *DB) note(err error) error {
 
 // prepare returns the prepared statement of that name on the read pool.
 func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
+	if err := db.ready(ctx); err != nil {
+		return nil, err
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if s := db.stmts[name]; s != nil {
@@ -133,7 +160,13 @@ func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
 	if db.stmts == nil {
 		db.stmts = make(map[string]*sql.Stmt)
 	}
-	s, err := db.read.PrepareContext(ctx, statement(name))
+	var s *sql.Stmt
+	var err error
+	if db.view != nil {
+		s, err = db.view.PrepareContext(ctx, statement(name))
+	} else {
+		s, err = db.read.PrepareContext(ctx, statement(name))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("preparing %s: %w", name, err)
 	}

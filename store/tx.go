@@ -223,7 +223,7 @@ func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) erro
 			return err
 		}
 	}
-	return nil
+	return t.noteVectors(id, hashes)
 }
 
 // PruneVectors removes the vectors of texts that no skill has any more.

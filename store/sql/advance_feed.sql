@@ -1,0 +1,1 @@
+UPDATE state SET feed = max(feed, :until)

@@ -1,0 +1,1 @@
+DELETE FROM changes WHERE generation <= :until

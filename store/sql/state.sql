@@ -1,0 +1,1 @@
+SELECT catalog, generation, feed FROM state
