@@ -39,11 +39,7 @@ func prompts(b *testing.B, s *snapshot.Snapshot, n int) [][]string {
 	for i := range list {
 		for len(list[i]) < n {
 			term := g.terms(1)[0]
-			docs, err := s.DocFreq(term)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if docs > 0 && 2*docs < s.Len() {
+			if docs := lookup(b, s, term)[0].Docs; docs > 0 && 2*docs < s.Len() {
 				list[i] = append(list[i], term)
 			}
 		}
@@ -71,14 +67,16 @@ func benchmarkSnapshot(b *testing.B, docs []snapshot.Document) {
 	}
 	b.Run("nearest", func(b *testing.B) {
 		g := newGenerator(7)
-		medianOf(b, func(int) {
-			p, err := s.Prompt(g.vector(benchDim))
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := p.Nearest(nil, 100); err != nil {
-				b.Fatal(err)
-			}
+		read(b, s, func(r *snapshot.Reader) {
+			medianOf(b, func(int) {
+				p, err := r.Prompt(g.vector(benchDim))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := r.Nearest(p, nil, 100); err != nil {
+					b.Fatal(err)
+				}
+			})
 		})
 	})
 	b.Run("cold", func(b *testing.B) {

@@ -1,119 +1,296 @@
 package snapshot
 
 import (
-	"maps"
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
 	"slices"
+	"strings"
 )
 
-// inverted holds the postings of all terms of some documents.
-type inverted struct {
-	terms  []string          // sorted
-	ids    map[string]uint32 // by term, in the order in which they were met
-	starts []int             // by sorted term, where its postings start, and their end
-	docs   []uint32          // by posting: document and impact
-	codes  []byte
+// An inverter turns documents into postings by term: it collects one stretch of
+// documents, sorts it by term and puts it aside as a run. The runs are merged at
+// the end, when the mean length is known, without which there are no impacts. So
+// it needs the memory of one stretch, however many documents there are.
+type inverter struct {
+	weights []float64
+	runs    *spool
+	ends    []run    // of the runs
+	lengths []uint32 // in terms, by document
+
+	// Occurrences of a term in a document, weighted. Few values are different.
+	values []float64
+	codes  map[float64]uint32 // place in values
+
+	// The stretch that is being collected. Terms have IDs in the order in which they
+	// are met, and from then on by their order in the run.
+	ids      map[string]uint32
+	counts   []uint32 // documents, by ID
+	postings []posting
+	perDoc   []uint32  // postings, by document
+	heads    []uint32  // see headTerms, of one document after the other
+	weighted []float64 // occurrences in one document, by ID; -1 for none
+	met      []uint32  // IDs in one document
 }
 
-// posting is one term of one document, while it is collected.
-type posting struct {
-	id   uint32
-	code byte
+// A run is the postings of one stretch: for each term, in order, its bytes behind
+// their length, the number of documents, the length of the rest, the documents,
+// 2 bytes each, and the codes of the weighted occurrences.
+type run struct {
+	at, size int
+	terms    int
+	globals  []uint32 // IDs among all terms, by ID in the run
 }
 
-// invert collects the postings document by document and then sorts them by term,
-// by counting: there are hundreds of them per document.
-func invert(docs []Document, w Weights) *inverted {
-	in := &inverted{ids: make(map[string]uint32)}
-	mean, weights := meanLength(docs), w.list()
-	var postings []posting // of one document after another
-	ends := make([]int, len(docs))
-	var counts []int       // documents, by ID
-	var weighted []float64 // occurrences in one document, by ID
-	var met []uint32       // IDs in one document
-	for i := range docs {
-		t := &docs[i].Terms
-		met = met[:0]
-		for f, list := range t.lists() {
-			for _, term := range list {
-				id, ok := in.ids[term]
-				if !ok {
-					id = uint32(len(in.ids))
-					in.ids[term] = id
-					counts, weighted = append(counts, 0), append(weighted, -1)
-				}
-				if weighted[id] < 0 {
-					weighted[id] = 0
-					met = append(met, id)
-				}
-				weighted[id] += weights[f]
+// posting is one term of one document.
+type posting struct{ id, code uint32 }
+
+func newInverter(w Weights, runs *spool) *inverter {
+	return &inverter{weights: w.list(), runs: runs, codes: make(map[float64]uint32), ids: make(map[string]uint32)}
+}
+
+// add collects one document.
+func (in *inverter) add(t *Fields) {
+	in.met = in.met[:0]
+	length := 0
+	for f, list := range t.lists() {
+		length += len(list)
+		for _, term := range list {
+			id, ok := in.ids[term]
+			if !ok {
+				id = uint32(len(in.ids))
+				in.ids[strings.Clone(term)] = id // the term may be a part of a long text
+				in.counts, in.weighted = append(in.counts, 0), append(in.weighted, -1)
 			}
+			if in.weighted[id] < 0 {
+				in.weighted[id] = 0
+				in.met = append(in.met, id)
+			}
+			in.weighted[id] += in.weights[f]
 		}
-		length := float64(t.length())
-		for _, id := range met {
-			postings = append(postings, posting{id, impactCode(impact(weighted[id], length, mean))})
-			counts[id]++
-			weighted[id] = -1
-		}
-		ends[i] = len(postings)
 	}
-	in.sort(postings, ends, counts)
-	return in
+	in.lengths = append(in.lengths, uint32(length))
+	for _, id := range in.met {
+		in.postings = append(in.postings, posting{id, in.code(in.weighted[id])})
+		in.counts[id]++
+		in.weighted[id] = -1
+	}
+	in.perDoc = append(in.perDoc, uint32(len(in.met)))
+	in.addHead(t)
+}
+
+func (in *inverter) code(weighted float64) uint32 {
+	code, ok := in.codes[weighted]
+	if !ok {
+		code = uint32(len(in.values))
+		in.codes[weighted], in.values = code, append(in.values, weighted)
+	}
+	return code
+}
+
+// addHead keeps the IDs that appendDocTerms writes: the number of those of the
+// name, these, the number of those of description and tags, these.
+func (in *inverter) addHead(t *Fields) {
+	in.heads = append(in.heads, uint32(len(t.Name)))
+	for _, term := range t.Name {
+		in.heads = append(in.heads, in.ids[term])
+	}
+	in.heads = append(in.heads, uint32(len(t.Description)+len(t.Tags)))
+	for _, list := range [][]string{t.Description, t.Tags} {
+		for _, term := range list {
+			in.heads = append(in.heads, in.ids[term])
+		}
+	}
 }
 
 func (t *Fields) lists() [4][]string { return [4][]string{t.Name, t.Description, t.Tags, t.Body} }
 
-func (t *Fields) length() int {
-	return len(t.Name) + len(t.Description) + len(t.Tags) + len(t.Body)
-}
+// full reports whether a stretch is to be ended before the next document.
+func (in *inverter) full() bool { return len(in.perDoc) == stretch }
 
-// meanLength returns the mean number of terms.
-func meanLength(docs []Document) float64 {
-	sum := 0
-	for i := range docs {
-		sum += docs[i].Terms.length()
+// endRun writes the stretch as a run, and the terms of its documents to docTerms
+// as IDs of the run.
+func (in *inverter) endRun(docTerms *spool) error {
+	terms := make([]string, 0, len(in.ids))
+	for term := range in.ids {
+		terms = append(terms, term)
 	}
-	return float64(sum) / float64(max(len(docs), 1))
-}
-
-// sort orders the postings by sorted term and then by document.
-func (in *inverted) sort(postings []posting, ends, counts []int) {
-	in.terms = slices.Sorted(maps.Keys(in.ids))
-	in.starts = make([]int, len(in.terms)+1)
-	next := make([]int, len(in.terms)) // by ID, where its next posting goes
-	for i, term := range in.terms {
+	slices.Sort(terms)
+	starts := make([]int, len(terms)+1)
+	next := make([]int, len(terms))    // by ID, where its next posting goes
+	rank := make([]uint32, len(terms)) // by ID
+	for i, term := range terms {
 		id := in.ids[term]
-		next[id] = in.starts[i]
-		in.starts[i+1] = in.starts[i] + counts[id]
+		rank[id], next[id] = uint32(i), starts[i]
+		starts[i+1] = starts[i] + int(in.counts[id])
 	}
-	in.docs, in.codes = make([]uint32, len(postings)), make([]byte, len(postings))
-	start := 0
-	for doc, end := range ends {
-		for _, p := range postings[start:end] {
-			in.docs[next[p.id]], in.codes[next[p.id]] = uint32(doc), p.code
+	docs, codes := make([]uint16, len(in.postings)), make([]uint32, len(in.postings))
+	rest := in.postings
+	for doc, n := range in.perDoc {
+		for _, p := range rest[:n] {
+			docs[next[p.id]], codes[next[p.id]] = uint16(doc), p.code
 			next[p.id]++
 		}
-		start = end
+		rest = rest[n:]
+	}
+	at := in.runs.size()
+	var block []byte
+	for i, term := range terms {
+		from, to := starts[i], starts[i+1]
+		block = block[:0]
+		for _, d := range docs[from:to] {
+			block = binary.LittleEndian.AppendUint16(block, d)
+		}
+		for _, c := range codes[from:to] {
+			block = appendInt(block, int(c))
+		}
+		b := appendString(in.runs.buf, term)
+		b = appendInt(appendInt(b, to-from), len(block))
+		in.runs.buf = append(b, block...)
+		if err := in.runs.spill(); err != nil {
+			return err
+		}
+	}
+	in.ends = append(in.ends, run{at: at, size: in.runs.size() - at, terms: len(terms)})
+	err := in.endHeads(docTerms, rank)
+	clear(in.ids)
+	in.counts, in.weighted = in.counts[:0], in.weighted[:0]
+	in.postings, in.perDoc, in.heads = in.postings[:0], in.perDoc[:0], in.heads[:0]
+	return err
+}
+
+// endHeads writes the terms of the documents of a stretch.
+func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
+	var name, head []uint32
+	for rest := in.heads; len(rest) > 0; {
+		take := func(dst []uint32) []uint32 {
+			dst = dst[:0]
+			n := rest[0]
+			for _, id := range rest[1 : 1+n] {
+				dst = append(dst, rank[id])
+			}
+			rest = rest[1+n:]
+			return dst
+		}
+		name = take(name)
+		head = append(take(head), name...)
+		slices.Sort(head)
+		docTerms.buf = appendDocTerms(docTerms.buf, name, slices.Compact(head))
+		if err := docTerms.spill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mean is the mean length of the documents that there are.
+func (in *inverter) mean(docs int) float64 {
+	sum := 0
+	for _, n := range in.lengths {
+		sum += int(n)
+	}
+	return float64(sum) / float64(max(docs, 1))
+}
+
+// merge writes the dictionary and the postings of all runs.
+func (in *inverter) merge(d *dict, mean float64) error {
+	readers := make([]runReader, len(in.ends))
+	for i := range in.ends {
+		src, err := in.runs.section(in.ends[i].at, in.ends[i].size)
+		if err != nil {
+			return err
+		}
+		readers[i].r = bufio.NewReaderSize(src, 1<<16)
+		in.ends[i].globals = make([]uint32, 0, in.ends[i].terms)
+		if err := readers[i].next(); err != nil {
+			return err
+		}
+	}
+	var term, buf []byte
+	for {
+		least := -1
+		for i := range readers {
+			if r := &readers[i]; !r.done && (least < 0 || string(r.term) < string(readers[least].term)) {
+				least = i
+			}
+		}
+		if least < 0 {
+			d.finish()
+			return nil
+		}
+		term = append(term[:0], readers[least].term...)
+		buf = buf[:0]
+		docs, last := 0, 0
+		for i := range readers {
+			r := &readers[i]
+			if r.done || string(r.term) != string(term) {
+				continue
+			}
+			in.ends[i].globals = append(in.ends[i].globals, uint32(d.n))
+			buf = appendInt(appendInt(buf, i-last), r.docs)
+			buf = append(buf, r.block[:2*r.docs]...)
+			buf = in.appendImpacts(buf, r, i*stretch, mean)
+			docs, last = docs+r.docs, i
+			if err := r.next(); err != nil {
+				return err
+			}
+		}
+		if err := d.add(string(term), docs, buf); err != nil {
+			return err
+		}
 	}
 }
 
-// encode returns the sections of the dictionary.
-func (in *inverted) encode() (terms, postings, groups []byte) {
-	var d dict
-	var buf []byte
-	for i, term := range in.terms {
-		from, to := in.starts[i], in.starts[i+1]
-		buf = appendPostings(buf[:0], in.docs[from:to], in.codes[from:to])
-		d.add(term, to-from, buf)
+// appendImpacts encodes the impacts of one term in one stretch.
+func (in *inverter) appendImpacts(buf []byte, r *runReader, first int, mean float64) []byte {
+	docs, codes := r.block[:2*r.docs], cursor{b: r.block[2*r.docs:]}
+	for ; len(docs) > 0; docs = docs[2:] {
+		length := in.lengths[first+int(binary.LittleEndian.Uint16(docs))]
+		buf = append(buf, impactCode(impact(in.values[codes.uvarint()], float64(length), mean)))
 	}
-	d.finish()
-	return d.terms, d.postings, d.groups
+	return buf
 }
 
-// sortedIDs returns the place of each term among all, which is its ID from then
-// on.
-func (in *inverted) sortedIDs() map[string]uint32 {
-	for i, term := range in.terms {
-		in.ids[term] = uint32(i)
+// A runReader reads a run term by term.
+type runReader struct {
+	r     *bufio.Reader
+	term  []byte
+	docs  int
+	block []byte
+	done  bool
+}
+
+func (r *runReader) next() error {
+	n, err := binary.ReadUvarint(r.r)
+	if errors.Is(err, io.EOF) {
+		r.done = true
+		return nil
 	}
-	return in.ids
+	if err == nil {
+		r.term, err = r.read(r.term, n)
+	}
+	var docs uint64
+	if err == nil {
+		docs, err = binary.ReadUvarint(r.r)
+	}
+	if err == nil {
+		n, err = binary.ReadUvarint(r.r)
+	}
+	if err == nil {
+		r.block, err = r.read(r.block, n)
+	}
+	r.docs = int(docs)
+	if err != nil || docs > n || n > math.MaxInt32 {
+		return fmt.Errorf("a temporary file is not as it was written: %w", err)
+	}
+	return nil
+}
+
+func (r *runReader) read(buf []byte, n uint64) ([]byte, error) {
+	buf = slices.Grow(buf[:0], int(n))[:n]
+	_, err := io.ReadFull(r.r, buf)
+	return buf, err
 }

@@ -78,9 +78,9 @@ func (c promptCode) distance(code []byte) (sum int, some bool) {
 // rescore compares the prompt with every code and then with the rows of those
 // that came out best: one in a hundred, among which were .994 of the ten nearest
 // of 20,101 skills, or four times as many as are wanted (.997 for a hundred).
-func (p *Prompt) rescore(allowed Bitmap, k int) ([]Hit, error) {
-	docs, size := p.s.header.docs, codeSize(len(p.steps))
-	codes, err := p.s.bytes(codeSection, 0, p.s.header.sizes[codeSection])
+func (r *Reader) rescore(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
+	docs, size := r.s.header.docs, codeSize(len(p.steps))
+	codes, err := r.s.bytes(codeSection, 0, r.s.header.sizes[codeSection])
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (p *Prompt) rescore(allowed Bitmap, k int) ([]Hit, error) {
 		}
 		distance, some := p.code.distance(codes[doc*size : (doc+1)*size])
 		if !some { // most likely it has no vectors
-			row, err := p.row(doc)
+			row, err := r.row(doc)
 			if err != nil {
 				return nil, err
 			}
@@ -105,7 +105,7 @@ func (p *Prompt) rescore(allowed Bitmap, k int) ([]Hit, error) {
 	}
 	best := &top{k: k}
 	for _, c := range candidates.hits {
-		row, err := p.row(c.Doc)
+		row, err := r.row(c.Doc)
 		if err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ func catalog(t *testing.T, docs []snapshot.Document) (*store.DB, map[int64]int) 
 		for i, d := range docs {
 			join := func(terms []string) string { return strings.Join(terms, " ") }
 			row, err := tx.PutSkill(source, store.Record{
-				Path: d.Path, Stamp: "stamp", NameKey: d.Key, Skill: &skill.Skill{Name: d.Key},
+				Path: d.Path, Stamp: "stamp", NameKey: d.Key, Skill: &skill.Skill{Name: d.Key}, Refused: d.Refused,
 				Fields: store.Fields{Name: join(d.Terms.Name), Description: join(d.Terms.Description), Tags: join(d.Terms.Tags), Body: join(d.Terms.Body)},
 			})
 			if err != nil {
@@ -137,21 +137,25 @@ func TestRecall(t *testing.T) {
 		}
 	}
 	s := build(t, docs, e.Dim())
+	read(t, s, func(r *snapshot.Reader) { checkRecall(t, r, docs, vector) })
+}
+
+func checkRecall(t *testing.T, r *snapshot.Reader, docs []snapshot.Document, vector func(embed.Kind, string) []float32) {
 	found, wanted := 0, 0
 	for _, text := range queries(t) {
 		v := vector(embed.Query, text)
 		if !isUnit(v) {
 			continue
 		}
-		p, err := s.Prompt(v)
+		p, err := r.Prompt(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		hits, err := p.Nearest(nil, 100)
+		hits, err := r.Nearest(p, nil, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range nearest(t, p, docs, v, nil)[:10] {
+		for _, want := range nearest(t, r, docs, v, nil)[:10] {
 			wanted++
 			if slices.ContainsFunc(hits, func(h snapshot.Hit) bool { return h.Doc == want.Doc }) {
 				found++

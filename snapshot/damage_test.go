@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -22,32 +23,50 @@ func answers(path string, prompt []float32) (out []any, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	err = s.Read(func(r *snapshot.Reader) error {
+		out, err = readSome(r, s.Len(), prompt)
+		return err
+	})
+	return append(out, s.Meta(), s.Searched()), err
+}
+
+func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err error) {
 	keep := func(v any, e error) {
 		if e == nil {
 			out = append(out, v)
 		}
 		err = errors.Join(err, e)
 	}
-	terms, e := s.Lookup([]string{"w1", "w7", "w30", "w200", "w4000", "absent"})
+	terms, e := r.Lookup(nil, []string{"w1", "w7", "w30", "w200", "w4000", "absent"})
 	keep(terms, e)
-	hits, e := s.Search(terms, nil, 30)
+	hits, e := r.Search(terms, nil, 30)
 	keep(hits, e)
-	for i := 0; i < s.Len(); i += 20 {
-		d, e := s.Doc(i)
+	for i := 0; i < docs; i += 20 {
+		d, e := r.Doc(i)
 		keep(d, e)
-		head, e := s.HeadTerms(nil, i)
+		facts, e := r.Facts(i)
+		keep(facts, e)
+		head, e := r.HeadTerms(nil, i)
 		keep(head, e)
-		name, e := s.NameTerms(nil, i)
+		name, e := r.NameTerms(nil, i)
 		keep(name, e)
+		ordinal, _, e := r.Ordinal(int64(3*i + 7))
+		keep(ordinal, e)
 	}
-	for _, f := range []func(string) (snapshot.Bitmap, bool, error){s.Tag, s.Source} {
+	for _, f := range []func(string) (snapshot.Bitmap, bool, error){r.Tag, r.Source} {
 		for _, name := range []string{"tag 3", "source-2"} {
 			set, _, e := f(name)
 			keep(set, e)
 		}
 	}
-	if p, e := s.Prompt(prompt); e == nil {
-		near, e := p.Nearest(nil, 20)
+	tags, e := r.Tags()
+	keep(tags, e)
+	all, e := r.All()
+	keep(all, e)
+	first, last, e := r.Prefixed("skill-0011")
+	keep([]int{first, last}, e)
+	if p, e := r.Prompt(prompt); e == nil {
+		near, e := r.Nearest(p, nil, 20)
 		keep(near, e)
 	}
 	return out, err
@@ -57,7 +76,7 @@ func answers(path string, prompt []float32) (out []any, err error) {
 // says that it is damaged.
 func TestDamage(t *testing.T) {
 	g := newGenerator(11)
-	path := write(t, snapshot.Meta{Model: "test", Dim: dim, Weights: weights}, g.documents(2200, 40, dim))
+	path := write(t, snapshot.Meta{Model: "test", Dim: dim, Weights: weights, Extra: bytes.Repeat([]byte("extra"), 20_000)}, g.documents(2200, 40, dim))
 	prompt := g.vector(dim)
 	want, err := answers(path, prompt)
 	if err != nil {
@@ -106,41 +125,66 @@ func TestCutWhileMapped(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Lookup([]string{"w1"}); !errors.Is(err, snapshot.ErrDamaged) {
+	err := s.Read(func(r *snapshot.Reader) error {
+		_, err := r.Lookup(nil, []string{"w1"})
+		return err
+	})
+	if !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("%v, want %v", err, snapshot.ErrDamaged)
 	}
 }
 
-// TestClose: whoever has acquired a snapshot may use it; the others are told.
+// TestPanic: a panic that is not a fault of the mapping is not taken for one, and
+// lets the snapshot go.
+func TestPanic(t *testing.T) {
+	s := open(t, write(t, snapshot.Meta{}, nil))
+	for _, f := range []func(){
+		func() { panic("mine") },
+		func() { *(*int)(nil) = 1 },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			err := s.Read(func(*snapshot.Reader) error { f(); return nil })
+			t.Errorf("returned %v", err)
+		}()
+	}
+}
+
+// TestClose: a Read that has begun goes on, one that begins later is told.
 func TestClose(t *testing.T) {
-	path := write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(100, 30, 0))
-	s, err := snapshot.Open(path)
+	s, err := snapshot.Open(write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(100, 30, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Acquire() {
-		t.Fatal("an open snapshot cannot be acquired")
-	}
-	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
+	var doc snapshot.Document
+	err = s.Read(func(r *snapshot.Reader) error {
+		err := s.Read(func(inner *snapshot.Reader) (err error) {
+			_, err = inner.Doc(3)
+			return err
+		})
+		if err != nil {
+			t.Errorf("nested: %v", err)
 		}
+		for range 2 {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.Read(func(*snapshot.Reader) error { return nil }); !errors.Is(err, snapshot.ErrClosed) {
+			t.Errorf("%v, want %v", err, snapshot.ErrClosed)
+		}
+		doc, err = r.Doc(3)
+		return err
+	})
+	if err != nil || doc.Key != "skill-000003" {
+		t.Errorf("document %+v, %v", doc, err)
 	}
-	doc, err := s.Doc(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Acquire() {
-		t.Error("acquired after it was closed")
-	}
-	if err := s.Release(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Doc(3); !errors.Is(err, snapshot.ErrClosed) {
+	if err := s.Read(func(*snapshot.Reader) error { return nil }); !errors.Is(err, snapshot.ErrClosed) {
 		t.Errorf("%v, want %v", err, snapshot.ErrClosed)
-	}
-	if doc.Key != "skill-000003" {
-		t.Errorf("a document changed to %+v", doc)
 	}
 }
 
@@ -154,24 +198,23 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			for j := 0; s.Acquire(); j++ {
-				terms, err := s.Lookup([]string{fmt.Sprintf("w%d", j%40)})
-				if err == nil {
-					_, err = s.Search(terms, nil, 10)
-				}
-				if err := errors.Join(err, s.Release()); err != nil {
-					t.Error(err)
-				}
-				if i == 0 && j == 200 {
-					if err := s.Close(); err != nil {
-						t.Error(err)
+			var err error
+			for j := 0; err == nil; j++ {
+				err = s.Read(func(r *snapshot.Reader) error {
+					terms, err := r.Lookup(nil, []string{fmt.Sprintf("w%d", j%40)})
+					if err == nil {
+						_, err = r.Search(terms, nil, 10)
 					}
+					return err
+				})
+				if i == 0 && j == 200 {
+					err = errors.Join(err, s.Close())
 				}
+			}
+			if !errors.Is(err, snapshot.ErrClosed) {
+				t.Errorf("%v, want %v", err, snapshot.ErrClosed)
 			}
 		})
 	}
 	wg.Wait()
-	if _, err := s.Doc(0); !errors.Is(err, snapshot.ErrClosed) {
-		t.Errorf("%v, want %v: somebody holds it still", err, snapshot.ErrClosed)
-	}
 }

@@ -1,5 +1,7 @@
 package snapshot
 
+import "errors"
+
 // Terms stand sorted in groups. Within a group each but the first leaves out
 // what it shares with the one before. Behind each term stand the number of its
 // documents and the length of its postings, which follow one another.
@@ -7,65 +9,56 @@ const groupSize = 16
 
 // A Term is a term as one snapshot knows it.
 type Term struct {
-	ID   uint32 // its place among all terms
-	Docs int    // number of documents that have it; 0: there is no such term
+	ID   uint32  // its place among all terms
+	Docs int     // number of documents that have it; 0: there is no such term
+	IDF  float64 // its weight in Search, from 0 up: what Docs and Searched make of it
 
 	at, size int // in the postings
 }
 
 // dict builds the three sections of the dictionary.
 type dict struct {
-	terms    []byte
-	postings []byte
-	groups   []byte
-	n        int
-	last     string
+	terms, postings, groups *spool
+	n                       int
+	last                    string
 }
 
 // add adds a term, which sorts after the last, and its postings.
-func (d *dict) add(term string, docs int, postings []byte) {
+func (d *dict) add(term string, docs int, postings []byte) error {
 	if d.n%groupSize == 0 {
-		d.groups = appendSpan(d.groups, len(d.terms), len(d.postings))
+		d.groups.buf = appendSpan(d.groups.buf, d.terms.size(), d.postings.size())
 		d.last = ""
 	}
 	shared := 0
 	for shared < min(len(term), len(d.last)) && term[shared] == d.last[shared] {
 		shared++
 	}
-	d.terms = appendInt(d.terms, shared)
-	d.terms = appendString(d.terms, term[shared:])
-	d.terms = appendInt(d.terms, docs)
-	d.terms = appendInt(d.terms, len(postings))
-	d.postings = append(d.postings, postings...)
+	b := appendString(appendInt(d.terms.buf, shared), term[shared:])
+	d.terms.buf = appendInt(appendInt(b, docs), len(postings))
+	d.postings.buf = append(d.postings.buf, postings...)
 	d.n++
 	d.last = term
+	return errors.Join(d.terms.spill(), d.postings.spill(), d.groups.spill())
 }
 
-func (d *dict) finish() { d.groups = appendSpan(d.groups, len(d.terms), len(d.postings)) }
+// finish ends the last group.
+func (d *dict) finish() {
+	d.groups.buf = appendSpan(d.groups.buf, d.terms.size(), d.postings.size())
+}
 
-// Lookup returns what the snapshot knows of each of the terms, in their order.
-func (s *Snapshot) Lookup(terms []string) (list []Term, err error) {
-	end, err := s.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer end(&err)
-	list = make([]Term, len(terms))
-	for i, text := range terms {
-		if list[i], err = s.lookup(text); err != nil {
-			return nil, err
+// Lookup appends to dst what the snapshot knows of each of the terms, in their
+// order.
+func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
+	n := len(dst)
+	for _, text := range terms {
+		t, err := r.s.lookup(text)
+		if err != nil {
+			return dst[:n], err
 		}
+		t.IDF = InverseFrequency(t.Docs, r.s.header.searched)
+		dst = append(dst, t)
 	}
-	return list, nil
-}
-
-// DocFreq returns the number of documents that have the term.
-func (s *Snapshot) DocFreq(term string) (int, error) {
-	list, err := s.Lookup([]string{term})
-	if err != nil {
-		return 0, err
-	}
-	return list[0].Docs, nil
+	return dst, nil
 }
 
 func (s *Snapshot) lookup(text string) (Term, error) {

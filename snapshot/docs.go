@@ -2,19 +2,17 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 )
 
-// appendDocument encodes what Doc returns. The key comes first: it is searched
+// appendDocument encodes what Doc returns and Facts does not. The key comes first: it is searched
 // for in place.
 func appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Key)
-	b = binary.LittleEndian.AppendUint64(b, uint64(d.Row))
-	b = append(b, d.Flags)
-	b = appendInt(b, d.Tokens)
-	for _, s := range []string{d.Ref, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest} {
+	for _, s := range []string{d.Ref, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest, d.Stamp} {
 		b = appendString(b, s)
 	}
 	for _, list := range [][]string{d.Tags, d.Requires} {
@@ -28,17 +26,11 @@ func appendDocument(b []byte, d *Document) []byte {
 
 // appendDocTerms encodes the term IDs of a document: those of its name as they
 // stand, then those of name, description and tags, rising.
-func appendDocTerms(b []byte, d *Document, ids map[string]uint32) []byte {
-	b = appendInt(b, len(d.Terms.Name))
-	for _, t := range d.Terms.Name {
-		b = appendInt(b, int(ids[t]))
+func appendDocTerms(b []byte, name, head []uint32) []byte {
+	b = appendInt(b, len(name))
+	for _, id := range name {
+		b = appendInt(b, int(id))
 	}
-	var head []uint32
-	for _, t := range slices.Concat(d.Terms.Name, d.Terms.Description, d.Terms.Tags) {
-		head = append(head, ids[t])
-	}
-	slices.Sort(head)
-	head = slices.Compact(head)
 	b = appendInt(b, len(head))
 	last := uint32(0)
 	for _, id := range head {
@@ -48,37 +40,57 @@ func appendDocTerms(b []byte, d *Document, ids map[string]uint32) []byte {
 	return b
 }
 
+// readDocTerms reads what appendDocTerms wrote and appends it, with the ID that
+// ids has for each.
+func readDocTerms(r io.ByteReader, name, head, ids []uint32) (_, _ []uint32, err error) {
+	list := func(dst []uint32, sum bool) []uint32 {
+		n, e := binary.ReadUvarint(r)
+		last := uint64(0)
+		for err = errors.Join(err, e); n > 0 && err == nil; n-- {
+			var id uint64
+			id, err = binary.ReadUvarint(r)
+			if sum {
+				id += last
+				last = id
+			}
+			if err == nil && id >= uint64(len(ids)) {
+				err = fmt.Errorf("term %d of %d", id, len(ids))
+			}
+			if err == nil {
+				dst = append(dst, ids[id])
+			}
+		}
+		return dst
+	}
+	name = list(name, false)
+	return name, list(head, true), err
+}
+
 func (s *Snapshot) checkOrdinal(doc int) error {
 	if doc < 0 || doc >= s.header.docs {
-		return fmt.Errorf("%s: no document %d, there are %d", s.path, doc, s.header.docs)
+		return fmt.Errorf("%s: no document %d, there are %d", s.name, doc, s.header.docs)
 	}
 	return nil
 }
 
 // Doc returns a document without its terms and vectors. Its strings are copies.
-func (s *Snapshot) Doc(doc int) (d Document, err error) {
-	end, err := s.begin()
+func (r *Reader) Doc(doc int) (Document, error) {
+	facts, err := r.Facts(doc)
 	if err != nil {
-		return d, err
+		return Document{}, err
 	}
-	defer end(&err)
-	data, at, err := s.record(doc)
+	data, at, err := r.s.record(doc)
 	if err != nil {
-		return d, err
+		return Document{}, err
 	}
-	r := reader{cursor{b: data}, string(data)}
-	d.Key = r.string()
-	d.Row = int64(r.uint64())
-	if flags := r.bytes(1); flags != nil {
-		d.Flags = flags[0]
+	d := Document{Row: facts.Row, Tokens: facts.Tokens, Flags: facts.Flags, Refused: facts.Refused}
+	c := textCursor{cursor{b: data}, string(data)}
+	for _, field := range []*string{&d.Key, &d.Ref, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest, &d.Stamp} {
+		*field = c.string()
 	}
-	d.Tokens = r.uvarint()
-	for _, field := range []*string{&d.Ref, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest} {
-		*field = r.string()
-	}
-	d.Tags, d.Requires = r.strings(), r.strings()
-	if r.bad {
-		return Document{}, s.damaged(docSection, at)
+	d.Tags, d.Requires = c.strings(), c.strings()
+	if c.bad {
+		return Document{}, r.s.damaged(docSection, at)
 	}
 	return d, nil
 }
@@ -96,48 +108,43 @@ func (s *Snapshot) record(doc int) ([]byte, int, error) {
 	return data, sp.a, err
 }
 
-// A reader is a cursor over bytes of which text is a copy, so that all strings
+// A textCursor is a cursor over bytes of which text is a copy, so that all strings
 // of a record share one allocation.
-type reader struct {
+type textCursor struct {
 	cursor
 	text string
 }
 
-func (r *reader) string() string {
-	n := r.uvarint()
-	at := len(r.text) - len(r.b)
-	if r.bytes(n) == nil {
+func (c *textCursor) string() string {
+	n := c.uvarint()
+	at := len(c.text) - len(c.b)
+	if c.bytes(n) == nil {
 		return ""
 	}
-	return r.text[at : at+n]
+	return c.text[at : at+n]
 }
 
-func (r *reader) strings() []string {
+func (c *textCursor) strings() []string {
 	var list []string
-	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		list = append(list, r.string())
+	for n := c.uvarint(); n > 0 && !c.bad; n-- {
+		list = append(list, c.string())
 	}
 	return list
 }
 
 // NameTerms appends to dst the IDs of the terms of a document's name, in order,
 // with repetitions.
-func (s *Snapshot) NameTerms(dst []uint32, doc int) ([]uint32, error) {
-	return s.docTerms(dst, doc, false)
+func (r *Reader) NameTerms(dst []uint32, doc int) ([]uint32, error) {
+	return r.s.docTerms(dst, doc, false)
 }
 
 // HeadTerms appends to dst the IDs of the terms of a document's name, description
 // and tags, rising, each once.
-func (s *Snapshot) HeadTerms(dst []uint32, doc int) ([]uint32, error) {
-	return s.docTerms(dst, doc, true)
+func (r *Reader) HeadTerms(dst []uint32, doc int) ([]uint32, error) {
+	return r.s.docTerms(dst, doc, true)
 }
 
-func (s *Snapshot) docTerms(dst []uint32, doc int, head bool) (_ []uint32, err error) {
-	end, err := s.begin()
-	if err != nil {
-		return dst, err
-	}
-	defer end(&err)
+func (s *Snapshot) docTerms(dst []uint32, doc int, head bool) ([]uint32, error) {
 	if err := s.checkOrdinal(doc); err != nil {
 		return dst, err
 	}
@@ -170,19 +177,34 @@ func (s *Snapshot) docTerms(dst []uint32, doc int, head bool) (_ []uint32, err e
 }
 
 // Prefixed returns the documents whose keys start with prefix: those from first
-// up to, not including, last. One whose key is the prefix comes first.
-func (s *Snapshot) Prefixed(prefix string) (first, last int, err error) {
-	end, err := s.begin()
+// up to, not including, last. One whose key is the prefix comes first. There are
+// refused ones between others only if they have keys of the same prefix.
+func (r *Reader) Prefixed(prefix string) (first, last int, err error) {
+	first, err = r.s.searchKeys(0, func(key string) bool { return key >= prefix })
 	if err != nil {
 		return 0, 0, err
 	}
-	defer end(&err)
-	first, err = s.searchKeys(0, func(key string) bool { return key >= prefix })
+	last, err = r.s.searchKeys(first, func(key string) bool { return !strings.HasPrefix(key, prefix) })
 	if err != nil {
 		return 0, 0, err
 	}
-	last, err = s.searchKeys(first, func(key string) bool { return !strings.HasPrefix(key, prefix) })
-	return first, last, err
+	for first < last {
+		if f, err := r.Facts(first); err != nil {
+			return 0, 0, err
+		} else if !f.Refused {
+			break
+		}
+		first++
+	}
+	for first < last {
+		if f, err := r.Facts(last - 1); err != nil {
+			return 0, 0, err
+		} else if !f.Refused {
+			break
+		}
+		last--
+	}
+	return first, last, nil
 }
 
 // searchKeys returns the first document from lo on for whose key after holds;

@@ -12,19 +12,23 @@ import (
 // The file, little-endian:
 //
 //	header   magic, version, its own size, the size of the data, meta, counts,
-//	         the size of each section, a CRC-32C of each block of data; zeros up
-//	         to a multiple of 64 bytes; a CRC-32C of all before it
+//	         the size of each section, the name of the model, a CRC-32C of each
+//	         block of data; zeros up to a multiple of 64 bytes; a CRC-32C of all
+//	         before it
 //	data     the sections, each at a multiple of 64 bytes
 //
 // The checksums of the blocks stand in the header so that one checksum, that
 // of the header, vouches for everything that Open believes.
 const (
 	magic     = "skills\x00\x01"
-	version   = 1
+	version   = 2
 	blockSize = 64 << 10
 	align     = 64
 	minHeader = align
 	maxDim    = 1 << 14
+
+	// fixedHeader is what stands before the name of the model.
+	fixedHeader = len(magic) + 2*4 + 2*8 + 5*4 + 5*8 + 8*int(sections)
 )
 
 // A section is one of the parts of the data.
@@ -34,22 +38,28 @@ const (
 	docSection      section = iota // records of documents, see docs.go
 	docTermSection                 // term IDs of documents
 	docIndexSection                // where in both each document is
+	factSection                    // what is short of each document, see facts.go
+	rowSection                     // documents by row of the catalog
+	refusedSection                 // documents that search does not know
 	dictSection                    // terms, front-coded in groups, see dict.go
 	postingSection                 // where terms occur, see postings.go
 	groupSection                   // where in both each group of terms is
 	tagSection                     // documents by tag, see scope.go
+	tagNameSection                 // tags as they are written
 	sourceSection                  // documents by source
 	vectorSection                  // int8 vectors, see vectors.go
 	codeSection                    // 1-bit vectors, see codes.go
+	extraSection                   // Meta.Extra
 	sections
 )
 
 type header struct {
-	meta  Meta
-	docs  int
-	terms int
-	sizes [sections]int // in bytes
-	sums  []byte        // CRC-32C of each block, 4 bytes each
+	meta     Meta // without Extra
+	docs     int
+	searched int // documents that are not refused
+	terms    int
+	sizes    [sections]int // in bytes
+	sums     []byte        // CRC-32C of each block, 4 bytes each
 
 	starts [sections]int // in the file
 	data   int           // where the data starts in the file
@@ -62,33 +72,47 @@ var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 func roundUp(n int) int { return (n + align - 1) / align * align }
 
-// encode returns the header of these sections, with its checksums.
-func (h *header) encode(data []byte) []byte {
+// place works out from the sizes of the sections where they stand.
+func (h *header) place() {
+	size := 0
+	for i, n := range h.sizes {
+		h.starts[i] = roundUp(size)
+		size = h.starts[i] + n
+	}
+	blocks := (size + blockSize - 1) / blockSize
+	h.data = roundUp(h.sumsAt() + 4*blocks + 4)
+	h.end = h.data + size
+	for i := range h.starts {
+		h.starts[i] += h.data
+	}
+}
+
+// sumsAt is where the checksums of the blocks stand.
+func (h *header) sumsAt() int { return fixedHeader + len(h.meta.Model) }
+
+// encode returns the header of sections that are placed and summed.
+func (h *header) encode() []byte {
 	b := append([]byte(nil), magic...)
 	b = binary.LittleEndian.AppendUint32(b, version)
-	sizeAt := len(b)
-	b = binary.LittleEndian.AppendUint32(b, 0)
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(data)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(h.data))
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.end-h.data))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation))
-	for _, n := range []int{h.meta.Dim, h.docs, h.terms, len(h.meta.Model)} {
+	for _, n := range []int{h.meta.Dim, h.docs, h.searched, h.terms, len(h.meta.Model)} {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	}
-	b = append(b, h.meta.Model...)
-	for _, w := range h.meta.Weights.list() {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(w))
+	for _, x := range append(h.meta.Weights.list(), h.meta.MeanLength) {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
 	for _, n := range h.sizes {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
-	for block := range slices.Chunk(data, blockSize) {
-		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(block, crcTable))
-	}
-	b = append(b, make([]byte, roundUp(len(b)+4)-4-len(b))...)
-	binary.LittleEndian.PutUint32(b[sizeAt:], uint32(len(b)+4))
+	b = append(b, h.meta.Model...)
+	b = append(b, h.sums...)
+	b = append(b, make([]byte, h.data-4-len(b))...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
 }
 
-func (w Weights) list() [4]float64 { return [4]float64{w.Name, w.Description, w.Tags, w.Body} }
+func (w Weights) list() []float64 { return []float64{w.Name, w.Description, w.Tags, w.Body} }
 
 // decode reads the header of a file and checks that it fits the file.
 func (h *header) decode(file []byte) error {
@@ -110,10 +134,12 @@ func (h *header) decode(file []byte) error {
 	r = cursor{b: body[len(magic)+8:]}
 	data := r.uint64()
 	h.meta.Generation = int64(r.uint64())
-	h.meta.Dim, h.docs, h.terms = int(r.uint32()), int(r.uint32()), int(r.uint32())
-	h.meta.Model = string(r.bytes(int(r.uint32())))
+	var model int
+	for _, n := range []*int{&h.meta.Dim, &h.docs, &h.searched, &h.terms, &model} {
+		*n = int(r.uint32())
+	}
 	w := &h.meta.Weights
-	for _, x := range []*float64{&w.Name, &w.Description, &w.Tags, &w.Body} {
+	for _, x := range []*float64{&w.Name, &w.Description, &w.Tags, &w.Body, &h.meta.MeanLength} {
 		*x = math.Float64frombits(r.uint64())
 	}
 	h.data, h.end = size, len(file)
@@ -129,6 +155,7 @@ func (h *header) decode(file []byte) error {
 		h.sizes[i], h.starts[i] = int(n), at
 		at = min(roundUp(at+int(n)), h.end)
 	}
+	h.meta.Model = string(r.bytes(model))
 	h.sums = slices.Clone(r.bytes(4 * h.blocks()))
 	if r.bad {
 		return errors.New("header is cut")
@@ -141,10 +168,12 @@ func (h *header) decode(file []byte) error {
 func (h *header) checkCounts() error {
 	groups := (h.terms + groupSize - 1) / groupSize
 	switch {
-	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0:
+	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0 || h.searched < 0 || h.searched > h.docs:
 		return errors.New("counts are out of range")
 	case h.sizes[docIndexSection] != (h.docs+1)*spanSize || h.sizes[groupSection] != (groups+1)*spanSize:
 		return errors.New("an index has not the size that its count asks for")
+	case h.sizes[factSection] != h.docs*factSize || h.sizes[rowSection] != h.docs*rowEntrySize:
+		return errors.New("facts have not the size that their count asks for")
 	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[codeSection] != h.docs*codeSize(h.meta.Dim):
 		return errors.New("vectors have not the size that their count asks for")
 	}
@@ -177,7 +206,7 @@ func (s *Snapshot) check(b int) error {
 	from := s.header.data + b*blockSize
 	sum := crc32.Checksum(s.file[from:min(from+blockSize, s.header.end)], crcTable)
 	if sum != binary.LittleEndian.Uint32(s.header.sums[4*b:]) {
-		return fmt.Errorf("%s: checksum of the %d bytes at %d is wrong: %w", s.path, blockSize, from, ErrDamaged)
+		return fmt.Errorf("%s: checksum of the %d bytes at %d is wrong: %w", s.name, blockSize, from, ErrDamaged)
 	}
 	s.checked[b/32].Or(1 << (b % 32))
 	return nil
@@ -186,7 +215,7 @@ func (s *Snapshot) check(b int) error {
 // damaged is the error for data that cannot be what Write wrote though their
 // checksum is right.
 func (s *Snapshot) damaged(sec section, off int) error {
-	return fmt.Errorf("%s: byte %d (section %d) makes no sense: %w", s.path, s.header.starts[sec]+off, sec, ErrDamaged)
+	return fmt.Errorf("%s: byte %d (section %d) makes no sense: %w", s.name, s.header.starts[sec]+off, sec, ErrDamaged)
 }
 
 // A span is one entry of an index: where its element starts in two sections.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"iter"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,8 +28,7 @@ func reseal(file []byte) {
 	if h.decode(file) != nil {
 		return
 	}
-	// The sums stand behind the sizes, at a place that the name of the model moves.
-	at := len(magic) + 8 + 16 + 16 + len(h.meta.Model) + 32 + 8*int(sections)
+	at := h.sumsAt()
 	for i := range h.blocks() {
 		from := h.data + i*blockSize
 		binary.LittleEndian.PutUint32(file[at+4*i:], crc32.Checksum(file[from:min(from+blockSize, h.end)], crcTable))
@@ -41,13 +41,8 @@ func reseal(file []byte) {
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "seed")
-	unit := []float32{.6, .8, 0}
-	docs := []Document{
-		{Key: "csv", Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}},
-		{Key: "pdf", Name: "pdf", Source: "a", Terms: Fields{Name: []string{"pdf"}, Body: []string{"form"}}, Vectors: Vectors{unit, unit}},
-	}
-	for _, n := range []int{0, 1, 2} {
-		if err := Write(path, Meta{Model: "m", Dim: 3}, docs[:n]); err != nil {
+	for _, n := range []int{0, 1, 2, 3} {
+		if err := Write(path, Meta{Model: "m", Dim: 3, Extra: []byte("extra")}, few(n)); err != nil {
 			f.Fatal(err)
 		}
 		seed, err := os.ReadFile(path)
@@ -72,43 +67,68 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
+// few returns the first n of a few documents.
+func few(n int) iter.Seq2[*Document, error] {
+	unit := []float32{.6, .8, 0}
+	docs := []Document{
+		{Row: 9, Refused: true, Stamp: "now"},
+		{Row: 5, Key: "csv", Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}},
+		{Row: 7, Key: "pdf", Name: "pdf", Source: "a", Terms: Fields{Name: []string{"pdf"}, Body: []string{"form"}}, Vectors: Vectors{unit, unit}},
+	}
+	return func(yield func(*Document, error) bool) {
+		for i := range n {
+			if !yield(&docs[i], nil) {
+				return
+			}
+		}
+	}
+}
+
 // useAll calls everything on a file.
 func useAll(path string) error {
 	s, err := Open(path)
 	if err != nil {
 		return err
 	}
-	terms, err1 := s.Lookup([]string{"csv", "form", "table", ""})
-	_, err2 := s.Search(terms, nil, 1<<40)
+	return errors.Join(s.Read(readAll), s.Close())
+}
+
+func readAll(r *Reader) error {
+	terms, err1 := r.Lookup(nil, []string{"csv", "form", "table", ""})
+	_, err2 := r.Search(terms, nil, 1<<40)
 	errs := []error{err1, err2}
-	for doc := range s.Len() {
-		_, err1 := s.Doc(doc)
-		_, err2 := s.NameTerms(nil, doc)
-		_, err3 := s.HeadTerms(nil, doc)
-		errs = append(errs, err1, err2, err3)
+	for doc := range r.s.Len() {
+		_, err1 := r.Doc(doc)
+		_, err2 := r.NameTerms(nil, doc)
+		_, err3 := r.HeadTerms(nil, doc)
+		_, err4 := r.Facts(doc)
+		errs = append(errs, err1, err2, err3, err4)
 	}
-	_, _, err1 = s.Prefixed("p")
-	_, _, err2 = s.Tag("data")
-	_, _, err3 := s.Source("a")
-	errs = append(errs, err1, err2, err3)
-	if dim := s.Meta().Dim; dim > 0 {
+	_, _, err1 = r.Prefixed("p")
+	_, _, err2 = r.Tag("data")
+	_, _, err3 := r.Source("a")
+	_, _, err4 := r.Ordinal(7)
+	_, err5 := r.Tags()
+	_, err6 := r.All()
+	errs = append(errs, err1, err2, err3, err4, err5, err6)
+	if dim := r.s.Meta().Dim; dim > 0 {
 		unit := make([]float32, dim)
 		unit[0] = 1
-		p, err1 := s.Prompt(unit)
+		p, err1 := r.Prompt(unit)
 		if err1 != nil {
 			return err1
 		}
-		_, err2 := p.Nearest(nil, 5)
-		_, err3 := p.rescore(nil, 5)
+		_, err2 := r.Nearest(p, nil, 5)
+		_, err3 := r.rescore(p, nil, 5)
 		errs = append(errs, err2, err3)
 	}
-	return errors.Join(append(errs, s.Close())...)
+	return errors.Join(errs...)
 }
 
 // TestReadFallback: where there is no mapping the bytes are the same.
 func TestReadFallback(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := Write(path, Meta{}, []Document{{Key: "a"}}); err != nil {
+	if err := Write(path, Meta{}, few(1)); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)

@@ -2,9 +2,11 @@ package snapshot_test
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +53,7 @@ func (g *generator) vector(dim int) []float32 {
 }
 
 // documents returns n documents with bodies of up to twice that many terms. Every
-// ninth has no vectors when there are any.
+// ninth has no vectors when there are any, every eleventh is refused.
 func (g *generator) documents(n, body, dim int) []snapshot.Document {
 	docs := make([]snapshot.Document, n)
 	for i := range docs {
@@ -65,6 +67,7 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 		d.Description = strings.Join(d.Terms.Description, " ")
 		d.Source = fmt.Sprintf("source-%d", g.rng.IntN(3))
 		d.Location, d.Path, d.Digest = "/"+d.Key, d.Key+"/SKILL.md", "digest of "+d.Key
+		d.Stamp, d.Refused = fmt.Sprintf("stamp %d", i), i%11 == 10
 		d.Tokens, d.Flags = g.rng.IntN(1e6), byte(g.rng.IntN(256))
 		for range g.rng.IntN(3) {
 			d.Tags = append(d.Tags, fmt.Sprintf("Tag %d", g.rng.IntN(5)))
@@ -79,11 +82,45 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 	return docs
 }
 
+// known returns the documents as search knows them: nothing of refused ones.
+func known(docs []snapshot.Document) []snapshot.Document {
+	docs = slices.Clone(docs)
+	for i := range docs {
+		if docs[i].Refused {
+			docs[i] = snapshot.Document{Refused: true}
+		}
+	}
+	return docs
+}
+
+// searched counts the documents that are not refused.
+func searched(docs []snapshot.Document) int {
+	n := 0
+	for i := range docs {
+		if !docs[i].Refused {
+			n++
+		}
+	}
+	return n
+}
+
+// each hands the documents out one by one, and takes each back.
+func each(docs []snapshot.Document) iter.Seq2[*snapshot.Document, error] {
+	return func(yield func(*snapshot.Document, error) bool) {
+		for _, d := range docs {
+			if !yield(&d, nil) {
+				return
+			}
+			d = snapshot.Document{}
+		}
+	}
+}
+
 // write writes documents to a new file.
 func write(tb testing.TB, m snapshot.Meta, docs []snapshot.Document) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "ranking.snapshot")
-	if err := snapshot.Write(path, m, docs); err != nil {
+	if err := snapshot.Write(path, m, each(docs)); err != nil {
 		tb.Fatal(err)
 	}
 	return path
@@ -110,14 +147,38 @@ func build(tb testing.TB, docs []snapshot.Document, dim int) *snapshot.Snapshot 
 	return open(tb, write(tb, snapshot.Meta{Generation: 42, Model: "test", Dim: dim, Weights: weights}, docs))
 }
 
-// search looks the terms up and returns the best k documents.
-func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapshot.Bitmap, k int) []snapshot.Hit {
+// read reads a snapshot, without an error.
+func read(tb testing.TB, s *snapshot.Snapshot, f func(r *snapshot.Reader)) {
 	tb.Helper()
-	list, err := s.Lookup(terms)
+	err := s.Read(func(r *snapshot.Reader) error { f(r); return nil })
 	if err != nil {
 		tb.Fatal(err)
 	}
-	hits, err := s.Search(list, allowed, k)
+}
+
+// lookup looks terms up.
+func lookup(tb testing.TB, s *snapshot.Snapshot, terms ...string) (list []snapshot.Term) {
+	tb.Helper()
+	err := s.Read(func(r *snapshot.Reader) (err error) {
+		list, err = r.Lookup(nil, terms)
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return list
+}
+
+// search looks the terms up and returns the best k documents.
+func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapshot.Bitmap, k int) (hits []snapshot.Hit) {
+	tb.Helper()
+	err := s.Read(func(r *snapshot.Reader) error {
+		list, err := r.Lookup(nil, terms)
+		if err == nil {
+			hits, err = r.Search(list, allowed, k)
+		}
+		return err
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

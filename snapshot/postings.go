@@ -57,34 +57,15 @@ func (t *impacts) fill() {
 	}
 }
 
-// inverseFrequency is the weight of a term that docs of all documents have.
-func inverseFrequency(docs, all int) float64 {
+// InverseFrequency returns the weight of a term that docs of all documents have,
+// above 0.
+func InverseFrequency(docs, all int) float64 {
 	n := float64(docs)
 	idf := math.Log((float64(all) - n + .5) / (n + .5))
 	if !(idf > minIDF) { // not a number either, when a file lies about docs
 		return minIDF
 	}
 	return idf
-}
-
-// appendPostings encodes the postings of one term; docs rise.
-func appendPostings(out []byte, docs []uint32, codes []byte) []byte {
-	last := 0
-	for len(docs) > 0 {
-		first := int(docs[0]) / stretch
-		n := 1
-		for n < len(docs) && int(docs[n])/stretch == first {
-			n++
-		}
-		out = appendInt(out, first-last)
-		out = appendInt(out, n)
-		for _, d := range docs[:n] {
-			out = binary.LittleEndian.AppendUint16(out, uint16(d))
-		}
-		out = append(out, codes[:n]...)
-		docs, codes, last = docs[n:], codes[n:], first
-	}
-	return out
 }
 
 // A list is the postings of one term, read one stretch at a time.
@@ -110,13 +91,9 @@ func (l *list) next() {
 
 // Search returns the k documents that match any of the terms best, by BM25: best
 // first, equal ones by ordinal. Only documents in allowed count, nil for all. The
-// terms are those of Lookup; each counts as often as it is given.
-func (s *Snapshot) Search(terms []Term, allowed Bitmap, k int) (hits []Hit, err error) {
-	end, err := s.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer end(&err)
+// terms are those of Lookup; each counts as often as it is given, by its IDF.
+func (r *Reader) Search(terms []Term, allowed Bitmap, k int) ([]Hit, error) {
+	s := r.s
 	lists, err := s.lists(terms)
 	if err != nil {
 		return nil, err
@@ -167,7 +144,7 @@ func (s *Snapshot) lists(terms []Term) ([]list, error) {
 		}
 		l := &lists[i]
 		l.rest.b = data
-		l.weight = float32(inverseFrequency(t.Docs, s.header.docs))
+		l.weight = float32(t.IDF)
 		if l.next(); l.rest.bad {
 			return nil, s.damaged(postingSection, t.at)
 		}

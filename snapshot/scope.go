@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -56,7 +57,7 @@ func (m Bitmap) Or(o Bitmap) Bitmap {
 }
 
 // AndNot returns the documents that are in m and not in o. m is not nil: how
-// many are all is not known here, see Snapshot.All.
+// many are all is not known here, see Reader.All.
 func (m Bitmap) AndNot(o Bitmap) Bitmap {
 	out := make(Bitmap, len(m))
 	for i, x := range m {
@@ -77,53 +78,98 @@ func (m Bitmap) Set(doc int) { m[doc>>6] |= 1 << (doc & 63) }
 // NewBitmap returns the empty set with room for all documents.
 func (s *Snapshot) NewBitmap() Bitmap { return make(Bitmap, (s.header.docs+63)/64) }
 
-// All returns the set of all documents, for AndNot.
-func (s *Snapshot) All() Bitmap {
+// All returns the set of all documents but refused ones, for AndNot.
+func (r *Reader) All() (Bitmap, error) {
+	s := r.s
+	data, err := s.bytes(refusedSection, 0, s.header.sizes[refusedSection])
+	if err != nil {
+		return nil, err
+	}
+	refused, err := s.decodeSet(&cursor{b: data})
+	if err != nil {
+		return nil, s.damaged(refusedSection, 0)
+	}
 	m := s.NewBitmap()
 	for doc := range s.header.docs {
 		m.Set(doc)
 	}
-	return m
+	return m.AndNot(refused), nil
 }
 
-// Sets of documents by name: their number, where each starts, then for each, in
-// the order of the names, the name and the distances between the ordinals.
+// A set is documents that rise, as the distances between them.
+type set struct {
+	entries []byte
+	last    int
+}
 
-func encodeSets(sets map[string][]int) []byte {
+// add adds a document that is not before the last; the same one twice is
+// harmless.
+func (s *set) add(doc int) {
+	s.entries = appendInt(s.entries, doc-s.last)
+	s.last = doc
+}
+
+func addTo(sets map[string]*set, name string, doc int) {
+	s := sets[name]
+	if s == nil {
+		s = new(set)
+		sets[strings.Clone(name)] = s
+	}
+	s.add(doc)
+}
+
+// encodeSets encodes sets of documents by name: their number, where each starts,
+// then for each, in the order of the names, the name and the set.
+func encodeSets(sets map[string]*set) []byte {
 	names := slices.Sorted(maps.Keys(sets))
 	var entries []byte
 	out := binary.LittleEndian.AppendUint32(nil, uint32(len(names)))
 	start := 4 + 4*(len(names)+1)
 	for _, name := range names {
 		out = binary.LittleEndian.AppendUint32(out, uint32(start+len(entries)))
-		entries = appendString(entries, name)
-		last := 0
-		for _, doc := range sets[name] {
-			entries = appendInt(entries, doc-last)
-			last = doc
-		}
+		entries = append(appendString(entries, name), sets[name].entries...)
 	}
 	out = binary.LittleEndian.AppendUint32(out, uint32(start+len(entries)))
 	return append(out, entries...)
 }
 
+// encodeNames encodes names, sorted.
+func encodeNames(names map[string]bool) (b []byte) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		b = appendString(b, name)
+	}
+	return b
+}
+
+// Tags returns the tags that documents have, as they are written: sorted, each
+// spelling once.
+func (r *Reader) Tags() ([]string, error) {
+	data, err := r.s.bytes(tagNameSection, 0, r.s.header.sizes[tagNameSection])
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for c := (textCursor{cursor{b: data}, string(data)}); len(c.b) > 0; {
+		list = append(list, c.string())
+		if c.bad {
+			return nil, r.s.damaged(tagNameSection, 0)
+		}
+	}
+	return list, nil
+}
+
 // Tag returns the documents that have the tag, whatever its case; ok is false
 // when none has.
-func (s *Snapshot) Tag(name string) (set Bitmap, ok bool, err error) {
-	return s.set(tagSection, fold(name))
+func (r *Reader) Tag(name string) (set Bitmap, ok bool, err error) {
+	return r.s.set(tagSection, fold(name))
 }
 
 // Source returns the documents of the source; ok is false when it has none.
-func (s *Snapshot) Source(label string) (set Bitmap, ok bool, err error) {
-	return s.set(sourceSection, label)
+func (r *Reader) Source(label string) (set Bitmap, ok bool, err error) {
+	return r.s.set(sourceSection, label)
 }
 
 func (s *Snapshot) set(sec section, name string) (set Bitmap, ok bool, err error) {
-	end, err := s.begin()
-	if err != nil {
-		return nil, false, err
-	}
-	defer end(&err)
 	head, err := s.bytes(sec, 0, 4)
 	if err != nil {
 		return nil, false, err

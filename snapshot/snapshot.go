@@ -3,8 +3,9 @@
 // where it lies.
 //
 // Write makes the file from documents whose terms and vectors the caller has
-// worked out; Open maps it. Text is scored as FTS5's bm25 scores it. Documents
-// go by ordinal: their place in the list that was written.
+// worked out; Open maps it; Read gives access to what is in it. Text is scored as
+// FTS5's bm25 scores it. Documents go by ordinal: their place in the list that
+// was written.
 //
 // A file is never trusted: its header is checked when it is opened, every block
 // of the rest when it is first read. What is damaged answers with ErrDamaged.
@@ -15,15 +16,17 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 var (
 	// ErrDamaged says that a file is not as it was written. It is a cache: remove
 	// it and write it again.
 	ErrDamaged = errors.New("snapshot is damaged")
-	// ErrClosed says that a snapshot was used after its last release.
+	// ErrClosed says that a snapshot was used after Close.
 	ErrClosed = errors.New("snapshot is closed")
 )
 
@@ -33,13 +36,19 @@ type Meta struct {
 	Model      string  // of the embedder that the vectors are from, "" for none
 	Dim        int     // of the vectors, 0 for none
 	Weights    Weights // that text scores were computed with
+
+	// MeanLength is the number of terms of a document that text scores were
+	// computed with. 0 when writing: the mean of the documents.
+	MeanLength float64
+
+	// Extra is for the caller: up to some MiB, which Open reads.
+	Extra []byte
 }
 
 // Weights are the weights of the fields in a text score, none below 0.
 type Weights struct{ Name, Description, Tags, Body float64 }
 
-// A Document is one skill. Those that full-text search does not know (refused
-// files) are left out: its scores count the others only.
+// A Document is one skill, or what is known of a file without one.
 type Document struct {
 	Row         int64  // in the catalog
 	Key         string // what makes two names the same; documents rise by it
@@ -50,10 +59,16 @@ type Document struct {
 	Location    string
 	Path        string
 	Digest      string
+	Stamp       string // of the file when it was read, for the caller
 	Tags        []string
 	Requires    []string
 	Tokens      int  // of the body, not negative
 	Flags       byte // for the caller
+
+	// Refused is a file without a usable skill, kept for its stamp. No search and no
+	// set of documents finds it, no count but Len counts it, and its terms and
+	// vectors are left out.
+	Refused bool
 
 	// What ranking searches. Doc does not return these.
 	Terms   Fields
@@ -68,23 +83,24 @@ type Fields struct{ Name, Description, Tags, Body []string }
 type Vectors struct{ Description, Full []float32 }
 
 // A Snapshot is an open file. It is immutable and may be used by several
-// goroutines; a method that is called after the last release returns ErrClosed.
+// goroutines.
 type Snapshot struct {
 	path   string
+	name   string // in messages
 	header header
-	file   []byte // all of it, mapped
+	file   []byte // all of it, mapped or in memory
 	unmap  func() error
 
 	checked []atomic.Uint32 // a bit for each block whose checksum was found right
-	refs    atomic.Int64    // 1 until Close, and 1 for each Acquire
+	refs    atomic.Int64    // 1 until Close, and 1 for each Read
 	closed  atomic.Bool
 	impacts impacts
 	sums    sync.Pool // *[]float32, see newSum
 }
 
-// Open maps the file at path. It reads the header only, whatever the size. The
-// error matches ErrDamaged when the file is not a whole snapshot of this
-// version.
+// Open maps the file at path. It reads the header and Meta.Extra only, whatever
+// the size. The error matches ErrDamaged when the file is not a whole snapshot
+// of this version.
 func Open(path string) (*Snapshot, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,40 +118,90 @@ func Open(path string) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mapping %s: %w", path, err)
 	}
-	s := &Snapshot{path: path, file: data, unmap: unmap}
+	return newSnapshot(path, path, data, unmap)
+}
+
+// New opens what Encode returned, with the same checks. The data must not change.
+func New(data []byte) (*Snapshot, error) {
+	return newSnapshot("", "snapshot in memory", data, func() error { return nil })
+}
+
+func newSnapshot(path, name string, data []byte, unmap func() error) (*Snapshot, error) {
+	s := &Snapshot{path: path, name: name, file: data, unmap: unmap}
 	s.refs.Store(1)
 	s.sums.New = s.newSum
 	s.impacts.fill()
-	if err := s.readHeader(); err != nil {
+	err := s.Read(func(*Reader) error { return s.readHeader() })
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// readHeader reads the header, from a file that may shrink meanwhile.
-func (s *Snapshot) readHeader() (err error) {
-	done, err := s.begin()
-	if err != nil {
-		return err
-	}
-	defer done(&err)
+// readHeader reads the header, from a file that may shrink meanwhile, and Extra.
+func (s *Snapshot) readHeader() error {
 	if err := s.header.decode(s.file); err != nil {
-		return fmt.Errorf("%s: %w: %w", s.path, err, ErrDamaged)
+		return fmt.Errorf("%s: %w: %w", s.name, err, ErrDamaged)
 	}
 	s.checked = make([]atomic.Uint32, (s.header.blocks()+31)/32)
-	return nil
+	extra, err := s.bytes(extraSection, 0, s.header.sizes[extraSection])
+	if len(extra) > 0 {
+		s.header.meta.Extra = slices.Clone(extra)
+	}
+	return err
 }
 
 // Meta returns what the snapshot was made of.
 func (s *Snapshot) Meta() Meta { return s.header.meta }
 
-// Len returns the number of documents.
+// Len returns the number of documents, refused ones too.
 func (s *Snapshot) Len() int { return s.header.docs }
 
-// Acquire keeps the snapshot open until Release, for several calls that belong
-// together. It reports false when the snapshot was closed, also while others
-// still hold it, so that they are the last: there is a newer one.
-func (s *Snapshot) Acquire() bool { return !s.closed.Load() && s.hold() }
+// Searched returns the number of documents that are not refused.
+func (s *Snapshot) Searched() int { return s.header.searched }
+
+// Path returns the path that was opened, "" for none.
+func (s *Snapshot) Path() string { return s.path }
+
+// A Reader reads a snapshot for one goroutine, while the function runs that it
+// was handed to. What its methods return may be kept.
+type Reader struct{ s *Snapshot }
+
+// Read calls f with a Reader and returns its error. Meanwhile the file stays
+// mapped, and a page that cannot be read, because the file was cut or its disk
+// fails, ends f with ErrDamaged and not the process. It returns ErrClosed once
+// Close was called, also within another Read.
+func (s *Snapshot) Read(f func(*Reader) error) (err error) {
+	if s.closed.Load() || !s.hold() {
+		return fmt.Errorf("%s: %w", s.name, ErrClosed)
+	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		fault := recover()
+		if e := s.release(); e != nil {
+			err = errors.Join(err, e)
+		}
+		switch {
+		case fault == nil:
+		case s.faulted(fault):
+			err = fmt.Errorf("%s: a page cannot be read, the file was cut or its disk fails: %w", s.name, ErrDamaged)
+		default:
+			panic(fault)
+		}
+	}()
+	return f(&Reader{s})
+}
+
+// faulted reports whether a panic is that of reading the mapping.
+func (s *Snapshot) faulted(fault any) bool {
+	f, ok := fault.(interface{ Addr() uintptr })
+	if !ok {
+		return false
+	}
+	first := uintptr(unsafe.Pointer(unsafe.SliceData(s.file)))
+	return f.Addr()-first < uintptr(len(s.file))
+}
 
 // hold adds a reference unless there is none left.
 func (s *Snapshot) hold() bool {
@@ -150,42 +216,22 @@ func (s *Snapshot) hold() bool {
 	}
 }
 
-// Release undoes one Acquire. The last one after Close unmaps the file.
-func (s *Snapshot) Release() error {
+// release undoes one hold; the last one unmaps the file.
+func (s *Snapshot) release() error {
 	if s.refs.Add(-1) > 0 {
 		return nil
 	}
 	if err := s.unmap(); err != nil {
-		return fmt.Errorf("unmapping %s: %w", s.path, err)
+		return fmt.Errorf("unmapping %s: %w", s.name, err)
 	}
 	return nil
 }
 
-// Close gives the snapshot up: the file is unmapped at once, or by whoever is
-// the last to release it. Closing twice does nothing.
+// Close gives the snapshot up and waits for nobody: the file is unmapped at
+// once, or by the last Read to end. Closing twice does nothing.
 func (s *Snapshot) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	return s.Release()
-}
-
-// begin starts an access to the mapping. The function that it returns ends it,
-// deferred: a page that cannot be read, because the file was cut or its disk
-// fails, would end the process, and becomes an error instead.
-func (s *Snapshot) begin() (end func(*error), err error) {
-	if !s.hold() {
-		return nil, fmt.Errorf("%s: %w", s.path, ErrClosed)
-	}
-	old := debug.SetPanicOnFault(true)
-	return func(err *error) {
-		debug.SetPanicOnFault(old)
-		if r := recover(); r != nil {
-			if _, ok := r.(interface{ Addr() uintptr }); !ok {
-				panic(r)
-			}
-			*err = fmt.Errorf("%s: a page cannot be read, the file was cut or its disk fails: %w", s.path, ErrDamaged)
-		}
-		*err = errors.Join(*err, s.Release())
-	}, nil
+	return s.release()
 }

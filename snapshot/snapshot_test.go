@@ -2,9 +2,10 @@ package snapshot_test
 
 import (
 	"bytes"
-	"cmp"
+	gocmp "cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,31 +14,141 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 func TestRoundTrip(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 63, 64, 300, 5000} {
+	for _, n := range []int{0, 1, 2, 11, 63, 64, 300, 5000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			docs := newGenerator(uint64(n)).documents(n, 60, dim)
-			s := build(t, docs, dim)
-			if want := (snapshot.Meta{Generation: 42, Model: "test", Dim: dim, Weights: weights}); s.Meta() != want || s.Len() != n {
-				t.Errorf("%+v of %d documents, want %+v", s.Meta(), s.Len(), want)
+			meta := snapshot.Meta{Generation: 42, Model: "test", Dim: dim, Weights: weights, Extra: bytes.Repeat([]byte("extra"), 7*n)}
+			path := write(t, meta, docs)
+			s := open(t, path)
+			checkRoundTrip(t, s, meta, docs)
+			if s.Path() != path {
+				t.Errorf("path %s, want %s", s.Path(), path)
 			}
-			for i, want := range docs {
-				got, err := s.Doc(i)
-				want.Terms, want.Vectors = snapshot.Fields{}, snapshot.Vectors{}
-				if err != nil || !reflect.DeepEqual(got, want) {
-					t.Fatalf("document %d: %+v, %v; want %+v", i, got, err, want)
-				}
+			data, err := snapshot.Encode(meta, each(docs))
+			if err != nil {
+				t.Fatal(err)
 			}
-			checkTerms(t, s, docs)
-			for _, i := range []int{-1, n} {
-				if _, err := s.Doc(i); err == nil {
-					t.Errorf("there is a document %d", i)
-				}
+			if file, err := os.ReadFile(path); err != nil || !bytes.Equal(data, file) {
+				t.Errorf("Encode made other bytes than Write, %v", err)
+			}
+			m, err := snapshot.New(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkRoundTrip(t, m, meta, docs)
+			if err := m.Close(); err != nil || m.Path() != "" {
+				t.Errorf("path %q, %v", m.Path(), err)
 			}
 		})
+	}
+}
+
+func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs []snapshot.Document) {
+	t.Helper()
+	total := 0
+	for _, d := range known(docs) {
+		total += len(d.Terms.Name) + len(d.Terms.Description) + len(d.Terms.Tags) + len(d.Terms.Body)
+	}
+	meta.MeanLength = float64(total) / float64(max(searched(docs), 1))
+	if diff := cmp.Diff(meta, s.Meta(), cmpopts.EquateEmpty()); diff != "" || s.Len() != len(docs) || s.Searched() != searched(docs) {
+		t.Errorf("%d documents, %d searched, want %d and %d; %s", s.Len(), s.Searched(), len(docs), searched(docs), diff)
+	}
+	read(t, s, func(r *snapshot.Reader) {
+		for i, want := range docs {
+			got, err := r.Doc(i)
+			want.Terms, want.Vectors = snapshot.Fields{}, snapshot.Vectors{}
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("document %d: %+v, %v; want %+v", i, got, err, want)
+			}
+			doc, ok, err := r.Ordinal(want.Row)
+			if doc != i || !ok || err != nil {
+				t.Fatalf("row %d is document %d, %v, %v; want %d", want.Row, doc, ok, err, i)
+			}
+			if doc, ok, err := r.Ordinal(want.Row + 1); ok || err != nil {
+				t.Fatalf("row %d is document %d, %v", want.Row+1, doc, err)
+			}
+		}
+		for _, i := range []int{-1, len(docs)} {
+			_, err1 := r.Doc(i)
+			_, err2 := r.Facts(i)
+			_, err3 := r.HeadTerms(nil, i)
+			if err1 == nil || err2 == nil || err3 == nil {
+				t.Errorf("there is a document %d: %v, %v, %v", i, err1, err2, err3)
+			}
+		}
+	})
+	checkTerms(t, s, known(docs))
+}
+
+func TestFacts(t *testing.T) {
+	docs := newGenerator(8).documents(60, 5, 0)
+	docs[7].Digest, docs[8].Description, docs[9].Tokens = docs[6].Digest, docs[6].Description, math.MaxInt32
+	var facts []snapshot.Facts
+	read(t, build(t, docs, 0), func(r *snapshot.Reader) {
+		for i, d := range docs {
+			f, err := r.Facts(i)
+			want := snapshot.Facts{Row: d.Row, Tokens: d.Tokens, Flags: d.Flags, Refused: d.Refused, Digest: f.Digest, Description: f.Description}
+			if err != nil || f != want {
+				t.Errorf("%+v, %v; want %+v", f, err, want)
+			}
+			facts = append(facts, f)
+		}
+	})
+	for i, f := range facts {
+		for j, g := range facts {
+			if (f.Digest == g.Digest) != (docs[i].Digest == docs[j].Digest) || (f.Description == g.Description) != (docs[i].Description == docs[j].Description) {
+				t.Errorf("%+v and %+v; the documents are %+v and %+v", f, g, docs[i], docs[j])
+			}
+		}
+	}
+}
+
+// TestMeanLength: two snapshots with the same mean length, searched with the same
+// weights of terms, score as one does.
+func TestMeanLength(t *testing.T) {
+	docs := newGenerator(21).documents(900, 60, 0)
+	whole := build(t, docs, 0)
+	meta := snapshot.Meta{Weights: weights, MeanLength: whole.Meta().MeanLength}
+	base, delta := open(t, write(t, meta, docs[:800])), open(t, write(t, meta, docs[800:]))
+	if got := delta.Meta().MeanLength; got != meta.MeanLength {
+		t.Fatalf("mean length %v, want %v", got, meta.MeanLength)
+	}
+	terms := newGenerator(22).terms(12)
+	parts := func(s *snapshot.Snapshot, first int, common []snapshot.Term) (hits []snapshot.Hit) {
+		read(t, s, func(r *snapshot.Reader) {
+			list, err := r.Lookup(nil, terms)
+			for i := range list {
+				list[i].IDF = common[i].IDF
+			}
+			if err == nil {
+				hits, err = r.Search(list, nil, len(docs))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		for i := range hits {
+			hits[i].Doc += first
+		}
+		return hits
+	}
+	common := lookup(t, whole, terms...)
+	for _, term := range common {
+		if want := snapshot.InverseFrequency(term.Docs, searched(docs)); term.IDF != want {
+			t.Errorf("weight %v, want %v", term.IDF, want)
+		}
+	}
+	got := append(parts(base, 0, common), parts(delta, 800, common)...)
+	slices.SortFunc(got, func(a, b snapshot.Hit) int { return gocmp.Or(gocmp.Compare(b.Score, a.Score), a.Doc-b.Doc) })
+	if want := search(t, whole, terms, nil, len(docs)); !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("%d hits in two parts, %d in one, or others", len(got), len(want))
 	}
 }
 
@@ -49,10 +160,7 @@ func checkTerms(t *testing.T, s *snapshot.Snapshot, docs []snapshot.Document) {
 	for term := range counts {
 		texts = append(texts, term)
 	}
-	list, err := s.Lookup(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := lookup(t, s, texts...)
 	ids := make(map[string]uint32)
 	for i, term := range list {
 		if term.Docs != counts[texts[i]] {
@@ -66,16 +174,18 @@ func checkTerms(t *testing.T, s *snapshot.Snapshot, docs []snapshot.Document) {
 		}
 		return out
 	}
-	for i, d := range docs {
-		name, err1 := s.NameTerms(nil, i)
-		head, err2 := s.HeadTerms([]uint32{7}, i)
-		wantHead := idsOf(d.Terms.Name, d.Terms.Description, d.Terms.Tags)
-		slices.Sort(wantHead)
-		wantHead = append([]uint32{7}, slices.Compact(wantHead)...)
-		if err := errors.Join(err1, err2); err != nil || !slices.Equal(name, idsOf(d.Terms.Name)) || !slices.Equal(head, wantHead) {
-			t.Fatalf("document %d: name %v, head %v, %v", i, name, head, err)
+	read(t, s, func(r *snapshot.Reader) {
+		for i, d := range docs {
+			name, err1 := r.NameTerms(nil, i)
+			head, err2 := r.HeadTerms([]uint32{7}, i)
+			wantHead := idsOf(d.Terms.Name, d.Terms.Description, d.Terms.Tags)
+			slices.Sort(wantHead)
+			wantHead = append([]uint32{7}, slices.Compact(wantHead)...)
+			if err := errors.Join(err1, err2); err != nil || !slices.Equal(name, idsOf(d.Terms.Name)) || !slices.Equal(head, wantHead) {
+				t.Fatalf("document %d: name %v, head %v, %v", i, name, head, err)
+			}
 		}
-	}
+	})
 }
 
 // frequencies counts the documents of each term.
@@ -106,7 +216,7 @@ func bm25(docs []snapshot.Document, terms []string) []float64 {
 			total += len(l)
 		}
 	}
-	n, scores := float64(len(docs)), make([]float64, len(docs))
+	n, scores := float64(searched(docs)), make([]float64, len(docs))
 	for _, term := range terms {
 		df := float64(counts[term])
 		idf := max(math.Log((n-df+.5)/(df+.5)), 1e-6)
@@ -174,13 +284,14 @@ func TestSearchAgainstDefinition(t *testing.T) {
 					}
 				}
 				k := g.rng.IntN(40)
-				checkHits(t, search(t, s, terms, allowed, k), bm25(docs, terms), allowed, k)
+				checkHits(t, search(t, s, terms, allowed, k), bm25(known(docs), terms), allowed, k)
 			}
 		})
 	}
 }
 
-// TestStretches: documents whose ordinals need more than 16 bits.
+// TestStretches: documents whose ordinals need more than 16 bits, and terms of
+// their heads that stretches before or after do not have.
 func TestStretches(t *testing.T) {
 	docs := make([]snapshot.Document, 140_000)
 	for i := range docs {
@@ -189,6 +300,7 @@ func TestStretches(t *testing.T) {
 	}
 	for _, i := range []int{3, 65_535, 65_536, 139_999} {
 		docs[i].Terms.Name = []string{"rare"}
+		docs[i].Terms.Tags = []string{fmt.Sprint("z", i/65_536), "a", fmt.Sprint(i)}
 	}
 	s := build(t, docs, 0)
 	var got []int
@@ -201,6 +313,7 @@ func TestStretches(t *testing.T) {
 	if hits := search(t, s, []string{"filler"}, nil, 200_000); len(hits) != len(docs) {
 		t.Errorf("%d of %d documents", len(hits), len(docs))
 	}
+	checkTerms(t, s, docs)
 }
 
 func TestUnicodeTerms(t *testing.T) {
@@ -208,35 +321,43 @@ func TestUnicodeTerms(t *testing.T) {
 	docs := []snapshot.Document{{Terms: snapshot.Fields{Body: terms}}, {}}
 	s := build(t, docs, 0)
 	for _, term := range terms {
-		if n, err := s.DocFreq(term); n != 1 || err != nil {
-			t.Errorf("%q is in %d documents, %v", term, n, err)
+		if n := lookup(t, s, term)[0].Docs; n != 1 {
+			t.Errorf("%q is in %d documents", term, n)
 		}
 	}
 	checkTerms(t, s, docs)
 }
 
 func TestPrefixed(t *testing.T) {
-	var docs []snapshot.Document
-	for _, key := range []string{"", "csv", "pdf", "pdf", "pdf-forms", "pdg", "表"} {
-		docs = append(docs, snapshot.Document{Key: key})
+	docs := []snapshot.Document{{Refused: true}, {Refused: true}}
+	for _, key := range []string{"", "csv", "pdf", "pdf", "pdf-forms", "pdf-z", "pdg", "表", "表"} {
+		docs = append(docs, snapshot.Document{Key: key, Refused: key == "pdf-z"})
 	}
-	s := build(t, docs, 0)
-	for prefix, want := range map[string][2]int{"": {0, 7}, "pdf": {2, 5}, "pdf-": {4, 5}, "pd": {2, 6}, "a": {1, 1}, "表": {6, 7}, "表表": {7, 7}} {
-		first, last, err := s.Prefixed(prefix)
-		if got := [2]int{first, last}; got != want || err != nil {
-			t.Errorf("%q: %v, %v; want %v", prefix, got, err, want)
+	docs[len(docs)-1].Refused = true
+	read(t, build(t, docs, 0), func(r *snapshot.Reader) {
+		for prefix, want := range map[string][2]int{
+			"": {2, 10}, "pdf": {4, 7}, "pdf-": {6, 7}, "pdf-z": {8, 8}, "pd": {4, 9}, "a": {3, 3}, "表": {9, 10}, "表表": {11, 11},
+		} {
+			first, last, err := r.Prefixed(prefix)
+			if got := [2]int{first, last}; got != want || err != nil {
+				t.Errorf("%q: %v, %v; want %v", prefix, got, err, want)
+			}
 		}
-	}
+	})
 }
 
 func TestScopes(t *testing.T) {
 	docs := newGenerator(5).documents(200, 5, 0)
 	docs[7].Tags, docs[70].Tags = []string{"K", "k"}, []string{"\u212a"} // the Kelvin sign
-	s := build(t, docs, 0)
+	docs[10].Tags = []string{"of a refused one"}
+	read(t, build(t, docs, 0), func(r *snapshot.Reader) { checkScopes(t, r, docs) })
+}
+
+func checkScopes(t *testing.T, r *snapshot.Reader, docs []snapshot.Document) {
 	check := func(set snapshot.Bitmap, in func(d *snapshot.Document) bool) {
 		t.Helper()
 		for i := range docs {
-			if set.Has(i) != in(&docs[i]) {
+			if set.Has(i) != (in(&docs[i]) && !docs[i].Refused) {
 				t.Fatalf("document %d: %v", i, set.Has(i))
 			}
 		}
@@ -247,7 +368,7 @@ func TestScopes(t *testing.T) {
 		}
 	}
 	tag := func(name string) snapshot.Bitmap {
-		set, ok, err := s.Tag(name)
+		set, ok, err := r.Tag(name)
 		if !ok || err != nil {
 			t.Fatalf("tag %q: %v, %v", name, ok, err)
 		}
@@ -259,16 +380,27 @@ func TestScopes(t *testing.T) {
 	check(a.And(b), func(d *snapshot.Document) bool { return tagged("tag 1")(d) && tagged("tag 2")(d) })
 	check(a.Or(b), func(d *snapshot.Document) bool { return tagged("tag 1")(d) || tagged("tag 2")(d) })
 	check(a.AndNot(b), func(d *snapshot.Document) bool { return tagged("tag 1")(d) && !tagged("tag 2")(d) })
-	check(s.All().AndNot(a), func(d *snapshot.Document) bool { return !tagged("tag 1")(d) })
-	source, ok, err := s.Source("source-1")
+	all, err := r.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(all, func(*snapshot.Document) bool { return true })
+	check(all.AndNot(a), func(d *snapshot.Document) bool { return !tagged("tag 1")(d) })
+	source, ok, err := r.Source("source-1")
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	check(source, func(d *snapshot.Document) bool { return d.Source == "source-1" })
-	for _, f := range []func(string) (snapshot.Bitmap, bool, error){s.Tag, s.Source} {
-		if _, ok, err := f("SOURCE-1"); ok || err != nil {
-			t.Errorf("an unknown name: %v, %v", ok, err)
+	for _, f := range []func(string) (snapshot.Bitmap, bool, error){r.Tag, r.Source} {
+		for _, name := range []string{"SOURCE-1", "of a refused one"} {
+			if _, ok, err := f(name); ok || err != nil {
+				t.Errorf("unknown %q: %v, %v", name, ok, err)
+			}
 		}
+	}
+	want := []string{"K", "Tag 0", "Tag 1", "Tag 2", "Tag 3", "Tag 4", "k", "\u212a"}
+	if tags, err := r.Tags(); err != nil || !slices.Equal(tags, want) {
+		t.Errorf("tags %q, %v; want %q", tags, err, want)
 	}
 }
 
@@ -277,45 +409,52 @@ func TestNearest(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
 			docs := g.documents(n, 3, dim)
-			s := build(t, docs, dim)
-			found, wanted := 0, 0
-			for round := range 20 {
-				v := g.vector(dim)
-				p, err := s.Prompt(v)
-				if err != nil {
-					t.Fatal(err)
-				}
-				allowed := snapshot.Bitmap(nil)
-				if round%2 == 1 {
-					allowed, _, _ = s.Source("source-1")
-				}
-				want := nearest(t, p, docs, v, allowed)
-				hits, err := p.Nearest(allowed, 50)
-				if err != nil || len(hits) != min(50, len(want)) {
-					t.Fatalf("%d hits, want %d, %v", len(hits), len(want), err)
-				}
-				for _, h := range want[:min(10, len(want))] {
-					wanted++
-					if slices.ContainsFunc(hits, func(g snapshot.Hit) bool { return g.Doc == h.Doc }) {
-						found++
-					}
-				}
-			}
-			// Vectors without structure are the hardest for 1-bit codes.
-			if float64(found) < .85*float64(wanted) {
-				t.Errorf("found %d of the %d nearest", found, wanted)
-			}
+			read(t, build(t, docs, dim), func(r *snapshot.Reader) { checkNearest(t, r, g, known(docs)) })
 		})
+	}
+}
+
+func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []snapshot.Document) {
+	found, wanted := 0, 0
+	for round := range 20 {
+		v := g.vector(dim)
+		p, err := r.Prompt(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed := snapshot.Bitmap(nil)
+		if round%2 == 1 {
+			allowed, _, _ = r.Source("source-1")
+		}
+		want := nearest(t, r, docs, v, allowed)
+		hits, err := r.Nearest(p, allowed, 50)
+		if err != nil || len(hits) != min(50, len(want)) {
+			t.Fatalf("%d hits, want %d, %v", len(hits), len(want), err)
+		}
+		for _, h := range want[:min(10, len(want))] {
+			wanted++
+			if slices.ContainsFunc(hits, func(g snapshot.Hit) bool { return g.Doc == h.Doc }) {
+				found++
+			}
+		}
+	}
+	// Vectors without structure are the hardest for 1-bit codes.
+	if float64(found) < .85*float64(wanted) {
+		t.Errorf("found %d of the %d nearest", found, wanted)
 	}
 }
 
 // nearest computes the sums of cosines from the vectors as they were given, and
 // checks those of the snapshot against them.
-func nearest(t *testing.T, p *snapshot.Prompt, docs []snapshot.Document, v []float32, allowed snapshot.Bitmap) []snapshot.Hit {
+func nearest(t *testing.T, r *snapshot.Reader, docs []snapshot.Document, v []float32, allowed snapshot.Bitmap) []snapshot.Hit {
 	t.Helper()
+	p, err := r.Prompt(v)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var list []snapshot.Hit
 	for i, d := range docs {
-		a, b, ok, err := p.Cosines(i)
+		a, b, ok, err := r.Cosines(p, i)
 		if err != nil || ok != (d.Vectors.Full != nil) {
 			t.Fatalf("document %d: %v, %v", i, ok, err)
 		}
@@ -332,7 +471,7 @@ func nearest(t *testing.T, p *snapshot.Prompt, docs []snapshot.Document, v []flo
 		}
 		list = append(list, snapshot.Hit{Doc: i, Score: x + y})
 	}
-	slices.SortFunc(list, func(a, b snapshot.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortFunc(list, func(a, b snapshot.Hit) int { return gocmp.Compare(b.Score, a.Score) })
 	return list
 }
 
@@ -360,6 +499,7 @@ func TestWriteRefuses(t *testing.T) {
 		docs []snapshot.Document
 		want string
 	}{
+		{"mean", snapshot.Meta{MeanLength: math.Inf(1)}, nil, "mean length"},
 		{"keys", snapshot.Meta{}, []snapshot.Document{{Key: "b"}, {Key: "a", Ref: "x/a"}}, `document 1 (x/a): its key "a"`},
 		{"weights", snapshot.Meta{Weights: snapshot.Weights{Body: -1}}, nil, "weights"},
 		{"not a number", snapshot.Meta{Weights: snapshot.Weights{Body: math.NaN()}}, nil, "weights"},
@@ -369,7 +509,10 @@ func TestWriteRefuses(t *testing.T) {
 		{"tokens", snapshot.Meta{}, []snapshot.Document{{Ref: "a", Tokens: -1}}, "-1 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := snapshot.Write(path, tt.meta, tt.docs); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if err := snapshot.Write(path, tt.meta, each(tt.docs)); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if _, err := snapshot.Encode(tt.meta, each(tt.docs)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
@@ -377,19 +520,80 @@ func TestWriteRefuses(t *testing.T) {
 	if open(t, path).Len() != 0 {
 		t.Error("the old file is gone")
 	}
+	onlyFile(t, path)
+}
+
+// onlyFile fails the test when there is anything beside the file.
+func onlyFile(t *testing.T, path string) {
+	t.Helper()
 	if list, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(list) != 1 || err != nil {
 		t.Errorf("files %v, %v", list, err)
 	}
 }
 
-func TestPromptRefuses(t *testing.T) {
-	s := build(t, newGenerator(1).documents(3, 3, dim), dim)
-	for _, v := range [][]float32{nil, make([]float32, dim), make([]float32, dim+1), {float32(math.NaN())}} {
-		if _, err := s.Prompt(v); err == nil {
-			t.Errorf("a vector of %d values was taken", len(v))
+// TestWriteStops: whatever ends the documents early, the old file stays and no
+// temporary file does. There are enough documents for some of these.
+func TestWriteStops(t *testing.T) {
+	path := write(t, snapshot.Meta{Weights: weights}, nil)
+	stop := errors.New("the catalog is gone")
+	docs := newGenerator(2).documents(6000, 10, dim)
+	fail := func(end func(yield func(*snapshot.Document, error) bool)) iter.Seq2[*snapshot.Document, error] {
+		return func(yield func(*snapshot.Document, error) bool) {
+			for i := range docs {
+				if !yield(&docs[i], nil) {
+					return
+				}
+			}
+			files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.tmp"))
+			if len(files) == 0 || err != nil {
+				t.Errorf("temporary files %v, %v", files, err)
+			}
+			end(yield)
 		}
 	}
-	if _, err := build(t, nil, 0).Prompt(nil); err == nil {
-		t.Error("a snapshot without vectors took a prompt")
+	err := snapshot.Write(path, snapshot.Meta{Dim: dim}, fail(func(yield func(*snapshot.Document, error) bool) { yield(nil, stop) }))
+	if !errors.Is(err, stop) {
+		t.Errorf("%v, want %v", err, stop)
 	}
+	onlyFile(t, path)
+	func() {
+		defer func() {
+			if r := recover(); r != stop {
+				t.Errorf("panic %v, want %v", r, stop)
+			}
+		}()
+		err := snapshot.Write(path, snapshot.Meta{Dim: dim}, fail(func(func(*snapshot.Document, error) bool) { panic(stop) }))
+		t.Errorf("written: %v", err)
+	}()
+	onlyFile(t, path)
+	if open(t, path).Len() != 0 {
+		t.Error("the old file is gone")
+	}
+}
+
+func TestPromptRefuses(t *testing.T) {
+	var p *snapshot.Prompt
+	read(t, build(t, newGenerator(1).documents(3, 3, dim), dim), func(r *snapshot.Reader) {
+		for _, v := range [][]float32{nil, make([]float32, dim), make([]float32, dim+1), {float32(math.NaN())}} {
+			if _, err := r.Prompt(v); err == nil {
+				t.Errorf("a vector of %d values was taken", len(v))
+			}
+		}
+		var err error
+		if p, err = r.Prompt(newGenerator(1).vector(dim)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	read(t, build(t, newGenerator(1).documents(3, 3, dim/2), dim/2), func(r *snapshot.Reader) {
+		_, err1 := r.Nearest(p, nil, 5)
+		_, _, _, err2 := r.Cosines(p, 0)
+		if err1 == nil || err2 == nil {
+			t.Error("a prompt of another dimension was taken")
+		}
+	})
+	read(t, build(t, nil, 0), func(r *snapshot.Reader) {
+		if _, err := r.Prompt(nil); err == nil {
+			t.Error("a snapshot without vectors took a prompt")
+		}
+	})
 }

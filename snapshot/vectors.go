@@ -76,17 +76,16 @@ func checkUnit(v []float32) error {
 	return nil
 }
 
-// A Prompt is the vector of a prompt, prepared for one snapshot.
+// A Prompt is the vector of a prompt, prepared for snapshots of its dimension.
 type Prompt struct {
-	s     *Snapshot
 	scale float64
 	steps []int16    // in steps of scale
 	code  promptCode // for the first pass over many documents
 }
 
 // Prompt prepares a vector of length 1 and of the dimension of the snapshot.
-func (s *Snapshot) Prompt(vector []float32) (*Prompt, error) {
-	dim := s.header.meta.Dim
+func (r *Reader) Prompt(vector []float32) (*Prompt, error) {
+	dim := r.s.header.meta.Dim
 	if dim == 0 {
 		return nil, errors.New("the snapshot has no vectors")
 	}
@@ -98,7 +97,7 @@ func (s *Snapshot) Prompt(vector []float32) (*Prompt, error) {
 	}
 	// As fine as sums of dim products with int8 allow in 32 bits.
 	finest := min(math.MaxInt16, math.MaxInt32/(128*dim))
-	p := &Prompt{s: s, scale: float64(scaleOf(vector)) * 127 / float64(finest), steps: make([]int16, dim)}
+	p := &Prompt{scale: float64(scaleOf(vector)) * 127 / float64(finest), steps: make([]int16, dim)}
 	for i, x := range vector {
 		p.steps[i] = int16(math.Round(float64(x) / p.scale))
 	}
@@ -108,16 +107,11 @@ func (s *Snapshot) Prompt(vector []float32) (*Prompt, error) {
 
 // Cosines returns the similarities of the prompt to a document; ok is false
 // when that has no vectors.
-func (p *Prompt) Cosines(doc int) (description, full float64, ok bool, err error) {
-	end, err := p.s.begin()
-	if err != nil {
+func (r *Reader) Cosines(p *Prompt, doc int) (description, full float64, ok bool, err error) {
+	if err := errors.Join(r.s.checkOrdinal(doc), r.checkPrompt(p)); err != nil {
 		return 0, 0, false, err
 	}
-	defer end(&err)
-	if err := p.s.checkOrdinal(doc); err != nil {
-		return 0, 0, false, err
-	}
-	row, err := p.row(doc)
+	row, err := r.row(doc)
 	if err != nil {
 		return 0, 0, false, err
 	}
@@ -125,10 +119,18 @@ func (p *Prompt) Cosines(doc int) (description, full float64, ok bool, err error
 	return description, full, ok, nil
 }
 
+// checkPrompt reports a prompt of a snapshot of another dimension.
+func (r *Reader) checkPrompt(p *Prompt) error {
+	if len(p.steps) != r.s.header.meta.Dim {
+		return fmt.Errorf("the prompt is for vectors of %d values, those of %s have %d", len(p.steps), r.s.name, r.s.header.meta.Dim)
+	}
+	return nil
+}
+
 // row returns the row of a document.
-func (p *Prompt) row(doc int) ([]byte, error) {
-	size := rowSize(len(p.steps))
-	return p.s.bytes(vectorSection, doc*size, size)
+func (r *Reader) row(doc int) ([]byte, error) {
+	size := rowSize(r.s.header.meta.Dim)
+	return r.s.bytes(vectorSection, doc*size, size)
 }
 
 // cosines returns those to the vectors of one row.
@@ -162,28 +164,27 @@ func dot(a []int16, b []byte) int32 {
 
 // Nearest returns the k documents with the highest sums of both cosines, best
 // first, equal ones by ordinal. Only documents in allowed count, nil for all.
-func (p *Prompt) Nearest(allowed Bitmap, k int) (hits []Hit, err error) {
-	end, err := p.s.begin()
-	if err != nil {
+func (r *Reader) Nearest(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
+	if err := r.checkPrompt(p); err != nil {
 		return nil, err
 	}
-	defer end(&err)
-	k = min(max(k, 0), p.s.header.docs)
-	if p.s.header.docs <= exactBound || allowed != nil && allowed.count() <= exactBound {
-		return p.scan(allowed, k)
+	docs := r.s.header.docs
+	k = min(max(k, 0), docs)
+	if docs <= exactBound || allowed != nil && allowed.count() <= exactBound {
+		return r.scan(p, allowed, k)
 	}
-	return p.rescore(allowed, k)
+	return r.rescore(p, allowed, k)
 }
 
 // scan compares the prompt with every row.
-func (p *Prompt) scan(allowed Bitmap, k int) ([]Hit, error) {
+func (r *Reader) scan(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
 	size := rowSize(len(p.steps))
-	rows, err := p.s.bytes(vectorSection, 0, p.s.header.sizes[vectorSection])
+	rows, err := r.s.bytes(vectorSection, 0, r.s.header.sizes[vectorSection])
 	if err != nil {
 		return nil, err
 	}
 	best := &top{k: k}
-	for doc := range p.s.header.docs {
+	for doc := range r.s.header.docs {
 		if !allowed.Has(doc) {
 			continue
 		}

@@ -1,104 +1,313 @@
 package snapshot
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
 	"math"
 	"os"
-	"path/filepath"
 )
 
-// Write writes a snapshot to path: to a temporary file beside it, which then
-// takes its place, so that readers see the old one or the whole new one. The same
-// input makes the same bytes. On Windows nothing can take the place of a file
-// that is mapped.
-func Write(path string, m Meta, docs []Document) error {
-	if err := check(m, docs); err != nil {
+// Write writes a snapshot of the documents, which rise by Key, to path: to a
+// temporary file beside it, which then takes its place, so that readers see the
+// old one or the whole new one. A document is not kept after the yield. The same
+// input makes the same bytes.
+//
+// Memory is bounded by what 65,536 documents need and some 50 bytes for each;
+// the rest waits in temporary files beside path. All are named after it, end in
+// ".tmp", and are gone when Write returns: what a killed process leaves may be
+// removed. On Windows nothing can take the place of a file that is mapped.
+func Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
+	if err := write(path, m, docs); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	head, data := encode(m, docs)
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("writing snapshot: %w", err)
-	}
-	err = writeAll(f, head, data)
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }
 
-// writeAll writes and closes f.
-func writeAll(f *os.File, parts ...[]byte) (err error) {
-	defer func() { err = errors.Join(err, f.Close()) }()
-	for _, p := range parts {
-		if _, err := f.Write(p); err != nil {
+func write(path string, m Meta, docs iter.Seq2[*Document, error]) (err error) {
+	w := newWriter(path, m)
+	defer func() { err = errors.Join(err, w.close()) }()
+	if err := w.build(docs); err != nil {
+		return err
+	}
+	f, err := createTemp(path)
+	if err != nil {
+		return err
+	}
+	if err := w.writeFile(f); err != nil {
+		return errors.Join(err, removeTemp(f))
+	}
+	if err := errors.Join(f.Close(), os.Rename(f.Name(), path)); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Encode returns what Write writes, all in memory.
+func Encode(m Meta, docs iter.Seq2[*Document, error]) ([]byte, error) {
+	w := newWriter("", m)
+	if err := w.build(docs); err != nil {
+		return nil, fmt.Errorf("encoding snapshot: %w", err)
+	}
+	var b bytes.Buffer
+	b.Grow(w.h.end)
+	b.Write(make([]byte, w.h.data))
+	if err := w.assemble(&b); err != nil {
+		return nil, fmt.Errorf("encoding snapshot: %w", err)
+	}
+	copy(b.Bytes(), w.h.encode())
+	return b.Bytes(), nil
+}
+
+// A writer collects the sections of a snapshot.
+type writer struct {
+	h     header
+	extra []byte
+	parts [sections]spool
+	in    *inverter
+	runs  spool
+	terms spool // of documents, with the IDs of runs
+
+	last     string     // key
+	docEnds  []int      // in docSection, by document
+	rows     []rowEntry // of all documents
+	refused  set
+	sources  map[string]*set
+	tags     map[string]*set
+	tagNames map[string]bool
+}
+
+func newWriter(path string, m Meta) *writer {
+	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set), tagNames: make(map[string]bool)}
+	w.h.meta = m
+	w.h.meta.Extra = nil
+	for i := range w.parts {
+		w.parts[i].path = path
+	}
+	w.runs.path, w.terms.path = path, path
+	w.in = newInverter(m.Weights, &w.runs)
+	return w
+}
+
+// close removes the temporary files.
+func (w *writer) close() error {
+	err := errors.Join(w.runs.remove(), w.terms.remove())
+	for i := range w.parts {
+		err = errors.Join(err, w.parts[i].remove())
+	}
+	return err
+}
+
+// build fills all sections and places them.
+func (w *writer) build(docs iter.Seq2[*Document, error]) error {
+	if err := checkMeta(&w.h.meta); err != nil {
+		return err
+	}
+	for d, err := range docs {
+		if err != nil {
+			return err
+		}
+		if err := w.add(d); err != nil {
+			return fmt.Errorf("document %d (%s): %w", w.h.docs, d.Ref, err)
+		}
+		w.h.docs++
+	}
+	if err := w.in.endRun(&w.terms); err != nil {
+		return err
+	}
+	if w.h.meta.MeanLength == 0 {
+		w.h.meta.MeanLength = w.in.mean(w.h.searched)
+	}
+	d := dict{terms: &w.parts[dictSection], postings: &w.parts[postingSection], groups: &w.parts[groupSection]}
+	if err := w.in.merge(&d, w.h.meta.MeanLength); err != nil {
+		return err
+	}
+	w.h.terms = d.n
+	if err := w.runs.remove(); err != nil {
+		return err
+	}
+	if err := w.addDocTerms(); err != nil {
+		return err
+	}
+	w.parts[rowSection].buf = appendRows(nil, w.rows)
+	w.parts[refusedSection].buf = w.refused.entries
+	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
+	w.parts[tagNameSection].buf = encodeNames(w.tagNames)
+	w.parts[extraSection].buf = w.extra
+	for i := range w.parts {
+		w.h.sizes[i] = w.parts[i].size()
+	}
+	w.h.place()
+	return nil
+}
+
+// add adds a document to all sections that do not need the others.
+func (w *writer) add(d *Document) error {
+	if err := w.check(d); err != nil {
+		return err
+	}
+	w.last = d.Key
+	doc, dim := w.h.docs, w.h.meta.Dim
+	w.rows = append(w.rows, rowEntry{d.Row, uint32(doc)})
+	vectors, terms := d.Vectors, d.Terms
+	if d.Refused {
+		vectors, terms = Vectors{}, Fields{}
+		w.refused.add(doc)
+	} else {
+		w.h.searched++
+		addTo(w.sources, d.Source, doc)
+		for _, tag := range d.Tags {
+			addTo(w.tags, fold(tag), doc)
+			w.tagNames[tag] = true
+		}
+	}
+	if w.in.full() {
+		if err := w.in.endRun(&w.terms); err != nil {
 			return err
 		}
 	}
-	return f.Sync()
+	w.in.add(&terms)
+	docs, facts, rows, codes := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection], &w.parts[codeSection]
+	docs.buf = appendDocument(docs.buf, d)
+	w.docEnds = append(w.docEnds, docs.size())
+	facts.buf = appendFacts(facts.buf, d)
+	rows.buf = appendRow(rows.buf, vectors, dim)
+	codes.buf = appendCode(codes.buf, vectors, dim)
+	return errors.Join(docs.spill(), facts.spill(), rows.spill(), codes.spill())
 }
 
-// check reports the first thing that a snapshot cannot hold.
-func check(m Meta, docs []Document) error {
+// addDocTerms copies the terms of documents, from IDs of runs to those of all.
+func (w *writer) addDocTerms() error {
+	src, err := w.terms.all()
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(src, 1<<16)
+	out, index := &w.parts[docTermSection], &w.parts[docIndexSection]
+	var name, head []uint32
+	start := 0
+	for doc, end := range w.docEnds {
+		globals := w.in.ends[doc/stretch].globals
+		if name, head, err = readDocTerms(r, name[:0], head[:0], globals); err != nil {
+			return fmt.Errorf("a temporary file is not as it was written: %w", err)
+		}
+		index.buf = appendSpan(index.buf, start, out.size())
+		out.buf = appendDocTerms(out.buf, name, head)
+		if err := errors.Join(index.spill(), out.spill()); err != nil {
+			return err
+		}
+		start = end
+	}
+	index.buf = appendSpan(index.buf, start, out.size())
+	return w.terms.remove()
+}
+
+// checkMeta reports the first thing that a snapshot cannot hold.
+func checkMeta(m *Meta) error {
 	for _, w := range m.Weights.list() {
 		if !(w >= 0) || math.IsInf(w, 0) {
 			return fmt.Errorf("weights %v: they are numbers from 0 up", m.Weights)
 		}
 	}
 	switch {
+	case !(m.MeanLength >= 0) || math.IsInf(m.MeanLength, 0):
+		return fmt.Errorf("mean length %v: it is a number from 0 up", m.MeanLength)
 	case m.Dim < 0 || m.Dim > maxDim:
 		return fmt.Errorf("dimension %d, want 0 to %d", m.Dim, maxDim)
 	case len(m.Model) > math.MaxUint16:
 		return fmt.Errorf("the name of the model has %d bytes", len(m.Model))
-	case len(docs) > math.MaxInt32:
-		return fmt.Errorf("%d documents are too many", len(docs))
-	}
-	for i := range docs {
-		d := &docs[i]
-		if i > 0 && d.Key < docs[i-1].Key {
-			return fmt.Errorf("document %d (%s): its key %q comes before that of the one before, %q; sort them", i, d.Ref, d.Key, docs[i-1].Key)
-		}
-		if d.Tokens < 0 || d.Tokens > math.MaxInt32 {
-			return fmt.Errorf("document %d (%s): %d tokens", i, d.Ref, d.Tokens)
-		}
-		if err := checkVectors(d.Vectors, m.Dim); err != nil {
-			return fmt.Errorf("document %d (%s): %w", i, d.Ref, err)
-		}
 	}
 	return nil
 }
 
-// encode returns the header and the data of a snapshot.
-func encode(m Meta, docs []Document) (head, data []byte) {
-	h := header{meta: m, docs: len(docs)}
-	var parts [sections][]byte
-	in := invert(docs, m.Weights)
-	h.terms = len(in.terms)
-	parts[dictSection], parts[postingSection], parts[groupSection] = in.encode()
-	ids := in.sortedIDs()
-	tags, sources := make(map[string][]int), make(map[string][]int)
-	for i := range docs {
-		d := &docs[i]
-		parts[docIndexSection] = appendSpan(parts[docIndexSection], len(parts[docSection]), len(parts[docTermSection]))
-		parts[docSection] = appendDocument(parts[docSection], d)
-		parts[docTermSection] = appendDocTerms(parts[docTermSection], d, ids)
-		parts[vectorSection] = appendRow(parts[vectorSection], d.Vectors, m.Dim)
-		parts[codeSection] = appendCode(parts[codeSection], d.Vectors, m.Dim)
-		sources[d.Source] = append(sources[d.Source], i)
-		for _, tag := range d.Tags {
-			tags[fold(tag)] = append(tags[fold(tag)], i) // twice is harmless
+// check reports the first thing of a document that a snapshot cannot hold.
+func (w *writer) check(d *Document) error {
+	switch {
+	case w.h.docs == math.MaxInt32:
+		return errors.New("there are too many")
+	case d.Key < w.last:
+		return fmt.Errorf("its key %q comes before that of the one before, %q; sort them", d.Key, w.last)
+	case d.Tokens < 0 || d.Tokens > math.MaxInt32:
+		return fmt.Errorf("%d tokens", d.Tokens)
+	case d.Refused:
+		return nil
+	}
+	return checkVectors(d.Vectors, w.h.meta.Dim)
+}
+
+// writeFile writes a snapshot that is built to an empty file.
+func (w *writer) writeFile(f *os.File) error {
+	if _, err := f.Seek(int64(w.h.data), io.SeekStart); err != nil {
+		return err
+	}
+	if err := w.assemble(f); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(w.h.encode(), 0); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// assemble writes the sections one behind the other, and sums them.
+func (w *writer) assemble(dst io.Writer) error {
+	sums := &summer{w: dst}
+	out := bufio.NewWriterSize(sums, blockSize)
+	at := w.h.data
+	for i := range w.parts {
+		p := &w.parts[i]
+		if _, err := out.Write(make([]byte, w.h.starts[i]-at)); err != nil {
+			return err
+		}
+		at = w.h.starts[i] + w.h.sizes[i]
+		src, err := p.all()
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(out, src); err != nil {
+			return err
+		}
+		if err := p.remove(); err != nil {
+			return err
 		}
 	}
-	parts[docIndexSection] = appendSpan(parts[docIndexSection], len(parts[docSection]), len(parts[docTermSection]))
-	parts[tagSection], parts[sourceSection] = encodeSets(tags), encodeSets(sources)
-	for i, p := range parts {
-		h.sizes[i] = len(p)
-		data = append(data, make([]byte, roundUp(len(data))-len(data))...)
-		data = append(data, p...)
+	if err := out.Flush(); err != nil {
+		return err
 	}
-	return h.encode(data), data
+	w.h.sums = sums.end()
+	return nil
+}
+
+// A summer passes bytes on and sums them block by block.
+type summer struct {
+	w    io.Writer
+	n    int // in the block
+	crc  uint32
+	sums []byte
+}
+
+func (s *summer) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		part := rest[:min(len(rest), blockSize-s.n)]
+		s.crc = crc32.Update(s.crc, crcTable, part)
+		if s.n += len(part); s.n == blockSize {
+			s.end()
+		}
+		rest = rest[len(part):]
+	}
+	return s.w.Write(b)
+}
+
+// end ends a block, if one has begun, and returns all sums.
+func (s *summer) end() []byte {
+	if s.n > 0 {
+		s.sums = binary.LittleEndian.AppendUint32(s.sums, s.crc)
+		s.n, s.crc = 0, 0
+	}
+	return s.sums
 }

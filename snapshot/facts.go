@@ -1,0 +1,114 @@
+package snapshot
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+)
+
+// Facts are what is short of a document, in one place of fixed size.
+type Facts struct {
+	Row     int64 // in the catalog
+	Tokens  int   // of the body
+	Flags   byte
+	Refused bool
+
+	// Hashes: two documents whose hashes differ have different digests and
+	// descriptions; when they are the same, the texts are to be compared.
+	Digest, Description uint64
+}
+
+const factSize = 32
+
+func appendFacts(b []byte, d *Document) []byte {
+	refused := byte(0)
+	if d.Refused {
+		refused = 1
+	}
+	b = binary.LittleEndian.AppendUint64(b, uint64(d.Row))
+	b = binary.LittleEndian.AppendUint32(b, uint32(d.Tokens))
+	b = append(b, d.Flags, refused, 0, 0)
+	b = binary.LittleEndian.AppendUint64(b, hash(d.Digest))
+	return binary.LittleEndian.AppendUint64(b, hash(d.Description))
+}
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s)) // never fails
+	return h.Sum64()
+}
+
+// Facts returns the facts of a document.
+func (r *Reader) Facts(doc int) (Facts, error) {
+	if err := r.s.checkOrdinal(doc); err != nil {
+		return Facts{}, err
+	}
+	b, err := r.s.bytes(factSection, doc*factSize, factSize)
+	if err != nil {
+		return Facts{}, err
+	}
+	return Facts{
+		Row:         int64(binary.LittleEndian.Uint64(b)),
+		Tokens:      int(binary.LittleEndian.Uint32(b[8:])),
+		Flags:       b[12],
+		Refused:     b[13] != 0,
+		Digest:      binary.LittleEndian.Uint64(b[16:]),
+		Description: binary.LittleEndian.Uint64(b[24:]),
+	}, nil
+}
+
+// The rows of the catalog stand sorted, 8 bytes each, and behind them all, in
+// the same order, the ordinals, 4 bytes each.
+const rowEntrySize = 8 + 4
+
+// rowEntry is a row and the ordinal of its document.
+type rowEntry struct {
+	row int64
+	doc uint32
+}
+
+func appendRows(b []byte, rows []rowEntry) []byte {
+	slices.SortFunc(rows, func(a, b rowEntry) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.doc, b.doc))
+	})
+	for _, e := range rows {
+		b = binary.LittleEndian.AppendUint64(b, uint64(e.row))
+	}
+	for _, e := range rows {
+		b = binary.LittleEndian.AppendUint32(b, e.doc)
+	}
+	return b
+}
+
+// Ordinal returns the document of a row of the catalog, the first if there are
+// several; ok is false when there is none.
+func (r *Reader) Ordinal(row int64) (doc int, ok bool, err error) {
+	n := r.s.header.docs
+	lo, hi := 0, n
+	found := false
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		b, err := r.s.bytes(rowSection, 8*mid, 8)
+		if err != nil {
+			return 0, false, err
+		}
+		at := int64(binary.LittleEndian.Uint64(b))
+		if at < row {
+			lo = mid + 1
+		} else {
+			hi, found = mid, at == row
+		}
+	}
+	if !found {
+		return 0, false, nil
+	}
+	b, err := r.s.bytes(rowSection, 8*n+4*lo, 4)
+	if err != nil {
+		return 0, false, err
+	}
+	if doc = int(binary.LittleEndian.Uint32(b)); doc >= n {
+		return 0, false, r.s.damaged(rowSection, 8*n+4*lo)
+	}
+	return doc, true, nil
+}
