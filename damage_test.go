@@ -39,7 +39,7 @@ func closedCatalog(t *testing.T, cfg repertoire.Config) {
 // what it then holds.
 func overwrite(t testing.TB, name string) []byte {
 	t.Helper()
-	const page = 4096
+	const page = 32768
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	try(t, err)
 	defer f.Close()
@@ -219,6 +219,7 @@ func TestRepairTriesAgain(t *testing.T) {
 	cfg := repertoire.Config{Sources: []*source.FS{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	overwrite(t, cfg.DB)
+	try(t, os.Remove(cfg.DB+".current")) // or else searches need no database
 	c := open(t, cfg)
 	lock := cfg.DB + ".lock"
 	try(t, os.Remove(lock))

@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"snapshot":          {},
 	"rerank":            {},
 	"rerank/remote":     {"rerank", "internal/endpoint"},
-	"index":             {"skill", "embed", "rank", "rerank", "store"},
+	"index":             {"skill", "embed", "rank", "rerank", "snapshot", "store"},
 	"contextprovider":   {"skill", "index", "rank"},
 	".":                 {"skill", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "source", "store", "index", "contextprovider"},
 	"cmd/skills":        {"*"},

@@ -144,6 +144,9 @@ type state struct {
 	replaced atomic.Bool // the file was damaged: db is closed, or about to be
 }
 
+// close gives up the files.
+func (s *state) close() error { return errors.Join(s.index.Close(), s.db.Close()) }
+
 // isDamaged reports whether err says that the file is damaged, or comes from a
 // file that was closed because it is.
 func (s *state) isDamaged(err error) bool {
@@ -235,7 +238,7 @@ func (c *Catalog) Close() error {
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	c.closed = true
-	return c.state.Load().db.Close()
+	return c.state.Load().close()
 }
 
 // Path returns the name of the catalog file.
@@ -361,7 +364,7 @@ func (c *Catalog) rebuild(ctx context.Context, found func()) ([]Report, error) {
 	}
 	damaged := c.state.Load()
 	damaged.replaced.Store(true)
-	if err := damaged.db.Close(); err != nil {
+	if err := damaged.close(); err != nil {
 		c.log.Warn("closing damaged catalog", "error", err)
 	}
 	// A search that is in a hurry must not leave the catalog without a file.

@@ -48,7 +48,21 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, e
 	if err == nil && c.fast {
 		err = s.index.Embed(ctx, nil)
 	}
+	if err == nil {
+		err = c.publish(ctx, s)
+	}
 	return reports, err
+}
+
+// publish compiles the ranking. That it could not be is no reason to fail: the
+// database ranks then.
+func (c *Catalog) publish(ctx context.Context, s *state) error {
+	err := s.index.Publish(ctx, c.cron != nil)
+	if err == nil || ctx.Err() != nil || s.isDamaged(err) {
+		return err
+	}
+	c.log.Warn("ranking from the database", "error", err)
+	return nil
 }
 
 func (c *Catalog) labels() []string {
@@ -109,7 +123,10 @@ func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error
 		if s.db.ReadOnly() {
 			return struct{}{}, nil
 		}
-		return struct{}{}, s.index.Embed(ctx, progress)
+		if err := s.index.Embed(ctx, progress); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, c.publish(ctx, s)
 	})
 	return err
 }

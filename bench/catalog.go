@@ -89,8 +89,11 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 // Close removes the temporary file.
 func (c *Catalog) Close() error {
 	var err error
+	if c.index != nil {
+		err = c.index.Close()
+	}
 	if c.db != nil {
-		err = c.db.Close()
+		err = errors.Join(err, c.db.Close())
 	}
 	return errors.Join(err, os.RemoveAll(c.dir))
 }
@@ -118,7 +121,7 @@ func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
 		return err
 	}
 	c.Skills = report.Added
-	if err := c.index.Embed(ctx, s.Embedded); err != nil {
+	if err := errors.Join(c.index.Embed(ctx, s.Embedded), c.index.Publish(ctx, true)); err != nil {
 		return err
 	}
 	return c.countTokens(ctx)

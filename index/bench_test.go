@@ -109,7 +109,7 @@ func benchmarkSearch(b *testing.B, x *Index) {
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
 }
 
-func BenchmarkSnapshot(b *testing.B) {
+func BenchmarkAssemble(b *testing.B) {
 	for _, n := range []int{500, 2500} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			e := &fakeEmbedder{dim: 256}
@@ -117,7 +117,7 @@ func BenchmarkSnapshot(b *testing.B) {
 			syncTree(b, x, "a", corpus(b, n).refs())
 			embedAll(b, x)
 			for b.Loop() {
-				if _, err := x.readSnapshot(context.Background(), 0); err != nil {
+				if _, err := x.assembled(context.Background(), nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/rank"
-	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 const (
@@ -31,10 +31,14 @@ const (
 func (x *Index) distinct(ctx context.Context, r *retrieval, scored []rank.Scored) ([]rank.Scored, error) {
 	r.copies = make(map[int][]int)
 	kept := make([]rank.Scored, 0, len(scored))
+	facts := make([]snapshot.Facts, 0, copyDepth) // of the first of kept
 	for n, s := range scored {
-		at := -1
-		for k := 0; k < len(kept) && n < copyDepth && at < 0 && !s.Exact; k++ {
-			same, err := x.isCopy(ctx, r, r.index[kept[k].ID], r.index[s.ID])
+		if n >= copyDepth {
+			return append(kept, scored[n:]...), nil
+		}
+		at, own := -1, r.in.facts(s.Key)
+		for k := 0; k < len(kept) && at < 0 && !s.Exact; k++ {
+			same, err := x.isCopy(ctx, r, kept[k].Key, s.Key, &facts[k], &own)
 			if err != nil {
 				return nil, err
 			}
@@ -43,21 +47,25 @@ func (x *Index) distinct(ctx context.Context, r *retrieval, scored []rank.Scored
 			}
 		}
 		if at < 0 {
-			kept = append(kept, s)
+			kept, facts = append(kept, s), append(facts, own)
 			continue
 		}
-		r.addCopy(&kept[at], s)
+		if r.addCopy(&kept[at], s) {
+			facts[at] = own
+		}
 	}
 	return kept, nil
 }
 
 // addCopy notes that s is a copy of best, or the other way round when their
 // scores are equal and s has the higher priority. What is relevant of one is so
-// of the other, and wanted is the one or the other.
-func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) {
-	i, j := r.index[best.ID], r.index[s.ID]
+// of the other, and wanted is the one or the other. It reports whether s took
+// the place of best.
+func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) (swapped bool) {
+	i, j := best.Key, s.Key
 	relevant, probability := best.Relevant || s.Relevant, min(1, best.Probability+s.Probability)
-	if s.Score == best.Score && r.snap.priority(j) > r.snap.priority(i) {
+	priority := func(i int) int { return r.in.priority(r.in.document(i).Source) }
+	if swapped = s.Score == best.Score && priority(j) > priority(i); swapped {
 		*best = s
 		r.copies[j] = append(r.copies[i], i)
 		delete(r.copies, i)
@@ -65,18 +73,19 @@ func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) {
 		r.copies[i] = append(r.copies[i], j)
 	}
 	best.Relevant, best.Probability = relevant, probability
+	return swapped
 }
 
-// copiesOf returns the copies of entry i that were left out.
+// copiesOf returns the copies of skill i that were left out.
 func (r *retrieval) copiesOf(i int) []Entry {
 	var list []Entry
 	for _, j := range r.copies[i] {
-		list = append(list, r.snap.entry(j))
+		list = append(list, r.in.entry(j))
 	}
 	return list
 }
 
-// copyOf returns the entry that was kept instead of entry i.
+// copyOf returns the entry that was kept instead of skill i.
 func (r *retrieval) copyOf(i int) (kept int, ok bool) {
 	for k, list := range r.copies {
 		if slices.Contains(list, i) {
@@ -90,37 +99,59 @@ func (r *retrieval) copyOf(i int) (kept int, ok bool) {
 // a fork with small edits. Name, description and body must agree, because skills
 // made from one template ("… for AWS", "… for Azure") agree in most of each. The
 // bodies are read last and seldom, and the result is remembered.
-func (x *Index) isCopy(ctx context.Context, r *retrieval, i, j int) (bool, error) {
-	a, b := &r.snap.entries[i], &r.snap.entries[j]
+func (x *Index) isCopy(ctx context.Context, r *retrieval, i, j int, a, b *snapshot.Facts) (bool, error) {
+	equal := a.Description == b.Description
+	if big := max(a.Tokens, b.Tokens); a.Digest != b.Digest && big-min(a.Tokens, b.Tokens) > big/6 ||
+		a.Digest != b.Digest && !equal && !r.in.sameName(i, j) {
+		return false, nil
+	}
+	pair := [2]int64{min(a.Row, b.Row), max(a.Row, b.Row)}
+	if same, ok := r.in.compared.Load(pair); ok {
+		return same.(bool), nil
+	}
+	same, err := x.compare(ctx, r, i, j)
+	if err == nil {
+		r.in.compared.Store(pair, same)
+	}
+	return same, err
+}
+
+// sameName reports whether the words of one name are among those of the other,
+// as far as that is quickly told.
+func (in *reading) sameName(i, j int) bool {
+	m, r, a := in.at(i)
+	n, _, b := in.at(j)
+	if m != n {
+		return true // the parts number their words differently
+	}
+	var buf [16]uint32
+	one, err := r.NameTerms(buf[:0], a)
+	in.note(err)
+	in.ids, err = r.NameTerms(in.ids[:0], b)
+	in.note(err)
+	return overlap(one, in.ids) > 0
+}
+
+// compare compares two skills word by word.
+func (x *Index) compare(ctx context.Context, r *retrieval, i, j int) (bool, error) {
+	a, b := r.in.document(i), r.in.document(j)
 	if a.Digest == b.Digest {
 		return true, nil
 	}
-	if big := max(a.Tokens, b.Tokens); big-min(a.Tokens, b.Tokens) > big/6 {
+	words := r.analyzer.terms
+	equal, names := a.Description == b.Description, overlap(words(a.Name), words(b.Name)) > 0
+	if !equal && !(names && overlap(words(a.Description), words(b.Description)) >= sameDescription) {
 		return false, nil
 	}
-	m, n := r.snap.names(i, r.analyzer), r.snap.names(j, r.analyzer)
-	equal, names := a.Description == b.Description, overlap(m.name, n.name) > 0
-	if !equal && !(names && overlap(m.description, n.description) >= sameDescription) {
-		return false, nil
-	}
-	pair := [2]int{min(i, j), max(i, j)}
-	if same, ok := r.snap.compared.Load(pair); ok {
-		return same.(bool), nil
-	}
-	similar, few, err := x.compareBodies(ctx, a, b)
-	if err != nil {
-		return false, err
-	}
+	similar, few, err := x.compareBodies(ctx, a.Row, b.Row)
 	identical := equal && similar == 1
-	same := names && identical || !few && (identical || names && similar >= sameBody)
-	r.snap.compared.Store(pair, same)
-	return same, nil
+	return names && identical || !few && (identical || names && similar >= sameBody), err
 }
 
 // overlap returns the share of the words of the longer list that the shorter one
 // has, 0 when the shorter one has a word that the longer one lacks: then each
 // says something that the other does not.
-func overlap(a, b []string) float64 {
+func overlap[T comparable](a, b []T) float64 {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -140,10 +171,10 @@ func overlap(a, b []string) float64 {
 
 // compareBodies returns the share of shingles that the bodies of two skills
 // have in common, and whether they have few.
-func (x *Index) compareBodies(ctx context.Context, a, b *store.Entry) (similar float64, few bool, err error) {
+func (x *Index) compareBodies(ctx context.Context, rows ...int64) (similar float64, few bool, err error) {
 	var bodies [2]string
-	for n, e := range []*store.Entry{a, b} {
-		s, ok, err := x.db.Skill(ctx, e.ID)
+	for n, row := range rows {
+		s, ok, err := x.db.Skill(ctx, row)
 		if err != nil || !ok {
 			return 0, false, err // removed since
 		}

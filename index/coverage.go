@@ -3,6 +3,8 @@ package index
 import (
 	"context"
 	"fmt"
+
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // coverage says how many texts of a catalog have a vector of one model.
@@ -30,15 +32,15 @@ func (c coverage) String() string {
 
 // coverage returns that by the embedder. It remembers it: counting visits every
 // text, and a process asks several times for one generation.
-func (x *Index) coverage(ctx context.Context) (coverage, error) {
-	generation, err := x.db.Generation(ctx)
+func (x *Index) coverage(ctx context.Context, db *store.DB) (coverage, error) {
+	generation, err := db.Generation(ctx)
 	if err != nil {
 		return coverage{}, err
 	}
 	if c := x.covered.Load(); c != nil && c.generation == generation {
 		return *c, nil
 	}
-	c, err := x.coverageBy(ctx, x.embedder.Model())
+	c, err := coverageBy(ctx, db, x.embedder.Model())
 	if err != nil {
 		return c, err
 	}
@@ -47,8 +49,8 @@ func (x *Index) coverage(ctx context.Context) (coverage, error) {
 	return c, nil
 }
 
-func (x *Index) coverageBy(ctx context.Context, model string) (c coverage, err error) {
-	c.texts, c.embedded, err = x.db.Coverage(ctx, model)
+func coverageBy(ctx context.Context, db *store.DB, model string) (c coverage, err error) {
+	c.texts, c.embedded, err = db.Coverage(ctx, model)
 	return c, err
 }
 
@@ -80,6 +82,6 @@ func (x *Index) Embedded(ctx context.Context) (bool, error) {
 	if x.embedder == nil {
 		return true, nil
 	}
-	c, err := x.coverage(ctx)
+	c, err := x.coverage(ctx, x.db)
 	return c.complete() || c.all(), err
 }

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"path"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -24,63 +23,45 @@ type Entry struct {
 	ShadowedBy  string // ID of the skill that has its name, or ""
 }
 
-// entry returns entry i as the outside sees it.
-func (s *snapshot) entry(i int) Entry {
-	e := &s.entries[i]
-	out := Entry{
-		ID: e.Ref(), Source: e.Source, Dir: path.Dir(e.Path), File: path.Base(e.Path), Location: e.Location,
-		Name: e.Name, Description: e.Description, Tags: e.Tags, Requires: e.Requires,
-		Tokens: e.Tokens, Digest: e.Digest,
-	}
-	if winner, ok := s.byRow[e.ShadowedBy]; ok && e.ShadowedBy != 0 {
-		out.ShadowedBy = s.entries[winner].Ref()
-	}
-	return out
-}
-
 // Lookup returns the skill of that ID: a name, "source/name" or
 // "source/folder". One outside the agent's scope does not exist for it: the
 // error is a *NotFoundError either way.
-func (x *Index) Lookup(ctx context.Context, id string, a *Agent) (Entry, error) {
-	snap, sc, err := x.view(ctx, a)
-	if err != nil {
-		return Entry{}, err
-	}
-	i, err := snap.lookup(id, sc.allowed)
-	if err != nil {
-		return Entry{}, err
-	}
-	return snap.entry(i), nil
+func (x *Index) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
+	err = x.read(ctx, a, func(in *reading, sc *scope) error {
+		i, err := in.lookup(id, sc.allowed)
+		if err == nil {
+			e = in.entry(i)
+		}
+		return err
+	})
+	return e, err
 }
 
 // List returns the skills that the agent sees, by name; shadowed copies only
 // when they are asked for.
-func (x *Index) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
-	snap, sc, err := x.view(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	var list []Entry
-	for i := range snap.entries {
-		e := &snap.entries[i]
-		if sc.allowed(i) && !e.Refused && (e.Offered() || shadowed) {
-			list = append(list, snap.entry(i))
+func (x *Index) List(ctx context.Context, a *Agent, shadowed bool) (list []Entry, err error) {
+	err = x.read(ctx, a, func(in *reading, sc *scope) error {
+		list = nil // of an attempt before
+		for _, s := range in.sorted(sc.allowed) {
+			if offered := in.offered(s.i); offered || shadowed {
+				list = append(list, in.entryOf(s.Document, offered))
+			}
 		}
-	}
-	return list, nil
+		return nil
+	})
+	return list, err
 }
 
 // Pinned returns the skills that the agent always has, in its order.
-func (x *Index) Pinned(ctx context.Context, a *Agent) ([]Entry, error) {
-	snap, sc, err := x.view(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Entry, len(sc.pinned))
-	for n, i := range sc.pinned {
-		list[n] = snap.entry(i)
-	}
-	return list, nil
+func (x *Index) Pinned(ctx context.Context, a *Agent) (list []Entry, err error) {
+	err = x.read(ctx, a, func(in *reading, sc *scope) error {
+		list = make([]Entry, len(sc.pinned))
+		for n, i := range sc.pinned {
+			list[n] = in.entry(i)
+		}
+		return nil
+	})
+	return list, err
 }
 
 // Files returns the manifest of a skill as it was indexed.
@@ -93,16 +74,15 @@ func (x *Index) Files(ctx context.Context, e Entry) ([]skill.File, error) {
 }
 
 // row returns the row ID of an entry; ok is false when it is gone.
-func (x *Index) row(ctx context.Context, e Entry) (int64, bool, error) {
-	snap, err := x.snapshot(ctx)
-	if err != nil {
-		return 0, false, err
-	}
-	i, err := snap.lookup(e.ID, func(int) bool { return true })
-	if err != nil {
-		return 0, false, nil // gone is not a failure
-	}
-	return snap.entries[i].ID, true, nil
+func (x *Index) row(ctx context.Context, e Entry) (row int64, ok bool, err error) {
+	err = x.read(ctx, nil, func(in *reading, sc *scope) error {
+		i, err := in.lookup(e.ID, sc.allowed)
+		if ok = err == nil; ok {
+			row = in.facts(i).Row
+		}
+		return nil // gone is not a failure
+	})
+	return row, ok, err
 }
 
 // Problems returns what is wrong with the skills of the catalog, by source and
@@ -114,9 +94,9 @@ func (x *Index) Problems(ctx context.Context) ([]store.Reported, error) {
 // Size returns how many skills are offered and how many SKILL.md files were
 // found in all.
 func (x *Index) Size(ctx context.Context) (offered, found int, err error) {
-	snap, err := x.snapshot(ctx)
+	v, err := x.current(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	return len(snap.byName), len(snap.entries), nil
+	return v.Offered, v.Found, nil
 }

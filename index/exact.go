@@ -7,16 +7,16 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 )
 
-// named returns the indexes in entries of the skills that the prompt names. A
+// named returns the skills that the prompt names. A
 // name of several words counts wherever it stands as it is written; a single
 // word, which may be an everyday one, only where it is meant as a name: as the
 // whole prompt, in quotes or backticks, behind $ or @, behind / as the first word
 // (elsewhere that is a path), or next to the word "skill".
-func (s *snapshot) named(text string) map[int]bool {
+func (in *reading) named(text string) map[int]bool {
 	found := make(map[int]bool)
 	key := NameKey(text)
 	add := func(name string) {
-		if i, ok := s.byName[name]; ok {
+		if i, ok := in.find(name); ok {
 			found[i] = true
 		}
 	}
@@ -72,19 +72,13 @@ func besideSkill(words []string, i int) bool {
 	return is(i-1) || is(i+1)
 }
 
-// prefixed returns the skills whose names begin with the prompt, when it is a
+// typed returns the skills whose names begin with the prompt, when it is a
 // single word that is long enough to mean one: what somebody types into a
 // search box.
-func (s *snapshot) prefixed(text string, allowed func(int) bool) []int {
+func (in *reading) typed(text string) []int {
 	key := NameKey(text)
 	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {
 		return nil
 	}
-	var out []int
-	for i := range s.entries {
-		if s.entries[i].Offered() && strings.HasPrefix(s.entries[i].NameKey, key) && allowed(i) {
-			out = append(out, i)
-		}
-	}
-	return out
+	return in.prefixed(key, func(int, string) bool { return true })
 }

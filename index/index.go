@@ -5,7 +5,6 @@ package index
 
 import (
 	"cmp"
-	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,9 +23,13 @@ type Index struct {
 	embedder embed.Embedder // nil when there is none
 	opts     Options
 
-	// snap is what searches read: it is never changed, only replaced.
-	snap atomic.Pointer[snapshot]
-	load sync.Mutex // held while a new snapshot is read
+	// view is what searches read: it is never changed, only replaced.
+	view atomic.Pointer[view]
+	load sync.Mutex // held while a new view is made
+
+	closed bool // guarded by load
+
+	publishing sync.Mutex // held while files are written
 
 	covered   atomic.Pointer[coverage] // by the embedder's model, as last seen
 	embedding chan struct{}            // holds one element while Embed runs
@@ -51,6 +54,9 @@ type Options struct {
 	RerankCandidates int
 	// Threshold replaces that of the gate of Params, unless it is 0.
 	Threshold float64
+	// FTS5 makes SQLite rank the text also when a compiled file could: to
+	// compare the two.
+	FTS5 bool
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 	// Weights are the weights of the fields of a skill in its text score; nil
@@ -92,37 +98,4 @@ func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
 		x.opts.Now = time.Now
 	}
 	return x
-}
-
-// snapshot returns the current snapshot, after reading a new one when this or
-// another process has changed the catalog.
-func (x *Index) snapshot(ctx context.Context) (*snapshot, error) {
-	generation, err := x.db.Generation(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if s := x.snap.Load(); s != nil && s.generation == generation {
-		return s, nil
-	}
-	x.load.Lock()
-	defer x.load.Unlock()
-	if s := x.snap.Load(); s != nil && s.generation >= generation {
-		return s, nil
-	}
-	s, err := x.readSnapshot(ctx, generation)
-	if err != nil {
-		return nil, err
-	}
-	x.snap.Store(s)
-	return s, nil
-}
-
-// view returns the current snapshot with what the agent sees of it.
-func (x *Index) view(ctx context.Context, a *Agent) (*snapshot, *scope, error) {
-	snap, err := x.snapshot(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	sc, err := snap.scope(a)
-	return snap, sc, err
 }

@@ -143,6 +143,11 @@ func syncSource(t testing.TB, x *Index, src Source, refs iter.Seq2[*skill.Ref, e
 // search returns the answer for a query that must not fail.
 func search(t testing.TB, x *Index, q Query) Answer {
 	t.Helper()
+	if os.Getenv("INDEX_TEST_PUBLISH") != "" {
+		if err := x.Publish(context.Background(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
 	a, err := x.Search(context.Background(), q)
 	if err != nil {
 		t.Fatalf("search %.80q: %v", q.Text, err)

@@ -11,7 +11,7 @@ func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 	scored := rank.Order(candidates, *x.opts.Params)
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.threshold
-	r.demand = gate.Judge(scored, rank.Catalog{Skills: r.snap.visible(r.scope), Calibrated: r.calibrated()})
+	r.demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.visible, Calibrated: r.calibrated()})
 	if r.kind == "" {
 		return scored
 	}
@@ -26,14 +26,6 @@ func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 
 // calibrated reports whether the cosines are on the scale of the gate.
 func (r *retrieval) calibrated() bool {
-	e, ok := r.snap.vectors.embedder.(embed.Calibrated)
+	e, ok := r.in.embedder.(embed.Calibrated)
 	return ok && r.vector != nil && e.Calibrated()
-}
-
-// visible returns how many skills are searched in a scope.
-func (s *snapshot) visible(sc *scope) int {
-	if sc.rows == nil {
-		return len(s.byName)
-	}
-	return len(sc.rows)
 }

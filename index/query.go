@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 const (
@@ -26,12 +28,11 @@ const (
 // A prompt is a text prepared for both legs.
 type prompt struct {
 	text   string
-	terms  []term             // different terms by rising frequency, the commonest left out
-	has    map[string]bool    // all its terms, for the coverage of names
-	total  float64            // sum of the weights of all its terms, unknown ones too
-	rarest float64            // the weight of a term that one skill has
-	share  map[string]float64 // of total, of each of terms
-	query  string             // of FTS5, "" when there is nothing to search for
+	terms  []term    // different terms by rising frequency, the commonest left out
+	shares []float64 // of total, of each of terms
+	total  float64   // sum of the weights of all its terms, unknown ones too
+	rarest float64   // the weight of a term that one skill has
+	parts  []partTerms
 }
 
 // A term is one word of a prompt as the index knows it.
@@ -39,38 +40,59 @@ type term struct {
 	text string
 	docs int     // number of skills that have it
 	idf  float64 // as BM25 weighs it, never below 0
+	at   int     // among the different terms of the prompt
 }
 
-// frequencies tells in how many of all skills each term occurs.
-type frequencies func(ctx context.Context, terms []string) (map[string]int, int, error)
+// partTerms are the terms of a prompt as one part of a view knows them.
+type partTerms struct {
+	all    []snapshot.Term // different terms
+	known  []uint32        // IDs of those that occur, rising
+	chosen []chosenTerm    // IDs of terms that occur, rising
+}
+
+type chosenTerm struct {
+	id uint32
+	at int // in terms
+}
 
 // newPrompt analyses text with a; any text is safe.
-func newPrompt(ctx context.Context, a *analyzer, text string, count frequencies) (*prompt, error) {
-	p := &prompt{text: clip(text), has: make(map[string]bool), rarest: 1}
+func newPrompt(ctx context.Context, a *analyzer, text string, in *reading, leg textLeg) (*prompt, error) {
+	p := &prompt{text: clip(text), rarest: 1, parts: make([]partTerms, len(in.readers))}
 	var unique []string
+	has := make(map[string]bool)
 	for _, t := range a.terms(p.text) {
-		if !p.has[t] && len(unique) < maxUnique {
+		if !has[t] {
+			has[t] = true
 			unique = append(unique, t)
 		}
-		p.has[t] = true
 	}
 	if len(unique) == 0 {
 		return p, nil
 	}
-	docs, all, err := count(ctx, unique)
+	for n, r := range in.readers {
+		var err error
+		if p.parts[n].all, err = r.Lookup(nil, unique); err != nil {
+			return nil, err
+		}
+	}
+	weighed := unique[:min(maxUnique, len(unique))]
+	docs, all, err := leg.frequencies(ctx, in, weighed, p.parts)
 	if err != nil {
 		return nil, err
 	}
 	all = max(all, fewSkills)
 	p.rarest = inverseFrequency(1, all)
-	for _, t := range unique {
-		idf := inverseFrequency(docs[t], all)
+	for i, t := range weighed {
+		idf := inverseFrequency(docs[i], all)
 		p.total += idf
-		if docs[t] > 0 {
-			p.terms = append(p.terms, term{text: t, docs: docs[t], idf: idf})
+		if docs[i] > 0 {
+			p.terms = append(p.terms, term{text: t, docs: docs[i], idf: idf, at: i})
 		}
 	}
 	p.choose(all)
+	for n := range p.parts {
+		p.parts[n].sort(p.terms)
+	}
 	return p, nil
 }
 
@@ -84,13 +106,35 @@ func (p *prompt) choose(all int) {
 		keep++
 	}
 	p.terms = p.terms[:keep]
-	p.share = make(map[string]float64, keep)
-	quoted := make([]string, keep)
+	p.shares = make([]float64, keep)
 	for i, t := range p.terms {
-		p.share[t.text] = t.idf / max(p.total, 1e-9)
+		p.shares[i] = t.idf / max(p.total, 1e-9)
+	}
+}
+
+// query returns the query of FTS5, "" when there is nothing to search for.
+func (p *prompt) query() string {
+	quoted := make([]string, len(p.terms))
+	for i, t := range p.terms {
 		quoted[i] = `"` + t.text + `"` // terms hold letters, digits and marks only
 	}
-	p.query = strings.Join(quoted, " OR ")
+	return strings.Join(quoted, " OR ")
+}
+
+// sort fills the lists of IDs.
+func (t *partTerms) sort(terms []term) {
+	for i := range t.all {
+		if t.all[i].Docs > 0 {
+			t.known = append(t.known, t.all[i].ID)
+		}
+	}
+	slices.Sort(t.known)
+	for at, term := range terms {
+		if found := &t.all[term.at]; found.Docs > 0 {
+			t.chosen = append(t.chosen, chosenTerm{found.ID, at})
+		}
+	}
+	slices.SortFunc(t.chosen, func(a, b chosenTerm) int { return cmp.Compare(a.id, b.id) })
 }
 
 // inverseFrequency is the weight of a term in BM25, which SQLite computes in
@@ -113,27 +157,81 @@ func clip(s string) string {
 	return strings.ToValidUTF8(head, "") + " " + tail
 }
 
-// nameCoverage returns the share of the words of a name that the prompt has.
-func (p *prompt) nameCoverage(name []string) float64 {
-	if len(name) == 0 {
-		return 0
+// coverage returns the share of the words of the name of skill i that the
+// prompt has, and the share of the prompt's weight that its name, description
+// and tags have, also in words that one skill has.
+func (p *prompt) coverage(in *reading, i int) (name, share, evidence float64) {
+	marks, ends := p.marks(in, i)
+	n, _, _ := in.at(i)
+	if ends[0] > 0 {
+		has := 0
+		for _, id := range in.ids[:ends[0]] {
+			if _, ok := slices.BinarySearch(p.parts[n].known, id); ok {
+				has++
+			}
+		}
+		name = float64(has) / float64(ends[0])
 	}
-	n := 0
-	for _, t := range name {
-		if p.has[t] {
-			n++
+	for at, x := range p.shares {
+		if marks[0][at] || marks[1][at] || marks[2][at] {
+			share += x
 		}
 	}
-	return float64(n) / float64(len(name))
+	return name, share, share * p.total / p.rarest
 }
 
-// coverage returns the share of the prompt's weight that a skill's name,
-// description and tags have, and that weight in words that one skill has.
-func (p *prompt) coverage(n *names) (share, evidence float64) {
-	for _, t := range n.all {
-		share += p.share[t]
+// marks says of each of the terms of a prompt whether the name, the description
+// and the tags of a skill have it.
+type marks [3][maxTerms]bool
+
+// marks compares the prompt with skill i, the IDs of whose terms it leaves in
+// in.ids: those of the name up to ends[0], and so on.
+func (p *prompt) marks(in *reading, i int) (m marks, ends [3]int) {
+	n, r, doc := in.at(i)
+	var err error
+	in.ids, ends, err = r.HeadTerms(in.ids[:0], doc)
+	in.note(err)
+	start := 0
+	for f, end := range ends {
+		for _, id := range in.ids[start:end] {
+			if at, ok := p.parts[n].find(id); ok {
+				m[f][at] = true
+			}
+		}
+		start = end
 	}
-	return share, share * p.total / p.rarest
+	return m, ends
+}
+
+// find returns which of the terms of the prompt has an ID.
+func (t *partTerms) find(id uint32) (at int, ok bool) {
+	// There are few, and most IDs are none of them.
+	lo, hi := 0, len(t.chosen)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if t.chosen[mid].id < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(t.chosen) || t.chosen[lo].id != id {
+		return 0, false
+	}
+	return t.chosen[lo].at, true
+}
+
+// matchedBy returns the terms of the prompt that skill i has, by field.
+func (p *prompt) matchedBy(in *reading, i int) (m Matched) {
+	marks, _ := p.marks(in, i)
+	for f, list := range []*[]string{&m.Name, &m.Description, &m.Tags} {
+		for at, t := range p.terms {
+			if marks[f][at] {
+				*list = append(*list, t.text)
+			}
+		}
+	}
+	return m
 }
 
 // matched returns the terms of the prompt that list has.

@@ -8,24 +8,37 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// counted returns frequencies from a map, in a catalog of n skills.
-func counted(n int, docs map[string]int) frequencies {
-	return func(_ context.Context, terms []string) (map[string]int, int, error) {
-		counts := make(map[string]int)
-		for _, t := range terms {
-			if docs[t] > 0 {
-				counts[t] = docs[t]
-			}
-		}
-		return counts, n, nil
-	}
+// counted is a text leg that knows frequencies only, in a catalog of all skills.
+type counted struct {
+	all  int
+	docs map[string]int
 }
 
-func promptOf(t *testing.T, text string, f frequencies) *prompt {
+func (c counted) frequencies(_ context.Context, _ *reading, terms []string, _ []partTerms) ([]int, int, error) {
+	docs := make([]int, len(terms))
+	for i, t := range terms {
+		docs[i] = c.docs[t]
+	}
+	return docs, c.all, nil
+}
+
+func (counted) match(context.Context, *reading, *prompt, *scope, int) ([]snapshot.Hit, error) {
+	return nil, nil
+}
+
+// promptOf returns the prompt of a text in a catalog without skills.
+func promptOf(t *testing.T, text string, leg textLeg) *prompt {
 	t.Helper()
-	p, err := newPrompt(t.Context(), newAnalyzer(), text, f)
+	return promptIn(t, text, &reading{view: &view{}}, leg)
+}
+
+func promptIn(t *testing.T, text string, in *reading, leg textLeg) *prompt {
+	t.Helper()
+	p, err := newPrompt(t.Context(), newAnalyzer(), text, in, leg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +58,7 @@ func TestPromptChoosesTerms(t *testing.T) {
 		"unknown":                  ``,
 		"unknown form NEAR( \" * ": `"form"`,
 	} {
-		if got := promptOf(t, text, counted(100, docs)).query; got != want {
+		if got := promptOf(t, text, counted{100, docs}).query(); got != want {
 			t.Errorf("%q: query %s, want %s", text, got, want)
 		}
 	}
@@ -53,13 +66,9 @@ func TestPromptChoosesTerms(t *testing.T) {
 
 // TestFewSkills: in a catalog of one, every word is in all of its skills.
 func TestFewSkills(t *testing.T) {
-	p := promptOf(t, "fill pdf form", counted(1, map[string]int{"fill": 1, "pdf": 1}))
-	if p.query != `"fill" OR "pdf"` {
-		t.Errorf("query %s", p.query)
-	}
-	n := &names{all: []string{"fill", "pdf"}}
-	if got, _ := p.coverage(n); math.Abs(got-2.0/3) > .01 {
-		t.Errorf("coverage %v, want two thirds", got)
+	p := promptOf(t, "fill pdf form", counted{1, map[string]int{"fill": 1, "pdf": 1}})
+	if p.query() != `"fill" OR "pdf"` {
+		t.Errorf("query %s", p.query())
 	}
 	x := newIndex(t, nil)
 	syncTree(t, x, "a", treeOf(newSkill("pdf-forms", "Fill PDF forms", "body")).refs())
@@ -83,12 +92,12 @@ func TestLongPromptKeepsRarest(t *testing.T) {
 		}
 	}
 	slices.Reverse(words)
-	p := promptOf(t, strings.Join(words, " "), counted(1000, docs))
-	if got := strings.Join(want, " OR "); p.query != got {
-		t.Errorf("query %s, want %s", p.query, got)
+	p := promptOf(t, strings.Join(words, " "), counted{1000, docs})
+	if got := strings.Join(want, " OR "); p.query() != got {
+		t.Errorf("query %s, want %s", p.query(), got)
 	}
 	sum := 0.0
-	for _, s := range p.share {
+	for _, s := range p.shares {
 		sum += s
 	}
 	if sum <= 0 || sum >= 1 {
@@ -97,20 +106,31 @@ func TestLongPromptKeepsRarest(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
-	p := promptOf(t, "pdf form unknown", counted(1000, map[string]int{"pdf": 1, "form": 1}))
-	for want, n := range map[float64]*names{
-		0:       {all: []string{"other"}},
-		1.0 / 3: {all: []string{"form", "other"}},
-		2.0 / 3: {all: []string{"form", "pdf"}},
-	} {
-		if got, _ := p.coverage(n); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%q cover %v, want %v", n.all, got, want)
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", tree{
+		"1": newSkill("other", "other", "pdf form"),
+		"2": newSkill("other 2", "other form", "body"),
+		"3": newSkill("pdf merging", "a form for a form", "body"),
+		"4": newSkill("pdf unknown", "x", "body", "form"),
+	}.refs())
+	err := x.read(t.Context(), nil, func(in *reading, _ *scope) error {
+		p := promptIn(t, "pdf form unknown", in, counted{1000, map[string]int{"pdf": 1, "form": 1}})
+		for id, want := range map[string]struct{ name, share float64 }{
+			"other": {0, 0}, "other 2": {0, 1.0 / 3}, "pdf merging": {.5, 2.0 / 3}, "pdf unknown": {1, 2.0 / 3},
+		} {
+			i, err := in.lookup(id, func(int) bool { return true })
+			if err != nil {
+				return err
+			}
+			name, share, evidence := p.coverage(in, i)
+			if math.Abs(share-want.share) > 1e-9 || name != want.name || math.Abs(evidence-3*share) > 1e-9 {
+				t.Errorf("%s covers %v of the prompt (%v words), and the prompt %v of its name; want %+v", id, share, evidence, name, want)
+			}
 		}
-	}
-	for want, name := range map[float64][]string{0: nil, .5: {"pdf", "merg"}, 1: {"pdf", "unknown"}} {
-		if got := p.nameCoverage(name); got != want {
-			t.Errorf("name coverage of %q: %v, want %v", name, got, want)
-		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -31,7 +31,7 @@ func (x *Index) order(ctx context.Context, r *retrieval) error {
 	}
 	documents := make([]string, len(places))
 	for i, at := range places {
-		if documents[i], err = x.document(ctx, r, r.scored[at].ID); err != nil {
+		if documents[i], err = x.document(ctx, r, r.scored[at].Key); err != nil {
 			return err
 		}
 	}
@@ -65,11 +65,11 @@ func contested(scored []rank.Scored, n int) []int {
 }
 
 // document returns what a reranker reads of a candidate.
-func (x *Index) document(ctx context.Context, r *retrieval, id string) (string, error) {
-	e := &r.snap.entries[r.index[id]]
-	text := e.Name + ": " + e.Description
-	s, ok, err := x.db.Skill(ctx, e.ID)
-	if err != nil || !ok { // removed since: the next snapshot is without it
+func (x *Index) document(ctx context.Context, r *retrieval, i int) (string, error) {
+	d := r.in.document(i)
+	text := d.Name + ": " + d.Description
+	s, ok, err := x.db.Skill(ctx, d.Row)
+	if err != nil || !ok { // removed since: the next view is without it
 		return text, err
 	}
 	start := strings.ToValidUTF8(s.Body[:min(len(s.Body), bodyStart)], "")
@@ -117,11 +117,11 @@ func (r *retrieval) reorder(places []int, scores []float64) {
 		score float64
 	}
 	items := make([]item, len(places))
-	r.reranked = make(map[string]float64)
+	r.reranked = make(map[int]float64)
 	for i, at := range places {
 		items[i] = item{r.scored[at], scores[i]}
 		if !math.IsNaN(scores[i]) {
-			r.reranked[r.scored[at].ID] = scores[i]
+			r.reranked[r.scored[at].Key] = scores[i]
 		}
 	}
 	// NaN is less than any number to Compare.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // An Agent sees a part of the catalog. A nil *Agent sees all of it.
@@ -27,139 +27,220 @@ type Rules struct {
 
 func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 0 }
 
-func (r Rules) match(e *store.Entry) bool {
-	if slices.Contains(r.Sources, e.Source) {
+// match reports whether a rule matches the skill.
+func (r Rules) match(d *snapshot.Document) bool {
+	if slices.Contains(r.Sources, d.Source) {
 		return true
 	}
-	for _, tag := range e.Tags {
+	for _, tag := range d.Tags {
 		if slices.ContainsFunc(r.Tags, func(t string) bool { return strings.EqualFold(t, tag) }) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.Names, func(glob string) bool {
-		// The pattern was checked when the scope was made.
-		ok, _ := path.Match(NameKey(glob), e.NameKey)
-		return ok
-	})
+	return slices.ContainsFunc(r.Names, func(glob string) bool { return matchName(glob, d.Key) })
 }
 
-// A scope is an agent's part of one snapshot.
+// matchName reports whether the key of a name matches a pattern, which was
+// checked when the scope was made.
+func matchName(glob, key string) bool {
+	ok, _ := path.Match(NameKey(glob), key)
+	return ok
+}
+
+// special are the characters that make a name a pattern.
+const special = `*?[\`
+
+// A scope is an agent's part of one view.
 type scope struct {
-	all    bool
-	in     []bool  // by index in entries
-	rows   []int64 // IDs of the offered ones in it, for the text leg; nil when all
-	pinned []int   // indexes in entries
+	parts    []part
+	in       []snapshot.Bitmap // what the agent sees of each part
+	searched []snapshot.Bitmap // of these, what is found under its name
+	all      bool              // the agent sees everything
+	visible  int               // how many are searched
+	pinned   []int
 }
 
-// allowed reports whether entry i is in the scope.
-func (s *scope) allowed(i int) bool { return s.all || s.in[i] }
+// allowed reports whether skill i is in the scope.
+func (s *scope) allowed(i int) bool {
+	for n := len(s.parts) - 1; n >= 0; n-- {
+		if p := &s.parts[n]; i >= p.first {
+			return s.in[n].Has(i - p.first)
+		}
+	}
+	return false
+}
 
-// scope returns the part of the snapshot that the agent sees. A name, tag or
+// searches reports whether skill i is searched.
+func (s *scope) searches(i int) bool {
+	for n := len(s.parts) - 1; n >= 0; n-- {
+		if p := &s.parts[n]; i >= p.first {
+			return s.searched[n].Has(i - p.first)
+		}
+	}
+	return false
+}
+
+// scope returns the part of the catalog that the agent sees. A name, tag or
 // source that the catalog does not have is an error: a misspelt rule must not
 // open what it was meant to close. A pattern may match nothing yet: it is also
 // about skills to come.
-func (s *snapshot) scope(a *Agent) (*scope, error) {
-	if a == nil {
-		return &scope{all: true}, nil
-	}
-	if sc, ok := s.scopes.Load(a); ok {
+func (in *reading) scope(a *Agent) (*scope, error) {
+	if sc, ok := in.scopes.Load(a); ok {
 		return sc.(*scope), nil
 	}
-	if err := s.check(a); err != nil {
-		return nil, fmt.Errorf("agent %s: %w", a.Name, err)
-	}
-	sc := &scope{in: make([]bool, len(s.entries)), rows: []int64{}}
-	for _, name := range a.Pinned {
-		i := s.byName[NameKey(name)]
-		sc.pinned = append(sc.pinned, i)
-		sc.in[i] = true
-	}
-	for i := range s.entries {
-		e := &s.entries[i]
-		sc.in[i] = sc.in[i] || (a.Include.empty() || a.Include.match(e)) && !a.Exclude.match(e)
-		if sc.in[i] && e.Offered() {
-			sc.rows = append(sc.rows, e.ID)
+	sc := &scope{parts: in.parts, all: a == nil}
+	if a != nil {
+		if err := in.check(a); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
+		}
+		for _, name := range a.Pinned {
+			i, _ := in.find(NameKey(name))
+			sc.pinned = append(sc.pinned, i)
 		}
 	}
-	s.scopes.Store(a, sc)
-	return sc, nil
+	for n := range in.parts {
+		p := &in.parts[n]
+		set := p.live
+		if a != nil {
+			if !a.Include.empty() {
+				set = set.And(in.matching(a.Include, n))
+			}
+			set = set.AndNot(in.matching(a.Exclude, n))
+			for _, i := range sc.pinned {
+				if m, _, doc := in.at(i); m == n {
+					set.Set(doc)
+				}
+			}
+		}
+		sc.in = append(sc.in, set)
+		sc.searched = append(sc.searched, set.And(p.offered))
+		sc.visible += sc.searched[n].Count()
+	}
+	if in.err == nil {
+		in.scopes.Store(a, sc)
+	}
+	return sc, in.err
+}
+
+// matching returns the documents of part n that the rules match.
+func (in *reading) matching(rules Rules, n int) snapshot.Bitmap {
+	p, r := &in.parts[n], in.readers[n]
+	set := p.NewBitmap()
+	for _, label := range rules.Sources {
+		found, ok, err := r.Source(label)
+		if in.note(err); ok {
+			set = set.Or(found)
+		}
+	}
+	for _, tag := range rules.Tags {
+		found, ok, err := r.Tag(tag)
+		if in.note(err); ok {
+			set = set.Or(found)
+		}
+	}
+	for _, glob := range rules.Names {
+		// What stands before the first special character is what all have.
+		prefix := NameKey(glob)
+		if at := strings.IndexAny(prefix, special); at >= 0 {
+			prefix = prefix[:at]
+		}
+		first, last, err := r.Prefixed(prefix)
+		in.note(err)
+		for doc := first; doc < last; doc++ {
+			key, err := r.Key(doc)
+			in.note(err)
+			if matchName(glob, key) {
+				set.Set(doc)
+			}
+		}
+	}
+	return set.And(p.live)
 }
 
 // check reports the first thing that the agent's rules name and the catalog
 // does not have.
-func (s *snapshot) check(a *Agent) error {
+func (in *reading) check(a *Agent) error {
 	for _, r := range []struct {
 		key   string
 		rules Rules
 	}{{"include", a.Include}, {"exclude", a.Exclude}} {
-		if err := s.checkRules(r.key, r.rules); err != nil {
+		if err := in.checkRules(r.key, r.rules); err != nil {
 			return err
 		}
 	}
 	for _, name := range a.Pinned {
-		i, ok := s.byName[NameKey(name)]
+		i, ok := in.find(NameKey(name))
 		if !ok {
-			return s.unknown("pinned", "skill", name, s.namesOf(offeredName))
+			return unknown("pinned", "skill", name, in.names())
 		}
-		if a.Exclude.match(&s.entries[i]) {
+		if d := in.document(i); a.Exclude.match(&d) {
 			return fmt.Errorf("pinned: skill %q is excluded too; remove one of the two", name)
 		}
 	}
 	return nil
 }
 
-func (s *snapshot) checkRules(key string, r Rules) error {
+func (in *reading) checkRules(key string, r Rules) error {
 	for _, glob := range r.Names {
 		if _, err := path.Match(NameKey(glob), ""); err != nil {
 			return fmt.Errorf("%s.names: %q is not a pattern (* ? [a-z] and \\ are special)", key, glob)
 		}
-		if one := (Rules{Names: []string{glob}}); !strings.ContainsAny(glob, `*?[\`) && !s.any(one.match) {
-			return s.unknown(key+".names", "skill", glob, s.namesOf(offeredName))
+		if !strings.ContainsAny(glob, special) && !in.any(Rules{Names: []string{glob}}) {
+			return unknown(key+".names", "skill", glob, in.names())
 		}
 	}
 	for _, tag := range r.Tags {
-		known := s.namesOf(func(e *store.Entry) []string { return e.Tags })
-		if !slices.ContainsFunc(known, func(t string) bool { return strings.EqualFold(t, tag) }) {
-			return s.unknown(key+".tags", "tag", tag, known)
+		if !in.any(Rules{Tags: []string{tag}}) {
+			return unknown(key+".tags", "tag", tag, in.tags())
 		}
 	}
 	for _, label := range r.Sources {
-		if !slices.Contains(s.sources, label) {
-			return s.unknown(key+".sources", "source", label, s.sources)
+		if !slices.ContainsFunc(in.Sources, func(s knownSource) bool { return s.Label == label }) {
+			return unknown(key+".sources", "source", label, in.labels())
 		}
 	}
 	return nil
 }
 
-// any reports whether a rule matches any skill.
-func (s *snapshot) any(match func(*store.Entry) bool) bool {
-	for i := range s.entries {
-		if e := &s.entries[i]; !e.Refused && match(e) {
+// any reports whether the rules match any skill.
+func (in *reading) any(r Rules) bool {
+	for n := range in.parts {
+		if in.matching(r, n).Count() > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func offeredName(e *store.Entry) []string {
-	if e.Offered() {
-		return []string{e.Name}
-	}
-	return nil
+// names returns the names of all skills that are offered.
+func (in *reading) names() []string {
+	var list []string
+	in.each(func(i int) {
+		if in.offered(i) {
+			list = append(list, in.document(i).Name)
+		}
+	})
+	return list
 }
 
-// namesOf returns what of returns for all entries, sorted, each once.
-func (s *snapshot) namesOf(of func(*store.Entry) []string) []string {
+func (in *reading) tags() []string {
 	var list []string
-	for i := range s.entries {
-		list = append(list, of(&s.entries[i])...)
+	in.each(func(i int) { list = append(list, in.document(i).Tags...) })
+	return list
+}
+
+func (v *view) labels() []string {
+	var list []string
+	for _, s := range v.Sources {
+		list = append(list, s.Label)
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return list
 }
 
 // unknown is the error for a name that does not exist; it lists what does.
-func (s *snapshot) unknown(key, kind, name string, known []string) error {
+func unknown(key, kind, name string, known []string) error {
+	slices.Sort(known)
+	known = slices.Compact(known)
 	msg := fmt.Sprintf("%s: no %s %q", key, kind, name)
 	if similar := skill.Similar(name, known, 3); len(similar) > 0 {
 		return fmt.Errorf("%s; did you mean %s?", msg, strings.Join(similar, ", "))

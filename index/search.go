@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // depth is how many candidates each leg hands to ranking. Ranking all skills
@@ -77,158 +78,127 @@ type Matched struct {
 // Search answers a query. The scope of its agent is applied before the best
 // skills are chosen. When the embedder fails or is late the answer is by text
 // alone, and its mode says so.
-func (x *Index) Search(ctx context.Context, q Query) (Answer, error) {
+func (x *Index) Search(ctx context.Context, q Query) (a Answer, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 10
 	}
-	r, err := x.retrieve(ctx, q)
-	if err != nil {
-		return Answer{}, err
-	}
-	if err := x.order(ctx, r); err != nil {
-		return Answer{}, err
-	}
-	best := r.scored[:min(q.Limit, len(r.scored))]
-	a := Answer{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Hits: make([]Hit, 0, len(best))}
-	for _, s := range best {
-		a.Hits = append(a.Hits, r.hit(s))
-	}
-	return a, nil
+	err = x.retrieve(ctx, q, func(r *retrieval) error {
+		if err := x.order(ctx, r); err != nil {
+			return err
+		}
+		best := r.scored[:min(q.Limit, len(r.scored))]
+		a = Answer{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Hits: make([]Hit, len(best))}
+		for i := range best {
+			a.Hits[i] = r.hit(&best[i])
+		}
+		return nil
+	})
+	return a, err
 }
 
 // retrieval is what the two legs found for one query.
 type retrieval struct {
-	snap       *snapshot
-	analyzer   *analyzer
+	in         *reading
 	scope      *scope
+	analyzer   *analyzer
 	prompt     *prompt
 	mode       string
-	kind       string       // of the prompt, see Answer
-	threshold  float64      // see Answer
-	vector     embed.Vector // of the prompt, nil for text alone
+	kind       string  // of the prompt, see Answer
+	threshold  float64 // see Answer
+	vector     vector  // of the prompt, nil for text alone
 	candidates []rank.Candidate
-	index      map[string]int // in entries, by candidate ID
-	copies     map[int][]int  // left out, by the one that stays; indexes in entries
+	copies     map[int][]int // left out, by the one that stays
 
 	// What order makes of them.
-	all         []rank.Scored      // best first
-	demand      rank.Demand        // of the prompt
-	scored      []rank.Scored      // the same without copies, the best as reranked
-	reranked    map[string]float64 // the reranker's scores, by candidate ID
+	all         []rank.Scored   // best first
+	demand      rank.Demand     // of the prompt
+	scored      []rank.Scored   // the same without copies, the best as reranked
+	reranked    map[int]float64 // the reranker's scores
 	rerankError error
 }
 
-func (r *retrieval) hit(s rank.Scored) Hit {
-	i := r.index[s.ID]
-	n := r.snap.names(i, r.analyzer)
+func (r *retrieval) hit(s *rank.Scored) Hit {
 	h := Hit{
-		Entry: r.snap.entry(i), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence, Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
-		Matched: Matched{
-			Name:        r.prompt.matched(n.name),
-			Description: r.prompt.matched(n.description),
-			Tags:        r.prompt.matched(n.tags),
-		},
-		Copies: r.copiesOf(i),
+		Entry: r.in.entry(s.Key), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence,
+		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
+		Matched: r.prompt.matchedBy(r.in, s.Key), Copies: r.copiesOf(s.Key),
 	}
-	if score, ok := r.reranked[s.ID]; ok {
+	if score, ok := r.reranked[s.Key]; ok {
 		h.RerankScore = &score
 	}
 	return h
 }
 
-// retrieve runs both legs, the embedder beside the text leg.
-func (x *Index) retrieve(ctx context.Context, q Query) (*retrieval, error) {
-	snap, sc, err := x.view(ctx, q.Agent)
-	if err != nil {
-		return nil, err
-	}
-	r := &retrieval{snap: snap, scope: sc, analyzer: newAnalyzer(), index: make(map[string]int)}
-	r.kind, r.threshold = kindOf(clip(q.Text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
-	vector := x.embedPrompt(ctx, snap, q.Text)
-	if r.prompt, err = newPrompt(ctx, r.analyzer, q.Text, x.db.Frequencies); err != nil {
-		return nil, err
-	}
-	lexical, err := x.matchText(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	r.vector, r.mode = vector()
-	r.merge(lexical)
-	return r, ctx.Err()
-}
-
-// matchText is the text leg: BM25 by entry index.
-func (x *Index) matchText(ctx context.Context, r *retrieval) (map[int]float64, error) {
-	found := make(map[int]float64)
-	if r.prompt.query == "" {
-		return found, nil
-	}
-	matches, err := x.db.Match(ctx, r.prompt.query, *x.opts.Weights, r.scope.rows, depth)
-	if err != nil {
-		return nil, fmt.Errorf("searching text: %w", err)
-	}
-	for _, m := range matches {
-		// A skill that was added after the snapshot was read waits for the next.
-		if i, ok := r.snap.byRow[m.ID]; ok && r.scope.allowed(i) {
-			found[i] = m.Score
+// retrieve runs both legs, the embedder beside the text leg, and calls f with
+// what they found. It may do so again, when a file turns out to be damaged.
+func (x *Index) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
+	return x.read(ctx, q.Agent, func(in *reading, sc *scope) error {
+		r := &retrieval{in: in, scope: sc, analyzer: newAnalyzer()}
+		r.kind, r.threshold = kindOf(clip(q.Text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
+		embedded := x.embedPrompt(ctx, in.view, q.Text)
+		leg := x.leg(in.view)
+		var err error
+		if r.prompt, err = newPrompt(ctx, r.analyzer, q.Text, in, leg); err != nil {
+			return err
 		}
-	}
-	return found, nil
+		lexical, err := leg.match(ctx, in, r.prompt, sc, depth)
+		if err != nil {
+			return fmt.Errorf("searching text: %w", err)
+		}
+		var prompt embed.Vector
+		prompt, r.mode = embedded()
+		r.vector = in.prepare(prompt)
+		r.merge(lexical)
+		if err := cmp.Or(ctx.Err(), in.err); err != nil {
+			return err
+		}
+		return f(r)
+	})
 }
 
 // merge makes candidates of what the legs found and of what the prompt names.
-func (r *retrieval) merge(lexical map[int]float64) {
-	named := r.snap.named(r.prompt.text)
-	for _, i := range r.snap.prefixed(r.prompt.text, r.scope.allowed) {
-		if _, ok := lexical[i]; !ok {
-			lexical[i] = 0
+func (r *retrieval) merge(lexical []snapshot.Hit) {
+	named := r.in.named(r.prompt.text)
+	known := make(map[int]bool, 2*depth)
+	add := func(i int, score float64) {
+		if !known[i] && r.scope.allowed(i) {
+			known[i] = true
+			c := r.candidate(i, score)
+			c.Exact = named[i]
+			r.candidates = append(r.candidates, c)
 		}
+	}
+	r.candidates = make([]rank.Candidate, 0, 2*depth)
+	for _, h := range lexical {
+		add(h.Doc, h.Score)
+	}
+	for _, i := range r.in.typed(r.prompt.text) {
+		add(i, 0)
 	}
 	for i := range named {
-		if _, ok := lexical[i]; !ok && r.scope.allowed(i) {
-			lexical[i] = 0
-		}
+		add(i, 0)
 	}
-	if r.vector != nil {
-		for _, i := range r.snap.nearest(r.vector, r.scope.allowed, depth) {
-			if _, ok := lexical[i]; !ok {
-				lexical[i] = 0
-			}
-		}
-	}
-	for i, score := range lexical {
-		c := r.candidate(i, score)
-		c.Exact = named[i]
-		r.candidates = append(r.candidates, c)
-		r.index[c.ID] = i
+	for _, h := range r.in.nearest(r.vector, r.scope, depth) {
+		add(h.Doc, 0)
 	}
 }
 
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
-	n := r.snap.names(i, r.analyzer)
-	c := rank.Candidate{
-		ID:           r.snap.entries[i].Ref(),
-		Lexical:      lexical,
-		NameCoverage: r.prompt.nameCoverage(n.name),
-	}
-	c.Coverage, c.Evidence = r.prompt.coverage(n)
+	c := rank.Candidate{ID: r.in.ref(i), Key: i, Lexical: lexical}
+	c.NameCoverage, c.Coverage, c.Evidence = r.prompt.coverage(r.in, i)
 	// SQLite gives a word that half of the skills have no weight, so that in a
 	// catalog of one or two nothing would match.
 	c.Strength = max(lexical/r.prompt.rarest, c.Evidence)
-	if row, ok := r.snap.vectors.rowOf[i]; ok && r.vector != nil {
-		c.Vectors = true
-		c.Description, c.Full = r.snap.vectors.cosines(r.vector, row)
-	}
+	c.Description, c.Full, c.Vectors = r.in.cosines(r.vector, i)
 	return c
 }
 
 // embedPrompt starts the embedding of a prompt and returns a function that
 // waits for it, until the deadline. A vector of nil means text alone; the mode
 // says why.
-func (x *Index) embedPrompt(ctx context.Context, s *snapshot, text string) func() (embed.Vector, string) {
-	v := &s.vectors
+func (x *Index) embedPrompt(ctx context.Context, v *view, text string) func() (embed.Vector, string) {
 	if v.embedder == nil {
-		return func() (embed.Vector, string) { return nil, v.mode }
+		return func() (embed.Vector, string) { return nil, v.Mode }
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.opts.Deadline)
 	type result struct {
@@ -252,14 +222,14 @@ func (x *Index) embedPrompt(ctx context.Context, s *snapshot, text string) func(
 }
 
 // checkPrompt turns the answer of the embedder into a vector and a mode.
-func (v *vectors) checkPrompt(vectors []embed.Vector, err error) (embed.Vector, string) {
+func (v *view) checkPrompt(vectors []embed.Vector, err error) (embed.Vector, string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, "text (embedder timed out)"
 	case err != nil:
 		return nil, "text (embedder failed)"
-	case len(vectors) != 1 || len(vectors[0]) != v.dim:
+	case len(vectors) != 1 || len(vectors[0]) != v.dim():
 		return nil, "text (embedder answered with another dimension)"
 	}
-	return vectors[0], v.mode
+	return vectors[0], v.Mode
 }

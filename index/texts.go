@@ -48,7 +48,7 @@ func (x *Index) Embed(ctx context.Context, progress func(done, all int)) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c, err := x.coverage(ctx)
+	c, err := x.coverage(ctx, x.db)
 	if err == nil && !c.all() {
 		c, err = x.embedMissing(ctx, progress)
 	}
@@ -66,7 +66,7 @@ func (x *Index) embedMissing(ctx context.Context, progress func(done, all int)) 
 			return coverage{}, err
 		}
 		if len(ids) == 0 {
-			return x.coverage(ctx)
+			return x.coverage(ctx, x.db)
 		}
 		if err := x.embedSkills(ctx, x.embedder.Model(), ids); err != nil {
 			return coverage{}, fmt.Errorf("embedding: %w", err)
@@ -75,7 +75,7 @@ func (x *Index) embedMissing(ctx context.Context, progress func(done, all int)) 
 		if progress == nil {
 			continue
 		}
-		c, err := x.coverage(ctx)
+		c, err := x.coverage(ctx, x.db)
 		if err != nil {
 			return c, err
 		}

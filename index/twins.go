@@ -19,20 +19,25 @@ const alike = .8
 // most alike first. Two sets that share four fifths of their words must share
 // one of the rarest fifth of them, so only skills that do are compared: the
 // work grows with the twins there are, not with all pairs.
-func (x *Index) Twins(ctx context.Context) ([]Twin, error) {
-	snap, err := x.snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sets := snap.descriptions()
-	byRare := make(map[string][]int) // indexes in entries, by one of their rare words
+func (x *Index) Twins(ctx context.Context) (twins []Twin, err error) {
+	err = x.read(ctx, nil, func(in *reading, _ *scope) error {
+		twins = in.twins()
+		return ctx.Err()
+	})
+	return twins, err
+}
+
+func (in *reading) twins() []Twin {
+	list := in.sorted(in.offered)
+	sets := descriptions(list)
+	byRare := make(map[string][]int) // indexes in list, by one of their rare words
 	var twins []Twin
 	for i, words := range sets {
 		seen := make(map[int]bool)
 		for _, w := range words[:prefix(len(words))] {
 			for _, j := range byRare[w] {
 				if s := jaccard(words, sets[j]); !seen[j] && s >= alike {
-					twins = append(twins, Twin{snap.entry(j), snap.entry(i), s})
+					twins = append(twins, Twin{in.entryOf(list[j].Document, true), in.entryOf(list[i].Document, true), s})
 				}
 				seen[j] = true
 			}
@@ -42,7 +47,7 @@ func (x *Index) Twins(ctx context.Context) ([]Twin, error) {
 	slices.SortFunc(twins, func(a, b Twin) int {
 		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.A.ID, b.A.ID), cmp.Compare(a.B.ID, b.B.ID))
 	})
-	return twins, ctx.Err()
+	return twins
 }
 
 // prefix is how many of n words, rarest first, two twins cannot all lack in
@@ -54,17 +59,14 @@ func prefix(n int) int {
 	return min(n, n-int(alike*float64(n))+1)
 }
 
-// descriptions returns the different words of the description of each offered
-// skill, rarest first; nil for the others.
-func (s *snapshot) descriptions() [][]string {
-	sets := make([][]string, len(s.entries))
+// descriptions returns the different words of the description of each skill,
+// rarest first.
+func descriptions(list []listed) [][]string {
+	sets := make([][]string, len(list))
 	count := make(map[string]int)
 	a := newAnalyzer()
-	for i := range s.entries {
-		if !s.entries[i].Offered() {
-			continue
-		}
-		words := slices.Clone(s.names(i, a).description)
+	for i := range list {
+		words := a.terms(list[i].Description)
 		slices.Sort(words)
 		sets[i] = slices.Compact(words)
 		for _, w := range sets[i] {

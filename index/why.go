@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/rank"
-	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // An Explanation says why a skill is or is not offered for a prompt.
@@ -30,59 +30,73 @@ type Explanation struct {
 
 // Why explains the place of one skill for a query. It also knows skills that
 // the agent does not see: it is for who keeps the catalog, not for the agent.
-func (x *Index) Why(ctx context.Context, id string, q Query) (Explanation, error) {
-	r, err := x.retrieve(ctx, q)
-	if err != nil {
-		return Explanation{}, err
-	}
-	// In the same snapshot: another one may have other places.
-	i, err := r.snap.lookup(id, func(int) bool { return true })
-	if err != nil {
-		return Explanation{}, err
-	}
-	if err := x.order(ctx, r); err != nil {
-		return Explanation{}, err
-	}
-	e := Explanation{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Of: len(r.candidates)}
-	if err := x.place(ctx, &e, r, i); err != nil {
-		return Explanation{}, err
-	}
-	if !r.scope.allowed(i) {
-		e.Filter = q.Agent.filter(&r.snap.entries[i])
-	}
-	e.Verdict = e.verdict(x.opts.Params.Gate.Rival)
-	e.Relevant = e.Relevant && e.CopyOf == ""
-	return e, x.matchBody(ctx, &e, r.prompt, r.snap.entries[i].ID)
+func (x *Index) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
+	err = x.retrieve(ctx, q, func(r *retrieval) error {
+		// In the same view: another one may have other places.
+		i, err := r.in.lookup(id, func(int) bool { return true })
+		if err != nil {
+			return err
+		}
+		if err := x.order(ctx, r); err != nil {
+			return err
+		}
+		e = Explanation{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Of: len(r.candidates)}
+		if err := x.place(ctx, &e, r, i); err != nil {
+			return err
+		}
+		if d := r.in.document(i); !r.scope.allowed(i) {
+			e.Filter = q.Agent.filter(&d)
+		}
+		e.Verdict = e.verdict(x.opts.Params.Gate.Rival)
+		e.Relevant = e.Relevant && e.CopyOf == ""
+		return x.matchBody(ctx, &e, r.prompt, r.in.facts(i).Row)
+	})
+	return e, err
 }
 
-// place finds the rank of entry i, and its scores even when it is no candidate.
+// place finds the rank of skill i, and its scores even when it is no candidate.
 func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
 	if kept, ok := r.copyOf(i); ok {
-		e.CopyOf = r.snap.entries[kept].Ref()
+		e.CopyOf = r.in.ref(kept)
 	}
 	if len(r.scored) > 0 {
 		e.Best = r.scored[0].ID
 	}
-	is := func(s rank.Scored) bool { return r.index[s.ID] == i }
+	is := func(s rank.Scored) bool { return s.Key == i }
 	for _, list := range [][]rank.Scored{r.scored, r.all} { // a copy is in the second only
 		if at := slices.IndexFunc(list, is); at >= 0 {
 			e.Rank = at + 1
-			e.Hit = r.hit(list[at])
+			e.Hit = r.hit(&list[at])
 			return nil
 		}
 	}
 	// The text leg is asked for this skill alone; its score is on the same
 	// scale, because BM25 counts all skills whatever the filter.
-	alone := &retrieval{snap: r.snap, scope: &scope{in: r.scope.in, all: true, rows: []int64{r.snap.entries[i].ID}}, prompt: r.prompt}
-	lexical, err := x.matchText(ctx, alone)
+	hits, err := x.leg(r.in.view).match(ctx, r.in, r.prompt, r.in.only(i), 1)
 	if err != nil {
 		return err
 	}
-	c := r.candidate(i, lexical[i])
-	r.index[c.ID] = i
-	all := x.judge(r, append(slices.Clone(r.candidates), c))
-	e.Hit = r.hit(all[slices.IndexFunc(all, is)])
+	lexical := 0.0
+	for _, h := range hits {
+		lexical = h.Score
+	}
+	all := x.judge(r, append(slices.Clone(r.candidates), r.candidate(i, lexical)))
+	e.Hit = r.hit(&all[slices.IndexFunc(all, is)])
 	return nil
+}
+
+// only returns the scope of skill i alone.
+func (in *reading) only(i int) *scope {
+	sc := &scope{parts: in.parts, visible: 1}
+	at, _, doc := in.at(i)
+	for n := range in.parts {
+		set := in.parts[n].NewBitmap()
+		if n == at {
+			set.Set(doc)
+		}
+		sc.in, sc.searched = append(sc.in, set), append(sc.searched, set)
+	}
+	return sc
 }
 
 // matchBody fills in what only the stored text tells.
@@ -126,18 +140,18 @@ func (e *Explanation) verdict(rival float64) string {
 }
 
 // filter says which rule of the agent keeps the skill out.
-func (a *Agent) filter(e *store.Entry) string {
-	if a.Exclude.match(e) {
-		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, a.Exclude.which(e))
+func (a *Agent) filter(d *snapshot.Document) string {
+	if a.Exclude.match(d) {
+		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, a.Exclude.which(d))
 	}
 	return fmt.Sprintf("agent %s includes only %s", a.Name, a.Include)
 }
 
 // which names the rules that match the skill.
-func (r Rules) which(e *store.Entry) string {
+func (r Rules) which(d *snapshot.Document) string {
 	var out []string
 	for _, part := range []Rules{{Names: r.Names}, {Tags: r.Tags}, {Sources: r.Sources}} {
-		if part.match(e) {
+		if part.match(d) {
 			out = append(out, part.String())
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 // A Candidate is what the retrieval legs found out about one skill.
 type Candidate struct {
-	ID string // breaks ties
+	ID  string // breaks ties
+	Key int    // for the caller
 
 	Lexical float64 // BM25 of the full text, 0 when it did not match
 

@@ -53,7 +53,7 @@ func newInverter(w Weights, runs *spool) *inverter {
 }
 
 // add collects one document.
-func (in *inverter) add(t *Fields) {
+func (in *inverter) add(t *Fields, shown int) {
 	in.met = in.met[:0]
 	length := 0
 	for f, list := range t.lists() {
@@ -79,7 +79,7 @@ func (in *inverter) add(t *Fields) {
 		in.weighted[id] = -1
 	}
 	in.perDoc = append(in.perDoc, uint32(len(in.met)))
-	in.addHead(t)
+	in.addHead(t, shown)
 }
 
 func (in *inverter) code(weighted float64) uint32 {
@@ -91,15 +91,11 @@ func (in *inverter) code(weighted float64) uint32 {
 	return code
 }
 
-// addHead keeps the IDs that appendDocTerms writes: the number of those of the
-// name, these, the number of those of description and tags, these.
-func (in *inverter) addHead(t *Fields) {
-	in.heads = append(in.heads, uint32(len(t.Name)))
-	for _, term := range t.Name {
-		in.heads = append(in.heads, in.ids[term])
-	}
-	in.heads = append(in.heads, uint32(len(t.Description)+len(t.Tags)))
-	for _, list := range [][]string{t.Description, t.Tags} {
+// addHead keeps the IDs that appendDocTerms writes: of the name, of the first
+// shown terms of the description and of the tags, each list behind its length.
+func (in *inverter) addHead(t *Fields, shown int) {
+	for _, list := range [][]string{t.Name, t.Description[:shown], t.Tags} {
+		in.heads = append(in.heads, uint32(len(list)))
 		for _, term := range list {
 			in.heads = append(in.heads, in.ids[term])
 		}
@@ -164,21 +160,22 @@ func (in *inverter) endRun(docTerms *spool) error {
 
 // endHeads writes the terms of the documents of a stretch.
 func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
-	var name, head []uint32
+	var lists [3][]uint32
 	for rest := in.heads; len(rest) > 0; {
-		take := func(dst []uint32) []uint32 {
-			dst = dst[:0]
+		for i := range lists {
+			list := lists[i][:0]
 			n := rest[0]
 			for _, id := range rest[1 : 1+n] {
-				dst = append(dst, rank[id])
+				list = append(list, rank[id])
 			}
 			rest = rest[1+n:]
-			return dst
+			if i > 0 {
+				slices.Sort(list)
+				list = slices.Compact(list)
+			}
+			lists[i] = list
 		}
-		name = take(name)
-		head = append(take(head), name...)
-		slices.Sort(head)
-		docTerms.buf = appendDocTerms(docTerms.buf, name, slices.Compact(head))
+		docTerms.buf = appendDocTerms(docTerms.buf, &lists)
 		if err := docTerms.spill(); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 		keep(d, e)
 		facts, e := r.Facts(i)
 		keep(facts, e)
-		head, e := r.HeadTerms(nil, i)
+		head, _, e := r.HeadTerms(nil, i)
 		keep(head, e)
 		name, e := r.NameTerms(nil, i)
 		keep(name, e)

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -25,45 +24,46 @@ func appendDocument(b []byte, d *Document) []byte {
 }
 
 // appendDocTerms encodes the term IDs of a document: those of its name as they
-// stand, then those of name, description and tags, rising.
-func appendDocTerms(b []byte, name, head []uint32) []byte {
-	b = appendInt(b, len(name))
-	for _, id := range name {
-		b = appendInt(b, int(id))
-	}
-	b = appendInt(b, len(head))
-	last := uint32(0)
-	for _, id := range head {
-		b = appendInt(b, int(id-last))
-		last = id
+// stand, then those of its description and those of its tags, each rising.
+func appendDocTerms(b []byte, lists *[3][]uint32) []byte {
+	for i, list := range lists {
+		b = appendInt(b, len(list))
+		last := uint32(0)
+		for _, id := range list {
+			b = appendInt(b, int(id-last))
+			if i > 0 {
+				last = id
+			}
+		}
 	}
 	return b
 }
 
-// readDocTerms reads what appendDocTerms wrote and appends it, with the ID that
-// ids has for each.
-func readDocTerms(r io.ByteReader, name, head, ids []uint32) (_, _ []uint32, err error) {
-	list := func(dst []uint32, sum bool) []uint32 {
-		n, e := binary.ReadUvarint(r)
+// readDocTerms reads what appendDocTerms wrote, with the ID that ids has for
+// each.
+func readDocTerms(r io.ByteReader, lists *[3][]uint32, ids []uint32) error {
+	for i := range lists {
+		n, err := binary.ReadUvarint(r)
 		last := uint64(0)
-		for err = errors.Join(err, e); n > 0 && err == nil; n-- {
+		for lists[i] = lists[i][:0]; n > 0 && err == nil; n-- {
 			var id uint64
-			id, err = binary.ReadUvarint(r)
-			if sum {
-				id += last
+			if id, err = binary.ReadUvarint(r); err != nil {
+				break
+			}
+			id += last
+			if id >= uint64(len(ids)) {
+				return fmt.Errorf("term %d of %d", id, len(ids))
+			}
+			if i > 0 {
 				last = id
 			}
-			if err == nil && id >= uint64(len(ids)) {
-				err = fmt.Errorf("term %d of %d", id, len(ids))
-			}
-			if err == nil {
-				dst = append(dst, ids[id])
-			}
+			lists[i] = append(lists[i], ids[id])
 		}
-		return dst
+		if err != nil {
+			return err
+		}
 	}
-	name = list(name, false)
-	return name, list(head, true), err
+	return nil
 }
 
 func (s *Snapshot) checkOrdinal(doc int) error {
@@ -132,48 +132,81 @@ func (c *textCursor) strings() []string {
 	return list
 }
 
+// Key returns the key of a document.
+func (r *Reader) Key(doc int) (string, error) {
+	data, at, err := r.s.record(doc)
+	if err != nil {
+		return "", err
+	}
+	c := cursor{b: data}
+	key := string(c.block())
+	if c.bad {
+		return "", r.s.damaged(docSection, at)
+	}
+	return key, nil
+}
+
+// Ref returns the ID of a document.
+func (r *Reader) Ref(doc int) (string, error) {
+	data, at, err := r.s.record(doc)
+	if err != nil {
+		return "", err
+	}
+	c := cursor{b: data}
+	c.block() // the key
+	ref := string(c.block())
+	if c.bad {
+		return "", r.s.damaged(docSection, at)
+	}
+	return ref, nil
+}
+
 // NameTerms appends to dst the IDs of the terms of a document's name, in order,
 // with repetitions.
 func (r *Reader) NameTerms(dst []uint32, doc int) ([]uint32, error) {
-	return r.s.docTerms(dst, doc, false)
+	ids, _, err := r.docTerms(dst, doc, 1)
+	return ids, err
 }
 
-// HeadTerms appends to dst the IDs of the terms of a document's name, description
-// and tags, rising, each once.
-func (r *Reader) HeadTerms(dst []uint32, doc int) ([]uint32, error) {
-	return r.s.docTerms(dst, doc, true)
+// HeadTerms appends to dst the IDs of the terms of what is shown of a document:
+// those of its name, in order and with repetitions, then those of its
+// description, then those of its tags, both rising and each once. The ends are
+// the places in ids behind each of the three.
+func (r *Reader) HeadTerms(dst []uint32, doc int) (ids []uint32, ends [3]int, err error) {
+	return r.docTerms(dst, doc, 3)
 }
 
-func (s *Snapshot) docTerms(dst []uint32, doc int, head bool) ([]uint32, error) {
+// docTerms reads the first lists of term IDs.
+func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]int, err error) {
+	s := r.s
 	if err := s.checkOrdinal(doc); err != nil {
-		return dst, err
+		return dst, ends, err
 	}
 	sp, err := s.span(docIndexSection, doc)
 	if err != nil {
-		return dst, err
+		return dst, ends, err
 	}
 	data, err := s.bytes(docTermSection, sp.b, sp.endB-sp.b)
 	if err != nil {
-		return dst, err
+		return dst, ends, err
 	}
-	out := dst
+	ids = dst
 	c := cursor{b: data}
-	for n := c.uvarint(); n > 0 && !c.bad; n-- {
-		if id := c.uvarint(); !head {
-			out = append(out, uint32(id))
-		}
-	}
-	if head {
-		id := 0
+	for i := range lists {
+		last := 0
 		for n := c.uvarint(); n > 0 && !c.bad; n-- {
-			id += c.uvarint()
-			out = append(out, uint32(id))
+			id := last + c.uvarint()
+			ids = append(ids, uint32(id))
+			if i > 0 {
+				last = id
+			}
 		}
+		ends[i] = len(ids)
 	}
 	if c.bad {
-		return dst, s.damaged(docTermSection, sp.b)
+		return dst, ends, s.damaged(docTermSection, sp.b)
 	}
-	return out, nil
+	return ids, ends, nil
 }
 
 // Prefixed returns the documents whose keys start with prefix: those from first

@@ -58,6 +58,21 @@ func (r *Reader) Facts(doc int) (Facts, error) {
 	}, nil
 }
 
+// Flagged returns the documents that have one of the flags.
+func (r *Reader) Flagged(flags byte) (Bitmap, error) {
+	all, err := r.s.bytes(factSection, 0, r.s.header.sizes[factSection])
+	if err != nil {
+		return nil, err
+	}
+	set := r.s.NewBitmap()
+	for doc := range r.s.header.docs {
+		if all[doc*factSize+12]&flags != 0 {
+			set.Set(doc)
+		}
+	}
+	return set, nil
+}
+
 // The rows of the catalog stand sorted, 8 bytes each, and behind them all, in
 // the same order, the ordinals, 4 bytes each.
 const rowEntrySize = 8 + 4

@@ -100,7 +100,7 @@ func readAll(r *Reader) error {
 	for doc := range r.s.Len() {
 		_, err1 := r.Doc(doc)
 		_, err2 := r.NameTerms(nil, doc)
-		_, err3 := r.HeadTerms(nil, doc)
+		_, _, err3 := r.HeadTerms(nil, doc)
 		_, err4 := r.Facts(doc)
 		errs = append(errs, err1, err2, err3, err4)
 	}

@@ -18,7 +18,8 @@ func (m Bitmap) Has(doc int) bool {
 	return m == nil || doc>>6 < len(m) && m[doc>>6]>>(doc&63)&1 == 1
 }
 
-func (m Bitmap) count() int {
+// Count returns the number of documents in a set that is not nil.
+func (m Bitmap) Count() int {
 	n := 0
 	for _, x := range m {
 		n += bits.OnesCount64(x)

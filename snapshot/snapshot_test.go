@@ -63,7 +63,7 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 	read(t, s, func(r *snapshot.Reader) {
 		for i, want := range docs {
 			got, err := r.Doc(i)
-			want.Terms, want.Vectors = snapshot.Fields{}, snapshot.Vectors{}
+			want.Terms, want.Shown, want.Vectors = snapshot.Fields{}, 0, snapshot.Vectors{}
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("document %d: %+v, %v; want %+v", i, got, err, want)
 			}
@@ -78,7 +78,7 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 		for _, i := range []int{-1, len(docs)} {
 			_, err1 := r.Doc(i)
 			_, err2 := r.Facts(i)
-			_, err3 := r.HeadTerms(nil, i)
+			_, _, err3 := r.HeadTerms(nil, i)
 			if err1 == nil || err2 == nil || err3 == nil {
 				t.Errorf("there is a document %d: %v, %v, %v", i, err1, err2, err3)
 			}
@@ -177,12 +177,22 @@ func checkTerms(t *testing.T, s *snapshot.Snapshot, docs []snapshot.Document) {
 	read(t, s, func(r *snapshot.Reader) {
 		for i, d := range docs {
 			name, err1 := r.NameTerms(nil, i)
-			head, err2 := r.HeadTerms([]uint32{7}, i)
-			wantHead := idsOf(d.Terms.Name, d.Terms.Description, d.Terms.Tags)
-			slices.Sort(wantHead)
-			wantHead = append([]uint32{7}, slices.Compact(wantHead)...)
-			if err := errors.Join(err1, err2); err != nil || !slices.Equal(name, idsOf(d.Terms.Name)) || !slices.Equal(head, wantHead) {
-				t.Fatalf("document %d: name %v, head %v, %v", i, name, head, err)
+			head, ends, err2 := r.HeadTerms([]uint32{7}, i)
+			want := append([]uint32{7}, name...)
+			wantEnds := [3]int{len(want)}
+			for n, list := range [][]string{d.Terms.Description[:min(d.Shown, len(d.Terms.Description))], d.Terms.Tags} {
+				ids := idsOf(list)
+				slices.Sort(ids)
+				want = append(want, slices.Compact(ids)...)
+				wantEnds[n+1] = len(want)
+			}
+			if err := errors.Join(err1, err2); err != nil || !slices.Equal(name, idsOf(d.Terms.Name)) || !slices.Equal(head, want) || ends != wantEnds {
+				t.Fatalf("document %d: name %v, head %v, %v, want %v; %v", i, name, head, ends, want, err)
+			}
+			key, err1 := r.Key(i)
+			ref, err2 := r.Ref(i)
+			if err := errors.Join(err1, err2); err != nil || d.Ref != "" && (key != d.Key || ref != d.Ref) {
+				t.Fatalf("document %d: key %q, ref %q, want %q, %q; %v", i, key, ref, d.Key, d.Ref, err)
 			}
 		}
 	})

@@ -170,7 +170,7 @@ func (r *Reader) Nearest(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
 	}
 	docs := r.s.header.docs
 	k = min(max(k, 0), docs)
-	if docs <= exactBound || allowed != nil && allowed.count() <= exactBound {
+	if docs <= exactBound || allowed != nil && allowed.Count() <= exactBound {
 		return r.scan(p, allowed, k)
 	}
 	return r.rescore(p, allowed, k)

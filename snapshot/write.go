@@ -171,7 +171,7 @@ func (w *writer) add(d *Document) error {
 			return err
 		}
 	}
-	w.in.add(&terms)
+	w.in.add(&terms, min(d.Shown, len(terms.Description)))
 	docs, facts, rows, codes := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection], &w.parts[codeSection]
 	docs.buf = appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
@@ -189,15 +189,15 @@ func (w *writer) addDocTerms() error {
 	}
 	r := bufio.NewReaderSize(src, 1<<16)
 	out, index := &w.parts[docTermSection], &w.parts[docIndexSection]
-	var name, head []uint32
+	var lists [3][]uint32
 	start := 0
 	for doc, end := range w.docEnds {
 		globals := w.in.ends[doc/stretch].globals
-		if name, head, err = readDocTerms(r, name[:0], head[:0], globals); err != nil {
+		if err := readDocTerms(r, &lists, globals); err != nil {
 			return fmt.Errorf("a temporary file is not as it was written: %w", err)
 		}
 		index.buf = appendSpan(index.buf, start, out.size())
-		out.buf = appendDocTerms(out.buf, name, head)
+		out.buf = appendDocTerms(out.buf, &lists)
 		if err := errors.Join(index.spill(), out.spill()); err != nil {
 			return err
 		}
@@ -232,6 +232,8 @@ func (w *writer) check(d *Document) error {
 		return errors.New("there are too many")
 	case d.Key < w.last:
 		return fmt.Errorf("its key %q comes before that of the one before, %q; sort them", d.Key, w.last)
+	case d.Shown < 0:
+		return fmt.Errorf("%d shown terms", d.Shown)
 	case d.Tokens < 0 || d.Tokens > math.MaxInt32:
 		return fmt.Errorf("%d tokens", d.Tokens)
 	case d.Refused:

@@ -142,11 +142,27 @@ func (s *FS) Root() string { return s.root }
 // one reports true, a skill that was not yielded may still exist. The search
 // is done when the first item is yielded.
 func (s *FS) Skills(ctx context.Context) iter.Seq2[*skill.Ref, error] {
+	return func(yield func(*skill.Ref, error) bool) { s.walk(ctx).yield(yield) }
+}
+
+// Traced is Skills, which also gives trace every folder that the walk saw, at its
+// end, if it saw all of them.
+func (s *FS) Traced(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
-		for _, it := range s.walk(ctx) {
-			if !yield(it.ref, it.err) {
-				return
+		w := s.walk(ctx)
+		w.yield(yield)
+		if !w.partial {
+			for _, t := range w.traces {
+				trace(*t)
 			}
+		}
+	}
+}
+
+func (w *walker) yield(yield func(*skill.Ref, error) bool) {
+	for _, it := range w.items {
+		if !yield(it.ref, it.err) {
+			return
 		}
 	}
 }

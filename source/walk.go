@@ -20,7 +20,7 @@ import (
 // are for the source that is somebody's whole disk by mistake.
 const (
 	maxDepth   = 6
-	maxFolders = 20_000
+	maxFolders = 200_000
 )
 
 // The base names of a skill's instructions, best first.
@@ -47,6 +47,8 @@ type walker struct {
 	deep    int // folders below maxDepth that were not visited
 	stopped bool
 	stamps  chan func() // work that nothing waits for until the end
+	traces  []*Trace
+	partial bool // something was not seen
 }
 
 // A visit is a folder to search.
@@ -56,15 +58,15 @@ type visit struct {
 	depth int
 }
 
-// walk returns the skills and errors of the source, sorted by path. Links are
+// walk finds the skills and errors of the source, sorted by path. Links are
 // followed last, so that a skill keeps its own path when a link leads to it.
-func (s *FS) walk(ctx context.Context) []item {
+func (s *FS) walk(ctx context.Context) *walker {
 	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), stamps: make(chan func(), 64)}
 	defer w.finish(w.work())
 	real, err := s.tree.real(".")
 	if err != nil {
 		w.incomplete(".", "unreadable-folder", err)
-		return w.items
+		return w
 	}
 	w.visit(ctx, visit{".", real, 0})
 	for len(w.links) > 0 {
@@ -76,7 +78,7 @@ func (s *FS) walk(ctx context.Context) []item {
 		w.note(".", "too-deep", fmt.Errorf("folders more than %d deep are not searched: %d", maxDepth, w.deep), "")
 	}
 	slices.SortStableFunc(w.items, func(a, b item) int { return strings.Compare(a.path, b.path) })
-	return w.items
+	return w
 }
 
 // work starts what runs beside the search. Nearly all of a walk is spent in the
@@ -105,6 +107,7 @@ func (w *walker) note(path, rule string, err error, hint string) {
 }
 
 func (w *walker) incomplete(path, rule string, err error) {
+	w.partial = true
 	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, partial: true}})
 }
 
@@ -121,6 +124,7 @@ func (w *walker) visit(ctx context.Context, v visit) {
 		w.found(v.dir, file, entries)
 		return
 	}
+	w.traces = append(w.traces, w.src.traceFolder(v.dir, w.start))
 	for _, e := range entries {
 		w.child(ctx, v, e)
 	}
@@ -159,8 +163,13 @@ func (w *walker) found(dir, file string, entries []fs.DirEntry) {
 		Path: join(dir, file),
 		Load: func() (*skill.Skill, error) { return w.src.load(dir) },
 	}
-	w.items = append(w.items, item{path: dir, ref: ref})
-	w.stamps <- func() { ref.Stamp = w.src.stamp(dir, w.src.list(dir, entries), w.start) }
+	trace := &Trace{Dir: dir, Skill: true}
+	w.items, w.traces = append(w.items, item{path: dir, ref: ref}), append(w.traces, trace)
+	w.stamps <- func() {
+		l := w.src.list(dir, entries)
+		ref.Stamp = w.src.stamp(dir, l, w.start)
+		trace.Stamp, trace.Time = ref.Stamp, l.newest()
+	}
 }
 
 // child searches what a folder lists.

@@ -198,15 +198,15 @@ func (w wideFS) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func TestWalkTooManyFolders(t *testing.T) {
 	files := make(fstest.MapFS)
-	for i := range 20_000 {
-		files[fmt.Sprintf("f%05d", i)] = &fstest.MapFile{Mode: fs.ModeDir}
+	for i := range 200_000 {
+		files[fmt.Sprintf("f%06d", i)] = &fstest.MapFile{Mode: fs.ModeDir}
 	}
 	files["a/SKILL.md"] = &fstest.MapFile{}
 	files["z/SKILL.md"] = &fstest.MapFile{}
 	s, err := source.New(wideFS{files}, nil)
 	try(t, err)
 	paths, errs, _ := walk(t, s)
-	if !cmp.Equal(paths, []string{"a/SKILL.md"}) || !cmp.Equal(errs, []string{"f19998 too-many-folders incomplete"}) {
+	if !cmp.Equal(paths, []string{"a/SKILL.md"}) || !cmp.Equal(errs, []string{"f199998 too-many-folders incomplete"}) {
 		t.Errorf("walk = %v, %v", paths, errs)
 	}
 }

@@ -143,3 +143,21 @@ func (t *Tx) noteVectors(model int64, hashes [][]byte) error {
 	_, err = t.exec("note_vectors", sql.Named("model", model), sql.Named("hashes", string(data)))
 	return err
 }
+
+// Count returns how many skills are offered, and how many SKILL.md files there
+// are in all.
+func (db *DB) Count(ctx context.Context) (offered, found int, err error) {
+	err = db.query(ctx, "count", func(rows *sql.Rows) error { return rows.Scan(&offered, &found) })
+	return offered, found, err
+}
+
+// Dim returns the dimension of the vectors of a model, 0 when there are none.
+func (db *DB) Dim(ctx context.Context, model string) (int, error) {
+	models, err := db.Models(ctx)
+	for _, m := range models {
+		if m.Name == model {
+			return m.Dim, err
+		}
+	}
+	return 0, err
+}

@@ -164,7 +164,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 func TestDamagedPages(t *testing.T) {
 	path := dbPath(t)
 	data := writeCatalog(t, path)
-	const page = 4096
+	const page = 32768
 	found := 0
 	for at := 0; at < len(data); at += page {
 		broken := filepath.Join(t.TempDir(), "catalog.db")

@@ -190,9 +190,11 @@ func readable(ctx context.Context, db *DB) error {
 	return err
 }
 
-// pragmas are set on every connection; TestPragmas reads them back.
+// pragmas are set on every connection; TestPragmas reads them back. The driver
+// sorts them, and the size of pages must be known before the journal mode writes
+// the first one, so that connect adds that by its own parameter.
 var pragmas = []string{
-	"journal_mode(wal)",     // readers and the writer do not wait for each other
+	"page_size(32768)",      // bodies are long: smaller pages waste twice as much
 	"synchronous(normal)",   // a power cut may lose the last commit, never the file
 	"foreign_keys(on)",      // off by default
 	"temp_store(memory)",    // sorters must not need a writable temp folder
@@ -204,7 +206,8 @@ var pragmas = []string{
 func connect(path string, o Options, query string) (*DB, error) {
 	params := fmt.Sprintf("_pragma=busy_timeout(%d)", o.BusyTimeout.Milliseconds())
 	if query == "" {
-		params += "&_pragma=" + strings.Join(pragmas, "&_pragma=")
+		// In WAL mode readers and the writer do not wait for each other.
+		params += "&_journal_mode=wal&_pragma=" + strings.Join(pragmas, "&_pragma=")
 	} else {
 		params += "&" + query
 	}

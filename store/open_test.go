@@ -17,10 +17,10 @@ import (
 func TestPragmas(t *testing.T) {
 	want := map[string]string{
 		"journal_mode": "wal", "synchronous": "1", "foreign_keys": "1", "temp_store": "2",
-		"cache_size": "-8192", "mmap_size": "1073741824", "busy_timeout": "1234",
+		"cache_size": "-8192", "mmap_size": "1073741824", "busy_timeout": "1234", "page_size": "32768",
 	}
-	if len(want) != len(pragmas)+1 {
-		t.Errorf("%d pragmas are set, %d read back", len(pragmas)+1, len(want))
+	if set := len(pragmas) + 2; len(want) != set {
+		t.Errorf("%d pragmas are set, %d read back", set, len(want))
 	}
 	db, err := Open(t.Context(), dbPath(t), &Options{BusyTimeout: 1234 * time.Millisecond})
 	if err != nil {

@@ -1,0 +1,117 @@
+package index
+
+import (
+	"context"
+
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A textLeg ranks the full text.
+type textLeg interface {
+	// frequencies returns in how many skills each term occurs, and how many
+	// skills there are; found is what the parts know of the terms.
+	frequencies(ctx context.Context, in *reading, terms []string, found []partTerms) (docs []int, all int, err error)
+	// match returns the k skills of the scope that match best, by BM25.
+	match(ctx context.Context, in *reading, p *prompt, sc *scope, k int) ([]snapshot.Hit, error)
+}
+
+// leg returns what ranks the text of a view.
+func (x *Index) leg(v *view) textLeg {
+	if v.bodies && !x.opts.FTS5 {
+		return compiledLeg{}
+	}
+	return sqliteLeg{x.db, *x.opts.Weights}
+}
+
+// compiledLeg ranks by the postings of the parts. What a later part replaces
+// still counts in the frequencies, until both are compiled into one.
+type compiledLeg struct{}
+
+func (compiledLeg) frequencies(_ context.Context, in *reading, terms []string, found []partTerms) ([]int, int, error) {
+	docs, all := make([]int, len(terms)), 0
+	for n := range in.parts {
+		all += in.parts[n].Len()
+		for i := range terms {
+			docs[i] += found[n].all[i].Docs
+		}
+	}
+	return docs, all, nil
+}
+
+func (compiledLeg) match(_ context.Context, in *reading, p *prompt, sc *scope, k int) ([]snapshot.Hit, error) {
+	if len(p.terms) == 0 {
+		return nil, nil
+	}
+	all := 0
+	for n := range in.parts {
+		all += in.parts[n].Len()
+	}
+	return in.best(k, func(n int, r *snapshot.Reader) ([]snapshot.Hit, error) {
+		terms := make([]snapshot.Term, 0, len(p.terms))
+		for _, t := range p.terms {
+			if found := p.parts[n].all[t.at]; found.Docs > 0 {
+				found.IDF = snapshot.InverseFrequency(t.docs, all)
+				terms = append(terms, found)
+			}
+		}
+		return r.Search(terms, sc.searched[n], k)
+	}), nil
+}
+
+// sqliteLeg ranks by FTS5, which knows all that is in the catalog now.
+type sqliteLeg struct {
+	db      *store.DB
+	weights store.Weights
+}
+
+func (l sqliteLeg) frequencies(ctx context.Context, _ *reading, terms []string, _ []partTerms) ([]int, int, error) {
+	found, all, err := l.db.Frequencies(ctx, terms)
+	docs := make([]int, len(terms))
+	for i, t := range terms {
+		docs[i] = found[t]
+	}
+	return docs, all, err
+}
+
+func (l sqliteLeg) match(ctx context.Context, in *reading, p *prompt, sc *scope, k int) ([]snapshot.Hit, error) {
+	if len(p.terms) == 0 {
+		return nil, nil
+	}
+	var rows []int64 // nil for all
+	if !sc.all {
+		rows = in.rows(sc)
+	}
+	matches, err := l.db.Match(ctx, p.query(), l.weights, rows, k)
+	var hits []snapshot.Hit
+	for _, m := range matches {
+		// A skill that was added after the view was made waits for the next.
+		if i, ok := in.numbered(m.ID); ok && sc.searches(i) {
+			hits = append(hits, snapshot.Hit{Doc: i, Score: m.Score})
+		}
+	}
+	return hits, err
+}
+
+// rows returns the row IDs of what is searched in a scope.
+func (in *reading) rows(sc *scope) []int64 {
+	rows := make([]int64, 0, sc.visible)
+	in.each(func(i int) {
+		if sc.searches(i) {
+			rows = append(rows, in.facts(i).Row)
+		}
+	})
+	return rows
+}
+
+// numbered returns the skill of a row.
+func (in *reading) numbered(row int64) (i int, ok bool) {
+	for n := len(in.readers) - 1; n >= 0; n-- {
+		doc, ok, err := in.readers[n].Ordinal(row)
+		in.note(err)
+		if ok && in.parts[n].live.Has(doc) {
+			return in.parts[n].first + doc, true
+		}
+	}
+	return 0, false
+}

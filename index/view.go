@@ -1,0 +1,162 @@
+package index
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// A view is one generation of the catalog as searches see it. It never changes,
+// except that it remembers what it has worked out. Skills go by number: that of
+// their document in the first part, or behind all of those in the second.
+type view struct {
+	about
+	parts    []part         // what was compiled, then what has changed since
+	bodies   bool           // the parts know the full text; else SQLite ranks it
+	embedder embed.Embedder // whose vectors the parts hold, nil for none
+	files    stamped        // what named the parts, if they are files
+
+	scopes   sync.Map // *Agent to *scope
+	compared sync.Map // [2]int64, rising rows, to whether they are copies
+}
+
+// A part is a snapshot of some of the skills.
+type part struct {
+	*snapshot.Snapshot
+	first   int             // number of its first document
+	live    snapshot.Bitmap // documents that no later part replaces
+	offered snapshot.Bitmap // of these, those that are found under their names
+}
+
+// about is what a view knows beside the skills. It is kept in the snapshots.
+type about struct {
+	Catalog    string        `json:"catalog"` // see store.State
+	Generation int64         `json:"generation"`
+	Base       int64         `json:"base,omitempty"` // generation of the snapshot that this one adds to
+	Replaced   []int64       `json:"replaced,omitempty"`
+	Sources    []knownSource `json:"sources"`
+	Mode       string        `json:"mode"` // see Answer
+	Texts      int           `json:"texts"`
+	Embedded   int           `json:"embedded"` // of Texts
+	Offered    int           `json:"offered"`
+	Found      int           `json:"found"` // SKILL.md files
+}
+
+// knownSource is a source of the catalog, one without skills too.
+type knownSource struct {
+	Label    string `json:"label"`
+	Root     string `json:"root"`
+	Priority int    `json:"priority"`
+	Walked   bool   `json:"walked"` // completely, at least once
+}
+
+// shadowed is the flag of a document that another one of its name shadows.
+const shadowed = 1
+
+// newView makes a view of one or two snapshots, the newest last.
+func newView(snaps ...*snapshot.Snapshot) (*view, error) {
+	v := &view{}
+	newest := snaps[len(snaps)-1]
+	if err := json.Unmarshal(newest.Meta().Extra, &v.about); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", newest.Path(), snapshot.ErrDamaged, err)
+	}
+	first := 0
+	for n, s := range snaps {
+		p := part{Snapshot: s, first: first}
+		var replaced []int64
+		if n < len(snaps)-1 {
+			replaced = v.Replaced
+		}
+		if err := p.fill(replaced); err != nil {
+			return nil, err
+		}
+		v.parts = append(v.parts, p)
+		first += s.Len()
+	}
+	return v, nil
+}
+
+// fill finds out which documents of the part count, without those rows.
+func (p *part) fill(replaced []int64) error {
+	return p.Read(func(r *snapshot.Reader) error {
+		live, err := r.All()
+		if err != nil {
+			return err
+		}
+		gone := p.NewBitmap()
+		for _, row := range replaced {
+			doc, ok, err := r.Ordinal(row)
+			if err != nil {
+				return err
+			}
+			if ok {
+				gone.Set(doc)
+			}
+		}
+		hidden, err := r.Flagged(shadowed)
+		if err != nil {
+			return err
+		}
+		p.live = live.AndNot(gone)
+		p.offered = p.live.AndNot(hidden)
+		return nil
+	})
+}
+
+// close gives up the snapshots of a view that the next one does not use.
+func (v *view) close(next *view) error {
+	var errs []error
+	for i := range v.parts {
+		used := false
+		for j := 0; next != nil && j < len(next.parts); j++ {
+			used = used || next.parts[j].Snapshot == v.parts[i].Snapshot
+		}
+		if !used {
+			errs = append(errs, v.parts[i].Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// priority returns that of a source.
+func (v *view) priority(label string) int {
+	for _, s := range v.Sources {
+		if s.Label == label {
+			return s.Priority
+		}
+	}
+	return 0
+}
+
+// read runs f with what reads the view.
+func (v *view) read(f func(in *reading) error) error {
+	in := &reading{view: v, readers: make([]*snapshot.Reader, 0, len(v.parts))}
+	return v.enter(in, f)
+}
+
+// enter holds the parts one after the other.
+func (v *view) enter(in *reading, f func(in *reading) error) error {
+	if n := len(in.readers); n < len(v.parts) {
+		return v.parts[n].Read(func(r *snapshot.Reader) error {
+			in.readers = append(in.readers, r)
+			return v.enter(in, f)
+		})
+	}
+	// What could not be read makes nonsense of what f says.
+	err := f(in)
+	return cmp.Or(in.err, err)
+}
+
+// NameKey returns what makes two names the same name: they are compared
+// without case and compatibility forms.
+func NameKey(name string) string {
+	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(name)))
+}
