@@ -67,7 +67,7 @@ const (
 // Judge sets Probability and Relevant of candidates in the order of Order. What
 // the prompt names is wanted for certain and has no part in the rest.
 func (g Gate) Judge(scored []Scored, in Catalog) Demand {
-	var rest []*Scored
+	rest := make([]*Scored, 0, len(scored))
 	for i := range scored {
 		if s := &scored[i]; s.Exact {
 			s.Probability, s.Relevant = 1, true

@@ -6,6 +6,7 @@ package rank
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // A Candidate is what the retrieval legs found out about one skill.
@@ -77,18 +78,39 @@ type Scored struct {
 // yet among others that do gets the mean of their cosines, so that it neither
 // gains nor loses by it.
 func Order(candidates []Candidate, p Params) []Scored {
-	// Sums of floats depend on the order of their terms: one order for all.
-	candidates = slices.Clone(candidates)
-	slices.SortFunc(candidates, func(a, b Candidate) int { return cmp.Compare(a.ID, b.ID) })
-	norm := normsOf(candidates)
-	scored := make([]Scored, len(candidates))
-	for i, c := range candidates {
-		scored[i] = score(c, norm, p)
+	// Sums of floats depend on the order of their terms: one order for all. Only
+	// indexes are sorted, because candidates are large to move.
+	byID := make([]int32, len(candidates))
+	for i := range byID {
+		byID[i] = int32(i)
 	}
-	slices.SortFunc(scored, func(a, b Scored) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	slices.SortFunc(byID, func(i, j int32) int { return strings.Compare(candidates[i].ID, candidates[j].ID) })
+	norm := normsOf(candidates, byID)
+	terms := make([]Term, 0, norm.terms) // of all of them, because many small slices cost more than the sums
+	list := make([]scores, len(candidates))
+	for place, i := range byID {
+		from := len(terms)
+		terms = appendTerms(terms, &candidates[i], norm, p)
+		list[place] = scores{sum(terms[from:]), int32(place), int32(from), int32(len(terms))}
+	}
+	slices.SortFunc(list, func(a, b scores) int {
+		if c := cmp.Compare(b.sum, a.sum); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.place, b.place)
 	})
+	scored := make([]Scored, len(list))
+	for n, s := range list {
+		scored[n] = Scored{Candidate: candidates[byID[s.place]], Score: s.sum, Terms: terms[s.from:s.to:s.to]}
+	}
 	return scored
+}
+
+// scores are what one candidate is sorted by.
+type scores struct {
+	sum      float64
+	place    int32 // among all IDs
+	from, to int32 // of its terms among all terms
 }
 
 // norms is what a score needs to know about all candidates.
@@ -96,20 +118,30 @@ type norms struct {
 	lexical           float64 // maximum
 	vectors           bool
 	description, full float64 // means
+	terms             int     // that all scores have together
 }
 
-func normsOf(candidates []Candidate) norms {
-	var n norms
+// normsOf sums up the candidates in the given order.
+func normsOf(candidates []Candidate, order []int32) norms {
+	n := norms{terms: len(candidates)}
 	count := 0.0
-	for _, c := range candidates {
+	for _, i := range order {
+		c := &candidates[i]
 		n.lexical = max(n.lexical, c.Lexical)
 		if c.Vectors {
 			n.description += c.Description
 			n.full += c.Full
 			count++
 		}
+		if c.Exact {
+			n.terms++
+		}
+	}
+	if n.lexical > 0 {
+		n.terms += len(candidates)
 	}
 	if count > 0 {
+		n.terms += 2 * len(candidates)
 		n.vectors = true
 		n.description /= count
 		n.full /= count
@@ -117,8 +149,8 @@ func normsOf(candidates []Candidate) norms {
 	return n
 }
 
-func score(c Candidate, n norms, p Params) Scored {
-	terms := make([]Term, 0, 5)
+// appendTerms appends the terms of the score of c.
+func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
 	if n.lexical > 0 {
 		terms = append(terms, Term{"text", c.Lexical / n.lexical, p.Lexical})
 	}
@@ -133,7 +165,7 @@ func score(c Candidate, n norms, p Params) Scored {
 	if c.Exact {
 		terms = append(terms, Term{"exact name", 1, p.Exact})
 	}
-	return Scored{Candidate: c, Score: sum(terms), Terms: terms}
+	return terms
 }
 
 func sum(terms []Term) float64 {

@@ -153,6 +153,7 @@ func TestOrderFinite(t *testing.T) {
 
 func BenchmarkOrder(b *testing.B) {
 	in := random(rand.New(rand.NewPCG(5, 5)), 200)
+	b.ReportAllocs()
 	for b.Loop() {
 		rank.Order(in, rank.Defaults())
 	}
