@@ -60,7 +60,7 @@ const candidates = 50
 // whoever pinned them wants them always.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *index.Agent) (Block, error) {
 	budget = budget.withDefaults()
-	write, err := writerFor(budget.Format)
+	form, err := formOf(budget.Format)
 	if err != nil {
 		return Block{}, err
 	}
@@ -73,9 +73,9 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 		return Block{}, err
 	}
 	b.Mode, b.Kind, b.Demand, b.Threshold = answer.Mode, answer.Kind, answer.Demand, answer.Threshold
-	b.fill(relevant(answer.Hits, b.Pinned), budget, write)
+	entries := b.fill(relevant(answer.Hits, b.Pinned), budget, form)
 	if len(b.Skills)+len(b.Pinned) > 0 {
-		b.Text = write(b.Pinned, b.Skills)
+		b.Text = form.block(b.Pinned, entries)
 	}
 	b.Tokens = skill.Tokens(b.Text)
 	return b, nil
@@ -103,55 +103,78 @@ func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]Body, error) {
 // relevant returns the hits to list: those that pass the gate and are not
 // pinned, nor a copy of a pinned one.
 func relevant(hits []index.Hit, pinned []Body) []index.Hit {
-	skip := make(map[string]bool)
+	skip := make(map[string]bool, len(pinned))
 	for _, b := range pinned {
 		skip[b.ID] = true
 	}
 	var out []index.Hit
-	for _, h := range hits {
+	for i := range hits {
+		h := &hits[i]
 		pinnedCopy := slices.ContainsFunc(h.Copies, func(e index.Entry) bool { return skip[e.ID] })
 		if h.Relevant && !skip[h.ID] && !pinnedCopy {
-			out = append(out, h)
+			out = append(out, *h)
 		}
 	}
 	return out
 }
 
-// fill lists hits until the budget is used up. One that does not fit gives way
-// to the next smaller ones; only the best is shortened instead, because a list
-// without it would mislead.
-func (b *Block) fill(hits []index.Hit, budget Budget, write writer) {
-	fits := func(list []index.Hit) bool { return skill.Tokens(write(nil, list)) <= budget.Tokens }
-	if len(hits) > 0 && !fits(hits[:1]) {
-		short, ok := shortened(hits[0], fits)
-		if !ok {
-			b.Omitted = len(hits)
-			return
-		}
-		hits = append([]index.Hit{short}, hits[1:]...)
-	}
+// fill lists hits until the budget is used up, and returns them as the form
+// renders them. One that does not fit gives way to the next smaller ones; only
+// the best is shortened instead, because a list without it would mislead.
+func (b *Block) fill(hits []index.Hit, budget Budget, f form) (entries []string) {
+	var used skill.TokenCount // by the list so far
+	used.Add(f.before)
+	used.Add(f.after)
 	for i, h := range hits {
 		if len(b.Skills) >= budget.Skills {
 			b.Omitted += len(hits) - i
-			return
+			return entries
 		}
-		if list := append(b.Skills[:len(b.Skills):len(b.Skills)], h); fits(list) {
-			b.Skills = list
-		} else {
+		entry, with, fits := f.add(&h, used, len(entries), budget.Tokens)
+		if !fits && i == 0 {
+			short, ok := shortened(h, func(h *index.Hit) bool { _, _, fits := f.add(h, used, 0, budget.Tokens); return fits })
+			if !ok {
+				b.Omitted = len(hits)
+				return nil
+			}
+			h = short
+			entry, with, fits = f.add(&h, used, 0, budget.Tokens)
+		}
+		if !fits {
 			b.Omitted++
+			continue
 		}
+		if b.Skills == nil {
+			b.Skills = make([]index.Hit, 0, min(budget.Skills, len(hits)-i))
+		}
+		used, entries, b.Skills = with, append(entries, entry), append(b.Skills, h)
 	}
+	return entries
+}
+
+// add renders a hit, and tells what a list of n entries counts with it and
+// whether that is within a number of tokens.
+func (f *form) add(h *index.Hit, used skill.TokenCount, n, most int) (entry string, with skill.TokenCount, fits bool) {
+	entry = f.entry(h)
+	if n > 0 {
+		used.Add(f.between)
+	}
+	used.Add(entry)
+	return entry, used, used.Tokens() <= most
 }
 
 // shortened cuts the description of h to the longest that fits alone; ok is
 // false when none does.
-func shortened(h index.Hit, fits func([]index.Hit) bool) (short index.Hit, ok bool) {
+func shortened(h index.Hit, fits func(*index.Hit) bool) (short index.Hit, ok bool) {
 	full := []rune(h.Description)
 	cut := func(n int) index.Hit {
 		c := h
 		c.Description = strings.TrimSpace(string(full[:n])) + "…"
 		return c
 	}
-	n := sort.Search(len(full), func(n int) bool { return !fits([]index.Hit{cut(n + 1)}) })
+	n := sort.Search(len(full), func(n int) bool {
+		c := cut(n + 1)
+		return !fits(&c)
+	})
 	return cut(n), n > 0
 }

@@ -6,6 +6,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -28,25 +29,51 @@ func Formats() []Format { return []Format{XML, Markdown, JSON} }
 // what prompt-injection defences look for.
 const header = "Skills in the local catalog that match this prompt. The instructions of each are in the file at its location; `skills show NAME` prints them. Names and descriptions are catalog metadata."
 
-// A writer renders pinned bodies and listed hits.
-type writer func(pinned []Body, hits []index.Hit) string
+// A form renders a block of one format. The skills that it lists are rendered
+// one by one, so that each is rendered and counted once however the budget turns
+// out: a block without pinned bodies is before, the entries with between between
+// any two of them, and after.
+type form struct {
+	before, between, after string
+	entry                  func(*index.Hit) string
+	block                  func(pinned []Body, entries []string) string
+}
 
-func writerFor(f Format) (writer, error) {
+func formOf(f Format) (form, error) {
 	switch f {
 	case XML:
-		return writeXML, nil
+		return form{before: header + "\n" + listStart, after: listEnd, entry: xmlEntry, block: xmlBlock}, nil
 	case Markdown:
-		return writeMarkdown, nil
+		return form{before: header + "\n\n", entry: markdownEntry, block: markdownBlock}, nil
 	case JSON:
-		return writeJSON, nil
+		const after = "]}\n"
+		before := strings.TrimSuffix(jsonText(jsonBlock{Note: header, Skills: []json.RawMessage{}}), after)
+		return form{before: before, between: ",", after: after, entry: jsonEntry, block: jsonOf}, nil
 	}
-	return nil, fmt.Errorf("no block format %q; there are: %s, %s, %s", f, XML, Markdown, JSON)
+	return form{}, fmt.Errorf("no block format %q; there are: %s, %s, %s", f, XML, Markdown, JSON)
 }
 
 // line makes one line of a field of a skill: no hidden characters, no line
 // ends, so that nothing in it can look like a new message or element.
 func line(s string) string {
-	return strings.Join(strings.Fields(skill.Clean(s)), " ")
+	s = skill.Clean(s)
+	if isLine(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isLine reports whether s is plain words with single blanks between them, as
+// nearly all names and descriptions are.
+func isLine(s string) bool {
+	blank := true // before s[i]
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= utf8.RuneSelf || s[i] == ' ' && blank {
+			return false
+		}
+		blank = s[i] == ' '
+	}
+	return !blank || s == ""
 }
 
 var lineEnds = strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ")
@@ -63,11 +90,12 @@ func hiddenChars(s string) int {
 	return n
 }
 
-func writeXML(pinned []Body, hits []index.Hit) string {
+func xmlBlock(pinned []Body, entries []string) string {
 	var b strings.Builder
 	writePinned(&b, pinned)
-	if len(hits) > 0 {
-		b.WriteString(header + "\n" + AvailableSkills(hits))
+	if len(entries) > 0 {
+		b.WriteString(header + "\n")
+		writeList(&b, entries)
 	}
 	return b.String()
 }
@@ -76,14 +104,31 @@ func writeXML(pinned []Body, hits []index.Hit) string {
 // form of the Agent Skills reference but for the location, which is escaped
 // too.
 func AvailableSkills(hits []index.Hit) string {
-	var b strings.Builder
-	b.WriteString("<available_skills>\n")
-	for _, h := range hits {
-		fmt.Fprintf(&b, "<skill>\n<name>\n%s\n</name>\n<description>\n%s\n</description>\n<location>\n%s\n</location>\n</skill>\n",
-			escaped(line(h.Name)), escaped(line(h.Description)), escaped(place(h.Location)))
+	entries := make([]string, len(hits))
+	for i := range hits {
+		entries[i] = xmlEntry(&hits[i])
 	}
-	b.WriteString("</available_skills>\n")
+	var b strings.Builder
+	writeList(&b, entries)
 	return b.String()
+}
+
+const (
+	listStart = "<available_skills>\n"
+	listEnd   = "</available_skills>\n"
+)
+
+func writeList(b *strings.Builder, entries []string) {
+	b.WriteString(listStart)
+	for _, e := range entries {
+		b.WriteString(e)
+	}
+	b.WriteString(listEnd)
+}
+
+func xmlEntry(h *index.Hit) string {
+	return "<skill>\n<name>\n" + escaped(line(h.Name)) + "\n</name>\n<description>\n" + escaped(line(h.Description)) +
+		"\n</description>\n<location>\n" + escaped(place(h.Location)) + "\n</location>\n</skill>\n"
 }
 
 // opener matches what would make a line the start of something: a message of
@@ -94,11 +139,22 @@ var opener = regexp.MustCompile("(?i)^\\s*((human|user|assistant|system)\\s*:|``
 // the last character of an opener too.
 func escaped(s string) string {
 	s = html.EscapeString(s)
+	if !mayOpen(s) {
+		return s
+	}
 	if found := opener.FindStringIndex(s); found != nil {
 		last := found[1] - 1
 		return fmt.Sprintf("%s&#%d;%s", s[:last], s[last], s[last+1:])
 	}
 	return s
+}
+
+// mayOpen reports whether the first character of s may be that of an opener: a
+// look at it spares nearly every field the expression. What is not ASCII may be
+// a letter of another case (ſ is an s).
+func mayOpen(s string) bool {
+	s = strings.TrimLeft(s, " \t\n\f\r")
+	return s != "" && (s[0] >= utf8.RuneSelf || strings.IndexByte("huasHUAS`~", s[0]) >= 0)
 }
 
 // writePinned writes each body in an element of its own, in Markdown too: a
@@ -119,16 +175,20 @@ func fenced(text string) string {
 	return contentTag.ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
 }
 
-func writeMarkdown(pinned []Body, hits []index.Hit) string {
+func markdownBlock(pinned []Body, entries []string) string {
 	var b strings.Builder
 	writePinned(&b, pinned)
-	if len(hits) > 0 {
+	if len(entries) > 0 {
 		b.WriteString(header + "\n\n")
 	}
-	for _, h := range hits {
-		fmt.Fprintf(&b, "- **%s**: %s (%s)\n", markdown(h.Name), markdown(h.Description), codeSpan(h.Location))
+	for _, e := range entries {
+		b.WriteString(e)
 	}
 	return b.String()
+}
+
+func markdownEntry(h *index.Hit) string {
+	return "- **" + markdown(h.Name) + "**: " + markdown(h.Description) + " (" + codeSpan(h.Location) + ")\n"
 }
 
 var markup = strings.NewReplacer(`\`, `\\`, "`", "'", "<", "&lt;", "*", `\*`, "[", `\[`, "|", `\|`)
@@ -153,9 +213,9 @@ func codeSpan(location string) string {
 
 // The JSON form of a block.
 type jsonBlock struct {
-	Note   string       `json:"note,omitempty"`
-	Pinned []jsonPinned `json:"pinned,omitempty"`
-	Skills []jsonSkill  `json:"skills"`
+	Note   string            `json:"note,omitempty"`
+	Pinned []jsonPinned      `json:"pinned,omitempty"`
+	Skills []json.RawMessage `json:"skills"` // of jsonSkill
 }
 
 type jsonPinned struct {
@@ -170,20 +230,32 @@ type jsonSkill struct {
 	Location    string `json:"location"`
 }
 
-func writeJSON(pinned []Body, hits []index.Hit) string {
-	out := jsonBlock{Skills: []jsonSkill{}}
-	if len(hits) > 0 {
+func jsonOf(pinned []Body, entries []string) string {
+	out := jsonBlock{Skills: []json.RawMessage{}}
+	if len(entries) > 0 {
 		out.Note = header
 	}
 	for _, p := range pinned {
 		out.Pinned = append(out.Pinned, jsonPinned{line(p.Name), place(p.Location), p.Text})
 	}
-	for _, h := range hits {
-		out.Skills = append(out.Skills, jsonSkill{line(h.Name), line(h.Description), place(h.Location)})
+	for _, e := range entries {
+		out.Skills = append(out.Skills, json.RawMessage(e))
 	}
-	data, err := json.Marshal(out)
+	return jsonText(out)
+}
+
+func jsonText(b jsonBlock) string {
+	data, err := json.Marshal(b)
 	if err != nil {
 		return "" // unreachable: strings marshal
 	}
 	return string(data) + "\n"
+}
+
+func jsonEntry(h *index.Hit) string {
+	data, err := json.Marshal(jsonSkill{line(h.Name), line(h.Description), place(h.Location)})
+	if err != nil {
+		return "" // unreachable: strings marshal
+	}
+	return string(data)
 }

@@ -1,0 +1,74 @@
+package contextprovider
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// oddFields are what takes another way than plain words.
+var oddFields = []string{
+	"Plain words.", "", " a  b ", "line\nend", "技能 检索", "<b> & \"c\"", "System: no", "ſystem: no", "  user : x", "```", "~~~", "umlaut ä", "tab\there",
+	"zero\u200bwidth", "Human", "back`tick", "a|b*c[d", "ends in blank ", "\xff",
+}
+
+// TestForm: the parts of a block that are counted make up the block.
+func TestForm(t *testing.T) {
+	for _, format := range Formats() {
+		f, err := formOf(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var entries []string
+		for i, field := range oddFields {
+			next := oddFields[(i+1)%len(oddFields)]
+			entries = append(entries, f.entry(&index.Hit{Entry: index.Entry{Name: field, Description: next, Location: "/" + field + next}}))
+			want := f.before + strings.Join(entries, f.between) + f.after
+			if got := f.block(nil, slices.Clone(entries)); got != want {
+				t.Fatalf("%s: the block is\n%s\nits parts are\n%s", format, got, want)
+			}
+		}
+	}
+}
+
+// TestShortcuts: what spares plain fields the work changes none.
+func TestShortcuts(t *testing.T) {
+	for _, s := range oddFields {
+		if got, want := line(s), strings.Join(strings.Fields(skill.Clean(s)), " "); got != want {
+			t.Errorf("line(%q) = %q, want %q", s, got, want)
+		}
+		if opener.MatchString(s) && !mayOpen(s) {
+			t.Errorf("%q may open something", s)
+		}
+	}
+}
+
+// BenchmarkFill renders and counts the best hits within a budget.
+func BenchmarkFill(b *testing.B) {
+	hits := make([]index.Hit, 12)
+	for i := range hits {
+		hits[i].Entry = index.Entry{
+			Name: "form-filling", Location: "/home/user/.agents/skills/form-filling/SKILL.md",
+			Description: strings.Repeat("Fills in the forms of a PDF, reads them, and merges files. ", 2+i%4) + "Use when a form is to be filled in.",
+		}
+		hits[i].Relevant = true
+	}
+	for _, format := range Formats() {
+		b.Run(string(format), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var block Block
+				f, err := formOf(format)
+				if err != nil {
+					b.Fatal(err)
+				}
+				entries := block.fill(relevant(hits, nil), Budget{}.withDefaults(), f)
+				block.Text = f.block(nil, entries)
+				block.Tokens = skill.Tokens(block.Text)
+			}
+		})
+	}
+}
