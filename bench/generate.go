@@ -1,0 +1,235 @@
+package bench
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// Generate returns n synthetic skills made from those of a corpus, for catalogs
+// larger than any real one: a name of words of real names, a description of real
+// sentences, and a body of runs of real paragraphs, each as long as that of some
+// real skill. The same seed and corpus give the same bytes.
+//
+// What they keep is what speed depends on: the lengths of bodies and
+// descriptions, how common each word is (a Zipf-like distribution), and roughly
+// how many skills have it. What they lack is a topic: neither do the parts of a
+// skill belong together nor does the name say what the body is about, so a body
+// repeats itself less and has about a quarter more different words. They measure
+// speed and size, never relevance.
+//
+// The corpus is read when the first skill is asked for, and its texts stay in
+// memory until the last; the skills do not. Names are unique as a catalog
+// compares them.
+func Generate(seed uint64, corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		m, err := newMaterial(corpus)
+		if err != nil {
+			yield(Document{}, err)
+			return
+		}
+		g := &generator{material: m, taken: make(map[uint64]bool, n)}
+		for i := range n {
+			g.random = rand.New(rand.NewPCG(seed, uint64(i)))
+			if !yield(g.document(i), nil) {
+				return
+			}
+		}
+	}
+}
+
+// material is what skills are made of.
+type material struct {
+	words      []string   // of names
+	sentences  []string   // of descriptions
+	paragraphs []string   // of bodies, one skill after the other
+	ends       []int32    // by paragraph: where those of its skill end
+	tags       [][]string // by skill
+	lengths    []lengths  // by skill
+}
+
+// lengths are those of one real skill.
+type lengths struct{ name, description, body int } // in words, runes and bytes
+
+// newMaterial takes a corpus apart. Skills without a body or a description count
+// too: some real ones have none.
+func newMaterial(corpus iter.Seq2[Document, error]) (*material, error) {
+	m := new(material)
+	for d, err := range corpus {
+		if err != nil {
+			return nil, err
+		}
+		s := d.Skill
+		words, sentences := nameWords(s.Name), splitSentences(s.Description)
+		if len(words) == 0 || len(sentences) == 0 {
+			continue
+		}
+		m.words, m.sentences = append(m.words, words...), append(m.sentences, sentences...)
+		if body := strings.TrimSpace(s.Body); body != "" {
+			m.paragraphs = append(m.paragraphs, strings.SplitAfter(body, "\n\n")...)
+			for len(m.ends) < len(m.paragraphs) {
+				m.ends = append(m.ends, int32(len(m.paragraphs)))
+			}
+		}
+		m.tags = append(m.tags, s.Tags)
+		m.lengths = append(m.lengths, lengths{len(words), utf8.RuneCountInString(s.Description), len(s.Body)})
+	}
+	if len(m.lengths) == 0 || len(m.paragraphs) == 0 {
+		return nil, errors.New("the corpus has no skill with a name, a description and a body to make others from")
+	}
+	return m, nil
+}
+
+// nameWords returns the words of a name that a valid name may hold.
+func nameWords(name string) []string {
+	return strings.FieldsFunc(index.NameKey(name), func(r rune) bool {
+		return r != unicode.ToLower(r) || !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
+}
+
+// splitSentences cuts a text behind what ends a sentence.
+func splitSentences(text string) []string {
+	var list []string
+	start := 0
+	for i, r := range text {
+		end := i + utf8.RuneLen(r)
+		if strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?", r) && strings.HasPrefix(text[end:], " ") {
+			list = append(list, strings.TrimSpace(text[start:end]))
+			start = end
+		}
+	}
+	if rest := strings.TrimSpace(text[start:]); rest != "" {
+		list = append(list, rest)
+	}
+	return list
+}
+
+// generator makes one skill after another.
+type generator struct {
+	*material
+	random *rand.Rand      // of the skill at hand
+	taken  map[uint64]bool // hashes of names: those of a million need 40 MB, the names three times as much
+}
+
+func (g *generator) document(i int) Document {
+	like := g.lengths[g.random.IntN(len(g.lengths))]
+	s := &skill.Skill{
+		Name:        g.name(like.name),
+		Description: g.description(like.description),
+		Body:        g.body(g.lengths[g.random.IntN(len(g.lengths))].body),
+		Tags:        g.tags[g.random.IntN(len(g.tags))],
+	}
+	s.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s.Name+"\x00"+s.Description+"\x00"+s.Body)))
+	return Document{ID: s.Name, At: fmt.Sprintf("synthetic skill %d", i), Skill: s}
+}
+
+// name returns a name of about n words that none has yet.
+func (g *generator) name(n int) string {
+	for try := 0; ; try++ {
+		name := ""
+		for range max(2, n) + try/4 { // of few words there are few names
+			word := pick(g.random, g.words)
+			if utf8.RuneCountInString(name)+utf8.RuneCountInString(word) >= skill.MaxName-8 {
+				break
+			}
+			name = strings.TrimPrefix(name+"-"+word, "-")
+		}
+		if try >= 16 || name == "" {
+			name = strings.TrimPrefix(fmt.Sprintf("%s-%d", name, len(g.taken)), "-")
+		}
+		if h := hashName(name); !g.taken[h] {
+			g.taken[h] = true
+			return name
+		}
+	}
+}
+
+// description returns sentences of about n runes together, at least one.
+func (g *generator) description(n int) string {
+	text, size := "", 0
+	for size < n || text == "" {
+		sentence := pick(g.random, g.sentences)
+		if size > 0 && 2*size+utf8.RuneCountInString(sentence) > 2*n {
+			break // longer by more than it would be shorter
+		}
+		text = strings.TrimSpace(text + " " + sentence)
+		size = utf8.RuneCountInString(text)
+	}
+	return string([]rune(text)[:min(size, skill.MaxDescription)])
+}
+
+// maxRun is how many paragraphs of one skill follow each other at most: in real
+// bodies words come again, and with single paragraphs there would be too many
+// different ones in each.
+const maxRun = 16
+
+// body returns paragraphs of about n bytes together.
+func (g *generator) body(n int) string {
+	var b strings.Builder
+	b.Grow(n + n/4)
+	for b.Len() < n {
+		// A paragraph is drawn, not a skill: else those of short ones would be common.
+		start := g.random.IntN(len(g.paragraphs))
+		for _, p := range g.paragraphs[start:min(int(g.ends[start]), start+1+g.random.IntN(maxRun))] {
+			if b.Len() > 0 && 2*b.Len()+len(p) > 2*n {
+				return b.String()
+			}
+			b.WriteString(p)
+			if !strings.HasSuffix(p, "\n\n") {
+				b.WriteString("\n\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// hashName returns the hash of a name (FNV-1a).
+func hashName(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+func pick(random *rand.Rand, list []string) string { return list[random.IntN(len(list))] }
+
+// SourceCorpus returns the skills of a source as a corpus. What cannot be read
+// is left out.
+func SourceCorpus(ctx context.Context, src *source.FS) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		for ref, err := range src.Skills(ctx) {
+			if err != nil {
+				continue
+			}
+			s, err := ref.Load()
+			if err == nil && !yield(Document{ID: ref.Path, At: ref.Path, Skill: s}, nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Document{}, err)
+		}
+	}
+}
+
+// Head returns the first n skills of a corpus.
+func Head(corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		left := n
+		for d, err := range corpus {
+			if left--; left < 0 || !yield(d, err) {
+				return
+			}
+		}
+	}
+}
