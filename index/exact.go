@@ -3,6 +3,7 @@ package index
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/embed"
 )
@@ -29,11 +30,12 @@ func (in *reading) named(text string) map[int]bool {
 	if strings.ContainsFunc(lower, embed.Dense) { // among scripts without spaces a name has none around it either
 		cuts = append(cuts, strings.FieldsFunc(lower, func(r rune) bool { return unicode.IsSpace(r) || embed.Dense(r) }))
 	}
+	mentioned := strings.Contains(lower, "skill")
 	for _, words := range cuts {
 		for i, word := range words {
 			name, marked := bareName(word)
 			command := i == 0 && strings.HasPrefix(word, "/")
-			if marked || command || compound(name) || besideSkill(words, i) {
+			if marked || command || compound(name) || mentioned && besideSkill(words, i) {
 				add(NameKey(name))
 			}
 		}
@@ -45,6 +47,9 @@ func (in *reading) named(text string) map[int]bool {
 // the word as a name.
 func bareName(word string) (name string, marked bool) {
 	const quotes = "`\"'“”‘’«»„「」"
+	if isASCIIWord(word) {
+		return word, false
+	}
 	rest := strings.TrimLeftFunc(word, isPunctuation)
 	name = strings.TrimRightFunc(rest, isPunctuation)
 	before, after := word[:len(word)-len(rest)], rest[len(name):]
@@ -53,7 +58,21 @@ func bareName(word string) (name string, marked bool) {
 	return name, quoted || strings.IndexAny(word, "$@") == 0
 }
 
+// isASCIIWord reports whether the word is ASCII letters and digits alone, as
+// most are.
+func isASCIIWord(word string) bool {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf || isPunctuation(rune(word[i])) {
+			return false
+		}
+	}
+	return true
+}
+
 func isPunctuation(r rune) bool {
+	if r < utf8.RuneSelf {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
+	}
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 }
 
@@ -76,6 +95,9 @@ func besideSkill(words []string, i int) bool {
 // single word that is long enough to mean one: what somebody types into a
 // search box.
 func (in *reading) typed(text string) []int {
+	if strings.ContainsAny(strings.TrimSpace(text), " \t\n") {
+		return nil // which the key would hold too
+	}
 	key := NameKey(text)
 	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {
 		return nil

@@ -86,13 +86,13 @@ func isReply(text string) bool {
 	if len(text) > 200 || strings.ContainsAny(text, "=+#") {
 		return false
 	}
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+	n := 0
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 		return r != '\'' && r != '’' && isPunctuation(r)
-	})
-	if len(words) > maxReply {
-		return false
-	}
-	for _, word := range words {
+	}) {
+		if n++; n > maxReply {
+			return false
+		}
 		word = apostrophes.Replace(word)
 		if !replyWords[word] && !isChoice(word) && !(strings.ContainsFunc(word, embed.Dense) && isDenseReply(word)) {
 			return false

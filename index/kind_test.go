@@ -214,5 +214,12 @@ func FuzzKindOf(f *testing.F) {
 		if kind := kindOf("Please write a report about what follows here.\n\n" + text); kind != "" {
 			t.Errorf("a request before %.100q is %q", text, kind)
 		}
+		// The shortcut for one line agrees with the way that all lines take.
+		for line := range strings.SplitSeq(text, "\n") {
+			line = strings.TrimSpace(line)
+			if short, long := pastedKind(line), pastedLines([]string{line}); line != "" && short != long {
+				t.Errorf("%.100q alone is %q, as one of several lines %q", line, short, long)
+			}
+		}
 	})
 }

@@ -26,13 +26,30 @@ const (
 // pastedKind returns the kind of a prompt that is all shell commands, log or
 // code, "" when any line of it may be a request.
 func pastedKind(text string) string {
-	p := paste{lines: strings.Split(text, "\n")}
+	if !strings.Contains(text, "\n") {
+		// One line is too little to be a log or code.
+		if !isBlank(text) && isShell(text) && !isPolite(text) {
+			return kindShell
+		}
+		return ""
+	}
+	return pastedLines(strings.Split(text, "\n"))
+}
+
+// pastedLines is pastedKind for any number of lines.
+func pastedLines(lines []string) string {
+	p := paste{lines: lines}
 	for i := range p.lines {
 		if !p.add(i) {
 			return ""
 		}
 	}
 	return p.kind()
+}
+
+// isBlank reports whether the line is nothing but blanks and punctuation.
+func isBlank(line string) bool {
+	return strings.IndexFunc(line, func(r rune) bool { return !isPunctuation(r) }) < 0
 }
 
 // paste counts the lines of a prompt by their form.
@@ -130,7 +147,7 @@ func (p *paste) kind() string {
 // classOf returns the form of a line without the blanks around it.
 func classOf(line string) lineClass {
 	switch {
-	case strings.IndexFunc(line, func(r rune) bool { return !isPunctuation(r) }) < 0:
+	case isBlank(line):
 		return blankLine
 	case isShell(line):
 		return shellLine
@@ -226,6 +243,9 @@ var lineForms = sync.OnceValue(func() []lineForm {
 
 // isDiff reports whether every line of the text is one of a diff.
 func isDiff(text string) bool {
+	if !strings.Contains(text, "@@ ") && !strings.Contains(text, "diff --git ") {
+		return false
+	}
 	hunk := false
 	for line := range strings.SplitSeq(text, "\n") {
 		switch {

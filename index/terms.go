@@ -26,12 +26,16 @@ func Terms(text string) []string {
 type analyzer struct {
 	out   []string
 	stems map[string]string // of lower-cased words; "" for stop words
+	runes []rune            // for stem
 }
 
-func newAnalyzer() *analyzer { return &analyzer{stems: make(map[string]string)} }
+func newAnalyzer() *analyzer { return &analyzer{} }
 
 // terms returns the terms of a text.
 func (a *analyzer) terms(text string) []string {
+	if a.stems == nil {
+		a.stems = make(map[string]string, min(len(text)/6+1, 1024)) // as many as the first text may have
+	}
 	a.out = make([]string, 0, len(text)/6+1)
 	embed.Words(text, a.add)
 	return a.out
@@ -53,7 +57,7 @@ func (a *analyzer) word(s string) {
 	s = strings.ToLower(s)
 	term, ok := a.stems[s]
 	if !ok {
-		term = termOf(s)
+		term = a.termOf(s)
 		a.stems[s] = term
 	}
 	if term != "" {
@@ -62,14 +66,14 @@ func (a *analyzer) word(s string) {
 }
 
 // termOf returns the term of a lower-cased word, "" for one that says nothing.
-func termOf(s string) string {
+func (a *analyzer) termOf(s string) string {
 	if i := strings.IndexAny(s, "'’"); i >= 0 {
 		s = withoutApostrophes(s, i)
 	}
 	if stopWords[s] {
 		return ""
 	}
-	return short(stem(s))
+	return short(a.stem(s))
 }
 
 // withoutApostrophes turns "user's" into "user" and "don't" into "dont"; i is
@@ -82,7 +86,7 @@ func withoutApostrophes(s string, i int) string {
 }
 
 // stem returns the Porter stem of an English word; other words stay.
-func stem(s string) string {
+func (a *analyzer) stem(s string) string {
 	if len(s) < 3 {
 		return s
 	}
@@ -91,7 +95,22 @@ func stem(s string) string {
 			return s
 		}
 	}
-	return porterstemmer.StemString(s)
+	a.runes = a.runes[:0]
+	for i := range len(s) {
+		a.runes = append(a.runes, rune(s[i]))
+	}
+	stemmed := porterstemmer.StemWithoutLowerCasing(a.runes)
+	// Most stems are what the word starts with, and need no memory of their own.
+	if n := len(stemmed); n <= len(s) {
+		i := 0
+		for i < n && stemmed[i] == rune(s[i]) {
+			i++
+		}
+		if i == n {
+			return s[:n]
+		}
+	}
+	return string(stemmed)
 }
 
 // short cuts an overlong term.
