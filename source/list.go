@@ -26,7 +26,8 @@ type entry struct {
 // A listing is what a skill's folder holds, found without opening a file.
 type listing struct {
 	entries []entry
-	failed  []entry // folders that could not be listed
+	failed  []entry  // folders that could not be listed
+	subs    []string // paths of the folders, with a final slash
 	folders int
 	more    bool // the bounds were reached: the rest is missing
 }
@@ -69,6 +70,7 @@ func (s *FS) listFolder(l *listing, dir, sub string) {
 		l.more = true
 		return
 	}
+	l.subs = append(l.subs, sub+"/")
 	entries, err := s.tree.readDir(join(dir, sub))
 	if err != nil {
 		l.failed = append(l.failed, entry{path: sub, err: err})

@@ -30,18 +30,16 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 func (s *FS) stamp(dir string, l *listing, start time.Time) string {
 	limit := start.Add(-racy).UnixNano()
 	buf := slices.Grow(slices.Clone(s.seed), 64*len(l.entries))
-	timeless := false
 	for _, e := range l.entries {
 		if e.mtime > limit {
 			return ""
 		}
-		timeless = timeless || e.mtime < epoch && e.err == nil
 		buf = appendEntry(buf, e)
 	}
 	for _, e := range l.failed {
 		buf = appendEntry(buf, e)
 	}
-	if timeless {
+	if l.timeless() {
 		m, err := s.manifest(dir)
 		if err != nil {
 			return ""

@@ -2,8 +2,11 @@ package source
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
+	"hash/fnv"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -11,55 +14,114 @@ import (
 // walk, whether it has changed. The folders of a source have changed when one of
 // them has: a new skill is a change of the folder that it is in.
 type Trace struct {
-	Dir   string // in the source
-	Skill bool   // the folder of a skill, with all below it
-	Stamp string // "" when it must not be trusted, see skill.Ref
-	Time  int64  // of the last change, Unix nanoseconds; 0 when not known
+	Dir   string   // in the source
+	Skill bool     // the folder of a skill, with all below it
+	Below []string // what a skill's folder holds, relative to it, folders with a final slash
+	Full  bool     // only a listing tells a change: times say nothing
+	Stamp string   // "" when it must not be trusted, see skill.Ref
+	Time  int64    // of the last change, Unix nanoseconds; 0 when not known
 }
 
-// Unchanged reports whether a folder is as the trace says.
+// Unchanged reports whether a folder is as the trace says. On disk it asks for
+// the times of what was there and lists nothing, because a folder's own time
+// changes with what it lists: that is three times as fast as listing.
 func (s *FS) Unchanged(t Trace) bool {
 	if t.Stamp == "" {
 		return false
 	}
 	now := time.Now()
-	if !t.Skill {
-		return s.traceFolder(t.Dir, now).Stamp == t.Stamp
+	switch {
+	case !t.Full:
+		stamp, _ := s.times(t.Dir, t.Below, now)
+		return stamp == t.Stamp
+	case !t.Skill:
+		return s.names(t.Dir) == t.Stamp
 	}
 	entries, err := s.tree.readDir(t.Dir)
 	return err == nil && instructions(entries) != "" && s.stamp(t.Dir, s.list(t.Dir, entries), now) == t.Stamp
 }
 
-// traceFolder returns the trace of a folder that is none of a skill. On disk its
-// time changes with what it lists; elsewhere times tell nothing.
-func (s *FS) traceFolder(dir string, start time.Time) *Trace {
-	t := &Trace{Dir: dir}
-	if s.root == "" {
-		t.Stamp = s.listed(dir)
-		return t
+// trace fills in what was seen of a folder, of which l is the listing and stamp
+// the stamp if it is that of a skill.
+func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
+	if t.Full = s.root == ""; t.Skill {
+		t.Full = t.Full || l.timeless()
+		t.Below = l.below()
 	}
-	info, err := s.tree.stat(dir)
-	if err != nil {
-		return t
+	switch {
+	case !t.Full:
+		t.Stamp, t.Time = s.times(t.Dir, t.Below, start)
+	case t.Skill:
+		t.Stamp, t.Time = stamp, l.newest()
+	default:
+		t.Stamp = s.names(t.Dir)
 	}
-	if t.Time = info.ModTime().UnixNano(); t.Time <= start.Add(-racy).UnixNano() {
-		t.Stamp = strconv.FormatInt(t.Time, 36)
-	}
-	return t
 }
 
-// listed returns a hash of the names in a folder, "" when it cannot be listed.
-func (s *FS) listed(dir string) string {
+// times returns a hash of the times, sizes and kinds of a folder and of what is
+// below it, and the newest of the times. It is empty when one of them is too new
+// to tell anything.
+func (s *FS) times(dir string, below []string, start time.Time) (string, int64) {
+	h := fnv.New64a()
+	var buf [21]byte
+	newest := int64(0)
+	add := func(name string) {
+		info, err := s.tree.stat(join(dir, strings.TrimSuffix(name, "/")))
+		b := buf[:0]
+		if err != nil {
+			b = append(b, 1) // also a link that leads nowhere stays as it is
+		} else {
+			time := info.ModTime().UnixNano()
+			newest = max(newest, time)
+			b = binary.LittleEndian.AppendUint64(append(b, 0), uint64(time))
+			b = binary.LittleEndian.AppendUint32(b, uint32(info.Mode().Type()))
+			if !info.IsDir() { // the size of a folder is the file system's affair
+				b = binary.LittleEndian.AppendUint64(b, uint64(info.Size()))
+			}
+		}
+		h.Write(b) // never fails
+	}
+	add("")
+	for _, name := range below {
+		add(name)
+	}
+	if newest > start.Add(-racy).UnixNano() {
+		return "", newest
+	}
+	return strconv.FormatUint(h.Sum64(), 36), newest
+}
+
+// names returns a hash of the names in a folder, "" when it cannot be listed.
+func (s *FS) names(dir string) string {
 	entries, err := s.tree.readDir(dir)
 	if err != nil {
 		return ""
 	}
 	h := sha256.New()
 	for _, e := range entries {
-		h.Write(strconv.AppendQuote(nil, e.Name()))
+		h.Write(strconv.AppendQuote(nil, e.Name())) // never fails
 		h.Write([]byte(e.Type().String()))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// below returns the paths of all that was listed.
+func (l *listing) below() []string {
+	paths := make([]string, 0, len(l.entries)+len(l.subs))
+	for i := range l.entries {
+		paths = append(paths, l.entries[i].path)
+	}
+	return append(paths, l.subs...)
+}
+
+// timeless reports whether a time tells nothing.
+func (l *listing) timeless() bool {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.mtime < epoch && e.err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // newest returns the time of the last change of what a folder holds.

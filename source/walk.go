@@ -124,7 +124,9 @@ func (w *walker) visit(ctx context.Context, v visit) {
 		w.found(v.dir, file, entries)
 		return
 	}
-	w.traces = append(w.traces, w.src.traceFolder(v.dir, w.start))
+	trace := &Trace{Dir: v.dir}
+	w.src.trace(trace, nil, "", w.start)
+	w.traces = append(w.traces, trace)
 	for _, e := range entries {
 		w.child(ctx, v, e)
 	}
@@ -168,7 +170,7 @@ func (w *walker) found(dir, file string, entries []fs.DirEntry) {
 	w.stamps <- func() {
 		l := w.src.list(dir, entries)
 		ref.Stamp = w.src.stamp(dir, l, w.start)
-		trace.Stamp, trace.Time = ref.Stamp, l.newest()
+		w.src.trace(trace, l, ref.Stamp, w.start)
 	}
 }
 
