@@ -46,6 +46,7 @@ type (
 	Query       = index.Query            // what to search for
 	Answer      = index.Answer           // hits and the mode of ranking
 	Hit         = index.Hit              // a skill with its score
+	SyntaxError = index.SyntaxError      // what is wrong with a query
 	Entry       = index.Entry            // a skill, level 1
 	Twin        = index.Twin             // two skills that are hard to tell apart
 	Explanation = index.Explanation      // why a skill is or is not offered
@@ -260,7 +261,8 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 	return nil, unknownAgent(name, c.agents)
 }
 
-// Search returns the skills that fit a text, best first.
+// Search returns the skills that fit a text, best first; with Query.Syntax those
+// that match a query.
 func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
 	return repaired(ctx, c, func(s *state) (Answer, error) { return s.index.Search(ctx, q) })
 }

@@ -122,7 +122,7 @@ func (in *reading) sameName(i, j int) bool {
 	m, r, a := in.at(i)
 	n, _, b := in.at(j)
 	if m != n {
-		return true // the parts number their words differently
+		return true // the segments number their words differently
 	}
 	var buf [16]uint32
 	one, err := r.NameTerms(buf[:0], a)

@@ -133,8 +133,8 @@ func (x *Index) discard(v *view) {
 		x.view.Store(nil)
 	}
 	names := []string{store.Published(x.db.Path())}
-	for i := range v.parts {
-		names = append(names, v.parts[i].Path())
+	for i := range v.segments {
+		names = append(names, v.segments[i].Path())
 	}
 	v.close(nil)
 	for _, name := range names {

@@ -10,8 +10,8 @@ import (
 // A textLeg ranks the full text.
 type textLeg interface {
 	// frequencies returns in how many skills each term occurs, and how many
-	// skills there are; found is what the parts know of the terms.
-	frequencies(ctx context.Context, in *reading, terms []string, found []partTerms) (docs []int, all int, err error)
+	// skills there are; found is what the segments know of the terms.
+	frequencies(ctx context.Context, in *reading, terms []string, found []segmentTerms) (docs []int, all int, err error)
 	// match returns the k skills of the scope that match best, by BM25.
 	match(ctx context.Context, in *reading, p *prompt, sc *scope, k int) ([]snapshot.Hit, error)
 }
@@ -24,14 +24,14 @@ func (x *Index) leg(v *view) textLeg {
 	return sqliteLeg{x.db, *x.opts.Weights}
 }
 
-// compiledLeg ranks by the postings of the parts. What a later part replaces
+// compiledLeg ranks by the postings of the segments. What a later segment replaces
 // still counts in the frequencies, until both are compiled into one.
 type compiledLeg struct{}
 
-func (compiledLeg) frequencies(_ context.Context, in *reading, terms []string, found []partTerms) ([]int, int, error) {
+func (compiledLeg) frequencies(_ context.Context, in *reading, terms []string, found []segmentTerms) ([]int, int, error) {
 	docs, all := make([]int, len(terms)), 0
-	for n := range in.parts {
-		all += in.parts[n].Len()
+	for n := range in.segments {
+		all += in.segments[n].Len()
 		for i := range terms {
 			docs[i] += found[n].all[i].Docs
 		}
@@ -44,13 +44,13 @@ func (compiledLeg) match(_ context.Context, in *reading, p *prompt, sc *scope, k
 		return nil, nil
 	}
 	all := 0
-	for n := range in.parts {
-		all += in.parts[n].Len()
+	for n := range in.segments {
+		all += in.segments[n].Len()
 	}
 	return in.best(k, func(n int, r *snapshot.Reader) ([]snapshot.Hit, error) {
 		terms := make([]snapshot.Term, 0, len(p.terms))
 		for _, t := range p.terms {
-			if found := p.parts[n].all[t.at]; found.Docs > 0 {
+			if found := p.segments[n].all[t.at]; found.Docs > 0 {
 				found.IDF = snapshot.InverseFrequency(t.docs, all)
 				terms = append(terms, found)
 			}
@@ -65,7 +65,7 @@ type sqliteLeg struct {
 	weights store.Weights
 }
 
-func (l sqliteLeg) frequencies(ctx context.Context, _ *reading, terms []string, _ []partTerms) ([]int, int, error) {
+func (l sqliteLeg) frequencies(ctx context.Context, _ *reading, terms []string, _ []segmentTerms) ([]int, int, error) {
 	found, all, err := l.db.Frequencies(ctx, terms)
 	docs := make([]int, len(terms))
 	for i, t := range terms {
@@ -78,11 +78,16 @@ func (l sqliteLeg) match(ctx context.Context, in *reading, p *prompt, sc *scope,
 	if len(p.terms) == 0 {
 		return nil, nil
 	}
+	return l.find(ctx, in, p.query(), sc, k)
+}
+
+// find returns the k best matches of a query of FTS5.
+func (l sqliteLeg) find(ctx context.Context, in *reading, query string, sc *scope, k int) ([]snapshot.Hit, error) {
 	var rows []int64 // nil for all
 	if !sc.all {
 		rows = in.rows(sc)
 	}
-	matches, err := l.db.Match(ctx, p.query(), l.weights, rows, k)
+	matches, err := l.db.Match(ctx, query, l.weights, rows, k)
 	var hits []snapshot.Hit
 	for _, m := range matches {
 		// A skill that was added after the view was made waits for the next.
@@ -109,8 +114,8 @@ func (in *reading) numbered(row int64) (i int, ok bool) {
 	for n := len(in.readers) - 1; n >= 0; n-- {
 		doc, ok, err := in.readers[n].Ordinal(row)
 		in.note(err)
-		if ok && in.parts[n].live.Has(doc) {
-			return in.parts[n].first + doc, true
+		if ok && in.segments[n].live.Has(doc) {
+			return in.segments[n].first + doc, true
 		}
 	}
 	return 0, false

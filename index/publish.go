@@ -68,7 +68,7 @@ func (x *Index) manifest() *manifest {
 	return m
 }
 
-// openPublished returns the view of the published files, which may share a part
+// openPublished returns the view of the published files, which may share a segment
 // with an older view. It is nil when nothing is published, or what is cannot be
 // used.
 func (x *Index) openPublished(old *view) (*view, error) {
@@ -109,7 +109,7 @@ func (x *Index) openPublished(old *view) (*view, error) {
 
 // understand finds the embedder of the vectors of a view.
 func (x *Index) understand(v *view) bool {
-	model := v.parts[0].Meta().Model
+	model := v.segments[0].Meta().Model
 	switch {
 	case model == "":
 		return true
@@ -125,9 +125,9 @@ func (x *Index) understand(v *view) bool {
 // nil: it is removed, and made again.
 func (x *Index) open(name string, old *view) *snapshot.Snapshot {
 	if old != nil {
-		for i := range old.parts {
-			if old.parts[i].Path() == name {
-				return old.parts[i].Snapshot
+		for i := range old.segments {
+			if old.segments[i].Path() == name {
+				return old.segments[i].Snapshot
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (x *Index) open(name string, old *view) *snapshot.Snapshot {
 func closeNew(snaps []*snapshot.Snapshot, old *view) {
 	v := &view{}
 	for _, s := range snaps {
-		v.parts = append(v.parts, part{Snapshot: s})
+		v.segments = append(v.segments, segment{Snapshot: s})
 	}
 	v.close(old)
 }

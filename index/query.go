@@ -27,12 +27,12 @@ const (
 
 // A prompt is a text prepared for both legs.
 type prompt struct {
-	text   string
-	terms  []term    // different terms by rising frequency, the commonest left out
-	shares []float64 // of total, of each of terms
-	total  float64   // sum of the weights of all its terms, unknown ones too
-	rarest float64   // the weight of a term that one skill has
-	parts  []partTerms
+	text     string
+	terms    []term    // different terms by rising frequency, the commonest left out
+	shares   []float64 // of total, of each of terms
+	total    float64   // sum of the weights of all its terms, unknown ones too
+	rarest   float64   // the weight of a term that one skill has
+	segments []segmentTerms
 }
 
 // A term is one word of a prompt as the index knows it.
@@ -43,8 +43,8 @@ type term struct {
 	at   int     // among the different terms of the prompt
 }
 
-// partTerms are the terms of a prompt as one part of a view knows them.
-type partTerms struct {
+// segmentTerms are the terms of a prompt as one segment of a view knows them.
+type segmentTerms struct {
 	all    []snapshot.Term // different terms
 	known  []uint32        // IDs of those that occur, rising
 	chosen []chosenTerm    // IDs of terms that occur, rising
@@ -57,7 +57,7 @@ type chosenTerm struct {
 
 // newPrompt analyses text with a; any text is safe.
 func newPrompt(ctx context.Context, a *analyzer, text string, in *reading, leg textLeg) (*prompt, error) {
-	p := &prompt{text: clip(text), rarest: 1, parts: make([]partTerms, len(in.readers))}
+	p := &prompt{text: clip(text), rarest: 1, segments: make([]segmentTerms, len(in.readers))}
 	var unique []string
 	has := make(map[string]bool)
 	for _, t := range a.terms(p.text) {
@@ -71,12 +71,12 @@ func newPrompt(ctx context.Context, a *analyzer, text string, in *reading, leg t
 	}
 	for n, r := range in.readers {
 		var err error
-		if p.parts[n].all, err = r.Lookup(nil, unique); err != nil {
+		if p.segments[n].all, err = r.Lookup(nil, unique); err != nil {
 			return nil, err
 		}
 	}
 	weighed := unique[:min(maxUnique, len(unique))]
-	docs, all, err := leg.frequencies(ctx, in, weighed, p.parts)
+	docs, all, err := leg.frequencies(ctx, in, weighed, p.segments)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func newPrompt(ctx context.Context, a *analyzer, text string, in *reading, leg t
 		}
 	}
 	p.choose(all)
-	for n := range p.parts {
-		p.parts[n].sort(p.terms)
+	for n := range p.segments {
+		p.segments[n].sort(p.terms)
 	}
 	return p, nil
 }
@@ -122,7 +122,7 @@ func (p *prompt) query() string {
 }
 
 // sort fills the lists of IDs.
-func (t *partTerms) sort(terms []term) {
+func (t *segmentTerms) sort(terms []term) {
 	for i := range t.all {
 		if t.all[i].Docs > 0 {
 			t.known = append(t.known, t.all[i].ID)
@@ -166,7 +166,7 @@ func (p *prompt) coverage(in *reading, i int) (name, share, evidence float64) {
 	if ends[0] > 0 {
 		has := 0
 		for _, id := range in.ids[:ends[0]] {
-			if _, ok := slices.BinarySearch(p.parts[n].known, id); ok {
+			if _, ok := slices.BinarySearch(p.segments[n].known, id); ok {
 				has++
 			}
 		}
@@ -194,7 +194,7 @@ func (p *prompt) marks(in *reading, i int) (m marks, ends [3]int) {
 	start := 0
 	for f, end := range ends {
 		for _, id := range in.ids[start:end] {
-			if at, ok := p.parts[n].find(id); ok {
+			if at, ok := p.segments[n].find(id); ok {
 				m[f][at] = true
 			}
 		}
@@ -204,7 +204,7 @@ func (p *prompt) marks(in *reading, i int) (m marks, ends [3]int) {
 }
 
 // find returns which of the terms of the prompt has an ID.
-func (t *partTerms) find(id uint32) (at int, ok bool) {
+func (t *segmentTerms) find(id uint32) (at int, ok bool) {
 	// There are few, and most IDs are none of them.
 	lo, hi := 0, len(t.chosen)
 	for lo < hi {

@@ -18,7 +18,7 @@ type counted struct {
 	docs map[string]int
 }
 
-func (c counted) frequencies(_ context.Context, _ *reading, terms []string, _ []partTerms) ([]int, int, error) {
+func (c counted) frequencies(_ context.Context, _ *reading, terms []string, _ []segmentTerms) ([]int, int, error) {
 	docs := make([]int, len(terms))
 	for i, t := range terms {
 		docs[i] = c.docs[t]

@@ -16,7 +16,7 @@ import (
 // nothing, and is the error of all.
 type reading struct {
 	*view
-	readers []*snapshot.Reader // of the parts
+	readers []*snapshot.Reader // of the segments
 	err     error              // the first
 	ids     []uint32           // scratch
 }
@@ -28,17 +28,17 @@ func (in *reading) note(err error) {
 	}
 }
 
-// at returns the part of skill i, its reader, and the document in it.
+// at returns the segment of skill i, its reader, and the document in it.
 func (in *reading) at(i int) (n int, r *snapshot.Reader, doc int) {
-	for n = len(in.parts) - 1; n > 0 && i < in.parts[n].first; n-- {
+	for n = len(in.segments) - 1; n > 0 && i < in.segments[n].first; n-- {
 	}
-	return n, in.readers[n], i - in.parts[n].first
+	return n, in.readers[n], i - in.segments[n].first
 }
 
-// each calls f with every skill that counts, by part.
+// each calls f with every skill that counts, by segment.
 func (in *reading) each(f func(i int)) {
-	for n := range in.parts {
-		p := &in.parts[n]
+	for n := range in.segments {
+		p := &in.segments[n]
 		for doc := range p.Len() {
 			if p.live.Has(doc) {
 				f(p.first + doc)
@@ -50,7 +50,7 @@ func (in *reading) each(f func(i int)) {
 // offered reports whether skill i is found under its name.
 func (in *reading) offered(i int) bool {
 	n, _, doc := in.at(i)
-	return in.parts[n].offered.Has(doc)
+	return in.segments[n].offered.Has(doc)
 }
 
 // document returns what is kept of skill i.
@@ -104,11 +104,11 @@ func (in *reading) find(key string) (i int, ok bool) {
 }
 
 // prefixed returns the offered skills whose keys begin with prefix, up to the
-// first of each part that more does not want.
+// first of each segment that more does not want.
 func (in *reading) prefixed(prefix string, more func(i int, key string) bool) []int {
 	var list []int
 	for n, r := range in.readers {
-		p := &in.parts[n]
+		p := &in.segments[n]
 		first, last, err := r.Prefixed(prefix)
 		in.note(err)
 		for doc := first; doc < last; doc++ {
@@ -199,7 +199,7 @@ func (in *reading) sorted(allowed func(i int) bool) []listed {
 			list = append(list, listed{in.document(i), i})
 		}
 	})
-	if len(in.parts) > 1 {
+	if len(in.segments) > 1 {
 		slices.SortStableFunc(list, func(a, b listed) int {
 			return cmp.Or(strings.Compare(a.Key, b.Key),
 				cmp.Compare(in.priority(b.Source), in.priority(a.Source)),
@@ -209,7 +209,7 @@ func (in *reading) sorted(allowed func(i int) bool) []listed {
 	return list
 }
 
-// vector is the vector of a prompt, prepared for each part.
+// vector is the vector of a prompt, prepared for each segment.
 type vector []*snapshot.Prompt
 
 // prepare returns the vector of a prompt, nil for none.
@@ -219,7 +219,7 @@ func (in *reading) prepare(prompt embed.Vector) vector {
 	}
 	v := make(vector, len(in.readers))
 	for n, r := range in.readers {
-		if in.parts[n].Meta().Dim == 0 {
+		if in.segments[n].Meta().Dim == 0 {
 			continue // none of its skills has a vector
 		}
 		var err error
@@ -232,8 +232,8 @@ func (in *reading) prepare(prompt embed.Vector) vector {
 // dim returns the dimension of the vectors, 0 when there are none.
 func (v *view) dim() int {
 	dim := 0
-	for n := range v.parts {
-		dim = max(dim, v.parts[n].Meta().Dim)
+	for n := range v.segments {
+		dim = max(dim, v.segments[n].Meta().Dim)
 	}
 	return dim
 }
@@ -260,14 +260,14 @@ func (in *reading) nearest(v vector, sc *scope, k int) []snapshot.Hit {
 	})
 }
 
-// best merges what f finds in each part.
+// best merges what f finds in each segment.
 func (in *reading) best(k int, f func(n int, r *snapshot.Reader) ([]snapshot.Hit, error)) []snapshot.Hit {
 	var all []snapshot.Hit
 	for n, r := range in.readers {
 		hits, err := f(n, r)
 		in.note(err)
 		for i := range hits {
-			hits[i].Doc += in.parts[n].first
+			hits[i].Doc += in.segments[n].first
 		}
 		if all = append(all, hits...); len(in.readers) > 1 {
 			slices.SortFunc(all, func(a, b snapshot.Hit) int {

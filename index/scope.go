@@ -50,10 +50,10 @@ func matchName(glob, key string) bool {
 // special are the characters that make a name a pattern.
 const special = `*?[\`
 
-// A scope is an agent's part of one view.
+// A scope is the part of one view that an agent sees.
 type scope struct {
-	parts    []part
-	in       []snapshot.Bitmap // what the agent sees of each part
+	segments []segment
+	in       []snapshot.Bitmap // what the agent sees of each segment
 	searched []snapshot.Bitmap // of these, what is found under its name
 	all      bool              // the agent sees everything
 	visible  int               // how many are searched
@@ -62,8 +62,8 @@ type scope struct {
 
 // allowed reports whether skill i is in the scope.
 func (s *scope) allowed(i int) bool {
-	for n := len(s.parts) - 1; n >= 0; n-- {
-		if p := &s.parts[n]; i >= p.first {
+	for n := len(s.segments) - 1; n >= 0; n-- {
+		if p := &s.segments[n]; i >= p.first {
 			return s.in[n].Has(i - p.first)
 		}
 	}
@@ -72,8 +72,8 @@ func (s *scope) allowed(i int) bool {
 
 // searches reports whether skill i is searched.
 func (s *scope) searches(i int) bool {
-	for n := len(s.parts) - 1; n >= 0; n-- {
-		if p := &s.parts[n]; i >= p.first {
+	for n := len(s.segments) - 1; n >= 0; n-- {
+		if p := &s.segments[n]; i >= p.first {
 			return s.searched[n].Has(i - p.first)
 		}
 	}
@@ -88,7 +88,7 @@ func (in *reading) scope(a *Agent) (*scope, error) {
 	if sc, ok := in.scopes.Load(a); ok {
 		return sc.(*scope), nil
 	}
-	sc := &scope{parts: in.parts, all: a == nil}
+	sc := &scope{segments: in.segments, all: a == nil}
 	if a != nil {
 		if err := in.check(a); err != nil {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
@@ -98,8 +98,8 @@ func (in *reading) scope(a *Agent) (*scope, error) {
 			sc.pinned = append(sc.pinned, i)
 		}
 	}
-	for n := range in.parts {
-		p := &in.parts[n]
+	for n := range in.segments {
+		p := &in.segments[n]
 		set := p.live
 		if a != nil {
 			if !a.Include.empty() {
@@ -122,9 +122,9 @@ func (in *reading) scope(a *Agent) (*scope, error) {
 	return sc, in.err
 }
 
-// matching returns the documents of part n that the rules match.
+// matching returns the documents of segment n that the rules match.
 func (in *reading) matching(rules Rules, n int) snapshot.Bitmap {
-	p, r := &in.parts[n], in.readers[n]
+	p, r := &in.segments[n], in.readers[n]
 	set := p.NewBitmap()
 	for _, label := range rules.Sources {
 		found, ok, err := r.Source(label)
@@ -204,7 +204,7 @@ func (in *reading) checkRules(key string, r Rules) error {
 
 // any reports whether the rules match any skill.
 func (in *reading) any(r Rules) bool {
-	for n := range in.parts {
+	for n := range in.segments {
 		if in.matching(r, n).Count() > 0 {
 			return true
 		}

@@ -23,6 +23,11 @@ type Query struct {
 	// to be relevant, 0 to 1; 0 means that of the options.
 	Threshold float64
 	Agent     *Agent // whose part of the catalog is searched; nil means all
+	// Syntax makes Text a query in the language of SQLite's FTS5 with columns
+	// name, description, tags and body, in which words match by their stems. Hits
+	// are what it matches, ranked by BM25 alone: vectors, reranker, Threshold and
+	// probabilities have no part in it. A malformed query is a *SyntaxError.
+	Syntax bool
 }
 
 // An Answer holds the hits of a query, best first.
@@ -30,7 +35,7 @@ type Answer struct {
 	// Mode says what the ranking is based on: "hybrid", "hybrid (…)" with the
 	// model of the fallback and how far embedding has come, "text (no
 	// embedder)", "text (embedder timed out)" and so on, with ", reranked" or
-	// why not.
+	// why not; "syntax" for a query in the query language.
 	Mode string
 	// Kind says why nothing is worth offering, unless the prompt names it: the
 	// prompt is "empty", a "slash command", "reply" (or greeting), "shell
@@ -81,6 +86,9 @@ type Matched struct {
 func (x *Index) Search(ctx context.Context, q Query) (a Answer, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 10
+	}
+	if q.Syntax {
+		return x.searchSyntax(ctx, q)
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		if err := x.order(ctx, r); err != nil {

@@ -43,26 +43,26 @@ func (a *analyzer) terms(text string) []string {
 
 // add takes one word of a text. Identifiers count both split and whole.
 func (a *analyzer) add(word string, kind embed.WordKind) {
-	if kind == embed.Pair {
-		if !isGrammar(word) {
-			a.out = append(a.out, word)
-		}
-		return
-	}
-	a.word(word)
-}
-
-// word emits one word, lower-cased and stemmed, unless it says nothing.
-func (a *analyzer) word(s string) {
-	s = strings.ToLower(s)
-	term, ok := a.stems[s]
-	if !ok {
-		term = a.termOf(s)
-		a.stems[s] = term
-	}
-	if term != "" {
+	if term := a.term(word, kind); term != "" {
 		a.out = append(a.out, term)
 	}
+}
+
+// term returns the term of one word, "" for one that says nothing.
+func (a *analyzer) term(word string, kind embed.WordKind) string {
+	if kind == embed.Pair {
+		if isGrammar(word) {
+			return ""
+		}
+		return word
+	}
+	word = strings.ToLower(word)
+	term, ok := a.stems[word]
+	if !ok {
+		term = a.termOf(word)
+		a.stems[word] = term
+	}
+	return term
 }
 
 // termOf returns the term of a lower-cased word, "" for one that says nothing.

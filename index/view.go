@@ -16,23 +16,23 @@ import (
 
 // A view is one generation of the catalog as searches see it. It never changes,
 // except that it remembers what it has worked out. Skills go by number: that of
-// their document in the first part, or behind all of those in the second.
+// their document in the first segment, or behind all of those in the second.
 type view struct {
 	about
-	parts    []part         // what was compiled, then what has changed since
-	bodies   bool           // the parts know the full text; else SQLite ranks it
-	embedder embed.Embedder // whose vectors the parts hold, nil for none
-	files    stamped        // what named the parts, if they are files
+	segments []segment      // what was compiled, then what has changed since
+	bodies   bool           // the segments know the full text; else SQLite ranks it
+	embedder embed.Embedder // whose vectors the segments hold, nil for none
+	files    stamped        // what named the segments, if they are files
 
 	scopes   sync.Map // *Agent to *scope
 	compared sync.Map // [2]int64, rising rows, to whether they are copies
 }
 
-// A part is a snapshot of some of the skills.
-type part struct {
+// A segment is a snapshot of some of the skills.
+type segment struct {
 	*snapshot.Snapshot
 	first   int             // number of its first document
-	live    snapshot.Bitmap // documents that no later part replaces
+	live    snapshot.Bitmap // documents that no later segment replaces
 	offered snapshot.Bitmap // of these, those that are found under their names
 }
 
@@ -70,7 +70,7 @@ func newView(snaps ...*snapshot.Snapshot) (*view, error) {
 	}
 	first := 0
 	for n, s := range snaps {
-		p := part{Snapshot: s, first: first}
+		p := segment{Snapshot: s, first: first}
 		var replaced []int64
 		if n < len(snaps)-1 {
 			replaced = v.Replaced
@@ -78,14 +78,14 @@ func newView(snaps ...*snapshot.Snapshot) (*view, error) {
 		if err := p.fill(replaced); err != nil {
 			return nil, err
 		}
-		v.parts = append(v.parts, p)
+		v.segments = append(v.segments, p)
 		first += s.Len()
 	}
 	return v, nil
 }
 
-// fill finds out which documents of the part count, without those rows.
-func (p *part) fill(replaced []int64) error {
+// fill finds out which documents of the segment count, without those rows.
+func (p *segment) fill(replaced []int64) error {
 	return p.Read(func(r *snapshot.Reader) error {
 		live, err := r.All()
 		if err != nil {
@@ -114,13 +114,13 @@ func (p *part) fill(replaced []int64) error {
 // close gives up the snapshots of a view that the next one does not use.
 func (v *view) close(next *view) error {
 	var errs []error
-	for i := range v.parts {
+	for i := range v.segments {
 		used := false
-		for j := 0; next != nil && j < len(next.parts); j++ {
-			used = used || next.parts[j].Snapshot == v.parts[i].Snapshot
+		for j := 0; next != nil && j < len(next.segments); j++ {
+			used = used || next.segments[j].Snapshot == v.segments[i].Snapshot
 		}
 		if !used {
-			errs = append(errs, v.parts[i].Close())
+			errs = append(errs, v.segments[i].Close())
 		}
 	}
 	return errors.Join(errs...)
@@ -138,14 +138,14 @@ func (v *view) priority(label string) int {
 
 // read runs f with what reads the view.
 func (v *view) read(f func(in *reading) error) error {
-	in := &reading{view: v, readers: make([]*snapshot.Reader, 0, len(v.parts))}
+	in := &reading{view: v, readers: make([]*snapshot.Reader, 0, len(v.segments))}
 	return v.enter(in, f)
 }
 
-// enter holds the parts one after the other.
+// enter holds the segments one after the other.
 func (v *view) enter(in *reading, f func(in *reading) error) error {
-	if n := len(in.readers); n < len(v.parts) {
-		return v.parts[n].Read(func(r *snapshot.Reader) error {
+	if n := len(in.readers); n < len(v.segments) {
+		return v.segments[n].Read(func(r *snapshot.Reader) error {
 			in.readers = append(in.readers, r)
 			return v.enter(in, f)
 		})

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,9 @@ type Explanation struct {
 // Why explains the place of one skill for a query. It also knows skills that
 // the agent does not see: it is for who keeps the catalog, not for the agent.
 func (x *Index) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
+	if q.Syntax {
+		return e, errors.New("why explains ranking by prompt; leave syntax out")
+	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		// In the same view: another one may have other places.
 		i, err := r.in.lookup(id, func(int) bool { return true })
@@ -87,10 +91,10 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 
 // only returns the scope of skill i alone.
 func (in *reading) only(i int) *scope {
-	sc := &scope{parts: in.parts, visible: 1}
+	sc := &scope{segments: in.segments, visible: 1}
 	at, _, doc := in.at(i)
-	for n := range in.parts {
-		set := in.parts[n].NewBitmap()
+	for n := range in.segments {
+		set := in.segments[n].NewBitmap()
 		if n == at {
 			set.Set(doc)
 		}
