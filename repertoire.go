@@ -46,6 +46,7 @@ type (
 	Query       = index.Query            // what to search for
 	Answer      = index.Answer           // hits and the mode of ranking
 	Hit         = index.Hit              // a skill with its score
+	Snippet     = index.Snippet          // what matches in a body
 	SyntaxError = index.SyntaxError      // what is wrong with a query
 	Entry       = index.Entry            // a skill, level 1
 	Twin        = index.Twin             // two skills that are hard to tell apart
@@ -265,6 +266,12 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 // that match a query.
 func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
 	return repaired(ctx, c, func(s *state) (Answer, error) { return s.index.Search(ctx, q) })
+}
+
+// Snippets returns for each entry an excerpt of its body, of at most length
+// characters, around what the query matches there; see index.Index.Snippets.
+func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length int) ([]Snippet, error) {
+	return repaired(ctx, c, func(s *state) ([]Snippet, error) { return s.index.Snippets(ctx, q, entries, length) })
 }
 
 // Block returns the text that tells a model which skills fit a prompt, empty

@@ -259,7 +259,8 @@ func FuzzSyntax(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := x.Search(context.Background(), Query{Text: text, Syntax: true})
+		q := Query{Text: text, Syntax: true}
+		a, err := x.Search(context.Background(), q)
 		var se *SyntaxError
 		switch {
 		case errors.As(err, &se):
@@ -270,6 +271,17 @@ func FuzzSyntax(f *testing.F) {
 		case err != nil:
 			c, _ := compile(text)
 			t.Fatalf("%.200q: %v in %.300s", text, err, c.fts)
+		}
+		var entries []Entry
+		for _, h := range a.Hits {
+			entries = append(entries, h.Entry)
+		}
+		list, err := x.Snippets(context.Background(), q, entries, 40)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		for _, s := range list {
+			checkSnippet(t, s, 40)
 		}
 	})
 }

@@ -1,0 +1,60 @@
+package index
+
+import (
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// plainText makes one line of a Markdown text: without the marks of headings,
+// lists, quotes, tables, code and emphasis, without the targets of links, and
+// without characters that a reader cannot see or that a terminal obeys. It is
+// for reading, not exact: what it leaves in is harmless.
+func plainText(body string) string {
+	if len(body) > maxSnippetBody {
+		body = body[:runeStart(body, maxSnippetBody)]
+	}
+	var out strings.Builder
+	out.Grow(len(body))
+	for line := range strings.Lines(skill.Clean(body)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") || strings.Trim(line, "|-:=*_ +") == "" {
+			continue
+		}
+		line = marks.Replace(withoutTargets(strings.TrimLeft(line, "#>-*+ ")))
+		for word := range strings.FieldsSeq(line) {
+			if out.Len() > 0 {
+				out.WriteByte(' ')
+			}
+			out.WriteString(word)
+		}
+	}
+	return out.String()
+}
+
+var marks = strings.NewReplacer("**", "", "__", "", "`", "", "|", " ")
+
+// withoutTargets replaces links and images by their texts.
+func withoutTargets(line string) string {
+	var out strings.Builder
+	for {
+		middle := strings.Index(line, "](")
+		if middle < 0 {
+			break
+		}
+		open := strings.LastIndexByte(line[:middle], '[')
+		end := strings.IndexByte(line[middle:], ')')
+		if open < 0 || end < 0 {
+			out.WriteString(line[:middle+2])
+			line = line[middle+2:]
+			continue
+		}
+		out.WriteString(strings.TrimSuffix(line[:open], "!"))
+		out.WriteString(line[open+1 : middle])
+		line = line[middle+end+1:]
+	}
+	if out.Len() == 0 {
+		return line
+	}
+	return out.String() + line
+}

@@ -1,0 +1,204 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// marked returns a snippet with brackets around what matches.
+func marked(s Snippet) string {
+	out, at := "", 0
+	for _, m := range s.Matches {
+		out += s.Text[at:m[0]] + "[" + s.Text[m[0]:m[1]] + "]"
+		at = m[1]
+	}
+	return out + s.Text[at:]
+}
+
+// snippets returns the snippets of all hits of a query by ID.
+func snippets(t testing.TB, x *Index, q Query, length int) map[string]string {
+	t.Helper()
+	var entries []Entry
+	for _, h := range search(t, x, q).Hits {
+		entries = append(entries, h.Entry)
+	}
+	list, err := x.Snippets(context.Background(), q, entries, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]string)
+	for i, s := range list {
+		checkSnippet(t, s, length)
+		out[entries[i].ID] = marked(s)
+	}
+	return out
+}
+
+// checkSnippet holds what is true of every snippet.
+func checkSnippet(t testing.TB, s Snippet, length int) {
+	t.Helper()
+	if length <= 0 {
+		length = snippetLength
+	}
+	if n := utf8.RuneCountInString(s.Text); n > max(length, 4) || !utf8.ValidString(s.Text) || (s.Text == "") != (len(s.Matches) == 0) {
+		t.Fatalf("%d characters of %d, %d matches: %q", n, length, len(s.Matches), s.Text)
+	}
+	if i := strings.IndexFunc(s.Text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' }); i >= 0 {
+		t.Fatalf("%q has %q", s.Text, s.Text[i:])
+	}
+	end := -1
+	for _, m := range s.Matches {
+		if m[0] <= end || m[1] <= m[0] || m[1] > len(s.Text) || !utf8.ValidString(s.Text[m[0]:m[1]]) {
+			t.Fatalf("matches %v in %q", s.Matches, s.Text)
+		}
+		end = m[1]
+	}
+}
+
+func TestSnippets(t *testing.T) {
+	x := newIndex(t, nil)
+	filler := strings.Repeat("some filler about nothing at all. ", 20)
+	syncTree(t, x, "a", treeOf(
+		newSkill("pdf", "d", "# Forms\n"+filler+"\n\nOpen **the form** in `AcroForms`, then [fill it](https://example.com/form) and save\x1b[31m the user's PDF.\n"+filler),
+		newSkill("form-name", "fill forms", "Nothing here."),
+		newSkill("中文", "d", "我们可以用它来处理文件。"+strings.Repeat("其他内容很多。", 30)+"打开数据库的表单，然后填写。"),
+		newSkill("code", "d", "| a | getUserName |\n|---|---|\n```go\nx := getUserName() // café\n```"),
+	).refs())
+	for _, tt := range []struct {
+		q      Query
+		length int
+		id     string
+		want   string
+	}{
+		{Query{Text: "fill in forms"}, 60, "pdf", "…all. Open the [form] in [AcroForms], then [fill] it and…"},
+		{Query{Text: "fill in forms"}, 60, "form-name", ""},
+		{Query{Text: "pdf users"}, 40, "pdf", "…save[31m the [user's] [PDF]. some filler…"},
+		{Query{Text: "数据库"}, 24, "中文", "…多。打开[数据库]的表单，然…"},
+		{Query{Text: "user"}, 0, "code", "a [getUserName] x := [getUserName]() // café"},
+		{Query{Text: "CAFE", Syntax: true}, 0, "code", "a getUserName x := getUserName() // [café]"},
+		{Query{Text: "cafe getus*", Syntax: true}, 20, "code", "…// [café]"},
+		{Query{Text: "form NOT (nothing OR user) OR fil*", Syntax: true}, 40, "pdf", "[Forms] some [filler] about nothing at…"},
+		{Query{Text: "name: form OR body: nothing", Syntax: true}, 0, "form-name", "[Nothing] here."},
+	} {
+		got, ok := snippets(t, x, tt.q, tt.length)[tt.id]
+		if got != tt.want || !ok {
+			t.Errorf("%s in %s: %q, want %q", tt.q.Text, tt.id, got, tt.want)
+		}
+	}
+}
+
+// TestSnippetsRare: of two places the one with the rarer term is shown, and of
+// equal ones the first.
+func TestSnippetsRare(t *testing.T) {
+	x := newIndex(t, nil)
+	gap := strings.Repeat(" and so on", 30)
+	src := manySkills(30)
+	for i := range 8 {
+		name := fmt.Sprint("common", i)
+		src[name] = newSkill(name, "d", "common here")
+	}
+	src["one"] = newSkill("one", "d", "First common."+gap+" Second common beside rare."+gap+" Third rare and common.")
+	syncTree(t, x, "a", src.refs())
+	if got, want := snippets(t, x, Query{Text: "common rare"}, 40)["one"], "…on Second [common] beside [rare]. and so…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := snippets(t, x, Query{Text: "rare zzyzx"}, 20)["one"], "…beside [rare]. and…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestSnippetsScope: entries of elsewhere are not shown to an agent.
+func TestSnippetsScope(t *testing.T) {
+	x := library(t)
+	agent := &Agent{Exclude: Rules{Names: []string{"github"}}}
+	all, err := x.List(t.Context(), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := x.Snippets(t.Context(), Query{Text: "request form", Agent: agent}, append(all, Entry{ID: "gone"}), 0)
+	if err != nil || len(list) != 5 {
+		t.Fatalf("%d snippets, %v", len(list), err)
+	}
+	for i, s := range list[:4] {
+		if (s.Text != "") != strings.HasPrefix(all[i].ID, "pdf-") {
+			t.Errorf("%s: %q", all[i].ID, s.Text)
+		}
+	}
+}
+
+func TestPlainText(t *testing.T) {
+	for body, want := range map[string]string{
+		"":                                 "",
+		"# A\n\n## B #x":                   "A B #x",
+		"- a\n* b\n+ c\n> d\n1. e":         "a b c d 1. e",
+		"| a | b |\n|---|:-:|\n| c |":      "a b c",
+		"```sh\nls -l\n```\n~~~\nx\n~~~":   "ls -l x",
+		"**bold** __init__ `code` a*b _i_": "bold init code a*b _i_",
+		"see [the docs](https://x.y/z) ![img](a.png).":    "see the docs img.",
+		"a](b [c] (d) [e]( [f](g":                         "a](b [c] (d) [e]( [f](g",
+		"[[1](x)](y) z":                                   "[1](y) z",
+		"a\r\nb\tc  d\u2028e\u00a0f":                      "a b c d e f",
+		"\x1b[31mred\x1b[0m \u202eevil\u202c \x00 \u200b": "[31mred[0m evil",
+	} {
+		if got := plainText(body); got != want {
+			t.Errorf("%q: %q, want %q", body, got, want)
+		}
+	}
+}
+
+func FuzzExcerpt(f *testing.F) {
+	for i, text := range nastyTexts() {
+		f.Add("# pdf "+text+" [form](x)", "pdf form", i)
+		f.Add(text, text, 30)
+	}
+	f.Add("数x", "数", 1)
+	f.Add("中文pdf填"+strings.Repeat("写", 90)+"表单", "pdf 表单", 11)
+	f.Fuzz(func(t *testing.T, body, query string, length int) {
+		length %= 1000
+		h := &highlighter{analyzer: newAnalyzer(), terms: make(map[string]int)}
+		for i, term := range Terms(query) {
+			h.add(term, i%5 == 4, float64(i%7))
+		}
+		text := plainText(body)
+		s := h.excerpt(text, length)
+		checkSnippet(t, s, length)
+		inner := strings.TrimSuffix(strings.TrimPrefix(s.Text, "…"), "…")
+		if !strings.Contains(text, inner) {
+			t.Fatalf("%q is not in %q", inner, text)
+		}
+	})
+}
+
+func BenchmarkSnippets(b *testing.B) {
+	x := newIndex(b, nil)
+	syncTree(b, x, "a", corpus(b, 500).refs())
+	for _, q := range []Query{{Text: prompts()[0]}, {Text: `"pull request" OR generat*`, Syntax: true}} {
+		var entries []Entry
+		for _, h := range search(b, x, q).Hits {
+			entries = append(entries, h.Entry)
+		}
+		b.Run(fmt.Sprintf("syntax=%t/hits=%d", q.Syntax, len(entries)), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.Snippets(context.Background(), q, entries, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkSearchSyntax(b *testing.B) {
+	x := newIndex(b, nil)
+	syncTree(b, x, "a", corpus(b, 500).refs())
+	for _, query := range []string{`"pull request"`, `generat* AND NEAR(test case, 5)`, `name: pdf OR body: organiz*`, `a*`} {
+		b.Run(query, func(b *testing.B) {
+			for b.Loop() {
+				search(b, x, Query{Text: query, Syntax: true})
+			}
+		})
+	}
+}
