@@ -184,7 +184,7 @@ func TestJSON(t *testing.T) {
 		})
 	}
 	hit := object(t, call(t, 0, "search", "--json", "feed the cat"))["results"].([]any)[0].(map[string]any)
-	if diff := cmp.Diff("description id name path probability relevant score source why", keysOf(hit)); diff != "" {
+	if diff := cmp.Diff("description id name path probability relevant score snippet source why", keysOf(hit)); diff != "" {
 		t.Errorf("fields of a result (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff("coverage evidence matched strength terms", keysOf(hit["why"].(map[string]any))); diff != "" {

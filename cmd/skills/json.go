@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/index"
@@ -39,6 +40,27 @@ type resultHit struct {
 	Relevant    bool     `json:"relevant"`
 	Copies      []string `json:"copies,omitempty"`
 	Why         hitWhy   `json:"why"`
+
+	Snippet *hitSnippet `json:"snippet,omitempty"`
+}
+
+// hitSnippet is what matches in a body.
+type hitSnippet struct {
+	Text    string   `json:"text"`
+	Matches [][2]int `json:"matches"` // in characters
+}
+
+// snippetOf returns nil for a snippet without text.
+func snippetOf(s repertoire.Snippet) *hitSnippet {
+	if s.Text == "" {
+		return nil
+	}
+	out := &hitSnippet{Text: s.Text}
+	for _, m := range s.Matches {
+		start := utf8.RuneCountInString(s.Text[:m[0]])
+		out.Matches = append(out.Matches, [2]int{start, start + utf8.RuneCountInString(s.Text[m[0]:m[1]])})
+	}
+	return out
 }
 
 // hitWhy is what a score is made of.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,14 +35,22 @@ func terminal(w io.Writer) (width int, ok bool) {
 
 // rows prints a table: aligned, coloured and cut to the width of a terminal,
 // else one line a row with tabs.
-func (a *app) rows(header []string, rows [][]string) error {
+func (a *app) rows(header []string, rows [][]string) error { return a.rowsWith(header, rows, nil) }
+
+// rowsWith is rows with lines below each row on a terminal. They are printed as
+// they are.
+func (a *app) rowsWith(header []string, rows [][]string, below [][]string) error {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = oneLine(row[i])
 		}
 	}
 	if width, ok := terminal(a.stdout); ok {
-		_, err := lipgloss.Fprintln(a.stdout, styled(header, rows, width))
+		lines := strings.Split(styled(header, rows, width), "\n") // the first is the header
+		for i := len(below); i > 0; i-- {
+			lines = slices.Insert(lines, i+1, below[i-1]...)
+		}
+		_, err := lipgloss.Fprintln(a.stdout, strings.Join(lines, "\n"))
 		return err
 	}
 	out := bufio.NewWriter(a.stdout)
