@@ -161,32 +161,32 @@ func clip(s string) string {
 // prompt has, and the share of the prompt's weight that its name, description
 // and tags have, also in words that one skill has.
 func (p *prompt) coverage(in *reading, i int) (name, share, evidence float64) {
-	marks, ends := p.marks(in, i)
+	has, ends := p.present(in, i)
 	n, _, _ := in.at(i)
 	if ends[0] > 0 {
-		has := 0
+		known := 0
 		for _, id := range in.ids[:ends[0]] {
 			if _, ok := slices.BinarySearch(p.segments[n].known, id); ok {
-				has++
+				known++
 			}
 		}
-		name = float64(has) / float64(ends[0])
+		name = float64(known) / float64(ends[0])
 	}
 	for at, x := range p.shares {
-		if marks[0][at] || marks[1][at] || marks[2][at] {
+		if has[0][at] || has[1][at] || has[2][at] {
 			share += x
 		}
 	}
 	return name, share, share * p.total / p.rarest
 }
 
-// marks says of each of the terms of a prompt whether the name, the description
+// presence says of each of the terms of a prompt whether the name, the description
 // and the tags of a skill have it.
-type marks [3][maxTerms]bool
+type presence [3][maxTerms]bool
 
-// marks compares the prompt with skill i, the IDs of whose terms it leaves in
+// present compares the prompt with skill i, the IDs of whose terms it leaves in
 // in.ids: those of the name up to ends[0], and so on.
-func (p *prompt) marks(in *reading, i int) (m marks, ends [3]int) {
+func (p *prompt) present(in *reading, i int) (has presence, ends [3]int) {
 	n, r, doc := in.at(i)
 	var err error
 	in.ids, ends, err = r.HeadTerms(in.ids[:0], doc)
@@ -195,12 +195,12 @@ func (p *prompt) marks(in *reading, i int) (m marks, ends [3]int) {
 	for f, end := range ends {
 		for _, id := range in.ids[start:end] {
 			if at, ok := p.segments[n].find(id); ok {
-				m[f][at] = true
+				has[f][at] = true
 			}
 		}
 		start = end
 	}
-	return m, ends
+	return has, ends
 }
 
 // find returns which of the terms of the prompt has an ID.
@@ -223,10 +223,10 @@ func (t *segmentTerms) find(id uint32) (at int, ok bool) {
 
 // matchedBy returns the terms of the prompt that skill i has, by field.
 func (p *prompt) matchedBy(in *reading, i int) (m Matched) {
-	marks, _ := p.marks(in, i)
+	has, _ := p.present(in, i)
 	for f, list := range []*[]string{&m.Name, &m.Description, &m.Tags} {
 		for at, t := range p.terms {
-			if marks[f][at] {
+			if has[f][at] {
 				*list = append(*list, t.text)
 			}
 		}

@@ -34,30 +34,29 @@ type Snippet struct {
 // snippet has at most length characters, those of scripts without spaces
 // counting twice, and at least 4; 0 means 160. What the agent of the query does not see, or what
 // is gone, has none. The texts are those that were indexed.
-func (x *Index) Snippets(ctx context.Context, q Query, entries []Entry, length int) ([]Snippet, error) {
-	out := make([]Snippet, len(entries))
-	snap, sc, err := x.view(ctx, q.Agent)
-	if err != nil {
-		return nil, err
-	}
-	h, err := x.highlighter(ctx, q)
-	if err != nil || len(h.weights) == 0 {
-		return out, err
-	}
-	for n, e := range entries {
-		i, err := snap.lookup(e.ID, sc.allowed)
-		if err != nil {
-			continue
+func (x *Index) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
+	err = x.read(ctx, q.Agent, func(in *reading, sc *scope) error {
+		out = make([]Snippet, len(entries))
+		h, err := x.highlighter(ctx, in, q)
+		if err != nil || len(h.weights) == 0 {
+			return err
 		}
-		s, ok, err := x.db.Skill(ctx, snap.entries[i].ID)
-		if err != nil {
-			return nil, err
+		for n, e := range entries {
+			i, err := in.lookup(e.ID, sc.allowed)
+			if err != nil {
+				continue
+			}
+			s, ok, err := x.db.Skill(ctx, in.facts(i).Row)
+			if err != nil {
+				return err
+			}
+			if ok {
+				out[n] = h.excerpt(plainText(s.Body), length)
+			}
 		}
-		if ok {
-			out[n] = h.excerpt(plainText(s.Body), length)
-		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // A highlighter finds what a query matches in a text.
@@ -73,10 +72,10 @@ type highlighter struct {
 // highlighter returns the one for a query: of a prompt it has the terms that it
 // is searched for by, of a query in the query language those that it asks for
 // in the body.
-func (x *Index) highlighter(ctx context.Context, q Query) (*highlighter, error) {
+func (x *Index) highlighter(ctx context.Context, in *reading, q Query) (*highlighter, error) {
 	h := &highlighter{analyzer: newAnalyzer(), terms: make(map[string]int)}
 	if !q.Syntax {
-		p, err := newPrompt(ctx, h.analyzer, q.Text, x.db.Frequencies)
+		p, err := newPrompt(ctx, h.analyzer, q.Text, in, x.leg(in.view))
 		if err != nil {
 			return nil, err
 		}

@@ -59,6 +59,9 @@ func (a *analyzer) term(word string, kind embed.WordKind) string {
 	word = strings.ToLower(word)
 	term, ok := a.stems[word]
 	if !ok {
+		if a.stems == nil {
+			a.stems = make(map[string]string)
+		}
 		term = a.termOf(word)
 		a.stems[word] = term
 	}
