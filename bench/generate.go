@@ -8,6 +8,8 @@ import (
 	"hash/fnv"
 	"iter"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -232,4 +234,34 @@ func Head(corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
 			}
 		}
 	}
+}
+
+// OpenCorpus returns the corpus in a file, see ReadCorpus, or in a folder: that
+// of its corpus.jsonl or skills.jsonl, gzipped or not, or else all skills under
+// it.
+func OpenCorpus(ctx context.Context, name string) (iter.Seq2[Document, error], error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("opening corpus: %w", err)
+	}
+	if !info.IsDir() {
+		return ReadCorpus(name), nil
+	}
+	for _, base := range []string{"corpus.jsonl", "skills.jsonl"} {
+		for _, suffix := range []string{"", ".gz"} {
+			if file := filepath.Join(name, base+suffix); isFile(file) {
+				return ReadCorpus(file), nil
+			}
+		}
+	}
+	src, err := source.Dir(name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("opening corpus: %w", err)
+	}
+	return SourceCorpus(ctx, src), nil
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }

@@ -131,8 +131,8 @@ func shapeOf(docs []Document) shape {
 // the source, for our own skills and for real ones.
 func TestGenerateShape(t *testing.T) {
 	corpora := map[string]iter.Seq2[Document, error]{"own": ownSkills(t)}
-	if file := filepath.FromSlash("../../shared/corpus/skills.jsonl.gz"); exists(file) {
-		corpora["shared"] = Head(ReadCorpus(file), 1500)
+	if file := filepath.FromSlash("../../shared/corpus/skills.jsonl.gz"); isFile(file) {
+		corpora["shared"] = Head(ReadCorpus(file), 600)
 	} else {
 		t.Logf("%s is not there; only our own skills are looked at", file)
 	}
@@ -197,9 +197,4 @@ func correlation(got, want shape) float64 {
 		yy += (y[i] - my) * (y[i] - my)
 	}
 	return xy / math.Sqrt(xx*yy)
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 )
 
+// benchHelp stands before the help of --speed.
 const benchHelp = `Bench measures relevance and speed on labelled prompts, through the code that
 serves real ones. Each corpus is indexed in a temporary file; your catalog stays
 as it is. A set is a folder with
@@ -81,19 +82,23 @@ type benchFlags struct {
 	seed            uint64
 	fromEvals       bool
 	threshold       threshold
+	speed           speedFlags
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	var b benchFlags
 	cmd := &cobra.Command{
 		Use:     "bench",
-		Short:   "Measure relevance and speed on labelled prompts",
-		Long:    benchHelp,
-		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals",
+		Short:   "Measure relevance on labelled prompts, or speed",
+		Long:    benchHelp + speedHelp,
+		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := b.check(); err != nil {
 				return &usageError{cmd.CommandPath(), err}
+			}
+			if b.speed.on {
+				return a.benchSpeed(cmd.Context(), &b)
 			}
 			return a.bench(cmd.Context(), &b)
 		},
@@ -102,20 +107,24 @@ func (a *app) benchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&b.datasets, "dataset", nil, "measure the set in this `folder` (repeatable)")
 	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
-	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none")
+	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none, or the skills of --speed")
 	f.StringArrayVar(&b.none, "none", nil, "add the prompts of queries.jsonl in this `folder`, which need no skill (repeatable)")
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
+	b.speed.flags(cmd)
 	return cmd
 }
 
 func (b *benchFlags) check() error {
+	if err := b.speed.check(b); err != nil || b.speed.on {
+		return err
+	}
 	modes := []string{"", string(bench.Text), string(bench.Vector), string(bench.Hybrid)}
 	switch {
 	case len(b.datasets) == 0 && !b.fromEvals:
-		return errors.New("--dataset or --from-evals is needed")
+		return errors.New("--dataset, --from-evals or --speed is needed")
 	case !slices.Contains(modes, b.mode):
 		return fmt.Errorf("no mode %q; there are: text, vector, hybrid", b.mode)
 	case b.limit < 0:

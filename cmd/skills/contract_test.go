@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
@@ -43,7 +44,11 @@ func TestHelpNamesFields(t *testing.T) {
 		}
 		delete(results, cmd.Name())
 		_, explained, _ := strings.Cut(cmd.Long, "--json prints ")
-		for _, field := range fieldsOf(reflect.TypeOf(result), cmd.Name() == "search") {
+		fields := fieldsOf(reflect.TypeOf(result), cmd.Name() == "search")
+		if cmd.Name() == "bench" {
+			fields = append(fields, fieldsOf(reflect.TypeFor[bench.Speed](), false)...)
+		}
+		for _, field := range fields {
 			if !regexp.MustCompile(`\b` + field + `\b`).MatchString(explained) {
 				t.Errorf("the help of %s does not explain the field %q of its --json", cmd.Name(), field)
 			}

@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// TestPrompts: there are many, each once, short and long, and in several
+// scripts.
+func TestPrompts(t *testing.T) {
+	prompts := Prompts()
+	if n := len(slices.Compact(slices.Sorted(slices.Values(prompts)))); n < 95 || n != len(prompts) {
+		t.Errorf("%d prompts, %d different ones", len(prompts), n)
+	}
+	short, long, scripts := 0, 0, make(map[string]bool)
+	for _, p := range prompts {
+		if strings.TrimSpace(p) != p || p == "" || strings.Contains(p, "%\n") {
+			t.Errorf("%q is not cut well", p)
+		}
+		short += min(1, 30/len(p))
+		long += min(1, len(p)/400)
+		for name, script := range map[string]*unicode.RangeTable{"han": unicode.Han, "kana": unicode.Hiragana, "hangul": unicode.Hangul, "cyrillic": unicode.Cyrillic, "arabic": unicode.Arabic} {
+			if strings.ContainsFunc(p, func(r rune) bool { return unicode.Is(script, r) }) {
+				scripts[name] = true
+			}
+		}
+	}
+	if short < 5 || long < 3 || len(scripts) < 5 {
+		t.Errorf("%d short ones, %d long ones, scripts %v", short, long, scripts)
+	}
+}
+
+// TestMeasureSpeed measures a small corpus, and a larger catalog made from it.
+func TestMeasureSpeed(t *testing.T) {
+	dir := t.TempDir()
+	var steps []string
+	s, err := MeasureSpeed(t.Context(), &SpeedOptions{
+		Sizes: []int{10, 90}, Corpus: ownSkills(t), Rounds: 1, Dir: dir, Step: func(what string) { steps = append(steps, what) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Sizes) != 2 || s.Sizes[0].Origin != "corpus" || s.Sizes[1].Origin != "synthetic" || len(steps) < 8 {
+		t.Errorf("%+v, steps %q", s, steps)
+	}
+	for _, size := range s.Sizes {
+		files, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("size-%d", size.Skills), "skills", "*", "*", "SKILL.md"))
+		if err != nil || len(files) != size.Skills {
+			t.Errorf("%d skills on disk, want %d; %v", len(files), size.Skills, err)
+		}
+		if len(size.Index) != 2 || size.Index[0].Vectors || !size.Index[1].Vectors || size.Index[0].CatalogBytes >= size.Index[1].CatalogBytes {
+			t.Errorf("indexing: %+v", size.Index)
+		}
+		if len(size.Legs) != len(Legs()) {
+			t.Fatalf("%d legs", len(size.Legs))
+		}
+		for _, l := range size.Legs {
+			if l.Mode != "hybrid" || l.P50MS <= 0 || l.P99MS < l.P50MS || l.Allocs < 1 || l.AllocBytes < 1 || l.Concurrent <= 0 || l.ChangeMS <= 0 || l.SyncMS <= 0 || l.Memory != nil {
+				t.Errorf("%+v", l)
+			}
+		}
+		if size.Legs[0].Faster != 1 || size.RescanMS <= 0 || size.TextBytes <= 0 {
+			t.Errorf("%+v", size)
+		}
+	}
+}
+
+// TestMeasureSpeedCancelled: nothing is left behind.
+func TestMeasureSpeedCancelled(t *testing.T) {
+	dir := t.TempDir()
+	for _, key := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(key, dir)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := MeasureSpeed(ctx, &SpeedOptions{Sizes: []int{10}, Corpus: ownSkills(t), Rounds: 1, Step: func(what string) {
+		if strings.Contains(what, "answering") {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v; %v", left, err)
+	}
+}
+
+// TestUnpack: what is written is what is read, and names are unique.
+func TestUnpack(t *testing.T) {
+	same := func(yield func(Document, error) bool) {
+		for _, name := range []string{"Same Name", "same-name", "with/slash", "日本語", "???"} {
+			s := &skill.Skill{Name: name, Description: "It: \"quotes\" & <tags>\u2028", Tags: []string{"a: b", "c"}, Body: "Body.\n"}
+			if !yield(Document{ID: name, Skill: s}, nil) {
+				return
+			}
+		}
+		yield(Document{ID: "empty", Skill: &skill.Skill{Name: "empty"}}, nil)
+	}
+	m := &meter{SpeedOptions: &SpeedOptions{Corpus: same}, dir: t.TempDir()}
+	if err := m.write(t.Context(), same, 9); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range m.skills {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := skill.Parse(f, "SKILL.md")
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, s.Name)
+		if s.Description != "It: \"quotes\" & <tags>" || !slices.Equal(s.Tags, []string{"a: b", "c"}) || s.Body != "Body.\n" || s.Name != filepath.Base(filepath.Dir(file)) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if want := []string{"Same-Name", "same-name-2", "with-slash", "日本語", "skill"}; !slices.Equal(names, want) {
+		t.Errorf("names %q, want %q", names, want)
+	}
+}
+
+func TestResidentMemory(t *testing.T) {
+	got := parseStatus("Name:\tskills\nVmRSS:\t    2048 kB\nRssAnon:\t    1024 kB\nRssFile:\t     512 kB\nRssShmem: x\n")
+	if want := (Memory{RSS: 2 << 20, Anon: 1 << 20, File: 512 << 10}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if m := residentMemory(); m.RSS < 1<<20 || runtime.GOOS == "linux" && m.Anon+m.File > m.RSS {
+		t.Errorf("this process: %+v", m)
+	}
+}
+
+// BenchmarkBlock makes blocks for the prompts of this package, in turn, from our
+// own skills and from synthetic ones, by text and by both legs.
+func BenchmarkBlock(b *testing.B) {
+	for _, n := range []int{64, 500, 2500} {
+		m := &meter{SpeedOptions: &SpeedOptions{Corpus: ownSkills(b)}, dir: b.TempDir()}
+		if _, err := m.unpack(b.Context(), n); err != nil {
+			b.Fatal(err)
+		}
+		for _, l := range Legs() {
+			for _, vectors := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%s/skills=%d/vectors=%v", l.Name, n, vectors), func(b *testing.B) {
+					c, err := openCatalog(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), vectors, l)
+					if err != nil {
+						b.Fatal(err)
+					}
+					defer c.Close()
+					if _, err := c.Rescan(b.Context(), nil); err != nil {
+						b.Fatal(err)
+					}
+					benchmarkBlock(b, c)
+				})
+			}
+		}
+	}
+}
+
+func benchmarkBlock(b *testing.B, c *repertoire.Catalog) {
+	prompts := Prompts()
+	ask := func(i int) {
+		if _, err := c.Block(b.Context(), prompts[i%len(prompts)], repertoire.Budget{}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range prompts {
+		ask(i) // the first answers read what later ones find in memory
+	}
+	var took []float64
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		ms, _ := timed(func() error { ask(i); return nil })
+		took = append(took, ms)
+	}
+	b.ReportMetric(1000*median(took), "p50-µs")
+}

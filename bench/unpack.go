@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// perFolder is how many skills lie beside each other, as in a repository of
+// them.
+const perFolder = 50
+
+// unpack writes n skills as folders, and says where they come from: a corpus
+// that is too small is replaced by one made from it.
+func (m *meter) unpack(ctx context.Context, n int) (origin string, err error) {
+	if !m.Synthetic {
+		if err := m.write(ctx, m.Corpus, n); err != nil {
+			return "", err
+		}
+		if len(m.skills) == n {
+			return "corpus", nil
+		}
+	}
+	return "synthetic", m.write(ctx, Generate(1, m.Corpus, n), n)
+}
+
+// write writes up to n skills of a corpus, in the place of those that are
+// there.
+func (m *meter) write(ctx context.Context, corpus iter.Seq2[Document, error], n int) error {
+	if err := os.RemoveAll(m.root()); err != nil {
+		return err
+	}
+	m.skills, m.text = nil, 0
+	taken := make(map[string]bool)
+	for d, err := range corpus {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if len(m.skills) == n {
+			break
+		}
+		if strings.TrimSpace(d.Skill.Description) == "" {
+			continue // it would be refused
+		}
+		if err := m.writeSkill(d.Skill, taken); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSkill writes one skill; the second of a name is called "name-2".
+func (m *meter) writeSkill(s *skill.Skill, taken map[string]bool) error {
+	name := folderName(s.Name)
+	unique := name
+	for n := 2; taken[index.NameKey(unique)]; n++ {
+		unique = fmt.Sprintf("%s-%d", name, n)
+	}
+	taken[index.NameKey(unique)] = true
+	text, err := skillText(unique, s)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(m.root(), fmt.Sprintf("group-%05d", len(m.skills)/perFolder), unique)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "SKILL.md")
+	m.skills, m.text = append(m.skills, file), m.text+int64(len(text))
+	return os.WriteFile(file, text, 0o600)
+}
+
+// skillText returns a SKILL.md. JSON strings and lists are YAML too.
+func skillText(name string, s *skill.Skill) ([]byte, error) {
+	text := []byte("---\n")
+	for _, field := range []struct {
+		key   string
+		value any
+		skip  bool
+	}{{"name", name, false}, {"description", s.Description, false}, {"tags", s.Tags, len(s.Tags) == 0}} {
+		if field.skip {
+			continue
+		}
+		value, err := json.Marshal(field.value)
+		if err != nil {
+			return nil, err
+		}
+		text = fmt.Appendf(text, "%s: %s\n", field.key, value)
+	}
+	return fmt.Appendf(text, "---\n%s", s.Body), nil
+}
+
+// folderName returns a name that is one of a folder on every system.
+func folderName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '-' || unicode.IsLetter(r) || unicode.IsNumber(r) {
+			return r
+		}
+		return '-'
+	}, name)
+	if runes := []rune(name); len(runes) > skill.MaxName-8 {
+		name = string(runes[:skill.MaxName-8])
+	}
+	return cmp.Or(strings.Trim(name, "-"), "skill")
+}
