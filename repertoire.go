@@ -108,6 +108,14 @@ type Config struct {
 	// "@every 5s". Never leaves it to the caller.
 	Schedule string
 
+	// Defer opens the catalog file when something first needs it: see Glance.
+	// Errors of it then show at that time.
+	Defer bool
+
+	// FTS5 makes SQLite rank the text, also when a compiled file could: to
+	// compare the two.
+	FTS5 bool
+
 	// Logger hears of what happens in the background; nil means nobody.
 	Logger *slog.Logger
 }
@@ -215,9 +223,11 @@ func (c *Catalog) chooseEmbedder() error {
 
 // open opens the database file; the store replaces one that it found damaged.
 func (c *Catalog) open(ctx context.Context) (*state, error) {
-	db, err := store.Open(ctx, c.cfg.DB, nil)
-	if err != nil {
-		return nil, err
+	db := store.Defer(c.cfg.DB, nil)
+	if !c.cfg.Defer {
+		if err := db.Ready(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
@@ -225,6 +235,7 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 	x := index.New(db, c.embedder, &index.Options{
 		Deadline: c.cfg.Deadline, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
+		FTS5: c.cfg.FTS5,
 	})
 	return &state{db: db, index: x, provider: contextprovider.New(x, c.reader)}, nil
 }

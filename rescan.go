@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // Rescan brings the catalog in step with its sources and returns what it did
@@ -32,17 +33,23 @@ func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
 
 // sync brings one file in step; the caller holds the lock.
 func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, error) {
+	if err := s.db.Ready(ctx); err != nil {
+		return nil, err
+	}
 	if s.db.ReadOnly() {
 		return nil, nil // it answers from what is there
 	}
 	var reports []Report
-	for _, src := range c.cfg.Sources {
-		at := index.Source{Label: src.Label(), Root: src.Root(), Priority: src.Priority()}
-		report, err := s.index.Sync(ctx, at, counted(src.Skills(ctx), found))
+	var folders []seen
+	complete := true
+	for i, at := range c.indexSources() {
+		refs := c.cfg.Sources[i].Traced(ctx, func(t source.Trace) { folders = append(folders, seen{i, t}) })
+		report, err := s.index.Sync(ctx, at, counted(refs, found))
 		reports = append(reports, report)
 		if err != nil {
 			return reports, err
 		}
+		complete = complete && report.Complete
 	}
 	err := s.index.Retain(ctx, c.labels())
 	if err == nil && c.fast {
@@ -51,7 +58,19 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, e
 	if err == nil {
 		err = c.publish(ctx, s)
 	}
+	if err == nil && complete {
+		c.writeSeen(folders)
+	}
 	return reports, err
+}
+
+// indexSources describes the sources to the index.
+func (c *Catalog) indexSources() []index.Source {
+	list := make([]index.Source, len(c.cfg.Sources))
+	for i, src := range c.cfg.Sources {
+		list[i] = index.Source{Label: src.Label(), Root: src.Root(), Priority: src.Priority()}
+	}
+	return list
 }
 
 // publish compiles the ranking. That it could not be is no reason to fail: the
@@ -120,8 +139,8 @@ func counted(refs iter.Seq2[*skill.Ref, error], found func()) iter.Seq2[*skill.R
 // still has them. A catalog that can only be read stays as it is.
 func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error {
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
-		if s.db.ReadOnly() {
-			return struct{}{}, nil
+		if err := s.db.Ready(ctx); err != nil || s.db.ReadOnly() {
+			return struct{}{}, err
 		}
 		if err := s.index.Embed(ctx, progress); err != nil {
 			return struct{}{}, err

@@ -32,7 +32,8 @@ type Leg struct {
 // Legs are all ways to rank; the others are compared with the first.
 func Legs() []Leg {
 	return []Leg{
-		{Name: "fts5"},
+		{Name: "fts5", Configure: func(c *repertoire.Config) { c.FTS5 = true }, Env: []string{"REPERTOIRE_RANKING=fts5"}},
+		{Name: "compiled"},
 	}
 }
 

@@ -42,7 +42,7 @@ func (db *DB) Changes(ctx context.Context, after int64, model string) ([]int64, 
 // catalog as it is at the first of them, whoever writes meanwhile. It ends with
 // f.
 func (db *DB) View(ctx context.Context, f func(*DB) error) error {
-	if err := db.ready(ctx); err != nil {
+	if err := db.Ready(ctx); err != nil {
 		return err
 	}
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})

@@ -29,8 +29,8 @@ func Defer(path string, opts *Options) *DB {
 
 func (db *DB) isOpen() bool { return db.deferred == nil || db.deferred.open.Load() }
 
-// ready opens a deferred file.
-func (db *DB) ready(ctx context.Context) error {
+// Ready opens the file if it is deferred and was not needed before.
+func (db *DB) Ready(ctx context.Context) error {
 	if db.isOpen() {
 		return nil
 	}

@@ -85,7 +85,7 @@ func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
 
 // transact runs f in a transaction that holds the write lock from its start.
 func (db *DB) transact(ctx context.Context, f func(*Tx) error) error {
-	if err := db.ready(ctx); err != nil {
+	if err := db.Ready(ctx); err != nil {
 		return err
 	}
 	if db.readOnly || db.view != nil {
@@ -149,7 +149,7 @@ func (db *DB) note(err error) error {
 
 // prepare returns the prepared statement of that name on the read pool.
 func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
-	if err := db.ready(ctx); err != nil {
+	if err := db.Ready(ctx); err != nil {
 		return nil, err
 	}
 	db.mu.Lock()

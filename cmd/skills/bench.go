@@ -148,7 +148,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	}
 	out := benchResult{Mode: string(setup.Mode)}
 	if b.fromEvals {
-		c, err := a.openFresh(ctx)
+		c, err := a.openFresh(ctx, freshen)
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func formats() string {
 }
 
 func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) error {
-	c, prompt, err := a.openAsked(cmd.Context(), args)
+	c, prompt, err := a.openAsked(cmd.Context(), args, hurry)
 	if err != nil {
 		return err
 	}

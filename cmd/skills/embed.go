@@ -85,7 +85,7 @@ func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	}
 	defer c.Close()
 	if list {
-		err = a.refresh(ctx, c)
+		err = a.refresh(ctx, c, freshen)
 	} else {
 		err = a.embedAll(ctx, c)
 	}

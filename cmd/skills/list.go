@@ -42,7 +42,7 @@ func (a *app) listCommand() *cobra.Command {
 }
 
 func (a *app) list(cmd *cobra.Command, tag, from string, shadowed bool) error {
-	c, err := a.openFresh(cmd.Context())
+	c, err := a.openFresh(cmd.Context(), freshen)
 	if err != nil {
 		return err
 	}

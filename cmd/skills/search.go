@@ -91,7 +91,7 @@ func (a *app) searchCommand() *cobra.Command {
 }
 
 func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) error {
-	c, text, err := a.openAsked(cmd.Context(), args)
+	c, text, err := a.openAsked(cmd.Context(), args, freshen)
 	if err != nil {
 		return err
 	}

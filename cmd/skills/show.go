@@ -34,7 +34,7 @@ func (a *app) showCommand() *cobra.Command {
 }
 
 func (a *app) show(cmd *cobra.Command, args []string) error {
-	c, err := a.openFresh(cmd.Context())
+	c, err := a.openFresh(cmd.Context(), freshen)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *app) readCommand() *cobra.Command {
 }
 
 func (a *app) read(cmd *cobra.Command, id, name, output string) error {
-	c, err := a.openFresh(cmd.Context())
+	c, err := a.openFresh(cmd.Context(), freshen)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a *app) whyCommand() *cobra.Command {
 }
 
 func (a *app) why(cmd *cobra.Command, args []string) error {
-	c, prompt, err := a.openAsked(cmd.Context(), args[1:])
+	c, prompt, err := a.openAsked(cmd.Context(), args[1:], freshen)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,169 @@
+package repertoire_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// aged gives all files below a folder a time at which changes can be told.
+func aged(t testing.TB, dir string) {
+	t.Helper()
+	old := time.Now().Add(-time.Hour)
+	try(t, filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chtimes(name, old, old)
+	}))
+}
+
+// deferred opens a catalog as a process does that lives for one answer.
+func deferred(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
+	t.Helper()
+	cfg.Schedule, cfg.Defer = repertoire.Never, true
+	c, err := repertoire.Open(t.Context(), cfg)
+	try(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// glanceAt returns what a new process finds.
+func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Glance {
+	t.Helper()
+	c := deferred(t, cfg)
+	defer c.Close()
+	return c.Glance(t.Context(), time.Minute)
+}
+
+func TestGlance(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, dir string){
+		"nothing": nil,
+		"edited": func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "skill-07", "SKILL.md"), doc("skill-07", "Does something else."))
+		},
+		"same size": func(t *testing.T, dir string) {
+			name := filepath.Join(dir, "skill-07", "SKILL.md")
+			data, err := os.ReadFile(name)
+			try(t, err)
+			write(t, name, strings.ToUpper(string(data)))
+		},
+		"new skill": func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "new", "SKILL.md"), doc("new", "Is new."))
+		},
+		"new skill in a folder": func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "group", "new", "SKILL.md"), doc("new", "Is new."))
+		},
+		"removed":       func(t *testing.T, dir string) { try(t, os.RemoveAll(filepath.Join(dir, "skill-07"))) },
+		"file added":    func(t *testing.T, dir string) { write(t, filepath.Join(dir, "skill-07", "scripts", "b.sh"), "b") },
+		"file edited":   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "other") },
+		"folder edited": func(t *testing.T, dir string) { write(t, filepath.Join(dir, "skill-07", "more", "x"), "x") },
+		"source gone":   func(t *testing.T, dir string) { try(t, os.Rename(dir, dir+"-away")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			src, dir := folder(t, "team", docs(many()...))
+			write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "a")
+			write(t, filepath.Join(dir, "group", "old", "SKILL.md"), doc("old", "Is old."))
+			aged(t, dir)
+			cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+			if g := glanceAt(t, cfg); g.Current {
+				t.Errorf("before anything was indexed: %+v", g)
+			}
+			closedCatalog(t, cfg)
+			if change == nil {
+				// Not even opened: the answer needs no database.
+				try(t, os.Rename(cfg.DB, cfg.DB+".away"))
+				c := deferred(t, cfg)
+				if g := c.Glance(t.Context(), time.Minute); !g.Current || !g.All || g.Looked != len(many())+3 {
+					t.Errorf("%+v", g)
+				}
+				b, err := c.Block(t.Context(), "skill-07", repertoire.Budget{}, nil)
+				if err != nil || len(b.Skills) == 0 || b.Skills[0].ID != "skill-07" {
+					t.Errorf("block %+v, %v", b, err)
+				}
+				if _, err := os.Stat(cfg.DB); err == nil {
+					t.Error("the database was opened")
+				}
+				return
+			}
+			change(t, dir)
+			if g := glanceAt(t, cfg); g.Current {
+				t.Errorf("%+v, although something changed", g)
+			}
+		})
+	}
+}
+
+// TestGlanceOtherCatalog: what was seen is about these sources and this state of
+// the catalog only.
+func TestGlanceOtherCatalog(t *testing.T) {
+	src, dir := folder(t, "team", docs(many()...))
+	aged(t, dir)
+	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	closedCatalog(t, cfg)
+	other, otherDir := folder(t, "other", docs("skill-x"))
+	aged(t, otherDir)
+	both := cfg
+	both.Sources = append(both.Sources, other)
+	if g := glanceAt(t, both); g.Current {
+		t.Errorf("with another source: %+v", g)
+	}
+	closedCatalog(t, both)
+	if g := glanceAt(t, cfg); g.Current {
+		t.Errorf("without it: %+v", g)
+	}
+	if g := glanceAt(t, both); !g.Current || !g.All {
+		t.Errorf("after a rescan: %+v", g)
+	}
+	for _, suffix := range []string{".current", ".seen"} {
+		closedCatalog(t, cfg)
+		try(t, os.Remove(cfg.DB+suffix))
+		if g := glanceAt(t, cfg); g.Current {
+			t.Errorf("without %s: %+v", suffix, g)
+		}
+	}
+	closedCatalog(t, cfg)
+	seen, err := os.ReadFile(cfg.DB + ".seen")
+	try(t, err)
+	for cut := range seen {
+		try(t, os.WriteFile(cfg.DB+".seen", seen[:cut], 0o600))
+		if g := glanceAt(t, cfg); g.Current {
+			t.Errorf("cut after %d bytes: %+v", cut, g)
+		}
+	}
+}
+
+// TestGlanceGoesOn: one that is cut off looks at what is most likely to have
+// changed, and the next goes on with the rest.
+func TestGlanceGoesOn(t *testing.T) {
+	var names []string
+	for i := range 2000 {
+		names = append(names, fmt.Sprintf("skill-%04d", i))
+	}
+	src, dir := folder(t, "team", docs(names...))
+	aged(t, dir)
+	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	closedCatalog(t, cfg)
+	old := time.Now().Add(-2 * time.Hour) // an edit that does not make it the newest
+	name := filepath.Join(dir, "skill-1234", "SKILL.md")
+	write(t, name, doc("skill-1234", "Does something else."))
+	try(t, os.Chtimes(name, old, old))
+	for range 5000 { // each looks at some
+		c := deferred(t, cfg)
+		g := c.Glance(t.Context(), 100*time.Microsecond)
+		try(t, c.Close())
+		if !g.Current {
+			return
+		}
+		if g.All {
+			t.Fatalf("%+v, although a skill has changed", g)
+		}
+	}
+	t.Error("the changed skill was never looked at")
+}
