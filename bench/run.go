@@ -65,7 +65,7 @@ type searcher struct {
 }
 
 func (s *searcher) Search(ctx context.Context, q index.Query) (index.Answer, error) {
-	q.Limit = max(q.Limit, depth)
+	q.Limit, q.Relevant = max(q.Limit, depth), false // the block leaves out the others
 	start := time.Now()
 	answer, err := s.Index.Search(ctx, q)
 	s.took = append(s.took, float64(time.Since(start))/float64(time.Millisecond))

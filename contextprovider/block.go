@@ -68,7 +68,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 	if b.Pinned, err = p.pinned(ctx, a); err != nil {
 		return Block{}, err
 	}
-	answer, err := p.catalog.Search(ctx, index.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold})
+	answer, err := p.catalog.Search(ctx, index.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold, Relevant: true})
 	if err != nil {
 		return Block{}, err
 	}

@@ -48,6 +48,7 @@ type segmentTerms struct {
 	all    []snapshot.Term // different terms
 	known  []uint32        // IDs of those that occur, rising
 	chosen []chosenTerm    // IDs of terms that occur, rising
+	sieve  [4]uint64       // a bit for each of chosen, by the low bits of the ID
 }
 
 type chosenTerm struct {
@@ -132,6 +133,7 @@ func (t *segmentTerms) sort(terms []term) {
 	for at, term := range terms {
 		if found := &t.all[term.at]; found.Docs > 0 {
 			t.chosen = append(t.chosen, chosenTerm{found.ID, at})
+			t.sieve[found.ID>>6&3] |= 1 << (found.ID & 63)
 		}
 	}
 	slices.SortFunc(t.chosen, func(a, b chosenTerm) int { return cmp.Compare(a.id, b.id) })
@@ -205,7 +207,10 @@ func (p *prompt) present(in *reading, i int) (has presence, ends [3]int) {
 
 // find returns which of the terms of the prompt has an ID.
 func (t *segmentTerms) find(id uint32) (at int, ok bool) {
-	// There are few, and most IDs are none of them.
+	// Most IDs are none of them.
+	if t.sieve[id>>6&3]>>(id&63)&1 == 0 {
+		return 0, false
+	}
 	lo, hi := 0, len(t.chosen)
 	for lo < hi {
 		mid := (lo + hi) / 2

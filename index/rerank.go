@@ -22,6 +22,9 @@ const bodyStart = 1000
 func (x *Index) order(ctx context.Context, r *retrieval) error {
 	var err error
 	r.all = x.judge(r, r.candidates)
+	if r.relevant {
+		r.all = slices.DeleteFunc(r.all, func(s rank.Scored) bool { return !s.Relevant })
+	}
 	if r.scored, err = x.distinct(ctx, r, r.all); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -190,11 +191,29 @@ func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]i
 	if err != nil {
 		return dst, ends, err
 	}
-	ids = dst
+	ids = slices.Grow(dst, min(len(data), 256))
 	c := cursor{b: data}
 	for i := range lists {
 		last := 0
-		for n := c.uvarint(); n > 0 && !c.bad; n-- {
+		n := c.uvarint()
+		for ; n > 0 && len(c.b) >= 3; n-- {
+			// Nearly all distances take a byte or two: without calls these cost
+			// half.
+			id := last
+			switch b := c.b; {
+			case b[0] < 0x80:
+				id, c.b = id+int(b[0]), b[1:]
+			case b[1] < 0x80:
+				id, c.b = id+(int(b[0]&0x7f)|int(b[1])<<7), b[2:]
+			default:
+				id += c.uvarint()
+			}
+			ids = append(ids, uint32(id))
+			if i > 0 {
+				last = id
+			}
+		}
+		for ; n > 0 && !c.bad; n-- {
 			id := last + c.uvarint()
 			ids = append(ids, uint32(id))
 			if i > 0 {
