@@ -4,114 +4,109 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"slices"
 )
 
-// The code of a document has one bit for each value of its two vectors, which
-// says whether it is positive, the description's first, in words of 64. A prompt
-// is compared with codes by its values in steps of 3 bits, one plane of bits
-// each, so that what is left to do is to count bits.
-const planes = 3
+// The code of a document has 2 bits for each value of the sum of its two vectors,
+// which is all that Nearest ranks by: the sign, and whether the value is one step
+// further up. So the bits stand for the values -3, -1, 1 and 3. The first bits
+// of all documents stand before the second bits of all, in words of 64, and these
+// in quads of 4.
+//
+// A prompt is compared with codes by its values in steps of 3 bits, one plane of
+// bits each, so that what is left to do is to count bits.
+const (
+	planes    = 3
+	quadWords = 4
+	quadSize  = 8 * quadWords
 
-// codeSize is the number of bytes of the code of a document.
-func codeSize(dim int) int { return 16 * codeWords(dim) }
+	// The step of the prompt, in standard deviations of its values: that which loses
+	// least of normal ones.
+	promptStep = .3
+)
 
-// codeWords is the number of words of one vector's code.
-func codeWords(dim int) int { return (dim + 63) / 64 }
+// quads is the number of quads of one bit of each value.
+func quads(dim int) int { return (dim + 64*quadWords - 1) / (64 * quadWords) }
 
-func appendCode(b []byte, v Vectors, dim int) []byte {
-	for _, v := range [][]float32{v.Description, v.Full} {
-		words := make([]uint64, codeWords(dim))
-		for i, x := range v {
-			if x > 0 {
-				words[i/64] |= 1 << (i % 64)
-			}
+// codeSize is the number of bytes of one bit of each value of a document.
+func codeSize(dim int) int { return quadSize * quads(dim) }
+
+// appendCode appends the first bits of a document to one section and the second
+// bits to the other. Without vectors all are 0.
+func appendCode(first, second []byte, v Vectors, dim int) (_, _ []byte) {
+	n := quadWords * quads(dim)
+	a, b := make([]uint64, n), make([]uint64, n)
+	sum, square := make([]float64, len(v.Full)), 0.
+	for i := range sum {
+		sum[i] = float64(v.Description[i]) + float64(v.Full[i])
+		square += sum[i] * sum[i]
+	}
+	deviation := math.Sqrt(square / float64(dim))
+	for i, x := range sum {
+		if x > 0 {
+			a[i/64] |= 1 << (i % 64)
 		}
-		for _, w := range words {
-			b = binary.LittleEndian.AppendUint64(b, w)
+		if x > deviation || x <= 0 && x > -deviation {
+			b[i/64] |= 1 << (i % 64)
 		}
 	}
-	return b
+	for i := range n {
+		first = binary.LittleEndian.AppendUint64(first, a[i])
+		second = binary.LittleEndian.AppendUint64(second, b[i])
+	}
+	return first, second
 }
 
-// exactBound is the number of documents to compare above which Nearest looks at codes first:
-// below it there is little to win.
-const exactBound = 2000
+// A promptCode is a prompt's vector as planes of bits: a value is a number of
+// steps, the sum of 1<<p times 1 or -1, as the bit of plane p is set or not.
+type promptCode []quad
 
-// A promptCode is a prompt's vector as planes of bits, once for each vector of a
-// document: a value is a number of steps, the sum of 1<<p times 1 or -1, as the
-// bit of plane p is set or not.
-type promptCode [][planes]uint64
+type quad [quadWords][planes]uint64
 
 func encodePrompt(v []float32) promptCode {
-	n := codeWords(len(v))
-	c := make(promptCode, 2*n)
+	c := make(promptCode, quads(len(v)))
 	const most = 1<<planes - 1
-	step := max(slices.Max(v), -slices.Min(v)) / most
+	step := promptStep / math.Sqrt(float64(len(v))) // of a vector of length 1
 	for i, x := range v {
-		u := uint(math.Round((float64(x/step) + most) / 2))
+		u := uint(min(max((float64(x)/step+most)/2, 0), most) + .5)
+		word := &c[i/(64*quadWords)][i/64%quadWords]
 		for p := range planes {
-			c[i/64][p] |= uint64(u>>p&1) << (i % 64)
+			word[p] |= uint64(u>>p&1) << (i % 64)
 		}
 	}
-	copy(c[n:], c[:n])
 	return c
 }
 
-// distance returns a number that falls as the dot product of the prompt and the
-// signs of the values of both vectors grows, and whether any sign is positive.
-func (c promptCode) distance(code []byte) (sum int, some bool) {
-	all := uint64(0)
+// farthest is the greatest distance.
+func (c promptCode) farthest() int { return len(c) * 64 * quadWords * (1<<planes - 1) }
+
+// distances puts into out, for each document, a number that falls as the dot
+// product of the prompt and of one bit of each value grows.
+func (c promptCode) distances(codes []byte, out []uint32) {
 	for i := range c {
-		if len(code) < 8 {
-			break
+		keep := ^uint32(0)
+		if i == 0 {
+			keep = 0
 		}
-		p := &c[i]
-		w := binary.LittleEndian.Uint64(code)
-		code = code[8:]
-		all |= w
-		sum += bits.OnesCount64(w^p[0]) + bits.OnesCount64(w^p[1])<<1 + bits.OnesCount64(w^p[2])<<2
+		c[i].add(codes[i*quadSize:], len(c)*quadSize, keep, out)
 	}
-	return sum, all != 0
 }
 
-// rescore compares the prompt with every code and then with the rows of those
-// that came out best: one in a hundred, among which were .994 of the ten nearest
-// of 20,101 skills, or four times as many as are wanted (.997 for a hundred).
-func (r *Reader) rescore(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
-	docs, size := r.s.header.docs, codeSize(len(p.steps))
-	codes, err := r.s.bytes(codeSection, 0, r.s.header.sizes[codeSection])
-	if err != nil {
-		return nil, err
+// add adds the distances in one quad of each document to the bits of what is there
+// that are to be kept; stride is from one document to the next.
+func (q *quad) add(codes []byte, stride int, keep uint32, out []uint32) {
+	p, r, s, t := q[0], q[1], q[2], q[3]
+	for i := range out {
+		if len(codes) < quadSize {
+			return
+		}
+		w := binary.LittleEndian.Uint64(codes)
+		x := binary.LittleEndian.Uint64(codes[8:])
+		y := binary.LittleEndian.Uint64(codes[16:])
+		z := binary.LittleEndian.Uint64(codes[24:])
+		codes = codes[min(stride, len(codes)):]
+		d0 := bits.OnesCount64(w^p[0]) + bits.OnesCount64(x^r[0]) + bits.OnesCount64(y^s[0]) + bits.OnesCount64(z^t[0])
+		d1 := bits.OnesCount64(w^p[1]) + bits.OnesCount64(x^r[1]) + bits.OnesCount64(y^s[1]) + bits.OnesCount64(z^t[1])
+		d2 := bits.OnesCount64(w^p[2]) + bits.OnesCount64(x^r[2]) + bits.OnesCount64(y^s[2]) + bits.OnesCount64(z^t[2])
+		out[i] = out[i]&keep + uint32(d0+d1<<1+d2<<2)
 	}
-	candidates := &top{k: min(max(4*k, docs/100), docs)}
-	for doc := range docs {
-		if !allowed.Has(doc) {
-			continue
-		}
-		distance, some := p.code.distance(codes[doc*size : (doc+1)*size])
-		if !some { // most likely it has no vectors
-			row, err := r.row(doc)
-			if err != nil {
-				return nil, err
-			}
-			if _, _, ok := p.cosines(row); !ok {
-				continue
-			}
-		}
-		if score := float64(-distance); !candidates.full() || score > candidates.hits[0].Score { // most are not
-			candidates.offer(Hit{doc, score})
-		}
-	}
-	best := &top{k: k}
-	for _, c := range candidates.hits {
-		row, err := r.row(c.Doc)
-		if err != nil {
-			return nil, err
-		}
-		if description, full, ok := p.cosines(row); ok {
-			best.offer(Hit{c.Doc, description + full})
-		}
-	}
-	return best.sorted(), nil
 }

@@ -141,7 +141,8 @@ func TestRecall(t *testing.T) {
 }
 
 func checkRecall(t *testing.T, r *snapshot.Reader, docs []snapshot.Document, vector func(embed.Kind, string) []float32) {
-	found, wanted := 0, 0
+	wanted := 0
+	found := make(map[int]int) // by k
 	for _, text := range queries(t) {
 		v := vector(embed.Query, text)
 		if !isUnit(v) {
@@ -151,20 +152,23 @@ func checkRecall(t *testing.T, r *snapshot.Reader, docs []snapshot.Document, vec
 		if err != nil {
 			t.Fatal(err)
 		}
-		hits, err := r.Nearest(p, nil, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range nearest(t, r, docs, v, nil)[:10] {
-			wanted++
-			if slices.ContainsFunc(hits, func(h snapshot.Hit) bool { return h.Doc == want.Doc }) {
-				found++
+		wanted++
+		exact := nearest(t, r, docs, v, nil)
+		for _, k := range []int{10, 100} {
+			hits, err := r.Nearest(p, nil, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range exact[:k] {
+				if slices.ContainsFunc(hits, func(h snapshot.Hit) bool { return h.Doc == want.Doc }) {
+					found[k]++
+				}
 			}
 		}
 	}
-	t.Logf("%d of the %d nearest of %d skills", found, wanted, len(docs))
-	if wanted < 500 || float64(found) < .99*float64(wanted) {
-		t.Errorf("found %d of the %d nearest", found, wanted)
+	t.Logf("of %d skills: %d of %d tens, %d of %d hundreds", len(docs), found[10], 10*wanted, found[100], 100*wanted)
+	if wanted < 50 || float64(found[10]) < .99*float64(10*wanted) || float64(found[100]) < .97*float64(100*wanted) {
+		t.Errorf("%d prompts, found %v", wanted, found)
 	}
 }
 

@@ -22,10 +22,10 @@ import (
 const (
 	magic     = "skills\x00\x01"
 	version   = 2
-	blockSize = 64 << 10
+	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
-	maxDim    = 1 << 14
+	maxDim    = 1 << 13
 
 	// fixedHeader is what stands before the name of the model.
 	fixedHeader = len(magic) + 2*4 + 2*8 + 5*4 + 5*8 + 8*int(sections)
@@ -35,21 +35,23 @@ const (
 type section int
 
 const (
-	docSection      section = iota // records of documents, see docs.go
-	docTermSection                 // term IDs of documents
-	docIndexSection                // where in both each document is
-	factSection                    // what is short of each document, see facts.go
-	rowSection                     // documents by row of the catalog
-	refusedSection                 // documents that search does not know
-	dictSection                    // terms, front-coded in groups, see dict.go
-	postingSection                 // where terms occur, see postings.go
-	groupSection                   // where in both each group of terms is
-	tagSection                     // documents by tag, see scope.go
-	tagNameSection                 // tags as they are written
-	sourceSection                  // documents by source
-	vectorSection                  // int8 vectors, see vectors.go
-	codeSection                    // 1-bit vectors, see codes.go
-	extraSection                   // Meta.Extra
+	docSection        section = iota // records of documents, see docs.go
+	docTermSection                   // term IDs of documents
+	docIndexSection                  // where in both each document is
+	factSection                      // what is short of each document, see facts.go
+	rowSection                       // documents by row of the catalog
+	refusedSection                   // documents that search does not know
+	dictSection                      // terms, front-coded in groups, see dict.go
+	postingSection                   // where terms occur, see postings.go
+	groupSection                     // where in both each group of terms is
+	tagSection                       // documents by tag, see scope.go
+	tagNameSection                   // tags as they are written
+	sourceSection                    // documents by source
+	vectorSection                    // int8 vectors, see vectors.go
+	vectoredSection                  // bitmap of the documents that have vectors
+	firstCodeSection                 // 2-bit vectors, see codes.go: first bits
+	secondCodeSection                // and second bits
+	extraSection                     // Meta.Extra
 	sections
 )
 
@@ -174,7 +176,8 @@ func (h *header) checkCounts() error {
 		return errors.New("an index has not the size that its count asks for")
 	case h.sizes[factSection] != h.docs*factSize || h.sizes[rowSection] != h.docs*rowEntrySize:
 		return errors.New("facts have not the size that their count asks for")
-	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[codeSection] != h.docs*codeSize(h.meta.Dim):
+	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[vectoredSection] != (h.docs+63)/64*8,
+		h.sizes[firstCodeSection] != h.docs*codeSize(h.meta.Dim), h.sizes[secondCodeSection] != h.sizes[firstCodeSection]:
 		return errors.New("vectors have not the size that their count asks for")
 	}
 	return nil

@@ -72,7 +72,7 @@ func few(n int) iter.Seq2[*Document, error] {
 	unit := []float32{.6, .8, 0}
 	docs := []Document{
 		{Row: 9, Refused: true, Stamp: "now"},
-		{Row: 5, Key: "csv", Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}},
+		{Row: 5, Key: "csv", Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}, Vectors: Vectors{unit, unit}},
 		{Row: 7, Key: "pdf", Name: "pdf", Source: "a", Terms: Fields{Name: []string{"pdf"}, Body: []string{"form"}}, Vectors: Vectors{unit, unit}},
 	}
 	return func(yield func(*Document, error) bool) {
@@ -119,7 +119,7 @@ func readAll(r *Reader) error {
 			return err1
 		}
 		_, err2 := r.Nearest(p, nil, 5)
-		_, err3 := r.rescore(p, nil, 5)
+		_, err3 := r.Nearest(p, nil, 0) // by codes, also of few documents
 		errs = append(errs, err2, err3)
 	}
 	return errors.Join(errs...)

@@ -96,7 +96,7 @@ type Snapshot struct {
 	refs    atomic.Int64    // 1 until Close, and 1 for each Read
 	closed  atomic.Bool
 	impacts impacts
-	sums    sync.Pool // *[]float32, see newSum
+	works   sync.Pool // *work
 }
 
 // Open maps the file at path. It reads the header and Meta.Extra only, whatever
@@ -130,7 +130,7 @@ func New(data []byte) (*Snapshot, error) {
 func newSnapshot(path, name string, data []byte, unmap func() error) (*Snapshot, error) {
 	s := &Snapshot{path: path, name: name, file: data, unmap: unmap}
 	s.refs.Store(1)
-	s.sums.New = s.newSum
+	s.works.New = func() any { return new(work) }
 	s.impacts.fill()
 	err := s.Read(func(*Reader) error { return s.readHeader() })
 	if err != nil {

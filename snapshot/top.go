@@ -1,6 +1,9 @@
 package snapshot
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A Hit is one document that was found.
 type Hit struct {
@@ -8,66 +11,106 @@ type Hit struct {
 	Score float64
 }
 
-// compareHits orders hits from the best to the worst: by score, then by ordinal.
-func compareHits(a, b Hit) int {
-	switch {
-	case a.Score > b.Score:
-		return -1
-	case a.Score < b.Score:
-		return 1
-	default:
-		return a.Doc - b.Doc
+// top keeps the best k of the hits that it is offered. Each is one number that
+// is the greater, the better the hit: by score, and of equal scores by ordinal,
+// the least first. It keeps up to twice as many and then drops the worse half,
+// which costs less than to keep them in order.
+type top struct {
+	k     int
+	keys  []uint64
+	floor uint64 // what is below cannot be among the best
+}
+
+// reset starts anew.
+func (t *top) reset(k int) {
+	t.k, t.keys, t.floor = k, t.keys[:0], 0
+	if k == 0 {
+		t.floor = math.MaxUint64
 	}
 }
 
-// top keeps the best k of the hits that it is offered, as a heap with the worst
-// in front.
-type top struct {
-	k    int
-	hits []Hit
+// keyOf returns the key of a hit. The bits of a float32 sort as it does when
+// the sign is turned over, and of a negative one all.
+func keyOf(doc int, score float32) uint64 {
+	return uint64(sortable(score))<<32 | uint64(^uint32(doc))
 }
 
-// full reports whether a hit must be better than the worst to be kept.
-func (t *top) full() bool { return len(t.hits) >= t.k }
+func sortable(x float32) uint32 {
+	b := math.Float32bits(x)
+	return b ^ (uint32(int32(b)>>31) | 1<<31)
+}
 
-func (t *top) offer(h Hit) {
-	if !t.full() {
-		t.hits = append(t.hits, h)
-		for i := len(t.hits) - 1; i > 0; {
-			parent := (i - 1) / 2
-			if compareHits(t.hits[parent], t.hits[i]) >= 0 {
-				break
-			}
-			t.hits[parent], t.hits[i] = t.hits[i], t.hits[parent]
-			i = parent
-		}
+func (t *top) offer(key uint64) {
+	if key < t.floor {
 		return
 	}
-	if t.k > 0 && compareHits(h, t.hits[0]) < 0 {
-		t.hits[0] = h
-		t.sink()
+	if t.keys = append(t.keys, key); len(t.keys) >= 2*t.k+16 {
+		t.prune()
 	}
 }
 
-// sink moves the hit in front to its place.
-func (t *top) sink() {
-	for i := 0; ; {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(t.hits); child++ {
-			if compareHits(t.hits[child], t.hits[worst]) > 0 {
-				worst = child
+// least returns the least score that may be among the best, 0 or above.
+func (t *top) least() float32 {
+	b := uint32(t.floor >> 32)
+	if b < 1<<31 {
+		return 0
+	}
+	if t.k == 0 {
+		return float32(math.Inf(1))
+	}
+	return math.Float32frombits(b ^ 1<<31)
+}
+
+// prune drops all but the best k.
+func (t *top) prune() {
+	if len(t.keys) <= t.k {
+		return
+	}
+	selectGreatest(t.keys, t.k)
+	t.keys = t.keys[:t.k]
+	t.floor = slices.Min(t.keys)
+}
+
+// selectGreatest moves the k greatest of the keys, which all differ, to the
+// front: a quicksort that follows one side only.
+func selectGreatest(keys []uint64, k int) {
+	for len(keys) > 1 && 0 < k && k < len(keys) {
+		a, b, c := keys[0], keys[len(keys)/2], keys[len(keys)-1]
+		pivot := max(min(a, b), min(max(a, b), c)) // the median
+		i, j := 0, len(keys)-1
+		for i <= j {
+			for keys[i] > pivot {
+				i++
+			}
+			for keys[j] < pivot {
+				j--
+			}
+			if i <= j {
+				keys[i], keys[j] = keys[j], keys[i]
+				i++
+				j--
 			}
 		}
-		if worst == i {
+		switch {
+		case k <= j:
+			keys = keys[:j+1]
+		case k >= i:
+			keys, k = keys[i:], k-i
+		default:
 			return
 		}
-		t.hits[i], t.hits[worst] = t.hits[worst], t.hits[i]
-		i = worst
 	}
 }
 
 // sorted returns the hits, best first.
 func (t *top) sorted() []Hit {
-	slices.SortFunc(t.hits, compareHits)
-	return t.hits
+	t.prune()
+	slices.Sort(t.keys)
+	hits := make([]Hit, len(t.keys))
+	for i, key := range t.keys {
+		b := uint32(key >> 32)
+		b ^= ^uint32(int32(b)>>31) | 1<<31
+		hits[len(hits)-1-i] = Hit{int(^uint32(key)), float64(math.Float32frombits(b))}
+	}
+	return hits
 }

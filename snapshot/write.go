@@ -79,6 +79,7 @@ type writer struct {
 	refused  set
 	sources  map[string]*set
 	tags     map[string]*set
+	vectored Bitmap
 	tagNames map[string]bool
 }
 
@@ -138,6 +139,9 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	w.parts[refusedSection].buf = w.refused.entries
 	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
 	w.parts[tagNameSection].buf = encodeNames(w.tagNames)
+	for _, word := range w.vectored {
+		w.parts[vectoredSection].buf = binary.LittleEndian.AppendUint64(w.parts[vectoredSection].buf, word)
+	}
 	w.parts[extraSection].buf = w.extra
 	for i := range w.parts {
 		w.h.sizes[i] = w.parts[i].size()
@@ -172,13 +176,20 @@ func (w *writer) add(d *Document) error {
 		}
 	}
 	w.in.add(&terms, min(d.Shown, len(terms.Description)))
-	docs, facts, rows, codes := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection], &w.parts[codeSection]
+	docs, facts, rows := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection]
 	docs.buf = appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
 	facts.buf = appendFacts(facts.buf, d)
 	rows.buf = appendRow(rows.buf, vectors, dim)
-	codes.buf = appendCode(codes.buf, vectors, dim)
-	return errors.Join(docs.spill(), facts.spill(), rows.spill(), codes.spill())
+	first, second := &w.parts[firstCodeSection], &w.parts[secondCodeSection]
+	first.buf, second.buf = appendCode(first.buf, second.buf, vectors, dim)
+	if doc%64 == 0 {
+		w.vectored = append(w.vectored, 0)
+	}
+	if vectors.Full != nil {
+		w.vectored.Set(doc)
+	}
+	return errors.Join(docs.spill(), facts.spill(), rows.spill(), first.spill(), second.spill())
 }
 
 // addDocTerms copies the terms of documents, from IDs of runs to those of all.

@@ -65,9 +65,10 @@ func TestRerank(t *testing.T) {
 	} {
 		behaviour.Store(step.server)
 		config(step.deadline)
-		for _, command := range []string{"search", "context"} {
-			if mode := modeOf(t, command, prompt); mode != step.mode {
-				t.Errorf("%s while the server would %s: mode %q, want %q", command, step.server, mode, step.mode)
+		// A block of one skill has nothing to order.
+		for _, command := range [][]string{{"search"}, {"context", "--threshold", "0"}} {
+			if mode := modeOf(t, append(command, prompt)...); mode != step.mode {
+				t.Errorf("%q while the server would %s: mode %q, want %q", command, step.server, mode, step.mode)
 			}
 		}
 		var stdout, stderr bytes.Buffer

@@ -1,0 +1,152 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// survivors returns how many documents Nearest compares by their vectors, and
+// beforehand by all their bits, so that .99 of the hundred nearest of 20,101
+// skills are found, and .999 of the ten nearest.
+func survivors(k, docs int) (byVectors, byBits int) {
+	n := 2*k + 2*int(math.Sqrt(float64(docs)))
+	return n, 4 * n
+}
+
+// A sieve leaves the documents whose codes are nearest to a prompt's, step by
+// step. Distances are small numbers, so that counting them finds the limit.
+type sieve struct {
+	eligible  []uint64 // a bit for each document that is allowed and has vectors
+	distances []uint32 // by document
+	counts    []uint32 // of documents, by distance
+
+	docs []uint32 // those that are left, rising
+	near []uint32 // and their distances
+}
+
+// start finds the eligible of so many documents and returns how many they are.
+func (v *sieve) start(docs int, allowed Bitmap, vectored []byte) int {
+	v.eligible = v.eligible[:0]
+	n := 0
+	for i := 0; len(vectored) >= 8; i++ {
+		w := binary.LittleEndian.Uint64(vectored)
+		vectored = vectored[8:]
+		switch {
+		case allowed == nil:
+		case i < len(allowed):
+			w &= allowed[i]
+		default:
+			w = 0
+		}
+		if left := docs - 64*i; left < 64 {
+			w &= 1<<left - 1
+		}
+		v.eligible = append(v.eligible, w)
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// all leaves all eligible documents, without distances.
+func (v *sieve) all() {
+	v.docs = v.docs[:0]
+	for i, w := range v.eligible {
+		for ; w != 0; w &= w - 1 {
+			v.docs = append(v.docs, uint32(64*i+bits.TrailingZeros64(w)))
+		}
+	}
+}
+
+// first leaves the n eligible documents that are nearest by their first bits.
+func (v *sieve) first(p promptCode, codes []byte, n int) {
+	size := quadSize * len(p)
+	v.distances = slices.Grow(v.distances[:0], 64*len(v.eligible))[:64*len(v.eligible)]
+	v.startCounts(p.farthest())
+	for i, w := range v.eligible {
+		out := v.distances[64*i : 64*i+64]
+		block := codes[64*i*size : min(64*(i+1)*size, len(codes))]
+		if bits.OnesCount64(w) >= 16 {
+			p.distances(block, out)
+		} else {
+			for w := w; w != 0; w &= w - 1 {
+				j := bits.TrailingZeros64(w)
+				p.distances(block[j*size:(j+1)*size], out[j:j+1])
+			}
+		}
+		if w == math.MaxUint64 {
+			for _, d := range out {
+				v.counts[d]++
+			}
+			continue
+		}
+		for ; w != 0; w &= w - 1 {
+			v.counts[out[bits.TrailingZeros64(w)]]++
+		}
+	}
+	v.gather(v.limit(n))
+}
+
+// gather leaves the eligible documents below the limit, and the first so many at
+// it.
+func (v *sieve) gather(limit uint32, ties int) {
+	v.docs, v.near = v.docs[:0], v.near[:0]
+	for i, w := range v.eligible {
+		for j, d := range v.distances[64*i : 64*i+64] {
+			if d > limit || w>>j&1 == 0 {
+				continue
+			}
+			if d == limit {
+				if ties == 0 {
+					continue
+				}
+				ties--
+			}
+			v.docs, v.near = append(v.docs, uint32(64*i+j)), append(v.near, d)
+		}
+	}
+}
+
+// second leaves the n of the documents that first left which are nearest by all
+// their bits.
+func (v *sieve) second(p promptCode, codes []byte, n int) {
+	size := quadSize * len(p)
+	v.startCounts(3 * p.farthest())
+	var out [1]uint32
+	for i, doc := range v.docs {
+		p.distances(codes[int(doc)*size:(int(doc)+1)*size], out[:])
+		d := 2*v.near[i] + out[0]
+		v.near[i] = d
+		v.counts[d]++
+	}
+	limit, ties := v.limit(n)
+	left := v.docs[:0]
+	for i, d := range v.near {
+		switch {
+		case d > limit || d == limit && ties == 0:
+			continue
+		case d == limit:
+			ties--
+		}
+		left = append(left, v.docs[i])
+	}
+	v.docs = left
+}
+
+func (v *sieve) startCounts(most int) {
+	v.counts = slices.Grow(v.counts[:0], most+1)[:most+1]
+	clear(v.counts)
+}
+
+// limit returns the distance of the n-th nearest document, and how many at it
+// are among the n.
+func (v *sieve) limit(n int) (distance uint32, ties int) {
+	for d, c := range v.counts {
+		if n <= int(c) {
+			return uint32(d), n
+		}
+		n -= int(c)
+	}
+	return math.MaxUint32, 0
+}
