@@ -34,21 +34,28 @@ type cutter func(word string, kind WordKind)
 // text cuts s into runs of letters, digits and marks. An apostrophe between
 // letters does not end a run, so that "don't" is one word.
 func (c cutter) text(s string) {
-	start := -1
-	for i, r := range s {
+	start, plain := -1, true // of the run; whether it is ASCII
+	for i, size := 0, 1; i < len(s); i += size {
+		r := rune(s[i])
+		if size = 1; r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
 		switch {
 		case isWord(r):
 			if start < 0 {
-				start = i
+				start, plain = i, true
 			}
-		case start >= 0 && isApostrophe(r) && wordFollows(s[i+utf8.RuneLen(r):]):
-		case start >= 0:
-			c.run(s[start:i])
+			plain = plain && size == 1
+		case start < 0:
+		case isApostrophe(r) && wordFollows(s[i+size:]):
+			plain = plain && size == 1
+		default:
+			c.run(s[start:i], plain)
 			start = -1
 		}
 	}
 	if start >= 0 {
-		c.run(s[start:])
+		c.run(s[start:], plain)
 	}
 }
 
@@ -66,8 +73,13 @@ func wordFollows(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// run cuts a run into parts with and without spaces between words.
-func (c cutter) run(s string) {
+// run cuts a run into parts with and without spaces between words; plain says
+// that it is ASCII, which has no others.
+func (c cutter) run(s string, plain bool) {
+	if plain {
+		c.identifier(s)
+		return
+	}
 	start, dense := 0, false
 	for i, r := range s {
 		if d := Dense(r); d != dense {
@@ -111,6 +123,10 @@ func (c cutter) pairs(s string) {
 
 // identifier emits the parts of a camel-case word and the whole word.
 func (c cutter) identifier(s string) {
+	if isLower(s[1:]) { // most words, and whatever the first letter is
+		c(s, Word)
+		return
+	}
 	n := camelPart(s)
 	if n == len(s) {
 		c(s, Word)
@@ -121,6 +137,16 @@ func (c cutter) identifier(s string) {
 		rest = rest[n:]
 	}
 	c(s, Whole)
+}
+
+// isLower reports whether s is ASCII without capitals.
+func isLower(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf || 'A' <= s[i] && s[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
 }
 
 // camelPart returns the length of the first part of a camel-case word: "get"
@@ -153,11 +179,39 @@ func pluralEnd(s string) bool {
 // fold removes compatibility forms and the accents of Latin and Greek letters.
 // Other marks stay: in many scripts they are vowels.
 func fold(s string) string {
-	if isASCII(s) {
+	at := beyondASCII(s)
+	if at < 0 {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s))
+	for ; at >= 0; at = beyondASCII(s) {
+		// A mark belongs to the letter before it; nothing else of ASCII changes.
+		start, end := max(at-1, 0), at
+		for end < len(s) && s[end] >= utf8.RuneSelf {
+			end++
+		}
+		b.WriteString(s[:start])
+		b.WriteString(foldPart(s[start:end]))
+		s = s[end:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// beyondASCII returns the place of the first character beyond ASCII, or -1.
+func beyondASCII(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return i
+		}
+	}
+	return -1
+}
+
+// foldPart is fold for a part that no mark follows.
+func foldPart(s string) string {
+	var b strings.Builder
 	drop := false
 	for _, r := range norm.NFKD.String(s) {
 		if unicode.Is(unicode.Mn, r) && drop {
@@ -167,13 +221,4 @@ func fold(s string) string {
 		b.WriteRune(r)
 	}
 	return norm.NFC.String(b.String())
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

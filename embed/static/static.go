@@ -88,7 +88,15 @@ func Tokens(text string, f func(token []byte)) {
 		token := buf[:0]
 		for _, r := range word {
 			n := len(token)
-			if token = utf8.AppendRune(token, unicode.ToLower(r)); len(token) > MaxToken {
+			switch {
+			case r >= utf8.RuneSelf:
+				token = utf8.AppendRune(token, unicode.ToLower(r))
+			case 'A' <= r && r <= 'Z':
+				token = append(token, byte(r-'A'+'a'))
+			default:
+				token = append(token, byte(r))
+			}
+			if len(token) > MaxToken {
 				token = token[:n]
 				break
 			}
