@@ -39,7 +39,7 @@ func closedCatalog(t *testing.T, cfg repertoire.Config) {
 // what it then holds.
 func overwrite(t testing.TB, name string) []byte {
 	t.Helper()
-	const page = 32768
+	const page = 32768 // that of the catalog
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	try(t, err)
 	defer f.Close()

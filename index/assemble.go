@@ -202,8 +202,7 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 		d.Flags = shadowed
 	}
 	// What stands behind the description (when_to_use) is searched and not shown.
-	shown := words.terms(e.Description)
-	d.Shown = len(shown)
+	d.Shown = words.terms(e.Description)
 	if bodies {
 		f, ok, err := a.db.Fields(ctx, e.ID)
 		if err != nil {
@@ -216,7 +215,7 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 			}
 		}
 	} else {
-		d.Terms = snapshot.Fields{Name: words.terms(e.Name), Description: shown, Tags: words.terms(strings.Join(e.Tags, " "))}
+		d.Terms = snapshot.Fields{Name: words.terms(e.Name), Description: d.Shown, Tags: words.terms(strings.Join(e.Tags, " "))}
 	}
 	if a.embedder == nil {
 		return d, nil

@@ -53,7 +53,7 @@ func newInverter(w Weights, runs *spool) *inverter {
 }
 
 // add collects one document.
-func (in *inverter) add(t *Fields, shown int) {
+func (in *inverter) add(t *Fields, shown []string) {
 	in.met = in.met[:0]
 	length := 0
 	for f, list := range t.lists() {
@@ -91,14 +91,18 @@ func (in *inverter) code(weighted float64) uint32 {
 	return code
 }
 
-// addHead keeps the IDs that appendDocTerms writes: of the name, of the first
-// shown terms of the description and of the tags, each list behind its length.
-func (in *inverter) addHead(t *Fields, shown int) {
-	for _, list := range [][]string{t.Name, t.Description[:shown], t.Tags} {
-		in.heads = append(in.heads, uint32(len(list)))
+// addHead keeps the IDs that appendDocTerms writes: of the name, of what is shown
+// of the description and of the tags, each list behind its length.
+func (in *inverter) addHead(t *Fields, shown []string) {
+	for _, list := range [][]string{t.Name, shown, t.Tags} {
+		length := len(in.heads)
+		in.heads = append(in.heads, 0)
 		for _, term := range list {
-			in.heads = append(in.heads, in.ids[term])
+			if id, ok := in.ids[term]; ok {
+				in.heads = append(in.heads, id)
+			}
 		}
+		in.heads[length] = uint32(len(in.heads) - length - 1)
 	}
 }
 

@@ -62,7 +62,7 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 			Name: g.terms(1 + g.rng.IntN(3)), Description: g.terms(g.rng.IntN(40)),
 			Tags: g.terms(g.rng.IntN(3)), Body: g.terms(g.rng.IntN(2*body + 1)),
 		}
-		d.Shown = len(d.Terms.Description) - g.rng.IntN(4)*len(d.Terms.Description)/8
+		d.Shown = append([]string{"unknown"}, d.Terms.Description[:len(d.Terms.Description)-g.rng.IntN(4)*len(d.Terms.Description)/8]...)
 		d.Row, d.Key = int64(3*i+7), fmt.Sprintf("skill-%06d", i)
 		d.Ref, d.Name = "ref of "+d.Key, strings.Join(d.Terms.Name, "-")
 		d.Description = strings.Join(d.Terms.Description, " ")

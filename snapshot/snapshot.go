@@ -72,7 +72,7 @@ type Document struct {
 
 	// What ranking searches. Doc does not return these.
 	Terms   Fields
-	Shown   int // how many of the first terms of the description HeadTerms returns
+	Shown   []string // terms of the description that HeadTerms returns; others are left out
 	Vectors Vectors
 }
 

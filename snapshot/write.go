@@ -158,9 +158,9 @@ func (w *writer) add(d *Document) error {
 	w.last = d.Key
 	doc, dim := w.h.docs, w.h.meta.Dim
 	w.rows = append(w.rows, rowEntry{d.Row, uint32(doc)})
-	vectors, terms := d.Vectors, d.Terms
+	vectors, terms, shown := d.Vectors, d.Terms, d.Shown
 	if d.Refused {
-		vectors, terms = Vectors{}, Fields{}
+		vectors, terms, shown = Vectors{}, Fields{}, nil
 		w.refused.add(doc)
 	} else {
 		w.h.searched++
@@ -175,7 +175,7 @@ func (w *writer) add(d *Document) error {
 			return err
 		}
 	}
-	w.in.add(&terms, min(d.Shown, len(terms.Description)))
+	w.in.add(&terms, shown)
 	docs, facts, rows := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection]
 	docs.buf = appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
@@ -243,8 +243,6 @@ func (w *writer) check(d *Document) error {
 		return errors.New("there are too many")
 	case d.Key < w.last:
 		return fmt.Errorf("its key %q comes before that of the one before, %q; sort them", d.Key, w.last)
-	case d.Shown < 0:
-		return fmt.Errorf("%d shown terms", d.Shown)
 	case d.Tokens < 0 || d.Tokens > math.MaxInt32:
 		return fmt.Errorf("%d tokens", d.Tokens)
 	case d.Refused:

@@ -115,17 +115,20 @@ func (db *DB) VectorsOf(ctx context.Context, model string, id int64) ([]Vector, 
 	return list, err
 }
 
-// Fields returns what full-text search knows of a skill; ok is false when it
-// knows nothing.
+// Fields returns what full-text search knows of a skill, the terms of each field
+// sorted; ok is false when it knows nothing.
 func (db *DB) Fields(ctx context.Context, id int64) (f Fields, ok bool, err error) {
 	err = db.query(ctx, "fields", func(rows *sql.Rows) error {
 		var data sql.RawBytes
 		if err := rows.Scan(&data); err != nil {
 			return err
 		}
-		f, err = unpackFields(id, data)
-		ok = err == nil
-		return err
+		unpacked, err := unpackFields(data)
+		if err != nil {
+			return fmt.Errorf("skill %d: %w", id, err)
+		}
+		f, ok = *unpacked, true
+		return nil
 	}, sql.Named("skill", id))
 	return f, ok, err
 }

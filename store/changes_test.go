@@ -77,7 +77,7 @@ func TestViewStands(t *testing.T) {
 			t.Errorf("the view sees %q", got)
 		}
 		f, ok, err := view.Fields(t.Context(), ids[0])
-		if err != nil || !ok || f != newRecord("pdf", "d", "words of the body").Fields {
+		if err != nil || !ok || f != newRecord("pdf", "d", "body of the words").Fields {
 			t.Errorf("fields %+v, %v, %v", f, ok, err)
 		}
 		if _, ok, err := view.Fields(t.Context(), 99); ok || err != nil {

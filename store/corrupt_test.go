@@ -202,7 +202,7 @@ func TestDamagedValue(t *testing.T) {
 		if err := tx.PutVectors("m", newRecord("", "fill forms", "").Texts, [][]float32{{1}}); err != nil {
 			return err
 		}
-		_, err := tx.tx.Exec("UPDATE skills SET body = x'ff'; UPDATE vectors SET vector = x'ff'")
+		_, err := tx.tx.Exec("UPDATE bodies SET body = x'ff'; UPDATE vectors SET vector = x'ff'")
 		return err
 	})
 	if _, _, err := db.Skill(t.Context(), ids[0]); !IsCorrupt(err) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // change is what full-text search is to forget and to learn of one skill.
@@ -42,24 +41,12 @@ func (t *Tx) fields(id int64) (*Fields, error) {
 	case err != nil:
 		return nil, fmt.Errorf("running fields: %w", err)
 	}
-	f, err := unpackFields(id, data)
-	return &f, err
-}
-
-func unpackFields(id int64, data []byte) (Fields, error) {
-	text, err := unpack(data)
+	f, err := unpackFields(data)
 	if err != nil {
-		return Fields{}, fmt.Errorf("fields of skill %d: %w: %w", id, errDamaged, err)
+		return nil, fmt.Errorf("fields of skill %d: %w: %w", id, errDamaged, err)
 	}
-	part := strings.Split(text, fieldEnd)
-	if len(part) != 4 {
-		return Fields{}, fmt.Errorf("fields of skill %d: %w", id, errDamaged)
-	}
-	return Fields{part[0], part[1], part[2], part[3]}, nil
+	return f, nil
 }
-
-// fieldEnd separates packed fields; terms hold letters, digits and marks only.
-const fieldEnd = "\x00"
 
 func (t *Tx) writeFTS() error {
 	for _, id := range slices.Sorted(maps.Keys(t.fts)) {
@@ -67,11 +54,27 @@ func (t *Tx) writeFTS() error {
 			return err
 		}
 	}
-	if t.optimize {
-		_, err := t.exec("optimize_fts")
+	if !t.optimize {
+		return nil
+	}
+	if _, err := t.exec("optimize_fts"); err != nil {
 		return err
 	}
-	return nil
+	return t.vacuum()
+}
+
+// vacuum gives back what was merged: else the file keeps a second full-text
+// index of free pages.
+func (t *Tx) vacuum() error {
+	s, err := t.stmt("vacuum")
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(t.ctx)
+	if err != nil {
+		return fmt.Errorf("running vacuum: %w", err)
+	}
+	return each("vacuum", rows, func(*sql.Rows) error { return nil }) // a row for every page
 }
 
 func (t *Tx) writeChange(c *change) error {
@@ -89,6 +92,12 @@ func (t *Tx) writeChange(c *change) error {
 	return nil
 }
 
+// list returns the fields in the order in which they are packed.
+func (f *Fields) list() [4]*string { return [4]*string{&f.Name, &f.Description, &f.Tags, &f.Body} }
+
+// bodyField is the place of the body in that list.
+const bodyField = 3
+
 func (f *Fields) args() []any {
 	return []any{sql.Named("name", f.Name), sql.Named("description", f.Description), sql.Named("tags", f.Tags), sql.Named("body", f.Body)}
 }
@@ -98,18 +107,4 @@ func (f *Fields) args() []any {
 func (t *Tx) Optimize() {
 	t.changed = true
 	t.optimize = true
-}
-
-func (t *Tx) putFields(id int64, f *Fields) error {
-	c, err := t.change(id)
-	if err != nil {
-		return err
-	}
-	c.new = f
-	data, err := t.packer.pack(strings.Join([]string{f.Name, f.Description, f.Tags, f.Body}, fieldEnd))
-	if err != nil {
-		return err
-	}
-	_, err = t.exec("put_fields", sql.Named("skill", id), sql.Named("fields", data))
-	return err
 }

@@ -101,6 +101,9 @@ func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := refuseForeign(ctx, path, o); err != nil {
 		return nil, fmt.Errorf("opening catalog %s: %w", path, err)
 	}
+	if err := format(ctx, path); err != nil {
+		return nil, fmt.Errorf("making catalog %s: %w", path, err)
+	}
 	db, err := connect(path, o, "")
 	if err != nil {
 		return nil, err
@@ -156,6 +159,22 @@ func createPrivate(path string) error {
 		return err
 	}
 	return f.Close()
+}
+
+// format sets what only an empty file can be given. Bodies are long, and smaller
+// pages waste twice as much beside them. What merging the full-text index leaves
+// free can be given back. The journal mode, which every connection sets, writes
+// the first page.
+func format(ctx context.Context, path string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "PRAGMA page_size = 32768; PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal")
+	return errors.Join(err, db.Close())
 }
 
 // openReadOnly opens a file whose folder cannot be written: SQLite needs to

@@ -132,18 +132,22 @@ func (db *DB) Skill(ctx context.Context, id int64) (s *skill.Skill, ok bool, err
 func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
 	s := new(skill.Skill)
 	var file string
-	var tags, requires, frontmatter, problems, body []byte
+	var tags, requires, problems, packed []byte
 	err := rows.Scan(&s.Source, &file, &s.Digest, &s.Name, &s.Description, &s.Location,
-		&tags, &requires, &frontmatter, &body, &problems)
+		&tags, &requires, &packed, &problems)
 	if err != nil {
 		return nil, err
 	}
 	s.Dir, s.File = path.Dir(file), path.Base(file)
-	if s.Body, err = unpack(body); err != nil {
+	s.Problems, err = unpackProblems(problems)
+	err = errors.Join(err, json.Unmarshal(tags, &s.Tags), json.Unmarshal(requires, &s.Requires))
+	if packed == nil || err != nil {
+		return s, err // a refused one has no body
+	}
+	if err := unpackBody(s, packed); err != nil {
 		return nil, fmt.Errorf("body of %s: %w: %w", file, errDamaged, err)
 	}
-	return s, errors.Join(json.Unmarshal(tags, &s.Tags), json.Unmarshal(requires, &s.Requires),
-		json.Unmarshal(frontmatter, &s.Frontmatter), json.Unmarshal(problems, &s.Problems))
+	return s, nil
 }
 
 // Files returns the manifest of a skill, by path.
@@ -174,14 +178,28 @@ func (db *DB) Problems(ctx context.Context) ([]Reported, error) {
 		if err := rows.Scan(&r.Source, &r.Skill, &data); err != nil {
 			return err
 		}
-		var problems []skill.Problem
-		err := json.Unmarshal(data, &problems)
+		problems, err := unpackProblems(data)
 		for _, p := range problems {
 			r.Problem = p
 			list = append(list, r)
 		}
 		return err
 	})
+	return list, err
+}
+
+// unpackProblems returns the problems of a skill, whose packed form is nil when it
+// has none.
+func unpackProblems(packed []byte) ([]skill.Problem, error) {
+	if packed == nil {
+		return []skill.Problem{}, nil
+	}
+	data, err := unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	var list []skill.Problem
+	err = json.Unmarshal(data, &list)
 	return list, err
 }
 
@@ -232,7 +250,8 @@ func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, 
 	return counts, total, err
 }
 
-// Vectors calls f for every vector of the model, by skill and ordinal.
+// Vectors calls f for every vector of the model, by skill and ordinal. The values
+// are those that were put to within 1/254 of the largest.
 func (db *DB) Vectors(ctx context.Context, model string, f func(Vector) error) error {
 	return db.query(ctx, "vectors", func(rows *sql.Rows) error {
 		v, err := scanVector(rows)

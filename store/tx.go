@@ -15,14 +15,14 @@ type Tx struct {
 	ctx     context.Context
 	tx      *sql.Tx
 	stmts   map[string]*sql.Stmt
-	changed bool // a reader sees a difference
+	changed bool  // a reader sees a difference
+	newest  int64 // ID that a skill was ever given, 0 when not looked up
 
 	// fts holds the changes of the full-text index, by skill. They are written
 	// last: any other statement between them would make FTS5 write out what it
 	// has gathered, one segment a skill.
 	fts      map[int64]*change
 	optimize bool // merge the whole full-text index at the end
-	packer   packer
 }
 
 // A Source is where skills come from.
@@ -43,9 +43,31 @@ type Record struct {
 	NameKey string   // two names with the same key are the same name
 	Fields  Fields   // what full-text search sees
 	Texts   [][]byte // hashes of the texts that get a vector; the first is the description's
+
+	packed // what Pack made
 }
 
-// Fields are the texts of a skill as terms, analysed and separated by spaces.
+// packed are the long values of a record as they are stored.
+type packed struct{ fields, body, problems []byte }
+
+// Pack deflates what is long in the record, which PutSkill else does itself: it
+// takes half of the time of writing, and outside of the transaction several
+// processors can share it. The record must not change after it.
+func (r *Record) Pack() (err error) {
+	if len(r.Skill.Problems) > 0 {
+		if r.packed.problems, err = pack(marshal(r.Skill.Problems)); err != nil {
+			return err
+		}
+	}
+	if r.packed.body, err = packBody(r.Skill); err != nil {
+		return err
+	}
+	r.packed.fields, err = packFields(&r.Fields)
+	return err
+}
+
+// Fields are the texts of a skill as terms, analysed and separated by spaces. Of
+// what is read back the terms of each field are sorted.
 type Fields struct{ Name, Description, Tags, Body string }
 
 func newTx(ctx context.Context, tx *sql.Tx) *Tx {
@@ -141,21 +163,39 @@ func (t *Tx) ForgetStamps(source int64) error {
 // ID. Precedence is settled only by the next call of Shadow.
 func (t *Tx) PutSkill(source int64, r Record) (int64, error) {
 	t.changed = true
-	args, err := t.skillArgs(r)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", r.Path, err)
+	if r.packed.body == nil {
+		if err := r.Pack(); err != nil {
+			return 0, fmt.Errorf("%s: %w", r.Path, err)
+		}
 	}
-	id, err := t.value("put_skill", append(args, sql.Named("source", source))...)
+	if t.newest == 0 {
+		newest, err := t.value("newest")
+		if err != nil {
+			return 0, err
+		}
+		t.newest = newest
+	}
+	id, err := t.value("put_skill", append(skillArgs(&r), sql.Named("source", source))...)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.clear(id); err != nil {
+	if err := t.begin(id); err != nil {
 		return 0, err
 	}
 	if r.Refused {
 		return id, nil
 	}
-	return id, t.putParts(id, r)
+	return id, t.putParts(id, &r)
+}
+
+// begin clears what was there of a skill before its row was written. Most often
+// nothing was: the row is new when its ID is above all that were given out.
+func (t *Tx) begin(id int64) error {
+	if id <= t.newest {
+		return t.clear(id)
+	}
+	t.newest, t.fts[id] = id, &change{id: id}
+	return nil
 }
 
 // DeleteSkill removes a skill and all that belongs to it.
@@ -175,7 +215,7 @@ func (t *Tx) clear(id int64) error {
 		return err
 	}
 	c.new = nil
-	for _, name := range []string{"delete_files", "delete_texts", "delete_fields"} {
+	for _, name := range []string{"delete_body", "delete_files", "delete_texts", "delete_fields"} {
 		if _, err := t.exec(name, sql.Named("skill", id)); err != nil {
 			return err
 		}
@@ -183,9 +223,13 @@ func (t *Tx) clear(id int64) error {
 	return nil
 }
 
-func (t *Tx) putParts(id int64, r Record) error {
+func (t *Tx) putParts(id int64, r *Record) error {
+	t.fts[id].new = &r.Fields
 	row := sql.Named("skill", id)
-	if err := t.putFields(id, &r.Fields); err != nil {
+	if _, err := t.exec("put_body", row, sql.Named("body", r.packed.body)); err != nil {
+		return err
+	}
+	if _, err := t.exec("put_fields", row, sql.Named("fields", r.packed.fields)); err != nil {
 		return err
 	}
 	for _, f := range r.Skill.Files {
@@ -239,29 +283,25 @@ func (t *Tx) DropModels(keep string) error {
 	return err
 }
 
-func (t *Tx) skillArgs(r Record) ([]any, error) {
+func skillArgs(r *Record) []any {
 	s := r.Skill
-	texts := make([]string, 4)
-	for i, v := range []any{orEmpty(s.Tags), orEmpty(s.Requires), s.Frontmatter, orEmpty(s.Problems)} {
-		data, err := json.Marshal(v)
-		if err != nil {
-			// A value that JSON does not have (.inf) is a reported problem of
-			// the skill; only the copy of its frontmatter is lost here.
-			data = []byte("{}")
-		}
-		texts[i] = string(data)
-	}
-	body, err := t.packer.pack(s.Body)
-	if err != nil {
-		return nil, err
-	}
 	return []any{
 		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest),
 		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
-		sql.Named("location", s.Location), sql.Named("tags", texts[0]), sql.Named("requires", texts[1]),
-		sql.Named("frontmatter", texts[2]), sql.Named("body", body), sql.Named("tokens", skill.Tokens(s.Body)),
-		sql.Named("problems", texts[3]), sql.Named("refused", r.Refused),
-	}, nil
+		sql.Named("location", s.Location), sql.Named("tags", string(marshal(orEmpty(s.Tags)))),
+		sql.Named("requires", string(marshal(orEmpty(s.Requires)))), sql.Named("tokens", skill.Tokens(s.Body)),
+		sql.Named("problems", r.packed.problems), sql.Named("refused", r.Refused),
+	}
+}
+
+// marshal returns v as JSON. A value that JSON does not have (.inf) is a reported
+// problem of the skill; only the copy of its frontmatter is lost here.
+func marshal(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return []byte("{}")
+	}
+	return data
 }
 
 // orEmpty makes nil an empty list, which JSON tells apart.

@@ -102,6 +102,11 @@ func TestSkillRoundTrip(t *testing.T) {
 	if err != nil || !ok || !reflect.DeepEqual(got, r.Skill) {
 		t.Errorf("got %+v, %v, %v\nwant %+v", got, ok, err, r.Skill)
 	}
+	r.Skill.Frontmatter["description"] = r.Skill.Description // is kept once
+	put(t, db, Source{Label: "a"}, r)
+	if got, ok, err := db.Skill(t.Context(), id); err != nil || !ok || !reflect.DeepEqual(got, r.Skill) {
+		t.Errorf("got %+v, %v, %v\nwant %+v", got, ok, err, r.Skill)
+	}
 	if _, ok, err := db.Skill(t.Context(), id+1); ok || err != nil {
 		t.Errorf("absent skill: %v, %v", ok, err)
 	}

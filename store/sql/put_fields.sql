@@ -1,2 +1,1 @@
 INSERT INTO fields (skill_id, fields) VALUES (:skill, :fields)
-ON CONFLICT (skill_id) DO UPDATE SET fields = excluded.fields

@@ -1,11 +1,10 @@
 INSERT INTO skills (source_id, path, stamp, digest, name, name_key, description, location,
-                    tags, requires, frontmatter, body, tokens, problems, refused)
+                    tags, requires, tokens, problems, refused)
 VALUES (:source, :path, :stamp, :digest, :name, :name_key, :description, :location,
-        :tags, :requires, :frontmatter, :body, :tokens, :problems, :refused)
+        :tags, :requires, :tokens, :problems, :refused)
 ON CONFLICT (source_id, path) DO UPDATE SET
   stamp = excluded.stamp, digest = excluded.digest, name = excluded.name, name_key = excluded.name_key,
   description = excluded.description, location = excluded.location, tags = excluded.tags,
-  requires = excluded.requires, frontmatter = excluded.frontmatter, body = excluded.body,
-  tokens = excluded.tokens, problems = excluded.problems, refused = excluded.refused,
-  shadowed_by = NULL
+  requires = excluded.requires, tokens = excluded.tokens,
+  problems = excluded.problems, refused = excluded.refused, shadowed_by = NULL
 RETURNING id

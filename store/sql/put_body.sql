@@ -1,0 +1,1 @@
+INSERT INTO bodies (skill_id, body) VALUES (:skill, :body)
