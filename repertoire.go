@@ -233,7 +233,7 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
 	x := index.New(db, c.embedder, &index.Options{
-		Deadline: c.cfg.Deadline, Fallback: c.fallback, Threshold: c.cfg.Threshold,
+		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
 		FTS5: c.cfg.FTS5,
 	})

@@ -44,11 +44,12 @@ func freshDump(t *testing.T) string {
 }
 
 // TestSyncKilled kills a process in the middle of its Sync, again and again;
-// the next one finishes the work.
+// the next one finishes the work. While a batch is read the one before is written,
+// so that when the third is, the first is there.
 func TestSyncKilled(t *testing.T) {
 	want := freshDump(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	for _, lines := range []int{1, batch / 2, batch + 40} {
+	for _, lines := range []int{1, batch / 2, 2*batch + 40} {
 		cmd := child(t, path)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

@@ -77,9 +77,8 @@ func TestEmbedOnlyNewTexts(t *testing.T) {
 	syncTree(t, x, "a", treeOf(newSkill("pdf", "Fill forms", body("end"))).refs())
 	syncTree(t, x, "b", treeOf(newSkill("pdf", "Fill forms", body("end"))).refs()) // a copy costs nothing
 	embedAll(t, x)
-	all := len(texts(newSkill("pdf", "Fill forms", body("end"))))
-	if len(e.embedded) != all || all != 5 {
-		t.Errorf("%d texts embedded of %d, want 5", len(e.embedded), all)
+	if texts := len(texts(newSkill("pdf", "Fill forms", body("end")))); len(e.embedded) != 5 || texts != 2 {
+		t.Errorf("%d parts of %d texts embedded, want 5 of 2", len(e.embedded), texts)
 	}
 	e.embedded = nil
 	embedAll(t, x)
@@ -88,8 +87,54 @@ func TestEmbedOnlyNewTexts(t *testing.T) {
 	}
 	syncTree(t, x, "a", treeOf(newSkill("pdf", "Fill forms", body("edited"))).refs())
 	embedAll(t, x)
-	if len(e.embedded) != 1 || !strings.HasSuffix(e.embedded[0], "edited") {
-		t.Errorf("after an edit embedded %d texts", len(e.embedded))
+	if len(e.embedded) != 4 || !strings.HasSuffix(e.embedded[3], "edited") {
+		t.Errorf("after an edit of the body embedded %q", e.embedded)
+	}
+	e.embedded = nil
+	syncTree(t, x, "a", treeOf(newSkill("pdf", "Fill in forms", body("edited"))).refs())
+	embedAll(t, x)
+	if len(e.embedded) != 1 || e.embedded[0] != "pdf: Fill in forms" {
+		t.Errorf("after an edit of the description embedded %q", e.embedded)
+	}
+}
+
+// TestEmbedKeepsWholeTexts: a body of which a part fails has no vector yet.
+func TestEmbedKeepsWholeTexts(t *testing.T) {
+	e := &fakeEmbedder{fail: 3}
+	x := newIndex(t, e)
+	syncTree(t, x, "a", treeOf(newSkill("pdf", "Fill forms", strings.Repeat("word ", 3*chunkWords))).refs())
+	if err := x.Embed(t.Context(), nil); !errors.Is(err, errEmbed) {
+		t.Errorf("error %v, want %v", err, errEmbed)
+	}
+	if texts, done, err := x.db.Coverage(t.Context(), "fake"); texts != 2 || done != 1 || err != nil {
+		t.Errorf("%d of %d texts are embedded, %v; want the description of 2", done, texts, err)
+	}
+}
+
+// TestInline: with a fast embedder a sync leaves nothing to embed, and what it
+// could not embed to Embed.
+func TestInline(t *testing.T) {
+	e := &fakeEmbedder{fail: 7}
+	x := New(newIndex(t, nil).db, e, &Options{Inline: true})
+	syncTree(t, x, "a", manySkills(20).refs())
+	if _, done, err := x.db.Coverage(t.Context(), "fake"); done != e.fail || err != nil {
+		t.Errorf("%d texts are embedded, %v; want the %d before the failure", done, err, e.fail)
+	}
+	e.fail = 0
+	embedAll(t, x)
+	src := manySkills(20)
+	src["skill-03"] = newSkill("skill-03", "edited topic3 fruit", "with a body")
+	syncTree(t, x, "a", src.refs())
+	if texts, done, err := x.db.Coverage(t.Context(), "fake"); texts != 21 || done != 21 || err != nil {
+		t.Errorf("%d of %d texts are embedded, %v; want all of 21", done, texts, err)
+	}
+	e.embedded = nil
+	embedAll(t, x)
+	if len(e.embedded) != 0 {
+		t.Errorf("embedded again: %q", e.embedded)
+	}
+	if got := modeOf(t, x); got != "hybrid" {
+		t.Errorf("mode %q", got)
 	}
 }
 
@@ -298,7 +343,7 @@ func TestVectorsFind(t *testing.T) {
 	e := &fakeEmbedder{}
 	x := embeddedIndex(t, e, time.Hour)
 	e.query = func(string) ([]embed.Vector, error) {
-		return []embed.Vector{e.vector(texts(manySkills(5)["skill-02"])[0])}, nil
+		return []embed.Vector{e.vector(texts(manySkills(5)["skill-02"])[0].chunks[0])}, nil
 	}
 	if got := found(t, x, "zzz"); len(got) != 5 || got[0] != "skill-02" {
 		t.Errorf("found %q", got)

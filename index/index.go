@@ -41,6 +41,9 @@ type Options struct {
 	// Deadline is how long a search waits for the vector of its prompt before
 	// it answers with text alone; 0 means 250 ms.
 	Deadline time.Duration
+	// Inline says that the embedder is fast: Sync embeds what it reads, while it
+	// has the texts at hand, and little is left to Embed.
+	Inline bool
 	// Fallback answers while less than 90 % of the texts have a vector of the
 	// embedder, if that many have one of its own: the embedder that was in use
 	// before. May be nil.

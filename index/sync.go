@@ -76,6 +76,10 @@ type syncer struct {
 	seen   map[string]bool        // paths
 	queue  []*skill.Ref           // to be read
 	report Report
+
+	// The batch that is being written while the next one is read.
+	batch   []loaded
+	written chan error // holds the outcome; nil when there is none
 }
 
 // begin makes sure that the source has a row, without a write when it does.
@@ -140,7 +144,7 @@ func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) er
 			}
 		}
 	}
-	err := s.flush(ctx)
+	err := errors.Join(s.flush(ctx), s.wait())
 	// An iterator may end early without an error of its own.
 	return errors.Join(ctx.Err(), err)
 }
@@ -165,41 +169,81 @@ type loaded struct {
 	skill        *skill.Skill
 	refused      bool
 	err          error
-	store.Record // when it is to be written; else its Skill is nil
+	store.Record             // when it is to be written; else its Skill is nil
+	vectors      [][]float32 // of the first of its texts
 }
 
-// flush reads the queued skills on all processors and writes them in order. It
-// ends what it began also when ctx does: a batch is short.
+// flush reads the queued skills on all processors, while the batch before is
+// written, and begins to write them in order. It ends what it began also when
+// ctx does: a batch is short.
 func (s *syncer) flush(ctx context.Context) error {
 	if len(s.queue) == 0 {
 		return nil
 	}
-	read := s.readAll()
+	ctx = context.WithoutCancel(ctx)
+	read := s.readAll(ctx)
 	s.queue = s.queue[:0]
-	return s.x.db.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		written := false
+	if err := s.wait(); err != nil {
+		return err
+	}
+	s.batch, s.written = read, make(chan error, 1)
+	go func(done chan<- error) { done <- s.write(ctx, read) }(s.written)
+	return nil
+}
+
+// wait waits for the batch that is being written and reports it.
+func (s *syncer) wait() error {
+	if s.written == nil {
+		return nil
+	}
+	err := <-s.written
+	s.written = nil
+	if err != nil {
+		return err
+	}
+	for i := range s.batch {
+		s.tell(&s.batch[i])
+	}
+	s.batch = nil
+	return nil
+}
+
+// write writes one batch in a transaction.
+func (s *syncer) write(ctx context.Context, read []loaded) error {
+	return s.x.db.Update(ctx, func(tx *store.Tx) error {
+		var hashes [][]byte
+		var vectors [][]float32
+		changed := false
 		for i := range read {
-			put, err := s.put(tx, &read[i])
+			l := &read[i]
+			put, err := s.put(tx, l)
 			if err != nil {
 				return err
 			}
-			written = written || put
+			changed = changed || put
+			hashes, vectors = append(hashes, l.Texts[:len(l.vectors)]...), append(vectors, l.vectors...)
 		}
-		if !written {
+		if !changed {
 			return nil
+		}
+		if len(vectors) > 0 {
+			if err := tx.PutVectors(s.x.embedder.Model(), hashes, vectors); err != nil {
+				return err
+			}
 		}
 		return tx.Shadow()
 	})
 }
 
-func (s *syncer) readAll() []loaded {
+func (s *syncer) readAll(ctx context.Context) []loaded {
 	read := make([]loaded, len(s.queue))
 	var wg sync.WaitGroup
 	work := make(chan int)
 	for range min(runtime.GOMAXPROCS(0), len(read)) {
 		wg.Go(func() {
+			a := newAnalyzer()
 			for i := range work {
-				read[i] = s.read(s.queue[i])
+				read[i] = s.read(ctx, s.queue[i], a)
 			}
 		})
 	}
@@ -213,7 +257,7 @@ func (s *syncer) readAll() []loaded {
 
 // read loads one skill and prepares its record, unless its digest is the one
 // that is already indexed.
-func (s *syncer) read(ref *skill.Ref) loaded {
+func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *analyzer) loaded {
 	l := loaded{ref: ref}
 	l.skill, l.err = ref.Load()
 	var refused *skill.ParseError
@@ -224,10 +268,26 @@ func (s *syncer) read(ref *skill.Ref) loaded {
 		return l
 	}
 	if have := s.known[ref.Path].Digest; have == "" || l.skill.Digest != have {
-		l.Record = record(ref, l.skill)
-		l.Refused = l.refused
+		s.prepare(ctx, &l, a)
 	}
 	return l
+}
+
+// prepare makes all that is to be written of a skill that was read.
+func (s *syncer) prepare(ctx context.Context, l *loaded, a *analyzer) {
+	l.Record = store.Record{Path: l.ref.Path, Stamp: l.ref.Stamp, Skill: l.skill, Refused: l.refused}
+	if l.refused {
+		return // PutSkill packs the little there is
+	}
+	texts := texts(l.skill)
+	for _, t := range texts {
+		l.Texts = append(l.Texts, t.hash)
+	}
+	a.fill(&l.Record)
+	if l.err = l.Pack(); l.err == nil && s.x.embedder != nil && s.x.opts.Inline {
+		// What fails here has no vector yet, which is for Embed to report.
+		l.vectors, _ = embedTexts(ctx, s.x.embedder, texts)
+	}
 }
 
 // refusal is what is kept of a file without a usable skill. Its digest is that
@@ -242,15 +302,32 @@ func refusal(p skill.Problem) *skill.Skill {
 // put writes one skill that was read, and reports whether there was more to
 // write than its stamp.
 func (s *syncer) put(tx *store.Tx, l *loaded) (bool, error) {
-	have, known := s.known[l.ref.Path]
+	have := s.known[l.ref.Path]
+	switch {
+	case l.failed():
+		// That it could not be read says nothing about the skill: what is indexed
+		// of it stays.
+	case l.Skill != nil:
+		_, err := tx.PutSkill(s.id, l.Record)
+		return true, err
+	case have.Stamp != l.ref.Stamp:
+		return false, tx.PutStamp(have.ID, l.ref.Stamp)
+	}
+	return false, nil
+}
+
+// failed reports whether the file of the skill could not be read.
+func (l *loaded) failed() bool { return l.err != nil && !l.refused }
+
+// tell reports what was done with one skill.
+func (s *syncer) tell(l *loaded) {
+	_, known := s.known[l.ref.Path]
 	switch {
 	case l.refused:
 		s.report.Refused++
-	case l.err != nil:
-		// It could not be read, which says nothing about the skill: what is
-		// indexed of it stays.
+	case l.failed():
 		s.walkError(fmt.Errorf("%s: %w", l.ref.Path, l.err))
-		return false, nil
+		return
 	case l.Skill == nil:
 		s.report.Unchanged++
 	case known:
@@ -261,14 +338,6 @@ func (s *syncer) put(tx *store.Tx, l *loaded) (bool, error) {
 	if l.refused || l.Skill != nil {
 		s.report.Problems = append(s.report.Problems, l.skill.Problems...)
 	}
-	switch {
-	case l.Skill != nil:
-		_, err := tx.PutSkill(s.id, l.Record)
-		return true, err
-	case have.Stamp != l.ref.Stamp:
-		return false, tx.PutStamp(have.ID, l.ref.Stamp)
-	}
-	return false, nil
 }
 
 // finish removes what is no longer there, if the walk saw everything.
@@ -358,21 +427,14 @@ func (x *Index) drop(ctx context.Context, source int64) error {
 	})
 }
 
-// record is what the store keeps of a skill.
-func record(ref *skill.Ref, sk *skill.Skill) store.Record {
-	a := newAnalyzer()
-	r := store.Record{
-		Path: ref.Path, Stamp: ref.Stamp, Skill: sk, NameKey: NameKey(sk.Name),
-		Fields: store.Fields{
-			Name:        strings.Join(a.terms(sk.Name), " "),
-			Description: strings.Join(a.terms(sk.Description+"\n"+sk.WhenToUse), " "),
-			Tags:        strings.Join(a.terms(strings.Join(sk.Tags, " ")), " "),
-			Body:        strings.Join(a.terms(sk.Body), " "),
-		},
+// fill adds to a record what the skill in it is found by.
+func (a *analyzer) fill(r *store.Record) {
+	sk := r.Skill
+	r.NameKey = NameKey(sk.Name)
+	r.Fields = store.Fields{
+		Name:        strings.Join(a.terms(sk.Name), " "),
+		Description: strings.Join(a.terms(sk.Description+"\n"+sk.WhenToUse), " "),
+		Tags:        strings.Join(a.terms(strings.Join(sk.Tags, " ")), " "),
+		Body:        strings.Join(a.terms(sk.Body), " "),
 	}
-	for _, text := range texts(sk) {
-		hash := sha256.Sum256([]byte(text))
-		r.Texts = append(r.Texts, hash[:])
-	}
-	return r
 }

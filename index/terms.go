@@ -3,6 +3,7 @@ package index
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/blevesearch/go-porterstemmer"
 	"github.com/repertoire-skills/repertoire/embed"
@@ -27,7 +28,11 @@ type analyzer struct {
 	out   []string
 	stems map[string]string // of lower-cased words; "" for stop words
 	runes []rune            // for stem
+	lower []byte            // of one word
 }
+
+// maxStems bounds what an analyzer remembers.
+const maxStems = 1 << 16
 
 func newAnalyzer() *analyzer { return &analyzer{} }
 
@@ -56,16 +61,36 @@ func (a *analyzer) term(word string, kind embed.WordKind) string {
 		}
 		return word
 	}
-	word = strings.ToLower(word)
-	term, ok := a.stems[word]
+	a.lower = appendLower(a.lower[:0], word)
+	term, ok := a.stems[string(a.lower)]
 	if !ok {
+		// The text must not stay in memory for the sake of its words.
+		word = string(a.lower)
+		term = a.termOf(word)
+		if len(a.stems) == maxStems {
+			clear(a.stems)
+		}
 		if a.stems == nil {
 			a.stems = make(map[string]string)
 		}
-		term = a.termOf(word)
 		a.stems[word] = term
 	}
 	return term
+}
+
+// appendLower appends s in lower case.
+func appendLower(b []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			return append(b[:len(b)-i], strings.ToLower(s)...)
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return b
 }
 
 // termOf returns the term of a lower-cased word, "" for one that says nothing.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -14,22 +15,88 @@ import (
 )
 
 const (
-	chunkWords = 160 // of a body in one vector
+	chunkWords = 160 // of a body that are embedded as one
 	maxChunks  = 8   // of a body; what a skill is about stands at its start
 	embedBatch = 16  // skills whose texts are embedded at a time
 )
 
+// A text is what has a vector of its own: the sum of those of its chunks.
+type text struct {
+	hash   []byte // of the chunks
+	chunks []string
+}
+
 // texts returns the texts of a skill that get a vector each: the description
-// with the name first, then the body in chunks.
-func texts(s *skill.Skill) []string {
-	list := []string{s.Name + ": " + s.Description}
-	words := strings.Fields(s.Body)
-	for len(words) > 0 && len(list) <= maxChunks {
-		n := min(chunkWords, len(words))
-		list = append(list, strings.Join(words[:n], " "))
-		words = words[n:]
+// with the name first, then the start of the body, if there is one.
+func texts(s *skill.Skill) []text {
+	list := []text{newText(s.Name + ": " + s.Description)}
+	if body := chunks(s.Body); len(body) > 0 {
+		list = append(list, newText(body...))
 	}
 	return list
+}
+
+// chunks cuts the start of a body into the parts that are embedded one by one.
+func chunks(body string) []string {
+	var list []string
+	words := make([]string, 0, chunkWords)
+	for word := range strings.FieldsSeq(body) {
+		if words = append(words, word); len(words) < chunkWords {
+			continue
+		}
+		list, words = append(list, strings.Join(words, " ")), words[:0]
+		if len(list) == maxChunks {
+			return list
+		}
+	}
+	if len(words) > 0 {
+		list = append(list, strings.Join(words, " "))
+	}
+	return list
+}
+
+// hashSize is how many bytes of a hash tell texts apart.
+const hashSize = 16
+
+func newText(chunks ...string) text {
+	h := sha256.New()
+	h.Write([]byte{byte(len(chunks))}) // a description is one, whatever it holds
+	for _, c := range chunks {
+		io.WriteString(h, c)
+		h.Write([]byte{'\n'}) // the chunks of a body have none
+	}
+	return text{h.Sum(nil)[:hashSize], chunks}
+}
+
+// embedTexts returns the vectors of the texts, or of as many of the first as
+// have all of their chunks embedded when that fails.
+func embedTexts(ctx context.Context, e embed.Embedder, texts []text) ([][]float32, error) {
+	var all []string
+	for _, t := range texts {
+		all = append(all, t.chunks...)
+	}
+	parts, err := e.Embed(ctx, embed.Document, all)
+	if len(parts) > len(all) || err == nil && len(parts) < len(all) {
+		return nil, fmt.Errorf("embedder returned %d vectors for %d texts", len(parts), len(all))
+	}
+	var vectors [][]float32
+	for _, t := range texts {
+		n := len(t.chunks)
+		if n > len(parts) {
+			break
+		}
+		sum := slices.Clone(parts[0])
+		for _, part := range parts[1:n] {
+			if len(part) != len(sum) {
+				return vectors, fmt.Errorf("embedder returned vectors of %d and of %d dimensions", len(sum), len(part))
+			}
+			for i, x := range part {
+				sum[i] += x
+			}
+		}
+		vectors, parts = append(vectors, sum), parts[n:]
+	}
+	return vectors, err
 }
 
 // Embed gives every text that has none a vector of the index's embedder, in
@@ -104,8 +171,7 @@ func (x *Index) dropOthers(ctx context.Context) error {
 
 // embedSkills embeds the texts of some skills that have no vector yet.
 func (x *Index) embedSkills(ctx context.Context, model string, ids []int64) error {
-	var missing []string
-	var hashes [][]byte
+	var missing []text
 	queued := make(map[string]bool)
 	for _, id := range ids {
 		s, ok, err := x.db.Skill(ctx, id)
@@ -115,40 +181,30 @@ func (x *Index) embedSkills(ctx context.Context, model string, ids []int64) erro
 		if !ok {
 			continue // removed since
 		}
-		for _, text := range texts(s) {
-			hash := sha256.Sum256([]byte(text))
-			has, err := x.db.HasVector(ctx, model, hash[:])
+		for _, t := range texts(s) {
+			has, err := x.db.HasVector(ctx, model, t.hash)
 			if err != nil {
 				return err
 			}
-			if !has && !queued[text] {
-				queued[text] = true
-				missing, hashes = append(missing, text), append(hashes, hash[:])
+			if !has && !queued[string(t.hash)] {
+				queued[string(t.hash)] = true
+				missing = append(missing, t)
 			}
 		}
 	}
 	if len(missing) == 0 {
 		return nil // another process was faster
 	}
-	vectors, err := x.embedder.Embed(ctx, embed.Document, missing)
-	if len(vectors) > len(missing) || err == nil && len(vectors) < len(missing) {
-		return fmt.Errorf("embedder returned %d vectors for %d texts", len(vectors), len(missing))
+	vectors, err := embedTexts(ctx, x.embedder, missing)
+	if len(vectors) == 0 {
+		return err
+	}
+	hashes := make([][]byte, len(vectors))
+	for i := range vectors {
+		hashes[i] = missing[i].hash
 	}
 	// What was embedded before an error is paid for: keep it.
-	return errors.Join(err, x.keep(context.WithoutCancel(ctx), model, hashes, vectors))
-}
-
-// keep stores vectors, which belong to the first of the texts with these
-// hashes.
-func (x *Index) keep(ctx context.Context, model string, hashes [][]byte, vectors []embed.Vector) error {
-	if len(vectors) == 0 {
-		return nil
-	}
-	values := make([][]float32, len(vectors))
-	for i, v := range vectors {
-		values[i] = v
-	}
-	return x.db.Update(ctx, func(tx *store.Tx) error {
-		return tx.PutVectors(model, hashes[:len(vectors)], values)
-	})
+	return errors.Join(err, x.db.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return tx.PutVectors(model, hashes, vectors)
+	}))
 }
