@@ -135,6 +135,7 @@ type Catalog struct {
 
 	rescan sync.Mutex // held by a rescan: one at a time
 	closed bool       // guarded by rescan
+	walked *walked    // guarded by rescan; nil when the next one must walk
 
 	// The schedule, nil without one.
 	cron   *cron.Cron

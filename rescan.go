@@ -2,8 +2,11 @@ package repertoire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"time"
 
 	"github.com/robfig/cron/v3"
 
@@ -39,29 +42,147 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, e
 	if s.db.ReadOnly() {
 		return nil, nil // it answers from what is there
 	}
+	if c.walked != nil && found == nil {
+		if reports, ok, err := c.resync(ctx, s); ok || err != nil {
+			return reports, err
+		}
+	}
+	return c.walk(ctx, s, found)
+}
+
+// walk is sync by walking all sources.
+func (c *Catalog) walk(ctx context.Context, s *state, found func()) ([]Report, error) {
+	c.walked = nil
+	w := &walked{state: s}
 	var reports []Report
-	var folders []seen
 	complete := true
 	for i, at := range c.indexSources() {
-		refs := c.cfg.Sources[i].Traced(ctx, func(t source.Trace) { folders = append(folders, seen{i, t}) })
-		report, err := s.index.Sync(ctx, at, counted(refs, found))
+		var problems []Problem
+		refs := c.cfg.Sources[i].Traced(ctx, func(t source.Trace) { w.folders = append(w.folders, seen{i, t}) })
+		report, err := s.index.Sync(ctx, at, noted(counted(refs, found), &problems))
 		reports = append(reports, report)
 		if err != nil {
 			return reports, err
 		}
 		complete = complete && report.Complete
+		w.reports = append(w.reports, Report{Source: report.Source, Found: report.Found, Unchanged: report.Found, Complete: true, Problems: problems})
 	}
 	err := s.index.Retain(ctx, c.labels())
-	if err == nil && c.fast {
-		err = s.index.Embed(ctx, nil)
-	}
 	if err == nil {
-		err = c.publish(ctx, s)
+		err = c.finish(ctx, s)
 	}
 	if err == nil && complete {
-		c.writeSeen(folders)
+		err = c.keep(ctx, w)
 	}
 	return reports, err
+}
+
+// finish embeds and publishes what a rescan has changed.
+func (c *Catalog) finish(ctx context.Context, s *state) error {
+	if c.fast {
+		if err := s.index.Embed(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return c.publish(ctx, s)
+}
+
+// walked is what the last complete rescan saw. The next one needs no walk to see
+// that nothing has changed since, or that some skills have.
+type walked struct {
+	state      *state
+	generation int64 // of the catalog afterwards
+	folders    []seen
+	reports    []Report // of a rescan that finds nothing changed
+}
+
+// keep remembers what was seen, for this process and for others.
+func (c *Catalog) keep(ctx context.Context, w *walked) (err error) {
+	order(w.folders)
+	if w.generation, err = w.state.db.Generation(ctx); err == nil {
+		c.walked = w
+		c.writeSeen(w.folders)
+	}
+	return err
+}
+
+// manyChanged is the number of changed skills from which a walk is as good.
+const manyChanged = 100
+
+// resync is sync without a walk: it looks at the folders that the last one saw,
+// and reads the skills that have changed. It is not ok when that does not do:
+// when skills came or went, or another process has changed the catalog.
+func (c *Catalog) resync(ctx context.Context, s *state) (reports []Report, ok bool, err error) {
+	w, start := c.walked, time.Now()
+	generation, err := s.db.Generation(ctx)
+	if err != nil || w.state != s || w.generation != generation {
+		return nil, false, err
+	}
+	changed, looked := c.changed(ctx, w.folders, manyChanged)
+	if looked < len(w.folders) {
+		return nil, false, nil // there are many, or ctx has ended: the walk tells
+	}
+	bySource := make([][]*skill.Ref, len(c.cfg.Sources))
+	traces := make([]source.Trace, len(changed))
+	for n, i := range changed {
+		f := &w.folders[i]
+		var ref *skill.Ref
+		found := false
+		if f.Skill {
+			ref, traces[n], found = c.cfg.Sources[f.source].Skill(f.Dir)
+		}
+		if !found {
+			return nil, false, nil
+		}
+		bySource[f.source] = append(bySource[f.source], ref)
+	}
+	complete := true
+	for i, at := range c.indexSources() {
+		report := w.reports[i]
+		report.Took = time.Since(start)
+		if refs := bySource[i]; len(refs) > 0 {
+			part, err := s.index.Refresh(ctx, at, refs)
+			if err != nil {
+				return append(reports, part), true, err
+			}
+			complete = complete && part.Complete
+			report.Unchanged += part.Unchanged - len(refs)
+			report.Added, report.Changed, report.Refused = part.Added, part.Changed, part.Refused
+			report.Problems = append(slices.Clone(report.Problems), part.Problems...)
+			report.Complete, report.Took = part.Complete, time.Since(start)
+		}
+		reports = append(reports, report)
+	}
+	if len(changed) == 0 {
+		return reports, true, nil
+	}
+	if err := c.finish(ctx, s); err != nil {
+		return reports, true, err
+	}
+	if !complete {
+		c.walked = nil
+		return reports, true, nil
+	}
+	next := &walked{state: s, folders: slices.Clone(w.folders), reports: w.reports}
+	for n, i := range changed {
+		next.folders[i].Trace = traces[n]
+	}
+	return reports, true, c.keep(ctx, next)
+}
+
+// noted collects the problems of a walk.
+func noted(refs iter.Seq2[*skill.Ref, error], problems *[]Problem) iter.Seq2[*skill.Ref, error] {
+	return func(yield func(*skill.Ref, error) bool) {
+		for ref, err := range refs {
+			var own interface{ Problem() Problem }
+			if errors.As(err, &own) {
+				*problems = append(*problems, own.Problem())
+			}
+			if !yield(ref, err) {
+				return
+			}
+		}
+	}
 }
 
 // indexSources describes the sources to the index.

@@ -28,26 +28,34 @@ type seen struct {
 	source.Trace
 }
 
-// unchanged reports whether all folders are as they were seen, as far as it gets
-// before ctx ends or one is not, and how many were looked at. They are looked at
-// on all processors: the time is spent in the system.
-func (c *Catalog) unchanged(ctx context.Context, folders []seen) (same bool, looked int) {
+// changed returns which of the folders are not as they were seen, by rising
+// index, up to most of them, as far as it gets before ctx ends, and how many were
+// looked at. They are looked at on all processors: the time is spent in the
+// system.
+func (c *Catalog) changed(ctx context.Context, folders []seen, most int) (list []int, looked int) {
 	const part = 16
 	var taken, done atomic.Int64
-	var changed atomic.Bool
+	var mu sync.Mutex // guards list
+	full := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(list) >= most
+	}
 	work := func() {
-		for !changed.Load() && ctx.Err() == nil {
+		for ctx.Err() == nil && !full() {
 			from := int(taken.Add(part)) - part
 			if from >= len(folders) {
 				return
 			}
-			for _, f := range folders[from:min(from+part, len(folders))] {
-				if !c.cfg.Sources[f.source].Unchanged(f.Trace) {
-					changed.Store(true)
-					return
+			to := min(from+part, len(folders))
+			for i := from; i < to; i++ {
+				if f := &folders[i]; !c.cfg.Sources[f.source].Unchanged(f.Trace) {
+					mu.Lock()
+					list = append(list, i)
+					mu.Unlock()
 				}
-				done.Add(1)
 			}
+			done.Add(int64(to - from))
 		}
 	}
 	var wg sync.WaitGroup
@@ -56,7 +64,8 @@ func (c *Catalog) unchanged(ctx context.Context, folders []seen) (same bool, loo
 	}
 	work()
 	wg.Wait()
-	return !changed.Load(), int(done.Load())
+	slices.Sort(list)
+	return list, int(done.Load())
 }
 
 // order puts first what is most likely to have changed: the folders that new
@@ -159,10 +168,9 @@ func readSeen(r *bufio.Reader, n int) (f seen, size int, err error) {
 	return f, size, nil
 }
 
-// writeSeen writes the file of what was seen. It replaces the old one, and what
+// writeSeen writes the file of what was seen, which order has sorted. It replaces the old one, and what
 // it cannot write is as good as absent.
 func (c *Catalog) writeSeen(folders []seen) {
-	order(folders)
 	data := append(c.seenHeader(), make([]byte, 8)...)
 	start := len(data)
 	for i := range folders {
@@ -289,8 +297,8 @@ func (c *Catalog) lookFrom(ctx context.Context, f *os.File, from int64, n int, g
 		folders = append(folders, one)
 		next += int64(size)
 	}
-	same, looked := c.unchanged(ctx, folders)
-	g.Current, g.Looked = g.Current && same, g.Looked+looked
+	list, looked := c.changed(ctx, folders, 1)
+	g.Current, g.Looked = g.Current && len(list) == 0, g.Looked+looked
 	if looked < len(folders) {
 		return from, false, nil // cut off: these again
 	}

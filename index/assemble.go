@@ -62,7 +62,7 @@ func (x *Index) assembler(ctx context.Context, db *store.DB) (*assembler, error)
 	for i, s := range sources {
 		a.Sources[i] = knownSource{s.Label, s.Root, s.Priority, !s.Walked.IsZero()}
 	}
-	if a.Offered, a.Found, err = db.Count(ctx); err != nil {
+	if a.Found, err = db.Count(ctx); err != nil {
 		return nil, err
 	}
 	var own coverage

@@ -31,20 +31,37 @@ func (c coverage) String() string {
 }
 
 // coverage returns that by the embedder. It remembers it: counting visits every
-// text, and a process asks several times for one generation.
+// text, and a process asks several times for one generation. When nothing was
+// missing before, only what has changed since can be missing; while that is
+// nothing, the counts stay as they were.
 func (x *Index) coverage(ctx context.Context, db *store.DB) (coverage, error) {
-	generation, err := db.Generation(ctx)
+	state, err := db.State(ctx)
 	if err != nil {
 		return coverage{}, err
 	}
-	if c := x.covered.Load(); c != nil && c.generation == generation {
+	model := x.embedder.Model()
+	if c := x.covered.Load(); c != nil && c.generation == state.Generation {
 		return *c, nil
+	} else if c != nil && c.all() && c.texts > 0 && c.generation >= state.Feed && c.generation < state.Generation {
+		ids, err := db.Changes(ctx, c.generation, model)
+		if err != nil {
+			return coverage{}, err
+		}
+		missing, err := db.Missing(ctx, model, ids)
+		if err != nil {
+			return coverage{}, err
+		}
+		if missing == 0 {
+			same := coverage{state.Generation, c.texts, c.embedded}
+			x.covered.Store(&same)
+			return same, nil
+		}
 	}
-	c, err := coverageBy(ctx, db, x.embedder.Model())
+	c, err := coverageBy(ctx, db, model)
 	if err != nil {
 		return c, err
 	}
-	c.generation = generation
+	c.generation = state.Generation
 	x.covered.Store(&c)
 	return c, nil
 }

@@ -98,5 +98,8 @@ func (x *Index) Size(ctx context.Context) (offered, found int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return v.Offered, v.Found, nil
+	for n := range v.segments {
+		offered += v.segments[n].offered.Count()
+	}
+	return offered, v.Found, nil
 }

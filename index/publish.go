@@ -104,6 +104,9 @@ func (x *Index) openPublished(old *view) (*view, error) {
 		return nil, err
 	}
 	v.files, v.bodies = now, true
+	if x.embedder != nil && x.covered.Load() == nil {
+		x.covered.Store(&coverage{v.Generation, v.Texts, v.Embedded})
+	}
 	return v, nil
 }
 

@@ -57,10 +57,36 @@ func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref,
 	if err == nil {
 		err = s.finish(ctx)
 	}
-	s.report.Took = x.opts.Now().Sub(s.start)
+	return s.end(err)
+}
+
+// Refresh is Sync for some skills of a source that has been walked before: what
+// refs does not have stays as it is.
+func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Report, error) {
+	s := &syncer{x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool)}
+	s.report = Report{Source: src.Label, Complete: true}
+	for _, ref := range refs {
+		s.only = append(s.only, ref.Path)
+	}
+	err := s.begin(ctx)
+	if err == nil {
+		err = s.walk(ctx, func(yield func(*skill.Ref, error) bool) {
+			for _, ref := range refs {
+				if !yield(ref, nil) {
+					return
+				}
+			}
+		})
+	}
+	return s.end(err)
+}
+
+// end completes the report.
+func (s *syncer) end(err error) (Report, error) {
+	s.report.Took = s.x.opts.Now().Sub(s.start)
 	if err != nil {
 		s.report.Complete = false
-		return s.report, fmt.Errorf("indexing %s: %w", src.Label, err)
+		return s.report, fmt.Errorf("indexing %s: %w", s.src.Label, err)
 	}
 	return s.report, nil
 }
@@ -69,8 +95,9 @@ func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref,
 type syncer struct {
 	x      *Index
 	src    Source
-	id     int64 // of the source in the store
-	walked bool  // completely, at least once before
+	only   []string // paths of Refresh
+	id     int64    // of the source in the store
+	walked bool     // completely, at least once before
 	start  time.Time
 	known  map[string]store.Stamp // by path
 	seen   map[string]bool        // paths
@@ -100,7 +127,11 @@ func (s *syncer) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	s.known, err = s.x.db.Stamps(ctx, s.id)
+	if s.only != nil {
+		s.known, err = s.x.db.StampsOf(ctx, s.id, s.only)
+	} else {
+		s.known, err = s.x.db.Stamps(ctx, s.id)
+	}
 	return err
 }
 

@@ -46,8 +46,7 @@ type about struct {
 	Mode       string        `json:"mode"` // see Answer
 	Texts      int           `json:"texts"`
 	Embedded   int           `json:"embedded"` // of Texts
-	Offered    int           `json:"offered"`
-	Found      int           `json:"found"` // SKILL.md files
+	Found      int           `json:"found"`    // SKILL.md files
 }
 
 // knownSource is a source of the catalog, one without skills too.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Trace is what a walk saw of one folder: enough to tell later, without a
@@ -39,6 +41,23 @@ func (s *FS) Unchanged(t Trace) bool {
 	}
 	entries, err := s.tree.readDir(t.Dir)
 	return err == nil && instructions(entries) != "" && s.stamp(t.Dir, s.list(t.Dir, entries), now) == t.Stamp
+}
+
+// Skill returns the skill in a folder, as a walk would that finds it there, and
+// its trace; ok is false when there is none.
+func (s *FS) Skill(dir string) (ref *skill.Ref, t Trace, ok bool) {
+	start := time.Now()
+	entries, err := s.tree.readDir(dir)
+	file := instructions(entries)
+	if err != nil || file == "" {
+		return nil, t, false
+	}
+	ref = s.ref(dir, file)
+	l := s.list(dir, entries)
+	ref.Stamp = s.stamp(dir, l, start)
+	t.Dir, t.Skill = dir, true
+	s.trace(&t, l, ref.Stamp, start)
+	return ref, t, true
 }
 
 // trace fills in what was seen of a folder, of which l is the listing and stamp

@@ -161,16 +161,21 @@ func (w *walker) stop(path, rule string, err error) {
 
 // found adds the skill in a folder.
 func (w *walker) found(dir, file string, entries []fs.DirEntry) {
-	ref := &skill.Ref{
-		Path: join(dir, file),
-		Load: func() (*skill.Skill, error) { return w.src.load(dir) },
-	}
+	ref := w.src.ref(dir, file)
 	trace := &Trace{Dir: dir, Skill: true}
 	w.items, w.traces = append(w.items, item{path: dir, ref: ref}), append(w.traces, trace)
 	w.stamps <- func() {
 		l := w.src.list(dir, entries)
 		ref.Stamp = w.src.stamp(dir, l, w.start)
 		w.src.trace(trace, l, ref.Stamp, w.start)
+	}
+}
+
+// ref returns the skill in a folder without its stamp.
+func (s *FS) ref(dir, file string) *skill.Ref {
+	return &skill.Ref{
+		Path: join(dir, file),
+		Load: func() (*skill.Skill, error) { return s.load(dir) },
 	}
 }
 

@@ -147,11 +147,21 @@ func (t *Tx) noteVectors(model int64, hashes [][]byte) error {
 	return err
 }
 
-// Count returns how many skills are offered, and how many SKILL.md files there
-// are in all.
-func (db *DB) Count(ctx context.Context) (offered, found int, err error) {
-	err = db.query(ctx, "count", func(rows *sql.Rows) error { return rows.Scan(&offered, &found) })
-	return offered, found, err
+// Count returns how many SKILL.md files there are.
+func (db *DB) Count(ctx context.Context) (found int, err error) {
+	err = db.query(ctx, "count", func(rows *sql.Rows) error { return rows.Scan(&found) })
+	return found, err
+}
+
+// Missing returns how many texts of these skills have no vector of the model.
+func (db *DB) Missing(ctx context.Context, model string, ids []int64) (n int, err error) {
+	data, err := json.Marshal(ids)
+	if err != nil {
+		return 0, err
+	}
+	err = db.query(ctx, "missing", func(rows *sql.Rows) error { return rows.Scan(&n) },
+		sql.Named("ids", string(data)), sql.Named("model", model))
+	return n, err
 }
 
 // Dim returns the dimension of the vectors of a model, 0 when there are none.

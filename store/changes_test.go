@@ -211,3 +211,19 @@ func TestDefer(t *testing.T) {
 		t.Error("another program's database was opened")
 	}
 }
+
+// TestDropModelsBreaksFeed: after it, nobody can start from an older generation.
+func TestDropModelsBreaksFeed(t *testing.T) {
+	db := open(t, dbPath(t))
+	put(t, db, Source{Label: "a"}, newRecord("pdf", "d", "b"))
+	update(t, db, func(tx *Tx) error { return tx.PutVectors("m", [][]byte{[]byte("x")}, [][]float32{{1}}) })
+	before := state(t, db)
+	update(t, db, func(tx *Tx) error { return tx.DropModels("m") })
+	if after := state(t, db); after != before {
+		t.Errorf("%+v became %+v, although there is no other model", before, after)
+	}
+	update(t, db, func(tx *Tx) error { return tx.DropModels("n") })
+	if after := state(t, db); after.Feed != after.Generation || after.Generation != before.Generation+1 {
+		t.Errorf("%+v became %+v", before, after)
+	}
+}

@@ -72,14 +72,27 @@ func (db *DB) Sources(ctx context.Context) ([]Source, error) {
 
 // Stamps returns what is known of the skills of a source, by path.
 func (db *DB) Stamps(ctx context.Context, source int64) (map[string]Stamp, error) {
+	return db.stamps(ctx, "stamps", sql.Named("source", source))
+}
+
+// StampsOf is Stamps for some paths.
+func (db *DB) StampsOf(ctx context.Context, source int64, paths []string) (map[string]Stamp, error) {
+	data, err := json.Marshal(paths)
+	if err != nil {
+		return nil, err
+	}
+	return db.stamps(ctx, "stamps_of", sql.Named("source", source), sql.Named("paths", string(data)))
+}
+
+func (db *DB) stamps(ctx context.Context, statement string, args ...any) (map[string]Stamp, error) {
 	known := make(map[string]Stamp)
-	err := db.query(ctx, "stamps", func(rows *sql.Rows) error {
+	err := db.query(ctx, statement, func(rows *sql.Rows) error {
 		var s Stamp
 		var path string
 		err := rows.Scan(&s.ID, &path, &s.Stamp, &s.Digest)
 		known[path] = s
 		return err
-	}, sql.Named("source", source))
+	}, args...)
 	return known, err
 }
 

@@ -279,7 +279,10 @@ func (t *Tx) PruneVectors() error {
 // DropModels removes the vectors of all models but one.
 func (t *Tx) DropModels(keep string) error {
 	n, err := t.exec("drop_models", sql.Named("keep", keep))
-	t.changed = t.changed || n > 0
+	if n > 0 && err == nil {
+		t.changed = true
+		_, err = t.exec("break_feed") // the vectors of all skills are gone
+	}
 	return err
 }
 
