@@ -252,6 +252,10 @@ func (c *Catalog) Close() error {
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	c.closed = true
+	if c.walked != nil && c.walked.unwritten {
+		order(c.walked.folders)
+		c.writeSeen(c.walked.folders)
+	}
 	return c.state.Load().close()
 }
 

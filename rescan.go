@@ -91,12 +91,13 @@ func (c *Catalog) finish(ctx context.Context, s *state) error {
 // that nothing has changed since, or that some skills have.
 type walked struct {
 	state      *state
-	generation int64 // of the catalog afterwards
-	folders    []seen
+	generation int64    // of the catalog afterwards
+	folders    []seen   // see order
 	reports    []Report // of a rescan that finds nothing changed
+	unwritten  bool     // the file of what was seen is older
 }
 
-// keep remembers what was seen, for this process and for others.
+// keep remembers what a walk saw, for this process and for others.
 func (c *Catalog) keep(ctx context.Context, w *walked) (err error) {
 	order(w.folders)
 	if w.generation, err = w.state.db.Generation(ctx); err == nil {
@@ -106,8 +107,13 @@ func (c *Catalog) keep(ctx context.Context, w *walked) (err error) {
 	return err
 }
 
-// manyChanged is the number of changed skills from which a walk is as good.
-const manyChanged = 100
+const (
+	// manyChanged is the number of changed skills from which a walk is as good.
+	manyChanged = 100
+	// firstLook is how many folders are looked at before what has changed among
+	// them is read: what somebody works on has changed before.
+	firstLook = 512
+)
 
 // resync is sync without a walk: it looks at the folders that the last one saw,
 // and reads the skills that have changed. It is not ok when that does not do:
@@ -118,56 +124,76 @@ func (c *Catalog) resync(ctx context.Context, s *state) (reports []Report, ok bo
 	if err != nil || w.state != s || w.generation != generation {
 		return nil, false, err
 	}
-	changed, looked := c.changed(ctx, w.folders, manyChanged)
-	if looked < len(w.folders) {
-		return nil, false, nil // there are many, or ctx has ended: the walk tells
+	reports = slices.Clone(w.reports)
+	any := false
+	for from, to := 0, min(firstLook, len(w.folders)); from < to; from, to = to, len(w.folders) {
+		changed, looked := c.changed(ctx, w.folders[from:to], manyChanged)
+		if looked < to-from {
+			return nil, false, nil // there are many, or ctx has ended: the walk tells
+		}
+		if len(changed) == 0 {
+			continue
+		}
+		any = true
+		if ok, err := c.refresh(ctx, w, w.folders[from:to], changed, reports); !ok || err != nil {
+			return reports, ok, err
+		}
 	}
-	bySource := make([][]*skill.Ref, len(c.cfg.Sources))
+	for i := range reports {
+		reports[i].Took = time.Since(start)
+	}
+	if !any && w.unwritten {
+		// What has just changed is looked at again soon, and then this is written
+		// once.
+		w.unwritten = false
+		order(w.folders)
+		c.writeSeen(w.folders)
+	}
+	return reports, true, nil
+}
+
+// refresh reads the skills in those of the folders that have changed.
+func (c *Catalog) refresh(ctx context.Context, w *walked, folders []seen, changed []int, reports []Report) (ok bool, err error) {
+	refs := make([][]*skill.Ref, len(c.cfg.Sources))
 	traces := make([]source.Trace, len(changed))
 	for n, i := range changed {
-		f := &w.folders[i]
-		var ref *skill.Ref
-		found := false
-		if f.Skill {
-			ref, traces[n], found = c.cfg.Sources[f.source].Skill(f.Dir)
+		f := &folders[i]
+		if !f.Skill {
+			return false, nil
 		}
+		ref, trace, found := c.cfg.Sources[f.source].Skill(f.Dir)
 		if !found {
-			return nil, false, nil
+			return false, nil
 		}
-		bySource[f.source] = append(bySource[f.source], ref)
+		refs[f.source], traces[n] = append(refs[f.source], ref), trace
 	}
+	c.walked = nil // until all is done
 	complete := true
 	for i, at := range c.indexSources() {
-		report := w.reports[i]
-		report.Took = time.Since(start)
-		if refs := bySource[i]; len(refs) > 0 {
-			part, err := s.index.Refresh(ctx, at, refs)
-			if err != nil {
-				return append(reports, part), true, err
-			}
-			complete = complete && part.Complete
-			report.Unchanged += part.Unchanged - len(refs)
-			report.Added, report.Changed, report.Refused = part.Added, part.Changed, part.Refused
-			report.Problems = append(slices.Clone(report.Problems), part.Problems...)
-			report.Complete, report.Took = part.Complete, time.Since(start)
+		if len(refs[i]) == 0 {
+			continue
 		}
-		reports = append(reports, report)
+		part, err := w.state.index.Refresh(ctx, at, refs[i])
+		r := &reports[i]
+		r.Unchanged += part.Unchanged - len(refs[i])
+		r.Added, r.Changed, r.Refused = r.Added+part.Added, r.Changed+part.Changed, r.Refused+part.Refused
+		r.Problems = append(slices.Clone(r.Problems), part.Problems...)
+		r.Complete = r.Complete && part.Complete
+		complete = complete && part.Complete
+		if err != nil {
+			return true, err
+		}
 	}
-	if len(changed) == 0 {
-		return reports, true, nil
+	if err := c.finish(ctx, w.state); err != nil || !complete {
+		return true, err
 	}
-	if err := c.finish(ctx, s); err != nil {
-		return reports, true, err
-	}
-	if !complete {
-		c.walked = nil
-		return reports, true, nil
-	}
-	next := &walked{state: s, folders: slices.Clone(w.folders), reports: w.reports}
 	for n, i := range changed {
-		next.folders[i].Trace = traces[n]
+		folders[i].Trace = traces[n]
 	}
-	return reports, true, c.keep(ctx, next)
+	if w.generation, err = w.state.db.Generation(ctx); err == nil {
+		c.walked, w.unwritten = w, true
+	}
+	return true, err
 }
 
 // noted collects the problems of a walk.

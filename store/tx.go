@@ -16,6 +16,7 @@ type Tx struct {
 	tx      *sql.Tx
 	stmts   map[string]*sql.Stmt
 	changed bool  // a reader sees a difference
+	sources bool  // which of two skills wins may have changed for all names
 	newest  int64 // ID that a skill was ever given, 0 when not looked up
 
 	// fts holds the changes of the full-text index, by skill. They are written
@@ -128,7 +129,7 @@ func (t *Tx) value(name string, args ...any) (int64, error) {
 
 // PutSource adds the source of that label, or updates it, and returns its ID.
 func (t *Tx) PutSource(s Source) (int64, error) {
-	t.changed = true // scopes name sources, those without skills too
+	t.changed, t.sources = true, true // scopes name sources, those without skills too
 	return t.value("put_source", sql.Named("label", s.Label), sql.Named("root", s.Root), sql.Named("priority", s.Priority))
 }
 
@@ -246,9 +247,14 @@ func (t *Tx) putParts(id int64, r *Record) error {
 	return nil
 }
 
-// Shadow settles which skill of each name is offered.
+// Shadow settles which skill of each name is offered, as far as this transaction
+// may have changed it.
 func (t *Tx) Shadow() error {
-	n, err := t.exec("shadow")
+	statement := "shadow_changed"
+	if t.sources {
+		statement = "shadow"
+	}
+	n, err := t.exec(statement)
 	t.changed = t.changed || n > 0
 	return err
 }

@@ -1,0 +1,20 @@
+-- As shadow, for the names that what this transaction changed has or had: a
+-- skill that lost its name is still named by those that it shadowed, and one that
+-- was shadowed by a deleted skill has changed too.
+WITH changed (id) AS (
+  SELECT skill_id FROM changes WHERE generation = (SELECT generation + 1 FROM state) AND model_id = 0
+),
+contested (name_key) AS (
+  SELECT s.name_key FROM changed c CROSS JOIN skills s ON s.id = c.id WHERE s.refused = 0
+  UNION SELECT s.name_key FROM changed c CROSS JOIN skills s ON s.shadowed_by = c.id
+),
+ranked AS (
+  SELECT s.id, first_value(s.id) OVER (
+           PARTITION BY s.name_key ORDER BY o.priority DESC, o.label, s.path) AS winner
+  FROM contested c CROSS JOIN skills s ON s.name_key = c.name_key JOIN sources o ON o.id = s.source_id
+  WHERE s.refused = 0
+)
+UPDATE skills SET shadowed_by = CASE WHEN r.winner = r.id THEN NULL ELSE r.winner END
+FROM ranked r
+WHERE skills.id = r.id
+  AND skills.shadowed_by IS NOT CASE WHEN r.winner = r.id THEN NULL ELSE r.winner END
