@@ -1,6 +1,9 @@
 package snapshot
 
-import "errors"
+import (
+	"encoding/binary"
+	"errors"
+)
 
 // Terms stand sorted in groups. Within a group each but the first leaves out
 // what it shares with the one before. Behind each term stand the number of its
@@ -26,7 +29,7 @@ type dict struct {
 // add adds a term, which sorts after the last, and its postings.
 func (d *dict) add(term string, docs int, postings []byte) error {
 	if d.n%groupSize == 0 {
-		d.groups.buf = appendSpan(d.groups.buf, d.terms.size(), d.postings.size())
+		d.startGroup(term)
 		d.last = ""
 	}
 	shared := 0
@@ -41,10 +44,24 @@ func (d *dict) add(term string, docs int, postings []byte) error {
 	return errors.Join(d.terms.spill(), d.postings.spill(), d.groups.spill())
 }
 
-// finish ends the last group.
-func (d *dict) finish() {
-	d.groups.buf = appendSpan(d.groups.buf, d.terms.size(), d.postings.size())
+// startGroup adds a group to the index: where it starts in both sections, and the
+// first 8 bytes of its first term, which spare most looks at the terms.
+func (d *dict) startGroup(term string) {
+	b := appendSpan(d.groups.buf, d.terms.size(), d.postings.size())
+	d.groups.buf = binary.LittleEndian.AppendUint64(b, prefixOf(term))
 }
+
+const groupEntrySize = spanSize + 8
+
+// prefixOf returns the first 8 bytes of a term as a number that sorts as they do.
+func prefixOf(term string) uint64 {
+	var b [8]byte
+	copy(b[:], term)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// finish ends the last group.
+func (d *dict) finish() { d.startGroup("") }
 
 // Lookup appends to dst what the snapshot knows of each of the terms, in their
 // order.
@@ -63,60 +80,87 @@ func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
 
 func (s *Snapshot) lookup(text string) (Term, error) {
 	// The last group whose first term is not after text.
+	prefix := prefixOf(text)
 	lo, hi := 0, (s.header.terms+groupSize-1)/groupSize
-	var in []byte
-	var at span
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		sp, err := s.span(groupSection, mid)
+		entry, err := s.bytes(groupSection, mid*groupEntrySize, groupEntrySize)
 		if err != nil {
 			return Term{}, err
 		}
-		group, err := s.bytes(dictSection, sp.a, sp.endA-sp.a)
-		if err != nil {
-			return Term{}, err
+		after := false
+		switch p := binary.LittleEndian.Uint64(entry[spanSize:]); {
+		case p > prefix:
+			after = true
+		case p == prefix:
+			c, _, err := s.group(mid)
+			if err != nil {
+				return Term{}, err
+			}
+			c.uvarint() // shares nothing
+			after = string(c.block()) > text
 		}
-		c := cursor{b: group}
-		c.uvarint() // shares nothing
-		if first := c.block(); c.bad {
-			return Term{}, s.damaged(dictSection, sp.a)
-		} else if string(first) > text {
+		if after {
 			hi = mid
-			continue
+		} else {
+			lo = mid + 1
 		}
-		lo, in, at = mid+1, group, sp
 	}
 	if lo == 0 {
 		return Term{}, nil
 	}
-	t, bad := find(in, text)
+	c, at, err := s.group(lo - 1)
+	if err != nil {
+		return Term{}, err
+	}
+	t, bad := find(c, text)
 	if bad {
-		return Term{}, s.damaged(dictSection, at.a)
+		return Term{}, s.damaged(groupSection, (lo-1)*groupEntrySize)
 	}
 	t.ID += uint32((lo - 1) * groupSize)
-	t.at += at.b
+	t.at += at
 	return t, nil
 }
 
+// group returns the terms of a group, and where its postings start.
+func (s *Snapshot) group(i int) (terms cursor, at int, err error) {
+	b, err := s.bytes(groupSection, i*groupEntrySize, 2*groupEntrySize)
+	if err != nil {
+		return terms, 0, err
+	}
+	from, to := int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[groupEntrySize:]))
+	terms.b, err = s.bytes(dictSection, from, to-from)
+	return terms, int(binary.LittleEndian.Uint64(b[8:])), err
+}
+
 // find looks for text in one group, from the start of which the ID and the
-// place of the postings count.
-func find(group []byte, text string) (t Term, bad bool) {
-	var buf [64]byte
-	term := buf[:0]
-	c := cursor{b: group}
+// place of the postings count. A term that shares more with the one before than
+// that shares with text is before text as well, and need not be looked at.
+func find(c cursor, text string) (t Term, bad bool) {
+	same, length := 0, 0 // bytes of the term before: as in text, and all
 	for i, at := uint32(0), 0; len(c.b) > 0; i++ {
 		shared, rest := c.uvarint(), c.block()
 		docs, size := c.uvarint(), c.uvarint()
-		if c.bad || shared > len(term) {
+		if c.bad || shared > length {
 			return Term{}, true
 		}
-		term = append(term[:shared], rest...)
-		switch {
-		case string(term) == text:
-			return Term{ID: i, Docs: docs, at: at, size: size}, false
-		case string(term) > text:
+		if shared < same {
 			return Term{}, false
 		}
+		if shared == same {
+			n := 0
+			for n < len(rest) && same < len(text) && rest[n] == text[same] {
+				n++
+				same++
+			}
+			switch {
+			case n == len(rest) && same == len(text):
+				return Term{ID: i, Docs: docs, at: at, size: size}, false
+			case n < len(rest) && (same == len(text) || rest[n] > text[same]):
+				return Term{}, false
+			}
+		}
+		length = shared + len(rest)
 		at += size
 	}
 	return Term{}, c.bad

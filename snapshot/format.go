@@ -172,7 +172,7 @@ func (h *header) checkCounts() error {
 	switch {
 	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0 || h.searched < 0 || h.searched > h.docs:
 		return errors.New("counts are out of range")
-	case h.sizes[docIndexSection] != (h.docs+1)*spanSize || h.sizes[groupSection] != (groups+1)*spanSize:
+	case h.sizes[docIndexSection] != (h.docs+1)*spanSize || h.sizes[groupSection] != (groups+1)*groupEntrySize:
 		return errors.New("an index has not the size that its count asks for")
 	case h.sizes[factSection] != h.docs*factSize || h.sizes[rowSection] != h.docs*rowEntrySize:
 		return errors.New("facts have not the size that their count asks for")

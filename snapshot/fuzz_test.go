@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -95,7 +96,7 @@ func useAll(path string) error {
 
 func readAll(r *Reader) error {
 	terms, err1 := r.Lookup(nil, []string{"csv", "form", "table", ""})
-	_, err2 := r.Search(terms, nil, 1<<40)
+	_, err2 := r.Search(terms, nil, math.MaxInt)
 	errs := []error{err1, err2}
 	for doc := range r.s.Len() {
 		_, err1 := r.Doc(doc)

@@ -197,28 +197,25 @@ func (l *list) take(sums []float32, first int, allowed Bitmap, best *top) {
 // takeAll offers all documents with a score. Most are below the floor of the
 // best: it looks at 8 at a time. The bits of numbers from 0 up sort as they do.
 func takeAll(sums []float32, first int, allowed Bitmap, best *top) {
-	d := 0
-	for ; d+8 <= len(sums); d += 8 {
-		s := (*[8]float32)(sums[d:])
-		below := max(int32(math.Float32bits(best.least())), 1) - 1
-		// A number that is not below makes its difference negative, and all of them.
-		any := (below - bitsOf(s[0])) | (below - bitsOf(s[1])) | (below - bitsOf(s[2])) | (below - bitsOf(s[3])) |
-			(below - bitsOf(s[4])) | (below - bitsOf(s[5])) | (below - bitsOf(s[6])) | (below - bitsOf(s[7]))
-		if any >= 0 {
-			continue
+	below := max(bitsOf(best.least()), 1) - 1
+	for d := 0; d < len(sums); d += 8 {
+		part := sums[d:min(d+8, len(sums))]
+		if len(part) == 8 {
+			s := (*[8]float32)(part)
+			// A number that is not below makes its difference negative, and all of them.
+			any := (below - bitsOf(s[0])) | (below - bitsOf(s[1])) | (below - bitsOf(s[2])) | (below - bitsOf(s[3])) |
+				(below - bitsOf(s[4])) | (below - bitsOf(s[5])) | (below - bitsOf(s[6])) | (below - bitsOf(s[7]))
+			if any >= 0 {
+				continue
+			}
 		}
-		take(s[:], first+d, allowed, best)
+		for i, x := range part {
+			if bitsOf(x) > below && allowed.Has(first+d+i) {
+				best.offer(keyOf(first+d+i, x))
+			}
+		}
+		below = max(bitsOf(best.least()), 1) - 1
 	}
-	take(sums[d:], first+d, allowed, best)
 }
 
 func bitsOf(x float32) int32 { return int32(math.Float32bits(x)) }
-
-// take offers the documents with a score.
-func take(sums []float32, first int, allowed Bitmap, best *top) {
-	for i, x := range sums {
-		if x > 0 && allowed.Has(first+i) {
-			best.offer(keyOf(first+i, x))
-		}
-	}
-}
