@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ const benchDim = 256
 // 99th percentile of its time.
 func medianOf(b *testing.B, f func(i int)) {
 	b.Helper()
+	b.ReportAllocs()
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
 		start := time.Now()
@@ -77,6 +79,14 @@ func benchmarkSnapshot(b *testing.B, docs []snapshot.Document) {
 					b.Fatal(err)
 				}
 			})
+		})
+	})
+	b.Run("write", func(b *testing.B) {
+		path := filepath.Join(b.TempDir(), "again")
+		medianOf(b, func(int) {
+			if err := snapshot.Write(path, meta, each(docs)); err != nil {
+				b.Fatal(err)
+			}
 		})
 	})
 	b.Run("cold", func(b *testing.B) {

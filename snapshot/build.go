@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// An inverter turns documents into postings by term: it collects one stretch of
-// documents, sorts it by term and puts it aside as a run. The runs are merged at
-// the end, when the mean length is known, without which there are no impacts. So
-// it needs the memory of one stretch, however many documents there are.
+// An inverter turns documents into postings by term: it collects some documents,
+// sorts their terms and puts them aside as a run. The runs are merged at the end,
+// when the mean length is known, without which there are no impacts. So it needs
+// the memory of one run, however many documents there are.
 type inverter struct {
 	weights []float64
 	runs    *spool
@@ -25,7 +25,7 @@ type inverter struct {
 	values []float64
 	codes  map[float64]uint32 // place in values
 
-	// The stretch that is being collected. Terms have IDs in the order in which they
+	// The run that is being collected. Terms have IDs in the order in which they
 	// are met, and from then on by their order in the run.
 	ids      map[string]uint32
 	counts   []uint32 // documents, by ID
@@ -36,7 +36,11 @@ type inverter struct {
 	met      []uint32  // IDs in one document
 }
 
-// A run is the postings of one stretch: for each term, in order, its bytes behind
+// runDocs is the number of documents of a run, a part of a stretch: at some 400
+// terms a document, half a dozen million postings.
+const runDocs = stretch / 4
+
+// A run is the postings of some documents: for each term, in order, its bytes behind
 // their length, the number of documents, the length of the rest, the documents,
 // 2 bytes each, and the codes of the weighted occurrences.
 type run struct {
@@ -108,11 +112,11 @@ func (in *inverter) addHead(t *Fields, shown []string) {
 
 func (t *Fields) lists() [4][]string { return [4][]string{t.Name, t.Description, t.Tags, t.Body} }
 
-// full reports whether a stretch is to be ended before the next document.
-func (in *inverter) full() bool { return len(in.perDoc) == stretch }
+// full reports whether the run is to be ended before the next document.
+func (in *inverter) full() bool { return len(in.perDoc) == runDocs }
 
-// endRun writes the stretch as a run, and the terms of its documents to docTerms
-// as IDs of the run.
+// endRun puts the run aside, and the terms of its documents into docTerms as IDs
+// of the run.
 func (in *inverter) endRun(docTerms *spool) error {
 	terms := make([]string, 0, len(in.ids))
 	for term := range in.ids {
@@ -162,7 +166,7 @@ func (in *inverter) endRun(docTerms *spool) error {
 	return err
 }
 
-// endHeads writes the terms of the documents of a stretch.
+// endHeads writes the terms of the documents of a run.
 func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
 	var lists [3][]uint32
 	for rest := in.heads; len(rest) > 0; {
@@ -224,28 +228,58 @@ func (in *inverter) merge(d *dict, mean float64) error {
 		}
 		term = append(term[:0], readers[least].term...)
 		buf = buf[:0]
-		docs, last := 0, 0
-		for i := range readers {
-			r := &readers[i]
-			if r.done || string(r.term) != string(term) {
-				continue
-			}
-			in.ends[i].globals = append(in.ends[i].globals, uint32(d.n))
-			buf = appendInt(appendInt(buf, i-last), r.docs)
-			buf = append(buf, r.block[:2*r.docs]...)
-			buf = in.appendImpacts(buf, r, i*stretch, mean)
-			docs, last = docs+r.docs, i
-			if err := r.next(); err != nil {
-				return err
+		all, last := 0, 0
+		for first := 0; first < len(readers); first += stretch / runDocs {
+			n := 0
+			buf, n = in.appendStretch(buf, readers, term, first, first/(stretch/runDocs)-last, mean)
+			if n > 0 {
+				all, last = all+n, first/(stretch/runDocs)
 			}
 		}
-		if err := d.add(string(term), docs, buf); err != nil {
+		for i := range readers {
+			if r := &readers[i]; !r.done && string(r.term) == string(term) {
+				in.ends[i].globals = append(in.ends[i].globals, uint32(d.n))
+				if err := r.next(); err != nil {
+					return err
+				}
+			}
+		}
+		if err := d.add(string(term), all, buf); err != nil {
 			return err
 		}
 	}
 }
 
-// appendImpacts encodes the impacts of one term in one stretch.
+// appendStretch encodes the postings of a term in the stretch that begins with a
+// run, and returns their number; distance is that from the stretch before.
+func (in *inverter) appendStretch(buf []byte, readers []runReader, term []byte, first, distance int, mean float64) ([]byte, int) {
+	runs := readers[first:min(first+stretch/runDocs, len(readers))]
+	n := 0
+	for i := range runs {
+		if r := &runs[i]; !r.done && string(r.term) == string(term) {
+			n += r.docs
+		}
+	}
+	if n == 0 {
+		return buf, 0
+	}
+	buf = appendInt(appendInt(buf, distance), n)
+	for i := range runs {
+		if r := &runs[i]; !r.done && string(r.term) == string(term) {
+			for docs := r.block[:2*r.docs]; len(docs) > 0; docs = docs[2:] {
+				buf = binary.LittleEndian.AppendUint16(buf, binary.LittleEndian.Uint16(docs)+uint16(i*runDocs))
+			}
+		}
+	}
+	for i := range runs {
+		if r := &runs[i]; !r.done && string(r.term) == string(term) {
+			buf = in.appendImpacts(buf, r, (first+i)*runDocs, mean)
+		}
+	}
+	return buf, n
+}
+
+// appendImpacts encodes the impacts of one term in one run.
 func (in *inverter) appendImpacts(buf []byte, r *runReader, first int, mean float64) []byte {
 	docs, codes := r.block[:2*r.docs], cursor{b: r.block[2*r.docs:]}
 	for ; len(docs) > 0; docs = docs[2:] {

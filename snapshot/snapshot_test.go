@@ -328,6 +328,9 @@ func TestStretches(t *testing.T) {
 
 func TestUnicodeTerms(t *testing.T) {
 	terms := []string{"填写", "表", "é", "e\u0301", "naïve", "", "\U0001F600", "\xff\xfe", strings.Repeat("long", 99)}
+	for i := range 50 { // groups whose first terms begin alike
+		terms = append(terms, "long"+strings.Repeat("\x00", i), strings.Repeat("long", 9)+fmt.Sprint(i))
+	}
 	docs := []snapshot.Document{{Terms: snapshot.Fields{Body: terms}}, {}}
 	s := build(t, docs, 0)
 	for _, term := range terms {

@@ -18,7 +18,7 @@ import (
 // old one or the whole new one. A document is not kept after the yield. The same
 // input makes the same bytes.
 //
-// Memory is bounded by what 65,536 documents need and some 50 bytes for each;
+// Memory is bounded by what 16,384 documents need and some 50 bytes for each;
 // the rest waits in temporary files beside path. All are named after it, end in
 // ".tmp", and are gone when Write returns: what a killed process leaves may be
 // removed. On Windows nothing can take the place of a file that is mapped.
@@ -42,10 +42,14 @@ func write(path string, m Meta, docs iter.Seq2[*Document, error]) (err error) {
 	if err := w.writeFile(f); err != nil {
 		return errors.Join(err, removeTemp(f))
 	}
-	if err := errors.Join(f.Close(), os.Rename(f.Name(), path)); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	err = f.Close()
+	if err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	return nil
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
 }
 
 // Encode returns what Write writes, all in memory.
@@ -203,7 +207,7 @@ func (w *writer) addDocTerms() error {
 	var lists [3][]uint32
 	start := 0
 	for doc, end := range w.docEnds {
-		globals := w.in.ends[doc/stretch].globals
+		globals := w.in.ends[doc/runDocs].globals
 		if err := readDocTerms(r, &lists, globals); err != nil {
 			return fmt.Errorf("a temporary file is not as it was written: %w", err)
 		}
