@@ -133,9 +133,15 @@ func (t *Tx) PutSource(s Source) (int64, error) {
 	return t.value("put_source", sql.Named("label", s.Label), sql.Named("root", s.Root), sql.Named("priority", s.Priority))
 }
 
-// Walked notes that the source was walked completely at that time.
+// Walked notes that the source was walked completely at that time. For the first
+// time that is a change: what the catalog lacks is not there from then on.
 func (t *Tx) Walked(source int64, at time.Time) error {
-	_, err := t.exec("walked", sql.Named("source", source), sql.Named("time", at.UnixNano()))
+	args := []any{sql.Named("source", source), sql.Named("time", at.UnixNano())}
+	first, err := t.exec("first_walked", args...)
+	if t.changed = t.changed || first > 0; err != nil || first > 0 {
+		return err
+	}
+	_, err = t.exec("walked", args...)
 	return err
 }
 

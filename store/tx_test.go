@@ -28,7 +28,8 @@ func TestGenerationGrows(t *testing.T) {
 		{"put stamp", func(tx *Tx) error { return tx.PutStamp(ids[0], "new stamp") }, 0},
 		{"shadow without effect", (*Tx).Shadow, 0},
 		{"prune vectors", (*Tx).PruneVectors, 0},
-		{"walked", func(tx *Tx) error { return tx.Walked(source, time.Unix(1, 0)) }, 0},
+		{"walked", func(tx *Tx) error { return tx.Walked(source, time.Unix(1, 0)) }, 1},
+		{"walked again", func(tx *Tx) error { return tx.Walked(source, time.Unix(2, 0)) }, 0},
 		{"put skill", func(tx *Tx) error { _, err := tx.PutSkill(source, newRecord("xls", "d", "b")); return err }, 1},
 		{"put many", func(tx *Tx) error {
 			_, err1 := tx.PutSkill(source, newRecord("xls", "d", "b"))

@@ -1,0 +1,1 @@
+UPDATE sources SET walked = :time WHERE id = :source AND walked = 0
