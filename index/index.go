@@ -31,6 +31,8 @@ type Index struct {
 
 	publishing sync.Mutex // held while files are written
 
+	analyzers sync.Pool // of prompts, whose words repeat
+
 	covered   atomic.Pointer[coverage] // by the embedder's model, as last seen
 	embedding chan struct{}            // holds one element while Embed runs
 	dropped   bool                     // vectors of other models; guarded by embedding
@@ -42,7 +44,8 @@ type Options struct {
 	// it answers with text alone; 0 means 250 ms.
 	Deadline time.Duration
 	// Inline says that the embedder is fast: Sync embeds what it reads, while it
-	// has the texts at hand, and little is left to Embed.
+	// has the texts at hand, so that little is left to Embed, and a search embeds
+	// its prompt without a deadline.
 	Inline bool
 	// Fallback answers while less than 90 % of the texts have a vector of the
 	// embedder, if that many have one of its own: the embedder that was in use
@@ -81,6 +84,7 @@ func DefaultWeights() store.Weights {
 // text alone, and every answer says so.
 func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
 	x := &Index{db: db, embedder: embedder, embedding: make(chan struct{}, 1)}
+	x.analyzers.New = func() any { return newAnalyzer() }
 	if opts != nil {
 		x.opts = *opts
 	}

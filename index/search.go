@@ -146,7 +146,8 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 // what they found. It may do so again, when a file turns out to be damaged.
 func (x *Index) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	return x.read(ctx, q.Agent, func(in *reading, sc *scope) error {
-		r := &retrieval{in: in, scope: sc, analyzer: newAnalyzer()}
+		r := &retrieval{in: in, scope: sc, analyzer: x.analyzers.Get().(*analyzer)}
+		defer x.analyzers.Put(r.analyzer)
 		r.kind, r.threshold = kindOf(clip(q.Text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
 		embedded := x.embedPrompt(ctx, in.view, q.Text)
 		leg := x.leg(in.view)
@@ -212,6 +213,11 @@ func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 func (x *Index) embedPrompt(ctx context.Context, v *view, text string) func() (embed.Vector, string) {
 	if v.embedder == nil {
 		return func() (embed.Vector, string) { return nil, v.Mode }
+	}
+	if x.opts.Inline && v.embedder == x.embedder {
+		return func() (embed.Vector, string) {
+			return v.checkPrompt(v.embedder.Embed(ctx, embed.Query, []string{clip(text)}))
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.opts.Deadline)
 	type result struct {
