@@ -9,6 +9,12 @@ import (
 // prompt of a kind that wants no skill wants what it names.
 func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 	scored := rank.Order(candidates, *x.opts.Params)
+	for i, left := 0, rank.GateDepth; i < len(scored) && left > 0; i++ {
+		r.measure(&scored[i])
+		if !scored[i].Exact {
+			left--
+		}
+	}
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.threshold
 	r.demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.visible, Calibrated: r.calibrated()})
@@ -22,6 +28,15 @@ func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 		}
 	}
 	return scored
+}
+
+// measure fills in the absolute figures of a candidate, which only the best ones
+// need.
+func (r *retrieval) measure(s *rank.Scored) {
+	s.Coverage, s.Evidence = r.prompt.coverage(r.in, s.Key)
+	// SQLite gives a word that half of the skills have no weight, so that in a
+	// catalog of one or two nothing would match.
+	s.Strength = max(s.Lexical/r.prompt.rarest, s.Evidence)
 }
 
 // calibrated reports whether the cosines are on the scale of the gate.

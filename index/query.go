@@ -159,50 +159,54 @@ func clip(s string) string {
 	return strings.ToValidUTF8(head, "") + " " + tail
 }
 
-// coverage returns the share of the words of the name of skill i that the
-// prompt has, and the share of the prompt's weight that its name, description
-// and tags have, also in words that one skill has.
-func (p *prompt) coverage(in *reading, i int) (name, share, evidence float64) {
-	has, ends := p.present(in, i)
-	n, _, _ := in.at(i)
-	if ends[0] > 0 {
-		known := 0
-		for _, id := range in.ids[:ends[0]] {
-			if _, ok := slices.BinarySearch(p.segments[n].known, id); ok {
-				known++
-			}
+// nameCoverage returns the share of the words of the name of skill i that the
+// prompt has.
+func (p *prompt) nameCoverage(in *reading, i int) float64 {
+	n, r, doc := in.at(i)
+	var err error
+	in.ids, err = r.NameTerms(in.ids[:0], doc)
+	in.note(err)
+	known := 0
+	for _, id := range in.ids {
+		if _, ok := slices.BinarySearch(p.segments[n].known, id); ok {
+			known++
 		}
-		name = float64(known) / float64(ends[0])
 	}
+	return float64(known) / max(1, float64(len(in.ids)))
+}
+
+// coverage returns the share of the prompt's weight that the name, description
+// and tags of skill i have, and that weight in words that one skill has.
+func (p *prompt) coverage(in *reading, i int) (share, evidence float64) {
+	has := p.present(in, i)
 	for at, x := range p.shares {
 		if has[0][at] || has[1][at] || has[2][at] {
 			share += x
 		}
 	}
-	return name, share, share * p.total / p.rarest
+	return share, share * p.total / p.rarest
 }
 
 // presence says of each of the terms of a prompt whether the name, the description
 // and the tags of a skill have it.
 type presence [3][maxTerms]bool
 
-// present compares the prompt with skill i, the IDs of whose terms it leaves in
-// in.ids: those of the name up to ends[0], and so on.
-func (p *prompt) present(in *reading, i int) (has presence, ends [3]int) {
+// present compares the prompt with skill i.
+func (p *prompt) present(in *reading, i int) (has presence) {
 	n, r, doc := in.at(i)
-	var err error
-	in.ids, ends, err = r.HeadTerms(in.ids[:0], doc)
+	ids, ends, err := r.HeadTerms(in.ids[:0], doc)
 	in.note(err)
+	in.ids = ids
 	start := 0
 	for f, end := range ends {
-		for _, id := range in.ids[start:end] {
+		for _, id := range ids[start:end] {
 			if at, ok := p.segments[n].find(id); ok {
 				has[f][at] = true
 			}
 		}
 		start = end
 	}
-	return has, ends
+	return has
 }
 
 // find returns which of the terms of the prompt has an ID.
@@ -228,7 +232,7 @@ func (t *segmentTerms) find(id uint32) (at int, ok bool) {
 
 // matchedBy returns the terms of the prompt that skill i has, by field.
 func (p *prompt) matchedBy(in *reading, i int) (m Matched) {
-	has, _ := p.present(in, i)
+	has := p.present(in, i)
 	for f, list := range []*[]string{&m.Name, &m.Description, &m.Tags} {
 		for at, t := range p.terms {
 			if has[f][at] {

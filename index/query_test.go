@@ -122,7 +122,8 @@ func TestCoverage(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			name, share, evidence := p.coverage(in, i)
+			name := p.nameCoverage(in, i)
+			share, evidence := p.coverage(in, i)
 			if math.Abs(share-want.share) > 1e-9 || name != want.name || math.Abs(evidence-3*share) > 1e-9 {
 				t.Errorf("%s covers %v of the prompt (%v words), and the prompt %v of its name; want %+v", id, share, evidence, name, want)
 			}

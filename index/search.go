@@ -131,6 +131,7 @@ type retrieval struct {
 }
 
 func (r *retrieval) hit(s *rank.Scored) Hit {
+	r.measure(s)
 	h := Hit{
 		Entry: r.in.entry(s.Key), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence,
 		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
@@ -198,11 +199,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 }
 
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
-	c := rank.Candidate{ID: r.in.ref(i), Key: i, Lexical: lexical}
-	c.NameCoverage, c.Coverage, c.Evidence = r.prompt.coverage(r.in, i)
-	// SQLite gives a word that half of the skills have no weight, so that in a
-	// catalog of one or two nothing would match.
-	c.Strength = max(lexical/r.prompt.rarest, c.Evidence)
+	c := rank.Candidate{ID: r.in.ref(i), Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.in, i)}
 	c.Description, c.Full, c.Vectors = r.in.cosines(r.vector, i)
 	return c
 }

@@ -59,7 +59,10 @@ type Catalog struct {
 }
 
 const (
-	gateDepth   = 10 // best candidates whose figures count
+	// GateDepth is how many of the best candidates that the prompt does not name
+	// a Gate looks at for their Strength, Coverage and cosines.
+	GateDepth = 10
+
 	maxStrength = 6  // beyond it more says nothing
 	fewSkills   = 20 // fewer skills count as many
 )
@@ -79,7 +82,7 @@ func (g Gate) Judge(scored []Scored, in Catalog) Demand {
 		return Demand{}
 	}
 	logit := g.Text
-	if in.Calibrated && slices.ContainsFunc(rest[:min(gateDepth, len(rest))], func(s *Scored) bool { return s.Vectors }) {
+	if in.Calibrated && slices.ContainsFunc(rest[:min(GateDepth, len(rest))], func(s *Scored) bool { return s.Vectors }) {
 		logit = g.Vectors
 	}
 	d := logit.demand(rest, in)
@@ -98,7 +101,7 @@ func (g Gate) Judge(scored []Scored, in Catalog) Demand {
 // demand answers the first question for candidates, best first.
 func (l Logit) demand(rest []*Scored, in Catalog) Demand {
 	nearness, strength := 0.0, 0.0
-	for _, s := range rest[:min(gateDepth, len(rest))] {
+	for _, s := range rest[:min(GateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
 		if s.Vectors {
 			nearness = max(nearness, s.Description+s.Full)

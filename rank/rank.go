@@ -17,7 +17,8 @@ type Candidate struct {
 	Lexical float64 // BM25 of the full text, 0 when it did not match
 
 	// Strength is Lexical in units of a word that only one skill has: an
-	// absolute figure, where Lexical divided by its maximum is relative.
+	// absolute figure, where Lexical divided by its maximum is relative. Like
+	// Coverage and Evidence it has no part in the order, only in a Gate.
 	Strength float64
 
 	// Vectors says that the skill has vectors; then Description and Full are
