@@ -16,14 +16,16 @@ import (
 // newest compiled file and what changed since, or, while there is none, all but
 // the full text. A compiled file that is damaged is as good as none.
 func (x *Index) assembled(ctx context.Context, old *view) (v *view, err error) {
+	if old != nil {
+		now, err := x.db.State(ctx)
+		if err != nil || old.Generation == now.Generation && old.Catalog == now.Catalog {
+			return old, err
+		}
+	}
 	err = x.db.View(ctx, func(db *store.DB) error {
 		a, err := x.assembler(ctx, db)
 		if err != nil {
 			return err
-		}
-		if old != nil && old.Generation == a.Generation && old.Catalog == a.Catalog {
-			v = old
-			return nil
 		}
 		base := x.openBase(a, old)
 		if base == nil {
