@@ -195,6 +195,38 @@ func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies
 	}
 }
 
+// ahead yields what seq does, which runs beside whoever asks for it, a little
+// ahead. It does not return before seq has.
+func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+	type item struct {
+		value T
+		err   error
+	}
+	return func(yield func(T, error) bool) {
+		items, stop := make(chan item, 64), make(chan struct{})
+		go func() {
+			defer close(items)
+			for v, err := range seq {
+				select {
+				case items <- item{v, err}:
+				case <-stop:
+					return
+				}
+			}
+		}()
+		defer func() {
+			close(stop)
+			for range items { // until seq has returned
+			}
+		}()
+		for i := range items {
+			if !yield(i.value, i.err) {
+				return
+			}
+		}
+	}
+}
+
 func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyzer, bodies bool) (*snapshot.Document, error) {
 	d := &snapshot.Document{
 		Row: e.ID, Key: e.NameKey, Ref: e.Ref(), Name: e.Name, Description: e.Description, Source: e.Source,

@@ -328,7 +328,7 @@ func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f files,
 	}
 	meta, err := a.meta(a.about)
 	if err == nil {
-		err = snapshot.Write(name, meta, a.documents(ctx, entries, true))
+		err = snapshot.Write(name, meta, ahead(a.documents(ctx, entries, true)))
 	}
 	return files{Base: filepath.Base(name)}, x.oldest(a.Catalog, a.Generation), err
 }
