@@ -11,7 +11,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -182,27 +182,10 @@ func (c *Catalog) writeSeen(folders []seen) {
 		return
 	}
 	os.Remove(c.cfg.DB + cursorSuffix)
-	if err := replaceFile(name, data); err != nil {
+	if err := atomicfile.Write(name, data); err != nil {
 		c.log.Debug("writing what was seen", "error", err)
 		os.Remove(name)
 	}
-}
-
-// replaceFile writes a file so that readers see the old one or the whole new
-// one.
-func replaceFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // A Glance is what a short look at the sources showed.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -22,7 +23,6 @@ import (
 const (
 	baseSuffix  = ".base"  // all skills
 	deltaSuffix = ".delta" // what has changed since
-	tempSuffix  = ".tmp"   // of files that are being written
 )
 
 // manifest is the content of the file that store.Published names.
@@ -207,7 +207,7 @@ func (x *Index) beside() []besideFile {
 		}
 		f := besideFile{path: filepath.Join(dir, e.Name()), modified: info.ModTime(), suffix: filepath.Ext(rest)}
 		fields := strings.Split(strings.TrimSuffix(rest, f.suffix), "-")
-		if f.suffix == tempSuffix {
+		if f.suffix == atomicfile.Suffix {
 			list = append(list, f)
 		} else if len(fields) == 3 && slices.Contains([]string{baseSuffix, deltaSuffix}, f.suffix) {
 			f.catalog, f.key = fields[0], fields[1]
@@ -363,24 +363,7 @@ func (x *Index) writeManifest(generation int64, f files) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(store.Published(x.db.Path()), data)
-}
-
-// replaceFile writes a file so that readers see the old one or the whole new
-// one.
-func replaceFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*"+tempSuffix)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return atomicfile.Write(store.Published(x.db.Path()), data)
 }
 
 // abandoned is the age at which a file belongs to nobody any more: one of
@@ -393,7 +376,7 @@ const abandoned = 24 * time.Hour
 func (x *Index) sweep(catalog string, keep files) {
 	for _, f := range x.beside() {
 		base := filepath.Base(f.path)
-		own := f.suffix != tempSuffix && (f.catalog != catalog || f.key == x.key())
+		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == x.key())
 		if base != keep.Base && base != keep.Delta && (own || x.opts.Now().Sub(f.modified) > abandoned) {
 			os.Remove(f.path)
 		}
