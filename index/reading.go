@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -64,9 +65,27 @@ func (in *reading) document(i int) snapshot.Document {
 // ref returns the ID of skill i.
 func (in *reading) ref(i int) string {
 	_, r, doc := in.at(i)
-	ref, err := r.Ref(doc)
+	ref, err := r.AppendRef(nil, doc)
 	in.note(err)
-	return ref
+	return string(ref)
+}
+
+// refs sets the IDs of candidates. They share one allocation.
+func (in *reading) refs(candidates []rank.Candidate) {
+	all := make([]byte, 0, 32*len(candidates))
+	ends := make([]int, len(candidates))
+	for n := range candidates {
+		_, r, doc := in.at(candidates[n].Key)
+		var err error
+		all, err = r.AppendRef(all, doc)
+		in.note(err)
+		ends[n] = len(all)
+	}
+	text, start := string(all), 0
+	for n, end := range ends {
+		candidates[n].ID = text[start:end]
+		start = end
+	}
 }
 
 // facts returns what is quickly read of skill i.

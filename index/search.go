@@ -196,10 +196,12 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 	for _, h := range r.in.nearest(r.vector, r.scope, depth) {
 		add(h.Doc, 0)
 	}
+	r.in.refs(r.candidates)
 }
 
+// candidate returns skill i as one, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
-	c := rank.Candidate{ID: r.in.ref(i), Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.in, i)}
+	c := rank.Candidate{Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.in, i)}
 	c.Description, c.Full, c.Vectors = r.in.cosines(r.vector, i)
 	return c
 }

@@ -84,7 +84,9 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 	for _, h := range hits {
 		lexical = h.Score
 	}
-	all := x.judge(r, append(slices.Clone(r.candidates), r.candidate(i, lexical)))
+	c := r.candidate(i, lexical)
+	c.ID = r.in.ref(i)
+	all := x.judge(r, append(slices.Clone(r.candidates), c))
 	e.Hit = r.hit(&all[slices.IndexFunc(all, is)])
 	return nil
 }

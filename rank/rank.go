@@ -79,38 +79,53 @@ type Scored struct {
 // yet among others that do gets the mean of their cosines, so that it neither
 // gains nor loses by it.
 func Order(candidates []Candidate, p Params) []Scored {
-	// Sums of floats depend on the order of their terms: one order for all. Only
-	// indexes are sorted, because candidates are large to move.
-	byID := make([]int32, len(candidates))
-	for i := range byID {
-		byID[i] = int32(i)
+	// Only indexes are sorted, because candidates are large to move.
+	order := make([]int32, len(candidates))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	slices.SortFunc(byID, func(i, j int32) int { return strings.Compare(candidates[i].ID, candidates[j].ID) })
-	norm := normsOf(candidates, byID)
+	byID := func(i, j int32) int { return strings.Compare(candidates[i].ID, candidates[j].ID) }
+	if someLackVectors(candidates) {
+		// The means count, and sums of floats depend on the order of their terms:
+		// one order for all.
+		slices.SortFunc(order, byID)
+	}
+	norm := normsOf(candidates, order)
 	terms := make([]Term, 0, norm.terms) // of all of them, because many small slices cost more than the sums
 	list := make([]scores, len(candidates))
-	for place, i := range byID {
+	for n, i := range order {
 		from := len(terms)
 		terms = appendTerms(terms, &candidates[i], norm, p)
-		list[place] = scores{sum(terms[from:]), int32(place), int32(from), int32(len(terms))}
+		list[n] = scores{sum(terms[from:]), i, int32(from), int32(len(terms))}
 	}
 	slices.SortFunc(list, func(a, b scores) int {
 		if c := cmp.Compare(b.sum, a.sum); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.place, b.place)
+		return byID(a.index, b.index)
 	})
 	scored := make([]Scored, len(list))
 	for n, s := range list {
-		scored[n] = Scored{Candidate: candidates[byID[s.place]], Score: s.sum, Terms: terms[s.from:s.to:s.to]}
+		scored[n] = Scored{Candidate: candidates[s.index], Score: s.sum, Terms: terms[s.from:s.to:s.to]}
 	}
 	return scored
+}
+
+// someLackVectors reports whether some candidates have vectors and others none.
+func someLackVectors(candidates []Candidate) bool {
+	n := 0
+	for i := range candidates {
+		if candidates[i].Vectors {
+			n++
+		}
+	}
+	return n > 0 && n < len(candidates)
 }
 
 // scores are what one candidate is sorted by.
 type scores struct {
 	sum      float64
-	place    int32 // among all IDs
+	index    int32 // of the candidate
 	from, to int32 // of its terms among all terms
 }
 

@@ -147,19 +147,19 @@ func (r *Reader) Key(doc int) (string, error) {
 	return key, nil
 }
 
-// Ref returns the ID of a document.
-func (r *Reader) Ref(doc int) (string, error) {
+// AppendRef appends the ID of a document to dst.
+func (r *Reader) AppendRef(dst []byte, doc int) ([]byte, error) {
 	data, at, err := r.s.record(doc)
 	if err != nil {
-		return "", err
+		return dst, err
 	}
 	c := cursor{b: data}
 	c.block() // the key
-	ref := string(c.block())
+	ref := c.block()
 	if c.bad {
-		return "", r.s.damaged(docSection, at)
+		return dst, r.s.damaged(docSection, at)
 	}
-	return ref, nil
+	return append(dst, ref...), nil
 }
 
 // NameTerms appends to dst the IDs of the terms of a document's name, in order,

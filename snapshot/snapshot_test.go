@@ -190,8 +190,8 @@ func checkTerms(t *testing.T, s *snapshot.Snapshot, docs []snapshot.Document) {
 				t.Fatalf("document %d: name %v, head %v, %v, want %v; %v", i, name, head, ends, want, err)
 			}
 			key, err1 := r.Key(i)
-			ref, err2 := r.Ref(i)
-			if err := errors.Join(err1, err2); err != nil || d.Ref != "" && (key != d.Key || ref != d.Ref) {
+			ref, err2 := r.AppendRef([]byte("id: "), i)
+			if err := errors.Join(err1, err2); err != nil || d.Ref != "" && (key != d.Key || string(ref) != "id: "+d.Ref) {
 				t.Fatalf("document %d: key %q, ref %q, want %q, %q; %v", i, key, ref, d.Key, d.Ref, err)
 			}
 		}
