@@ -31,7 +31,7 @@ type inverter struct {
 	counts   []uint32 // documents, by ID
 	postings []posting
 	perDoc   []uint32  // postings, by document
-	heads    []uint32  // see headTerms, of one document after the other
+	heads    []uint32  // see addHead, of one document after the other
 	weighted []float64 // occurrences in one document, by ID; -1 for none
 	met      []uint32  // IDs in one document
 }
