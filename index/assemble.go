@@ -231,9 +231,7 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 	d := &snapshot.Document{
 		Row: e.ID, Key: e.NameKey, Ref: e.Ref(), Name: e.Name, Description: e.Description, Source: e.Source,
 		Location: e.Location, Path: e.Path, Digest: e.Digest, Tags: e.Tags, Requires: e.Requires, Tokens: e.Tokens,
-	}
-	if !e.Offered() {
-		d.Flags = shadowed
+		Hidden: !e.Offered(),
 	}
 	// What stands behind the description (when_to_use) is searched and not shown.
 	d.Shown = words.terms(e.Description)

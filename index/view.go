@@ -57,9 +57,6 @@ type knownSource struct {
 	Walked   bool   `json:"walked"` // completely, at least once
 }
 
-// shadowed is the flag of a document that another one of its name shadows.
-const shadowed = 1
-
 // newView makes a view of one or two snapshots, the newest last.
 func newView(snaps ...*snapshot.Snapshot) (*view, error) {
 	v := &view{}
@@ -86,10 +83,6 @@ func newView(snaps ...*snapshot.Snapshot) (*view, error) {
 // fill finds out which documents of the segment count, without those rows.
 func (p *segment) fill(replaced []int64) error {
 	return p.Read(func(r *snapshot.Reader) error {
-		live, err := r.All()
-		if err != nil {
-			return err
-		}
 		gone := p.NewBitmap()
 		for _, row := range replaced {
 			doc, ok, err := r.Ordinal(row)
@@ -100,11 +93,11 @@ func (p *segment) fill(replaced []int64) error {
 				gone.Set(doc)
 			}
 		}
-		hidden, err := r.Flagged(shadowed)
+		hidden, err := r.Hidden()
 		if err != nil {
 			return err
 		}
-		p.live = live.AndNot(gone)
+		p.live = p.All().AndNot(gone)
 		p.offered = p.live.AndNot(hidden)
 		return nil
 	})

@@ -27,7 +27,7 @@ func answers(path string, prompt []float32) (out []any, err error) {
 		out, err = readSome(r, s.Len(), prompt)
 		return err
 	})
-	return append(out, s.Meta(), s.Searched()), err
+	return append(out, s.Meta(), s.Len()), err
 }
 
 func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err error) {
@@ -61,7 +61,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 	}
 	tags, e := r.Tags()
 	keep(tags, e)
-	all, e := r.All()
+	all, e := r.Hidden()
 	keep(all, e)
 	first, last, e := r.Prefixed("skill-0011")
 	keep([]int{first, last}, e)

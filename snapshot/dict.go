@@ -14,7 +14,7 @@ const groupSize = 16
 type Term struct {
 	ID   uint32  // its place among all terms
 	Docs int     // number of documents that have it; 0: there is no such term
-	IDF  float64 // its weight in Search, from 0 up: what Docs and Searched make of it
+	IDF  float64 // its weight in Search, from 0 up: what Docs and Len make of it
 
 	at, size int // in the postings
 }
@@ -72,7 +72,7 @@ func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
 		if err != nil {
 			return dst[:n], err
 		}
-		t.IDF = InverseFrequency(t.Docs, r.s.header.searched)
+		t.IDF = InverseFrequency(t.Docs, r.s.header.docs)
 		dst = append(dst, t)
 	}
 	return dst, nil

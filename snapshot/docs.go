@@ -12,7 +12,7 @@ import (
 // for in place.
 func appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Key)
-	for _, s := range []string{d.Ref, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest, d.Stamp} {
+	for _, s := range []string{d.Ref, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest} {
 		b = appendString(b, s)
 	}
 	for _, list := range [][]string{d.Tags, d.Requires} {
@@ -84,9 +84,9 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	d := Document{Row: facts.Row, Tokens: facts.Tokens, Flags: facts.Flags, Refused: facts.Refused}
+	d := Document{Row: facts.Row, Tokens: facts.Tokens, Hidden: facts.Hidden}
 	c := textCursor{cursor{b: data}, string(data)}
-	for _, field := range []*string{&d.Key, &d.Ref, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest, &d.Stamp} {
+	for _, field := range []*string{&d.Key, &d.Ref, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest} {
 		*field = c.string()
 	}
 	d.Tags, d.Requires = c.strings(), c.strings()
@@ -229,34 +229,14 @@ func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]i
 }
 
 // Prefixed returns the documents whose keys start with prefix: those from first
-// up to, not including, last. One whose key is the prefix comes first. There are
-// refused ones between others only if they have keys of the same prefix.
+// up to, not including, last. One whose key is the prefix comes first.
 func (r *Reader) Prefixed(prefix string) (first, last int, err error) {
 	first, err = r.s.searchKeys(0, func(key string) bool { return key >= prefix })
 	if err != nil {
 		return 0, 0, err
 	}
 	last, err = r.s.searchKeys(first, func(key string) bool { return !strings.HasPrefix(key, prefix) })
-	if err != nil {
-		return 0, 0, err
-	}
-	for first < last {
-		if f, err := r.Facts(first); err != nil {
-			return 0, 0, err
-		} else if !f.Refused {
-			break
-		}
-		first++
-	}
-	for first < last {
-		if f, err := r.Facts(last - 1); err != nil {
-			return 0, 0, err
-		} else if !f.Refused {
-			break
-		}
-		last--
-	}
-	return first, last, nil
+	return first, last, err
 }
 
 // searchKeys returns the first document from lo on for whose key after holds;

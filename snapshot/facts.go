@@ -9,10 +9,9 @@ import (
 
 // Facts are what is short of a document, in one place of fixed size.
 type Facts struct {
-	Row     int64 // in the catalog
-	Tokens  int   // of the body
-	Flags   byte
-	Refused bool
+	Row    int64 // in the catalog
+	Tokens int   // of the body
+	Hidden bool
 
 	// Hashes: two documents whose hashes differ have different digests and
 	// descriptions; when they are the same, the texts are to be compared.
@@ -22,13 +21,13 @@ type Facts struct {
 const factSize = 32
 
 func appendFacts(b []byte, d *Document) []byte {
-	refused := byte(0)
-	if d.Refused {
-		refused = 1
+	hidden := byte(0)
+	if d.Hidden {
+		hidden = 1
 	}
 	b = binary.LittleEndian.AppendUint64(b, uint64(d.Row))
 	b = binary.LittleEndian.AppendUint32(b, uint32(d.Tokens))
-	b = append(b, d.Flags, refused, 0, 0)
+	b = append(b, hidden, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint64(b, hash(d.Digest))
 	return binary.LittleEndian.AppendUint64(b, hash(d.Description))
 }
@@ -51,26 +50,10 @@ func (r *Reader) Facts(doc int) (Facts, error) {
 	return Facts{
 		Row:         int64(binary.LittleEndian.Uint64(b)),
 		Tokens:      int(binary.LittleEndian.Uint32(b[8:])),
-		Flags:       b[12],
-		Refused:     b[13] != 0,
+		Hidden:      b[12] != 0,
 		Digest:      binary.LittleEndian.Uint64(b[16:]),
 		Description: binary.LittleEndian.Uint64(b[24:]),
 	}, nil
-}
-
-// Flagged returns the documents that have one of the flags.
-func (r *Reader) Flagged(flags byte) (Bitmap, error) {
-	all, err := r.s.bytes(factSection, 0, r.s.header.sizes[factSection])
-	if err != nil {
-		return nil, err
-	}
-	set := r.s.NewBitmap()
-	for doc := range r.s.header.docs {
-		if all[doc*factSize+12]&flags != 0 {
-			set.Set(doc)
-		}
-	}
-	return set, nil
 }
 
 // The rows of the catalog stand sorted, 8 bytes each, and behind them all, in

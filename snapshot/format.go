@@ -21,7 +21,7 @@ import (
 // of the header, vouches for everything that Open believes.
 const (
 	magic     = "skills\x00\x01"
-	version   = 2
+	version   = 3
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
@@ -40,7 +40,7 @@ const (
 	docIndexSection                  // where in both each document is
 	factSection                      // what is short of each document, see facts.go
 	rowSection                       // documents by row of the catalog
-	refusedSection                   // documents that search does not know
+	hiddenSection                    // documents that are hidden
 	dictSection                      // terms, front-coded in groups, see dict.go
 	postingSection                   // where terms occur, see postings.go
 	groupSection                     // where in both each group of terms is
@@ -56,12 +56,11 @@ const (
 )
 
 type header struct {
-	meta     Meta // without Extra
-	docs     int
-	searched int // documents that are not refused
-	terms    int
-	sizes    [sections]int // in bytes
-	sums     []byte        // CRC-32C of each block, 4 bytes each
+	meta  Meta // without Extra
+	docs  int
+	terms int
+	sizes [sections]int // in bytes
+	sums  []byte        // CRC-32C of each block, 4 bytes each
 
 	starts [sections]int // in the file
 	data   int           // where the data starts in the file
@@ -99,7 +98,7 @@ func (h *header) encode() []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(h.data))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.end-h.data))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation))
-	for _, n := range []int{h.meta.Dim, h.docs, h.searched, h.terms, len(h.meta.Model)} {
+	for _, n := range []int{h.meta.Dim, h.docs, h.terms, len(h.meta.Model)} {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	}
 	for _, x := range append(h.meta.Weights.list(), h.meta.MeanLength) {
@@ -137,7 +136,7 @@ func (h *header) decode(file []byte) error {
 	data := r.uint64()
 	h.meta.Generation = int64(r.uint64())
 	var model int
-	for _, n := range []*int{&h.meta.Dim, &h.docs, &h.searched, &h.terms, &model} {
+	for _, n := range []*int{&h.meta.Dim, &h.docs, &h.terms, &model} {
 		*n = int(r.uint32())
 	}
 	w := &h.meta.Weights
@@ -170,7 +169,7 @@ func (h *header) decode(file []byte) error {
 func (h *header) checkCounts() error {
 	groups := (h.terms + groupSize - 1) / groupSize
 	switch {
-	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0 || h.searched < 0 || h.searched > h.docs:
+	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0:
 		return errors.New("counts are out of range")
 	case h.sizes[docIndexSection] != (h.docs+1)*spanSize || h.sizes[groupSection] != (groups+1)*groupEntrySize:
 		return errors.New("an index has not the size that its count asks for")

@@ -72,7 +72,7 @@ func FuzzOpen(f *testing.F) {
 func few(n int) iter.Seq2[*Document, error] {
 	unit := []float32{.6, .8, 0}
 	docs := []Document{
-		{Row: 9, Refused: true, Stamp: "now"},
+		{Row: 9, Hidden: true},
 		{Row: 5, Key: "csv", Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}, Vectors: Vectors{unit, unit}},
 		{Row: 7, Key: "pdf", Name: "pdf", Source: "a", Terms: Fields{Name: []string{"pdf"}, Body: []string{"form"}}, Vectors: Vectors{unit, unit}},
 	}
@@ -110,7 +110,7 @@ func readAll(r *Reader) error {
 	_, _, err3 := r.Source("a")
 	_, _, err4 := r.Ordinal(7)
 	_, err5 := r.Tags()
-	_, err6 := r.All()
+	_, err6 := r.Hidden()
 	errs = append(errs, err1, err2, err3, err4, err5, err6)
 	if dim := r.s.Meta().Dim; dim > 0 {
 		unit := make([]float32, dim)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +52,7 @@ func (g *generator) vector(dim int) []float32 {
 }
 
 // documents returns n documents with bodies of up to twice that many terms. Every
-// ninth has no vectors when there are any, every eleventh is refused.
+// ninth has no vectors when there are any, every eleventh is hidden.
 func (g *generator) documents(n, body, dim int) []snapshot.Document {
 	docs := make([]snapshot.Document, n)
 	for i := range docs {
@@ -68,8 +67,8 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 		d.Description = strings.Join(d.Terms.Description, " ")
 		d.Source = fmt.Sprintf("source-%d", g.rng.IntN(3))
 		d.Location, d.Path, d.Digest = "/"+d.Key, d.Key+"/SKILL.md", "digest of "+d.Key
-		d.Stamp, d.Refused = fmt.Sprintf("stamp %d", i), i%11 == 10
-		d.Tokens, d.Flags = g.rng.IntN(1e6), byte(g.rng.IntN(256))
+		d.Hidden = i%11 == 10
+		d.Tokens = g.rng.IntN(1e6)
 		for range g.rng.IntN(3) {
 			d.Tags = append(d.Tags, fmt.Sprintf("Tag %d", g.rng.IntN(5)))
 		}
@@ -81,28 +80,6 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 		}
 	}
 	return docs
-}
-
-// known returns the documents as search knows them: nothing of refused ones.
-func known(docs []snapshot.Document) []snapshot.Document {
-	docs = slices.Clone(docs)
-	for i := range docs {
-		if docs[i].Refused {
-			docs[i] = snapshot.Document{Refused: true}
-		}
-	}
-	return docs
-}
-
-// searched counts the documents that are not refused.
-func searched(docs []snapshot.Document) int {
-	n := 0
-	for i := range docs {
-		if !docs[i].Refused {
-			n++
-		}
-	}
-	return n
 }
 
 // each hands the documents out one by one, and takes each back.

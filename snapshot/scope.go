@@ -58,7 +58,7 @@ func (m Bitmap) Or(o Bitmap) Bitmap {
 }
 
 // AndNot returns the documents that are in m and not in o. m is not nil: how
-// many are all is not known here, see Reader.All.
+// many are all is not known here, see Snapshot.All.
 func (m Bitmap) AndNot(o Bitmap) Bitmap {
 	out := make(Bitmap, len(m))
 	for i, x := range m {
@@ -79,22 +79,29 @@ func (m Bitmap) Set(doc int) { m[doc>>6] |= 1 << (doc & 63) }
 // NewBitmap returns the empty set with room for all documents.
 func (s *Snapshot) NewBitmap() Bitmap { return make(Bitmap, (s.header.docs+63)/64) }
 
-// All returns the set of all documents but refused ones, for AndNot.
-func (r *Reader) All() (Bitmap, error) {
-	s := r.s
-	data, err := s.bytes(refusedSection, 0, s.header.sizes[refusedSection])
+// All returns the set of all documents, for AndNot.
+func (s *Snapshot) All() Bitmap {
+	m := s.NewBitmap()
+	for i := range m {
+		m[i] = ^uint64(0)
+	}
+	if rest := s.header.docs & 63; rest > 0 {
+		m[len(m)-1] = 1<<rest - 1
+	}
+	return m
+}
+
+// Hidden returns the documents that are hidden.
+func (r *Reader) Hidden() (Bitmap, error) {
+	data, err := r.s.bytes(hiddenSection, 0, r.s.header.sizes[hiddenSection])
 	if err != nil {
 		return nil, err
 	}
-	refused, err := s.decodeSet(&cursor{b: data})
+	set, err := r.s.decodeSet(&cursor{b: data})
 	if err != nil {
-		return nil, s.damaged(refusedSection, 0)
+		return nil, r.s.damaged(hiddenSection, 0)
 	}
-	m := s.NewBitmap()
-	for doc := range s.header.docs {
-		m.Set(doc)
-	}
-	return m.AndNot(refused), nil
+	return set, nil
 }
 
 // A set is documents that rise, as the distances between them.

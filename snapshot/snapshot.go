@@ -48,7 +48,7 @@ type Meta struct {
 // Weights are the weights of the fields in a text score, none below 0.
 type Weights struct{ Name, Description, Tags, Body float64 }
 
-// A Document is one skill, or what is known of a file without one.
+// A Document is one skill.
 type Document struct {
 	Row         int64  // in the catalog
 	Key         string // what makes two names the same; documents rise by it
@@ -59,16 +59,10 @@ type Document struct {
 	Location    string
 	Path        string
 	Digest      string
-	Stamp       string // of the file when it was read, for the caller
 	Tags        []string
 	Requires    []string
 	Tokens      int  // of the body, not negative
-	Flags       byte // for the caller
-
-	// Refused is a file without a usable skill, kept for its stamp. No search and no
-	// set of documents finds it, no count but Len counts it, and its terms and
-	// vectors are left out.
-	Refused bool
+	Hidden      bool // found like the others: the caller may leave it out, see Reader.Hidden
 
 	// What ranking searches. Doc does not return these.
 	Terms   Fields
@@ -155,11 +149,8 @@ func (s *Snapshot) readHeader() error {
 // Meta returns what the snapshot was made of.
 func (s *Snapshot) Meta() Meta { return s.header.meta }
 
-// Len returns the number of documents, refused ones too.
+// Len returns the number of documents.
 func (s *Snapshot) Len() int { return s.header.docs }
-
-// Searched returns the number of documents that are not refused.
-func (s *Snapshot) Searched() int { return s.header.searched }
 
 // Path returns the path that was opened, "" for none.
 func (s *Snapshot) Path() string { return s.path }

@@ -53,12 +53,12 @@ func TestRoundTrip(t *testing.T) {
 func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs []snapshot.Document) {
 	t.Helper()
 	total := 0
-	for _, d := range known(docs) {
+	for _, d := range docs {
 		total += len(d.Terms.Name) + len(d.Terms.Description) + len(d.Terms.Tags) + len(d.Terms.Body)
 	}
-	meta.MeanLength = float64(total) / float64(max(searched(docs), 1))
-	if diff := cmp.Diff(meta, s.Meta(), cmpopts.EquateEmpty()); diff != "" || s.Len() != len(docs) || s.Searched() != searched(docs) {
-		t.Errorf("%d documents, %d searched, want %d and %d; %s", s.Len(), s.Searched(), len(docs), searched(docs), diff)
+	meta.MeanLength = float64(total) / float64(max(len(docs), 1))
+	if diff := cmp.Diff(meta, s.Meta(), cmpopts.EquateEmpty()); diff != "" || s.Len() != len(docs) {
+		t.Errorf("%d documents, want %d; %s", s.Len(), len(docs), diff)
 	}
 	read(t, s, func(r *snapshot.Reader) {
 		for i, want := range docs {
@@ -84,7 +84,7 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 			}
 		}
 	})
-	checkTerms(t, s, known(docs))
+	checkTerms(t, s, docs)
 }
 
 func TestFacts(t *testing.T) {
@@ -94,7 +94,7 @@ func TestFacts(t *testing.T) {
 	read(t, build(t, docs, 0), func(r *snapshot.Reader) {
 		for i, d := range docs {
 			f, err := r.Facts(i)
-			want := snapshot.Facts{Row: d.Row, Tokens: d.Tokens, Flags: d.Flags, Refused: d.Refused, Digest: f.Digest, Description: f.Description}
+			want := snapshot.Facts{Row: d.Row, Tokens: d.Tokens, Hidden: d.Hidden, Digest: f.Digest, Description: f.Description}
 			if err != nil || f != want {
 				t.Errorf("%+v, %v; want %+v", f, err, want)
 			}
@@ -141,7 +141,7 @@ func TestMeanLength(t *testing.T) {
 	}
 	common := lookup(t, whole, terms...)
 	for _, term := range common {
-		if want := snapshot.InverseFrequency(term.Docs, searched(docs)); term.IDF != want {
+		if want := snapshot.InverseFrequency(term.Docs, len(docs)); term.IDF != want {
 			t.Errorf("weight %v, want %v", term.IDF, want)
 		}
 	}
@@ -226,7 +226,7 @@ func bm25(docs []snapshot.Document, terms []string) []float64 {
 			total += len(l)
 		}
 	}
-	n, scores := float64(searched(docs)), make([]float64, len(docs))
+	n, scores := float64(len(docs)), make([]float64, len(docs))
 	for _, term := range terms {
 		df := float64(counts[term])
 		idf := max(math.Log((n-df+.5)/(df+.5)), 1e-6)
@@ -294,7 +294,7 @@ func TestSearchAgainstDefinition(t *testing.T) {
 					}
 				}
 				k := g.rng.IntN(40)
-				checkHits(t, search(t, s, terms, allowed, k), bm25(known(docs), terms), allowed, k)
+				checkHits(t, search(t, s, terms, allowed, k), bm25(docs, terms), allowed, k)
 			}
 		})
 	}
@@ -342,14 +342,13 @@ func TestUnicodeTerms(t *testing.T) {
 }
 
 func TestPrefixed(t *testing.T) {
-	docs := []snapshot.Document{{Refused: true}, {Refused: true}}
+	var docs []snapshot.Document
 	for _, key := range []string{"", "csv", "pdf", "pdf", "pdf-forms", "pdf-z", "pdg", "表", "表"} {
-		docs = append(docs, snapshot.Document{Key: key, Refused: key == "pdf-z"})
+		docs = append(docs, snapshot.Document{Key: key, Hidden: key == "pdf-z"})
 	}
-	docs[len(docs)-1].Refused = true
 	read(t, build(t, docs, 0), func(r *snapshot.Reader) {
 		for prefix, want := range map[string][2]int{
-			"": {2, 10}, "pdf": {4, 7}, "pdf-": {6, 7}, "pdf-z": {8, 8}, "pd": {4, 9}, "a": {3, 3}, "表": {9, 10}, "表表": {11, 11},
+			"": {0, 9}, "pdf": {2, 6}, "pdf-": {4, 6}, "pdf-z": {5, 6}, "pd": {2, 7}, "a": {1, 1}, "表": {7, 9}, "表表": {9, 9},
 		} {
 			first, last, err := r.Prefixed(prefix)
 			if got := [2]int{first, last}; got != want || err != nil {
@@ -362,15 +361,15 @@ func TestPrefixed(t *testing.T) {
 func TestScopes(t *testing.T) {
 	docs := newGenerator(5).documents(200, 5, 0)
 	docs[7].Tags, docs[70].Tags = []string{"K", "k"}, []string{"\u212a"} // the Kelvin sign
-	docs[10].Tags = []string{"of a refused one"}
-	read(t, build(t, docs, 0), func(r *snapshot.Reader) { checkScopes(t, r, docs) })
+	s := build(t, docs, 0)
+	read(t, s, func(r *snapshot.Reader) { checkScopes(t, r, s.All(), docs) })
 }
 
-func checkScopes(t *testing.T, r *snapshot.Reader, docs []snapshot.Document) {
+func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Bitmap, docs []snapshot.Document) {
 	check := func(set snapshot.Bitmap, in func(d *snapshot.Document) bool) {
 		t.Helper()
 		for i := range docs {
-			if set.Has(i) != (in(&docs[i]) && !docs[i].Refused) {
+			if set.Has(i) != in(&docs[i]) {
 				t.Fatalf("document %d: %v", i, set.Has(i))
 			}
 		}
@@ -393,11 +392,15 @@ func checkScopes(t *testing.T, r *snapshot.Reader, docs []snapshot.Document) {
 	check(a.And(b), func(d *snapshot.Document) bool { return tagged("tag 1")(d) && tagged("tag 2")(d) })
 	check(a.Or(b), func(d *snapshot.Document) bool { return tagged("tag 1")(d) || tagged("tag 2")(d) })
 	check(a.AndNot(b), func(d *snapshot.Document) bool { return tagged("tag 1")(d) && !tagged("tag 2")(d) })
-	all, err := r.All()
+	if n := all.Count(); n != len(docs) {
+		t.Errorf("all are %d of %d", n, len(docs))
+	}
+	check(all, func(*snapshot.Document) bool { return true })
+	hidden, err := r.Hidden()
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(all, func(*snapshot.Document) bool { return true })
+	check(hidden, func(d *snapshot.Document) bool { return d.Hidden })
 	check(all.AndNot(a), func(d *snapshot.Document) bool { return !tagged("tag 1")(d) })
 	source, ok, err := r.Source("source-1")
 	if !ok || err != nil {
@@ -405,7 +408,7 @@ func checkScopes(t *testing.T, r *snapshot.Reader, docs []snapshot.Document) {
 	}
 	check(source, func(d *snapshot.Document) bool { return d.Source == "source-1" })
 	for _, f := range []func(string) (snapshot.Bitmap, bool, error){r.Tag, r.Source} {
-		for _, name := range []string{"SOURCE-1", "of a refused one"} {
+		for _, name := range []string{"SOURCE-1", "absent"} {
 			if _, ok, err := f(name); ok || err != nil {
 				t.Errorf("unknown %q: %v, %v", name, ok, err)
 			}
@@ -422,7 +425,7 @@ func TestNearest(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
 			docs := g.documents(n, 3, dim)
-			read(t, build(t, docs, dim), func(r *snapshot.Reader) { checkNearest(t, r, g, known(docs)) })
+			read(t, build(t, docs, dim), func(r *snapshot.Reader) { checkNearest(t, r, g, docs) })
 		})
 	}
 }

@@ -80,7 +80,7 @@ type writer struct {
 	last     string     // key
 	docEnds  []int      // in docSection, by document
 	rows     []rowEntry // of all documents
-	refused  set
+	hidden   set
 	sources  map[string]*set
 	tags     map[string]*set
 	vectored Bitmap
@@ -126,7 +126,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 		return err
 	}
 	if w.h.meta.MeanLength == 0 {
-		w.h.meta.MeanLength = w.in.mean(w.h.searched)
+		w.h.meta.MeanLength = w.in.mean(w.h.docs)
 	}
 	d := dict{terms: &w.parts[dictSection], postings: &w.parts[postingSection], groups: &w.parts[groupSection]}
 	if err := w.in.merge(&d, w.h.meta.MeanLength); err != nil {
@@ -140,7 +140,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 		return err
 	}
 	w.parts[rowSection].buf = appendRows(nil, w.rows)
-	w.parts[refusedSection].buf = w.refused.entries
+	w.parts[hiddenSection].buf = w.hidden.entries
 	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
 	w.parts[tagNameSection].buf = encodeNames(w.tagNames)
 	for _, word := range w.vectored {
@@ -162,35 +162,31 @@ func (w *writer) add(d *Document) error {
 	w.last = d.Key
 	doc, dim := w.h.docs, w.h.meta.Dim
 	w.rows = append(w.rows, rowEntry{d.Row, uint32(doc)})
-	vectors, terms, shown := d.Vectors, d.Terms, d.Shown
-	if d.Refused {
-		vectors, terms, shown = Vectors{}, Fields{}, nil
-		w.refused.add(doc)
-	} else {
-		w.h.searched++
-		addTo(w.sources, d.Source, doc)
-		for _, tag := range d.Tags {
-			addTo(w.tags, fold(tag), doc)
-			w.tagNames[tag] = true
-		}
+	if d.Hidden {
+		w.hidden.add(doc)
+	}
+	addTo(w.sources, d.Source, doc)
+	for _, tag := range d.Tags {
+		addTo(w.tags, fold(tag), doc)
+		w.tagNames[tag] = true
 	}
 	if w.in.full() {
 		if err := w.in.endRun(&w.terms); err != nil {
 			return err
 		}
 	}
-	w.in.add(&terms, shown)
+	w.in.add(&d.Terms, d.Shown)
 	docs, facts, rows := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection]
 	docs.buf = appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
 	facts.buf = appendFacts(facts.buf, d)
-	rows.buf = appendRow(rows.buf, vectors, dim)
+	rows.buf = appendRow(rows.buf, d.Vectors, dim)
 	first, second := &w.parts[firstCodeSection], &w.parts[secondCodeSection]
-	first.buf, second.buf = appendCode(first.buf, second.buf, vectors, dim)
+	first.buf, second.buf = appendCode(first.buf, second.buf, d.Vectors, dim)
 	if doc%64 == 0 {
 		w.vectored = append(w.vectored, 0)
 	}
-	if vectors.Full != nil {
+	if d.Vectors.Full != nil {
 		w.vectored.Set(doc)
 	}
 	return errors.Join(docs.spill(), facts.spill(), rows.spill(), first.spill(), second.spill())
@@ -249,8 +245,6 @@ func (w *writer) check(d *Document) error {
 		return fmt.Errorf("its key %q comes before that of the one before, %q; sort them", d.Key, w.last)
 	case d.Tokens < 0 || d.Tokens > math.MaxInt32:
 		return fmt.Errorf("%d tokens", d.Tokens)
-	case d.Refused:
-		return nil
 	}
 	return checkVectors(d.Vectors, w.h.meta.Dim)
 }
