@@ -256,11 +256,7 @@ func (t *Tx) putParts(id int64, r *Record) error {
 // Shadow settles which skill of each name is offered, as far as this transaction
 // may have changed it.
 func (t *Tx) Shadow() error {
-	statement := "shadow_changed"
-	if t.sources {
-		statement = "shadow"
-	}
-	n, err := t.exec(statement)
+	n, err := t.exec("shadow", sql.Named("all", t.sources))
 	t.changed = t.changed || n > 0
 	return err
 }

@@ -1,10 +1,18 @@
 -- Of the skills of one name the one from the source with the highest priority
 -- is offered; then the first by source and path, so that it never depends on
--- the order of indexing. Nearly all names are there once: only the others, and
--- those that are still shadowed by a skill of another name, are looked at.
-WITH contested (name_key) AS (
-  SELECT name_key FROM skills WHERE refused = 0 GROUP BY name_key HAVING count(*) > 1
-  UNION SELECT name_key FROM skills WHERE shadowed_by IS NOT NULL
+-- the order of indexing. It is settled for the names that what this transaction
+-- changed has or had: a skill that lost its name is still named by those that it
+-- shadowed, and one that a deleted skill shadowed has changed too. With :all it is
+-- settled for all names. Nearly all are there once: only the others, and those
+-- that are still shadowed by a skill of another name, are looked at.
+WITH changed (id) AS (
+  SELECT skill_id FROM changes WHERE generation = (SELECT generation + 1 FROM state) AND model_id = 0
+),
+contested (name_key) AS (
+  SELECT s.name_key FROM changed c CROSS JOIN skills s ON s.id = c.id WHERE s.refused = 0
+  UNION SELECT s.name_key FROM changed c CROSS JOIN skills s ON s.shadowed_by = c.id
+  UNION SELECT name_key FROM skills WHERE :all AND refused = 0 GROUP BY name_key HAVING count(*) > 1
+  UNION SELECT name_key FROM skills WHERE :all AND shadowed_by IS NOT NULL
 ),
 ranked AS (
   SELECT s.id, first_value(s.id) OVER (
