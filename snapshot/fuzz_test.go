@@ -97,7 +97,8 @@ func useAll(path string) error {
 func readAll(r *Reader) error {
 	terms, err1 := r.Lookup(nil, []string{"csv", "form", "table", ""})
 	_, err2 := r.Search(terms, nil, math.MaxInt)
-	errs := []error{err1, err2}
+	_, err3 := r.Among(terms, r.s.NewBitmap())
+	errs := []error{err1, err2, err3}
 	for doc := range r.s.Len() {
 		_, err1 := r.Doc(doc)
 		_, err2 := r.NameTerms(nil, doc)
@@ -107,7 +108,7 @@ func readAll(r *Reader) error {
 	}
 	_, _, err1 = r.Prefixed("p")
 	_, _, err2 = r.Tag("data")
-	_, _, err3 := r.Source("a")
+	_, _, err3 = r.Source("a")
 	_, _, err4 := r.Ordinal(7)
 	_, err5 := r.Tags()
 	_, err6 := r.Hidden()

@@ -3,7 +3,9 @@ package snapshot
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
+	"sort"
 )
 
 // BM25 as FTS5 computes it.
@@ -140,6 +142,64 @@ func (s *Snapshot) startLists(w *work, terms []Term) error {
 		w.lists = append(w.lists, l)
 	}
 	return nil
+}
+
+// Among returns how many documents of set have each of the terms, which are
+// those of Lookup; set is not nil. The work grows with the set, or with the
+// postings when these are fewer.
+func (r *Reader) Among(terms []Term, set Bitmap) ([]int, error) {
+	s := r.s
+	w := s.works.Get().(*work)
+	defer s.works.Put(w)
+	if err := s.startLists(w, terms); err != nil {
+		return nil, err
+	}
+	counts := make([]int, len(terms))
+	members := set.stretches()
+	for i := range w.lists {
+		l := &w.lists[i]
+		for l.at >= 0 {
+			if l.at < len(members) {
+				counts[i] += l.among(members[l.at], set, l.at*stretch)
+			}
+			if l.next(); l.rest.bad {
+				return nil, s.damaged(postingSection, terms[i].at)
+			}
+		}
+	}
+	return counts, nil
+}
+
+// stretches returns the documents of a set as places in each stretch.
+func (m Bitmap) stretches() [][]uint16 {
+	lists := make([][]uint16, (64*len(m)+stretch-1)/stretch)
+	for w, x := range m {
+		for ; x != 0; x &= x - 1 {
+			doc := 64*w + bits.TrailingZeros64(x)
+			lists[doc/stretch] = append(lists[doc/stretch], uint16(doc%stretch))
+		}
+	}
+	return lists
+}
+
+// among counts the documents of the present stretch that are members of a set.
+func (l *list) among(members []uint16, set Bitmap, first int) int {
+	n, count := len(l.docs)/2, 0
+	at := func(i int) uint16 { return binary.LittleEndian.Uint16(l.docs[2*i:]) }
+	if len(members)*bits.Len(uint(n)) < n {
+		for _, doc := range members {
+			if i := sort.Search(n, func(i int) bool { return at(i) >= doc }); i < n && at(i) == doc {
+				count++
+			}
+		}
+		return count
+	}
+	for i := range n {
+		if set.Has(first + int(at(i))) {
+			count++
+		}
+	}
+	return count
 }
 
 // stretch offers the documents of one stretch of n.

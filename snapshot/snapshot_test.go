@@ -613,3 +613,45 @@ func TestPromptRefuses(t *testing.T) {
 		}
 	})
 }
+
+// TestAmong: what a set has of a term is what a count of all its documents finds,
+// for sets of a few documents, of most, and beyond one stretch.
+func TestAmong(t *testing.T) {
+	const n = 70_000
+	docs := make([]snapshot.Document, n)
+	for i := range docs {
+		d := &docs[i]
+		d.Key = fmt.Sprintf("%06d", i)
+		d.Terms.Body = []string{"all"}
+		if i%3 == 0 {
+			d.Terms.Body = append(d.Terms.Body, "third")
+		}
+		if i == 66_001 {
+			d.Terms.Body = append(d.Terms.Body, "one")
+		}
+	}
+	s := build(t, docs, 0)
+	read(t, s, func(r *snapshot.Reader) {
+		terms, err := r.Lookup(nil, []string{"all", "absent", "third", "one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range [][]int{{}, {0}, {3, 4, 65_535, 65_536, 66_001, n - 1}, nil} {
+			set, want := s.NewBitmap(), make([]int, 4)
+			for i := range n {
+				if list != nil && !slices.Contains(list, i) || list == nil && i%2 == 0 {
+					continue
+				}
+				set.Set(i)
+				for at, has := range []bool{true, false, i%3 == 0, i == 66_001} {
+					if has {
+						want[at]++
+					}
+				}
+			}
+			if got, err := r.Among(terms, set); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%v: %v, %v; want %v", list, got, err, want)
+			}
+		}
+	})
+}
