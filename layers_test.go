@@ -31,6 +31,7 @@ var layers = map[string][]string{
 	"rerank":              {},
 	"rerank/remote":       {"rerank", "internal/endpoint"},
 	"index":               {"skill", "embed", "rank", "rerank", "snapshot", "store", "internal/atomicfile"},
+	"index/indextest":     {"skill", "embed", "embed/embedtest", "index"},
 	"contextprovider":     {"skill", "index", "rank"},
 	".":                   {"skill", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "source", "store", "index", "contextprovider", "internal/atomicfile"},
 	"cmd/skills":          {"*"},

@@ -135,11 +135,11 @@ func (a *assembler) all(ctx context.Context) (*view, error) {
 func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot) (*view, error) {
 	snaps := []*snapshot.Snapshot{base}
 	if base.Meta().Generation < a.Generation {
-		ids, err := a.db.Changes(ctx, base.Meta().Generation, a.model)
+		c, err := a.changes(ctx, base)
 		if err != nil {
 			return nil, err
 		}
-		meta, docs, err := a.delta(ctx, base, ids)
+		meta, docs, err := a.delta(ctx, base, c)
 		if err != nil {
 			return nil, err
 		}
@@ -156,19 +156,73 @@ func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot) (*view, 
 	return v, err
 }
 
-// delta returns what a snapshot holds that adds the skills with these row IDs
-// to a base, or takes them from it.
-func (a *assembler) delta(ctx context.Context, base *snapshot.Snapshot, ids []int64) (snapshot.Meta, iter.Seq2[*snapshot.Document, error], error) {
-	entries, err := a.db.EntriesByID(ctx, ids)
-	if err != nil {
-		return snapshot.Meta{}, nil, err
+// changes are what has changed since a base was compiled.
+type changes struct {
+	ids     []int64       // of all rows
+	entries []store.Entry // of those that are there
+}
+
+func (a *assembler) changes(ctx context.Context, base *snapshot.Snapshot) (c changes, err error) {
+	if c.ids, err = a.db.Changes(ctx, base.Meta().Generation, a.model); err == nil {
+		c.entries, err = a.db.EntriesByID(ctx, c.ids)
 	}
+	return c, err
+}
+
+// delta returns what a snapshot holds that adds changed skills to a base, or
+// takes them from it.
+func (a *assembler) delta(ctx context.Context, base *snapshot.Snapshot, c changes) (snapshot.Meta, iter.Seq2[*snapshot.Document, error], error) {
 	about := a.about
-	about.Base, about.Replaced = base.Meta().Generation, ids
+	about.Base, about.Replaced = base.Meta().Generation, c.ids
 	meta, err := a.meta(about)
 	meta.MeanLength = base.Meta().MeanLength // scores of both are compared
-	return meta, a.documents(ctx, entries, true), err
+	return meta, a.documents(ctx, c.entries, true), err
 }
+
+// drift returns the mean length of a skill after the changes as a share of that
+// before, as far as the tokens of the bodies tell.
+func drift(base *snapshot.Snapshot, c changes) (float64, error) {
+	const beside = 50 // tokens of a name, a description and tags
+	before, after := mean{}, mean{}
+	err := base.Read(func(r *snapshot.Reader) error {
+		for doc := range base.Len() {
+			f, err := r.Facts(doc)
+			if err != nil {
+				return err
+			}
+			before.add(beside+f.Tokens, 1)
+		}
+		after = before
+		for _, id := range c.ids {
+			doc, ok, err := r.Ordinal(id)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			f, err := r.Facts(doc)
+			if err != nil {
+				return err
+			}
+			after.add(-beside-f.Tokens, -1)
+		}
+		return nil
+	})
+	for i := range c.entries {
+		if !c.entries[i].Refused {
+			after.add(beside+c.entries[i].Tokens, 1)
+		}
+	}
+	return after.value() / before.value(), err
+}
+
+// mean is the mean of some figures.
+type mean struct{ sum, n int }
+
+func (m *mean) add(x, n int) { m.sum, m.n = m.sum+x, m.n+n }
+
+func (m mean) value() float64 { return float64(max(m.sum, 1)) / float64(max(m.n, 1)) }
 
 func inMemory(m snapshot.Meta, docs iter.Seq2[*snapshot.Document, error]) (*snapshot.Snapshot, error) {
 	data, err := snapshot.Encode(m, docs)

@@ -24,29 +24,45 @@ func (x *Index) leg(v *view) textLeg {
 	return sqliteLeg{x.db, *x.opts.Weights}
 }
 
-// compiledLeg ranks by the postings of the segments. What a later segment replaces
-// still counts in the frequencies, until both are compiled into one.
+// compiledLeg ranks by the postings of the segments. The mean length of a skill is
+// that of the first segment, until both are compiled into one.
 type compiledLeg struct{}
 
 func (compiledLeg) frequencies(_ context.Context, in *reading, terms []string, found []segmentTerms) ([]int, int, error) {
-	docs, all := make([]int, len(terms)), 0
-	for n := range in.segments {
-		all += in.segments[n].Len()
-		for i := range terms {
-			docs[i] += found[n].all[i].Docs
+	docs := make([]int, len(terms))
+	for n, r := range in.readers {
+		known := found[n].all[:len(terms)]
+		for i := range known {
+			docs[i] += known[i].Docs
+		}
+		if gone := in.segments[n].gone; gone != nil {
+			// Else a word that one skill has would count twice when that is edited.
+			counts, err := r.Among(known, gone)
+			if err != nil {
+				return nil, 0, err
+			}
+			for i := range counts {
+				docs[i] -= counts[i]
+			}
 		}
 	}
-	return docs, all, nil
+	return docs, in.size(), nil
+}
+
+// size returns how many skills count, shadowed ones too.
+func (v *view) size() int {
+	all := 0
+	for n := range v.segments {
+		all += v.segments[n].count
+	}
+	return all
 }
 
 func (compiledLeg) match(_ context.Context, in *reading, p *prompt, sc *scope, k int) ([]snapshot.Hit, error) {
 	if len(p.terms) == 0 {
 		return nil, nil
 	}
-	all := 0
-	for n := range in.segments {
-		all += in.segments[n].Len()
-	}
+	all := in.size()
 	return in.best(k, func(n int, r *snapshot.Reader) ([]snapshot.Hit, error) {
 		terms := make([]snapshot.Term, 0, len(p.terms))
 		for _, t := range p.terms {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -247,6 +248,11 @@ func (x *Index) Publish(ctx context.Context, merge bool) error {
 // anew at each change takes a few milliseconds.
 const few = 128
 
+// maxDrift is by which share the mean length of a skill may change before all is
+// compiled anew. A text score, which is off by a part in a hundred as it is,
+// follows the mean length, in long skills to nearly the same share.
+const maxDrift = .01
+
 // much reports whether a delta of that many skills is to be merged into a base.
 func much(delta, base int, merge bool) bool {
 	bound := max(few, base/128)
@@ -307,14 +313,15 @@ func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f files,
 		if base.Meta().Generation == a.Generation {
 			return f, 0, nil
 		}
-		ids, err := a.db.Changes(ctx, base.Meta().Generation, a.model)
+		c, err := a.changes(ctx, base)
 		if err != nil {
 			return f, 0, err
 		}
-		if !much(len(ids), base.Len(), merge) {
+		// Nothing can be read of a damaged base: it is made anew.
+		if mean, err := drift(base, c); err == nil && math.Abs(mean-1) <= maxDrift && !much(len(c.ids), base.Len(), merge) {
 			name := x.name(a.Catalog, a.Generation, deltaSuffix)
 			f.Delta = filepath.Base(name)
-			meta, docs, err := a.delta(ctx, base, ids)
+			meta, docs, err := a.delta(ctx, base, c)
 			if err == nil {
 				err = snapshot.Write(name, meta, docs)
 			}

@@ -151,6 +151,7 @@ func (in *reading) lookup(id string, allowed func(i int) bool) (int, error) {
 		return i, nil
 	}
 	found, folder := -1, false
+	var first snapshot.Document // the one that was found
 	for _, src := range in.Sources {
 		rest, ok := strings.CutPrefix(id, src.Label+"/")
 		if !ok {
@@ -165,8 +166,11 @@ func (in *reading) lookup(id string, allowed func(i int) bool) (int, error) {
 			if d.Source != src.Label {
 				return
 			}
-			if folder = rest == path.Dir(d.Path); folder || found < 0 && rest == d.Name {
-				found = i
+			// Of two of one name in one source the first by path is meant, whatever
+			// segment it is in.
+			folder = rest == path.Dir(d.Path)
+			if folder || rest == d.Name && (found < 0 || first.Source == d.Source && d.Path < first.Path) {
+				found, first = i, d
 			}
 		})
 	}

@@ -33,6 +33,8 @@ type segment struct {
 	*snapshot.Snapshot
 	first   int             // number of its first document
 	live    snapshot.Bitmap // documents that no later segment replaces
+	gone    snapshot.Bitmap // the others, nil for none
+	count   int             // of live
 	offered snapshot.Bitmap // of these, those that are found under their names
 }
 
@@ -91,6 +93,7 @@ func (p *segment) fill(replaced []int64) error {
 			}
 			if ok {
 				gone.Set(doc)
+				p.gone = gone
 			}
 		}
 		hidden, err := r.Hidden()
@@ -98,6 +101,7 @@ func (p *segment) fill(replaced []int64) error {
 			return err
 		}
 		p.live = p.All().AndNot(gone)
+		p.count = p.live.Count()
 		p.offered = p.live.AndNot(hidden)
 		return nil
 	})

@@ -91,7 +91,8 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 	return nil
 }
 
-// only returns the scope of skill i alone.
+// only returns the scope of skill i alone. One that is not offered is not
+// searched.
 func (in *reading) only(i int) *scope {
 	sc := &scope{segments: in.segments, visible: 1}
 	at, _, doc := in.at(i)
@@ -100,7 +101,7 @@ func (in *reading) only(i int) *scope {
 		if n == at {
 			set.Set(doc)
 		}
-		sc.in, sc.searched = append(sc.in, set), append(sc.searched, set)
+		sc.in, sc.searched = append(sc.in, set), append(sc.searched, set.And(in.segments[n].offered))
 	}
 	return sc
 }

@@ -1,0 +1,221 @@
+package indextest_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/index/indextest"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// open returns a function that opens indexes with options, over the catalogs of
+// a test.
+func open(opts *index.Options) func(testing.TB, embed.Embedder) *index.Index {
+	return func(t testing.TB, e embed.Embedder) *index.Index {
+		t.Helper()
+		return over(t, filepath.Join(t.TempDir(), "catalog.db"), e, opts)
+	}
+}
+
+// over returns an index over the catalog at path.
+func over(t testing.TB, path string, e embed.Embedder, opts *index.Options) *index.Index {
+	t.Helper()
+	db, err := store.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := index.New(db, e, opts)
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return x
+}
+
+func publish(t testing.TB, x *index.Index) {
+	t.Helper()
+	if err := x.Publish(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// delta publishes without merging.
+func delta(t testing.TB, x *index.Index) {
+	t.Helper()
+	if err := x.Publish(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// legs are all ways to rank.
+var legs = map[string]indextest.Leg{
+	"fts5":        {Open: open(&index.Options{FTS5: true})},
+	"unpublished": {Open: open(nil)},
+	"merged":      {Open: open(nil), Changed: publish},
+	"delta":       {Open: open(nil), Changed: delta},
+}
+
+func TestLegs(t *testing.T) {
+	for name, leg := range legs {
+		t.Run(name, func(t *testing.T) { indextest.Run(t, leg) })
+	}
+}
+
+// TestCompare: all legs answer alike.
+func TestCompare(t *testing.T) {
+	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
+		for _, n := range []int{1, 60, 500} {
+			sources := indextest.Generate(n, uint64(n))
+			agents := indextest.Agents()
+			if n < 60 {
+				agents = agents[:2] // what the others name is not there
+			}
+			queries := indextest.Queries(sources, 7, 90, agents)
+			truth := legs["fts5"].New(t, e, sources)
+			for name, leg := range legs {
+				if name == "fts5" {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s-%s-%d", name, vectors, n), func(t *testing.T) {
+					indextest.Compare(t, truth, leg.New(t, e, sources), queries)
+				})
+			}
+		}
+	}
+}
+
+// TestCompareNotices: the comparison is not one that everything passes.
+func TestCompareNotices(t *testing.T) {
+	sources := indextest.Generate(60, 1)
+	queries := indextest.Queries(sources, 7, 30, nil)
+	for i := range queries {
+		queries[i].Limit = indextest.All
+	}
+	x := legs["merged"].New(t, nil, sources)
+	weights := index.DefaultWeights()
+	weights.Body = 2
+	for name, other := range map[string]*index.Index{
+		"weights": indextest.Leg{Open: open(&index.Options{Weights: &weights})}.New(t, nil, sources),
+		"changed": legs["merged"].New(t, nil, indextest.Generate(60, 2)),
+		"vectors": legs["merged"].New(t, &embedtest.Fake{}, sources),
+	} {
+		differ := 0
+		for _, q := range queries {
+			one, err1 := x.Search(t.Context(), q)
+			two, err2 := other.Search(t.Context(), q)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			if indextest.Differ(one, two, 10) != "" {
+				differ++
+			}
+		}
+		if differ < len(queries)/2 {
+			t.Errorf("%s: only %d of %d answers differ", name, differ, len(queries))
+		}
+	}
+}
+
+// TestCorpus compares the legs on real skills and prompts made of their own
+// descriptions. Nearly all answers are alike. That sets of ten are not always equal has
+// one reason: a quarter of the prompts are of descriptions that hundreds of skills
+// share but for one word, and which of these is tenth, or among the 64 that each
+// leg hands to ranking, is decided by less than a part in a hundred.
+func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("indexes 2,000 skills")
+	}
+	skills := corpus(t, 2000)
+	sources := []indextest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
+	e, err := static.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	var prompts []string
+	for len(prompts) < 200 {
+		words := strings.Fields(skills[rng.IntN(len(skills))].Description)
+		if len(words) < 12 {
+			continue
+		}
+		from := rng.IntN(len(words) - 11)
+		prompts = append(prompts, strings.Join(words[from:from+12], " "))
+	}
+	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": e} {
+		path := filepath.Join(t.TempDir(), "catalog.db")
+		compiled := over(t, path, e, nil)
+		indextest.Fill(t, compiled, sources)
+		publish(t, compiled)
+		truth := over(t, path, e, &index.Options{FTS5: true})
+		equal, alike := 0, 0
+		for _, prompt := range prompts {
+			q := index.Query{Text: prompt, Limit: indextest.All}
+			a, err1 := compiled.Search(t.Context(), q)
+			b, err2 := truth.Search(t.Context(), q)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			if slices.Equal(ids(a), ids(b)) {
+				equal++
+			}
+			if diff := indextest.Differ(a, b, 10); diff == "" {
+				alike++
+			} else {
+				t.Logf("%s: %.60q: %s", name, prompt, diff)
+			}
+		}
+		t.Logf("%s: %d of %d sets of ten are equal, %d alike but for what is as good as equal", name, equal, len(prompts), alike)
+		if equal < len(prompts)*2/3 || alike < len(prompts)*97/100 {
+			t.Errorf("%s: only %d of %d sets are equal, %d alike", name, equal, len(prompts), alike)
+		}
+	}
+}
+
+// ids returns the IDs of the ten best hits, sorted.
+func ids(a index.Answer) []string {
+	list := make([]string, min(10, len(a.Hits)))
+	for i, h := range a.Hits[:len(list)] {
+		list[i] = h.ID
+	}
+	slices.Sort(list)
+	return list
+}
+
+// corpus returns the first n skills of the shared corpus.
+func corpus(t *testing.T, n int) []*skill.Skill {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "corpus", "skills.jsonl.gz"))
+	if err != nil {
+		t.Skip("without the corpus")
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*skill.Skill
+	for lines := json.NewDecoder(z); len(list) < n; {
+		var s struct{ Repo, Path, Name, Description, Body string }
+		if err := lines.Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, indextest.NewSkill(s.Repo+"/"+strings.TrimSuffix(s.Path, "/SKILL.md"), s.Name, s.Description, s.Body))
+	}
+	return list
+}
