@@ -27,12 +27,16 @@ import (
 const childPath = "INDEX_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(childPath); path != "" {
-		if err := syncChild(path); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for name, work := range map[string]func(path string) error{
+		childPath: syncChild, publisherPath: publishChild,
+	} {
+		if path := os.Getenv(name); path != "" {
+			if err := work(path); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,8 +156,8 @@ func closeNew(snaps []*snapshot.Snapshot, old *view) {
 // openBase returns the newest compiled snapshot from which the changes to the
 // generation of a are known, nil when there is none.
 func (x *Index) openBase(a *assembler, old *view) *snapshot.Snapshot {
-	name, generation := x.newestBase(a.Catalog)
-	if name == "" || generation < a.feed || generation > a.Generation {
+	name, generation := x.newestBase(a.Catalog, a.Generation)
+	if name == "" || generation < a.feed {
 		return nil
 	}
 	s := x.open(name, old)
@@ -173,11 +172,11 @@ func (x *Index) openBase(a *assembler, old *view) *snapshot.Snapshot {
 	return s
 }
 
-// newestBase returns the newest base of the catalog for the embedders of the
-// index, "" when there is none.
-func (x *Index) newestBase(catalog string) (name string, generation int64) {
+// newestBase returns the newest base of the catalog up to a generation for the
+// embedders of the index, "" when there is none.
+func (x *Index) newestBase(catalog string, until int64) (name string, generation int64) {
 	for _, f := range x.beside() {
-		if f.catalog == catalog && f.key == x.key() && f.suffix == baseSuffix && f.generation >= generation {
+		if f.catalog == catalog && f.key == x.key() && f.suffix == baseSuffix && f.generation >= generation && f.generation <= until {
 			name, generation = f.path, f.generation
 		}
 	}
@@ -194,30 +193,45 @@ type besideFile struct {
 // beside returns the snapshots beside the catalog, and what a process that was
 // killed left of one.
 func (x *Index) beside() []besideFile {
-	dir, base := filepath.Split(x.db.Path())
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(filepath.Dir(x.db.Path()))
 	if err != nil {
 		return nil
 	}
 	var list []besideFile
 	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), base+".")
-		info, err := e.Info()
-		if !ok || err != nil {
+		f, ok := x.parse(e.Name())
+		if !ok {
 			continue
 		}
-		f := besideFile{path: filepath.Join(dir, e.Name()), modified: info.ModTime(), suffix: filepath.Ext(rest)}
-		fields := strings.Split(strings.TrimSuffix(rest, f.suffix), "-")
-		if f.suffix == atomicfile.Suffix {
+		if info, err := e.Info(); err == nil {
+			f.modified = info.ModTime()
 			list = append(list, f)
-		} else if len(fields) == 3 && slices.Contains([]string{baseSuffix, deltaSuffix}, f.suffix) {
-			f.catalog, f.key = fields[0], fields[1]
-			if f.generation, err = strconv.ParseInt(fields[2], 10, 64); err == nil {
-				list = append(list, f)
-			}
 		}
 	}
 	return list
+}
+
+// parse reads the name of a file beside the catalog; ok is false for one that is
+// not a snapshot, nor becomes one.
+func (x *Index) parse(name string) (f besideFile, ok bool) {
+	dir, base := filepath.Split(x.db.Path())
+	rest, ok := strings.CutPrefix(name, base+".")
+	if !ok {
+		return f, false
+	}
+	f = besideFile{path: filepath.Join(dir, name), suffix: filepath.Ext(rest)}
+	if f.suffix == atomicfile.Suffix {
+		return f, true
+	}
+	fields := strings.Split(strings.TrimSuffix(rest, f.suffix), "-")
+	// With a dot the name of the catalog goes on: it is that of another.
+	if len(fields) != 3 || strings.Contains(fields[0], ".") || f.suffix != baseSuffix && f.suffix != deltaSuffix {
+		return f, false
+	}
+	f.catalog, f.key = fields[0], fields[1]
+	generation, err := strconv.ParseInt(fields[2], 10, 64)
+	f.generation = generation
+	return f, err == nil
 }
 
 // Publish compiles what the catalog holds into files beside it, from which this
@@ -272,24 +286,46 @@ func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) 
 			return err
 		}
 		about = a.about
-		if m := x.manifest(); m != nil && m.Generation == a.Generation && m.Files[x.key()].Base != "" && x.usable(m.Files[x.key()]) {
-			done = true
-			return nil
+		if _, done = x.published(a.Generation); !done {
+			f, feed, err = x.compile(ctx, a, merge)
 		}
-		f, feed, err = x.compile(ctx, a, merge)
 		return err
 	})
 	if err != nil || done {
 		return done, err
 	}
-	done, err = x.db.Publish(ctx, about.Generation, feed, func() error { return x.writeManifest(about.Generation, f) })
-	if done && err == nil {
+	done, err = x.db.Publish(ctx, about.Generation, feed, func() error {
+		if theirs, ok := x.published(about.Generation); ok {
+			f = theirs // another process was faster
+		} else if !x.usable(f) {
+			return errSwept
+		} else if err := x.writeManifest(about.Generation, f); err != nil {
+			return err
+		}
+		// Here, where nobody else publishes, so that what is swept is never newer.
 		x.sweep(about.Catalog, f)
+		return nil
+	})
+	if errors.Is(err, errSwept) {
+		return false, nil
 	}
 	return done, err
 }
 
-// usable reports whether published files are there and are whole at first sight.
+// errSwept says that another process removed what was compiled: it has published
+// the same generation, or a newer one.
+var errSwept = errors.New("compiled files are gone")
+
+// published returns the files of the index that are published of a generation;
+// ok is false when there are none, or they cannot be used.
+func (x *Index) published(generation int64) (f files, ok bool) {
+	if m := x.manifest(); m != nil && m.Generation == generation {
+		f = m.Files[x.key()]
+	}
+	return f, f.Base != "" && x.usable(f)
+}
+
+// usable reports whether compiled files are there and are whole at first sight.
 func (x *Index) usable(f files) bool {
 	for _, name := range []string{f.Base, f.Delta} {
 		if name == "" {
