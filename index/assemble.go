@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -27,12 +28,17 @@ func (x *Index) assembled(ctx context.Context, old *view) (v *view, err error) {
 		if err != nil {
 			return err
 		}
-		base := x.openBase(a, old)
-		if base == nil {
-			v, err = a.all(ctx)
-			return err
+		if base := x.openBase(a, old); base != nil {
+			if v, err = a.since(ctx, base); err == nil {
+				return nil
+			}
+			closeNew([]*snapshot.Snapshot{base}, old)
+			if !errors.Is(err, snapshot.ErrDamaged) {
+				return err
+			}
+			x.spoilFile(base.Path())
 		}
-		v, err = a.since(ctx, base)
+		v, err = a.all(ctx)
 		return err
 	})
 	return v, err

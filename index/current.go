@@ -32,6 +32,8 @@ func (s stamped) is(o stamped) bool {
 // read runs f with what reads the present view, and with what the agent sees of
 // it. It does so again when the view was replaced or turned out to be damaged.
 func (x *Index) read(ctx context.Context, a *Agent, f func(*reading, *scope) error) error {
+	// Each replacement costs whoever makes it more than one of these.
+	const attempts = 20
 	for attempt := 1; ; attempt++ {
 		v, err := x.current(ctx)
 		if err != nil {
@@ -45,7 +47,7 @@ func (x *Index) read(ctx context.Context, a *Agent, f func(*reading, *scope) err
 			return f(in, sc)
 		})
 		switch {
-		case attempt == 4:
+		case attempt == attempts:
 			return err
 		case errors.Is(err, snapshot.ErrDamaged):
 			x.discard(v)
@@ -125,21 +127,25 @@ func (x *Index) replace(v *view) {
 	}
 }
 
-// discard removes the files of a damaged view.
+// discard removes the files of a damaged view, and gives up the present one when
+// it has files in common.
 func (x *Index) discard(v *view) {
 	x.load.Lock()
 	defer x.load.Unlock()
-	if x.view.Load() == v {
-		x.view.Store(nil)
+	now := x.view.Load()
+	for i := 0; now != nil && i < len(now.segments); i++ {
+		if now == v || v.has(now.segments[i].Snapshot) {
+			x.view.Store(nil)
+			now.close(nil)
+			break
+		}
 	}
-	names := []string{store.Published(x.db.Path())}
+	snaps := make([]*snapshot.Snapshot, len(v.segments))
 	for i := range v.segments {
-		names = append(names, v.segments[i].Path())
+		snaps[i] = v.segments[i].Snapshot
 	}
 	v.close(nil)
-	for _, name := range names {
-		os.Remove(name) // what stays is found damaged again
-	}
+	x.spoil(snaps)
 }
 
 // Close gives up the files that searches read. The database stays open.

@@ -32,6 +32,7 @@ type Index struct {
 	publishing sync.Mutex // held while files are written
 
 	analyzers sync.Pool // of prompts, whose words repeat
+	spoiled   sync.Map  // path to stamped, of damaged files that could not be removed
 
 	covered   atomic.Pointer[coverage] // by the embedder's model, as last seen
 	embedding chan struct{}            // holds one element while Embed runs

@@ -28,7 +28,7 @@ const childPath = "INDEX_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	for name, work := range map[string]func(path string) error{
-		childPath: syncChild, publisherPath: publishChild,
+		childPath: syncChild, publisherPath: publishChild, unwritableDir: unwritableChild,
 	} {
 		if path := os.Getenv(name); path != "" {
 			if err := work(path); err != nil {

@@ -93,21 +93,28 @@ func (x *Index) openPublished(old *view) (*view, error) {
 		snaps = append(snaps, s)
 	}
 	v, err := newView(snaps...)
-	if err == nil && (v.Generation != m.Generation || !x.understand(v)) {
-		err = snapshot.ErrDamaged
-	}
-	if err != nil {
-		closeNew(snaps, old)
-		if errors.Is(err, snapshot.ErrDamaged) {
-			return nil, nil
+	if err == nil && v.Generation == m.Generation && v.fits() && x.understand(v) {
+		v.files, v.bodies = now, true
+		if x.embedder != nil && x.covered.Load() == nil {
+			x.covered.Store(&coverage{v.Generation, v.Texts, v.Embedded})
 		}
-		return nil, err
+		return v, nil
 	}
-	v.files, v.bodies = now, true
-	if x.embedder != nil && x.covered.Load() == nil {
-		x.covered.Store(&coverage{v.Generation, v.Texts, v.Embedded})
+	closeNew(snaps, old)
+	if errors.Is(err, snapshot.ErrDamaged) {
+		x.spoil(snaps)
+		err = nil
 	}
-	return v, nil
+	return nil, err
+}
+
+// fits reports whether the second segment of a view was made for the first.
+func (v *view) fits() bool {
+	if len(v.segments) < 2 {
+		return v.Base == 0
+	}
+	base, delta := v.segments[0].Meta(), v.segments[1].Meta()
+	return v.Base == base.Generation && delta.Model == base.Model && delta.Dim == base.Dim
 }
 
 // understand finds the embedder of the vectors of a view.
@@ -124,8 +131,8 @@ func (x *Index) understand(v *view) bool {
 	return v.embedder != nil
 }
 
-// open opens a snapshot, unless a view has it open. One that cannot be used is
-// nil: it is removed, and made again.
+// open opens a snapshot, unless a view has it open. One that cannot be used, or
+// is not what its name says, is nil: it is removed, and made again.
 func (x *Index) open(name string, old *view) *snapshot.Snapshot {
 	if old != nil {
 		for i := range old.segments {
@@ -134,14 +141,47 @@ func (x *Index) open(name string, old *view) *snapshot.Snapshot {
 			}
 		}
 	}
+	f, ok := x.parse(filepath.Base(name))
+	if bad, known := x.spoiled.Load(name); !ok || known && bad.(stamped).is(stamp(name)) {
+		return nil
+	}
 	s, err := snapshot.Open(name)
+	if err == nil && !x.isOf(s, f) {
+		err = errors.Join(snapshot.ErrDamaged, s.Close())
+	}
 	if errors.Is(err, snapshot.ErrDamaged) {
-		os.Remove(name) // what stays is found damaged again
+		x.spoilFile(name)
 	}
 	if err != nil {
 		return nil
 	}
 	return s
+}
+
+// isOf reports whether a snapshot is what the name of its file says.
+func (x *Index) isOf(s *snapshot.Snapshot, f besideFile) bool {
+	m := s.Meta()
+	var a struct{ Catalog string }
+	w := store.Weights(m.Weights)
+	return json.Unmarshal(m.Extra, &a) == nil && a.Catalog == f.catalog && f.key == x.key() &&
+		m.Generation == f.generation && w == *x.opts.Weights
+}
+
+// spoil removes the files of snapshots of which one is damaged.
+func (x *Index) spoil(snaps []*snapshot.Snapshot) {
+	for _, s := range snaps {
+		if s.Path() != "" {
+			x.spoilFile(s.Path())
+		}
+	}
+}
+
+// spoilFile removes a damaged file. One that stays, because its folder cannot be
+// written or another process maps it, is not opened again until it is replaced.
+func (x *Index) spoilFile(name string) {
+	if now := stamp(name); os.Remove(name) != nil {
+		x.spoiled.Store(name, now)
+	}
 }
 
 // closeNew closes snapshots that a view does not have open.
@@ -331,8 +371,8 @@ func (x *Index) usable(f files) bool {
 		if name == "" {
 			continue
 		}
-		s, err := snapshot.Open(filepath.Join(filepath.Dir(x.db.Path()), filepath.Base(name)))
-		if err != nil {
+		s := x.open(filepath.Join(filepath.Dir(x.db.Path()), filepath.Base(name)), nil)
+		if s == nil {
 			return false
 		}
 		s.Close() // it can only fail to give memory back

@@ -385,3 +385,27 @@ func TestPublishLeaksNothing(t *testing.T) {
 		t.Errorf("%d snapshots are mapped after Close", maps)
 	}
 }
+
+// TestDamagedSegmentShared: a search that finds the file of a former view damaged,
+// while the present view has it too, does not leave that one closed.
+func TestDamagedSegmentShared(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "a", manySkills(40).refs())
+	publish(t, x, true)
+	former := x.view.Load()
+	syncTree(t, x, "b", versionOf("b", 1, 1).refs())
+	publish(t, x, true)
+	if now := x.view.Load(); len(now.segments) != 2 || !former.has(now.segments[0].Snapshot) {
+		t.Fatal("the views share no file")
+	}
+	x.discard(former)
+	for range 2 {
+		if got := found(t, x, "topic3"); len(got) == 0 || got[0] != "skill-03" {
+			t.Errorf("found %q", got)
+		}
+	}
+	publish(t, x, true)
+	if !x.view.Load().bodies {
+		t.Error("the file was not made again")
+	}
+}

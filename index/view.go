@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -111,15 +112,16 @@ func (p *segment) fill(replaced []int64) error {
 func (v *view) close(next *view) error {
 	var errs []error
 	for i := range v.segments {
-		used := false
-		for j := 0; next != nil && j < len(next.segments); j++ {
-			used = used || next.segments[j].Snapshot == v.segments[i].Snapshot
-		}
-		if !used {
+		if next == nil || !next.has(v.segments[i].Snapshot) {
 			errs = append(errs, v.segments[i].Close())
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// has reports whether a snapshot is a segment of the view.
+func (v *view) has(s *snapshot.Snapshot) bool {
+	return slices.ContainsFunc(v.segments, func(p segment) bool { return p.Snapshot == s })
 }
 
 // priority returns that of a source.

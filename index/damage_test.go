@@ -1,0 +1,224 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/index/indextest"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// harm is one way to damage a file, whose content is data. other is that of the
+// same file of another catalog.
+type harm struct {
+	name string
+	f    func(path string, data, other []byte, rng *rand.Rand) error
+	// resident says that a process that has the file open must answer all the
+	// same. One whose pages are written to after it has checked them cannot.
+	resident bool
+}
+
+var harms = []harm{
+	{"a bit flipped", func(path string, data, _ []byte, rng *rand.Rand) error {
+		data[rng.IntN(len(data))] ^= 1 << rng.IntN(8)
+		return os.WriteFile(path, data, 0o600)
+	}, false},
+	{"a bit flipped in a copy", func(path string, data, _ []byte, rng *rand.Rand) error {
+		data[rng.IntN(len(data))] ^= 1 << rng.IntN(8)
+		return replace(path, data)
+	}, true},
+	{"cut", func(path string, data, _ []byte, rng *rand.Rand) error {
+		return os.Truncate(path, int64(rng.IntN(len(data))))
+	}, false},
+	{"longer", func(path string, data, _ []byte, rng *rand.Rand) error {
+		return replace(path, append(data, data[:1+rng.IntN(100)]...))
+	}, true},
+	{"emptied", func(path string, _, _ []byte, _ *rand.Rand) error { return os.Truncate(path, 0) }, true},
+	{"removed", func(path string, _, _ []byte, _ *rand.Rand) error { return os.Remove(path) }, true},
+	{"of another catalog", func(path string, _, other []byte, _ *rand.Rand) error { return replace(path, other) }, true},
+}
+
+// replace puts a new file in the place of one that may be mapped.
+func replace(path string, data []byte) error {
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// A patient is a catalog whose files are damaged.
+type patient struct {
+	path    string
+	db      *store.DB
+	e       embed.Embedder
+	sources []indextest.Source
+}
+
+func newPatient(t *testing.T, seed uint64) *patient {
+	t.Helper()
+	p := &patient{path: filepath.Join(t.TempDir(), "catalog.db"), e: &embedtest.Fake{}, sources: indextest.Generate(50, seed)}
+	for at := range 2 {
+		p.sources = replaced(p.sources, at, func(i int, s *indextest.Source) {
+			// Many words make a file of many blocks, which are checked one by one.
+			sk := s.Skills[i]
+			var words strings.Builder
+			for w := range 700 {
+				fmt.Fprintf(&words, " %s%dx%dx%d", s.Label, seed, i, w)
+			}
+			s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, sk.Description, sk.Body+words.String(), sk.Tags...)
+		})
+	}
+	var err error
+	if p.db, err = store.Open(t.Context(), p.path, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.db.Close() })
+	return p
+}
+
+// step changes one skill and publishes: a base and a change of it.
+func (p *patient) step(t *testing.T, x *index.Index, round int) {
+	t.Helper()
+	p.sources = replaced(p.sources, 1, func(i int, s *indextest.Source) {
+		if sk := s.Skills[i]; i == 0 {
+			s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, fmt.Sprint("round", round), sk.Body, sk.Tags...)
+		}
+	})
+	indextest.Fill(t, x, p.sources)
+	publish(t, x, true)
+}
+
+// files returns the published files: the manifest first, then one or two more.
+func (p *patient) files(t *testing.T) []string {
+	t.Helper()
+	return append([]string{store.Published(p.path)}, append(beside(t, p.path, ".base"), beside(t, p.path, ".delta")...)...)
+}
+
+// TestDamage: whatever happens to a published file, searches answer as before,
+// and what is published next is whole.
+func TestDamage(t *testing.T) {
+	rounds := 280
+	if testing.Short() {
+		rounds = 70
+	}
+	p, other := newPatient(t, 1), newPatient(t, 2)
+	foreign := index.New(other.db, other.e, nil)
+	defer foreign.Close()
+	other.step(t, foreign, 0)
+	other.step(t, foreign, 1)
+	rng := rand.New(rand.NewPCG(3, 4))
+	x := index.New(p.db, p.e, nil)
+	defer func() { x.Close() }()
+	p.step(t, x, -1)
+	for round := range rounds {
+		p.step(t, x, round)
+		h := harms[round%len(harms)]
+		files := p.files(t)
+		if len(files) != 3 {
+			t.Fatalf("round %d: there are %q, want a base and a change of it", round, files)
+		}
+		at := rng.IntN(len(files))
+		what := fmt.Sprintf("round %d: %s %s", round, filepath.Ext(files[at]), h.name)
+		queries := append(indextest.Queries(p.sources, uint64(round), 12, nil), index.Query{Text: fmt.Sprint("round", round)})
+		want := answers(t, x, queries)
+		p.harm(t, h, files[at], other.files(t), rng)
+		check := func(x *index.Index, when string) {
+			t.Helper()
+			for i, a := range answers(t, x, queries) {
+				if diff := indextest.Differ(want[i], a, 10); diff != "" {
+					t.Fatalf("%s, %s: %.60q: %s", what, when, queries[i].Text, diff)
+				}
+			}
+		}
+		fresh := index.New(p.db, p.e, nil)
+		check(fresh, "opened afterwards")
+		if h.resident {
+			check(x, "open before")
+		}
+		x.Close()
+		publish(t, fresh, true)
+		check(fresh, "published")
+		if x = index.New(p.db, p.e, nil); !x.Current(sourcesOf(p.sources)) {
+			t.Fatalf("%s: what is published cannot be used: %q", what, p.files(t))
+		}
+		check(x, "published and opened")
+		fresh.Close()
+	}
+}
+
+// harm damages a file. That of the other catalog with the same suffix may take
+// its place.
+func (p *patient) harm(t *testing.T, h harm, path string, others []string, rng *rand.Rand) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var other []byte
+	for _, o := range others {
+		if filepath.Ext(o) == filepath.Ext(path) {
+			if other, err = os.ReadFile(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := h.f(path, data, other, rng); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sourcesOf(list []indextest.Source) []index.Source {
+	out := make([]index.Source, len(list))
+	for i := range list {
+		out[i] = list[i].Source
+	}
+	return out
+}
+
+// TestForeignFiles: a file is what its name says, or it is not used. Both
+// catalogs have come to the same generation, and their files differ in nothing
+// else that is looked at.
+func TestForeignFiles(t *testing.T) {
+	for at, suffix := range []string{".current", ".base", ".delta"} {
+		p, other := newPatient(t, 1), newPatient(t, 2)
+		other.path = filepath.Join(filepath.Dir(p.path), "other.db") // in one folder
+		var err error
+		if other.db, err = store.Open(t.Context(), other.path, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []*patient{p, other} {
+			x := index.New(c.db, c.e, nil)
+			c.step(t, x, 0)
+			c.step(t, x, 1)
+			x.Close()
+		}
+		queries := indextest.Queries(p.sources, 5, 12, nil)
+		want := answers(t, truth(t, p.e, p.sources), queries)
+		files, others := p.files(t), other.files(t)
+		if len(files) != 3 || len(others) != 3 {
+			t.Fatalf("there are %q and %q", files, others)
+		}
+		data, err := os.ReadFile(others[at])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := replace(files[at], data); err != nil {
+			t.Fatal(err)
+		}
+		x := index.New(p.db, p.e, nil)
+		for i, a := range answers(t, x, queries) {
+			if diff := indextest.Differ(want[i], a, 10); diff != "" {
+				t.Errorf("with %s of another catalog, %.60q: %s", suffix, queries[i].Text, diff)
+			}
+		}
+		x.Close()
+		other.db.Close()
+	}
+}

@@ -1,0 +1,99 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// unwritableDir is the environment variable that makes the test binary a process
+// without privileges, which makes that folder of its own unwritable.
+const unwritableDir = "INDEX_TEST_UNWRITABLE"
+
+// unwritableChild publishes where nothing can be written any more, and searches
+// damaged files that it cannot remove.
+func unwritableChild(dir string) error {
+	ctx := context.Background()
+	path := filepath.Join(dir, "catalog.db")
+	db, err := store.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	x := New(db, nil, nil)
+	defer x.Close()
+	src := Source{Label: "a", Root: "/a"}
+	step := func(version int) error {
+		skills := versionOf("a", version, 40)
+		for name, s := range skills {
+			var words strings.Builder
+			for w := range 600 { // a file of many blocks, which are checked one by one
+				fmt.Fprintf(&words, "%sx%d ", strings.ReplaceAll(name, "-", "x"), w)
+			}
+			skills[name] = newSkill(name, s.Description, words.String())
+		}
+		_, err := x.Sync(ctx, src, skills.refs())
+		return err
+	}
+	is := func(when string, x *Index, want int) error {
+		if version, err := oneVersion(x, true); err != nil || version != want {
+			return fmt.Errorf("%s: version %d, %w; want %d", when, version, err, want)
+		}
+		return nil
+	}
+	if err := errors.Join(step(1), x.Publish(ctx, true), is("published", x, 1), step(2), os.Chmod(dir, 0o555)); err != nil {
+		return err
+	}
+	defer os.Chmod(dir, 0o700)
+	if err := x.Publish(ctx, true); err == nil {
+		return errors.New("publishing succeeds where nothing can be written")
+	}
+	if err := errors.Join(is("not published", x, 2), is("not published, anew", New(db, nil, nil), 2)); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Chmod(dir, 0o700), x.Publish(ctx, true), is("published again", x, 2)); err != nil {
+		return err
+	}
+	if !x.Current([]Source{src}) {
+		return errors.New("what is published cannot be used")
+	}
+	return searchDamaged(x, dir, func(when string, x *Index) error { return is(when, x, 2) })
+}
+
+// searchDamaged damages the base in many places, in a folder where it cannot be
+// removed, and then lets it be made whole.
+func searchDamaged(x *Index, dir string, check func(when string, x *Index) error) error {
+	name := x.view.Load().segments[0].Path()
+	intact, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o555); err != nil {
+		return err
+	}
+	for at := 0; at < len(intact); at += 1 + len(intact)/11 {
+		data := append([]byte(nil), intact...)
+		data[at] ^= 0x10
+		y := New(x.db, nil, nil)
+		err := errors.Join(os.WriteFile(name, data, 0o600), check(fmt.Sprintf("byte %d of %d damaged", at, len(data)), y),
+			check("and once more", y), y.Close())
+		if err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(name, intact[:len(intact)/2], 0o600)); err != nil {
+		return err
+	}
+	y := New(x.db, nil, nil)
+	defer y.Close()
+	err = errors.Join(check("cut", y), y.Publish(context.Background(), true), check("whole", y))
+	if err == nil && !y.view.Load().bodies {
+		err = errors.New("what is published is not whole")
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+//go:build unix
+
+package index
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestUnwritable: a folder that cannot be written costs speed, and nothing else.
+// Permissions do not stop root, so that its child is another user.
+func TestUnwritable(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "cache")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe = filepath.Join(top, "child")
+	err = errors.Join(os.WriteFile(exe, binary, 0o755), os.Mkdir(dir, 0o700), os.Chmod(top, 0o755), os.Chmod(filepath.Dir(top), 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), unwritableDir+"="+dir)
+	if os.Geteuid() == 0 {
+		const nobody = 65534
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
