@@ -110,7 +110,7 @@ func TestDamage(t *testing.T) {
 	}
 	rounds := 140
 	if testing.Short() {
-		rounds = 70
+		rounds = 2 * len(harms)
 	}
 	p, other := newPatient(t, 1), newPatient(t, 2)
 	foreign := index.New(other.db, other.e, nil)
@@ -194,6 +194,9 @@ func sourcesOf(list []indextest.Source) []index.Source {
 // catalogs have come to the same generation, and their files differ in nothing
 // else that is looked at.
 func TestForeignFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and starts nothing that could race")
+	}
 	for at, suffix := range []string{".current", ".base", ".delta"} {
 		p, other := newPatient(t, 1), newPatient(t, 2)
 		other.path = filepath.Join(filepath.Dir(p.path), "other.db") // in one folder

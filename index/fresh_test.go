@@ -169,6 +169,9 @@ var changes = []struct {
 // TestFresh: after every change what was published answers as a new catalog
 // does, whether the change stands beside what was compiled before or in it.
 func TestFresh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and starts nothing that could race")
+	}
 	t.Run("text", func(t *testing.T) { testFresh(t, nil, true) })
 	t.Run("vectors", func(t *testing.T) { testFresh(t, &embedtest.Fake{}, false) })
 }
@@ -209,6 +212,9 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 // compiled before, text scores differ by less than 2 % from those of a new
 // catalog. Only the mean length of a skill is not exact.
 func TestDeltaBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and starts nothing that could race")
+	}
 	const few = 128 // that are not merged into a small catalog
 	for _, tt := range []struct {
 		name    string

@@ -148,6 +148,9 @@ func TestTwoProcessesPublish(t *testing.T) {
 // and the other what changed, one publishes, and the other takes that for its
 // own: neither sweeps what is published.
 func TestSameGenerationPublished(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and starts nothing that could race")
+	}
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, y := New(openDB(t, path), nil, nil), New(openDB(t, path), nil, nil)
 	defer x.Close()
@@ -300,7 +303,10 @@ func TestSearchWhilePublishing(t *testing.T) {
 			}
 		})
 	}
-	const versions = 40
+	versions := 40
+	if testing.Short() {
+		versions = 8
+	}
 	for version := 1; version <= versions; version++ {
 		syncTree(t, writer, "a", versionOf("a", version, 40).refs())
 		publish(t, writer, version%4 == 0)
@@ -342,6 +348,9 @@ func oneVersion(x *Index, find bool) (version int, err error) {
 
 // TestPublishLeaksNothing: what is replaced is given up.
 func TestPublishLeaksNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and starts nothing that could race")
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("counts in /proc")
 	}
