@@ -70,7 +70,7 @@ func newPatient(t *testing.T, seed uint64) *patient {
 			// Many words make a file of many blocks, which are checked one by one.
 			sk := s.Skills[i]
 			var words strings.Builder
-			for w := range 700 {
+			for w := range 400 {
 				fmt.Fprintf(&words, " %s%dx%dx%d", s.Label, seed, i, w)
 			}
 			s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, sk.Description, sk.Body+words.String(), sk.Tags...)
@@ -124,7 +124,7 @@ func TestDamage(t *testing.T) {
 	for round := range rounds {
 		p.step(t, x, round)
 		h := harms[round%len(harms)]
-		queries := append(indextest.Queries(p.sources, uint64(round), 12, nil), index.Query{Text: fmt.Sprint("round", round)})
+		queries := append(indextest.Queries(p.sources, uint64(round), 8, nil), index.Query{Text: fmt.Sprint("round", round)})
 		want := answers(t, x, queries)
 		files := p.files(t)
 		if len(files) != 3 {
