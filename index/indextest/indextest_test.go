@@ -72,6 +72,9 @@ var legs = map[string]indextest.Leg{
 }
 
 func TestLegs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and starts nothing that could race")
+	}
 	for name, leg := range legs {
 		t.Run(name, func(t *testing.T) { indextest.Run(t, leg) })
 	}
@@ -81,6 +84,9 @@ func TestLegs(t *testing.T) {
 func TestCompare(t *testing.T) {
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
 		for _, n := range []int{1, 60, 500} {
+			if n > 60 && testing.Short() {
+				continue
+			}
 			sources := indextest.Generate(n, uint64(n))
 			agents := indextest.Agents()
 			if n < 60 {
