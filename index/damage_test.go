@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
@@ -84,6 +85,12 @@ func newPatient(t *testing.T, seed uint64) *patient {
 	return p
 }
 
+// open returns an index over the catalog. A busy machine must not make an answer
+// one by text.
+func (p *patient) open() *index.Index {
+	return index.New(p.db, p.e, &index.Options{Deadline: time.Minute})
+}
+
 // step changes one skill and publishes: a base and a change of it.
 func (p *patient) step(t *testing.T, x *index.Index, round int) {
 	t.Helper()
@@ -113,12 +120,12 @@ func TestDamage(t *testing.T) {
 		rounds = 2 * len(harms)
 	}
 	p, other := newPatient(t, 1), newPatient(t, 2)
-	foreign := index.New(other.db, other.e, nil)
+	foreign := other.open()
 	defer foreign.Close()
 	other.step(t, foreign, 0)
 	other.step(t, foreign, 1)
 	rng := rand.New(rand.NewPCG(3, 4))
-	x := index.New(p.db, p.e, nil)
+	x := p.open()
 	defer func() { x.Close() }()
 	p.step(t, x, -1)
 	for round := range rounds {
@@ -145,7 +152,7 @@ func TestDamage(t *testing.T) {
 				}
 			}
 		}
-		fresh := index.New(p.db, p.e, nil)
+		fresh := p.open()
 		check(fresh, "opened afterwards")
 		if h.resident {
 			check(x, "open before")
@@ -153,7 +160,7 @@ func TestDamage(t *testing.T) {
 		x.Close()
 		publish(t, fresh, true)
 		check(fresh, "published")
-		if x = index.New(p.db, p.e, nil); !x.Current(sourcesOf(p.sources)) {
+		if x = p.open(); !x.Current(sourcesOf(p.sources)) {
 			t.Fatalf("%s: what is published cannot be used: %q", what, p.files(t))
 		}
 		check(x, "published and opened")
@@ -205,7 +212,7 @@ func TestForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range []*patient{p, other} {
-			x := index.New(c.db, c.e, nil)
+			x := c.open()
 			c.step(t, x, 0)
 			c.step(t, x, 1)
 			x.Close()
@@ -223,7 +230,7 @@ func TestForeignFiles(t *testing.T) {
 		if err := replace(files[at], data); err != nil {
 			t.Fatal(err)
 		}
-		x := index.New(p.db, p.e, nil)
+		x := p.open()
 		for i, a := range answers(t, x, queries) {
 			if diff := indextest.Differ(want[i], a, 10); diff != "" {
 				t.Errorf("with %s of another catalog, %.60q: %s", suffix, queries[i].Text, diff)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
@@ -19,6 +20,10 @@ import (
 // over returns an index over the catalog at path.
 func over(t testing.TB, path string, e embed.Embedder, opts *index.Options) *index.Index {
 	t.Helper()
+	if opts == nil {
+		opts = &index.Options{}
+	}
+	opts.Deadline = time.Minute // a busy machine must not make an answer one by text
 	db, err := store.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
