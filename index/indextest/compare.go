@@ -128,9 +128,12 @@ func compareWhy(t testing.TB, a, b *index.Index, q index.Query, other string) {
 // All is a limit for all candidates of a query.
 const All = 1000
 
+// depth is how many matches of the text a leg hands to ranking.
+const depth = 64
+
 // Differ says in what the first k hits of two answers to one query differ more
 // than two legs may, "" when they do not. Both answers must have been given All
-// hits: a leg hands the best hundred matches of the text to ranking, so that of
+// hits: a leg hands the best 64 matches of the text to ranking, so that of
 // those as good as equal to the last of them one or the other is left out.
 func Differ(a, b index.Answer, k int) string {
 	onThreshold := math.Abs(a.Demand.Probability-a.Threshold) < tolerance
@@ -177,7 +180,7 @@ func covers(a, b []index.Hit, k int, onThreshold bool) string {
 }
 
 // textOf returns the text score of a hit as a share of the best one's, 0 when it
-// is none of the best hundred.
+// is none of the best 64.
 func textOf(h *index.Hit) float64 {
 	for _, term := range h.Terms {
 		if term.Name == "text" {
@@ -187,7 +190,7 @@ func textOf(h *index.Hit) float64 {
 	return 0
 }
 
-// beyond reports whether a hit may be none of the best hundred matches of another
+// beyond reports whether a hit may be none of the best 64 matches of another
 // leg, whose hits are all: it is as good as equal to the last of them.
 func beyond(h *index.Hit, all []index.Hit) bool {
 	matches, least := 0, 1.0
@@ -197,7 +200,7 @@ func beyond(h *index.Hit, all []index.Hit) bool {
 			least = min(least, x)
 		}
 	}
-	return matches >= 100 && textOf(h) <= least+tolerance
+	return matches >= depth && textOf(h) <= least+tolerance
 }
 
 // isCopy reports whether a hit is left out of a list because a copy of it, with

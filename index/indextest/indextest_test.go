@@ -144,8 +144,7 @@ func TestCompareNotices(t *testing.T) {
 }
 
 // TestCorpus compares the legs on real skills and prompts made of their own
-// descriptions. Nearly all answers are alike. That sets of ten are not always equal has
-// one reason: a quarter of the prompts are of descriptions that hundreds of skills
+// descriptions. All answers are alike. That sets of ten are not always equal has one reason: a quarter of the prompts are of descriptions that hundreds of skills
 // share but for one word, and which of these is tenth, or among the 64 that each
 // leg hands to ranking, is decided by less than a part in a hundred.
 func TestCorpus(t *testing.T) {
@@ -192,7 +191,7 @@ func TestCorpus(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d sets of ten are equal, %d alike but for what is as good as equal", name, equal, len(prompts), alike)
-		if equal < len(prompts)*2/3 || alike < len(prompts)*97/100 {
+		if equal < len(prompts)*2/3 || alike < len(prompts)*99/100 {
 			t.Errorf("%s: only %d of %d sets are equal, %d alike", name, equal, len(prompts), alike)
 		}
 	}
