@@ -201,12 +201,12 @@ const head = 128
 
 // Glance looks whether the catalog can answer as it is: whether its ranking is
 // compiled for these sources, and whether their folders are as the last complete
-// rescan saw them. It takes about the time of limit: in large catalogs it looks
-// at what is most likely to have changed, and then goes on where the last Glance,
-// of whatever process, stopped. A catalog that was opened with Defer needs no
+// rescan saw them. It looks at the 128 that are most likely to have changed and
+// then, if there are more, for about the time of limit at others: it goes on where
+// the last Glance, of whatever process, stopped. A catalog that was opened with Defer needs no
 // database for it, nor for the answers after it.
 func (c *Catalog) Glance(ctx context.Context, limit time.Duration) Glance {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if !c.state.Load().index.Current(c.indexSources()) {
 		return Glance{}
@@ -216,15 +216,16 @@ func (c *Catalog) Glance(ctx context.Context, limit time.Duration) Glance {
 		return Glance{}
 	}
 	defer f.Close()
-	g, err := c.look(ctx, f)
+	g, err := c.look(ctx, bounded, f)
 	if err != nil { // it is no such file, or of other sources
 		return Glance{}
 	}
 	return g
 }
 
-// look is Glance for the file of what was seen.
-func (c *Catalog) look(ctx context.Context, f *os.File) (Glance, error) {
+// look is Glance for the file of what was seen; after the head of it bounded
+// holds.
+func (c *Catalog) look(ctx, bounded context.Context, f *os.File) (Glance, error) {
 	header := c.seenHeader()
 	found := make([]byte, len(header)+8)
 	if _, err := io.ReadFull(f, found); err != nil || !bytes.HasPrefix(found, header) {
@@ -243,8 +244,8 @@ func (c *Catalog) look(ctx context.Context, f *os.File) (Glance, error) {
 	}
 	first := max(at, c.cursor(at))
 	from := first
-	for ctx.Err() == nil && g.Current {
-		next, end, err := c.lookFrom(ctx, f, from, 256, &g)
+	for bounded.Err() == nil && g.Current {
+		next, end, err := c.lookFrom(bounded, f, from, 256, &g)
 		if err != nil {
 			os.Remove(c.cfg.DB + cursorSuffix) // it may point between two records
 			return Glance{}, err
