@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/repertoire-skills/repertoire"
 )
@@ -24,16 +24,15 @@ type Leg struct {
 	Configure func(*repertoire.Config)
 	// Env makes the command rank in this way, as "KEY=value"; may be nil.
 	Env []string
-	// Write writes the skills straight to what the leg ranks from, in a folder
-	// and without a catalog. It is nil for a leg that needs one.
-	Write func(ctx context.Context, skills iter.Seq2[Document, error], dir string) error
+	// Compiled says that it ranks from a compiled file alone.
+	Compiled bool
 }
 
 // Legs are all ways to rank; the others are compared with the first.
 func Legs() []Leg {
 	return []Leg{
 		{Name: "fts5", Configure: func(c *repertoire.Config) { c.FTS5 = true }, Env: []string{"REPERTOIRE_RANKING=fts5"}},
-		{Name: "compiled"},
+		{Name: "compiled", Compiled: true},
 	}
 }
 
@@ -43,15 +42,20 @@ type SpeedOptions struct {
 	// Corpus is where skills come from, up to its size; larger catalogs are made
 	// by Generate of it.
 	Corpus iter.Seq2[Document, error]
+	// CorpusFlag is the --corpus of Program that means Corpus; "" for none.
+	CorpusFlag string
 	// Synthetic makes all catalogs by Generate.
 	Synthetic bool
-	// WithoutCatalog are sizes that only legs that need no catalog are measured
-	// at: SQLite would take too long to fill.
-	WithoutCatalog []int
-	Rounds         int    // of each measurement; 0 means 5
-	Dir            string // for skills and catalogs, kept; "" means a temporary one that is removed
-	// Program is the command, for what needs a process of its own; "" leaves
-	// that out. It is run under the name "skills".
+	// Compiled are sizes of synthetic catalogs that are compiled and not put into
+	// the database, which would take too long: only what answering costs is
+	// measured of them, by the legs that need none.
+	Compiled []int
+	Rounds   int           // of each measurement; 0 means 5
+	While    time.Duration // of each round of blocks; 0 means 2 s
+	Dir      string        // for skills and catalogs, kept; "" means a temporary one that is removed
+	// Program is the command, for what needs a process of its own: with "" the
+	// figures of processes and of memory are left out. It is run under the name
+	// "skills".
 	Program string
 	Step    func(what string) // called before each step; may be nil
 }
@@ -70,22 +74,40 @@ type Speed struct {
 // milliseconds, sizes bytes.
 type SpeedSize struct {
 	Skills    int          `json:"skills"`
-	Origin    string       `json:"origin"`     // "corpus" or "synthetic"
-	TextBytes int64        `json:"text_bytes"` // of all SKILL.md
+	Origin    string       `json:"origin"`             // "corpus" or "synthetic"
+	Compiled  bool         `json:"compiled,omitempty"` // and not in the database: see SpeedOptions.Compiled
+	TextBytes int64        `json:"text_bytes"`         // of all SKILL.md
 	Index     []IndexSpeed `json:"index"`
-	RescanMS  float64      `json:"rescan_ms"`            // when nothing has changed
+	WalkMS    float64      `json:"walk_ms,omitempty"`    // the first rescan of a process, when nothing has changed
+	RescanMS  float64      `json:"rescan_ms,omitempty"`  // each one after it
 	VersionMS float64      `json:"version_ms,omitempty"` // the process "skills version": the floor of any
+	Look      *LookSpeed   `json:"look,omitempty"`
 	Legs      []LegSpeed   `json:"legs"`
 }
 
 // An IndexSpeed is what indexing a catalog from nothing costs.
 type IndexSpeed struct {
 	Vectors      bool    `json:"vectors"`
-	Seconds      float64 `json:"seconds"`
+	Seconds      float64 `json:"seconds"` // of a compiled catalog, with the making of its skills
 	SkillsPerS   float64 `json:"skills_per_s"`
-	MBPerS       float64 `json:"mb_per_s"`      // of text, 10⁶ bytes
-	CatalogBytes int64   `json:"catalog_bytes"` // all files of the catalog, once closed
-	PerText      float64 `json:"per_text"`      // of these for each byte of text
+	MBPerS       float64 `json:"mb_per_s"`             // of text, 10⁶ bytes
+	TextBytes    int64   `json:"text_bytes,omitempty"` // of all SKILL.md, which a compiled catalog only would have
+	CatalogBytes int64   `json:"catalog_bytes"`        // all files of the catalog, once closed
+	PerText      float64 `json:"per_text"`             // of these for each byte of text
+	// PeakRSS is the most memory that the process held; CorpusRSS, of a compiled
+	// catalog, what it held before, most of it the texts that skills are made of.
+	PeakRSS   int64 `json:"peak_rss,omitempty"`
+	CorpusRSS int64 `json:"corpus_rss,omitempty"`
+}
+
+// A LookSpeed is how far the look for changed skills comes that the command
+// "context" begins with. It needs no database, and then neither does the answer,
+// unless skills are so alike that their bodies are compared.
+type LookSpeed struct {
+	MS      float64 `json:"ms"`
+	Current bool    `json:"current"` // nothing that was looked at has changed
+	All     bool    `json:"all"`     // everything was looked at, each time
+	Folders int     `json:"folders"` // that were looked at, median
 }
 
 // A LegSpeed is what answering by one leg costs.
@@ -94,18 +116,36 @@ type LegSpeed struct {
 	Mode       string  `json:"mode"`        // of ranking
 	P50MS      float64 `json:"p50_ms"`      // of a block in a resident process, over all prompts and rounds
 	P99MS      float64 `json:"p99_ms"`      // of the same
+	TextP50MS  float64 `json:"text_p50_ms"` // when text ranks alone
+	TextP99MS  float64 `json:"text_p99_ms"` // of the same
 	Faster     float64 `json:"faster"`      // p50 of the first leg divided by this one, median of the rounds
 	Allocs     float64 `json:"allocs"`      // for a block, mean
 	AllocBytes float64 `json:"alloc_bytes"` // for a block, mean
-	Concurrent float64 `json:"concurrent"`  // throughput of 8 clients divided by that of one
-	ChangeMS   float64 `json:"change_ms"`   // of one changed skill: from the start of the rescan until a search finds it
-	SyncMS     float64 `json:"sync_ms"`     // of the sync of that skill alone
-	ColdMS     float64 `json:"cold_ms,omitempty"`
-	Memory     *Memory `json:"memory,omitempty"` // after 1,000 blocks, in a process of its own
+	PerS       float64 `json:"per_s"`       // blocks for one client
+	Concurrent float64 `json:"concurrent"`  // blocks for 8 clients in the same time, divided by that
+
+	Change []ChangeSpeed `json:"change,omitempty"`
+
+	// In a process of its own: the command "context", from start to end, for a
+	// prompt that finds skills and for one that finds none, and one that stays.
+	ColdMS      float64      `json:"cold_ms,omitempty"`
+	ColdEmptyMS float64      `json:"cold_empty_ms,omitempty"`
+	Process     *AnswerSpeed `json:"process,omitempty"`
 }
 
-// defaultRounds is how often each measurement is repeated.
-const defaultRounds = 5
+// A ChangeSpeed is what one changed skill costs in a process that has rescanned
+// before.
+type ChangeSpeed struct {
+	Recent    bool    `json:"recent"`     // the skill is among those that have changed last
+	RescanMS  float64 `json:"rescan_ms"`  // the rescan, from start to end
+	VisibleMS float64 `json:"visible_ms"` // from its start until a search finds the change
+	IndexMS   float64 `json:"index_ms"`   // indexing and compiling alone, without the look for changes
+}
+
+const (
+	defaultRounds = 5
+	defaultWhile  = 2 * time.Second
+)
 
 // MeasureSpeed measures what indexing and answering cost at each size. Skills
 // are written to disk and indexed by the code that indexes real ones. What it
@@ -116,9 +156,6 @@ func MeasureSpeed(ctx context.Context, o *SpeedOptions) (_ *Speed, err error) {
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 		Prompts: len(prompts), Rounds: cmp.Or(o.Rounds, defaultRounds),
 	}
-	if len(o.WithoutCatalog) > 0 && !slices.ContainsFunc(Legs(), func(l Leg) bool { return l.Write != nil }) {
-		return nil, errors.New("every way to rank needs a catalog so far; give the sizes as ordinary ones")
-	}
 	dir := o.Dir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "repertoire-speed-"); err != nil {
@@ -126,13 +163,24 @@ func MeasureSpeed(ctx context.Context, o *SpeedOptions) (_ *Speed, err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	for _, n := range o.Sizes {
-		m := &meter{SpeedOptions: o, rounds: out.Rounds, prompts: prompts, dir: filepath.Join(dir, fmt.Sprintf("size-%d", n))}
-		size, err := m.measure(ctx, n)
+	measure := func(n int, name string, f func(m *meter) (SpeedSize, error)) error {
+		m := &meter{SpeedOptions: o, n: n, rounds: out.Rounds, while: cmp.Or(o.While, defaultWhile), prompts: prompts, dir: filepath.Join(dir, fmt.Sprintf("%s-%d", name, n))}
+		size, err := f(m)
 		if err != nil {
-			return nil, fmt.Errorf("measuring %d skills: %w", n, err)
+			return fmt.Errorf("measuring %d skills: %w", n, err)
 		}
 		out.Sizes = append(out.Sizes, size)
+		return nil
+	}
+	for _, n := range o.Sizes {
+		if err := measure(n, "size", func(m *meter) (SpeedSize, error) { return m.measure(ctx) }); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range o.Compiled {
+		if err := measure(n, "compiled", func(m *meter) (SpeedSize, error) { return m.measureCompiled(ctx) }); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -140,17 +188,23 @@ func MeasureSpeed(ctx context.Context, o *SpeedOptions) (_ *Speed, err error) {
 // meter measures one size.
 type meter struct {
 	*SpeedOptions
+	n       int // skills
 	rounds  int
+	while   time.Duration
 	prompts []string
 	dir     string // of this size
 
-	skills []string // the SKILL.md of all skills
-	text   int64    // bytes in them
+	skills []string  // the SKILL.md of all skills
+	newest time.Time // modification time of the first; each other one is a second older
+	text   int64     // bytes in them
+	edits  int       // so far
+
+	finding, empty string // prompts that find skills and none
 }
 
 func (m *meter) step(format string, args ...any) {
 	if m.Step != nil {
-		m.Step(fmt.Sprintf(format, args...))
+		m.Step(fmt.Sprintf("%d skills: %s", m.n, fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -159,43 +213,35 @@ func (m *meter) root() string { return filepath.Join(m.dir, "skills") }
 // db returns the name of a catalog file in a folder of its own.
 func (m *meter) db(kind string) string { return filepath.Join(m.dir, "catalog-"+kind, "catalog.db") }
 
-func (m *meter) measure(ctx context.Context, n int) (SpeedSize, error) {
-	size := SpeedSize{Skills: n}
-	m.step("%d skills: writing", n)
-	var err error
-	if size.Origin, err = m.unpack(ctx, n); err != nil {
+func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
+	size.Skills = m.n
+	m.step("writing")
+	if size.Origin, err = m.unpack(ctx, m.n); err != nil {
 		return size, err
 	}
 	size.TextBytes = m.text
-	for _, vectors := range []bool{false, true} {
-		m.step("%d skills: indexing, vectors %v", n, vectors)
-		s, err := m.index(ctx, vectors)
+	for _, t := range []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}} {
+		m.step("indexing, task %s", t.Name)
+		t.Root = m.root()
+		s, err := own[IndexSpeed](ctx, m, nil, t)
 		if err != nil {
 			return size, err
 		}
-		size.Index = append(size.Index, s)
+		size.Index = append(size.Index, s.of(m.n, m.text))
 	}
-	legs, err := m.open(ctx)
+	legs, err := m.answers(ctx, &size, Legs())
 	defer closeAll(legs)
 	if err != nil {
 		return size, err
 	}
-	m.step("%d skills: answering", n)
-	if err := m.resident(ctx, legs); err != nil {
+	m.step("rescanning")
+	if size.WalkMS, size.RescanMS, err = m.rescans(ctx, legs[0]); err != nil {
 		return size, err
 	}
-	m.step("%d skills: rescanning", n)
-	if size.RescanMS, err = m.rescan(ctx, legs[0]); err != nil {
-		return size, err
-	}
-	for _, l := range legs {
-		if err := m.change(ctx, l); err != nil {
-			return size, err
-		}
-	}
-	if m.Program != "" {
-		m.step("%d skills: starting processes", n)
-		if size.VersionMS, err = m.processes(ctx, legs); err != nil {
+	// What has changed since all was compiled is compiled anew with each change, so
+	// the legs before the compiled one would slow it down.
+	for _, l := range slices.Backward(legs) {
+		if l.speed.Change, err = m.changes(ctx, l); err != nil {
 			return size, err
 		}
 	}
@@ -205,43 +251,65 @@ func (m *meter) measure(ctx context.Context, n int) (SpeedSize, error) {
 	return size, nil
 }
 
-// index indexes all skills into a new catalog.
-func (m *meter) index(ctx context.Context, vectors bool) (IndexSpeed, error) {
-	s := IndexSpeed{Vectors: vectors}
-	db := m.db("text")
-	if vectors {
-		db = m.db("vectors")
-	}
-	if err := os.RemoveAll(filepath.Dir(db)); err != nil {
-		return s, err
-	}
-	c, err := openCatalog(ctx, m.root(), db, vectors, Leg{})
+// measureCompiled measures skills that are not in the database.
+func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error) {
+	size.Skills, size.Origin, size.Compiled = m.n, "synthetic", true
+	m.step("compiling")
+	s, err := own[IndexSpeed](ctx, m, nil, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
 	if err != nil {
-		return s, err
+		return size, err
 	}
-	took, err := timed(func() error { _, err := c.Rescan(ctx, nil); return err })
-	if err := errors.Join(err, c.Close()); err != nil {
-		return s, err
+	size.TextBytes = s.TextBytes
+	size.Index = []IndexSpeed{s.of(m.n, s.TextBytes)}
+	legs, err := m.answers(ctx, &size, slices.DeleteFunc(Legs(), func(l Leg) bool { return !l.Compiled }))
+	defer closeAll(legs)
+	for _, l := range legs {
+		size.Legs = append(size.Legs, l.speed)
 	}
-	s.Seconds = took / 1000
-	s.SkillsPerS, s.MBPerS = float64(len(m.skills))/s.Seconds, float64(m.text)/1e6/s.Seconds
-	s.CatalogBytes, err = bytesIn(filepath.Dir(db))
-	s.PerText = float64(s.CatalogBytes) / float64(m.text)
-	return s, err
+	return size, err
 }
 
-// bytesIn returns the size of all files in a folder.
-func bytesIn(dir string) (int64, error) {
-	var n int64
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+// answers measures what needs no change of the skills.
+func (m *meter) answers(ctx context.Context, size *SpeedSize, list []Leg) (legs []*openLeg, err error) {
+	m.step("opening")
+	if legs, err = m.open(ctx, list); err != nil {
+		return legs, err
+	}
+	if !size.Compiled {
+		g, err := m.glance(ctx)
+		if err != nil {
+			return legs, err
 		}
-		info, err := d.Info()
-		if err == nil {
-			n += info.Size()
+		size.Look = &g
+	}
+	if m.Program != "" {
+		m.step("starting processes")
+		if !size.Compiled { // "context" makes sure that there are no other skills
+			if size.VersionMS, err = m.processes(ctx, legs); err != nil {
+				return legs, err
+			}
 		}
-		return err
-	})
-	return n, err
+		for _, l := range legs {
+			p, err := own[AnswerSpeed](ctx, m, l.Env, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
+			if err != nil {
+				return legs, err
+			}
+			l.speed.Process = &p
+		}
+	}
+	m.step("answering")
+	return legs, m.resident(ctx, legs)
+}
+
+func closeAll(legs []*openLeg) {
+	for _, l := range legs {
+		l.close()
+	}
+}
+
+// of fills in what follows from the number of skills and the size of their text.
+func (s IndexSpeed) of(skills int, text int64) IndexSpeed {
+	s.SkillsPerS, s.MBPerS = float64(skills)/s.Seconds, float64(text)/1e6/s.Seconds
+	s.PerText = float64(s.CatalogBytes) / float64(text)
+	return s
 }

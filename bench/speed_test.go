@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire"
@@ -46,15 +47,15 @@ func TestMeasureSpeed(t *testing.T) {
 	dir := t.TempDir()
 	var steps []string
 	s, err := MeasureSpeed(t.Context(), &SpeedOptions{
-		Sizes: []int{10, 90}, Corpus: ownSkills(t), Rounds: 1, Dir: dir, Step: func(what string) { steps = append(steps, what) },
+		Sizes: []int{10, 90}, Compiled: []int{70}, Corpus: ownSkills(t), Rounds: 1, While: time.Millisecond, Dir: dir, Step: func(what string) { steps = append(steps, what) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Sizes) != 2 || s.Sizes[0].Origin != "corpus" || s.Sizes[1].Origin != "synthetic" || len(steps) < 8 {
+	if len(s.Sizes) != 3 || s.Sizes[0].Origin != "corpus" || s.Sizes[1].Origin != "synthetic" || len(steps) < 8 {
 		t.Errorf("%+v, steps %q", s, steps)
 	}
-	for _, size := range s.Sizes {
+	for _, size := range s.Sizes[:2] {
 		files, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("size-%d", size.Skills), "skills", "*", "*", "SKILL.md"))
 		if err != nil || len(files) != size.Skills {
 			t.Errorf("%d skills on disk, want %d; %v", len(files), size.Skills, err)
@@ -65,14 +66,73 @@ func TestMeasureSpeed(t *testing.T) {
 		if len(size.Legs) != len(Legs()) {
 			t.Fatalf("%d legs", len(size.Legs))
 		}
-		for _, l := range size.Legs {
-			if l.Mode != "hybrid" || l.P50MS <= 0 || l.P99MS < l.P50MS || l.Allocs < 1 || l.AllocBytes < 1 || l.Concurrent <= 0 || l.ChangeMS <= 0 || l.SyncMS <= 0 || l.Memory != nil {
-				t.Errorf("%+v", l)
-			}
+		for i := range size.Legs {
+			checkLeg(t, &size.Legs[i], 2)
 		}
-		if size.Legs[0].Faster != 1 || size.RescanMS <= 0 || size.TextBytes <= 0 {
+		if size.Legs[0].Faster != 1 || size.RescanMS <= 0 || size.WalkMS <= 0 || size.TextBytes <= 0 {
 			t.Errorf("%+v", size)
 		}
+		// Skills that have just been written would be read again and again.
+		if !size.Look.Current {
+			t.Errorf("the first look: %+v", size.Look)
+		}
+	}
+	size := s.Sizes[2]
+	if !size.Compiled || len(size.Index) != 1 || len(size.Legs) != 1 || size.TextBytes <= s.Sizes[0].TextBytes || size.Look != nil {
+		t.Fatalf("%+v", size)
+	}
+	checkLeg(t, &size.Legs[0], 0)
+}
+
+// checkLeg checks the figures of a leg, with those of so many changes.
+func checkLeg(t *testing.T, l *LegSpeed, changes int) {
+	t.Helper()
+	if l.Mode != "hybrid" || l.P50MS <= 0 || l.P99MS < l.P50MS || l.TextP50MS <= 0 || l.TextP99MS < l.TextP50MS || l.Allocs < 1 || l.AllocBytes < 1 || l.PerS <= 0 || l.Concurrent <= 0 {
+		t.Errorf("%+v", l)
+	}
+	if len(l.Change) != changes || l.Process != nil {
+		t.Errorf("%+v", l)
+	}
+	for i, c := range l.Change {
+		if c.Recent != (i == 0) || c.RescanMS <= 0 || c.VisibleMS <= 0 || c.IndexMS <= 0 {
+			t.Errorf("%s: %+v", l.Leg, c)
+		}
+	}
+}
+
+// TestTasks: what is done in a process of its own, and a task that there is not.
+func TestTasks(t *testing.T) {
+	dir := t.TempDir()
+	task := Task{Name: "compile", Root: filepath.Join(dir, "skills"), DB: filepath.Join(dir, "db", "catalog.db"), Corpus: ownSkills(t), Skills: 30}
+	result, err := task.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := result.(IndexSpeed); s.TextBytes == 0 || s.CatalogBytes == 0 || s.Seconds <= 0 || runtime.GOOS == "linux" && (s.PeakRSS == 0 || s.CorpusRSS == 0) {
+		t.Errorf("%+v", s)
+	}
+	task.Name = "compiled"
+	if result, err = task.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := result.(AnswerSpeed); s.OpenMS <= 0 || s.Memory.RSS == 0 {
+		t.Errorf("%+v", s)
+	}
+	task.Name = "nothing"
+	if _, err := task.Run(t.Context()); err == nil || err.Error() != `there is no task "nothing"` {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestRising: the words rise, as those of a compiled catalog must.
+func TestRising(t *testing.T) {
+	last := ""
+	for i := range 100_000 {
+		word := rising(i)
+		if word <= last || len(word) != 5 {
+			t.Fatalf("%d: %q after %q", i, word, last)
+		}
+		last = word
 	}
 }
 
@@ -134,8 +194,8 @@ func TestUnpack(t *testing.T) {
 }
 
 func TestResidentMemory(t *testing.T) {
-	got := parseStatus("Name:\tskills\nVmRSS:\t    2048 kB\nRssAnon:\t    1024 kB\nRssFile:\t     512 kB\nRssShmem: x\n")
-	if want := (Memory{RSS: 2 << 20, Anon: 1 << 20, File: 512 << 10}); got != want {
+	got := parseStatus("Name:\tskills\nVmHWM:\t 3072 kB\nVmRSS:\t    2048 kB\nRssAnon:\t    1024 kB\nRssFile:\t     512 kB\nRssShmem: x\n")
+	if want := (Memory{RSS: 2 << 20, Anon: 1 << 20, File: 512 << 10, Peak: 3 << 20}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if m := residentMemory(); m.RSS < 1<<20 || runtime.GOOS == "linux" && m.Anon+m.File > m.RSS {
@@ -153,8 +213,12 @@ func BenchmarkBlock(b *testing.B) {
 		}
 		for _, l := range Legs() {
 			for _, vectors := range []bool{false, true} {
+				embedder := withoutVectors
+				if vectors {
+					embedder = nil
+				}
 				b.Run(fmt.Sprintf("%s/skills=%d/vectors=%v", l.Name, n, vectors), func(b *testing.B) {
-					c, err := openCatalog(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), vectors, l)
+					c, err := openCatalog(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), embedder, l.Configure)
 					if err != nil {
 						b.Fatal(err)
 					}

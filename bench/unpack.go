@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/index"
@@ -40,6 +43,8 @@ func (m *meter) write(ctx context.Context, corpus iter.Seq2[Document, error], n 
 		return err
 	}
 	m.skills, m.text = nil, 0
+	// What has just been written is not trusted to stay as it is.
+	m.newest = time.Now().Add(-24 * time.Hour)
 	taken := make(map[string]bool)
 	for d, err := range corpus {
 		if err == nil {
@@ -58,8 +63,21 @@ func (m *meter) write(ctx context.Context, corpus iter.Seq2[Document, error], n 
 			return err
 		}
 	}
-	return nil
+	return m.settle()
 }
+
+// settle gives the folders a time before which nothing in them has changed.
+func (m *meter) settle() error {
+	return filepath.WalkDir(m.root(), func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = touch(name, m.newest.AddDate(-1, 0, 0))
+		}
+		return err
+	})
+}
+
+// groupOf returns the folder that the skill of that number lies in.
+func groupOf(i int) string { return fmt.Sprintf("group-%05d", i/perFolder) }
 
 // writeSkill writes one skill; the second of a name is called "name-2".
 func (m *meter) writeSkill(s *skill.Skill, taken map[string]bool) error {
@@ -73,13 +91,14 @@ func (m *meter) writeSkill(s *skill.Skill, taken map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(m.root(), fmt.Sprintf("group-%05d", len(m.skills)/perFolder), unique)
+	dir := filepath.Join(m.root(), groupOf(len(m.skills)), unique)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	file := filepath.Join(dir, "SKILL.md")
+	age := time.Duration(len(m.skills)) * time.Second
 	m.skills, m.text = append(m.skills, file), m.text+int64(len(text))
-	return os.WriteFile(file, text, 0o600)
+	return errors.Join(os.WriteFile(file, text, 0o600), touch(file, m.newest.Add(-age)))
 }
 
 // skillText returns a SKILL.md. JSON strings and lists are YAML too.

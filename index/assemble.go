@@ -85,6 +85,8 @@ func (x *Index) assembler(ctx context.Context, db *store.DB) (*assembler, error)
 	return a, err
 }
 
+const hybrid = "hybrid" // a mode, see Answer
+
 // answering returns the embedder whose vectors rank, and the mode that this
 // makes: the vectors of two are never mixed in one answer. It is nil when
 // ranking is by text.
@@ -94,7 +96,7 @@ func (x *Index) answering(ctx context.Context, db *store.DB) (embed.Embedder, st
 	}
 	own, err := x.coverage(ctx, db)
 	if err != nil || own.complete() {
-		return x.embedder, "hybrid", own, err
+		return x.embedder, hybrid, own, err
 	}
 	if old := x.opts.Fallback; old != nil {
 		c, err := coverageBy(ctx, db, old.Model())
@@ -288,23 +290,14 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 }
 
 func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyzer, bodies bool) (*snapshot.Document, error) {
-	d := &snapshot.Document{
-		Row: e.ID, Key: e.NameKey, Ref: e.Ref(), Name: e.Name, Description: e.Description, Source: e.Source,
-		Location: e.Location, Path: e.Path, Digest: e.Digest, Tags: e.Tags, Requires: e.Requires, Tokens: e.Tokens,
-		Hidden: !e.Offered(),
-	}
-	// What stands behind the description (when_to_use) is searched and not shown.
-	d.Shown = words.terms(e.Description)
+	d := newDocument(e, words)
 	if bodies {
 		f, ok, err := a.db.Fields(ctx, e.ID)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			d.Terms = snapshot.Fields{
-				Name: strings.Fields(f.Name), Description: strings.Fields(f.Description),
-				Tags: strings.Fields(f.Tags), Body: strings.Fields(f.Body),
-			}
+			d.Terms = fieldTerms(&f)
 		}
 	} else {
 		d.Terms = snapshot.Fields{Name: words.terms(e.Name), Description: d.Shown, Tags: words.terms(strings.Join(e.Tags, " "))}
@@ -318,6 +311,26 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 	}
 	d.Vectors = vectorsOf(vectors, a.dim)
 	return d, nil
+}
+
+// newDocument returns the document of a skill, without its terms and vectors.
+func newDocument(e *store.Entry, words *analyzer) *snapshot.Document {
+	d := &snapshot.Document{
+		Row: e.ID, Key: e.NameKey, Ref: e.Ref(), Name: e.Name, Description: e.Description, Source: e.Source,
+		Location: e.Location, Path: e.Path, Digest: e.Digest, Tags: e.Tags, Requires: e.Requires, Tokens: e.Tokens,
+		Hidden: !e.Offered(),
+	}
+	// What stands behind the description (when_to_use) is searched and not shown.
+	d.Shown = words.terms(e.Description)
+	return d
+}
+
+// fieldTerms returns the terms of what full-text search sees.
+func fieldTerms(f *store.Fields) snapshot.Fields {
+	return snapshot.Fields{
+		Name: strings.Fields(f.Name), Description: strings.Fields(f.Description),
+		Tags: strings.Fields(f.Tags), Body: strings.Fields(f.Body),
+	}
 }
 
 // vectorsOf returns the two vectors of a skill: that of its description, and

@@ -1,0 +1,293 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Task is a measurement that MeasureSpeed has done in a process of its own,
+// where there is a program: memory tells nothing of one that did other things.
+type Task struct {
+	Name   string                     // "index", "index-text", "compile", or the name of a leg
+	Root   string                     // the folder of the skills; of compile, where they would be
+	DB     string                     // the catalog file
+	Corpus iter.Seq2[Document, error] // of compile: what the skills are made from
+	Skills int                        // of compile: how many
+}
+
+// Run does the measurement and returns an IndexSpeed, or of a leg an AnswerSpeed.
+func (t *Task) Run(ctx context.Context) (any, error) {
+	switch t.Name {
+	case "index", "index-text":
+		return t.index(ctx)
+	case "compile":
+		return t.compile(ctx)
+	}
+	for _, l := range Legs() {
+		if l.Name == t.Name {
+			return t.answer(ctx, l)
+		}
+	}
+	return nil, fmt.Errorf("there is no task %q", t.Name)
+}
+
+// A Memory is what a process holds, in bytes. Where the system does not tell,
+// RSS is what the runtime has of it, and the others are 0.
+type Memory struct {
+	RSS  int64 `json:"rss"`  // resident
+	Anon int64 `json:"anon"` // of RSS, its own
+	File int64 `json:"file"` // of RSS, mapped files, the program among them: the system can drop it
+	Peak int64 `json:"peak"` // the most that RSS has been
+}
+
+// An AnswerSpeed is what a process costs that answers by one leg.
+type AnswerSpeed struct {
+	OpenMS float64 `json:"open_ms"` // from opening the catalog until the first block
+	Memory Memory  `json:"memory"`  // after 1,000 blocks
+}
+
+// firstPrompt is what a process that stays is asked first.
+const firstPrompt = "Write a migration that adds a column to the orders table without locking it"
+
+// memoryQueries is how many blocks are made before memory is measured.
+const memoryQueries = 1000
+
+// answer makes blocks by a leg as a process does that stays.
+func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
+	var c *repertoire.Catalog
+	s.OpenMS, err = timed(func() (err error) {
+		c, err = openCatalog(ctx, t.Root, t.DB, l.Configure, deferred)
+		if err == nil {
+			_, err = c.Block(ctx, firstPrompt, repertoire.Budget{}, nil)
+		}
+		return err
+	})
+	if c != nil {
+		defer c.Close() // it was only read
+	}
+	if err != nil {
+		return s, err
+	}
+	// A process that stays has the database open.
+	if _, err := c.Indexed(ctx); err != nil {
+		return s, err
+	}
+	prompts := Prompts()
+	for i := range memoryQueries {
+		if _, err := c.Block(ctx, prompts[i%len(prompts)], repertoire.Budget{}, nil); err != nil {
+			return s, err
+		}
+	}
+	s.Memory = residentMemory()
+	return s, nil
+}
+
+// index indexes all skills into a new catalog.
+func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
+	s.Vectors = t.Name == "index"
+	configure := withoutVectors
+	if s.Vectors {
+		configure = nil
+	}
+	if err := os.RemoveAll(filepath.Dir(t.DB)); err != nil {
+		return s, err
+	}
+	c, err := openCatalog(ctx, t.Root, t.DB, configure)
+	if err != nil {
+		return s, err
+	}
+	took, err := timed(func() error { _, err := c.Rescan(ctx, nil); return err })
+	s.PeakRSS = residentMemory().Peak
+	if err := errors.Join(err, c.Close()); err != nil {
+		return s, err
+	}
+	s.Seconds = took / 1000
+	s.CatalogBytes, err = bytesIn(filepath.Dir(t.DB))
+	return s, err
+}
+
+// compile writes synthetic skills straight to a compiled file, beside an empty
+// database.
+func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
+	s.Vectors = true
+	dir := filepath.Dir(t.DB)
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), os.MkdirAll(t.Root, 0o700)); err != nil {
+		return s, err
+	}
+	src, err := rootSource(t.Root)
+	if err != nil {
+		return s, err
+	}
+	embedder, err := static.Default()
+	if err != nil {
+		return s, err
+	}
+	// The command lets garbage grow to several times of what is in use, which here
+	// is mostly the corpus.
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	db, err := store.Open(ctx, t.DB, nil)
+	if err != nil {
+		return s, err
+	}
+	x := index.New(db, embedder, &index.Options{Inline: true})
+	var start time.Time
+	begun := func() {
+		debug.FreeOSMemory()
+		resetPeak()
+		s.CorpusRSS, start = residentMemory().RSS, time.Now()
+	}
+	err = x.Compile(ctx, sourceOf(src), t.synthetic(begun, &s.TextBytes))
+	s.Seconds = time.Since(start).Seconds()
+	s.PeakRSS = residentMemory().Peak
+	if err := errors.Join(err, x.Close(), db.Close()); err != nil {
+		return s, err
+	}
+	s.CatalogBytes, err = bytesIn(dir)
+	return s, err
+}
+
+// synthetic makes skills whose names rise, as if they were read from a folder.
+// It calls begun before the first and counts the bytes of their files.
+func (t *Task) synthetic(begun func(), text *int64) iter.Seq2[*skill.Skill, error] {
+	return func(yield func(*skill.Skill, error) bool) {
+		i := 0
+		for d, err := range Generate(1, t.Corpus, t.Skills) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if i == 0 {
+				begun()
+			}
+			s := d.Skill
+			s.Name = rising(i) + "-" + s.Name
+			s.Dir, s.File = groupOf(i)+"/"+s.Name, "SKILL.md"
+			s.Location = filepath.Join(t.Root, s.Dir, s.File)
+			file, err := skillText(s.Name, s)
+			*text += int64(len(file))
+			if i++; !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// rising returns a word that is greater than those of lower numbers.
+func rising(i int) string {
+	word := []byte("aaaaa")
+	for at := len(word) - 1; i > 0; at-- {
+		word[at] += byte(i % 26)
+		i /= 26
+	}
+	return string(word)
+}
+
+// own does a task in a process of its own, or without a program in this one.
+func own[T any](ctx context.Context, m *meter, env []string, t Task) (out T, err error) {
+	if m.Program == "" {
+		result, err := t.Run(ctx)
+		out, _ = result.(T)
+		return out, err
+	}
+	args := []string{"bench", "--speed", "--task", t.Name, "--root", t.Root, "--db", t.DB}
+	if t.Skills > 0 {
+		args = append(args, "--size", strconv.Itoa(t.Skills))
+		if m.CorpusFlag != "" {
+			args = append(args, "--corpus", m.CorpusFlag)
+		}
+	}
+	data, err := m.run(ctx, env, args)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("measuring %s: %w", t.Name, err)
+	}
+	return out, nil
+}
+
+// run runs the program and returns what it printed.
+func (m *meter) run(ctx context.Context, env, args []string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, m.Program, args...)
+	cmd.Args[0] = "skills"
+	cmd.Env = append(cmd.Environ(), env...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("running %s: %w", strings.Join(cmd.Args, " "), err)
+	}
+	return out, nil
+}
+
+// residentMemory asks the system, or where it does not say so, the runtime.
+func residentMemory() Memory {
+	var m Memory
+	status, err := os.ReadFile("/proc/self/status")
+	if err == nil {
+		m = parseStatus(string(status))
+	}
+	if m.RSS == 0 {
+		s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		metrics.Read(s)
+		m.RSS = int64(s[0].Value.Uint64() - s[1].Value.Uint64())
+	}
+	return m
+}
+
+// resetPeak makes Memory.Peak count from now on, where the system can do that.
+func resetPeak() {
+	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}
+
+// parseStatus reads lines such as "VmRSS:	  1234 kB".
+func parseStatus(status string) Memory {
+	var m Memory
+	fields := map[string]*int64{"VmRSS": &m.RSS, "RssAnon": &m.Anon, "RssFile": &m.File, "VmHWM": &m.Peak}
+	for line := range strings.Lines(status) {
+		key, rest, _ := strings.Cut(line, ":")
+		if field, ok := fields[key]; ok {
+			number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			if kb, err := strconv.ParseInt(number, 10, 64); err == nil {
+				*field = kb << 10
+			}
+		}
+	}
+	return m
+}
+
+// bytesIn returns the size of all files in a folder.
+func bytesIn(dir string) (int64, error) {
+	var n int64
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,158 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// Compile writes the files that Publish writes, for skills that are not in the
+// catalog, which is empty: to measure ranking at sizes that would take SQLite too
+// long. The index ranks from them as long as nobody changes the catalog; what
+// needs more than ranking does (bodies, files, query syntax) does not find the
+// skills. Their names rise (see NameKey), none comes twice, and a skill is not
+// kept after the yield. They are prepared on all processors.
+func (x *Index) Compile(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
+	if err := x.compileAll(ctx, src, skills); err != nil {
+		return fmt.Errorf("compiling skills: %w", err)
+	}
+	return nil
+}
+
+func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
+	a, err := x.assembler(ctx, x.db)
+	if err != nil {
+		return err
+	}
+	if a.Found > 0 {
+		return fmt.Errorf("%s holds %d skills of its own; choose an empty catalog", x.db.Path(), a.Found)
+	}
+	a.Sources = []knownSource{{src.Label, src.Root, src.Priority, true}}
+	if a.embedder = x.embedder; a.embedder != nil {
+		probe, err := embedTexts(ctx, a.embedder, []text{newText("skill")})
+		if err != nil {
+			return err
+		}
+		a.model, a.dim, a.Mode = a.embedder.Model(), len(probe[0]), hybrid
+	}
+	meta, err := a.meta(a.about)
+	if err != nil {
+		return err
+	}
+	name := x.name(a.Catalog, a.Generation, baseSuffix)
+	if err := snapshot.Write(name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
+		return err
+	}
+	done, err := x.db.Publish(ctx, a.Generation, 0, func() error {
+		return x.writeManifest(a.Generation, files{Base: filepath.Base(name)})
+	})
+	if err == nil && !done {
+		err = errors.New("another process changed the catalog meanwhile")
+	}
+	return err
+}
+
+// prepared returns the documents of skills, in their order.
+func (a *assembler) prepared(ctx context.Context, label string, skills iter.Seq2[*skill.Skill, error]) iter.Seq2[*snapshot.Document, error] {
+	return func(yield func(*snapshot.Document, error) bool) {
+		words := make([]*analyzer, runtime.GOMAXPROCS(0))
+		for i := range words {
+			words[i] = newAnalyzer()
+		}
+		row, last := int64(0), ""
+		for part, err := range batches(skills) {
+			var docs []*snapshot.Document
+			if err == nil {
+				docs, err = a.prepareAll(ctx, label, row, part, words)
+			}
+			for _, d := range docs {
+				if row > 0 && d.Key <= last {
+					yield(nil, fmt.Errorf("skill %q does not come after %q; sort them by name", d.Key, last))
+					return
+				}
+				if row, last = row+1, d.Key; !yield(d, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// batches yields skills by the batch, up to the first error.
+func batches(skills iter.Seq2[*skill.Skill, error]) iter.Seq2[[]*skill.Skill, error] {
+	return func(yield func([]*skill.Skill, error) bool) {
+		var list []*skill.Skill
+		for s, err := range skills {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if list = append(list, s); len(list) == batch {
+				if !yield(list, nil) {
+					return
+				}
+				list = list[:0]
+			}
+		}
+		yield(list, nil)
+	}
+}
+
+// prepareAll prepares skills on all processors, each with its own analyzer. The
+// first of them has the row behind the last one.
+func (a *assembler) prepareAll(ctx context.Context, label string, last int64, skills []*skill.Skill, words []*analyzer) ([]*snapshot.Document, error) {
+	docs, errs := make([]*snapshot.Document, len(skills)), make([]error, len(skills))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for _, own := range words {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(skills)); i = next.Add(1) - 1 {
+				docs[i], errs[i] = a.prepare(ctx, label, last+1+i, skills[i], own)
+			}
+		})
+	}
+	wg.Wait()
+	if err := cmp.Or(ctx.Err(), errors.Join(errs...)); err != nil {
+		return nil, err
+	}
+	return docs, nil
+}
+
+// prepare does for one skill what indexing and compiling do.
+func (a *assembler) prepare(ctx context.Context, label string, row int64, s *skill.Skill, words *analyzer) (*snapshot.Document, error) {
+	r := store.Record{Skill: s}
+	words.fill(&r)
+	d := newDocument(&store.Entry{
+		ID: row, Source: label, Path: path.Join(s.Dir, s.File), Digest: s.Digest, Name: s.Name, NameKey: r.NameKey,
+		Description: s.Description, Location: s.Location, Tags: s.Tags, Requires: s.Requires, Tokens: skill.Tokens(s.Body),
+	}, words)
+	d.Terms = fieldTerms(&r.Fields)
+	if a.embedder == nil {
+		return d, nil
+	}
+	values, err := embedTexts(ctx, a.embedder, texts(s))
+	if err != nil {
+		return nil, fmt.Errorf("embedding %s: %w", s.Name, err)
+	}
+	list := make([]store.Vector, len(values))
+	for i := range values {
+		list[i] = store.Vector{Skill: row, Ordinal: i, Values: values[i]}
+	}
+	d.Vectors = vectorsOf(list, a.dim)
+	return d, nil
+}

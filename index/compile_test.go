@@ -1,0 +1,131 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// TestCompileSkills: skills that are compiled into an empty catalog rank as those
+// of one, and are still there for who opens it next.
+func TestCompileSkills(t *testing.T) {
+	var skills []*skill.Skill
+	for i := range 40 {
+		s := newSkill(fmt.Sprintf("%03d-pdf", i), fmt.Sprintf("Fills form %d in.", i%7), strings.Repeat("Open the form. ", i), "office")
+		s.Dir, s.File = s.Name, "SKILL.md"
+		skills = append(skills, s)
+	}
+	for _, e := range []embed.Embedder{nil, &fakeEmbedder{}} {
+		want := newIndex(t, e)
+		src := Source{Label: "src", Root: "/x"}
+		if _, err := want.Sync(t.Context(), src, treeOf(skills...).refs()); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(want.Embed(t.Context(), nil), want.Publish(t.Context(), false)); err != nil {
+			t.Fatal(err)
+		}
+		made := newIndex(t, e)
+		if err := made.Compile(t.Context(), src, yielding(skills, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(made.Close(), made.db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		x := New(openDB(t, made.db.Path()), e, nil)
+		t.Cleanup(func() { x.Close() })
+		if !x.Current([]Source{src}) {
+			t.Error("what was compiled is not current")
+		}
+		for _, prompt := range []string{"fill the form 3 in", "pdf office", "open"} {
+			wanted, found := scores(t, want, prompt), scores(t, x, prompt)
+			if len(wanted) < 2 {
+				t.Errorf("%q finds nothing", prompt)
+			}
+			// The vectors have not been through the database, which rounds them.
+			if d := cmp.Diff(wanted, found, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < .02 })); d != "" {
+				t.Errorf("%q: %s", prompt, d)
+			}
+		}
+	}
+}
+
+// scores returns those of all skills that a prompt finds.
+func scores(t *testing.T, x *Index, prompt string) map[string]float64 {
+	t.Helper()
+	a, err := x.Search(t.Context(), Query{Text: prompt, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := map[string]float64{a.Mode: 0}
+	for _, h := range a.Hits {
+		scores[h.ID] = h.Score
+	}
+	return scores
+}
+
+// yielding yields skills, and then an error unless it is nil.
+func yielding(skills []*skill.Skill, err error) iter.Seq2[*skill.Skill, error] {
+	return func(yield func(*skill.Skill, error) bool) {
+		for _, s := range skills {
+			if !yield(s, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// TestCompileSkillsBeside: a catalog that holds skills keeps what is compiled of
+// them.
+func TestCompileSkillsBeside(t *testing.T) {
+	x := newIndex(t, nil)
+	syncTree(t, x, "src", treeOf(newSkill("a", "A.", "a")).refs())
+	err := x.Compile(t.Context(), Source{Label: "src"}, yielding(nil, nil))
+	if err == nil || !strings.Contains(err.Error(), "holds 1 skills of its own") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCompileSkillsErrors: what cannot be compiled leaves no file.
+func TestCompileSkillsErrors(t *testing.T) {
+	list := func(names ...string) (skills []*skill.Skill) {
+		for _, name := range names {
+			skills = append(skills, &skill.Skill{Name: name, Description: "x"})
+		}
+		return skills
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		skills iter.Seq2[*skill.Skill, error]
+		want   string
+	}{
+		"order":  {t.Context(), yielding(list("b", "a"), nil), `"a" does not come after "b"`},
+		"twice":  {t.Context(), yielding(list("a", "A"), nil), `"a" does not come after "a"`},
+		"broken": {t.Context(), yielding(list("a", "b"), broken), "broken"},
+		"ended":  {ended, yielding(slices.Repeat(list("a"), 1000), nil), "context canceled"},
+	} {
+		x := newIndex(t, nil)
+		err := x.Compile(c.ctx, Source{Label: "src"}, c.skills)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+		if left := x.beside(); len(left) > 0 || x.manifest() != nil {
+			t.Errorf("%s: left behind: %+v", name, left)
+		}
+	}
+}
