@@ -30,7 +30,7 @@ const damagedSuffix = ".damaged"
 
 // Options of Open; nil means all defaults.
 type Options struct {
-	// BusyTimeout is how long a writer waits for another process; 0 means 10 s.
+	// BusyTimeout is how long a writer waits for another process; 0 means 30 s.
 	BusyTimeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -47,7 +47,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		o = *opts
 	}
 	if o.BusyTimeout == 0 {
-		o.BusyTimeout = 10 * time.Second
+		o.BusyTimeout = 30 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -39,8 +39,8 @@ in .gz, or a folder with one or of skills. Larger catalogs than it has, and all
 without it, are synthetic: real names, sentences and paragraphs are recombined.
 They are written to a temporary folder, or to --keep. With --snapshot-only they
 are compiled as they are made: for catalogs that a database would take too long
-to hold. Every way to rank (leg) is measured on the same catalog in turn, because
-only ratios of one run say much on a machine that does other work too. Times are
+to hold. Every way to rank (leg) is measured on the same catalog in turn: only
+ratios of one run say much on a machine that does other work too. Times are
 medians of --rounds, each of which asks prompts for the time of --while. When
 the output is piped, each line holds size, leg, measure, value and unit.
 
