@@ -54,7 +54,7 @@ the output is piped, each line holds size, leg, measure, value and unit.
               catalog_bytes, per_text (bytes of catalog for one of text),
               peak_rss (memory in bytes, at most; when compiled, corpus_rss of
               it is what the process held before)
-    look      what "context" begins with: ms, folders (looked at), all (of them),
+    look      what "context" begins with: ms, folders (looked at), all (of it),
               current (none has changed: then it needs no database)
     legs      a list of leg, mode (of ranking), p50_ms, p99_ms, text_p50_ms,
               text_p99_ms, faster (than the first leg), allocs, alloc_bytes,
