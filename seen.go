@@ -85,8 +85,9 @@ func order(folders []seen) {
 }
 
 // The file of what was seen, beside the catalog: a header, the size of the rest
-// in 8 bytes, then a record for each folder in the order of order. It lets a process that lives for one answer
-// look for changes without a walk and without the database.
+// in 8 bytes, then a record for each folder in the order of order. It lets a
+// process that lives for one answer look for changes without a walk and without
+// the database.
 const (
 	seenSuffix   = ".seen"
 	cursorSuffix = ".looked" // how far such processes have come
@@ -168,8 +169,8 @@ func readSeen(r *bufio.Reader, n int) (f seen, size int, err error) {
 	return f, size, nil
 }
 
-// writeSeen writes the file of what was seen, which order has sorted. It replaces the old one, and what
-// it cannot write is as good as absent.
+// writeSeen writes the file of what was seen, which order has sorted. It replaces
+// the old one, and what it cannot write is as good as absent.
 func (c *Catalog) writeSeen(folders []seen) {
 	data := append(c.seenHeader(), make([]byte, 8)...)
 	start := len(data)
@@ -203,8 +204,9 @@ const head = 128
 // compiled for these sources, and whether their folders are as the last complete
 // rescan saw them. It looks at the 128 that are most likely to have changed and
 // then, if there are more, for about the time of limit at others: it goes on where
-// the last Glance, of whatever process, stopped. A catalog that was opened with Defer needs no
-// database for it, nor for the answers after it.
+// the last Glance, of whatever process, stopped. A catalog that was opened with
+// Defer needs no database for it, and seldom for the answers after it: only to
+// compare the instructions of two skills that are nearly the same.
 func (c *Catalog) Glance(ctx context.Context, limit time.Duration) Glance {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

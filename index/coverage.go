@@ -84,12 +84,7 @@ func (x *Index) Coverage(ctx context.Context, model string) (c Coverage, err err
 	if c.Texts, c.Embedded, err = x.db.Coverage(ctx, model); err != nil {
 		return c, err
 	}
-	models, err := x.db.Models(ctx)
-	for _, m := range models {
-		if m.Name == model {
-			c.Dim = m.Dim
-		}
-	}
+	c.Dim, err = x.db.Dim(ctx, model)
 	return c, err
 }
 

@@ -22,6 +22,7 @@ type Index struct {
 	db       *store.DB
 	embedder embed.Embedder // nil when there is none
 	opts     Options
+	key      string // of the files of this index, see newKey
 
 	// view is what searches read: it is never changed, only replaced.
 	view atomic.Pointer[view]
@@ -105,5 +106,6 @@ func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
 	if x.opts.Now == nil {
 		x.opts.Now = time.Now
 	}
+	x.key = x.newKey()
 	return x
 }

@@ -28,7 +28,7 @@ const (
 // manifest is the content of the file that store.Published names.
 type manifest struct {
 	Generation int64            `json:"generation"`
-	Files      map[string]files `json:"files"` // by embedders, see key
+	Files      map[string]files `json:"files"` // by embedders, see newKey
 }
 
 // files are the base names of the snapshots of one generation.
@@ -37,8 +37,8 @@ type files struct {
 	Delta string `json:"delta,omitempty"`
 }
 
-// key tells the files of indexes with other embedders apart.
-func (x *Index) key() string {
+// newKey tells the files of indexes with other embedders apart.
+func (x *Index) newKey() string {
 	h := sha256.New()
 	if x.embedder != nil {
 		fmt.Fprintf(h, "%q", x.embedder.Model())
@@ -52,7 +52,18 @@ func (x *Index) key() string {
 
 // name returns the name of a file beside the catalog.
 func (x *Index) name(catalog string, generation int64, suffix string) string {
-	return fmt.Sprintf("%s.%s-%s-%d%s", x.db.Path(), catalog, x.key(), generation, suffix)
+	return fmt.Sprintf("%s.%s-%s-%d%s", x.db.Path(), catalog, x.key, generation, suffix)
+}
+
+// paths returns where the files are, whatever folder their names claim.
+func (x *Index) paths(f files) []string {
+	var list []string
+	for _, name := range []string{f.Base, f.Delta} {
+		if name != "" {
+			list = append(list, filepath.Join(filepath.Dir(x.db.Path()), filepath.Base(name)))
+		}
+	}
+	return list
 }
 
 // manifest reads what is published, nil when nothing of this generation is.
@@ -74,18 +85,15 @@ func (x *Index) manifest() *manifest {
 func (x *Index) openPublished(old *view) (*view, error) {
 	now := stamp(store.Published(x.db.Path()))
 	m := x.manifest()
-	if m == nil || m.Files[x.key()].Base == "" {
+	if m == nil || m.Files[x.key].Base == "" {
 		return nil, nil
 	}
 	// The file may have been replaced between these two; then the next look
 	// finds another one.
-	f := m.Files[x.key()]
+	f := m.Files[x.key]
 	var snaps []*snapshot.Snapshot
-	for _, name := range []string{f.Base, f.Delta} {
-		if name == "" {
-			continue
-		}
-		s := x.open(filepath.Join(filepath.Dir(x.db.Path()), filepath.Base(name)), old)
+	for _, path := range x.paths(f) {
+		s := x.open(path, old)
 		if s == nil {
 			closeNew(snaps, old)
 			return nil, nil
@@ -163,7 +171,7 @@ func (x *Index) isOf(s *snapshot.Snapshot, f besideFile) bool {
 	m := s.Meta()
 	var a struct{ Catalog string }
 	w := store.Weights(m.Weights)
-	return json.Unmarshal(m.Extra, &a) == nil && a.Catalog == f.catalog && f.key == x.key() &&
+	return json.Unmarshal(m.Extra, &a) == nil && a.Catalog == f.catalog && f.key == x.key &&
 		m.Generation == f.generation && w == *x.opts.Weights
 }
 
@@ -205,7 +213,7 @@ func (x *Index) openBase(a *assembler, old *view) *snapshot.Snapshot {
 		return nil
 	}
 	m := s.Meta()
-	if want, err := a.meta(a.about); err != nil || m.Model != want.Model || m.Dim != want.Dim || m.Weights != want.Weights {
+	if m.Model != a.model || m.Dim != a.dim || store.Weights(m.Weights) != *x.opts.Weights {
 		closeNew([]*snapshot.Snapshot{s}, old)
 		return nil
 	}
@@ -216,7 +224,7 @@ func (x *Index) openBase(a *assembler, old *view) *snapshot.Snapshot {
 // embedders of the index, "" when there is none.
 func (x *Index) newestBase(catalog string, until int64) (name string, generation int64) {
 	for _, f := range x.beside() {
-		if f.catalog == catalog && f.key == x.key() && f.suffix == baseSuffix && f.generation >= generation && f.generation <= until {
+		if f.catalog == catalog && f.key == x.key && f.suffix == baseSuffix && f.generation >= generation && f.generation <= until {
 			name, generation = f.path, f.generation
 		}
 	}
@@ -360,18 +368,15 @@ var errSwept = errors.New("compiled files are gone")
 // ok is false when there are none, or they cannot be used.
 func (x *Index) published(generation int64) (f files, ok bool) {
 	if m := x.manifest(); m != nil && m.Generation == generation {
-		f = m.Files[x.key()]
+		f = m.Files[x.key]
 	}
 	return f, f.Base != "" && x.usable(f)
 }
 
 // usable reports whether compiled files are there and are whole at first sight.
 func (x *Index) usable(f files) bool {
-	for _, name := range []string{f.Base, f.Delta} {
-		if name == "" {
-			continue
-		}
-		s := x.open(filepath.Join(filepath.Dir(x.db.Path()), filepath.Base(name)), nil)
+	for _, path := range x.paths(f) {
+		s := x.open(path, nil)
 		if s == nil {
 			return false
 		}
@@ -419,7 +424,7 @@ func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f files,
 // oldest returns the generation of the oldest base of the catalog that an index
 // may still start from.
 func (x *Index) oldest(catalog string, generation int64) int64 {
-	newest := map[string]int64{x.key(): generation}
+	newest := map[string]int64{x.key: generation}
 	for _, f := range x.beside() {
 		if f.catalog == catalog && f.suffix == baseSuffix {
 			newest[f.key] = max(newest[f.key], f.generation)
@@ -441,7 +446,7 @@ func (x *Index) writeManifest(generation int64, f files) error {
 	if m.Files == nil {
 		m.Files = make(map[string]files)
 	}
-	m.Files[x.key()] = f
+	m.Files[x.key] = f
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -459,7 +464,7 @@ const abandoned = 24 * time.Hour
 func (x *Index) sweep(catalog string, keep files) {
 	for _, f := range x.beside() {
 		base := filepath.Base(f.path)
-		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == x.key())
+		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == x.key)
 		if base != keep.Base && base != keep.Delta && (own || x.opts.Now().Sub(f.modified) > abandoned) {
 			os.Remove(f.path)
 		}

@@ -61,20 +61,16 @@ type scope struct {
 }
 
 // allowed reports whether skill i is in the scope.
-func (s *scope) allowed(i int) bool {
-	for n := len(s.segments) - 1; n >= 0; n-- {
-		if p := &s.segments[n]; i >= p.first {
-			return s.in[n].Has(i - p.first)
-		}
-	}
-	return false
-}
+func (s *scope) allowed(i int) bool { return s.has(s.in, i) }
 
 // searches reports whether skill i is searched.
-func (s *scope) searches(i int) bool {
+func (s *scope) searches(i int) bool { return s.has(s.searched, i) }
+
+// has reports whether skill i is in one of the sets, which are by segment.
+func (s *scope) has(sets []snapshot.Bitmap, i int) bool {
 	for n := len(s.segments) - 1; n >= 0; n-- {
 		if p := &s.segments[n]; i >= p.first {
-			return s.searched[n].Has(i - p.first)
+			return sets[n].Has(i - p.first)
 		}
 	}
 	return false

@@ -104,7 +104,8 @@ func (db *DB) EntriesByID(ctx context.Context, ids []int64) ([]Entry, error) {
 	return db.entries(ctx, "entries_by_id", sql.Named("ids", string(data)))
 }
 
-// VectorsOf returns the vectors of the model of one skill, by ordinal.
+// VectorsOf returns the vectors of the model of one skill, by ordinal. The values
+// are those that were put to within 1/254 of the largest.
 func (db *DB) VectorsOf(ctx context.Context, model string, id int64) ([]Vector, error) {
 	var list []Vector
 	err := db.query(ctx, "vectors_of", func(rows *sql.Rows) error {

@@ -208,7 +208,7 @@ func TestDamagedValue(t *testing.T) {
 	if _, _, err := db.Skill(t.Context(), ids[0]); !IsCorrupt(err) {
 		t.Errorf("skill: %v, want an error of damage", err)
 	}
-	if err := db.Vectors(t.Context(), "m", func(Vector) error { return nil }); !IsCorrupt(err) {
+	if _, err := db.VectorsOf(t.Context(), "m", ids[0]); !IsCorrupt(err) {
 		t.Errorf("vectors: %v, want an error of damage", err)
 	}
 }

@@ -263,18 +263,6 @@ func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, 
 	return counts, total, err
 }
 
-// Vectors calls f for every vector of the model, by skill and ordinal. The values
-// are those that were put to within 1/254 of the largest.
-func (db *DB) Vectors(ctx context.Context, model string, f func(Vector) error) error {
-	return db.query(ctx, "vectors", func(rows *sql.Rows) error {
-		v, err := scanVector(rows)
-		if err != nil {
-			return err
-		}
-		return f(v)
-	}, sql.Named("model", model))
-}
-
 func scanVector(rows *sql.Rows) (v Vector, err error) {
 	var data sql.RawBytes
 	if err := rows.Scan(&v.Skill, &v.Ordinal, &data); err != nil {

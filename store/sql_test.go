@@ -102,7 +102,7 @@ func TestPlans(t *testing.T) {
 	for name, bad := range map[string]string{
 		"match":       "SCAN s", // the row of a hit is found by its ID
 		"entries":     "SCAN o", // would search the skills once a source
-		"vectors":     "TEMP B-TREE",
+		"vectors_of":  "TEMP B-TREE",
 		"unembedded":  "TEMP B-TREE",
 		"stamps":      "SCAN skills",
 		"frequencies": "TEMP B-TREE",

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,13 +14,20 @@ import (
 // vectors returns "skill/ordinal: values" of all vectors of a model.
 func vectors(t *testing.T, db *DB, model string) []string {
 	t.Helper()
-	var list []string
-	err := db.Vectors(t.Context(), model, func(v Vector) error {
-		list = append(list, fmt.Sprintf("%d/%d: %.2f", v.Skill, v.Ordinal, v.Values))
-		return nil
-	})
+	entries, err := db.Entries(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+	var list []string
+	for _, e := range entries {
+		vectors, err := db.VectorsOf(t.Context(), model, e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range vectors {
+			list = append(list, fmt.Sprintf("%d/%d: %.2f", v.Skill, v.Ordinal, v.Values))
+		}
 	}
 	return list
 }
