@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -228,4 +229,104 @@ func TestOpenLogs(t *testing.T) {
 	if got := j.lines("source cannot be read completely"); len(got) != 1 {
 		t.Errorf("logged %v", got)
 	}
+}
+
+// TestBackground: a catalog that was never scanned is asked while its first scan
+// runs, and answers when that is done; one that was, at once.
+func TestBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := fstest.MapFS{"one/SKILL.md": {Data: []byte(doc("one", "Does one."))}}
+		g := &gate{FS: files, shut: true, open: make(chan struct{})}
+		src, err := source.New(g, &source.Options{Label: "gate"})
+		try(t, err)
+		var changes atomic.Int32
+		cfg := repertoire.Config{
+			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Background: true, Changed: func() { changes.Add(1) },
+		}
+		c, err := repertoire.Open(t.Context(), cfg)
+		try(t, err)
+		answered := make(chan []string, 1)
+		go func() { answered <- list(t, c, nil, false) }()
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Block(hurried, "one", repertoire.Budget{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("asked for a second while the first scan runs: error %v, want %v", err, context.DeadlineExceeded)
+		}
+		if len(answered) > 0 {
+			t.Fatalf("answered %v before the first scan", <-answered)
+		}
+		close(g.open)
+		want(t, "after the first scan", <-answered, "one")
+		synctest.Wait()
+		if n := changes.Load(); n != 1 {
+			t.Errorf("the first scan was told %d times, want once", n)
+		}
+		try(t, c.Close())
+
+		g.open = make(chan struct{})
+		files["two/SKILL.md"] = &fstest.MapFile{Data: []byte(doc("two", "Does two."))}
+		c, err = repertoire.Open(t.Context(), cfg)
+		try(t, err)
+		want(t, "before the scan of this process", list(t, c, nil, false), "one")
+		close(g.open)
+		synctest.Wait()
+		want(t, "after it", list(t, c, nil, false), "one", "two")
+		if n := changes.Load(); n != 2 {
+			t.Errorf("told %d times, want twice", n)
+		}
+		try(t, c.Close())
+	})
+}
+
+// TestBackgroundClosed: who waits for the first scan is not left waiting.
+func TestBackgroundClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{FS: fstest.MapFS{"one/SKILL.md": {Data: []byte(doc("one", "Does one."))}}, shut: true, open: make(chan struct{})}
+		src, err := source.New(g, &source.Options{Label: "gate"})
+		try(t, err)
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Background: true})
+		try(t, err)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := c.Search(t.Context(), repertoire.Query{Text: "one"})
+			failed <- err
+		}()
+		synctest.Wait()
+		go func() { time.Sleep(time.Second); close(g.open) }()
+		try(t, c.Close())
+		if err := <-failed; err == nil {
+			t.Error("a catalog that was closed before its first scan answers")
+		}
+	})
+}
+
+// TestChanged: changes are told, whoever made them, and only they.
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src, dir := folder(t, "team", docs("one"))
+		var changes atomic.Int32
+		cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Changed: func() { changes.Add(1) }}
+		c, err := repertoire.Open(t.Context(), cfg)
+		try(t, err)
+		told := func(when string, want int32) {
+			t.Helper()
+			time.Sleep(6 * time.Second)
+			synctest.Wait()
+			if n := changes.Swap(0); n != want {
+				t.Errorf("%s: told %d times, want %d", when, n, want)
+			}
+		}
+		told("nothing changed", 0)
+		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+		told("a new skill", 1)
+		told("no other", 0)
+		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two otherwise."))
+		cfg.Schedule, cfg.Changed = repertoire.Never, nil
+		other := open(t, cfg)
+		rescan(t, other)
+		told("another process read a change", 1)
+		told("nothing more", 0)
+		try(t, c.Close())
+	})
 }

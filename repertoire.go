@@ -108,6 +108,17 @@ type Config struct {
 	// "@every 5s". Never leaves it to the caller.
 	Schedule string
 
+	// Background makes Open return before the first scan of a schedule, which
+	// then runs behind. What is asked meanwhile is answered from what an earlier
+	// scan left; when none was ever completed, it waits for this one.
+	Background bool
+
+	// Changed is called after the skills of the catalog have changed, by a
+	// scheduled rescan or by another process, as the schedule notices it; nil
+	// for nobody. It is not called for the first scan of Open unless that ran in
+	// the background.
+	Changed func()
+
 	// Defer opens the catalog file when something first needs it: see Glance.
 	// Errors of it then show at that time.
 	Defer bool
@@ -141,9 +152,12 @@ type Catalog struct {
 	cron   *cron.Cron
 	ctx    context.Context // of scheduled rescans; ended by cancel
 	cancel context.CancelFunc
-	first  sync.WaitGroup  // the embedding that Open began
+	first  sync.WaitGroup  // the job that Open began
 	fresh  bool            // Open has just scanned: the first job only embeds
 	told   map[string]bool // what the log was told of the last rescan
+	last   store.State     // of the catalog, when Changed was last called
+
+	ready chan struct{} // closed when questions need not wait for the first scan
 }
 
 // state is what hangs on one open database file.
@@ -170,7 +184,7 @@ func (s *state) isDamaged(err error) bool {
 // embedded in the background, except that the built-in embedder, which is fast,
 // has done so before Open returns.
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
-	c := &Catalog{cfg: cfg, log: cfg.Logger}
+	c := &Catalog{cfg: cfg, log: cfg.Logger, ready: make(chan struct{})}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -281,60 +295,60 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 // Search returns the skills that fit a text, best first; with Query.Syntax those
 // that match a query.
 func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
-	return repaired(ctx, c, func(s *state) (Answer, error) { return s.index.Search(ctx, q) })
+	return asked(ctx, c, func(s *state) (Answer, error) { return s.index.Search(ctx, q) })
 }
 
 // Snippets returns for each entry an excerpt of its body, of at most length
 // characters, around what the query matches there; see index.Index.Snippets.
 func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length int) ([]Snippet, error) {
-	return repaired(ctx, c, func(s *state) ([]Snippet, error) { return s.index.Snippets(ctx, q, entries, length) })
+	return asked(ctx, c, func(s *state) ([]Snippet, error) { return s.index.Snippets(ctx, q, entries, length) })
 }
 
 // Block returns the text that tells a model which skills fit a prompt, empty
 // when none does.
 func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) (Block, error) {
-	return repaired(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
+	return asked(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
 }
 
 // Body returns the instructions of a skill as they are in its source now.
 func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
-	return repaired(ctx, c, func(s *state) (Body, error) { return s.provider.Body(ctx, id, a) })
+	return asked(ctx, c, func(s *state) (Body, error) { return s.provider.Body(ctx, id, a) })
 }
 
 // File returns a file of a skill as it is in its source now.
 func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, error) {
-	return repaired(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
+	return asked(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
 }
 
 // List returns all skills by name; shadowed copies only when asked for.
 func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
-	return repaired(ctx, c, func(s *state) ([]Entry, error) { return s.index.List(ctx, a, shadowed) })
+	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.index.List(ctx, a, shadowed) })
 }
 
 // Why explains why a skill is or is not offered for a query.
 func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
-	return repaired(ctx, c, func(s *state) (Explanation, error) { return s.index.Why(ctx, id, q) })
+	return asked(ctx, c, func(s *state) (Explanation, error) { return s.index.Why(ctx, id, q) })
 }
 
 // Files returns the files of a skill as they were indexed.
 func (c *Catalog) Files(ctx context.Context, e Entry) ([]skill.File, error) {
-	return repaired(ctx, c, func(s *state) ([]skill.File, error) { return s.index.Files(ctx, e) })
+	return asked(ctx, c, func(s *state) ([]skill.File, error) { return s.index.Files(ctx, e) })
 }
 
 // Problems returns what is wrong with the skills that were indexed.
 func (c *Catalog) Problems(ctx context.Context) ([]Reported, error) {
-	return repaired(ctx, c, func(s *state) ([]Reported, error) { return s.index.Problems(ctx) })
+	return asked(ctx, c, func(s *state) ([]Reported, error) { return s.index.Problems(ctx) })
 }
 
 // Twins returns pairs of skills whose descriptions are nearly the same.
 func (c *Catalog) Twins(ctx context.Context) ([]Twin, error) {
-	return repaired(ctx, c, func(s *state) ([]Twin, error) { return s.index.Twins(ctx) })
+	return asked(ctx, c, func(s *state) ([]Twin, error) { return s.index.Twins(ctx) })
 }
 
 // Coverage returns how many texts of the catalog have a vector of a model, see
 // embed.Embedder.
 func (c *Catalog) Coverage(ctx context.Context, model string) (Coverage, error) {
-	return repaired(ctx, c, func(s *state) (Coverage, error) { return s.index.Coverage(ctx, model) })
+	return asked(ctx, c, func(s *state) (Coverage, error) { return s.index.Coverage(ctx, model) })
 }
 
 // Located returns a problem of a source with a path that can be opened, when
@@ -349,11 +363,22 @@ func (c *Catalog) Located(label string, p Problem) Problem {
 // Size returns how many skills are offered and how many SKILL.md files there
 // are in all.
 func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
-	n, err := repaired(ctx, c, func(s *state) ([2]int, error) {
+	n, err := asked(ctx, c, func(s *state) ([2]int, error) {
 		offered, found, err := s.index.Size(ctx)
 		return [2]int{offered, found}, err
 	})
 	return n[0], n[1], err
+}
+
+// asked is repaired for a question, which waits for the first scan of a catalog
+// that has never been scanned.
+func asked[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (v T, err error) {
+	select {
+	case <-c.ready:
+		return repaired(ctx, c, f)
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
 }
 
 // repaired runs f. When f says that the file is damaged, the file is moved

@@ -1,6 +1,7 @@
 package repertoire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // Rescan brings the catalog in step with its sources and returns what it did
@@ -299,32 +301,60 @@ func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error
 
 // start begins the schedule.
 func (c *Catalog) start(ctx context.Context) error {
-	spec := c.cfg.Schedule
+	spec := cmp.Or(c.cfg.Schedule, "@every 5s")
 	if spec == Never {
+		close(c.ready)
 		return nil
-	}
-	if spec == "" {
-		spec = "@every 5s"
 	}
 	schedule, err := parseSchedule(spec)
 	if err != nil {
 		return err
 	}
+	if c.cfg.Background {
+		err = c.startBehind(ctx)
+	} else {
+		err = c.startScanned(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
+	job := skip(cron.FuncJob(c.tick))
+	c.cron = cron.New()
+	if c.cfg.Background || c.fresh {
+		c.first.Go(job.Run)
+	}
+	c.cron.Schedule(schedule, job)
+	c.cron.Start()
+	return nil
+}
+
+// startScanned scans, and answers from then on.
+func (c *Catalog) startScanned(ctx context.Context) error {
 	reports, err := c.Rescan(ctx, nil)
 	if err != nil {
 		return err
 	}
 	c.tell(reports, nil)
-	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
-	job := skip(cron.FuncJob(c.tick))
-	if c.embedder != nil && !c.fast {
-		c.fresh = true
-		c.first.Go(job.Run)
+	c.moved(ctx, nil)
+	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
+	close(c.ready)
+	return nil
+}
+
+// startBehind answers at once if the catalog was scanned before.
+func (c *Catalog) startBehind(ctx context.Context) error {
+	indexed := c.state.Load().index.Current(c.indexSources())
+	if !indexed {
+		var err error
+		if indexed, err = c.Indexed(ctx); err != nil {
+			return err
+		}
 	}
-	c.cron = cron.New()
-	c.cron.Schedule(schedule, job)
-	c.cron.Start()
+	if indexed {
+		close(c.ready)
+	}
 	return nil
 }
 
@@ -337,12 +367,34 @@ func (c *Catalog) tick() {
 		reports, err = c.Rescan(c.ctx, nil)
 	}
 	c.fresh = false
+	select {
+	case <-c.ready:
+	default:
+		close(c.ready) // what it did not find, waiting does not help
+	}
 	if err == nil {
 		err = c.Embed(c.ctx, nil)
 	}
-	if c.ctx.Err() == nil { // or else Close cut it off
-		c.tell(reports, err)
+	if c.ctx.Err() != nil { // Close cut it off
+		return
 	}
+	c.tell(reports, err)
+	if c.moved(c.ctx, reports) && c.cfg.Changed != nil {
+		c.cfg.Changed()
+	}
+}
+
+// moved reports whether the catalog is another one than when it was last called;
+// the first time, whether the reports say so.
+func (c *Catalog) moved(ctx context.Context, reports []Report) bool {
+	now, err := c.state.Load().db.State(ctx)
+	now.Feed = 0 // which says nothing of the skills
+	before := c.last
+	if err != nil || now == before {
+		return false // the error is also that of the next rescan
+	}
+	c.last = now
+	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)
 }
 
 // tell logs what came of a scheduled rescan. What is wrong is logged once: a
@@ -357,7 +409,7 @@ func (c *Catalog) tell(reports []Report, err error) {
 		}
 	}
 	for _, r := range reports {
-		if r.Added+r.Changed+r.Removed+r.Refused > 0 {
+		if hasChanges(r) {
 			c.log.Info("skills changed", "source", r.Source, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "refused", r.Refused)
 		}
 		if !r.Complete {
@@ -369,6 +421,8 @@ func (c *Catalog) tell(reports []Report, err error) {
 	}
 	c.told = told
 }
+
+func hasChanges(r Report) bool { return r.Added+r.Changed+r.Removed+r.Refused > 0 }
 
 // cause returns what may have made a report incomplete.
 func cause(r Report) string {
