@@ -116,7 +116,7 @@ func ExampleCatalog_Block() {
 	// ---
 	// Be brief.
 	// </skill_content>
-	// Skills in the local catalog that match this prompt. The instructions of each are in the file at its location; `skills show NAME` prints them. Names and descriptions are catalog metadata.
+	// Skills in the local catalog that match this prompt. The instructions of each are in the file at its location; `skills show NAME` prints them. Names and descriptions are catalog metadata; whether a skill fits is for the reader to judge.
 	// <available_skills>
 	// <skill>
 	// <name>

@@ -20,6 +20,20 @@ type Budget struct {
 	// Threshold is the least probability that the prompt wants a skill for any
 	// to be listed, 0 to 1; 0 means that of the catalog.
 	Threshold float64
+
+	// Chars bounds the text that lists skills: its length as a JSON string, in
+	// UTF-16 code units, which is how clients of hooks count; 0 means no bound.
+	Chars int
+	// Server is the MCP server whose tool read_skill loads a skill for the model;
+	// "" means that the model reads the file at its location.
+	Server string
+	// ListPinned lists pinned skills like others, before them, instead of giving
+	// all of their instructions.
+	ListPinned bool
+	// Choose returns which of some hits to list, best first. It is called for
+	// the relevant ones and, with ListPinned, before that for the pinned ones; nil
+	// means all of them.
+	Choose func([]index.Hit) []index.Hit
 }
 
 func (b Budget) withDefaults() Budget {
@@ -31,6 +45,9 @@ func (b Budget) withDefaults() Budget {
 	}
 	if b.Format == "" {
 		b.Format = XML
+	}
+	if b.Choose == nil {
+		b.Choose = func(hits []index.Hit) []index.Hit { return hits }
 	}
 	return b
 }
@@ -57,15 +74,22 @@ const candidates = 50
 // Block lists the skills that are relevant to a prompt, best first, within the
 // budget. Pinned skills of the agent come before the list with their whole
 // instructions, are not listed again, and do not count against the budget:
-// whoever pinned them wants them always.
+// whoever pinned them wants them always. With ListPinned they head the list.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *index.Agent) (Block, error) {
 	budget = budget.withDefaults()
-	form, err := formOf(budget.Format)
+	form, err := formOf(budget.Format, budget.Server)
+	if err != nil {
+		return Block{}, err
+	}
+	pinned, err := p.pinned(ctx, a)
 	if err != nil {
 		return Block{}, err
 	}
 	var b Block
-	if b.Pinned, err = p.pinned(ctx, a); err != nil {
+	var first []index.Hit
+	if budget.ListPinned {
+		first = budget.Choose(pinnedHits(pinned))
+	} else if b.Pinned, err = p.bodies(ctx, pinned, a); err != nil {
 		return Block{}, err
 	}
 	answer, err := p.catalog.Search(ctx, index.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold, Relevant: true})
@@ -73,22 +97,32 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 		return Block{}, err
 	}
 	b.Mode, b.Kind, b.Demand, b.Threshold = answer.Mode, answer.Kind, answer.Demand, answer.Threshold
-	entries := b.fill(relevant(answer.Hits, b.Pinned), budget, form)
+	entries := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, form)
 	if len(b.Skills)+len(b.Pinned) > 0 {
-		b.Text = form.block(b.Pinned, entries)
+		b.Text = form.block(form.header, b.Pinned, entries)
 	}
 	b.Tokens = skill.Tokens(b.Text)
 	return b, nil
 }
 
-func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]Body, error) {
+func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]index.Entry, error) {
 	if a == nil {
 		return nil, nil
 	}
-	entries, err := p.catalog.Pinned(ctx, a)
-	if err != nil {
-		return nil, err
+	return p.catalog.Pinned(ctx, a)
+}
+
+// pinnedHits makes hits of what is wanted for certain.
+func pinnedHits(entries []index.Entry) []index.Hit {
+	hits := make([]index.Hit, len(entries))
+	for i, e := range entries {
+		hits[i] = index.Hit{Entry: e, Relevant: true, Probability: 1}
 	}
+	return hits
+}
+
+// bodies reads pinned skills.
+func (p *Provider) bodies(ctx context.Context, entries []index.Entry, a *index.Agent) ([]Body, error) {
 	var bodies []Body
 	for _, e := range entries {
 		body, err := p.body(ctx, e, a)
@@ -102,10 +136,10 @@ func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]Body, error) {
 
 // relevant returns the hits to list: those that pass the gate and are not
 // pinned, nor a copy of a pinned one.
-func relevant(hits []index.Hit, pinned []Body) []index.Hit {
+func relevant(hits []index.Hit, pinned []index.Entry) []index.Hit {
 	skip := make(map[string]bool, len(pinned))
-	for _, b := range pinned {
-		skip[b.ID] = true
+	for _, e := range pinned {
+		skip[e.ID] = true
 	}
 	var out []index.Hit
 	for i := range hits {
@@ -122,23 +156,25 @@ func relevant(hits []index.Hit, pinned []Body) []index.Hit {
 // renders them. One that does not fit gives way to the next smaller ones; only
 // the best is shortened instead, because a list without it would mislead.
 func (b *Block) fill(hits []index.Hit, budget Budget, f form) (entries []string) {
-	var used skill.TokenCount // by the list so far
-	used.Add(f.before)
-	used.Add(f.after)
+	var used size // of the list so far
+	used.add(f.before)
+	used.add(f.after)
 	for i, h := range hits {
 		if len(b.Skills) >= budget.Skills {
 			b.Omitted += len(hits) - i
 			return entries
 		}
-		entry, with, fits := f.add(&h, used, len(entries), budget.Tokens)
+		entry, with := f.add(&h, used, len(entries))
+		fits := with.within(budget)
 		if !fits && i == 0 {
-			short, ok := shortened(h, func(h *index.Hit) bool { _, _, fits := f.add(h, used, 0, budget.Tokens); return fits })
+			short, ok := shortened(h, func(h *index.Hit) bool { _, with := f.add(h, used, 0); return with.within(budget) })
 			if !ok {
 				b.Omitted = len(hits)
 				return nil
 			}
 			h = short
-			entry, with, fits = f.add(&h, used, 0, budget.Tokens)
+			entry, with = f.add(&h, used, 0)
+			fits = true
 		}
 		if !fits {
 			b.Omitted++
@@ -152,15 +188,29 @@ func (b *Block) fill(hits []index.Hit, budget Budget, f form) (entries []string)
 	return entries
 }
 
-// add renders a hit, and tells what a list of n entries counts with it and
-// whether that is within a number of tokens.
-func (f *form) add(h *index.Hit, used skill.TokenCount, n, most int) (entry string, with skill.TokenCount, fits bool) {
+// size is what a text counts against a budget.
+type size struct {
+	tokens skill.TokenCount
+	chars  int
+}
+
+func (s *size) add(text string) {
+	s.tokens.Add(text)
+	s.chars += jsonChars(text)
+}
+
+func (s size) within(b Budget) bool {
+	return s.tokens.Tokens() <= b.Tokens && (b.Chars == 0 || s.chars <= b.Chars)
+}
+
+// add renders a hit, and tells what a list of n entries counts with it.
+func (f *form) add(h *index.Hit, used size, n int) (entry string, with size) {
 	entry = f.entry(h)
 	if n > 0 {
-		used.Add(f.between)
+		used.add(f.between)
 	}
-	used.Add(entry)
-	return entry, used, used.Tokens() <= most
+	used.add(entry)
+	return entry, used
 }
 
 // shortened cuts the description of h to the longest that fits alone; ok is

@@ -229,3 +229,51 @@ func BenchmarkBlock(b *testing.B) {
 		}
 	}
 }
+
+// TestListPinned: pinned skills head the list, once, within the budget.
+func TestListPinned(t *testing.T) {
+	k := open(t, memory(t, "tools", tools(20)), everyday(t))
+	a := &index.Agent{Name: "a", Pinned: []string{"signs-songs", "tool-03"}}
+	b := k.block(t, "tool-03 tool-04", contextprovider.Budget{ListPinned: true}, a)
+	if got := names(b.Skills); len(got) < 3 || !slices.Equal(got[:3], []string{"signs-songs", "tool-03", "tool-04"}) || len(b.Pinned) > 0 {
+		t.Errorf("listed %v and %d bodies", got, len(b.Pinned))
+	}
+	checkStructure(t, contextprovider.XML, b)
+	if b := k.block(t, "thanks", contextprovider.Budget{ListPinned: true, Skills: 1}, a); len(b.Skills) != 1 || b.Omitted != 1 {
+		t.Errorf("%d listed, %d omitted; want 1, 1", len(b.Skills), b.Omitted)
+	}
+}
+
+// TestChoose: what is not chosen is neither listed nor counted.
+func TestChoose(t *testing.T) {
+	k := open(t, memory(t, "tools", tools(20)))
+	var asked [][]string
+	choose := func(hits []index.Hit) []index.Hit {
+		asked = append(asked, names(hits))
+		return slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Name != "tool-02" })
+	}
+	a := &index.Agent{Name: "a", Pinned: []string{"tool-07"}}
+	b := k.block(t, naming(3), contextprovider.Budget{ListPinned: true, Choose: choose}, a)
+	if got := names(b.Skills); !slices.Equal(got, []string{"tool-02"}) || b.Omitted != 0 {
+		t.Errorf("listed %v, %d omitted", got, b.Omitted)
+	}
+	if len(asked) != 2 || !slices.Equal(asked[0], []string{"tool-07"}) || len(asked[1]) < 3 {
+		t.Errorf("asked for %v", asked)
+	}
+}
+
+// TestChars: the bound on characters holds whatever has to be escaped.
+func TestChars(t *testing.T) {
+	k := open(t, memory(t, "tools", tools(20)))
+	for _, format := range contextprovider.Formats() {
+		for chars := 300; chars < 3000; chars += 97 {
+			b := k.block(t, naming(20), contextprovider.Budget{Format: format, Skills: 20, Tokens: 10_000, Chars: chars}, nil)
+			if n := jsonLength(t, b.Text); n > chars {
+				t.Errorf("%s: %d characters, bound %d", format, n, chars)
+			}
+			if chars > 1000 && len(b.Skills) == 0 {
+				t.Errorf("%s: nothing listed in %d characters", format, chars)
+			}
+		}
+	}
+}

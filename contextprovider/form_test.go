@@ -18,7 +18,7 @@ var oddFields = []string{
 // TestForm: the parts of a block that are counted make up the block.
 func TestForm(t *testing.T) {
 	for _, format := range Formats() {
-		f, err := formOf(format)
+		f, err := formOf(format, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestForm(t *testing.T) {
 			next := oddFields[(i+1)%len(oddFields)]
 			entries = append(entries, f.entry(&index.Hit{Entry: index.Entry{Name: field, Description: next, Location: "/" + field + next}}))
 			want := f.before + strings.Join(entries, f.between) + f.after
-			if got := f.block(nil, slices.Clone(entries)); got != want {
+			if got := f.block(f.header, nil, slices.Clone(entries)); got != want {
 				t.Fatalf("%s: the block is\n%s\nits parts are\n%s", format, got, want)
 			}
 		}
@@ -61,12 +61,12 @@ func BenchmarkFill(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var block Block
-				f, err := formOf(format)
+				f, err := formOf(format, "")
 				if err != nil {
 					b.Fatal(err)
 				}
 				entries := block.fill(relevant(hits, nil), Budget{}.withDefaults(), f)
-				block.Text = f.block(nil, entries)
+				block.Text = f.block(f.header, nil, entries)
 				block.Tokens = skill.Tokens(block.Text)
 			}
 		})

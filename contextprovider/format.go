@@ -25,30 +25,39 @@ const (
 // Formats are all formats, the default first.
 func Formats() []Format { return []Format{XML, Markdown, JSON} }
 
-// header says what the list is, as a fact: text that reads like a command is
-// what prompt-injection defences look for.
-const header = "Skills in the local catalog that match this prompt. The instructions of each are in the file at its location; `skills show NAME` prints them. Names and descriptions are catalog metadata."
+// header says what the list is and how a skill is loaded, as facts: text that
+// reads like a command is what prompt-injection defences look for.
+func header(server string) string {
+	load := "The instructions of each are in the file at its location; `skills show NAME` prints them."
+	if server != "" {
+		load = "The tool `read_skill` of the MCP server " + escapedLine(server) + " returns the instructions of each by its name."
+	}
+	return "Skills in the local catalog that match this prompt. " + load +
+		" Names and descriptions are catalog metadata; whether a skill fits is for the reader to judge."
+}
 
 // A form renders a block of one format. The skills that it lists are rendered
 // one by one, so that each is rendered and counted once however the budget turns
 // out: a block without pinned bodies is before, the entries with between between
 // any two of them, and after.
 type form struct {
+	header                 string
 	before, between, after string
 	entry                  func(*index.Hit) string
-	block                  func(pinned []Body, entries []string) string
+	block                  func(header string, pinned []Body, entries []string) string
 }
 
-func formOf(f Format) (form, error) {
+func formOf(f Format, server string) (form, error) {
+	about := header(server)
 	switch f {
 	case XML:
-		return form{before: header + "\n" + listStart, after: listEnd, entry: xmlEntry, block: xmlBlock}, nil
+		return form{header: about, before: about + "\n" + listStart, after: listEnd, entry: xmlEntry, block: xmlBlock}, nil
 	case Markdown:
-		return form{before: header + "\n\n", entry: markdownEntry, block: markdownBlock}, nil
+		return form{header: about, before: about + "\n\n", entry: markdownEntry, block: markdownBlock}, nil
 	case JSON:
 		const after = "]}\n"
-		before := strings.TrimSuffix(jsonText(jsonBlock{Note: header, Skills: []json.RawMessage{}}), after)
-		return form{before: before, between: ",", after: after, entry: jsonEntry, block: jsonOf}, nil
+		before := strings.TrimSuffix(jsonText(jsonBlock{Note: about, Skills: []json.RawMessage{}}), after)
+		return form{header: about, before: before, between: ",", after: after, entry: jsonEntry, block: jsonOf}, nil
 	}
 	return form{}, fmt.Errorf("no block format %q; there are: %s, %s, %s", f, XML, Markdown, JSON)
 }
@@ -90,7 +99,7 @@ func hiddenChars(s string) int {
 	return n
 }
 
-func xmlBlock(pinned []Body, entries []string) string {
+func xmlBlock(header string, pinned []Body, entries []string) string {
 	var b strings.Builder
 	writePinned(&b, pinned)
 	if len(entries) > 0 {
@@ -175,7 +184,7 @@ func fenced(text string) string {
 	return contentTag.ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
 }
 
-func markdownBlock(pinned []Body, entries []string) string {
+func markdownBlock(header string, pinned []Body, entries []string) string {
 	var b strings.Builder
 	writePinned(&b, pinned)
 	if len(entries) > 0 {
@@ -230,7 +239,7 @@ type jsonSkill struct {
 	Location    string `json:"location"`
 }
 
-func jsonOf(pinned []Body, entries []string) string {
+func jsonOf(header string, pinned []Body, entries []string) string {
 	out := jsonBlock{Skills: []json.RawMessage{}}
 	if len(entries) > 0 {
 		out.Note = header
@@ -259,3 +268,46 @@ func jsonEntry(h *index.Hit) string {
 	}
 	return string(data)
 }
+
+// jsonChars returns how many UTF-16 code units a text has as a JSON string.
+func jsonChars(s string) int {
+	n := 0
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			n += 2
+		case r < ' ' || r == '\u2028' || r == '\u2029':
+			n += 6
+		case r > 0xffff:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// Introduction is what a session should know of a catalog of n skills at its
+// start: how they are found and loaded, and the names of those that are pinned.
+// server is as in a Budget; without one, command is the call of the program that
+// searches. It is empty for a catalog without skills.
+func Introduction(n int, pinned []string, server, command string) string {
+	if n == 0 {
+		return ""
+	}
+	how := fmt.Sprintf("`%s search TEXT` lists those that fit a text, and `%[1]s show NAME` prints the instructions of one.", line(command))
+	if server != "" {
+		how = fmt.Sprintf("The tool `search_skills` of the MCP server %s finds those that fit a task, and `read_skill` returns the instructions of one.", escapedLine(server))
+	}
+	text := fmt.Sprintf("A local catalog holds agent skills: folders with instructions for a kind of work. It has %d. %s", n, how)
+	if len(pinned) > 0 {
+		names := make([]string, len(pinned))
+		for i, name := range pinned {
+			names[i] = escapedLine(name)
+		}
+		text += " Pinned for this agent: " + strings.Join(names, ", ") + "."
+	}
+	return text + "\n"
+}
+
+func escapedLine(s string) string { return escaped(line(s)) }
