@@ -1,0 +1,107 @@
+package hook
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The tools that load a skill, by how their input names it. The same tool has
+// several names in the clients.
+var (
+	skillTools = []string{"Skill", "skill", "activate_skill"}
+	readTools  = []string{"Read", "read", "view", "read_file"}
+	shellTools = []string{"Bash", "bash", "shell", "exec_command", "run_shell_command"}
+)
+
+// readSkill ends the name of the tool of an MCP server that reads a skill:
+// mcp__NAME__read_skill in most clients.
+const readSkill = "read_skill"
+
+// printers are the commands with which models read a file where they have no
+// tool for it.
+var printers = []string{"cat", "head", "sed", "tail", "nl", "less", "bat", "Get-Content"}
+
+// maxLoads bounds what one event can load.
+const maxLoads = 8
+
+// loads returns the skills that the tool of an event has read.
+func (f fields) loads(dir string) []Load {
+	tool, input := f.text("tool_name", "toolName"), f.input()
+	switch {
+	case slices.Contains(skillTools, tool):
+		name := input.text("skill", "name", "command")
+		return named(name[strings.LastIndex(name, ":")+1:]) // "plugin:name"
+	case strings.HasSuffix(tool, readSkill):
+		return named(input.text("id", "name"))
+	case slices.Contains(readTools, tool):
+		return at(dir, input.text("file_path", "filePath", "path", "absolute_path"))
+	case slices.Contains(shellTools, tool):
+		return printed(dir, input.command())
+	}
+	return nil
+}
+
+// input returns the fields of what a tool was given, which some clients write as
+// a text.
+func (f fields) input() (input fields) {
+	for _, name := range []string{"tool_input", "toolArgs"} {
+		data := []byte(f[name])
+		if text := f.text(name); text != "" {
+			data = []byte(text)
+		}
+		if json.Unmarshal(data, &input) == nil && input != nil {
+			return input
+		}
+	}
+	return nil
+}
+
+// command returns the words of a shell command.
+func (f fields) command() []string {
+	var words []string
+	for _, name := range []string{"command", "cmd"} {
+		if text := f.text(name); text != "" {
+			return strings.Fields(text)
+		}
+		if json.Unmarshal(f[name], &words) == nil && len(words) > 0 {
+			return strings.Fields(strings.Join(words, " ")) // such as ["bash", "-lc", "cat x"]
+		}
+	}
+	return nil
+}
+
+// printed returns the skills whose SKILL.md a command prints.
+func printed(dir string, words []string) (loads []Load) {
+	prints := false
+	for _, w := range words {
+		w = strings.Trim(w, `"';()`)
+		prints = prints || slices.Contains(printers, filepath.Base(w))
+		if prints && len(loads) < maxLoads {
+			loads = append(loads, at(dir, w)...)
+		}
+	}
+	return loads
+}
+
+func named(name string) []Load {
+	if name == "" {
+		return nil
+	}
+	return []Load{{Name: name}}
+}
+
+// at is the load of the file at path, if that is a SKILL.md.
+func at(dir, path string) []Load {
+	if !strings.EqualFold(filepath.Base(path), "SKILL.md") {
+		return nil
+	}
+	if !filepath.IsAbs(path) {
+		if dir == "" {
+			return nil
+		}
+		path = filepath.Join(dir, path)
+	}
+	return []Load{{Path: filepath.Clean(path)}}
+}
