@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -171,4 +172,25 @@ func removeCatalog(db string) {
 		}
 	}
 	os.Remove(folder)
+}
+
+// StateDir returns the folder of what is remembered for a while and is no cache
+// of the sources: $REPERTOIRE_STATE, or "repertoire" in the user's state folder,
+// which is $XDG_STATE_HOME, or the usual one of the system.
+func StateDir() (string, error) {
+	if dir := os.Getenv("REPERTOIRE_STATE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	// As of the specification, a relative path counts as none.
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "repertoire"), nil
+	}
+	if dir := os.Getenv("LocalAppData"); runtime.GOOS == "windows" && dir != "" {
+		return filepath.Join(dir, "repertoire", "state"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("finding a folder for state: %w (set REPERTOIRE_STATE)", err)
+	}
+	return filepath.Join(home, ".local", "state", "repertoire"), nil
 }

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/index"
+)
+
+// TestChoose: "name:now" are hits, "name:then" what was offered.
+func TestChoose(t *testing.T) {
+	type known = map[string]float64
+	tests := []struct {
+		name    string
+		offered known
+		hits    []string
+		now     []float64
+		want    string
+	}{
+		{"nothing known", nil, []string{"a", "b"}, []float64{.7, .03}, "a b"},
+		{"known", known{"a": .7}, []string{"a"}, []float64{.7}, ""},
+		{"less probable", known{"a": .7}, []string{"a"}, []float64{.3}, ""},
+		{"odds of 2.3 to 8.9", known{"a": .7}, []string{"a"}, []float64{.9}, ""},
+		{"odds of 2.3 to 9.5", known{"a": .7}, []string{"a"}, []float64{.905}, "a"},
+		{"odds of .05 to .25", known{"a": .05}, []string{"a"}, []float64{.2}, "a"},
+		{"certain", known{"a": .99}, []string{"a"}, []float64{1}, "a"},
+		{"certain twice", known{"a": 1}, []string{"a"}, []float64{1}, ""},
+		{"others beside a known one", known{"a": .6}, []string{"a", "b", "c"}, []float64{.6, .15, .14}, "b"},
+		{"others before a known one", known{"b": .1}, []string{"a", "b", "c"}, []float64{.6, .1, .05}, "a c"},
+	}
+	for _, tt := range tests {
+		s := new(state)
+		for name, p := range tt.offered {
+			s.offer(offer{name, "/" + name, p})
+		}
+		var hits []index.Hit
+		for i, name := range tt.hits {
+			hits = append(hits, index.Hit{Entry: index.Entry{ID: name, Name: name, Location: "/" + name}, Probability: tt.now[i]})
+		}
+		var got []string
+		for _, h := range s.choose(hits) {
+			got = append(got, h.Name)
+		}
+		if g := strings.Join(got, " "); g != tt.want {
+			t.Errorf("%s: chosen %q, want %q", tt.name, g, tt.want)
+		}
+	}
+}
+
+// TestKnownCopy: a copy of a skill that is known is known.
+func TestKnownCopy(t *testing.T) {
+	h := &index.Hit{Entry: index.Entry{ID: "a", Name: "a", Location: "/x/a"}, Copies: []index.Entry{{ID: "y/a", Name: "a", Location: "/y/a"}}}
+	for o, want := range map[offer]bool{
+		{Location: "/y/a"}: true, {Name: "a", Location: "/x/a"}: true, {Name: "a"}: true, {Name: "y/a"}: true,
+		{Name: "a", Location: "/z/a"}: false, {Location: "/z/a"}: false, {Name: "b"}: false, {}: false,
+	} {
+		if got := o.is(h); got != want {
+			t.Errorf("%+v: %t", o, got)
+		}
+	}
+}
+
+func TestBounded(t *testing.T) {
+	s := new(state)
+	for i := range 1000 {
+		s.offer(offer{Name: strings.Repeat("x", i)})
+	}
+	if len(s.Offers) != maxOffers || len(s.Offers[0].Name) != 1000-maxOffers {
+		t.Errorf("%d offers, the first has a name of %d", len(s.Offers), len(s.Offers[0].Name))
+	}
+	if got := clip(strings.Repeat("ä", 400) + "x"); len(got) != maxPrompt || strings.ToValidUTF8(got, "") != got {
+		t.Errorf("clipped to %d bytes", len(got))
+	}
+}

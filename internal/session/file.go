@@ -1,0 +1,140 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+)
+
+const (
+	suffix = ".json"
+	// expired is the age at which a session is forgotten that nothing was heard
+	// of.
+	expired = 24 * time.Hour
+	// sweepEvery is how often what has expired is looked for, by one process.
+	sweepEvery = time.Hour
+	swept      = "swept" // the file whose time is that of the last time
+	// maxFile bounds what is read of a file, in bytes.
+	maxFile = 1 << 20
+)
+
+// turn returns a hash of a prompt in its turn.
+func turn(p Prompt) string { return hash(p.Turn, p.Text) }
+
+// hash returns a name for two texts that any file system takes.
+func hash(a, b string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s%s", len(a), a, b))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (m *Memory) path(id ID) string {
+	return filepath.Join(m.dir, hash(id.Client, id.Session)+suffix)
+}
+
+// open returns what is remembered of a session, and a function that lets others
+// have it. What cannot be had is a state that is not kept.
+func (m *Memory) open(ctx context.Context, id ID) (*state, func()) {
+	if m.dir == "" || id.Session == "" {
+		return new(state), func() {}
+	}
+	lock, err := m.lock(ctx, id)
+	if err != nil {
+		m.log.Warn("session is not remembered", "error", err)
+		return new(state), func() {}
+	}
+	return m.read(m.path(id)), func() { lock.Close() }
+}
+
+// lock waits for the lock of a session. There are 16 locks for all of them, so
+// that no session leaves one behind.
+func (m *Memory) lock(ctx context.Context, id ID) (*flock.Flock, error) {
+	wait := time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	lock := flock.New(filepath.Join(m.dir, hash(id.Client, id.Session)[:1]+".lock"), flock.SetPermissions(0o600))
+	_, err := lock.TryLockContext(ctx, time.Millisecond)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(m.dir, 0o700); err == nil {
+			_, err = lock.TryLockContext(ctx, time.Millisecond)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", lock.Path(), err)
+	}
+	return lock, nil
+}
+
+// read reads the file of a session. One that is damaged is as good as absent.
+func (m *Memory) read(name string) *state {
+	s := &state{kept: true}
+	f, err := os.Open(name)
+	if err != nil {
+		return s
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || m.now().Sub(info.ModTime()) > expired {
+		return s
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil || json.Unmarshal(data, s) != nil {
+		return &state{kept: true}
+	}
+	return s
+}
+
+// save keeps the state of a session.
+func (m *Memory) save(id ID, s *state) {
+	if !s.kept {
+		return
+	}
+	data, err := json.Marshal(s)
+	if err == nil {
+		err = atomicfile.Write(m.path(id), data)
+	}
+	if err != nil {
+		m.log.Warn("session is not remembered", "error", err)
+	}
+}
+
+// Sweep removes what has expired, unless some process did within the last hour.
+func (m *Memory) Sweep() {
+	if m.dir == "" {
+		return
+	}
+	mark, now := filepath.Join(m.dir, swept), m.now()
+	if info, err := os.Stat(mark); err == nil && now.Sub(info.ModTime()) < sweepEvery {
+		return
+	}
+	if os.WriteFile(mark, nil, 0o600) != nil || os.Chtimes(mark, now, now) != nil {
+		return // there is no such folder, or it cannot be written
+	}
+	files, err := os.ReadDir(m.dir)
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), suffix) && !strings.HasSuffix(f.Name(), atomicfile.Suffix) {
+			continue
+		}
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > expired {
+			os.Remove(filepath.Join(m.dir, f.Name()))
+		}
+	}
+}
