@@ -197,7 +197,7 @@ func (a *app) readSettings(s *repertoire.Settings) error {
 			return err
 		}
 	}
-	dir, err := os.Getwd()
+	dir, err := a.workDir()
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (a *app) sources(s repertoire.Settings) ([]*source.FS, error) {
 		search.Roots = append(search.Roots, abs)
 	}
 	if s.Project {
-		dir, err := os.Getwd()
+		dir, err := a.workDir()
 		if err != nil {
 			return nil, err
 		}

@@ -204,7 +204,7 @@ func TestJSON(t *testing.T) {
 func fixture(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "REPERTOIRE_CACHE", "REPERTOIRE_CONFIG", "REPERTOIRE_DB"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "REPERTOIRE_CACHE", "REPERTOIRE_STATE", "REPERTOIRE_CONFIG", "REPERTOIRE_DB", "CURSOR_VERSION"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HOME", home)
@@ -279,7 +279,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed index list read search show version why"
+	want := "bench completion context doctor embed hook index list read search show version why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
@@ -29,6 +30,7 @@ read.`
 
 func (a *app) indexCommand() *cobra.Command {
 	var full, watch bool
+	var lock string
 	cmd := &cobra.Command{
 		Use:     "index",
 		Short:   "Bring the catalog up to date",
@@ -39,12 +41,34 @@ func (a *app) indexCommand() *cobra.Command {
 			if watch && a.json {
 				return &usageError{cmd.CommandPath(), errors.New("--watch and --json do not go together")}
 			}
+			if lock != "" {
+				return a.indexLocked(cmd.Context(), lock)
+			}
 			return a.index(cmd.Context(), full, watch)
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "forget what is indexed and read every skill again")
 	cmd.Flags().BoolVar(&watch, "watch", false, "stay running and rescan on the configured schedule")
+	cmd.Flags().StringVar(&lock, "lock", "", "do nothing while another process holds the lock `file`")
+	cmd.Flags().MarkHidden("lock") // for the process that a hook starts
 	return cmd
+}
+
+// indexLocked is index for one process at a time.
+func (a *app) indexLocked(ctx context.Context, name string) error {
+	lock := flock.New(name, flock.SetPermissions(0o600))
+	// Whoever started this process may hold it for another moment.
+	wait, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := lock.TryLockContext(wait, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("locking %s: %w", name, err)
+	}
+	defer lock.Close()
+	return a.index(ctx, false, false)
 }
 
 func (a *app) index(ctx context.Context, full, watch bool) error {

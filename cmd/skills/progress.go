@@ -47,8 +47,8 @@ func (p *progress) done() {
 // logger writes what happens in the background to standard error when the user
 // wants to hear of it.
 func (a *app) logger() *slog.Logger {
-	if !a.verbose {
-		return nil
+	if a.log != nil || !a.verbose {
+		return a.log
 	}
 	return slog.New(slog.NewTextHandler(a.stderr, nil))
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +27,9 @@ type app struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	start  time.Time    // of the process
+	dir    string       // of the project, "" for the working folder
+	log    *slog.Logger // for what happens in the background; nil for standard error
 
 	roots    []string
 	onlyRoot bool
@@ -37,7 +43,7 @@ type app struct {
 
 // run executes the command and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, start: time.Now()}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -56,7 +62,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "skills: hint: %s\n", hint)
 	}
 	var usage *usageError
-	if errors.As(err, &usage) {
+	if errors.As(err, &usage) && usage.command != "skills hook" && !callsHook(args) {
 		return exitUsage
 	}
 	return exitError
@@ -164,7 +170,7 @@ func (a *app) command() *cobra.Command {
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
-	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.showCommand(), a.readCommand(),
+	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(), a.showCommand(), a.readCommand(),
 		a.listCommand(), a.whyCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand())
 	return root
 }
@@ -195,6 +201,14 @@ func (a *app) prompt(ctx context.Context, args []string) (string, error) {
 		}
 		return string(r.data), nil
 	}
+}
+
+// workDir returns the folder whose project is meant.
+func (a *app) workDir() (string, error) {
+	if a.dir != "" {
+		return a.dir, nil
+	}
+	return os.Getwd()
 }
 
 // count is a number with its noun.
