@@ -170,8 +170,9 @@ func (h *hookRun) answer(ctx context.Context) ([]byte, error) {
 	}
 	client := h.client
 	if client == hook.Claude && os.Getenv("CURSOR_VERSION") != "" {
-		// Cursor also runs the hooks that are set up for Claude Code. As the same
-		// client, both have the same sessions, and one of them answers.
+		// Cursor also runs the hooks that are set up for Claude Code, but reads its
+		// own form of answers. The session is the same, so that of two hooks that
+		// are asked about one prompt only the first answers.
 		client = hook.Cursor
 	}
 	e, err := hook.Decode(client, data)
@@ -181,28 +182,30 @@ func (h *hookRun) answer(ctx context.Context) ([]byte, error) {
 	if info, err := os.Stat(e.Dir); err == nil && info.IsDir() {
 		h.dir = e.Dir
 	}
-	id := session.ID{Client: string(client), Session: e.Session}
 	for _, l := range e.Loads {
-		h.memory.Load(ctx, id, l.Name, l.Path)
+		h.memory.Load(ctx, e.Session, l.Name, l.Path)
 	}
 	if offers, prompts := e.Forgets(); offers {
-		h.memory.Forget(ctx, id, prompts)
+		h.memory.Forget(ctx, e.Session, prompts)
 	}
 	if !e.Asks {
 		return nil, nil
 	}
-	text, err := h.text(ctx, &e, id)
+	text, err := h.text(ctx, &e)
 	return e.Answer(text), err
 }
 
 // text returns what the model should see, "" for nothing.
-func (h *hookRun) text(ctx context.Context, e *hook.Event, id session.ID) (string, error) {
+func (h *hookRun) text(ctx context.Context, e *hook.Event) (string, error) {
 	c, err := h.openIn(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer c.Close()
-	if ready, err := h.ready(ctx, c); !ready {
+	ready, err := h.ready(ctx, c)
+	if h.stale.Load() == nil {
+		defer c.Close() // which waits for a rescan
+	}
+	if !ready {
 		return "", err
 	}
 	if e.Kind == hook.Start {
@@ -212,7 +215,7 @@ func (h *hookRun) text(ctx context.Context, e *hook.Event, id session.ID) (strin
 	if h.client == hook.Gemini {
 		budget.Format = contextprovider.Markdown // it escapes angle brackets itself
 	}
-	block, err := h.memory.Suggest(ctx, c, session.Prompt{ID: id, Turn: e.Turn, Text: e.Prompt}, budget, c.agent)
+	block, err := h.memory.Suggest(ctx, c, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, budget, c.agent)
 	if err != nil {
 		return "", err
 	}

@@ -2,15 +2,22 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
 )
 
 // promptEvent is the event of a prompt in a session of Claude Code.
@@ -227,5 +234,85 @@ func TestHookParallel(t *testing.T) {
 	}
 	if log := hookLog(t, home); strings.Contains(log, "panic") {
 		t.Errorf("log:\n%s", log)
+	}
+}
+
+// TestHookEmbedderLate: text answers when the embedder does not within the
+// deadline of the hook, whatever its own is.
+func TestHookEmbedderLate(t *testing.T) {
+	home := fixture(t)
+	inner := embedtest.Server(t, new(embedtest.Fake)).Config.Handler
+	var sleeps atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if sleeps.Load() {
+			io.Copy(io.Discard, r.Body) // only then the end of the connection is noticed
+			<-r.Context().Done()
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	write(t, "config.yaml", fmt.Sprintf("bundled: false\ndeadline: 10m\nembedder:\n  openai: {base_url: %q, model: fake, timeout: 20m}\n", server.URL+"/v1"))
+	call(t, 0, "index")
+	call(t, 0, "search", "feed the cat")
+	sleeps.Store(true)
+	if out, _ := hookOutput(t, promptEvent("s", home, "feed the cat"), "--deadline", "3s"); !strings.Contains(out, "<name>\ncat\n</name>") {
+		t.Errorf("answer %q, log:\n%s", out, hookLog(t, home))
+	}
+}
+
+// TestHookBusy: while another process writes for long, what is indexed answers,
+// and an index is left to a process behind.
+func TestHookBusy(t *testing.T) {
+	home := fixture(t)
+	call(t, 0, "--db", "catalog.db", "index")
+	db, err := sql.Open("sqlite", "catalog.db?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	writing, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writing.Rollback()
+	write(t, ".agents/skills/dog/SKILL.md", "---\nname: dog\ndescription: Walks the dog in the park.\n---\n")
+	out, _ := hookOutput(t, promptEvent("s", home, "feed the cat"), "--deadline", "3s", "--db", "catalog.db")
+	if !strings.Contains(out, "<name>\ncat\n</name>") {
+		t.Errorf("answer %q, log:\n%s", out, hookLog(t, home))
+	}
+	if err := writing.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if !eventually(func() bool {
+		n++
+		time.Sleep(20 * time.Millisecond)
+		out, _ := hookOutput(t, promptEvent(fmt.Sprint("later", n), home, "walk the dog in the park"), "--deadline", "3s", "--db", "catalog.db")
+		return strings.Contains(out, "<name>\ndog\n</name>")
+	}) {
+		t.Errorf("the new skill is never found, log:\n%s", hookLog(t, home))
+	}
+}
+
+// TestHookDamaged: a damaged index is no trouble of the client, and heals.
+func TestHookDamaged(t *testing.T) {
+	home := fixture(t)
+	call(t, 0, "--db", "db/catalog.db", "index")
+	files, err := os.ReadDir("db")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for i, f := range files {
+		write(t, filepath.Join("db", f.Name()), strings.Repeat("damaged ", 1000))
+		n := 0
+		if !eventually(func() bool {
+			n++
+			time.Sleep(20 * time.Millisecond)
+			out, _ := hookOutput(t, promptEvent(fmt.Sprint(i, " ", n), home, "feed the cat"), "--deadline", "3s", "--db", "db/catalog.db")
+			return strings.Contains(out, "<name>\ncat\n</name>")
+		}) {
+			t.Fatalf("%s is damaged, and the cat never found again, log:\n%s", f.Name(), hookLog(t, home))
+		}
 	}
 }

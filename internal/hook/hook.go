@@ -81,19 +81,29 @@ const (
 const MaxEvent = 1 << 20
 
 // Read reads an event, one JSON value, at most MaxEvent bytes. It does not wait
-// for the end of r: not every client closes its side. A byte order mark, which
-// some shells on Windows write, is skipped.
+// for the end of r: not every client closes its side. What is no event is read to
+// its end, because a client may not bear that nobody reads what it writes. A byte
+// order mark, which some shells on Windows write, is skipped.
 func Read(r io.Reader) ([]byte, error) {
+	data, err := readEvent(r)
+	if err != nil {
+		io.Copy(io.Discard, r)
+		return nil, fmt.Errorf("reading event: %w", err)
+	}
+	return data, nil
+}
+
+func readEvent(r io.Reader) ([]byte, error) {
 	in := bufio.NewReader(io.LimitReader(r, MaxEvent+4))
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
 		in.Discard(3)
 	}
 	var data json.RawMessage
 	if err := json.NewDecoder(in).Decode(&data); err != nil {
-		return nil, fmt.Errorf("reading event: %w", err)
+		return nil, err
 	}
 	if len(data) > MaxEvent {
-		return nil, fmt.Errorf("reading event: longer than %d bytes", MaxEvent)
+		return nil, fmt.Errorf("longer than %d bytes", MaxEvent)
 	}
 	return data, nil
 }
@@ -127,7 +137,7 @@ func Decode(c Client, data []byte) (Event, error) {
 		Prompt:  f.text("prompt"),
 	}
 	// The context of a sub-agent is its own.
-	if agent := f.text("agent_id"); agent != "" {
+	if agent := f.text("agent_id"); agent != "" && e.Session != "" {
 		e.Session += "/" + agent
 	}
 	e.Kind = kinds[e.name]
@@ -135,8 +145,8 @@ func Decode(c Client, data []byte) (Event, error) {
 		e.copilot(f)
 	}
 	switch {
-	case c == Copilot && e.Kind == Prompt && e.answer != copilotPrompt:
-		e.Kind = Other // the client drops the answer
+	case e.Kind == Prompt && e.answer != copilotPrompt && f.dropped(c):
+		e.Kind = Other
 	case e.name == "beforeSubmitPrompt" || c == Cursor && e.Kind == Prompt:
 		e.answer = cursorPrompt
 	case e.name == "sessionStart" || c == Cursor && e.Kind == Start:
@@ -170,6 +180,14 @@ func (e *Event) copilot(f fields) {
 	case f["source"] != nil:
 		e.Kind, e.answer = Start, copilotStart
 	}
+}
+
+// dropped reports whether the client drops the answer to this prompt. Copilot and
+// VS Code run the hooks that are set up for Claude Code too, but take no context
+// from them: what they are told would count as offered.
+func (f fields) dropped(c Client) bool {
+	copilot := f["timestamp"] != nil && f["transcript_path"] == nil && f.text("hook_event_name") == "UserPromptSubmit"
+	return c == Copilot || copilot || f["hookEventName"] != nil
 }
 
 // Forgets reports whether what the session was told before is gone after the

@@ -123,9 +123,13 @@ func TestRead(t *testing.T) {
 		{"deep", strings.Repeat("[", 100_000), false},
 	}
 	for _, tt := range tests {
-		data, err := hook.Read(strings.NewReader(tt.in))
+		in := strings.NewReader(tt.in)
+		data, err := hook.Read(in)
 		if (err == nil) != tt.ok || tt.ok && string(data) != prompt {
 			t.Errorf("%s: %.50q, error %v", tt.name, data, err)
+		}
+		if !tt.ok && in.Len() > 0 {
+			t.Errorf("%s: %d bytes are not read", tt.name, in.Len())
 		}
 	}
 }

@@ -32,42 +32,40 @@ const (
 )
 
 // turn returns a hash of a prompt in its turn.
-func turn(p Prompt) string { return hash(p.Turn, p.Text) }
+func turn(p Prompt) string { return hash(fmt.Sprintf("%q %s", p.Turn, p.Text)) }
 
-// hash returns a name for two texts that any file system takes.
-func hash(a, b string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s%s", len(a), a, b))
+// hash returns a name for a text that any file system takes.
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
 }
 
-func (m *Memory) path(id ID) string {
-	return filepath.Join(m.dir, hash(id.Client, id.Session)+suffix)
-}
+func (m *Memory) path(session string) string { return filepath.Join(m.dir, hash(session)+suffix) }
 
 // open returns what is remembered of a session, and a function that lets others
 // have it. What cannot be had is a state that is not kept.
-func (m *Memory) open(ctx context.Context, id ID) (*state, func()) {
-	if m.dir == "" || id.Session == "" {
+func (m *Memory) open(ctx context.Context, session string) (*state, func()) {
+	if m.dir == "" || session == "" {
 		return new(state), func() {}
 	}
-	lock, err := m.lock(ctx, id)
+	lock, err := m.lock(ctx, session)
 	if err != nil {
 		m.log.Warn("session is not remembered", "error", err)
 		return new(state), func() {}
 	}
-	return m.read(m.path(id)), func() { lock.Close() }
+	return m.read(m.path(session)), func() { lock.Close() }
 }
 
 // lock waits for the lock of a session. There are 16 locks for all of them, so
 // that no session leaves one behind.
-func (m *Memory) lock(ctx context.Context, id ID) (*flock.Flock, error) {
+func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error) {
 	wait := time.Second
 	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline)/2)
+		wait = time.Until(deadline) / 2
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	lock := flock.New(filepath.Join(m.dir, hash(id.Client, id.Session)[:1]+".lock"), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(m.dir, hash(session)[:1]+".lock"), flock.SetPermissions(0o600))
 	_, err := lock.TryLockContext(ctx, time.Millisecond)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(m.dir, 0o700); err == nil {
@@ -100,13 +98,13 @@ func (m *Memory) read(name string) *state {
 }
 
 // save keeps the state of a session.
-func (m *Memory) save(id ID, s *state) {
+func (m *Memory) save(session string, s *state) {
 	if !s.kept {
 		return
 	}
 	data, err := json.Marshal(s)
 	if err == nil {
-		err = atomicfile.Write(m.path(id), data)
+		err = atomicfile.Write(m.path(session), data)
 	}
 	if err != nil {
 		m.log.Warn("session is not remembered", "error", err)

@@ -53,16 +53,12 @@ func New(dir string, opts *Options) *Memory {
 	return &Memory{dir, o.Now, o.Logger}
 }
 
-// An ID names a session. Both are any text; without a Session nothing is
-// remembered.
-type ID struct {
-	Client  string // that numbers the sessions
-	Session string
-}
-
 // A Prompt is one of a session.
 type Prompt struct {
-	ID
+	// Session is the client's ID of it, any text; nothing is remembered without
+	// one. IDs of all clients are random, so the client is no part of it: what one
+	// client runs under several names, as a hook or an MCP server, is one session.
+	Session string
 	// Turn identifies the prompt in its session, "" when that is not known: the
 	// same text of the same turn is answered once, however often it is asked.
 	Turn string
@@ -90,10 +86,11 @@ const slashCommand = "slash command"
 // remembers what it offers. A short prompt that finds nothing by itself is
 // searched again together with those before it. Budget.Choose is not used.
 //
-// It waits for another Suggest of the session at most for half of the time that
-// ctx has left, or a second, and then answers without what is remembered.
+// It waits for another Suggest of the session at most for half of the time until
+// the deadline of ctx, without one for a second, and then answers without what is
+// remembered.
 func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *index.Agent) (contextprovider.Block, error) {
-	s, release := m.open(ctx, p.ID)
+	s, release := m.open(ctx, p.Session)
 	defer release()
 	if p.Turn != "" && s.Turn == turn(p) {
 		return contextprovider.Block{}, nil
@@ -116,7 +113,7 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 		}
 	}
 	s.record(p, block)
-	m.save(p.ID, s)
+	m.save(p.Session, s)
 	return block, nil
 }
 
@@ -134,26 +131,26 @@ func followsUp(text string, b contextprovider.Block) bool {
 
 // Load remembers that a session has the instructions of a skill, by its name or
 // by the path of its SKILL.md: it is not offered any more.
-func (m *Memory) Load(ctx context.Context, id ID, name, path string) {
+func (m *Memory) Load(ctx context.Context, session, name, path string) {
 	if name == "" && path == "" {
 		return
 	}
-	s, release := m.open(ctx, id)
+	s, release := m.open(ctx, session)
 	defer release()
 	s.offer(offer{Name: name, Location: path, Probability: 1})
-	m.save(id, s)
+	m.save(session, s)
 }
 
 // Forget forgets what a session was offered and has loaded, because the text is
 // not in its context any more, and if asked its prompts too.
-func (m *Memory) Forget(ctx context.Context, id ID, prompts bool) {
-	s, release := m.open(ctx, id)
+func (m *Memory) Forget(ctx context.Context, session string, prompts bool) {
+	s, release := m.open(ctx, session)
 	defer release()
 	s.Offers = nil
 	if prompts {
 		s.Prompts = nil
 	}
-	m.save(id, s)
+	m.save(session, s)
 }
 
 // state is what is remembered of one session.

@@ -63,13 +63,13 @@ type talk struct {
 	t  *testing.T
 	m  *session.Memory
 	c  *repertoire.Catalog
-	id session.ID
+	id string
 	a  *repertoire.Agent
 }
 
 func begin(t *testing.T) *talk {
 	m := session.New(filepath.Join(t.TempDir(), "sessions"), nil)
-	return &talk{t: t, m: m, c: catalog(t, office), id: session.ID{Client: "claude", Session: "s"}}
+	return &talk{t: t, m: m, c: catalog(t, office), id: "s"}
 }
 
 // say returns the names of the skills that are offered for a prompt.
@@ -77,7 +77,7 @@ func (k *talk) say(text string) []string { return k.sayIn("", text) }
 
 func (k *talk) sayIn(turn, text string) []string {
 	k.t.Helper()
-	b, err := k.m.Suggest(k.t.Context(), k.c, session.Prompt{ID: k.id, Turn: turn, Text: text}, repertoire.Budget{ListPinned: true}, k.a)
+	b, err := k.m.Suggest(k.t.Context(), k.c, session.Prompt{Session: k.id, Turn: turn, Text: text}, repertoire.Budget{ListPinned: true}, k.a)
 	try(k.t, err)
 	var names []string
 	for _, h := range b.Skills {
@@ -99,19 +99,17 @@ func (k *talk) want(got []string, want ...string) {
 	}
 }
 
-// TestOfferedOnce: what a session was offered is not offered again, other
-// sessions and other clients have their own memory.
+// TestOfferedOnce: what a session was offered is not offered again; other
+// sessions have a memory of their own, and a nameless one has none.
 func TestOfferedOnce(t *testing.T) {
 	k := begin(t)
 	k.want(k.say(totals), "spreadsheet-totals")
 	k.want(k.say(totals))
 	k.want(k.say("Fill in the fields of this PDF form"), "form-filling")
 	k.want(k.say("Repair the totals and formulas of another spreadsheet"))
-	k.id.Session = "other"
+	k.id = "other"
 	k.want(k.say(totals), "spreadsheet-totals")
-	k.id = session.ID{Client: "codex", Session: "s"}
-	k.want(k.say(totals), "spreadsheet-totals")
-	k.id.Session = ""
+	k.id = ""
 	k.want(k.say(totals), "spreadsheet-totals")
 	k.want(k.say(totals), "spreadsheet-totals")
 }
@@ -225,7 +223,7 @@ func TestFiles(t *testing.T) {
 	k := begin(t)
 	k.m = session.New(dir, &session.Options{Now: func() time.Time { return now }})
 	for _, id := range []string{"../../x", "a/b", "CON", "s\x00", strings.Repeat("x", 10_000)} {
-		k.id.Session = id
+		k.id = id
 		k.want(k.say(totals+strings.Repeat(" ä", 10_000)), k.alone(totals+strings.Repeat(" ä", 10_000))...)
 		k.want(k.say(totals))
 	}
@@ -325,7 +323,7 @@ func TestLocked(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	b, err := k.m.Suggest(ctx, k.c, session.Prompt{ID: k.id, Text: totals}, repertoire.Budget{}, nil)
+	b, err := k.m.Suggest(ctx, k.c, session.Prompt{Session: k.id, Text: totals}, repertoire.Budget{}, nil)
 	try(t, err)
 	if len(b.Skills) != 1 || ctx.Err() != nil {
 		t.Errorf("%d skills, context %v", len(b.Skills), ctx.Err())
@@ -335,12 +333,14 @@ func TestLocked(t *testing.T) {
 // TestParallel: of many that are asked at once about the same prompt, one offers.
 func TestParallel(t *testing.T) {
 	k := begin(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
 	var mu sync.Mutex
 	offered := 0
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			b, err := k.m.Suggest(t.Context(), k.c, session.Prompt{ID: k.id, Text: totals}, repertoire.Budget{}, nil)
+			b, err := k.m.Suggest(ctx, k.c, session.Prompt{Session: k.id, Text: totals}, repertoire.Budget{}, nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -359,7 +359,7 @@ func TestParallel(t *testing.T) {
 func BenchmarkSuggest(b *testing.B) {
 	c := catalog(b, office)
 	m := session.New(b.TempDir(), nil)
-	p := session.Prompt{ID: session.ID{Client: "claude", Session: "s"}, Text: totals}
+	p := session.Prompt{Session: "s", Text: totals}
 	b.Run("with", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := m.Suggest(b.Context(), c, p, repertoire.Budget{}, nil); err != nil {
