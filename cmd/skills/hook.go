@@ -223,13 +223,13 @@ func (h *hookRun) text(ctx context.Context, e *hook.Event) (string, error) {
 }
 
 // openIn opens the catalog of the event's project. Embedder and reranker share
-// the time that is left, so that text can answer when they are late.
+// most of the time, so that text can answer when they are late.
 func (h *hookRun) openIn(ctx context.Context) (*catalog, error) {
 	s, err := h.settings()
 	if err != nil {
 		return nil, err
 	}
-	rest := time.Until(h.end) * 3 / 4
+	rest := time.Until(h.end) * 3 / 5
 	if s.Reranker != nil {
 		rest /= 2
 		s.Reranker.Deadline = sooner(s.Reranker.Deadline, rest)
@@ -247,8 +247,8 @@ func sooner(configured, most time.Duration) time.Duration {
 	return max(min(configured, most), time.Millisecond)
 }
 
-// ready reports whether the catalog can answer. It brings it up to date if half
-// of the time that is left is enough, and else leaves that to a process behind.
+// ready reports whether the catalog can answer. It brings it up to date if a
+// quarter of the time is enough, and else leaves that to a process behind.
 func (h *hookRun) ready(ctx context.Context, c *catalog) (bool, error) {
 	if c.Glance(ctx, hurry).Current {
 		return true, nil
@@ -263,7 +263,7 @@ func (h *hookRun) ready(ctx context.Context, c *catalog) (bool, error) {
 	}
 	// A writer may wait for another for longer than ctx allows.
 	fresh := make(chan error, 1)
-	bounded, cancel := context.WithTimeout(ctx, time.Until(h.end)/2)
+	bounded, cancel := context.WithTimeout(ctx, time.Until(h.end)/4)
 	go func() {
 		defer cancel()
 		defer func() {
