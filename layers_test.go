@@ -35,6 +35,7 @@ var layers = map[string][]string{
 	"index/indextest":     {"skill", "embed", "embed/embedtest", "index"},
 	"contextprovider":     {"skill", "index", "rank"},
 	"internal/session":    {"index", "contextprovider", "internal/atomicfile"},
+	"mcpserver":           {"skill", "index", "contextprovider"},
 	".":                   {"skill", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "source", "store", "index", "contextprovider", "internal/atomicfile"},
 	"cmd/skills":          {"*"},
 	"cmd/skills-fit":      {"*"},

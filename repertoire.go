@@ -19,11 +19,13 @@
 package repertoire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,8 +59,9 @@ type (
 	Block       = contextprovider.Block  // level 1
 	Body        = contextprovider.Body   // level 2
 	File        = contextprovider.File   // level 3
-	Problem     = skill.Problem          // what is wrong with a skill
-	Reported    = store.Reported         // a problem with where it is
+	Manifest    = contextprovider.Manifest
+	Problem     = skill.Problem  // what is wrong with a skill
+	Reported    = store.Reported // a problem with where it is
 )
 
 // ErrNotFound says that there is no such skill, or none in the agent's scope.
@@ -318,6 +321,29 @@ func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
 // File returns a file of a skill as it is in its source now.
 func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, error) {
 	return asked(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
+}
+
+// Lookup returns a skill as it is indexed: level 1. See index.Index.Lookup.
+func (c *Catalog) Lookup(ctx context.Context, id string, a *Agent) (Entry, error) {
+	return asked(ctx, c, func(s *state) (Entry, error) { return s.index.Lookup(ctx, id, a) })
+}
+
+// Manifest returns what other programs must know of a skill to read it file by
+// file, as it is in its source now. A skill that they could not read, or would
+// read differently, is an error that wraps contextprovider.ErrUnpublishable.
+func (c *Catalog) Manifest(ctx context.Context, id string, a *Agent) (Manifest, error) {
+	return asked(ctx, c, func(s *state) (Manifest, error) { return s.provider.Manifest(ctx, id, a) })
+}
+
+// Labels returns the labels of the sources, the one that wins first.
+func (c *Catalog) Labels() []string {
+	list := slices.Clone(c.cfg.Sources)
+	slices.SortStableFunc(list, func(a, b *source.FS) int { return cmp.Compare(b.Priority(), a.Priority()) })
+	labels := make([]string, len(list))
+	for i, s := range list {
+		labels[i] = s.Label()
+	}
+	return labels
 }
 
 // List returns all skills by name; shadowed copies only when asked for.

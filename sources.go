@@ -50,8 +50,8 @@ func (r reader) Instructions(ctx context.Context, label, dir string) (contextpro
 	if err != nil {
 		return contextprovider.Instructions{}, err
 	}
-	files, digest, err := s.Manifest(ctx, dir)
-	return contextprovider.Instructions{Text: string(f.Data), Files: files, Digest: digest}, err
+	m, err := s.Manifest(ctx, dir)
+	return contextprovider.Instructions{Text: string(f.Data), SHA256: f.SHA256, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved}, err
 }
 
 // File implements contextprovider.Reader.

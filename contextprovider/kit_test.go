@@ -23,8 +23,8 @@ func (r reader) Instructions(ctx context.Context, label, dir string) (contextpro
 	if err != nil {
 		return contextprovider.Instructions{}, err
 	}
-	files, digest, err := r[label].Manifest(ctx, dir)
-	return contextprovider.Instructions{Text: string(f.Data), Files: files, Digest: digest}, err
+	m, err := r[label].Manifest(ctx, dir)
+	return contextprovider.Instructions{Text: string(f.Data), SHA256: f.SHA256, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved}, err
 }
 
 func (r reader) File(ctx context.Context, label, dir, name string) (contextprovider.Content, error) {

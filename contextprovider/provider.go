@@ -36,8 +36,13 @@ type Reader interface {
 // Instructions are a SKILL.md as it was just read.
 type Instructions struct {
 	Text   string
+	SHA256 string // of Text, hex
 	Files  []skill.File
 	Digest string
+
+	// Unserved says why Files are not all files of the folder, or cannot all be
+	// read with File; "" when they are and can.
+	Unserved string
 }
 
 // Content is a file as it was just read.

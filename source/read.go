@@ -115,18 +115,46 @@ func (s *FS) Instructions(ctx context.Context, dir string) (*File, error) {
 	return f, err
 }
 
-// Manifest lists the regular files of the skill whose folder is dir as they are
-// now, with the digest that the skill would have if it were loaded. It reads
-// every file of the skill.
-func (s *FS) Manifest(ctx context.Context, dir string) ([]skill.File, string, error) {
+// A Manifest lists the regular files of a skill as they are now.
+type Manifest struct {
+	Files    []skill.File
+	Digest   string // what the skill would have if it were loaded
+	Unserved string // why Files lacks a file, or has one that ReadFile refuses; "" when neither
+}
+
+// Manifest lists the files of the skill whose folder is dir. It reads all of
+// them.
+func (s *FS) Manifest(ctx context.Context, dir string) (Manifest, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, "", err
+		return Manifest{}, err
 	}
 	m, err := s.manifest(dir)
 	if err != nil {
-		return nil, "", err
+		return Manifest{}, err
 	}
-	return m.files, m.digest(), nil
+	return Manifest{Files: m.files, Digest: m.digest(), Unserved: s.unserved(m)}, nil
+}
+
+// unserved says what of a skill cannot be read file by file. What is neither a
+// file nor a folder, and links out of the folder, are no part of it.
+func (s *FS) unserved(m *manifest) string {
+	if !m.complete {
+		return fmt.Sprintf("more than %d files or folders, or one that cannot be read", maxFiles)
+	}
+	if len(m.folders) > 0 {
+		return m.folders[0] + " is a link to a folder"
+	}
+	for _, f := range m.files {
+		switch {
+		case badName(f.Path) != "":
+			return fmt.Sprintf("%q: %s", f.Path, badName(f.Path))
+		case f.SHA256 == "":
+			return fmt.Sprintf("%q cannot be read, or is too large to hash", f.Path)
+		case f.Size > s.opts.MaxFile && f.Path != m.file:
+			return fmt.Sprintf("%q is larger than the %d bytes of max_file", f.Path, s.opts.MaxFile)
+		}
+	}
+	return ""
 }
 
 func (s *FS) readFile(ctx context.Context, dir, name string, limit int64) (*File, error) {

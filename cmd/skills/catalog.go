@@ -60,6 +60,11 @@ func (a *app) open(ctx context.Context) (*catalog, error) {
 
 // openWith is open with settings and a schedule.
 func (a *app) openWith(ctx context.Context, s repertoire.Settings, schedule string) (*catalog, error) {
+	return a.openAs(ctx, s, func(cfg *repertoire.Config) { cfg.Schedule, cfg.Defer = schedule, schedule == repertoire.Never })
+}
+
+// openAs is open with settings and a function that completes the configuration.
+func (a *app) openAs(ctx context.Context, s repertoire.Settings, complete func(*repertoire.Config)) (*catalog, error) {
 	sources, err := a.sources(s)
 	if err != nil {
 		return nil, err
@@ -70,12 +75,13 @@ func (a *app) openWith(ctx context.Context, s repertoire.Settings, schedule stri
 	}
 	cfg := repertoire.Config{
 		Sources: sources, DB: s.DB, Embedder: embedder, Deadline: s.Deadline, Threshold: s.Threshold,
-		Agents: s.Agents, Schedule: schedule, Defer: schedule == repertoire.Never, Logger: a.logger(),
+		Agents: s.Agents, Schedule: s.Schedule, Logger: a.logger(),
 		FTS5: os.Getenv("REPERTOIRE_RANKING") == "fts5",
 	}
 	if err := s.Reranker.Configure(&cfg); err != nil {
 		return nil, fmt.Errorf("configuring %w", err)
 	}
+	complete(&cfg)
 	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
 		return nil, err

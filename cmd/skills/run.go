@@ -170,8 +170,8 @@ func (a *app) command() *cobra.Command {
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
-	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(), a.showCommand(), a.readCommand(),
-		a.listCommand(), a.whyCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand())
+	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(), a.mcpCommand(),
+		a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand())
 	return root
 }
 

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/mcpserver"
+)
+
+const mcpHelp = `Mcp serves the catalog over the Model Context Protocol on standard input and
+output, for clients that start their servers. It ends with its input.
+
+Tools: search_skills, suggest_skills, read_skill, read_skill_resource and
+list_skills. Clients of the skills extension (SEP-2640) get skills/list,
+skills/get, resources/directory/read and skill:// resources with digests; a
+skill that they could not load is left out ("skills doctor" tells why).
+
+With --agent NAME only what that agent may see exists. Skills are looked for
+again on the configured schedule, and clients are told when they change. The
+log goes to standard error; with --verbose it also tells of sessions.`
+
+func (a *app) mcpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "mcp",
+		Short:   "Serve the catalog over the Model Context Protocol",
+		Long:    mcpHelp,
+		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills",
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.serve(cmd.Context())
+		},
+	}
+}
+
+// serve answers on standard input and output until the input or ctx ends.
+func (a *app) serve(ctx context.Context) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	log := a.serverLogger()
+	var server atomic.Pointer[mcpserver.Server] // nil until the catalog is open
+	c, err := a.openAs(ctx, settings, func(cfg *repertoire.Config) {
+		cfg.Background, cfg.Defer, cfg.Logger = true, true, log
+		cfg.Changed = func() {
+			if s := server.Load(); s != nil {
+				s.Changed()
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	server.Store(mcpserver.New(c.Catalog, &mcpserver.Options{
+		Version: versionOf().Version, Agent: c.agent, Agents: settings.Agents, Sources: c.Labels(), Logger: log,
+	}))
+	return converse(ctx, server.Load().MCP(), &mcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: unclosed{a.stdout}})
+}
+
+// converse serves one client until it or ctx ends.
+func converse(ctx context.Context, server *mcp.Server, t mcp.Transport) error {
+	ss, err := server.Connect(context.WithoutCancel(ctx), t, nil)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { ss.Close() })
+	defer stop()
+	if err = ss.Wait(); ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// unclosed is a writer that its owner closes.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// serverLogger writes to standard error, whose reader is a client's log: what is
+// wrong, and with --verbose what is done.
+func (a *app) serverLogger() *slog.Logger {
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+}

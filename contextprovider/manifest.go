@@ -1,0 +1,105 @@
+package contextprovider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// ErrUnpublishable says that a skill is there but cannot be published: other
+// programs could not read it, or would read something else.
+var ErrUnpublishable = errors.New("cannot be published")
+
+// The bounds of what every host of the skills extension of MCP accepts.
+const (
+	maxPublished      = 512      // files of one skill
+	maxPublishedBytes = 16 << 20 // of all of them
+)
+
+// A Manifest describes a skill to other programs: what it is called and each of
+// its files with its digest, as they are in the source now.
+type Manifest struct {
+	ID          string // in the catalog
+	Name        string // as the frontmatter has it; differs from the ID of a renamed skill
+	Description string
+	Source      string
+	Frontmatter map[string]any // as skill.Exact returns it
+	Files       []skill.File   // every file, SKILL.md included, by path, each with its hash
+	Digest      string         // over all of them
+	Stale       bool           // it changed since it was indexed
+}
+
+// Manifest returns the manifest of a skill. A skill that cannot be represented
+// by one, or is a shadowed copy, is an error that wraps ErrUnpublishable and
+// says why.
+func (p *Provider) Manifest(ctx context.Context, id string, a *index.Agent) (Manifest, error) {
+	e, err := p.catalog.Lookup(ctx, id, a)
+	if err != nil {
+		return Manifest{}, err
+	}
+	in, err := p.reader.Instructions(ctx, e.Source, e.Dir)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
+	}
+	m := Manifest{ID: e.ID, Source: e.Source, Files: in.Files, Digest: in.Digest, Stale: in.Digest != e.Digest}
+	if err := m.fill(&e, &in); err != nil {
+		return Manifest{}, fmt.Errorf("skill %s %w: %w", e.ID, ErrUnpublishable, err)
+	}
+	return m, nil
+}
+
+// fill sets what the instructions say, unless the skill cannot be published.
+func (m *Manifest) fill(e *index.Entry, in *Instructions) (err error) {
+	if e.ShadowedBy != "" {
+		return fmt.Errorf("%s has its name", e.ShadowedBy)
+	}
+	if e.File != skill.FileNames[0] {
+		return fmt.Errorf("its instructions are in %s, not in %s", e.File, skill.FileNames[0])
+	}
+	if err := checkFiles(in); err != nil {
+		return err
+	}
+	if m.Frontmatter, err = skill.Exact(in.Text); err != nil {
+		return err
+	}
+	m.Name, _ = m.Frontmatter["name"].(string)
+	m.Description, _ = m.Frontmatter["description"].(string)
+	switch {
+	case !publishedName.MatchString(m.Name) || len(m.Name) > skill.MaxName:
+		return fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits", skill.MaxName)
+	case strings.TrimSpace(m.Description) == "":
+		return errors.New("its description is missing or not a text")
+	case len(utf16.Encode([]rune(m.Description))) > skill.MaxDescription: // hosts count in either way
+		return fmt.Errorf("its description is longer than %d characters", skill.MaxDescription)
+	}
+	return nil
+}
+
+// publishedName is the form that hosts require.
+var publishedName = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
+
+// checkFiles reports what is wrong with the files of a skill.
+func checkFiles(in *Instructions) error {
+	if in.Unserved != "" {
+		return errors.New(in.Unserved)
+	}
+	total := int64(0)
+	for _, f := range in.Files {
+		total += f.Size
+	}
+	if len(in.Files) > maxPublished || total > maxPublishedBytes {
+		return fmt.Errorf("its %d files have %d bytes; hosts take %d files of %d bytes", len(in.Files), total, maxPublished, maxPublishedBytes)
+	}
+	i := slices.IndexFunc(in.Files, func(f skill.File) bool { return f.Path == skill.FileNames[0] })
+	if i < 0 || in.Files[i].SHA256 != in.SHA256 {
+		return fmt.Errorf("%s changed while it was read", skill.FileNames[0])
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// resources is the middleware that lists and reads resources. The protocol
+// library would have each of them registered.
+func (s *Server) resources(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch req := req.(type) {
+		case *mcp.ListResourcesRequest:
+			return s.listResources(ctx, req.Params)
+		case *mcp.ReadResourceRequest:
+			return s.readResource(ctx, req.Params)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// listResources lists the instructions of the skills that skills/list has.
+func (s *Server) listResources(ctx context.Context, p *mcp.ListResourcesParams) (mcp.Result, error) {
+	if p == nil {
+		p = new(mcp.ListResourcesParams)
+	}
+	manifests, next, err := s.page(ctx, p.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	r := &mcp.ListResourcesResult{Cacheable: fresh, NextCursor: next, Resources: []*mcp.Resource{}}
+	for i := range manifests {
+		m := &manifests[i]
+		f := m.Files[slices.IndexFunc(m.Files, func(f skill.File) bool { return f.Path == skill.FileNames[0] })]
+		r.Resources = append(r.Resources, resourceOf(m, f))
+	}
+	return r, nil
+}
+
+func resourceOf(m *contextprovider.Manifest, f skill.File) *mcp.Resource {
+	r := &mcp.Resource{URI: below(root(m), f.Path), Name: path.Base(f.Path), MIMEType: mimeType(f.Path), Size: f.Size}
+	if f.Path == skill.FileNames[0] {
+		r.Name, r.Description = m.Name, m.Description
+	}
+	return r
+}
+
+// readResource reads a file of a skill, byte for byte, if the manifest of the
+// skill has it: the URI is looked up there and never made a path.
+func (s *Server) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+	m, err := s.manifest(ctx, p.URI)
+	if err != nil {
+		return nil, err
+	}
+	want, ok := file(&m, p.URI)
+	if !ok {
+		return nil, notServed(p.URI)
+	}
+	f, err := s.catalog.File(ctx, m.ID, want.Path, s.opts.Agent)
+	if err == nil && f.SHA256 != want.SHA256 {
+		err = errors.New("the file changed while it was read; read it again")
+	}
+	if err != nil {
+		return nil, internal(err)
+	}
+	if f.Path == skill.FileNames[0] {
+		eventOf(ctx).Stale = m.Stale
+		s.used.add(m.ID)
+	}
+	c := &mcp.ResourceContents{URI: p.URI, MIMEType: mimeType(f.Path)}
+	// A text is sent as one, in which no byte may differ. An empty one would be
+	// left out.
+	if utf8.Valid(f.Data) && len(f.Data) > 0 && !f.Binary {
+		c.Text, c.MIMEType = string(f.Data), cmp.Or(c.MIMEType, "text/plain")
+	} else {
+		c.Blob, c.MIMEType = append([]byte{}, f.Data...), cmp.Or(c.MIMEType, "application/octet-stream")
+	}
+	return &mcp.ReadResourceResult{Cacheable: stale, Contents: []*mcp.ResourceContents{c}}, nil
+}
+
+type readDirectoryParams struct {
+	mcp.ParamsBase
+	URI    string `json:"uri"`
+	Cursor string `json:"cursor,omitempty"`
+}
+
+type readDirectoryResult struct {
+	complete
+	Resources []*mcp.Resource `json:"resources"`
+}
+
+// readDirectory lists what is directly in a folder of a skill. A skill has few
+// enough files for one page.
+func (s *Server) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *readDirectoryParams) (*readDirectoryResult, error) {
+	switch {
+	case p == nil:
+		return nil, invalid("uri is missing")
+	case p.Cursor != "":
+		return nil, invalid("%v", errCursor)
+	}
+	m, err := s.manifest(ctx, p.URI)
+	if err != nil {
+		return nil, err
+	}
+	r := &readDirectoryResult{complete: whole, Resources: []*mcp.Resource{}}
+	at := root(&m)
+	for _, f := range m.Files {
+		uri := below(at, f.Path)
+		if uri == p.URI {
+			return nil, invalid("%s is not a directory", quoted(p.URI))
+		}
+		rest, ok := strings.CutPrefix(uri, p.URI+"/")
+		if !ok || len(p.URI) < len(at) {
+			continue
+		}
+		child := resourceOf(&m, f)
+		if in, _, deeper := strings.Cut(rest, "/"); deeper {
+			name := strings.Split(f.Path, "/")[strings.Count(p.URI[len(at):], "/")]
+			child = &mcp.Resource{URI: p.URI + "/" + in, Name: name, MIMEType: directory}
+		}
+		// Files are sorted by path: those of a folder follow each other.
+		if n := len(r.Resources); n == 0 || r.Resources[n-1].URI != child.URI {
+			r.Resources = append(r.Resources, child)
+		}
+	}
+	if len(r.Resources) == 0 {
+		return nil, notServed(p.URI)
+	}
+	return r, nil
+}

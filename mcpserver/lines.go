@@ -1,0 +1,104 @@
+package mcpserver
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxText bounds the bytes of a text that a tool returns: clients cut, or put
+// aside, what is longer, and a model seldom wants it at once.
+const maxText = 100_000
+
+// lines is a range of lines from 1; the zero value is all of them.
+type lines struct{ first, last int }
+
+var errLines = errors.New(`lines is not a range of lines, such as "10-40", "10-" or "10"`)
+
+// parseLines reads "10-40", "10-" or "10".
+func parseLines(s string) (l lines, err error) {
+	if s == "" {
+		return l, nil
+	}
+	from, to, ranged := strings.Cut(s, "-")
+	if l.first, err = lineNumber(from); err != nil {
+		return lines{}, err
+	}
+	switch {
+	case !ranged:
+		l.last = l.first
+	case to != "":
+		if l.last, err = lineNumber(to); err != nil {
+			return lines{}, err
+		}
+		if l.last < l.first {
+			return lines{}, errors.New("lines ends before it starts")
+		}
+	}
+	return l, nil
+}
+
+func lineNumber(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 || s[0] == '+' {
+		return 0, errLines
+	}
+	return int(n), nil
+}
+
+// A part is some lines of a text.
+type part struct {
+	text        string
+	first, last int // numbers of its lines; last < first when there are none
+	of          int // lines of the whole text
+	next        int // line to go on with; 0 when nothing was cut off
+}
+
+// cut returns the lines l of s, at most maxText bytes of them. One line that is
+// longer alone is cut too.
+func cut(s string, l lines) part {
+	p := part{first: max(1, l.first), of: countLines(s)}
+	p.last = p.first - 1
+	start := 0
+	for n := 1; n < p.first && start < len(s); n++ {
+		start = lineEnd(s, start)
+	}
+	end := start
+	for end < len(s) && (l.last == 0 || p.last < l.last) {
+		next := lineEnd(s, end)
+		if next-start > maxText {
+			if end == start { // a line that is too long itself
+				next = start + maxText
+				for !utf8.RuneStart(s[next]) {
+					next--
+				}
+				end, p.last = next, p.last+1
+			}
+			p.next = p.last + 1
+			break
+		}
+		end, p.last = next, p.last+1
+	}
+	if p.next > p.of {
+		p.next = 0
+	}
+	p.text = s[start:end]
+	return p
+}
+
+// lineEnd returns where the line after the one at s[at:] starts.
+func lineEnd(s string, at int) int {
+	if n := strings.IndexByte(s[at:], '\n'); n >= 0 {
+		return at + n + 1
+	}
+	return len(s)
+}
+
+func countLines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}

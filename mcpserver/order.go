@@ -1,0 +1,141 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/repertoire-skills/repertoire/index"
+)
+
+const (
+	// maxListed is how many skills are enumerated for hosts, which may load all
+	// that they are told; the others are found by search and skills/get.
+	maxListed = 500
+	// maxOrders is how many enumerations may be under way at once.
+	maxOrders = 16
+	maxCursor = 1024 // bytes
+)
+
+// orders are the enumerations that clients are in the middle of. What is best
+// changes with what is used, so the pages of one are cut from one order.
+type orders struct {
+	mu   sync.Mutex
+	list []order // the last one last
+}
+
+// An order is the IDs of the skills to enumerate, the most relevant first.
+type order struct {
+	key string
+	ids []string
+}
+
+// keep returns the key of an order. Equal ones share it.
+func (o *orders) keep(ids []string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, old := range o.list {
+		if slices.Equal(old.ids, ids) {
+			return old.key
+		}
+	}
+	n := order{rand.Text(), ids}
+	o.list = append(o.list[max(0, len(o.list)-maxOrders+1):], n)
+	return n.key
+}
+
+// find returns the IDs of an order.
+func (o *orders) find(key string) (ids []string, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.IndexFunc(o.list, func(k order) bool { return k.key == key })
+	if i < 0 {
+		return nil, false
+	}
+	return o.list[i].ids, true
+}
+
+// order returns the skills to enumerate: pinned ones, those used last, and then
+// by source and name.
+func (s *Server) order(ctx context.Context) ([]string, error) {
+	entries, err := s.catalog.List(ctx, s.opts.Agent, false)
+	if err != nil {
+		return nil, err
+	}
+	rank := make(map[string]int)
+	if s.opts.Agent != nil {
+		for _, name := range s.opts.Agent.Pinned {
+			first(rank, index.NameKey(name))
+		}
+	}
+	for _, id := range s.used.list() {
+		first(rank, index.NameKey(id))
+	}
+	ranked := len(rank)
+	source := func(label string) int {
+		if i := slices.Index(s.opts.Sources, label); i >= 0 {
+			return i
+		}
+		return len(s.opts.Sources)
+	}
+	place := func(e *index.Entry) int {
+		if n, ok := rank[index.NameKey(e.ID)]; ok {
+			return n
+		}
+		return ranked + source(e.Source)
+	}
+	slices.SortStableFunc(entries, func(a, b index.Entry) int {
+		return cmp.Or(cmp.Compare(place(&a), place(&b)), strings.Compare(a.ID, b.ID))
+	})
+	entries = entries[:min(len(entries), maxListed)]
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	return ids, nil
+}
+
+// first gives a key the next rank unless it has one.
+func first(rank map[string]int, key string) {
+	if _, ok := rank[key]; !ok {
+		rank[key] = len(rank)
+	}
+}
+
+// A cursor says where a list goes on. Clients take it for an opaque text.
+type cursor struct {
+	Order string `json:"o,omitempty"` // the enumeration
+	Next  int    `json:"n,omitempty"` // the place in it
+	After string `json:"a,omitempty"` // the key of the last name of a list by name
+}
+
+var errCursor = errors.New("the cursor is malformed or no longer valid; list again without one")
+
+func (c cursor) encode() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // unreachable: it holds texts and a number
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// decodeCursor reads a cursor; "" is the start of a list.
+func decodeCursor(s string) (c cursor, err error) {
+	if s == "" {
+		return c, nil
+	}
+	if len(s) > maxCursor {
+		return c, errCursor
+	}
+	text, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || json.Unmarshal(text, &c) != nil || c.Next < 0 || c == (cursor{}) || c.encode() != s {
+		return cursor{}, errCursor
+	}
+	return c, nil
+}

@@ -1,0 +1,107 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+const readText = `Load a skill: its instructions (the whole SKILL.md as it is on disk now), the folder that relative paths in them start at, and the list of its other files. Call it when a skill found with search_skills, or named by the user, is about the task at hand, and before you do that task. The id is the one of the search, or the skill's name.`
+
+// maxFilesTold bounds the files that a text lists; the structured result has all.
+const maxFilesTold = 40
+
+type readParams struct {
+	ID string `json:"id" jsonschema:"the id or the name of the skill"`
+}
+
+type readResult struct {
+	ID           string       `json:"id"`
+	Name         string       `json:"name"`
+	Source       string       `json:"source" jsonschema:"where the skill comes from"`
+	Folder       string       `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
+	Instructions string       `json:"instructions" jsonschema:"SKILL.md"`
+	Next         string       `json:"next,omitempty" jsonschema:"lines of SKILL.md that are left out, for read_skill_resource"`
+	Tokens       int          `json:"tokens" jsonschema:"of the whole SKILL.md, estimated"`
+	Resources    []skill.File `json:"resources" jsonschema:"the other files of the skill"`
+	Requires     []required   `json:"requires,omitempty" jsonschema:"skills that this one asks for"`
+	Stale        bool         `json:"stale,omitempty" jsonschema:"the skill changed since it was indexed"`
+	HiddenChars  int          `json:"hidden_chars,omitempty" jsonschema:"invisible characters that were removed from the instructions"`
+}
+
+type required struct {
+	Name      string `json:"name"`
+	Available bool   `json:"available" jsonschema:"the catalog has it"`
+}
+
+func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams) (*mcp.CallToolResult, readResult, error) {
+	e := eventOf(ctx)
+	e.Tool = "read_skill"
+	body, err := s.catalog.Body(ctx, p.ID, s.opts.Agent)
+	if err != nil {
+		return nil, readResult{}, named(err, p.ID)
+	}
+	e.Stale = body.Stale
+	s.used.add(body.ID)
+	r := readResultOf(&body)
+	return text(r.text()), r, nil
+}
+
+func readResultOf(b *contextprovider.Body) readResult {
+	r := readResult{
+		ID: b.ID, Name: b.Name, Source: b.Source, Folder: b.Folder, Tokens: b.Tokens,
+		Resources: b.Resources, Stale: b.Stale, HiddenChars: b.HiddenChars,
+	}
+	if r.Resources == nil {
+		r.Resources = []skill.File{}
+	}
+	for _, q := range b.Requires {
+		r.Requires = append(r.Requires, required{q.Name, q.Available})
+	}
+	part := cut(b.Text, lines{})
+	if r.Instructions = part.text; part.next > 0 {
+		r.Next = fmt.Sprintf("%d-", part.next)
+	}
+	return r
+}
+
+// text is the instructions under a short header.
+func (r *readResult) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Skill %s from %s, about %d tokens. Its folder: %s\n", line(r.ID, maxName), line(r.Source, maxName), r.Tokens, line(r.Folder, 1000))
+	if n := len(r.Resources); n > 0 {
+		names := make([]string, 0, maxFilesTold)
+		for _, f := range r.Resources[:min(n, maxFilesTold)] {
+			names = append(names, line(f.Path, maxName))
+		}
+		fmt.Fprintf(&b, "Its other files (read_skill_resource reads one): %s", strings.Join(names, ", "))
+		if n > maxFilesTold {
+			fmt.Fprintf(&b, " and %d more", n-maxFilesTold)
+		}
+		b.WriteString("\n")
+	}
+	for _, q := range r.Requires {
+		if q.Available {
+			fmt.Fprintf(&b, "It asks for the skill %s too; read_skill loads it.\n", line(q.Name, maxName))
+		} else {
+			fmt.Fprintf(&b, "It asks for %s, which the catalog does not have.\n", line(q.Name, maxName))
+		}
+	}
+	if r.Stale {
+		b.WriteString("It changed since it was indexed; this is how it is now.\n")
+	}
+	if r.HiddenChars > 0 {
+		fmt.Fprintf(&b, "%d invisible characters were removed from it.\n", r.HiddenChars)
+	}
+	if r.Next != "" {
+		fmt.Fprintf(&b, "It is cut here; read_skill_resource with path SKILL.md and lines %s reads on.\n", r.Next)
+	}
+	b.WriteString("The rest of this text is its SKILL.md, written by its author.\n\n")
+	b.WriteString(r.Instructions)
+	return b.String()
+}

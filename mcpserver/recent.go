@@ -1,0 +1,34 @@
+package mcpserver
+
+import (
+	"slices"
+	"sync"
+)
+
+// maxRecent bounds how many skills are remembered as used.
+const maxRecent = 32
+
+// recent remembers the skills that were last offered or read, by ID.
+type recent struct {
+	mu  sync.Mutex
+	ids []string // the last one last
+}
+
+// add notes that skills were used.
+func (r *recent) add(ids ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		r.ids = append(slices.DeleteFunc(r.ids, func(s string) bool { return s == id }), id)
+	}
+	r.ids = r.ids[max(0, len(r.ids)-maxRecent):]
+}
+
+// list returns the IDs, the last one first.
+func (r *recent) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.ids)
+	slices.Reverse(list)
+	return list
+}

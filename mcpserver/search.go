@@ -1,0 +1,117 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/index"
+)
+
+const searchText = `Find agent skills (tested instructions, often with scripts) for a task. Search before starting any task that others have likely done before: working on a kind of file, with a tool, service, framework or API, or by a convention of this team; and again when the task changes. Do not search for small talk or when the right skill is already loaded.
+
+Write the query as one sentence about what is to be done and with what, in the user's words ("fill in the fields of a PDF form"). The answer has the best matches with the probability that the task wants each; those marked relevant are worth reading with read_skill. Probabilities below the threshold mostly mean that no skill is needed: go on without one.`
+
+const (
+	usualHits = 8
+	maxHits   = 50
+)
+
+type searchParams struct {
+	Query string `json:"query" jsonschema:"what is to be done, as a sentence or as words"`
+	Limit int    `json:"limit,omitempty" jsonschema:"most skills to return, 1 to 50; 8 if left out"`
+	Agent string `json:"agent,omitempty" jsonschema:"search only what this configured agent may see"`
+}
+
+type searchResult struct {
+	Skills    []found `json:"skills" jsonschema:"best first"`
+	Ranking   string  `json:"ranking" jsonschema:"what the order is based on"`
+	Wanted    float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
+	Threshold float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
+}
+
+// found is a skill of an answer.
+type found struct {
+	ID          string  `json:"id" jsonschema:"for read_skill"`
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Source      string  `json:"source" jsonschema:"where the skill comes from"`
+	Probability float64 `json:"probability" jsonschema:"that the skill is wanted, 0 to 1"`
+	Relevant    bool    `json:"relevant" jsonschema:"worth reading"`
+	Location    string  `json:"location" jsonschema:"of its SKILL.md"`
+}
+
+func foundOf(hits []index.Hit) []found {
+	list := make([]found, len(hits))
+	for i, h := range hits {
+		list[i] = found{
+			ID: h.ID, Name: h.Name, Description: h.Description, Source: h.Source,
+			Probability: rounded(h.Probability), Relevant: h.Relevant, Location: h.Location,
+		}
+	}
+	return list
+}
+
+func rounded(x float64) float64 { return float64(int(x*1000+.5)) / 1000 }
+
+func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchParams) (*mcp.CallToolResult, searchResult, error) {
+	eventOf(ctx).Tool = "search_skills"
+	var none searchResult
+	if strings.TrimSpace(p.Query) == "" {
+		return nil, none, errors.New("query is empty; say what is to be done")
+	}
+	if p.Limit < 0 || p.Limit > maxHits {
+		return nil, none, fmt.Errorf("limit is %d; it is 1 to %d", p.Limit, maxHits)
+	}
+	if p.Limit == 0 {
+		p.Limit = usualHits
+	}
+	agent, err := s.agent(p.Agent)
+	if err != nil {
+		return nil, none, err
+	}
+	answer, err := s.catalog.Search(ctx, index.Query{Text: p.Query, Limit: p.Limit, Agent: agent})
+	if err != nil {
+		return nil, none, err
+	}
+	r := searchResult{
+		Skills: foundOf(answer.Hits), Ranking: answer.Mode,
+		Wanted: rounded(answer.Demand.Probability), Threshold: answer.Threshold,
+	}
+	return text(r.text()), r, nil
+}
+
+// text lists the hits, one a line.
+func (r *searchResult) text() string {
+	if len(r.Skills) == 0 {
+		return "No skill of the catalog has anything in common with this query."
+	}
+	var b strings.Builder
+	relevant := 0
+	for _, f := range r.Skills {
+		if f.Relevant {
+			relevant++
+		}
+	}
+	switch relevant {
+	case 0:
+		b.WriteString("No skill is likely to be wanted for this; the nearest are:\n")
+	case len(r.Skills):
+		b.WriteString("Skills that fit, best first (read_skill gives the instructions of one):\n")
+	default:
+		fmt.Fprintf(&b, "The first %d fit, best first (read_skill gives the instructions of one); the others are only near:\n", relevant)
+	}
+	for _, f := range r.Skills {
+		fmt.Fprintf(&b, "- %s (%.2f): %s\n", line(f.ID, maxName), f.Probability, line(f.Description, maxDescription))
+	}
+	return b.String()
+}
+
+// Bounds of what is listed of a skill, in characters.
+const (
+	maxName        = 200
+	maxDescription = 400
+)

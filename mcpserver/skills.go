@@ -1,0 +1,188 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// The methods of the skills extension.
+const (
+	methodList      = "skills/list"
+	methodGet       = "skills/get"
+	methodDirectory = "resources/directory/read"
+)
+
+// addSkills adds the methods of the skills extension, and tells of the template
+// of its resources.
+func (s *Server) addSkills() {
+	s.mcp.AddResourceTemplate(&template, s.unreachable)
+	if err := errors.Join(
+		mcp.AddReceivingCustomMethod(s.mcp, methodList, s.listSkills),
+		mcp.AddReceivingCustomMethod(s.mcp, methodGet, s.getSkill),
+		mcp.AddReceivingCustomMethod(s.mcp, methodDirectory, s.readDirectory),
+	); err != nil {
+		panic(err) // unreachable: none of them is a method of the protocol itself
+	}
+}
+
+// complete is the part of a result that says it is one.
+type complete struct {
+	mcp.ResultBase
+	ResultType string `json:"resultType"`
+}
+
+var whole = complete{ResultType: "complete"}
+
+type listSkillsParams struct {
+	mcp.ParamsBase
+	Cursor string `json:"cursor,omitempty"`
+}
+
+type listSkillsResult struct {
+	complete
+	mcp.Cacheable
+	Skills     []entry `json:"skills"`
+	NextCursor string  `json:"nextCursor,omitempty"`
+}
+
+type getSkillParams struct {
+	mcp.ParamsBase
+	URI string `json:"uri"`
+}
+
+type getSkillResult struct {
+	complete
+	mcp.Cacheable
+	Skill entry `json:"skill"`
+}
+
+// An entry describes a skill to a host, which verifies what it reads with it.
+type entry struct {
+	URI         string         `json:"uri"`
+	Frontmatter map[string]any `json:"frontmatter"`
+	Resources   []entryFile    `json:"resources"`
+}
+
+type entryFile struct {
+	URI    string `json:"uri"`
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`
+}
+
+func entryOf(m *contextprovider.Manifest) entry {
+	at := root(m)
+	e := entry{URI: below(at, skill.FileNames[0]), Frontmatter: m.Frontmatter, Resources: make([]entryFile, len(m.Files))}
+	for i, f := range m.Files {
+		e.Resources[i] = entryFile{URI: below(at, f.Path), Digest: "sha256:" + f.SHA256, Size: f.Size}
+	}
+	return e
+}
+
+func (s *Server) listSkills(ctx context.Context, _ *mcp.ServerSession, p *listSkillsParams) (*listSkillsResult, error) {
+	if p == nil {
+		p = new(listSkillsParams)
+	}
+	manifests, next, err := s.page(ctx, p.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	r := &listSkillsResult{complete: whole, Cacheable: fresh, Skills: []entry{}, NextCursor: next}
+	for i := range manifests {
+		r.Skills = append(r.Skills, entryOf(&manifests[i]))
+	}
+	return r, nil
+}
+
+func (s *Server) getSkill(ctx context.Context, _ *mcp.ServerSession, p *getSkillParams) (*getSkillResult, error) {
+	if p == nil {
+		return nil, invalid("uri is missing")
+	}
+	m, err := s.manifest(ctx, p.URI)
+	if err != nil {
+		return nil, err
+	}
+	e := entryOf(&m)
+	if e.URI != p.URI {
+		return nil, invalid("no skill is served at %s; the URI of a skill is that of its %s", quoted(p.URI), skill.FileNames[0])
+	}
+	return &getSkillResult{complete: whole, Cacheable: stale, Skill: e}, nil
+}
+
+// The times for which results may be kept: what is on disk may change at any
+// time, and hosts verify what they read with what they got last.
+var (
+	fresh = mcp.Cacheable{TTLMs: 5000, CacheScope: "private"} // about the time after which a change is seen
+	stale = mcp.Cacheable{TTLMs: 0, CacheScope: "private"}
+)
+
+// pageOfSkills is how many skills a page has: each is read in full.
+const pageOfSkills = 50
+
+// page returns the manifests of a page of the enumeration. Skills that cannot
+// be published are left out; the log tells why.
+func (s *Server) page(ctx context.Context, after string) (manifests []contextprovider.Manifest, next string, err error) {
+	c, err := decodeCursor(after)
+	if err != nil {
+		return nil, "", invalid("%v", err)
+	}
+	var ids []string
+	if after == "" {
+		if ids, err = s.order(ctx); err != nil {
+			return nil, "", internal(err)
+		}
+	} else if ids, _ = s.orders.find(c.Order); c.Next >= len(ids) {
+		return nil, "", invalid("%v", errCursor)
+	}
+	for i := c.Next; i < len(ids); i++ {
+		if len(manifests) == pageOfSkills {
+			return manifests, cursor{Order: s.orders.keep(ids), Next: i}.encode(), nil
+		}
+		m, err := s.catalog.Manifest(ctx, ids[i], s.opts.Agent)
+		switch {
+		case err == nil:
+			manifests = append(manifests, m)
+		case ctx.Err() != nil:
+			return nil, "", internal(ctx.Err())
+		default: // it is not enumerated, or gone since
+			s.log.Debug("skill is not listed for hosts", "error", err)
+		}
+	}
+	return manifests, "", nil
+}
+
+// manifest returns the manifest of the skill that a URI is about.
+func (s *Server) manifest(ctx context.Context, uri string) (contextprovider.Manifest, error) {
+	id, ok := idOf(uri)
+	if !ok {
+		return contextprovider.Manifest{}, notServed(uri)
+	}
+	m, err := s.catalog.Manifest(ctx, id, s.opts.Agent)
+	switch {
+	case err == nil:
+		return m, nil
+	case errors.Is(err, contextprovider.ErrUnpublishable):
+		return m, invalid("%v", err)
+	case errors.Is(err, skill.ErrNotFound):
+		return m, notServed(uri)
+	}
+	return m, internal(err)
+}
+
+func notServed(uri string) error { return invalid("nothing is served at %s", quoted(uri)) }
+
+// invalid is the error for parameters that are wrong, or name what is not there.
+func invalid(format string, args ...any) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message(fmt.Sprintf(format, args...))}
+}
+
+// internal is the error for what is not the caller's fault.
+func internal(err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(err.Error())}
+}

@@ -1,0 +1,49 @@
+package mcpserver
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+)
+
+const suggestText = `The skills that a user's prompt wants, as a block of text for the model's context, or an empty text when it wants none. Made for clients that call it for every prompt, such as a hook; it stays silent unless a skill is probably wanted. To look for a skill yourself, call search_skills: that also shows near misses.`
+
+type suggestParams struct {
+	Prompt  string `json:"prompt" jsonschema:"the prompt as the user wrote it"`
+	CWD     string `json:"cwd,omitempty" jsonschema:"the folder that the user works in"`
+	Session string `json:"session,omitempty" jsonschema:"an identifier of the conversation"`
+}
+
+type suggestResult struct {
+	Block  string   `json:"block" jsonschema:"for the model's context; empty when no skill is wanted"`
+	Skills []found  `json:"skills" jsonschema:"that the block lists, best first"`
+	Pinned []string `json:"pinned,omitempty" jsonschema:"skills that the block holds in full"`
+	Tokens int      `json:"tokens" jsonschema:"of the block, estimated"`
+}
+
+func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestParams) (*mcp.CallToolResult, suggestResult, error) {
+	e := eventOf(ctx)
+	e.Tool = "suggest_skills"
+	b, err := s.block(ctx, Prompt{p.Prompt, p.CWD, p.Session})
+	if err != nil {
+		return nil, suggestResult{}, err
+	}
+	r := suggestResult{Block: b.Text, Skills: foundOf(b.Skills), Tokens: b.Tokens}
+	for _, body := range b.Pinned {
+		r.Pinned = append(r.Pinned, body.ID)
+	}
+	for i := len(b.Skills); i > 0; i-- { // the best is the one used last
+		s.used.add(b.Skills[i-1].ID)
+	}
+	e.Offered, e.Abstained = len(b.Skills), len(b.Skills) == 0
+	return text(b.Text), r, nil
+}
+
+func (s *Server) block(ctx context.Context, p Prompt) (contextprovider.Block, error) {
+	if s.opts.Suggest != nil {
+		return s.opts.Suggest(ctx, p, s.opts.Agent)
+	}
+	return s.catalog.Block(ctx, p.Text, contextprovider.Budget{}, s.opts.Agent)
+}

@@ -1,0 +1,80 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// addTools adds the tools, each of which is in a file of its own.
+func (s *Server) addTools() {
+	add(s, "search_skills", "Search skills", searchText, s.search)
+	add(s, "suggest_skills", "Suggest skills for a prompt", suggestText, s.suggest)
+	add(s, "read_skill", "Read the instructions of a skill", readText, s.read)
+	add(s, "read_skill_resource", "Read a file of a skill", resourceText, s.resource)
+	add(s, "list_skills", "List skills", listText, s.list)
+}
+
+// add adds one tool. All of them only read what is on this machine.
+func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHandlerFor[In, Out]) {
+	no := false
+	mcp.AddTool(s.mcp, &mcp.Tool{
+		Name: name, Title: title, Description: description,
+		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
+	}, h)
+}
+
+// text is a result whose text block is written for a model.
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+// setCacheable sets for how long a client may keep a result of the protocol
+// library. They change with the program only, but are of one user.
+func setCacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+	*c = mcp.Cacheable{TTLMs: 300_000, CacheScope: "private"}
+}
+
+// agent returns the scope of a search. A name may narrow the scope of the
+// server, never leave it.
+func (s *Server) agent(name string) (*index.Agent, error) {
+	fixed := s.opts.Agent
+	switch {
+	case name == "" || fixed != nil && name == fixed.Name:
+		return fixed, nil
+	case fixed != nil:
+		return nil, fmt.Errorf("this server serves the agent %s only; leave agent out", fixed.Name)
+	}
+	var names []string
+	for _, a := range s.opts.Agents {
+		if a.Name == name {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no agent %s: the configuration names none; leave agent out", quoted(name))
+	}
+	if similar := skill.Similar(name, names, 3); len(similar) > 0 {
+		return nil, fmt.Errorf("no agent %s; did you mean %s?", quoted(name), strings.Join(similar, ", "))
+	}
+	return nil, fmt.Errorf("no agent %s; there are: %s", quoted(name), strings.Join(names, ", "))
+}
+
+// named returns an error about a skill with its name as it may be shown.
+func named(err error, id string) error {
+	var missing *index.NotFoundError
+	switch {
+	case !errors.As(err, &missing):
+		return err
+	case len(missing.Similar) > 0:
+		return fmt.Errorf("no skill %s; did you mean %s?", quoted(id), line(strings.Join(missing.Similar, ", "), 3*skill.MaxName))
+	}
+	return fmt.Errorf("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), missing.Known)
+}

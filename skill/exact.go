@@ -1,0 +1,116 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Exact returns the frontmatter of a SKILL.md as every reader of YAML 1.2 finds
+// it: string, bool, int64, float64, nil, []any and map[string]any. Parse is for
+// reading what is there; Exact is for passing it on to programs that compare it
+// with what they read themselves. So it repairs nothing and changes no
+// character: a text in which Parse would, or in which readers differ, is an
+// error.
+func Exact(text string) (map[string]any, error) {
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
+	}
+	block, err := exactBlock(text)
+	if err != nil {
+		return nil, err
+	}
+	root, err := parseYAML(block)
+	if err != nil {
+		return nil, err
+	}
+	if root == nil || root.Kind != yaml.MappingNode {
+		return nil, errors.New("the frontmatter is not a mapping")
+	}
+	if err := checkExact(root, 1); err != nil {
+		return nil, err
+	}
+	var odd error
+	r := resolver{found: func(_ string, n *yaml.Node, message string) {
+		odd = fmt.Errorf("line %d: %s", n.Line+1, message)
+	}}
+	v, err := r.value(root, 1)
+	if err != nil {
+		return nil, err
+	}
+	return v.(map[string]any), odd
+}
+
+// exactBlock returns the lines between the two fences.
+func exactBlock(text string) (string, error) {
+	first, at := cutLine(text, 0)
+	if strings.TrimSuffix(first, "\r") != fenceLine {
+		return "", errors.New("the first line is not ---")
+	}
+	start := at
+	for at < len(text) {
+		line, next := cutLine(text, at)
+		if strings.TrimSuffix(line, "\r") == fenceLine {
+			return checkBlock(text[start:at])
+		}
+		if strings.HasPrefix(line, fenceLine) || strings.HasPrefix(line, "...") {
+			return "", fmt.Errorf("the line %s ends the frontmatter for some readers", quote(line))
+		}
+		at = next
+	}
+	return "", errors.New("the frontmatter is never closed")
+}
+
+const fenceLine = "---"
+
+// checkBlock refuses what Parse would take out of a text.
+func checkBlock(block string) (string, error) {
+	block = strings.ReplaceAll(block, "\r\n", "\n")
+	switch hidden := Hidden(block); {
+	case len(block) > MaxFrontmatter:
+		return "", fmt.Errorf("frontmatter larger than %d bytes", MaxFrontmatter)
+	case len(hidden) > 0:
+		return "", errors.New(hiddenMessage(hidden[0]))
+	case strings.Contains(block, "\r"):
+		return "", errors.New("a carriage return without a line feed")
+	}
+	return block, nil
+}
+
+// checkExact refuses nodes whose value depends on the reader: tags, keys that
+// are not plain words or numbers, characters that only escapes can write.
+func checkExact(n *yaml.Node, depth int) error {
+	if depth > maxDepth {
+		return errTooDeep
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		return fmt.Errorf("line %d: the tag %s", n.Line+1, quote(n.Tag))
+	}
+	if n.Kind == yaml.ScalarNode && Clean(n.Value) != n.Value {
+		return fmt.Errorf("line %d: characters written as escapes that a reader cannot see", n.Line+1)
+	}
+	for i, c := range n.Content { // aliases have none: what they stand for is checked at its own place
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if err := checkKey(c); err != nil {
+				return err
+			}
+		}
+		if err := checkExact(c, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkKey refuses keys that JSON has no form for.
+func checkKey(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		switch resolveScalar(n).(type) {
+		case string, bool, int64:
+			return nil
+		}
+	}
+	return fmt.Errorf("line %d: a key that is not a word", n.Line+1)
+}
