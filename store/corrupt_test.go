@@ -222,3 +222,28 @@ func TestIsCorruptOnlyDamage(t *testing.T) {
 		}
 	}
 }
+
+// TestCancelledIsNotDamaged ends a context while rows are read, which closes
+// them beneath the scan.
+func TestCancelledIsNotDamaged(t *testing.T) {
+	path := dbPath(t)
+	writeCatalog(t, path)
+	db := open(t, path)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := db.query(ctx, "stamps", func(rows *sql.Rows) error {
+		cancel()
+		for {
+			var id int64
+			var path, stamp, digest string
+			if err := rows.Scan(&id, &path, &stamp, &digest); err != nil {
+				return err
+			}
+		}
+	}, sql.Named("source", 1))
+	if !errors.Is(err, context.Canceled) || IsCorrupt(err) {
+		t.Errorf("error %v, corrupt: %t", err, IsCorrupt(err))
+	}
+	if _, err := os.Stat(path + damagedSuffix); err == nil {
+		t.Error("the file is marked as damaged")
+	}
+}

@@ -116,6 +116,9 @@ var errDamaged = errors.New("catalog is damaged")
 // IsCorrupt reports whether err says that the database file is damaged, in
 // which case opening it again moves it aside.
 func IsCorrupt(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false // the end of a context closes rows while they are read
+	}
 	if errors.Is(err, errDamaged) {
 		return true
 	}
