@@ -279,7 +279,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed hook index list read search show version why"
+	want := "bench completion context doctor embed hook index list mcp read search show version why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
@@ -61,27 +59,8 @@ func (a *app) serve(ctx context.Context) error {
 	server.Store(mcpserver.New(c.Catalog, &mcpserver.Options{
 		Version: versionOf().Version, Agent: c.agent, Agents: settings.Agents, Sources: c.Labels(), Logger: log,
 	}))
-	return converse(ctx, server.Load().MCP(), &mcp.IOTransport{Reader: io.NopCloser(a.stdin), Writer: unclosed{a.stdout}})
+	return server.Load().Serve(ctx, a.stdin, a.stdout)
 }
-
-// converse serves one client until it or ctx ends.
-func converse(ctx context.Context, server *mcp.Server, t mcp.Transport) error {
-	ss, err := server.Connect(context.WithoutCancel(ctx), t, nil)
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { ss.Close() })
-	defer stop()
-	if err = ss.Wait(); ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// unclosed is a writer that its owner closes.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // serverLogger writes to standard error, whose reader is a client's log: what is
 // wrong, and with --verbose what is done.

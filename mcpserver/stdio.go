@@ -1,0 +1,123 @@
+package mcpserver
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Serve serves one client that writes to r and reads w, until r or ctx ends,
+// neither of which is an error. What was asked before r ended is answered.
+func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
+	t := &draining{Transport: &mcp.IOTransport{Reader: io.NopCloser(r), Writer: unclosed{w}}}
+	// The end of ctx must not cut an answer in two, so it closes the session.
+	session, err := s.mcp.Connect(context.WithoutCancel(ctx), t, nil)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { session.Close() })
+	defer stop()
+	if err = session.Wait(); ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// unclosed is a writer that its owner closes.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// drain is how long the end of the input waits for answers.
+const drain = 10 * time.Second
+
+// methodListen is a request that is answered when its client goes.
+const methodListen = "subscriptions/listen"
+
+// draining is a transport whose input ends when what was asked before has been
+// answered. The protocol library would drop that.
+type draining struct{ mcp.Transport }
+
+func (d *draining) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := d.Transport.Connect(ctx)
+	return &drainingConn{Connection: c, idle: make(chan struct{}, 1), asked: make(map[jsonrpc.ID]bool)}, err
+}
+
+type drainingConn struct {
+	mcp.Connection
+	idle chan struct{} // has an item when asked has become empty
+
+	mu    sync.Mutex
+	asked map[jsonrpc.ID]bool // not yet answered
+}
+
+func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if err != nil {
+		c.wait(ctx)
+		return nil, err
+	}
+	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && req.Method != methodListen {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.asked[req.ID] = true
+	}
+	return m, nil
+}
+
+func (c *drainingConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if res, ok := m.(*jsonrpc.Response); ok {
+		defer c.answered(res.ID) // it is written by then
+	}
+	return c.Connection.Write(ctx, m)
+}
+
+func (c *drainingConn) answered(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if delete(c.asked, id); len(c.asked) == 0 {
+		c.signal()
+	}
+}
+
+// Close also ends the wait for answers.
+func (c *drainingConn) Close() error {
+	c.mu.Lock()
+	clear(c.asked)
+	c.signal()
+	c.mu.Unlock()
+	return c.Connection.Close()
+}
+
+// signal wakes wait; the caller holds the lock.
+func (c *drainingConn) signal() {
+	select {
+	case c.idle <- struct{}{}:
+	default:
+	}
+}
+
+// wait waits until all that was asked is answered.
+func (c *drainingConn) wait(ctx context.Context) {
+	late := time.NewTimer(drain)
+	defer late.Stop()
+	for {
+		c.mu.Lock()
+		n := len(c.asked)
+		c.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-c.idle:
+		case <-late.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
