@@ -1,0 +1,46 @@
+package contextprovider_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+func TestManifest(t *testing.T) {
+	team, dir := folder(t, "team", map[string]string{
+		"pdf/SKILL.md":    doc("pdf", "Reads PDF files.", "Body.", "license: MIT"),
+		"pdf/a/b.md":      "b",
+		"shadow/SKILL.md": doc("twice", "Is one of two.", ""),
+	})
+	k := open(t, team, memory(t, "other", map[string]string{"twice/SKILL.md": doc("twice", "Is the other.", "")}))
+	m, err := k.Manifest(t.Context(), "pdf", nil)
+	try(t, err)
+	if m.ID != "pdf" || m.Name != "pdf" || m.Source != "team" || m.Description != "Reads PDF files." || m.Frontmatter["license"] != "MIT" || m.Stale {
+		t.Errorf("%+v", m)
+	}
+	var paths []string
+	for _, f := range m.Files {
+		paths = append(paths, f.Path)
+	}
+	if !slices.Equal(paths, []string{"SKILL.md", "a/b.md"}) || m.Files[1].SHA256 == "" || m.Files[1].Size != 1 {
+		t.Errorf("files %+v", m.Files)
+	}
+	write(t, dir+"/pdf/c.md", "c")
+	if m, err = k.Manifest(t.Context(), "pdf", nil); err != nil || !m.Stale || len(m.Files) != 3 {
+		t.Errorf("changed: %+v, %v", m, err)
+	}
+	if _, err := k.Manifest(t.Context(), "other/twice", nil); !errors.Is(err, contextprovider.ErrUnpublishable) || !strings.Contains(err.Error(), "twice has its name") {
+		t.Errorf("a shadowed copy: %v", err)
+	}
+	if _, err := k.Manifest(t.Context(), "nothing", nil); !errors.Is(err, skill.ErrNotFound) || errors.Is(err, contextprovider.ErrUnpublishable) {
+		t.Errorf("no skill: %v", err)
+	}
+	if _, err := k.Manifest(t.Context(), "pdf", &index.Agent{Name: "a", Exclude: index.Rules{Names: []string{"pdf"}}}); !errors.Is(err, skill.ErrNotFound) {
+		t.Errorf("outside of the scope: %v", err)
+	}
+}

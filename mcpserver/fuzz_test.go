@@ -1,0 +1,98 @@
+package mcpserver
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+func FuzzCursor(f *testing.F) {
+	for _, c := range []cursor{{}, {After: "a"}, {Order: "X", Next: 50}} {
+		f.Add(c.encode())
+	}
+	f.Add("eyJuIjotMX0")
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := decodeCursor(s)
+		switch {
+		case err != nil && c != (cursor{}):
+			t.Errorf("%q is malformed, and %+v", s, c)
+		case err == nil && s != "" && (c.encode() != s || c.Next < 0 || c == (cursor{})):
+			t.Errorf("%q is %+v, which is %q", s, c, c.encode())
+		}
+	})
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add("2-3", "one\ntwo\nthree\nfour")
+	f.Add("1-", strings.Repeat("x", maxText)+"\n\n")
+	f.Add("7", "ä\r\n")
+	f.Add("", strings.Repeat("long line\n", maxText/9))
+	f.Fuzz(func(t *testing.T, given, s string) {
+		l, err := parseLines(given)
+		if err != nil {
+			return
+		}
+		if given != "" && (l.first < 1 || l.last != 0 && l.last < l.first) {
+			t.Fatalf("%q is %+v", given, l)
+		}
+		p := cut(s, l)
+		if !strings.Contains(s, p.text) || len(p.text) > maxText || utf8.ValidString(s) && !utf8.ValidString(p.text) {
+			t.Fatalf("%q of %.100q is %.100q", given, s, p.text)
+		}
+		if n := countLines(p.text); n != p.last-p.first+1 && p.text != "" || p.last > p.of && p.text != "" || p.next != 0 && (p.next <= p.last || p.next > p.of) {
+			t.Errorf("%q of %.100q is %d lines, %d to %d of %d, next %d", given, s, n, p.first, p.last, p.of, p.next)
+		}
+	})
+}
+
+func FuzzURI(f *testing.F) {
+	for _, uri := range []string{"skill://pdf/SKILL.md", "skill://a%20b/c/d%2Fe.md", "skill://%zz", "file:///x", "skill:///", "skill://a/../b"} {
+		f.Add(uri, "pdf", "SKILL.md")
+	}
+	f.Fuzz(func(t *testing.T, uri, id, name string) {
+		if got, ok := idOf(uri); ok && (got == "" || !strings.HasPrefix(uri, scheme)) {
+			t.Errorf("%q is of the skill %q", uri, got)
+		}
+		// What is published under a URI is found by it, and by nothing else.
+		m := &contextprovider.Manifest{ID: id, Name: "name", Files: []skill.File{{Path: name}}}
+		own := below(root(m), name)
+		if got, ok := idOf(own); id != "" && len(own) <= maxURI && (!ok || got != id) {
+			t.Errorf("%q of %q is of the skill %q", own, id, got)
+		}
+		if _, ok := file(m, own); !ok {
+			t.Errorf("%q is not found", own)
+		}
+		if _, ok := file(m, uri); ok && uri != own {
+			t.Errorf("%q is found as %q", own, uri)
+		}
+	})
+}
+
+func TestRecent(t *testing.T) {
+	var r recent
+	for range 2 {
+		for c := 'a'; c <= 'z'; c++ {
+			r.add(string(c), "x")
+		}
+	}
+	if got := strings.Join(r.list(), ""); got != "xzywvutsrqponmlkjihgfedcba" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestOrders(t *testing.T) {
+	var o orders
+	first := o.keep([]string{"a"})
+	if again := o.keep([]string{"a"}); again != first {
+		t.Error("equal orders differ")
+	}
+	for i := range maxOrders {
+		o.keep([]string{strings.Repeat("b", i)})
+	}
+	if _, ok := o.find(first); ok || len(o.list) != maxOrders {
+		t.Errorf("%d orders are kept", len(o.list))
+	}
+}

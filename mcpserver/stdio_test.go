@@ -1,0 +1,117 @@
+package mcpserver_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/mcpserver"
+)
+
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+// TestAnswersAfterEnd ends the input at once: what was asked is answered.
+func TestAnswersAfterEnd(t *testing.T) {
+	k := open(t, few(), "")
+	in := hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_skill","arguments":{"id":"pdf-forms"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":3,"method":"skills/list"}` + "\n"
+	for range 20 {
+		var out bytes.Buffer
+		try(t, k.Serve(t.Context(), strings.NewReader(in), &out))
+		if n := strings.Count(out.String(), "\n"); n != 3 || strings.Contains(out.String(), `"error"`) {
+			t.Fatalf("%d answers: %.500s", n, &out)
+		}
+	}
+}
+
+func TestServeEnds(t *testing.T) {
+	k := open(t, few(), "")
+	for name, in := range map[string]string{"not JSON": "hello\n", "cut": `{"jsonrpc":`} {
+		if err := k.Serve(t.Context(), strings.NewReader(in), io.Discard); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	try(t, k.Serve(ctx, r, io.Discard)) // although the input goes on
+}
+
+// TestEndCutsListening ends the input while a subscription waits for ever.
+func TestEndCutsListening(t *testing.T) {
+	c := open(t, few(), "").connect(t, true)
+	c.ask("subscriptions/listen", object{"notifications": object{"resourcesListChanged": true}})
+	if m := c.next(); m["method"] == nil {
+		t.Errorf("%v", m)
+	}
+	start := time.Now()
+	c.close()
+	if took := time.Since(start); took > 8*time.Second {
+		t.Errorf("the end took %v", took)
+	}
+}
+
+// TestLibraryClient talks to the server with the client of the protocol library,
+// which knows the newest protocol, over its own transport.
+func TestLibraryClient(t *testing.T) {
+	k := open(t, few(), "")
+	near, far := mcp.NewInMemoryTransports()
+	session, err := k.MCP().Connect(t.Context(), far, nil)
+	try(t, err)
+	defer session.Wait()
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), near, nil)
+	try(t, err)
+	defer client.Close()
+	r, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_skills", Arguments: object{"query": "fill in a PDF form"}})
+	try(t, err)
+	contains(t, "text", r.Content[0].(*mcp.TextContent).Text, "pdf-forms")
+	n := 0
+	for res, err := range client.Resources(t.Context(), nil) {
+		try(t, err)
+		read, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: res.URI})
+		try(t, err)
+		contains(t, res.URI, read.Contents[0].Text, "name: "+res.Name)
+		n++
+	}
+	if n != 9 {
+		t.Errorf("%d resources", n)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	var events []mcpserver.Event
+	k := open(t, few(), "", func(_ *repertoire.Config, o *mcpserver.Options) {
+		o.Observe = func(e mcpserver.Event) { events = append(events, e) }
+	})
+	c := k.connect(t, true)
+	c.tool("suggest_skills", object{"prompt": "please fill in the fields of this PDF form"})
+	write(t, k.dir, map[string]string{"pdf-base/SKILL.md": doc("pdf-base", "Is another one.")})
+	c.tool("read_skill", object{"id": "pdf-base"})
+	c.refused("skills/get", object{"uri": "x"})
+	c.close()
+	for i, want := range []mcpserver.Event{
+		{Method: "tools/call", Tool: "suggest_skills", Offered: 1},
+		{Method: "tools/call", Tool: "read_skill", Stale: true},
+		{Method: "skills/get", Failed: true},
+	} {
+		got := events[i]
+		if got.Seconds <= 0 || got.Seconds > 60 {
+			t.Errorf("%s took %v s", got.Method, got.Seconds)
+		}
+		if got.Seconds = 0; got.Offered > 1 {
+			got.Offered = 1
+		}
+		if got != want {
+			t.Errorf("event %+v, want %+v", got, want)
+		}
+	}
+}
