@@ -176,19 +176,3 @@ func TestMCPTerminated(t *testing.T) {
 		t.Errorf("the catalog afterwards: %s", list)
 	}
 }
-
-// TestMCPKilledSoon ends servers in the middle of their first scan: the catalog
-// must not be taken for damaged.
-func TestMCPKilledSoon(t *testing.T) {
-	home := fixture(t)
-	many(t)
-	call(t, 0, "index")
-	for i := range 20 {
-		s := startServer(t, "--verbose")
-		time.Sleep(time.Duration(i) * time.Millisecond)
-		s.stdin.Close()
-		if code := s.end(); code != 0 || strings.Contains(s.stderr.String(), "damaged") {
-			t.Errorf("exit code %d in %s: %s", code, home, &s.stderr)
-		}
-	}
-}
