@@ -78,8 +78,8 @@ type kit struct {
 	dir     string
 }
 
-// open makes a server of files. The agent of that name is its scope.
-func open(t testing.TB, files map[string]string, agent string, complete ...func(*repertoire.Config, *mcpserver.Options)) *kit {
+// serve makes a server of files. The agent of that name is its scope.
+func serve(t testing.TB, files map[string]string, agent string, complete ...func(*repertoire.Config, *mcpserver.Options)) *kit {
 	t.Helper()
 	k := &kit{dir: t.TempDir()}
 	write(t, k.dir, files)

@@ -123,7 +123,7 @@ func (c *client) verify(entry object) {
 
 func TestSkillsList(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
-		c := open(t, few(), "").connect(t, modern)
+		c := serve(t, few(), "").connect(t, modern)
 		r := c.must("skills/list", nil)
 		if r["resultType"] != "complete" || r["ttlMs"] == nil || r["cacheScope"] != "private" {
 			t.Errorf("resultType %v, ttlMs %v, cacheScope %v", r["resultType"], r["ttlMs"], r["cacheScope"])
@@ -153,7 +153,7 @@ func TestSkillsList(t *testing.T) {
 
 // TestNastySkills lists what can be represented, and nothing wrong.
 func TestNastySkills(t *testing.T) {
-	k := open(t, nasty(), "")
+	k := serve(t, nasty(), "")
 	c := k.connect(t, true)
 	list := c.listAll("skills/list", "skills")
 	var names []string
@@ -191,7 +191,7 @@ func TestNastySkills(t *testing.T) {
 }
 
 func TestSkillsGetRefuses(t *testing.T) {
-	c := open(t, few(), "").connect(t, true)
+	c := serve(t, few(), "").connect(t, true)
 	for _, uri := range []string{
 		"", "skill://", "skill:///SKILL.md", "skill://nothing/SKILL.md", "skill://pdf-forms", "skill://pdf-forms/", "skill://pdf-forms/skill.md",
 		"skill://PDF-Forms/SKILL.md", "skill://pdf-forms/SKILL.md/", "skill://pdf-forms//SKILL.md", "skill://pdf-forms/./SKILL.md",
@@ -215,7 +215,7 @@ func TestSkillsGetRefuses(t *testing.T) {
 
 func TestReadDirectory(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
-		c := open(t, few(), "").connect(t, modern)
+		c := serve(t, few(), "").connect(t, modern)
 		r := c.must("resources/directory/read", object{"uri": "skill://pdf-forms"})
 		if r["resultType"] != "complete" {
 			t.Errorf("resultType %v", r["resultType"])
@@ -239,7 +239,7 @@ func TestReadDirectory(t *testing.T) {
 
 // TestScope asks in every way for what an agent may not see.
 func TestScope(t *testing.T) {
-	k := open(t, few(), "clerk")
+	k := serve(t, few(), "clerk")
 	c := k.connect(t, true)
 	say := c.fails("read_skill", object{"id": "secret-plan"})
 	if other := c.fails("read_skill", object{"id": "secret-plan2"}); other != strings.Replace(say, "secret-plan", "secret-plan2", 1) {
@@ -282,7 +282,7 @@ func TestListOrder(t *testing.T) {
 		name := fmt.Sprintf("sort-%03d", i)
 		files[name+"/SKILL.md"] = doc(name, "Sorts one of many.")
 	}
-	c := open(t, files, "clerk").connect(t, true)
+	c := serve(t, files, "clerk").connect(t, true)
 	c.tool("read_skill", object{"id": "sort-333"})
 	c.must("resources/read", object{"uri": "skill://sort-444/SKILL.md"})
 	first := c.must("skills/list", nil)
@@ -312,7 +312,7 @@ func TestListOrder(t *testing.T) {
 func TestRenamed(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"pdf/SKILL.md": doc("pdf", "Reads PDF files."), "pdf/a/b.md": "b"})
-	k := open(t, few(), "", func(cfg *repertoire.Config, _ *mcpserver.Options) {
+	k := serve(t, few(), "", func(cfg *repertoire.Config, _ *mcpserver.Options) {
 		cfg.Sources = append(cfg.Sources, renaming(t, dir, map[string]string{"pdf": "other pdf"}))
 	})
 	c := k.connect(t, true)
@@ -330,7 +330,7 @@ func TestRenamed(t *testing.T) {
 
 // TestDigestsAreOfNow changes a skill that was indexed before.
 func TestDigestsAreOfNow(t *testing.T) {
-	k := open(t, few(), "")
+	k := serve(t, few(), "")
 	c := k.connect(t, true)
 	write(t, k.dir, map[string]string{"pdf-base/SKILL.md": doc("pdf-base", "Is another one."), "pdf-base/new.md": "new"})
 	entry := c.must("skills/get", object{"uri": "skill://pdf-base/SKILL.md"})["skill"].(object)
@@ -351,7 +351,7 @@ func TestDigestsAreOfNow(t *testing.T) {
 func TestListChanged(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
 		changed := make(chan struct{}, 100)
-		k := open(t, few(), "", func(cfg *repertoire.Config, _ *mcpserver.Options) {
+		k := serve(t, few(), "", func(cfg *repertoire.Config, _ *mcpserver.Options) {
 			cfg.Schedule, cfg.Background, cfg.Changed = "@every 1s", true, func() { changed <- struct{}{} }
 		})
 		c := k.connect(t, modern)
@@ -388,7 +388,7 @@ func TestListChanged(t *testing.T) {
 }
 
 func TestNoSubscriptions(t *testing.T) {
-	c := open(t, few(), "").connect(t, false)
+	c := serve(t, few(), "").connect(t, false)
 	if _, err := c.call("resources/subscribe", object{"uri": "skill://pdf-forms/SKILL.md"}); err == nil {
 		t.Error("a subscription that is not advertised works")
 	}

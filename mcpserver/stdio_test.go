@@ -20,7 +20,7 @@ const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol
 
 // TestAnswersAfterEnd ends the input at once: what was asked is answered.
 func TestAnswersAfterEnd(t *testing.T) {
-	k := open(t, few(), "")
+	k := serve(t, few(), "")
 	in := hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_skill","arguments":{"id":"pdf-forms"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":3,"method":"skills/list"}` + "\n"
 	for range 20 {
@@ -33,7 +33,7 @@ func TestAnswersAfterEnd(t *testing.T) {
 }
 
 func TestServeEnds(t *testing.T) {
-	k := open(t, few(), "")
+	k := serve(t, few(), "")
 	for name, in := range map[string]string{"not JSON": "hello\n", "cut": `{"jsonrpc":`} {
 		if err := k.Serve(t.Context(), strings.NewReader(in), io.Discard); err == nil {
 			t.Errorf("%s: no error", name)
@@ -48,7 +48,7 @@ func TestServeEnds(t *testing.T) {
 
 // TestEndCutsListening ends the input while a subscription waits for ever.
 func TestEndCutsListening(t *testing.T) {
-	c := open(t, few(), "").connect(t, true)
+	c := serve(t, few(), "").connect(t, true)
 	c.ask("subscriptions/listen", object{"notifications": object{"resourcesListChanged": true}})
 	if m := c.next(); m["method"] == nil {
 		t.Errorf("%v", m)
@@ -63,7 +63,7 @@ func TestEndCutsListening(t *testing.T) {
 // TestLibraryClient talks to the server with the client of the protocol library,
 // which knows the newest protocol, over its own transport.
 func TestLibraryClient(t *testing.T) {
-	k := open(t, few(), "")
+	k := serve(t, few(), "")
 	near, far := mcp.NewInMemoryTransports()
 	session, err := k.MCP().Connect(t.Context(), far, nil)
 	try(t, err)
@@ -89,7 +89,7 @@ func TestLibraryClient(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	var events []mcpserver.Event
-	k := open(t, few(), "", func(_ *repertoire.Config, o *mcpserver.Options) {
+	k := serve(t, few(), "", func(_ *repertoire.Config, o *mcpserver.Options) {
 		o.Observe = func(e mcpserver.Event) { events = append(events, e) }
 	})
 	c := k.connect(t, true)
