@@ -15,15 +15,12 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// resources is the middleware that lists and reads resources. The protocol
-// library would have each of them registered.
+// resources is the middleware that lists resources. The protocol library would
+// have each of them registered.
 func (s *Server) resources(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch req := req.(type) {
-		case *mcp.ListResourcesRequest:
+		if req, ok := req.(*mcp.ListResourcesRequest); ok {
 			return s.listResources(ctx, req.Params)
-		case *mcp.ReadResourceRequest:
-			return s.readResource(ctx, req.Params)
 		}
 		return next(ctx, method, req)
 	}
@@ -57,7 +54,8 @@ func resourceOf(m *contextprovider.Manifest, f skill.File) *mcp.Resource {
 
 // readResource reads a file of a skill, byte for byte, if the manifest of the
 // skill has it: the URI is looked up there and never made a path.
-func (s *Server) readResource(ctx context.Context, p *mcp.ReadResourceParams) (mcp.Result, error) {
+func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	p := req.Params
 	m, err := s.manifest(ctx, p.URI)
 	if err != nil {
 		return nil, err

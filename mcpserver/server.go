@@ -8,7 +8,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,10 +94,10 @@ type Server struct {
 	orders  orders
 }
 
-// The template of what resources/read takes. Adding it again makes the clients
-// hear that resources have changed.
+// The template of what resources/read takes, all that is below skill://. Adding
+// it again makes the clients hear that resources have changed.
 var template = mcp.ResourceTemplate{
-	Name: "skill-file", Title: "File of a skill", URITemplate: "skill://{name}/{+path}",
+	Name: "skill-file", Title: "File of a skill", URITemplate: "skill://{+name}/{+path}",
 	Description: "A file of a skill, byte for byte: SKILL.md or one that skills/get lists.",
 }
 
@@ -131,13 +130,7 @@ func (s *Server) MCP() *mcp.Server { return s.mcp }
 
 // Changed tells clients that the skills of the catalog have changed.
 func (s *Server) Changed() {
-	s.mcp.AddResourceTemplate(&template, s.unreachable)
-}
-
-// unreachable takes the place of the handler of a template: reads are answered
-// before the protocol library looks for one.
-func (s *Server) unreachable(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	return nil, fmt.Errorf("%s is read another way", quoted(req.Params.URI))
+	s.mcp.AddResourceTemplate(&template, s.readResource)
 }
 
 // instructions are what a client shows a model of the server. Some show no more

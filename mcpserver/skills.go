@@ -22,7 +22,7 @@ const (
 // addSkills adds the methods of the skills extension, and tells of the template
 // of its resources.
 func (s *Server) addSkills() {
-	s.mcp.AddResourceTemplate(&template, s.unreachable)
+	s.mcp.AddResourceTemplate(&template, s.readResource)
 	if err := errors.Join(
 		mcp.AddReceivingCustomMethod(s.mcp, methodList, s.listSkills),
 		mcp.AddReceivingCustomMethod(s.mcp, methodGet, s.getSkill),
