@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -51,11 +52,17 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 // and hold anything.
 func message(s string) string { return shorten(skill.Clean(s), maxMessage) }
 
-// short returns err with a message that is not too long.
+// short returns err with a message that is not too long, and without data that
+// is no JSON: the protocol library quotes a URI as Go does, and could not send
+// that.
 func short(err error) error {
 	var wire *jsonrpc.Error
-	if errors.As(err, &wire) && len(wire.Message) > maxMessage {
-		return &jsonrpc.Error{Code: wire.Code, Message: message(wire.Message), Data: wire.Data}
+	if !errors.As(err, &wire) {
+		return err
 	}
-	return err
+	data := wire.Data
+	if !json.Valid(data) {
+		data = nil
+	}
+	return &jsonrpc.Error{Code: wire.Code, Message: message(wire.Message), Data: data}
 }

@@ -121,7 +121,7 @@ func New(c Catalog, opts *Options) *Server {
 		&mcp.ServerOptions{Instructions: instructions, Logger: s.log, Capabilities: caps, SetCacheable: setCacheable})
 	s.addTools()
 	s.addSkills()
-	s.mcp.AddReceivingMiddleware(s.resources, s.observe)
+	s.mcp.AddReceivingMiddleware(s.observe, s.resources) // the first is the outer one
 	return s
 }
 

@@ -97,11 +97,13 @@ func TestObserve(t *testing.T) {
 	write(t, k.dir, map[string]string{"pdf-base/SKILL.md": doc("pdf-base", "Is another one.")})
 	c.tool("read_skill", object{"id": "pdf-base"})
 	c.refused("skills/get", object{"uri": "x"})
+	c.must("resources/list", nil)
 	c.close()
 	for i, want := range []mcpserver.Event{
 		{Method: "tools/call", Tool: "suggest_skills", Offered: 1},
 		{Method: "tools/call", Tool: "read_skill", Stale: true},
 		{Method: "skills/get", Failed: true},
+		{Method: "resources/list"},
 	} {
 		got := events[i]
 		if got.Seconds <= 0 || got.Seconds > 60 {
