@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -57,11 +58,11 @@ func TestDigest(t *testing.T) {
 		t.Errorf("digest in memory %s, on disk %s", got, want)
 	}
 	if got, err := s.Manifest(t.Context(), "a"); err != nil || got.Digest != want {
-		t.Errorf("Digest = %s, %v; want %s", got, err, want)
+		t.Errorf("Digest = %s, %v; want %s", got.Digest, err, want)
 	}
 	writeFile(t, filepath.Join(dir, "a", "x.txt"), "y")
 	if got, err := s.Manifest(t.Context(), "a"); err != nil || got.Digest == want {
-		t.Errorf("Digest after a change = %s, %v", got, err)
+		t.Errorf("Digest after a change = %s, %v", got.Digest, err)
 	}
 }
 
@@ -245,6 +246,38 @@ func TestBundled(t *testing.T) {
 			if p.Severity == skill.Error {
 				t.Error(p)
 			}
+		}
+	}
+}
+
+// TestManifestUnserved: a manifest tells when files of the folder cannot be read
+// by it.
+func TestManifestUnserved(t *testing.T) {
+	const most = 10
+	for name, files := range map[string]map[string]string{
+		"":                      {"a/x.md": "x", "a/b/c.md": "y"},
+		"larger than the 10":    {"a/x.md": strings.Repeat("x", most+1)},
+		"too large to hash":     {"a/x.md": ""},
+		"colon":                 {"a/b:c.md": "x"},
+		"more than 512":         {},
+		"is a link to a folder": {"a/b/c.md": "y"},
+	} {
+		files["a/SKILL.md"] = doc("a")
+		dir := folder(t, files)
+		switch {
+		case strings.HasPrefix(name, "too"):
+			try(t, os.Truncate(filepath.Join(dir, "a", "x.md"), 16<<20+1))
+		case strings.HasPrefix(name, "more"):
+			for i := range 512 {
+				writeFile(t, filepath.Join(dir, "a", strconv.Itoa(i)), "")
+			}
+		case strings.HasPrefix(name, "is"):
+			link(t, "b", filepath.Join(dir, "a", "link"))
+		}
+		m, err := open(t, dir, &source.Options{MaxFile: most}).Manifest(t.Context(), "a")
+		try(t, err)
+		if (m.Unserved == "") != (name == "") || !strings.Contains(m.Unserved, name) {
+			t.Errorf("%q: %q", name, m.Unserved)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func TestMCPChanges(t *testing.T) {
 		}
 	}
 	s.stdin.Close()
-	if code := s.end(); code != 0 || !strings.Contains(s.stderr.String(), "skills changed") {
+	if code := s.end(); code != 0 || !strings.Contains(s.stderr.String(), "added=1") {
 		t.Errorf("exit code %d: %s", code, &s.stderr)
 	}
 }
