@@ -17,7 +17,8 @@ output, for clients that start their servers. It ends with its input.
 Tools: search_skills, suggest_skills, read_skill, read_skill_resource and
 list_skills. Clients of the skills extension (SEP-2640) get skills/list,
 skills/get, resources/directory/read and skill:// resources with digests; a
-skill that they could not load is left out ("skills doctor" tells why).
+skill that they could not load is left out ("skills doctor --strict" tells of
+most causes).
 
 With --agent NAME only what that agent may see exists. Skills are looked for
 again on the configured schedule, and clients are told when they change. The
