@@ -273,7 +273,9 @@ func (c *Catalog) Close() error {
 		order(c.walked.folders)
 		c.writeSeen(c.walked.folders)
 	}
-	return c.state.Load().close()
+	err := c.state.Load().close()
+	c.answer() // who waited learns that it is closed
+	return err
 }
 
 // Path returns the name of the catalog file.

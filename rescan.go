@@ -367,10 +367,8 @@ func (c *Catalog) tick() {
 		reports, err = c.Rescan(c.ctx, nil)
 	}
 	c.fresh = false
-	select {
-	case <-c.ready:
-	default:
-		close(c.ready) // what it did not find, waiting does not help
+	if c.ctx.Err() == nil {
+		c.answer() // what it did not find, waiting does not help
 	}
 	if err == nil {
 		err = c.Embed(c.ctx, nil)
@@ -381,6 +379,15 @@ func (c *Catalog) tick() {
 	c.tell(reports, err)
 	if c.moved(c.ctx, reports) && c.cfg.Changed != nil {
 		c.cfg.Changed()
+	}
+}
+
+// answer lets questions be answered. The caller is the only one who does.
+func (c *Catalog) answer() {
+	select {
+	case <-c.ready:
+	default:
+		close(c.ready)
 	}
 }
 
