@@ -21,6 +21,7 @@ var layers = map[string][]string{
 	"internal/atomicfile": {},
 	"internal/endpoint":   {},
 	"internal/hook":       {},
+	"internal/setup":      {"internal/atomicfile"},
 	"embed":               {},
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint"},

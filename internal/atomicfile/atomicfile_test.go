@@ -2,8 +2,10 @@ package atomicfile_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
@@ -64,5 +66,26 @@ func TestWriteWhole(t *testing.T) {
 		if data, err := os.ReadFile(name); err != nil || !bytes.Equal(data, texts[0]) && !bytes.Equal(data, texts[1]) {
 			t.Fatalf("%d bytes, %v", len(data), err)
 		}
+	}
+}
+
+// TestReplace: permissions are kept, and a check can hold the file as it is.
+func TestReplace(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := atomicfile.Replace(name, []byte("a"), 0o640, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	refusal := errors.New("no")
+	if err := atomicfile.Replace(name, []byte("b"), 0o640, func() error { return refusal }); !errors.Is(err, refusal) {
+		t.Errorf("the error is %v", err)
+	}
+	if data, err := os.ReadFile(name); err != nil || string(data) != "a" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if left, err := filepath.Glob(name + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

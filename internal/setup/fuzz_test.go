@@ -1,0 +1,115 @@
+package setup
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// fuzzFormat sets and removes an entry in a document. Whatever the document is:
+// nothing else may change in meaning, comments stay, an entry that was taken
+// back leaves a document of the same meaning, and a document with the entry in
+// the same bytes when it is set again.
+func fuzzFormat(t *testing.T, f format, data []byte, at path, v object) {
+	before, err := f.decode(data)
+	if err != nil {
+		return // not a document; nothing is written to it
+	}
+	if _, ok := before.(map[string]any); !ok && before != nil {
+		return
+	}
+	e := &Env{Program: program}
+	ed := &Edit{File: "f", Shown: "f", Before: data, After: data, format: f, tree: before, mode: 0o600}
+	if has(before, at) || e.mcpWords(lookup(before, at)) != nil {
+		return
+	}
+	if err := ed.set(at, v); err != nil {
+		if !bytes.Equal(ed.After, data) {
+			t.Fatalf("refused with %v, yet changed to %q", err, ed.After)
+		}
+		return
+	}
+	if !isSubsequence(data, ed.After) {
+		t.Fatalf("%q has lost something: %q", data, ed.After)
+	}
+	set := ed.After
+	rec := &record{Files: map[string]*fileRecord{"f": {Made: namesOf(ed.made)}}}
+	if err := ed.remove(at, rec); err != nil {
+		t.Fatalf("removing from %q: %v", set, err)
+	}
+	if !reflect.DeepEqual(meaning(ed.tree), meaning(before)) {
+		t.Fatalf("%q\nbecomes %q\nand then %q", data, set, ed.After)
+	}
+	if !isSubsequence(data, ed.After) {
+		t.Fatalf("%q has lost something in the end: %q", data, ed.After)
+	}
+	if _, err := f.decode(ed.After); err != nil {
+		t.Fatalf("%q cannot be read: %v", ed.After, err)
+	}
+}
+
+func namesOf(paths []path) (names [][]string) {
+	for _, p := range paths {
+		names = append(names, p.names())
+	}
+	return names
+}
+
+// isSubsequence reports whether all of a text is still there in its order, but
+// for blanks, and for a value that stood for nothing.
+func isSubsequence(text, in []byte) bool {
+	blanks := strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "")
+	nothing := strings.NewReplacer("null", "", "{}", "", "~", "", "[]", "")
+	a, b := nothing.Replace(blanks.Replace(string(text))), blanks.Replace(string(in))
+	i := 0
+	for j := 0; i < len(a) && j < len(b); j++ {
+		if a[i] == b[j] {
+			i++
+		}
+	}
+	return i == len(a)
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{"", "{}", "{\n}", `{"a":1}`, "{\"a\": 1, // c\n}", "{\n\t\"m\": {\n\t\t\"x\": {} // y\n\t}\n}\n", "{\"m\":{/**/}}", "\ufeff{\"m\":null}",
+		"// c", "{ // c\r\n \"m\": { \"x\": [1,2,], /* d */ }, }\r\n", "{\"m\":{\n\"x\":1}}", "{/* a */\n /* b */}", "{\"m\": {\"x\":1}/* z */,\n\"b\":{}//\n}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "skills"), stdio("skills", []string{program, "mcp"}))
+	})
+}
+
+func FuzzTOML(f *testing.F) {
+	for _, seed := range []string{"", "a = 1", "# c\n[m.x]\na = 1 # d\n", "m.x.y = 1\n[t]\n", "[m]\n", "[[a]]\nb='''\n[m.skills]\n'''\r\n", "\ufeffa=1", "[m.\"x y\"]\n[m]\n", "m = {}\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzzFormat(t, tomlFormat{}, data, pathTo("m", "skills"), bare("skills", []string{program, "mcp"}))
+	})
+}
+
+func FuzzYAML(f *testing.F) {
+	for _, seed := range []string{"", "m:\n", "m: {}\n", "m: {a: 1}\n", "# c\nm: # d\n    # e\n    a: 1\nb: 2", "m:\n  a: |\n    x\n\n   y: 1\nc: d\n", "---\nm:\n  a: 1\n...\n",
+		"m: ~", "a: &x {b: 1}\nm: *x\n", "? m\n: a: 1\n", "\"m\":\n  a: 1\r\n", "\ufeffm:\n  a: 1\n", "m: &a\n  x: 1\n", "m: !!map\n  x: 1\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fuzzFormat(t, yamlFormat{}, data, pathTo("m", "skills"), gooseExtension("skills", []string{program, "mcp"}))
+	})
+}
+
+// FuzzWords: what is written for a shell is read back as it was.
+func FuzzWords(f *testing.F) {
+	f.Add("a b", `it's`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if strings.ToValidUTF8(a+b, "") != a+b {
+			return // no text of a settings file
+		}
+		line := posix.line([]string{"skills", a, b})
+		if got := wordsOf(line, false); !reflect.DeepEqual(got, []string{"skills", a, b}) {
+			t.Errorf("%s: %q", line, got)
+		}
+	})
+}

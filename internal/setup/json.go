@@ -1,0 +1,452 @@
+package setup
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// jsonFormat is JSON, with the comments and trailing commas that most clients
+// allow. What is not touched stays as it is, so that a file without them gets
+// none.
+type jsonFormat struct{}
+
+func (jsonFormat) decode(data []byte) (any, error) {
+	if blank(data) {
+		return nil, nil
+	}
+	v, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	return treeOf(v), nil
+}
+
+// blank reports that a text holds nothing but comments, which is no JSON, yet
+// what a client takes for no settings.
+func blank(data []byte) bool {
+	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))
+	if len(text) == 0 {
+		return true
+	}
+	if text[0] != '/' {
+		return false
+	}
+	// Comments around a value would be fine, so one is put there.
+	_, err := hujson.Parse(append(append([]byte(nil), text...), "\nnull"...))
+	return err == nil
+}
+
+var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
+
+// parseJSON parses a text that may begin with a byte order mark; offsets count
+// it.
+func parseJSON(data []byte) (hujson.Value, error) {
+	text := data
+	if bytes.HasPrefix(data, []byte(bom)) {
+		text = bytes.Clone(data)
+		copy(text, "   ")
+	}
+	v, err := hujson.Parse(text)
+	if err == nil {
+		return v, nil
+	}
+	place := &PlaceError{Message: err.Error()}
+	if found := hujsonPlace.FindStringSubmatch(place.Message); found != nil {
+		place.Message = place.Message[len(found[0]):]
+		place.Line, _ = strconv.Atoi(found[1])
+		place.Column, _ = strconv.Atoi(found[2])
+	}
+	return v, place
+}
+
+func treeOf(v hujson.Value) any {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		m := make(map[string]any, len(v.Members))
+		for _, member := range v.Members {
+			m[nameOf(member)] = treeOf(member.Value)
+		}
+		return m
+	case *hujson.Array:
+		l := make([]any, len(v.Elements))
+		for i, e := range v.Elements {
+			l[i] = treeOf(e)
+		}
+		return l
+	case hujson.Literal:
+		switch v.Kind() {
+		case '"':
+			return v.String()
+		case 't', 'f':
+			return v.Bool()
+		case '0':
+			return number(v)
+		}
+	}
+	return nil
+}
+
+func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
+
+// set makes the value at p be v. Containers on the way there are made.
+func (f jsonFormat) set(data []byte, p path, v any) ([]byte, error) {
+	style := styleOf(data)
+	if blank(data) {
+		text := style.render(wrapped(p, v), "") + style.eol
+		return append(closed(data, style.eol), text...), nil
+	}
+	root, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	at := root
+	for i, step := range p {
+		next, ok, err := child(data, at, p[:i], step)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok && at.Value.Kind() == 'n':
+			return style.replace(data, at, wrapped(p[i:], v)), nil
+		case !ok:
+			return style.insert(data, at, p[i:], v), nil
+		}
+		at = next
+	}
+	return style.replace(data, at, v), nil
+}
+
+// wrapped puts a value into the containers that a path goes through.
+func wrapped(p path, v any) any {
+	for i := len(p) - 1; i >= 0; i-- {
+		if name, ok := p[i].(string); ok {
+			v = object{{name, v}}
+		} else {
+			v = []any{v}
+		}
+	}
+	return v
+}
+
+// child returns what one step leads to. It is an error when a value of another
+// type is in the way, or when a name stands there twice: clients differ in
+// which one they take.
+func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, ok bool, err error) {
+	wrong := func(want string) error {
+		line, column := lineColumn(data, v.StartOffset)
+		what := "the file"
+		if len(at) > 0 {
+			what = strconv.Quote(at.String())
+		}
+		return &PlaceError{Line: line, Column: column, Message: fmt.Sprintf("%s is %s, not %s", what, kindOf(treeOf(v)), want)}
+	}
+	switch step := step.(type) {
+	case string:
+		o, isObject := v.Value.(*hujson.Object)
+		if !isObject {
+			if v.Value.Kind() == 'n' {
+				return found, false, nil
+			}
+			return found, false, wrong("an object")
+		}
+		for _, m := range o.Members {
+			if nameOf(m) != step {
+				continue
+			}
+			if ok {
+				line, column := lineColumn(data, m.Name.StartOffset)
+				return found, false, &PlaceError{Line: line, Column: column, Message: fmt.Sprintf("%q stands here a second time", at.with(step).String())}
+			}
+			found, ok = m.Value, true
+		}
+	case int:
+		a, isArray := v.Value.(*hujson.Array)
+		if !isArray {
+			if v.Value.Kind() == 'n' {
+				return found, false, nil
+			}
+			return found, false, wrong("a list")
+		}
+		if step >= 0 && step < len(a.Elements) {
+			return a.Elements[step], true, nil
+		}
+	}
+	return found, ok, nil
+}
+
+// remove removes the member or element at p.
+func (f jsonFormat) remove(data []byte, p path) ([]byte, error) {
+	root, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	at := root
+	for i, step := range p[:len(p)-1] {
+		next, ok, err := child(data, at, p[:i], step)
+		if err != nil || !ok {
+			return data, err
+		}
+		at = next
+	}
+	step := p[len(p)-1]
+	if _, ok, err := child(data, at, p[:len(p)-1], step); err != nil || !ok {
+		return data, err
+	}
+	index, _ := step.(int)
+	if o, ok := at.Value.(*hujson.Object); ok {
+		for i, m := range o.Members {
+			if nameOf(m) == step {
+				index = i
+			}
+		}
+	}
+	return apply(data, removal(data, partsOf(at), index)...), nil
+}
+
+// A part is a member of an object or an element of a list.
+type part struct {
+	before     []byte // blanks and comments between what precedes it and start
+	start, end int    // of the name, or of the element, and of the value
+	comma      int    // where its comma is, -1 for none
+}
+
+// A composite is an object or a list with the places of its parts.
+type composite struct {
+	open, close int // of the brackets
+	parts       []part
+	after       []byte // blanks and comments before the closing bracket
+}
+
+func partsOf(v hujson.Value) composite {
+	c := composite{open: v.StartOffset, close: v.EndOffset - 1}
+	add := func(first, value hujson.Value) {
+		p := part{before: first.BeforeExtra, start: first.StartOffset, end: value.EndOffset, comma: -1}
+		if value.AfterExtra != nil {
+			p.comma = value.EndOffset + len(value.AfterExtra)
+		}
+		c.parts = append(c.parts, p)
+	}
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		c.after = v.AfterExtra
+		for _, m := range v.Members {
+			add(m.Name, m.Value)
+		}
+	case *hujson.Array:
+		c.after = v.AfterExtra
+		for _, e := range v.Elements {
+			add(e, e)
+		}
+	}
+	// Every part but the last has a comma; only the parser's notation leaves it
+	// out where nothing stands before it.
+	for i := range c.parts[:max(0, len(c.parts)-1)] {
+		if c.parts[i].comma < 0 {
+			c.parts[i].comma = c.parts[i].end
+		}
+	}
+	return c
+}
+
+// removal returns what removes one part: its line goes with it, comments stay.
+func removal(data []byte, c composite, index int) []splice {
+	p := c.parts[index]
+	final := index == len(c.parts)-1
+	if len(c.parts) == 1 && len(bytes.TrimSpace(p.before)) == 0 && len(bytes.TrimSpace(c.after)) == 0 && len(bytes.TrimSpace(data[p.end:c.close])) <= 1 {
+		return []splice{{c.open + 1, c.close, ""}}
+	}
+	kept := bytes.TrimRight(p.before, " \t\r\n")
+	start := p.start - len(p.before) + len(kept)
+	if n := bytes.LastIndexByte(kept, '\n') + 1; bytes.HasPrefix(bytes.TrimLeft(kept[n:], " \t"), []byte("//")) || bytes.Contains(kept[n:], []byte("//")) {
+		// The line feed ends a comment, which must not swallow what follows.
+		start = lineEnd(data, start)
+		if start > p.start {
+			start = p.start
+		}
+	}
+	splices := []splice{{start, p.end, ""}}
+	if start > p.start-len(p.before)+len(kept) {
+		splices[0].end = swallowLine(data, p.end, p.comma)
+	}
+	switch {
+	case p.comma >= splices[0].end:
+		splices = append(splices, splice{p.comma, p.comma + 1, ""})
+	case p.comma < 0 && final && index > 0:
+		before := c.parts[index-1].comma
+		splices = append(splices, splice{before, before + 1, ""})
+	}
+	return splices
+}
+
+// swallowLine returns the end of a removal that began at the start of a line:
+// if nothing else stands on the last one, its line feed goes too.
+func swallowLine(data []byte, end, comma int) int {
+	at := end
+	if comma >= 0 && len(bytes.TrimSpace(data[end:comma])) == 0 {
+		at = comma + 1
+	}
+	stop := lineEnd(data, at)
+	if len(bytes.TrimSpace(data[at:stop])) == 0 && stop > at {
+		return stop
+	}
+	return end
+}
+
+// A jsonStyle is how a file is laid out.
+type jsonStyle struct {
+	eol     string
+	unit    string // of indentation
+	compact bool   // all on one line
+	colon   string // after a name, on one line
+	comma   string // between values, on one line
+}
+
+var firstIndent = regexp.MustCompile(`(?m)^([ \t]+)["\]}{\[]`)
+
+func styleOf(data []byte) jsonStyle {
+	s := jsonStyle{eol: eolOf(data), unit: "  ", colon: ": ", comma: ", "}
+	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))
+	if found := firstIndent.FindSubmatch(data); found != nil {
+		s.unit = string(found[1])
+	}
+	if len(text) > 2 && !bytes.ContainsRune(text, '\n') && !blank(data) {
+		s.compact = true
+		if v, err := parseJSON(text); err == nil {
+			if o, ok := v.Value.(*hujson.Object); ok && len(o.Members) > 0 && len(o.Members[0].Value.BeforeExtra) == 0 {
+				s.colon, s.comma = ":", ","
+			}
+		}
+	}
+	return s
+}
+
+// render writes a value; indent is that of its line. Lists of texts stay on
+// one line.
+func (s jsonStyle) render(v any, indent string) string {
+	var parts []string
+	brackets := "{}"
+	switch v := v.(type) {
+	case string:
+		return string(hujson.String(v))
+	case bool:
+		return strconv.FormatBool(v)
+	case int:
+		return strconv.Itoa(v)
+	case []string:
+		for _, text := range v {
+			parts = append(parts, string(hujson.String(text)))
+		}
+		return "[" + strings.Join(parts, s.comma) + "]"
+	case []any:
+		brackets = "[]"
+		for _, e := range v {
+			parts = append(parts, s.render(e, indent+s.unit))
+		}
+	case object:
+		for _, m := range v {
+			parts = append(parts, s.member(m, indent+s.unit))
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return brackets
+	case s.compact:
+		return brackets[:1] + strings.Join(parts, s.comma) + brackets[1:]
+	}
+	line := s.eol + indent + s.unit
+	return brackets[:1] + line + strings.Join(parts, ","+line) + s.eol + indent + brackets[1:]
+}
+
+func (s jsonStyle) member(m member, indent string) string {
+	return string(hujson.String(m.key)) + s.colon + s.render(m.value, indent)
+}
+
+// part writes what a step adds to a container.
+func (s jsonStyle) part(step any, v any, indent string) string {
+	if name, ok := step.(string); ok {
+		return s.member(member{name, v}, indent)
+	}
+	return s.render(v, indent)
+}
+
+func (s jsonStyle) replace(data []byte, at hujson.Value, v any) []byte {
+	return apply(data, splice{at.StartOffset, at.EndOffset, s.render(v, indentAt(data, at.StartOffset))})
+}
+
+// insert adds what is at p to the container at, as its last part.
+func (s jsonStyle) insert(data []byte, at hujson.Value, p path, v any) []byte {
+	v = wrapped(p[1:], v)
+	c := partsOf(at)
+	if len(c.parts) == 0 {
+		return apply(data, s.intoEmpty(data, c, p[0], v)...)
+	}
+	final := c.parts[len(c.parts)-1]
+	tail := final.end // where the blanks and comments before the bracket begin
+	if final.comma >= 0 {
+		tail = final.comma + 1
+	}
+	if !bytes.ContainsRune(final.before, '\n') { // all on one line
+		s.compact = true
+		text := s.part(p[0], v, "")
+		if final.comma >= 0 {
+			return apply(data, splice{tail, tail, strings.TrimPrefix(s.comma, ",") + text + ","})
+		}
+		return apply(data, splice{tail, tail, s.comma + text})
+	}
+	indent := blanks(final.before[bytes.LastIndexByte(final.before, '\n')+1:])
+	at2 := sameLineComments(data, tail, c.close)
+	line := s.eol + indent + s.part(p[0], v, indent)
+	if final.comma >= 0 {
+		return apply(data, splice{at2, at2, line + ","})
+	}
+	return apply(data, splice{tail, tail, ","}, splice{at2, at2, line})
+}
+
+func (s jsonStyle) intoEmpty(data []byte, c composite, step any, v any) []splice {
+	if s.compact {
+		return []splice{{c.open + 1, c.open + 1, s.part(step, v, "")}}
+	}
+	outer := indentAt(data, c.open)
+	indent := outer + s.unit
+	line := s.eol + indent + s.part(step, v, indent)
+	switch {
+	case len(bytes.TrimSpace(c.after)) == 0:
+		return []splice{{c.open + 1, c.close, line + s.eol + outer}}
+	case bytes.ContainsRune(c.after, '\n'):
+		at := sameLineComments(data, c.open+1, c.close)
+		return []splice{{at, at, line}}
+	}
+	end := c.close - len(c.after) + len(bytes.TrimRight(c.after, " \t"))
+	return []splice{{end, c.close, line + s.eol + outer}}
+}
+
+// sameLineComments returns the place behind the comments that follow on the
+// line of a place.
+func sameLineComments(data []byte, at, limit int) int {
+	end := at
+	for at < limit {
+		rest := data[at:limit]
+		switch {
+		case rest[0] == ' ' || rest[0] == '\t':
+			at++
+			continue
+		case bytes.HasPrefix(rest, []byte("//")):
+			stop := lineEnd(data, at)
+			return len(bytes.TrimRight(data[:stop], "\r\n"))
+		case bytes.HasPrefix(rest, []byte("/*")):
+			n := bytes.Index(rest, []byte("*/"))
+			if n < 0 || bytes.ContainsRune(rest[:n], '\n') {
+				return end
+			}
+			at += n + 2
+			end = at
+			continue
+		}
+		return end
+	}
+	return end
+}

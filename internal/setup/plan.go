@@ -1,0 +1,416 @@
+package setup
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A Request says what to set up, or to remove.
+type Request struct {
+	Clients []Client
+	MCP     bool // the MCP server; without MCP and Hook, what a client has
+	Hook    bool
+	Scope   Scope
+	Remove  bool
+	Name    string // of the MCP server
+}
+
+// DefaultName is the name of the MCP server.
+const DefaultName = "skills"
+
+// The kinds of changes.
+const (
+	MCP     = "mcp"
+	Hook    = "hook"
+	Listing = "listing"
+)
+
+// What was done, or will be.
+const (
+	Added     = "added"
+	Updated   = "updated"
+	Unchanged = "unchanged"
+	Removed   = "removed"
+	Absent    = "absent"  // there was nothing to remove
+	Refused   = "refused" // see Message
+)
+
+// A Change is what happens to one client.
+type Change struct {
+	Client  string `json:"client"`
+	Kind    string `json:"kind"`
+	Scope   Scope  `json:"scope"`
+	File    string `json:"file"`
+	Action  string `json:"action"`
+	Message string `json:"message,omitempty"` // why it was refused, or left as it is
+	Snippet string `json:"snippet,omitempty"` // what to put into the file by hand
+}
+
+// A Plan is what will be done.
+type Plan struct {
+	Changes  []Change
+	Edits    []*Edit  // of files that will be changed
+	Warnings []string // of what is then there twice
+
+	files map[string]*Edit // by real path, also those without a change
+}
+
+// planner makes a plan.
+type planner struct {
+	env    *Env
+	req    Request
+	record *record
+	plan   *Plan
+}
+
+// NewPlan reads the files of clients and works out how they must change. What
+// is wrong with one of them is in its Change, and does not hinder the others.
+func NewPlan(env *Env, req Request) (*Plan, error) {
+	p, err := newPlanner(env, req)
+	if err != nil {
+		return nil, err
+	}
+	if p.req.Name == "" {
+		p.req.Name = DefaultName
+	}
+	for _, c := range req.Clients {
+		mcp, hook := req.MCP, req.Hook
+		if !mcp && !hook {
+			hook = c.hook.places()[req.Scope] != ""
+			mcp = c.mcp.places()[req.Scope] != "" || !hook // to be refused
+		}
+		if mcp {
+			p.add(p.mcp(c))
+		}
+		if hook {
+			p.add(p.hook(c, mcp))
+		}
+		if c.Name == "claude" && req.Remove && !req.MCP && !req.Hook {
+			if ch := p.listing(nil, true); ch.Action != Absent {
+				p.add(ch)
+			}
+		}
+	}
+	p.finish()
+	return p.plan, nil
+}
+
+func newPlanner(env *Env, req Request) (*planner, error) {
+	rec, err := readRecord(env.State)
+	if err != nil {
+		return nil, err
+	}
+	return &planner{env: env, req: req, record: rec, plan: &Plan{files: make(map[string]*Edit)}}, nil
+}
+
+func (p *planner) add(c Change) { p.plan.Changes = append(p.plan.Changes, c) }
+
+// finish keeps the files that will change and tells what is there twice then.
+func (p *planner) finish() {
+	for _, name := range slices.Sorted(maps.Keys(p.plan.files)) {
+		ed := p.plan.files[name]
+		if p.req.Remove {
+			ed.restore(p.env, p.record)
+		}
+		if ed.Delete || string(ed.Before) != string(ed.After) {
+			p.plan.Edits = append(p.plan.Edits, ed)
+		}
+	}
+	if p.req.Remove {
+		return
+	}
+	p.shadowed()
+	asked := make(map[string]bool)
+	for _, c := range p.plan.Changes {
+		asked[c.Client] = true
+	}
+	statuses := scan(p.env, func(file string) ([]byte, error) {
+		if ed := p.plan.files[realPath(file)]; ed != nil {
+			return ed.After, nil
+		}
+		return readConfig(file)
+	})
+	for _, d := range Doubles(statuses) {
+		if asked[d.Client] || asked[d.With] {
+			p.plan.Warnings = append(p.plan.Warnings, d.Message)
+		}
+	}
+}
+
+// shadowed warns of a file that makes Copilot CLI look past the one that is
+// written for it.
+func (p *planner) shadowed() {
+	for _, c := range p.plan.Changes {
+		if c.Client != "copilot" || c.Kind != MCP || c.Scope != Project {
+			continue
+		}
+		file := p.env.expand("{project}/.mcp.json")
+		_, err := os.Stat(file)
+		if ed := p.plan.files[realPath(file)]; err == nil || ed != nil && len(ed.After) > 0 {
+			p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf("Copilot CLI reads %s instead of %s: put the server there (\"skills setup claude --mcp --scope project\")", file, c.File))
+		}
+	}
+}
+
+// begin opens the file of a change. ok is false when the change is refused.
+func (p *planner) begin(c Client, kind string, files places, f format) (ch Change, ed *Edit, ok bool) {
+	ch = Change{Client: c.Name, Kind: kind, Scope: p.req.Scope, Action: Refused}
+	if files == nil {
+		ch.Message = fmt.Sprintf("%s has no %s that could be set up", c.Title, map[string]string{MCP: "MCP servers", Hook: "hook", Listing: "listing"}[kind])
+		return ch, nil, false
+	}
+	ch.File = p.env.file(files, p.req.Scope)
+	switch {
+	case ch.File != "":
+	case p.req.Scope == Project && files[Project] != "":
+		ch.Message = "the working folder belongs to no project"
+		return ch, nil, false
+	case p.req.Scope == Project:
+		ch.Message = fmt.Sprintf("%s has no such settings in a project; leave out --scope", c.Title)
+		return ch, nil, false
+	default:
+		ch.Message = "there is no home folder"
+		return ch, nil, false
+	}
+	ed, err := p.open(ch.File, f)
+	if err != nil {
+		ch.Message = err.Error()
+		return ch, nil, false
+	}
+	return ch, ed, true
+}
+
+// mcp plans the entry of the MCP server.
+func (p *planner) mcp(c Client) Change {
+	var f format
+	if c.mcp != nil {
+		f = c.mcp.format
+	}
+	ch, ed, ok := p.begin(c, MCP, c.mcp.places(), f)
+	if c.mcp == nil {
+		return ch
+	}
+	words := slices.Concat([]string{p.env.Program, "mcp"}, p.env.Flags)
+	entry := c.mcp.entry(p.req.Name, words)
+	at := c.mcp.key.with(p.req.Name)
+	if !p.req.Remove {
+		ch.Snippet = snippet(f, at, entry)
+	}
+	if !ok {
+		return ch
+	}
+	if p.req.Remove {
+		return p.removeMCP(ch, ed, c)
+	}
+	existing := lookup(ed.tree, at)
+	switch {
+	case existing == nil:
+		if name := p.equivalent(ed.tree, c, words); name != "" {
+			ch.Message = fmt.Sprintf("it is there under the name %q", name)
+			return settled(ch, Unchanged, nil)
+		}
+		return settled(ch, Added, ed.set(at, entry))
+	case p.env.mcpWords(existing) == nil:
+		ch.Message = fmt.Sprintf("%q in %s is another server; give ours a different name with --name", at.String(), ch.File)
+		return ch
+	}
+	action := Unchanged
+	for _, m := range entry {
+		if was := lookup(existing, path{m.key}); runs(m.key) && !reflect.DeepEqual(was, plain(m.value)) {
+			action = Updated
+			if err := ed.set(at.with(m.key), m.value); err != nil {
+				return settled(ch, action, err)
+			}
+		}
+	}
+	return settled(ch, action, nil)
+}
+
+// settled ends a change; one that went well needs no snippet.
+func settled(ch Change, action string, err error) Change {
+	if err != nil {
+		ch.Action, ch.Message = Refused, err.Error()
+		return ch
+	}
+	ch.Action, ch.Snippet = action, ""
+	return ch
+}
+
+// equivalent returns the name of a server that runs the same command.
+func (p *planner) equivalent(tree any, c Client, words []string) string {
+	for _, s := range p.env.servers(tree, c.mcp) {
+		if slices.Equal(s.Words[1:], words[1:]) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+func (p *planner) removeMCP(ch Change, ed *Edit, c Client) Change {
+	ch.Action = Absent
+	for _, s := range p.env.servers(ed.tree, c.mcp) {
+		// Under another name it is removed only when that was asked for: it may
+		// have been written by hand.
+		if s.Name != p.req.Name {
+			continue
+		}
+		return settled(ch, Removed, ed.remove(c.mcp.key.with(s.Name), p.record))
+	}
+	return ch
+}
+
+// hook plans the hooks of a client; mcp tells that its server is set up, too.
+func (p *planner) hook(c Client, mcp bool) Change {
+	ch, ed, ok := p.begin(c, Hook, c.hook.places(), jsonFormat{})
+	if c.hook == nil {
+		return ch
+	}
+	server := ""
+	if mcp || p.hasServer(c) {
+		server = p.req.Name
+	}
+	if !p.req.Remove {
+		ch.Snippet = snippet(jsonFormat{}, nil, p.env.hooksOf(c.hook, server))
+	}
+	switch {
+	case !ok:
+		return ch
+	case p.req.Remove:
+		return p.removeHook(ch, ed, c)
+	}
+	ours := p.env.handlers(ed.tree, c.hook)
+	action := Unchanged
+	for _, m := range c.hook.top {
+		if len(ours) == 0 && !has(ed.tree, path{m.key}) {
+			if err := ed.set(path{m.key}, m.value); err != nil {
+				return settled(ch, action, err)
+			}
+		}
+	}
+	for _, ev := range c.hook.events {
+		done, err := p.hookEvent(ed, c.hook, ev, server)
+		if done == Updated || done == Added && len(ours) > 0 {
+			action = Updated
+		} else if done == Added {
+			action = Added
+		}
+		if err != nil {
+			return settled(ch, action, err)
+		}
+	}
+	return settled(ch, action, nil)
+}
+
+// hasServer reports whether the server of a client is there in any scope.
+func (p *planner) hasServer(c Client) bool {
+	if c.mcp == nil {
+		return false
+	}
+	for _, s := range []Scope{User, Project} {
+		file := p.env.file(c.mcp.files, s)
+		if file == "" {
+			continue
+		}
+		ed, err := p.open(file, c.mcp.format)
+		if err == nil && p.env.mcpWords(lookup(ed.tree, c.mcp.key.with(p.req.Name))) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// hookEvent plans the handler of one event.
+func (p *planner) hookEvent(ed *Edit, form *hookForm, ev hookEvent, server string) (string, error) {
+	line := p.env.hookLine(form, ev, server)
+	for _, h := range p.env.handlers(ed.tree, form) {
+		if h.event != ev.name {
+			continue
+		}
+		action := Unchanged
+		for _, key := range form.lines {
+			was, _ := lookup(ed.tree, h.at.with(key)).(string)
+			if was == "" || was == line || p.env.hookWords(was, form.args()...) == nil {
+				continue
+			}
+			action = Updated
+			if err := ed.set(h.at.with(key), line); err != nil {
+				return action, err
+			}
+		}
+		return action, nil
+	}
+	list, _ := lookup(ed.tree, pathTo("hooks", ev.name)).([]any)
+	return Added, ed.set(pathTo("hooks", ev.name).with(len(list)), p.env.handlerOf(form, ev, server))
+}
+
+// hookLine is the command of a hook. It does not tell the version, since Codex
+// trusts a command by its text.
+func (e *Env) hookLine(form *hookForm, ev hookEvent, server string) string {
+	words := slices.Concat([]string{e.Program, "hook", cmp.Or(ev.arg, form.arg)}, e.Flags)
+	if server != "" {
+		words = append(words, "--mcp-server", server)
+	}
+	if e.OS == "windows" {
+		return form.windows.line(words)
+	}
+	return posix.line(words)
+}
+
+// handlerOf is what stands in the list of an event.
+func (e *Env) handlerOf(form *hookForm, ev hookEvent, server string) object {
+	handler := form.handler(e, e.hookLine(form, ev, server))
+	if !form.groups {
+		return handler
+	}
+	group := object{{"hooks", []any{handler}}}
+	matcher := ev.matcher
+	if server == "" {
+		matcher = ev.noMCP
+	}
+	if matcher != "" {
+		group = append(object{{"matcher", strings.ReplaceAll(matcher, "%", server)}}, group...)
+	}
+	return group
+}
+
+// hooksOf is a whole file with the hooks of a client.
+func (e *Env) hooksOf(form *hookForm, server string) object {
+	var events object
+	for _, ev := range form.events {
+		events = append(events, member{ev.name, []any{e.handlerOf(form, ev, server)}})
+	}
+	return append(slices.Clone(form.top), member{"hooks", events})
+}
+
+func (p *planner) removeHook(ch Change, ed *Edit, c Client) Change {
+	ch.Action = Absent
+	// From the end, so that the places of those before stay true.
+	for _, h := range slices.Backward(p.env.handlers(ed.tree, c.hook)) {
+		at := h.at
+		if c.hook.groups {
+			list, _ := lookup(ed.tree, at[:len(at)-1]).([]any)
+			if len(list) == 1 {
+				at = at[:len(at)-2] // the group with its matcher
+			}
+		}
+		if err := ed.remove(at, p.record); err != nil {
+			return settled(ch, Refused, err)
+		}
+		ch.Action = Removed
+	}
+	return ch
+}
+
+// snippet shows what to write at a place by hand.
+func snippet(f format, at path, v any) string {
+	text, err := f.set(nil, at, v)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

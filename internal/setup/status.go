@@ -1,0 +1,284 @@
+package setup
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A Registration is an entry of ours in a file of a client.
+type Registration struct {
+	Kind  string   `json:"kind"` // MCP or Hook
+	Scope Scope    `json:"scope"`
+	File  string   `json:"file"`
+	Name  string   `json:"name,omitempty"` // of the MCP server
+	Words []string `json:"command"`
+	Gone  bool     `json:"gone,omitempty"` // the program is not there any more
+
+	at    path
+	event string
+}
+
+// A Status is what is known of a client.
+type Status struct {
+	Client        Client
+	Installed     bool
+	Registrations []Registration // one for each server and each file with hooks
+	Problems      []FileProblem
+}
+
+// A FileProblem is a file of a client that cannot be read.
+type FileProblem struct {
+	File string
+	Err  error
+}
+
+// servers returns the entries of a file that run our MCP server.
+func (e *Env) servers(tree any, form *mcpForm) []Registration {
+	m, _ := lookup(tree, form.key).(map[string]any)
+	var found []Registration
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if words := e.mcpWords(m[name]); words != nil {
+			found = append(found, Registration{Kind: MCP, Name: name, Words: words, at: form.key.with(name)})
+		}
+	}
+	return found
+}
+
+// A handlerAt is a handler of ours in a file.
+type handlerAt struct {
+	at    path
+	event string
+	words []string
+}
+
+// handlers returns the handlers of a file that run our hook, in the order of
+// their places.
+func (e *Env) handlers(tree any, form *hookForm) []handlerAt {
+	events, _ := lookup(tree, pathTo("hooks")).(map[string]any)
+	var found []handlerAt
+	add := func(handler any, at path, event string) {
+		for _, key := range form.lines {
+			line, _ := lookup(handler, path{key}).(string)
+			if words := e.hookWords(line, form.args()...); words != nil {
+				found = append(found, handlerAt{at, event, words})
+				return
+			}
+		}
+	}
+	for _, event := range slices.Sorted(maps.Keys(events)) {
+		list, _ := events[event].([]any)
+		for i, element := range list {
+			at := pathTo("hooks", event).with(i)
+			if !form.groups {
+				add(element, at, event)
+				continue
+			}
+			group, _ := lookup(element, path{"hooks"}).([]any)
+			for j, handler := range group {
+				add(handler, at.with("hooks", j), event)
+			}
+		}
+	}
+	return found
+}
+
+// anyOurs reports whether a file still holds an entry of ours.
+func (e *Env) anyOurs(ed *Edit, rec *record) bool {
+	if r := rec.Files[ed.File]; r != nil && len(r.Overrides) > 0 {
+		return true
+	}
+	for _, c := range ed.clients {
+		for _, s := range []Scope{User, Project} {
+			if c.mcp != nil && e.isFile(c.mcp.files, s, ed.File) && len(e.servers(ed.tree, c.mcp)) > 0 {
+				return true
+			}
+			if c.hook != nil && e.isFile(c.hook.files, s, ed.File) && len(e.handlers(ed.tree, c.hook)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (e *Env) isFile(p places, s Scope, real string) bool {
+	file := e.file(p, s)
+	return file != "" && realPath(file) == real
+}
+
+// Scan looks at all clients.
+func Scan(env *Env) []Status { return scan(env, readConfig) }
+
+func scan(env *Env, read func(string) ([]byte, error)) []Status {
+	s := scanner{env: env, read: read, trees: make(map[string]any), bad: make(map[string]error)}
+	var all []Status
+	for _, c := range Clients() {
+		all = append(all, s.client(c))
+	}
+	return all
+}
+
+// scanner reads each file once: some are large, and some serve for two things.
+type scanner struct {
+	env   *Env
+	read  func(string) ([]byte, error)
+	trees map[string]any
+	bad   map[string]error
+}
+
+func (s *scanner) client(c Client) Status {
+	st := Status{Client: c, Installed: s.env.Installed(c)}
+	for _, scope := range []Scope{User, Project} {
+		if c.mcp != nil {
+			s.file(&st, c.mcp.files, scope, c.mcp.format, func(file string, tree any) {
+				for _, r := range s.env.servers(tree, c.mcp) {
+					st.Registrations = append(st.Registrations, s.located(r, scope, file))
+				}
+			})
+		}
+		if c.hook == nil {
+			continue
+		}
+		for _, files := range []places{c.hook.files, c.hook.also} {
+			s.file(&st, files, scope, jsonFormat{}, func(file string, tree any) {
+				if h := s.env.handlers(tree, c.hook); len(h) > 0 {
+					st.Registrations = append(st.Registrations, s.located(Registration{Kind: Hook, Words: h[0].words, at: h[0].at, event: h[0].event}, scope, file))
+				}
+			})
+		}
+	}
+	return st
+}
+
+func (s *scanner) located(r Registration, scope Scope, file string) Registration {
+	r.Scope, r.File = scope, file
+	if filepath.IsAbs(r.Words[0]) {
+		_, err := os.Stat(r.Words[0])
+		r.Gone = err != nil
+	}
+	return r
+}
+
+// file reads a file of a client, if there is one.
+func (s *scanner) file(st *Status, files places, scope Scope, f format, use func(file string, tree any)) {
+	file := s.env.file(files, scope)
+	if file == "" {
+		return
+	}
+	tree, seen := s.trees[file]
+	if !seen {
+		data, err := s.read(file)
+		if err == nil && len(data) > 0 {
+			tree, err = f.decode(data)
+		}
+		s.trees[file], s.bad[file] = tree, err
+	}
+	if err := s.bad[file]; err != nil {
+		p := FileProblem{file, placed(err, file, "")}
+		if !slices.ContainsFunc(st.Problems, func(o FileProblem) bool { return o.File == file }) {
+			st.Problems = append(st.Problems, p)
+		}
+		return
+	}
+	use(file, tree)
+}
+
+// A Double is something that a client gets twice.
+type Double struct {
+	Client  string
+	With    string // another client, whose entry it reads too; "" for its own
+	File    string
+	Message string
+}
+
+// Doubles finds what is set up twice.
+func Doubles(all []Status) []Double {
+	var found []Double
+	hooks := make(map[string][]Registration)
+	for _, st := range all {
+		var servers []Registration
+		for _, r := range st.Registrations {
+			if r.Kind == Hook {
+				hooks[st.Client.Name] = append(hooks[st.Client.Name], r)
+			} else {
+				servers = append(servers, r)
+			}
+		}
+		found = append(found, twoServers(st.Client, servers)...)
+		if h := hooks[st.Client.Name]; len(h) > 1 {
+			found = append(found, Double{st.Client.Name, "", h[1].File, fmt.Sprintf("%s runs the hook twice for a prompt, from %s and from %s: remove one of them",
+				st.Client.Title, h[0].File, h[1].File)})
+		}
+	}
+	if own, other := hooks["cursor"], hooks["claude"]; len(own) > 0 && len(other) > 0 {
+		found = append(found, Double{"cursor", "claude", own[0].File, fmt.Sprintf("Cursor may be set to read the hooks of Claude Code, too, in %s: then run \"skills setup cursor --hook --remove%s\"",
+			other[0].File, scopeFlag(own[0].Scope))})
+	}
+	return found
+}
+
+func scopeFlag(s Scope) string {
+	if s == Project {
+		return " --scope project"
+	}
+	return ""
+}
+
+// twoServers reports servers that do the same. Of two of one name in different
+// scopes a client takes one.
+func twoServers(c Client, servers []Registration) []Double {
+	for i, a := range servers {
+		for _, b := range servers[i+1:] {
+			if a.Name != b.Name && reflect.DeepEqual(a.Words[1:], b.Words[1:]) {
+				return []Double{{c.Name, "", b.File, fmt.Sprintf("%s starts the server twice, as %q (%s) and as %q (%s): remove one of them",
+					c.Title, a.Name, a.File, b.Name, b.File)}}
+			}
+		}
+	}
+	return nil
+}
+
+// Trust is what is known of the user's approval of a hook.
+type Trust int
+
+// The states of trust.
+const (
+	NotNeeded Trust = iota
+	Pending         // the client has never asked
+	Given           // perhaps for an older command
+	Disabled
+)
+
+// TrustOf returns whether the user has approved a hook of Codex, which keeps
+// that in its config.toml by the place of the handler.
+func TrustOf(env *Env, st Status, r Registration) Trust {
+	if st.Client.Name != "codex" || r.Kind != Hook || len(r.at) < 5 {
+		return NotNeeded
+	}
+	data, err := readConfig(env.expand("{codex}/config.toml"))
+	if err != nil {
+		return Pending
+	}
+	tree, err := tomlFormat{}.decode(data)
+	if err != nil {
+		return Pending
+	}
+	states, _ := lookup(tree, pathTo("hooks", "state")).(map[string]any)
+	for key, state := range states {
+		file, place, ok := strings.Cut(key, ":user_prompt_submit:")
+		if !ok || place != fmt.Sprintf("%d:%d", r.at[2], r.at[4]) || realPath(file) != realPath(r.File) {
+			continue
+		}
+		if on, ok := lookup(state, path{"enabled"}).(bool); ok && !on {
+			return Disabled
+		}
+		if hash, _ := lookup(state, path{"trusted_hash"}).(string); hash != "" {
+			return Given
+		}
+	}
+	return Pending
+}

@@ -1,0 +1,233 @@
+package setup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// tomlFormat is TOML, where what is added is a table at the end of the file.
+type tomlFormat struct{}
+
+func (tomlFormat) decode(data []byte) (any, error) {
+	var m map[string]any
+	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte(bom)), &m); err != nil {
+		place := &PlaceError{Message: strings.TrimPrefix(err.Error(), "toml: ")}
+		var at *toml.DecodeError
+		if errors.As(err, &at) {
+			place.Line, place.Column = at.Position()
+		}
+		return nil, place
+	}
+	return generic(m), nil
+}
+
+// generic gives decoded values the types that the other formats have.
+func generic(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[k] = generic(e)
+		}
+		return m
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			l[i] = generic(e)
+		}
+		return l
+	case string, bool, nil:
+		return v
+	}
+	return number(fmt.Sprint(v)) // also dates, which are only compared
+}
+
+// A tomlLine is one expression of a file.
+type tomlLine struct {
+	kind       unstable.Kind
+	key        []string
+	table      []string // that it belongs to; of a header the same as key
+	start, end int      // of the expression; of a header its line without its end
+}
+
+// tomlLines returns the expressions of a valid file.
+func tomlLines(data []byte) []tomlLine {
+	var p unstable.Parser
+	skip := len(data) - len(bytes.TrimPrefix(data, []byte(bom)))
+	p.Reset(data[skip:])
+	var lines []tomlLine
+	var table []string
+	for p.NextExpression() {
+		e := p.Expression()
+		l := tomlLine{kind: e.Kind}
+		first := -1
+		for it := e.Key(); it.Next(); {
+			l.key = append(l.key, string(it.Node().Data))
+			if first < 0 {
+				first = skip + int(it.Node().Raw.Offset)
+			}
+		}
+		if e.Kind == unstable.KeyValue {
+			l.start = skip + int(e.Raw.Offset)
+			l.end = l.start + int(e.Raw.Length)
+		} else {
+			table = l.key
+			l.start = lineStart(data, first)
+			l.end = len(bytes.TrimRight(data[:lineEnd(data, first)], "\r\n"))
+		}
+		l.table = table
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// names turns a path into the names it is made of.
+func (p path) names() []string {
+	var names []string
+	for _, step := range p {
+		name, _ := step.(string)
+		names = append(names, name)
+	}
+	return names
+}
+
+func within(key, prefix []string) bool {
+	return len(key) >= len(prefix) && slices.Equal(key[:len(prefix)], prefix)
+}
+
+// set writes the table v at p, or one value of a table that is there.
+func (f tomlFormat) set(data []byte, p path, v any) ([]byte, error) {
+	tree, err := f.decode(data)
+	if err != nil {
+		return nil, err
+	}
+	names := p.names()
+	if o, ok := v.(object); ok && lookup(tree, p) == nil {
+		return appendTable(data, names, o), nil
+	}
+	table, key := names[:len(names)-1], names[len(names)-1]
+	text := tomlKey(key) + " = " + tomlValue(v)
+	for _, l := range tomlLines(data) {
+		switch {
+		case l.kind == unstable.KeyValue && slices.Equal(l.table, table) && slices.Equal(l.key, []string{key}):
+			return apply(data, splice{l.start, l.end, text}), nil
+		case l.kind == unstable.Table && slices.Equal(l.key, table) && lookup(tree, p) == nil:
+			indent := indentAt(data, l.start)
+			return apply(data, splice{l.end, l.end, eolOf(data) + indent + text}), nil
+		}
+	}
+	return nil, &PlaceError{Message: fmt.Sprintf("%q is not written as a table of its own", pathTo(table...).String())}
+}
+
+func appendTable(data []byte, names []string, o object) []byte {
+	eol := eolOf(data)
+	var b strings.Builder
+	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))) > 0 {
+		b.WriteString(eol)
+	}
+	var keys []string
+	for _, name := range names {
+		keys = append(keys, tomlKey(name))
+	}
+	b.WriteString("[" + strings.Join(keys, ".") + "]" + eol)
+	for _, m := range o {
+		b.WriteString(tomlKey(m.key) + " = " + tomlValue(m.value) + eol)
+	}
+	return append(closed(data, eol), b.String()...)
+}
+
+// remove removes the table at p with what is below it.
+func (f tomlFormat) remove(data []byte, p path) ([]byte, error) {
+	if _, err := f.decode(data); err != nil {
+		return nil, err
+	}
+	var splices []splice
+	names := p.names()
+	for _, l := range tomlLines(data) {
+		var ours bool
+		if l.kind == unstable.KeyValue {
+			ours = within(append(slices.Clip(l.table), l.key...), names)
+		} else {
+			ours = within(l.key, names)
+		}
+		if !ours {
+			continue
+		}
+		s := splice{start: lineStart(data, l.start), end: lineEnd(data, l.end)}
+		if n := len(splices); n > 0 && len(bytes.TrimSpace(data[splices[n-1].end:s.start])) == 0 {
+			splices[n-1].end = s.end
+		} else {
+			splices = append(splices, s)
+		}
+	}
+	for i, s := range splices {
+		splices[i].start = s.start - blankBefore(data, s)
+	}
+	return apply(data, splices...), nil
+}
+
+// blankBefore returns the length of the blank line before a removal that would
+// otherwise be left at the end of the file, or beside another one.
+func blankBefore(data []byte, s splice) int {
+	if s.start == 0 {
+		return 0
+	}
+	before := lineStart(data, s.start-1)
+	if len(bytes.TrimSpace(data[before:s.start])) > 0 {
+		return 0
+	}
+	if after := data[s.end:lineEnd(data, s.end)]; len(bytes.TrimSpace(after)) > 0 {
+		return 0
+	}
+	return s.start - before
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func tomlKey(key string) string {
+	if bareKey.MatchString(key) {
+		return key
+	}
+	return tomlString(key)
+}
+
+func tomlValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return tomlString(v)
+	case []string:
+		var parts []string
+		for _, s := range v {
+			parts = append(parts, tomlString(s))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// tomlString writes a basic string.
+func tomlString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			b.WriteString(`\u` + strconv.FormatInt(0x10000+int64(r), 16)[1:])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,220 @@
+package setup
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A path leads to a value in a document: names of members (string) and indexes
+// of elements (int), from the top.
+type path []any
+
+// last is the index that appends to a list.
+const last = -1
+
+// with returns the path to what is below p.
+func (p path) with(steps ...any) path { return append(slices.Clip(slices.Clone(p)), steps...) }
+
+// pathTo is a path of names.
+func pathTo(names ...string) path {
+	var p path
+	for _, name := range names {
+		p = append(p, name)
+	}
+	return p
+}
+
+func (p path) String() string {
+	var b strings.Builder
+	for _, step := range p {
+		switch step := step.(type) {
+		case int:
+			b.WriteString("[" + strconv.Itoa(step) + "]")
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(step)
+		}
+	}
+	return b.String()
+}
+
+// An object is a value to write whose members keep their order. The others are
+// string, bool, int, []string and []any.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// get returns the value of a member, nil if it is missing.
+func (o object) get(key string) any {
+	for _, m := range o {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// lookup returns what a path leads to in a decoded document, nil for nothing.
+func lookup(tree any, p path) any {
+	for _, step := range p {
+		switch step := step.(type) {
+		case string:
+			m, _ := tree.(map[string]any)
+			tree = m[step]
+		case int:
+			l, _ := tree.([]any)
+			if step < 0 || step >= len(l) {
+				return nil
+			}
+			tree = l[step]
+		}
+	}
+	return tree
+}
+
+// has reports whether a document has a member, which may be null.
+func has(tree any, p path) bool {
+	m, ok := lookup(tree, p[:len(p)-1]).(map[string]any)
+	if !ok {
+		return false
+	}
+	name, _ := p[len(p)-1].(string)
+	_, ok = m[name]
+	return ok
+}
+
+// isEmpty reports that a decoded value holds nothing.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// without returns a copy of a decoded document without what a path leads to,
+// and without containers on the way there that are empty then; nil when
+// nothing is left.
+func without(tree any, p path) any {
+	rest, empty := drop(tree, p)
+	if empty {
+		return nil
+	}
+	return rest
+}
+
+// drop is without; empty reports that nothing is left.
+func drop(tree any, p path) (rest any, empty bool) {
+	if len(p) == 0 {
+		return nil, true
+	}
+	switch step := p[0].(type) {
+	case string:
+		m, ok := tree.(map[string]any)
+		if !ok {
+			return tree, tree == nil
+		}
+		out := make(map[string]any, len(m))
+		for k, v := range m {
+			out[k] = v
+		}
+		if v, ok := m[step]; ok {
+			if rest, empty := drop(v, p[1:]); empty {
+				delete(out, step)
+			} else {
+				out[step] = rest
+			}
+		}
+		return out, len(out) == 0
+	case int:
+		l, ok := tree.([]any)
+		if !ok {
+			return tree, tree == nil
+		}
+		out := slices.Clone(l)
+		if step >= 0 && step < len(l) {
+			if rest, empty := drop(l[step], p[1:]); empty {
+				out = slices.Delete(out, step, step+1)
+			} else {
+				out[step] = rest
+			}
+		}
+		return out, len(out) == 0
+	}
+	return tree, false
+}
+
+// plain turns a value to write into what it is when it is read again.
+func plain(v any) any {
+	switch v := v.(type) {
+	case object:
+		m := make(map[string]any, len(v))
+		for _, m2 := range v {
+			m[m2.key] = plain(m2.value)
+		}
+		return m
+	case []string:
+		l := make([]any, len(v))
+		for i, s := range v {
+			l[i] = s
+		}
+		return l
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			l[i] = plain(e)
+		}
+		return l
+	case int:
+		return number(strconv.Itoa(v))
+	}
+	return v
+}
+
+// A number is one as it is written, since a float would not tell 1 from 1.0.
+type number string
+
+// kindOf names the type of a decoded value in messages.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case string:
+		return "a text"
+	case bool:
+		return "true or false"
+	}
+	return "a number"
+}
+
+// A PlaceError is an error at a place in a file.
+type PlaceError struct {
+	File         string
+	Line, Column int // from 1; 0: not known
+	Message      string
+}
+
+func (e *PlaceError) Error() string {
+	switch {
+	case e.Line == 0:
+		return fmt.Sprintf("%s: %s", e.File, e.Message)
+	case e.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+}
