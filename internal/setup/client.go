@@ -44,17 +44,6 @@ type Client struct {
 func (c Client) HasMCP() bool  { return c.mcp != nil }
 func (c Client) HasHook() bool { return c.hook != nil }
 
-// Scopes returns the scopes in which something can be set up for a client.
-func (c Client) Scopes() []Scope {
-	var scopes []Scope
-	for _, s := range []Scope{User, Project} {
-		if c.mcp.places()[s] != "" || c.hook.places()[s] != "" {
-			scopes = append(scopes, s)
-		}
-	}
-	return scopes
-}
-
 // places maps scopes to files. A file may begin with a name in braces, see
 // folder; of several, separated by "|", the first that is there is meant, else
 // the first.

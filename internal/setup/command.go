@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,8 +18,8 @@ const (
 // plainWord needs no quotes in any of the shells. On Windows a backslash is one
 // of a path, which only a POSIX shell would take for an escape.
 var (
-	plainWord    = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	plainWindows = regexp.MustCompile(`^[A-Za-z0-9_:./\\-]+$`)
+	plainWord    = lazily(`^[A-Za-z0-9_@%+=:,./-]+$`)
+	plainWindows = lazily(`^[A-Za-z0-9_:./\\-]+$`)
 )
 
 // line writes words as one command line of a shell.
@@ -40,22 +39,22 @@ func (s shell) quote(word string) string {
 	switch s {
 	case gitBash:
 		word = strings.ReplaceAll(word, `\`, "/")
-		if plainWord.MatchString(word) {
+		if plainWord().MatchString(word) {
 			return word
 		}
 		return `"` + strings.NewReplacer(`"`, `\"`, "$", `\$`, "`", "\\`").Replace(word) + `"`
 	case cmdExe:
-		if plainWindows.MatchString(word) {
+		if plainWindows().MatchString(word) {
 			return word
 		}
 		return `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 	case powerShell:
-		if plainWindows.MatchString(word) {
+		if plainWindows().MatchString(word) {
 			return word
 		}
 		return "'" + strings.ReplaceAll(word, "'", "''") + "'"
 	}
-	if plainWord.MatchString(word) {
+	if plainWord().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

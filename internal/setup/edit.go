@@ -30,6 +30,7 @@ type Edit struct {
 	pristine   bool     // nothing of ours was in it before
 	clients    []Client // that may have something in it
 	overridden []string // skills whose listing was set
+	saved      *Edit    // as it was when the current change began
 }
 
 // maxConfig is the size of the largest file that is edited, in bytes.
@@ -103,6 +104,18 @@ func (p *planner) open(file string, f format) (*Edit, error) {
 	return ed, nil
 }
 
+// save and rollback make a change that is refused half-way leave nothing.
+func (ed *Edit) save() {
+	now := *ed
+	ed.saved = &now
+}
+
+func (ed *Edit) rollback() {
+	if was := ed.saved; was != nil {
+		ed.After, ed.tree, ed.made, ed.overridden = was.After, was.tree, was.made, was.overridden
+	}
+}
+
 // placed puts the file into an error that has a place in it.
 func placed(err error, file, more string) error {
 	var at *PlaceError
@@ -122,6 +135,9 @@ func (ed *Edit) set(at path, v any) error {
 	}
 	data, err := ed.format.set(ed.After, at, v)
 	if err != nil {
+		if _, inFile := ed.format.set(ed.Before, at, v); inFile != nil {
+			err = inFile // with the line as it is in the file
+		}
 		return placed(err, ed.Shown, "")
 	}
 	tree, err := ed.format.decode(data)
@@ -189,18 +205,23 @@ func (ed *Edit) restore(env *Env, rec *record) {
 		return
 	}
 	left := meaning(ed.tree)
-	if !r.Existed && left == nil {
-		ed.Delete, ed.After = true, nil
+	exact := r.Exact && r.Wrote == digest(ed.Before)
+	if !r.Existed {
+		bare := string(bytes.Join(bytes.Fields(ed.After), nil)) // not so with a comment of the user's
+		if left == nil && (exact || bare == "" || bare == "{}" || bare == `{"version":1}`) {
+			ed.Delete, ed.After = true, nil
+		}
 		return
 	}
-	if r.Exact && r.Wrote == digest(ed.Before) && r.Existed {
-		original, err := readBackup(env.State, ed.File, first)
-		if err != nil {
-			return
-		}
-		if tree, err := ed.format.decode(original); err == nil && reflect.DeepEqual(meaning(tree), left) {
-			ed.After = original
-		}
+	if !exact {
+		return
+	}
+	original, err := readBackup(env.State, ed.File, first)
+	if err != nil {
+		return
+	}
+	if tree, err := ed.format.decode(original); err == nil && reflect.DeepEqual(meaning(tree), left) {
+		ed.After = original
 	}
 }
 

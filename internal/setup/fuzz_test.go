@@ -78,6 +78,12 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "skills"), stdio("skills", []string{program, "mcp"}))
+		tree, err := jsonFormat{}.decode(data)
+		if err != nil {
+			return
+		}
+		list, _ := lookup(tree, pathTo("m", "x")).([]any)
+		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "x").with(len(list)), object{{"hooks", []any{object{{"command", "a"}}}}})
 	})
 }
 

@@ -3,7 +3,6 @@ package setup
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -41,7 +40,7 @@ func blank(data []byte) bool {
 	return err == nil
 }
 
-var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
+var hujsonPlace = lazily(`^hujson: line (\d+), column (\d+): `)
 
 // parseJSON parses a text that may begin with a byte order mark; offsets count
 // it.
@@ -56,7 +55,7 @@ func parseJSON(data []byte) (hujson.Value, error) {
 		return v, nil
 	}
 	place := &PlaceError{Message: err.Error()}
-	if found := hujsonPlace.FindStringSubmatch(place.Message); found != nil {
+	if found := hujsonPlace().FindStringSubmatch(place.Message); found != nil {
 		place.Message = place.Message[len(found[0]):]
 		place.Line, _ = strconv.Atoi(found[1])
 		place.Column, _ = strconv.Atoi(found[2])
@@ -305,12 +304,12 @@ type jsonStyle struct {
 	comma   string // between values, on one line
 }
 
-var firstIndent = regexp.MustCompile(`(?m)^([ \t]+)["\]}{\[]`)
+var firstIndent = lazily(`(?m)^([ \t]+)["\]}{\[]`)
 
 func styleOf(data []byte) jsonStyle {
 	s := jsonStyle{eol: eolOf(data), unit: "  ", colon: ": ", comma: ", "}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))
-	if found := firstIndent.FindSubmatch(data); found != nil {
+	if found := firstIndent().FindSubmatch(data); found != nil {
 		s.unit = string(found[1])
 	}
 	if len(text) > 2 && !bytes.ContainsRune(text, '\n') && !blank(data) {

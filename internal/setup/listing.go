@@ -64,6 +64,7 @@ func (p *planner) listNames(ch Change, ed *Edit, names []string) Change {
 	ch.Snippet = snippet(jsonFormat{}, at, o)
 	ed.overridden = missing
 	if !has(ed.tree, at) {
+		ed.made = append(ed.made, at)
 		return settled(ch, Added, ed.set(at, o))
 	}
 	for _, name := range missing {
@@ -159,19 +160,17 @@ func budgetOf(skills []Listed, overhead, cut int) int {
 	return total
 }
 
-// BudgetFolders returns the folders whose skills a client lists itself, by the
-// name of the client, for the clients that have a budget.
-func BudgetFolders(env *Env) map[string][]string {
-	folders := make(map[string][]string)
-	for client, templates := range map[string][]string{
+// BudgetFolders returns the folders whose skills a client lists itself, none
+// for a client without a budget.
+func BudgetFolders(env *Env, client string) []string {
+	var folders []string
+	for _, t := range map[string][]string{
 		"claude":   {"{claude}/skills", "{project}/.claude/skills"},
-		"codex":    {"{project}/.agents/skills", "{project}/.codex/skills", "{home}/.agents/skills", "{codex}/skills"},
-		"openclaw": {"{home}/.agents/skills", "{openclaw}/skills"},
-	} {
-		for _, t := range templates {
-			if dir := env.expand(t); dir != "" {
-				folders[client] = append(folders[client], dir)
-			}
+		"codex":    {"{home}/.agents/skills", "{codex}/skills", "{project}/.agents/skills", "{project}/.codex/skills"},
+		"openclaw": {"{openclaw}/skills", "{home}/.agents/skills"},
+	}[client] {
+		if dir := env.expand(t); dir != "" {
+			folders = append(folders, dir)
 		}
 	}
 	return folders

@@ -87,8 +87,16 @@ func NewPlan(env *Env, req Request) (*Plan, error) {
 		if mcp {
 			p.add(p.mcp(c))
 		}
-		if hook {
+		switch {
+		case hook && req.Remove:
+			p.add(p.removeHook(c))
+		case hook:
 			p.add(p.hook(c, mcp))
+		case p.hasHook(c):
+			// It tells the model where to read skills, so it has to follow.
+			if ch := p.hook(c, false); ch.Action != Unchanged {
+				p.add(ch)
+			}
 		}
 		if c.Name == "claude" && req.Remove && !req.MCP && !req.Hook {
 			if ch := p.listing(nil, true); ch.Action != Absent {
@@ -108,7 +116,12 @@ func newPlanner(env *Env, req Request) (*planner, error) {
 	return &planner{env: env, req: req, record: rec, plan: &Plan{files: make(map[string]*Edit)}}, nil
 }
 
-func (p *planner) add(c Change) { p.plan.Changes = append(p.plan.Changes, c) }
+func (p *planner) add(c Change) {
+	if ed := p.plan.files[realPath(c.File)]; ed != nil && c.Action == Refused {
+		ed.rollback()
+	}
+	p.plan.Changes = append(p.plan.Changes, c)
+}
 
 // finish keeps the files that will change and tells what is there twice then.
 func (p *planner) finish() {
@@ -182,6 +195,7 @@ func (p *planner) begin(c Client, kind string, files places, f format) (ch Chang
 		ch.Message = err.Error()
 		return ch, nil, false
 	}
+	ed.save()
 	return ch, ed, true
 }
 
@@ -264,6 +278,16 @@ func (p *planner) removeMCP(ch Change, ed *Edit, c Client) Change {
 	return ch
 }
 
+// hasHook reports whether the hooks of a client are there in the wanted scope.
+func (p *planner) hasHook(c Client) bool {
+	file := p.env.file(c.hook.places(), p.req.Scope)
+	if file == "" {
+		return false
+	}
+	ed, err := p.open(file, jsonFormat{})
+	return err == nil && len(p.env.handlers(ed.tree, c.hook)) > 0
+}
+
 // hook plans the hooks of a client; mcp tells that its server is set up, too.
 func (p *planner) hook(c Client, mcp bool) Change {
 	ch, ed, ok := p.begin(c, Hook, c.hook.places(), jsonFormat{})
@@ -274,14 +298,9 @@ func (p *planner) hook(c Client, mcp bool) Change {
 	if mcp || p.hasServer(c) {
 		server = p.req.Name
 	}
-	if !p.req.Remove {
-		ch.Snippet = snippet(jsonFormat{}, nil, p.env.hooksOf(c.hook, server))
-	}
-	switch {
-	case !ok:
+	ch.Snippet = snippet(jsonFormat{}, nil, p.env.hooksOf(c.hook, server))
+	if !ok {
 		return ch
-	case p.req.Remove:
-		return p.removeHook(ch, ed, c)
 	}
 	ours := p.env.handlers(ed.tree, c.hook)
 	action := Unchanged
@@ -342,7 +361,16 @@ func (p *planner) hookEvent(ed *Edit, form *hookForm, ev hookEvent, server strin
 				return action, err
 			}
 		}
-		return action, nil
+		if !form.groups {
+			return action, nil
+		}
+		group := h.at[:len(h.at)-2]
+		others, _ := lookup(ed.tree, group.with("hooks")).([]any)
+		was, _ := lookup(ed.tree, group.with("matcher")).(string)
+		if was == "" || was == ev.matches(server) || len(others) > 1 {
+			return action, nil
+		}
+		return Updated, ed.set(group.with("matcher"), ev.matches(server))
 	}
 	list, _ := lookup(ed.tree, pathTo("hooks", ev.name)).([]any)
 	return Added, ed.set(pathTo("hooks", ev.name).with(len(list)), p.env.handlerOf(form, ev, server))
@@ -368,14 +396,18 @@ func (e *Env) handlerOf(form *hookForm, ev hookEvent, server string) object {
 		return handler
 	}
 	group := object{{"hooks", []any{handler}}}
-	matcher := ev.matcher
-	if server == "" {
-		matcher = ev.noMCP
-	}
-	if matcher != "" {
-		group = append(object{{"matcher", strings.ReplaceAll(matcher, "%", server)}}, group...)
+	if matcher := ev.matches(server); matcher != "" {
+		group = append(object{{"matcher", matcher}}, group...)
 	}
 	return group
+}
+
+// matches is the matcher of an event, given the name of the server, if any.
+func (ev hookEvent) matches(server string) string {
+	if server == "" {
+		return ev.noMCP
+	}
+	return strings.ReplaceAll(ev.matcher, "%", server)
 }
 
 // hooksOf is a whole file with the hooks of a client.
@@ -387,7 +419,11 @@ func (e *Env) hooksOf(form *hookForm, server string) object {
 	return append(slices.Clone(form.top), member{"hooks", events})
 }
 
-func (p *planner) removeHook(ch Change, ed *Edit, c Client) Change {
+func (p *planner) removeHook(c Client) Change {
+	ch, ed, ok := p.begin(c, Hook, c.hook.places(), jsonFormat{})
+	if !ok {
+		return ch
+	}
 	ch.Action = Absent
 	// From the end, so that the places of those before stay true.
 	for _, h := range slices.Backward(p.env.handlers(ed.tree, c.hook)) {

@@ -38,10 +38,7 @@ func read(t *testing.T, name string) string {
 // what the user changed in them stays.
 func TestMoved(t *testing.T) {
 	e := testEnv(t)
-	var all []Client
-	for _, c := range Clients() {
-		all = append(all, c)
-	}
+	all := Clients()
 	run(t, e, Request{Clients: all, Scope: User})
 	hooks := filepath.Join(e.Home, ".claude", "settings.json")
 	changed := strings.ReplaceAll(read(t, hooks), `"timeout": 5`, `"timeout": 9`)
@@ -123,7 +120,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("the hook does not know of the server: %s", got)
 	}
 	run(t, e, Request{Clients: gemini, Scope: User, MCP: true, Remove: true})
-	if got := read(t, file); strings.Contains(got, `"mcp"`) || !strings.Contains(got, "hook gemini") {
+	if got := read(t, file); strings.Contains(got, `"mcp"`) || !strings.Contains(got, "hook gemini") || strings.Contains(got, "--mcp-server") || strings.Contains(got, "read_skill") {
 		t.Errorf("after the removal of the server: %s", got)
 	}
 	run(t, e, Request{Clients: gemini, Scope: User, Remove: true})
@@ -326,5 +323,186 @@ func TestQuote(t *testing.T) {
 		if words := (&Env{}).hookWords(other, "claude"); words != nil {
 			t.Errorf("%q is taken for ours: %q", other, words)
 		}
+	}
+}
+
+// TestListing: overrides are set where the user has none, and only those that
+// were set are taken back.
+func TestListing(t *testing.T) {
+	e := testEnv(t)
+	file := filepath.Join(e.Home, ".claude", "settings.json")
+	original := "{\n  \"skillOverrides\": {\n    \"mine\": \"off\"\n  }\n}\n"
+	write(t, e, "home/.claude/settings.json", []byte(original))
+	list := func(on bool, names ...string) *Plan {
+		t.Helper()
+		p, err := NewListingPlan(e, User, names, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if p := list(true); p.Changes[0].Action != Absent {
+		t.Errorf("nothing to take back: %+v", p.Changes)
+	}
+	list(false, "cat", "mine", "dog", "cat")
+	want := "{\n  \"skillOverrides\": {\n    \"mine\": \"off\",\n    \"cat\": \"name-only\",\n    \"dog\": \"name-only\"\n  }\n}\n"
+	if got := read(t, file); got != want {
+		t.Errorf("set: %s", got)
+	}
+	if p := list(false, "cat", "dog"); p.Changes[0].Action != Unchanged || len(p.Edits) > 0 {
+		t.Errorf("a second time: %+v", p.Changes)
+	}
+	// One that the user changes stays.
+	if err := os.WriteFile(file, []byte(strings.Replace(want, `"dog": "name-only"`, `"dog": "off"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p := list(true); p.Changes[0].Action != Removed {
+		t.Errorf("taken back: %+v", p.Changes)
+	}
+	if got := read(t, file); !strings.Contains(got, `"dog": "off"`) || strings.Contains(got, "cat") {
+		t.Errorf("left: %s", got)
+	}
+
+	// Without an override of the user the file is as it was.
+	e = testEnv(t)
+	file = filepath.Join(e.Home, ".claude", "settings.json")
+	write(t, e, "home/.claude/settings.json", []byte("{ }"))
+	run(t, e, Request{Clients: []Client{client(t, "claude")}, Hook: true, Scope: User})
+	list(false, "cat", "dog")
+	run(t, e, Request{Clients: []Client{client(t, "claude")}, Scope: User, Remove: true})
+	if got := read(t, file); got != "{ }" {
+		t.Errorf("left is %q", got)
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	e := testEnv(t)
+	vars := map[string]string{}
+	e.Getenv = func(key string) string { return vars[key] }
+	skills := make([]Listed, 119)
+	for i := range skills {
+		skills[i] = Listed{Name: "skill-" + strings.Repeat("n", 4), Description: strings.Repeat("ü", 130)}
+	}
+	skills[0].Name, skills[0].Description = "long", strings.Repeat("x", 2000)
+	one := 5 + 10 + 130
+	budget := func(client string) []Budget { return Budgets(e, client, skills) }
+	check := func(name string, got []Budget, want ...Budget) {
+		t.Helper()
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	check("claude", budget("claude"), Budget{"claude", 119, 118*one + 5 + 4 + 1536, 8000, "characters"})
+	check("codex", budget("codex"), Budget{"codex", 119, 118*one + 5 + 4 + 2000, 8000, "characters"})
+	check("openclaw", budget("openclaw"), Budget{"openclaw", 119, 118*(one+92) + 97 + 4 + 2000, 30_000, "characters"}, Budget{"openclaw", 119, 119, 150, "skills"})
+	check("cursor", budget("cursor"))
+	if b := budget("claude")[0]; !b.Over() || (Budget{Needs: 8000, Lists: 8000}).Over() {
+		t.Errorf("%+v", b)
+	}
+	write(t, e, "home/.claude/settings.json", []byte(`{"skillListingBudgetFraction": 0.02, "skillListingMaxDescChars": 10, "skillOverrides": {"long": "off"}}`))
+	check("claude with settings", budget("claude"), Budget{"claude", 119, 118 * (5 + 10 + 10), 16_000, "characters"})
+	write(t, e, "project/.claude/settings.local.json", []byte(`{"skillOverrides": {"long": "name-only"}}`))
+	vars["SLASH_COMMAND_TOOL_CHAR_BUDGET"] = "500"
+	check("claude with the environment", budget("claude"), Budget{"claude", 119, 118*(5+10+10) + 5 + 4, 500, "characters"})
+}
+
+// TestTrust: Codex keeps approvals by the place of the handler.
+func TestTrust(t *testing.T) {
+	e := testEnv(t)
+	write(t, e, "home/.codex/hooks.json", []byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "log"}]}]}}`))
+	run(t, e, Request{Clients: []Client{client(t, "codex")}, Hook: true, Scope: User})
+	trust := func() Trust {
+		for _, st := range Scan(e) {
+			for _, r := range st.Registrations {
+				return TrustOf(e, st, r)
+			}
+		}
+		t.Fatal("no hook found")
+		return 0
+	}
+	if got := trust(); got != Pending {
+		t.Errorf("without a config: %v", got)
+	}
+	state := func(place, values string) string {
+		return "[hooks.state.\"" + filepath.ToSlash(filepath.Join(e.Home, ".codex", "hooks.json")) + ":user_prompt_submit:" + place + "\"]\n" + values + "\n"
+	}
+	for _, c := range []struct {
+		config string
+		want   Trust
+	}{
+		{state("0:0", `trusted_hash = "sha256:1"`), Pending}, // the user's own
+		{state("1:0", `trusted_hash = "sha256:1"`), Given},
+		{state("1:0", "enabled = false\ntrusted_hash = \"sha256:1\""), Disabled},
+		{state("1:0", "enabled = true"), Pending},
+		{"broken = ", Pending},
+	} {
+		write(t, e, "home/.codex/config.toml", []byte(c.config))
+		if got := trust(); got != c.want {
+			t.Errorf("%s: %v, want %v", c.config, got, c.want)
+		}
+	}
+}
+
+// TestScan: what is there is found, also at places that setup does not write.
+func TestScan(t *testing.T) {
+	e := testEnv(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self = filepath.ToSlash(self)
+	e.Program = self
+	write(t, e, "project/.claude/settings.local.json", []byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "/gone/skills hook claude"}]}]}}`))
+	write(t, e, "home/.cursor/mcp.json", []byte(`{"mcpServers": {"a": {"command": "`+self+`", "args": ["mcp"]}, "b": {"command": "`+self+`", "args": ["mcp"]}, "c": {"command": "x"}}}`))
+	write(t, e, "home/.gemini/settings.json", []byte(`{`))
+	var got []string
+	statuses := Scan(e)
+	for _, st := range statuses {
+		for _, r := range st.Registrations {
+			got = append(got, strings.TrimRight(strings.Join([]string{st.Client.Name, r.Kind, string(r.Scope), r.Name, map[bool]string{true: "gone"}[r.Gone]}, " "), " "))
+		}
+		for _, p := range st.Problems {
+			got = append(got, strings.ReplaceAll(p.Err.Error(), filepath.Dir(e.Home), "$W"))
+		}
+	}
+	want := []string{"claude hook project  gone", filepath.FromSlash("$W/home/.gemini/settings.json") + ":1:2: parsing value: unexpected EOF", "cursor mcp user a", "cursor mcp user b"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if d := Doubles(statuses); len(d) != 1 || !strings.Contains(d[0].Message, `as "a"`) {
+		t.Errorf("doubles: %+v", d)
+	}
+}
+
+// TestWindows: there each client has a shell of its own.
+func TestWindows(t *testing.T) {
+	e := testEnv(t)
+	e.OS, e.Program = "windows", `C:\Program Files\skills\skills.exe`
+	roaming := filepath.Join(e.Home, "Roaming")
+	e.Getenv = func(key string) string { return map[string]string{"APPDATA": roaming}[key] }
+	run(t, e, Request{Clients: Clients(), Scope: User})
+	for name, want := range map[string]string{
+		".claude/settings.json":                  `"command": "\"C:/Program Files/skills/skills.exe\" hook claude --mcp-server skills"`,
+		".codex/hooks.json":                      `"command": "\"C:\\Program Files\\skills\\skills.exe\" hook codex --mcp-server skills"`,
+		".gemini/settings.json":                  `"command": "& 'C:\\Program Files\\skills\\skills.exe' hook gemini --mcp-server skills"`,
+		".copilot/hooks/skills.json":             `"powershell": "& 'C:\\Program Files\\skills\\skills.exe' hook copilot --mcp-server skills"`,
+		".codex/config.toml":                     `command = "C:\\Program Files\\skills\\skills.exe"`,
+		"Roaming/Code/User/mcp.json":             `"command": "C:\\Program Files\\skills\\skills.exe"`,
+		"Roaming/Block/goose/config/config.yaml": `cmd: "C:\\Program Files\\skills\\skills.exe"`,
+		"Roaming/Zed/settings.json":              `"context_servers"`,
+	} {
+		if got := read(t, filepath.Join(e.Home, filepath.FromSlash(name))); !strings.Contains(got, want) {
+			t.Errorf("%s does not have %s: %s", name, want, got)
+		}
+	}
+	if p := run(t, e, Request{Clients: Clients(), Scope: User}); len(p.Edits) > 0 {
+		t.Errorf("a second run changes %s", p.Edits[0].Diff())
+	}
+	run(t, e, Request{Clients: Clients(), Scope: User, Remove: true})
+	if left := tree(t, e); len(left) != 2 {
+		t.Errorf("left are %v", left)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,10 +189,10 @@ func blankBefore(data []byte, s splice) int {
 	return s.start - before
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareKey = lazily(`^[A-Za-z0-9_-]+$`)
 
 func tomlKey(key string) string {
-	if bareKey.MatchString(key) {
+	if bareKey().MatchString(key) {
 		return key
 	}
 	return tomlString(key)

@@ -11,9 +11,6 @@ import (
 // of elements (int), from the top.
 type path []any
 
-// last is the index that appends to a list.
-const last = -1
-
 // with returns the path to what is below p.
 func (p path) with(steps ...any) path { return append(slices.Clip(slices.Clone(p)), steps...) }
 
@@ -49,16 +46,6 @@ type object []member
 type member struct {
 	key   string
 	value any
-}
-
-// get returns the value of a member, nil if it is missing.
-func (o object) get(key string) any {
-	for _, m := range o {
-		if m.key == key {
-			return m.value
-		}
-	}
-	return nil
 }
 
 // lookup returns what a path leads to in a decoded document, nil for nothing.

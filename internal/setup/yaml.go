@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,7 +24,7 @@ func (yamlFormat) decode(data []byte) (any, error) {
 	return yamlTree(top, 0)
 }
 
-var yamlPlace = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var yamlPlace = lazily(`^yaml: (?:line (\d+): )?`)
 
 // parseYAML returns the top node of a file with one document, nil for one
 // without any.
@@ -48,7 +47,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	}
 	if !errors.Is(err, io.EOF) {
 		place := &PlaceError{Message: err.Error()}
-		if found := yamlPlace.FindStringSubmatch(place.Message); found != nil {
+		if found := yamlPlace().FindStringSubmatch(place.Message); found != nil {
 			place.Message = place.Message[len(found[0]):]
 			place.Line, _ = strconv.Atoi(found[1])
 		}
@@ -317,11 +316,11 @@ func (yamlFormat) offset(data []byte, line, column int) int {
 	return at
 }
 
-var yamlIndent = regexp.MustCompile(`(?m)^[^\s#-][^\n]*:[ \t]*\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( +)[^\s#-]`)
+var yamlIndent = lazily(`(?m)^[^\s#-][^\n]*:[ \t]*\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( +)[^\s#-]`)
 
 // yamlUnit returns the indentation of a file.
 func yamlUnit(data []byte) string {
-	if found := yamlIndent.FindSubmatch(data); found != nil {
+	if found := yamlIndent().FindSubmatch(data); found != nil {
 		return string(found[1])
 	}
 	return "  "
@@ -366,7 +365,7 @@ func yamlFlowValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-var yamlPlain = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_/.-]*$`)
+var yamlPlain = lazily(`^[A-Za-z/][A-Za-z0-9_/.-]*$`)
 
 // yamlString writes a text plainly where nobody can take it for something
 // else, else as JSON, which is YAML.
@@ -375,7 +374,7 @@ func yamlString(s string) string {
 	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
 		return strconv.Quote(s)
 	}
-	if yamlPlain.MatchString(s) {
+	if yamlPlain().MatchString(s) {
 		return s
 	}
 	return jsonStyle{}.render(s, "")
