@@ -30,6 +30,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"list":    listResult{},
 		"why":     whyResult{},
 		"doctor":  doctorResult{},
+		"setup":   setupResult{},
 		"index":   indexResult{},
 		"embed":   embedResult{},
 		"version": versionResult{},
@@ -178,6 +179,8 @@ func TestJSON(t *testing.T) {
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
 		{"why", []string{"why", "cat", "feed the cat"}, "best demand demand_terms description id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
 		{"doctor", []string{"doctor"}, "errors notes problems skills warnings"},
+		{"setup", []string{"setup", "cursor", "--dry-run"}, "changes files written"},
+		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "mean mode seed sets"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {
@@ -279,7 +282,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed hook index list mcp read search show version why"
+	want := "bench completion context doctor embed hook index list mcp read search setup show version why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -14,7 +14,9 @@ const doctorHelp = `Doctor reports what is wrong with the catalog: skills that w
 to be repaired, hidden characters, over-long names, descriptions and bodies,
 missing files, skills that another one of the same name shadows, descriptions
 that are nearly the same, and required skills that are not there. It also checks
-that every configured agent names only what exists.
+that every configured agent names only what exists, and tells which clients are
+set up ("skills setup"), what is wrong with that, and which of them have no room
+to list their skills.
 
 With folders as arguments it checks the skills in them instead, without the
 catalog. --strict applies the Agent Skills specification to the letter, as its
@@ -96,7 +98,7 @@ func (a *app) diagnoseCatalog(ctx context.Context, strict bool) (*diagnosis, err
 	if err != nil {
 		return nil, err
 	}
-	for _, check := range []func(context.Context, *catalog) error{d.shadowed, d.twins, d.requirements} {
+	for _, check := range []func(context.Context, *catalog) error{d.shadowed, d.twins, d.requirements, d.clients} {
 		if err := check(ctx, c); err != nil {
 			return nil, err
 		}

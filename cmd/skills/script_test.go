@@ -21,7 +21,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
-		Setup:               setup,
+		Setup:               prepare,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until},
 	})
 }
@@ -30,9 +30,9 @@ func TestScript(t *testing.T) {
 // second at their end.
 const noExitSleep = "atexit_sleep_ms=0"
 
-// setup gives a script a home of its own. Of the environment of whoever runs
+// prepare gives a script a home of its own. Of the environment of whoever runs
 // the tests, scripts see nothing but PATH.
-func setup(env *testscript.Env) error {
+func prepare(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
 	env.Setenv("HOME", home)
 	env.Setenv("USERPROFILE", home)
