@@ -82,6 +82,10 @@ func (d *diagnosis) client(env *setup.Env, st setup.Status) {
 				Hint: fmt.Sprintf("%q writes the place of this program", strings.Join([]string{"skills setup", name, flags}, " "))}
 		}
 		d.add("", p)
+		if name := r.Server(); name != "" && !slices.ContainsFunc(st.Registrations, func(o setup.Registration) bool { return o.Kind == setup.MCP && o.Name == name }) {
+			d.add("", skill.Problem{Rule: "client-broken", Severity: skill.Warning, Path: r.File,
+				Message: fmt.Sprintf("%s: the hook refers to the MCP server %q, which is not set up", st.Client.Title, name), Hint: fmt.Sprintf("\"skills setup %s\" sets up both", st.Client.Name)})
+		}
 		switch setup.TrustOf(env, st, r) {
 		case setup.Pending:
 			d.add("", skill.Problem{Rule: "client-trust", Severity: skill.Warning, Path: r.File,

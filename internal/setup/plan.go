@@ -91,10 +91,10 @@ func NewPlan(env *Env, req Request) (*Plan, error) {
 		case hook && req.Remove:
 			p.add(p.removeHook(c))
 		case hook:
-			p.add(p.hook(c, mcp))
+			p.add(p.hook(c))
 		case p.hasHook(c):
 			// It tells the model where to read skills, so it has to follow.
-			if ch := p.hook(c, false); ch.Action != Unchanged {
+			if ch := p.hook(c); ch.Action != Unchanged {
 				p.add(ch)
 			}
 		}
@@ -288,16 +288,13 @@ func (p *planner) hasHook(c Client) bool {
 	return err == nil && len(p.env.handlers(ed.tree, c.hook)) > 0
 }
 
-// hook plans the hooks of a client; mcp tells that its server is set up, too.
-func (p *planner) hook(c Client, mcp bool) Change {
+// hook plans the hooks of a client, whose MCP server was planned before.
+func (p *planner) hook(c Client) Change {
 	ch, ed, ok := p.begin(c, Hook, c.hook.places(), jsonFormat{})
 	if c.hook == nil {
 		return ch
 	}
-	server := ""
-	if mcp || p.hasServer(c) {
-		server = p.req.Name
-	}
+	server := p.serverOf(c)
 	ch.Snippet = snippet(jsonFormat{}, nil, p.env.hooksOf(c.hook, server))
 	if !ok {
 		return ch
@@ -325,22 +322,27 @@ func (p *planner) hook(c Client, mcp bool) Change {
 	return settled(ch, action, nil)
 }
 
-// hasServer reports whether the server of a client is there in any scope.
-func (p *planner) hasServer(c Client) bool {
-	if c.mcp == nil {
-		return false
-	}
+// serverOf returns the name of our MCP server at a client, "" for none; the
+// wanted name comes first.
+func (p *planner) serverOf(c Client) string {
+	name := ""
 	for _, s := range []Scope{User, Project} {
-		file := p.env.file(c.mcp.files, s)
+		file := p.env.file(c.mcp.places(), s)
 		if file == "" {
 			continue
 		}
 		ed, err := p.open(file, c.mcp.format)
-		if err == nil && p.env.mcpWords(lookup(ed.tree, c.mcp.key.with(p.req.Name))) != nil {
-			return true
+		if err != nil {
+			continue
+		}
+		for _, r := range p.env.servers(ed.tree, c.mcp) {
+			if r.Name == p.req.Name {
+				return r.Name
+			}
+			name = cmp.Or(name, r.Name)
 		}
 	}
-	return false
+	return name
 }
 
 // hookEvent plans the handler of one event.

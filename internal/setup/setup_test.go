@@ -80,6 +80,10 @@ func TestEquivalent(t *testing.T) {
 	if d := cmp.Diff(want, p.Changes); d != "" {
 		t.Error(d)
 	}
+	run(t, e, Request{Clients: []Client{client(t, "cursor")}, Hook: true, Scope: User})
+	if got := read(t, filepath.Join(e.Home, ".cursor", "hooks.json")); !strings.Contains(got, "--mcp-server mine") {
+		t.Errorf("the hook does not know the name of the server: %s", got)
+	}
 	// One for an agent is not the same.
 	e.Flags = []string{"--agent", "reviewer"}
 	p = run(t, e, Request{Clients: []Client{client(t, "cursor")}, MCP: true, Scope: User})

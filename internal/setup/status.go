@@ -187,6 +187,15 @@ func (s *scanner) file(st *Status, files places, scope Scope, f format, use func
 	use(file, tree)
 }
 
+// Server returns the MCP server that the command of a hook refers to, "" for
+// none.
+func (r Registration) Server() string {
+	if i := slices.Index(r.Words, "--mcp-server"); r.Kind == Hook && i >= 0 && i+1 < len(r.Words) {
+		return r.Words[i+1]
+	}
+	return ""
+}
+
 // A Double is something that a client gets twice.
 type Double struct {
 	Client  string
