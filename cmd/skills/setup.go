@@ -141,6 +141,9 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 	if s.list {
 		return s.printClients()
 	}
+	if s.program == "" && s.listing == "" && !s.remove && isTemporary(s.env.Program) {
+		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)
+	}
 	plan, err := s.plan(ctx, args)
 	if err != nil {
 		return err
@@ -434,6 +437,16 @@ func programPath(given string) (string, error) {
 		}
 	}
 	return exe, nil
+}
+
+// isTemporary reports whether a program is one that "go run" has built.
+func isTemporary(program string) bool {
+	for _, elem := range strings.Split(filepath.ToSlash(filepath.Dir(program)), "/") {
+		if strings.HasPrefix(elem, "go-build") {
+			return true
+		}
+	}
+	return false
 }
 
 // globalFlags returns the flags of this call that the commands of clients get.
