@@ -22,6 +22,7 @@ var layers = map[string][]string{
 	"internal/endpoint":   {},
 	"internal/hook":       {},
 	"internal/setup":      {"internal/atomicfile"},
+	"internal/wellknown":  {"skill"},
 	"embed":               {},
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint"},

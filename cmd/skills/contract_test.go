@@ -34,6 +34,8 @@ func TestHelpNamesFields(t *testing.T) {
 		"index":   indexResult{},
 		"embed":   embedResult{},
 		"version": versionResult{},
+
+		"well-known": wellKnownResult{},
 	}
 	for _, cmd := range new(app).command().Commands() {
 		result, ok := results[cmd.Name()]
@@ -182,6 +184,7 @@ func TestJSON(t *testing.T) {
 		{"setup", []string{"setup", "cursor", "--dry-run"}, "changes files written"},
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "mean mode seed sets"},
+		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -282,7 +285,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed hook index list mcp read search setup show version why"
+	want := "bench completion context doctor embed hook index list mcp read search setup show version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

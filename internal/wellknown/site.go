@@ -1,0 +1,202 @@
+package wellknown
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// recordName is the file that says which files are ours, and so may be
+// replaced and removed: a line for each, with its digest. tempName is a file
+// that is being written.
+const (
+	recordName = ".well-known/.repertoire-skills"
+	tempName   = recordName + ".tmp"
+)
+
+const recordHeader = "# Files that \"skills well-known\" wrote here, and may replace or remove.\n"
+
+// A site is the folder that is written to. Nothing outside of it is touched,
+// wherever links in it lead.
+type site struct {
+	root    *os.Root            // nil when closed
+	record  *os.File            // nil before something is written
+	ours    map[string][]string // the digests under which a file is ours
+	written map[string]string   // and those of this run
+}
+
+func openSite(dir string) (*site, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{root: root, ours: make(map[string][]string), written: make(map[string]string)}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return s, nil
+}
+
+// load reads the record of an earlier run. Without one, folders of skills that
+// are not empty are somebody else's.
+func (s *site) load() error {
+	data, err := s.root.ReadFile(recordName)
+	if err == nil {
+		for line := range strings.Lines(string(data)) {
+			// What a killed process left of a line stands for a file that it
+			// did not come to write.
+			sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			if ok && strings.HasPrefix(sum, "sha256:") && strings.HasSuffix(line, "\n") {
+				s.ours[name] = append(s.ours[name], sum)
+			}
+		}
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, dir := range []string{newDir, oldDir} {
+		entries, err := fs.ReadDir(s.root.FS(), dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if len(entries) > 0 {
+			return s.foreign(dir + "/" + entries[0].Name())
+		}
+	}
+	return nil
+}
+
+func (s *site) foreign(name string) error {
+	name = filepath.Join(s.root.Name(), filepath.FromSlash(name))
+	return fmt.Errorf("%s was not written by this command, which replaces nobody else's files; move it away, or choose another folder", name)
+}
+
+// write replaces a file of the site at once. One that is there and not ours is
+// an error, unless it is the same.
+func (s *site) write(name string, data []byte) error {
+	sum := digest(data)
+	s.written[name] = sum
+	old, err := s.root.ReadFile(name)
+	switch {
+	case err == nil && bytes.Equal(old, data):
+		return nil
+	case err == nil && s.ours[name] == nil:
+		return s.foreign(name)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := s.note(name, sum); err != nil {
+		return err
+	}
+	return s.replace(name, data)
+}
+
+// note records a file before it is written, so that a run that is cut off
+// leaves none of which nobody knows whose it is.
+func (s *site) note(name, sum string) (err error) {
+	line := sum + " " + name + "\n"
+	if s.record == nil {
+		if err := s.root.MkdirAll(path.Dir(recordName), 0o755); err != nil {
+			return err
+		}
+		if s.record, err = s.root.OpenFile(recordName, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
+			return err
+		}
+		line = "\n" + line // the last line may be a part of one
+	}
+	_, err = s.record.WriteString(line)
+	s.ours[name] = append(s.ours[name], sum)
+	return err
+}
+
+func (s *site) replace(name string, data []byte) error {
+	if err := s.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	err := s.root.WriteFile(tempName, data, 0o644)
+	if err == nil {
+		err = s.root.Rename(tempName, name)
+	}
+	if err != nil {
+		return errors.Join(err, s.root.RemoveAll(tempName))
+	}
+	return nil
+}
+
+// clean removes the files of an earlier run that this one did not write, and
+// the folders that are empty then. A file that somebody changed since is kept.
+func (s *site) clean() (removed, kept []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(s.ours)) {
+		if s.written[name] != "" {
+			continue
+		}
+		data, err := s.root.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return removed, kept, err
+		case !slices.Contains(s.ours[name], digest(data)):
+			kept = append(kept, name)
+		default:
+			if err := s.root.Remove(name); err != nil {
+				return removed, kept, err
+			}
+			removed = append(removed, name)
+			s.prune(path.Dir(name))
+		}
+	}
+	return removed, kept, s.save()
+}
+
+// save replaces the record by one of what this run wrote.
+func (s *site) save() error {
+	var b strings.Builder
+	b.WriteString(recordHeader)
+	for _, name := range slices.Sorted(maps.Keys(s.written)) {
+		fmt.Fprintf(&b, "%s %s\n", s.written[name], name)
+	}
+	err := s.closeRecord()
+	if old, err := s.root.ReadFile(recordName); err == nil && string(old) == b.String() {
+		return nil
+	}
+	return errors.Join(err, s.replace(recordName, []byte(b.String())))
+}
+
+// prune removes a folder and those around it, as far as they are empty.
+func (s *site) prune(dir string) {
+	for strings.HasPrefix(dir, newDir+"/") || strings.HasPrefix(dir, oldDir+"/") {
+		if s.root.Remove(dir) != nil {
+			return // it is not empty
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+func (s *site) closeRecord() error {
+	if s.record == nil {
+		return nil
+	}
+	err := s.record.Close()
+	s.record = nil
+	return err
+}
+
+func (s *site) close() error {
+	if s.root == nil {
+		return nil
+	}
+	err := errors.Join(s.closeRecord(), s.root.Close())
+	s.root = nil
+	return err
+}

@@ -1,0 +1,449 @@
+package wellknown_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/wellknown"
+)
+
+// instructions returns a SKILL.md.
+func instructions(name, description string) []byte {
+	return fmt.Appendf(nil, "---\nname: %s\ndescription: %s\n---\nDo it.\n", name, description)
+}
+
+func skillOf(name string, files ...string) wellknown.Skill {
+	s := wellknown.Skill{Name: name, Files: []wellknown.File{{Path: "SKILL.md", Data: instructions(name, "Does "+name+".")}}}
+	for _, f := range files {
+		s.Files = append(s.Files, wellknown.File{Path: f, Data: []byte("content of " + f + "\n")})
+	}
+	return s
+}
+
+// write writes a site and returns its result and what was left out.
+func write(t *testing.T, dir string, skills ...wellknown.Skill) (wellknown.Result, []string) {
+	t.Helper()
+	w, err := wellknown.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var omitted []string
+	for _, s := range skills {
+		err := w.Add(s)
+		if out := new(wellknown.OmittedError); errors.As(err, &out) {
+			omitted = append(omitted, err.Error())
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, omitted
+}
+
+// tree returns the files below dir.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		files[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func names(files map[string]string) []string {
+	var list []string
+	for name := range files {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// fetch reads a URL as a client does.
+func fetch(t *testing.T, address string) []byte {
+	t.Helper()
+	resp, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", address, resp.Status, err)
+	}
+	return data
+}
+
+func fetchJSON(t *testing.T, address string, v any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(fetch(t, address)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPlainNames: readers that know nothing but the plain headers of an archive
+// find the names in them.
+func TestPlainNames(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, skillOf("named", "scripts/fïle.md"))
+	packed, err := os.ReadFile(filepath.Join(dir, ".well-known", "agent-skills", "named.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// SKILL.md has a block for its header and one for its content.
+	if name, _, _ := bytes.Cut(plain[2*512:3*512], []byte{0}); string(name) != "scripts/fïle.md" {
+		t.Errorf("the second header names %q", name)
+	}
+}
+
+// unpack reads an archive as a careful client does.
+func unpack(t *testing.T, data []byte) map[string]string {
+	t.Helper()
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !zip.ModTime.IsZero() || zip.Name != "" {
+		t.Errorf("the archive tells a time or a name: %+v", zip.Header)
+	}
+	files := make(map[string]string)
+	for r := tar.NewReader(zip); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || h.Mode != 0o644 || h.ModTime.Unix() != 0 || h.Uname != "" {
+			t.Errorf("a strange entry: %+v", h)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[h.Name] = string(content)
+	}
+}
+
+// installed is what a client of the index has in the end: the files of each
+// skill, their digests checked.
+func installed(t *testing.T, site string) map[string]map[string]string {
+	t.Helper()
+	at := site + "/.well-known/agent-skills/index.json"
+	var index wellknown.Index
+	fetchJSON(t, at, &index)
+	if index.Schema != "https://schemas.agentskills.io/discovery/0.2.0/schema.json" {
+		t.Errorf("schema %q", index.Schema)
+	}
+	base, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	skills := make(map[string]map[string]string)
+	for _, e := range index.Skills {
+		where, err := base.Parse(e.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := fetch(t, where.String())
+		if sum := sha256.Sum256(data); e.Digest != "sha256:"+hex.EncodeToString(sum[:]) {
+			t.Errorf("%s: digest %s does not hold for what %s leads to", e.Name, e.Digest, where)
+		}
+		switch e.Type {
+		case "skill-md":
+			skills[e.Name] = map[string]string{"SKILL.md": string(data)}
+		case "archive":
+			skills[e.Name] = unpack(t, data)
+		default:
+			t.Errorf("%s: type %q", e.Name, e.Type)
+		}
+		if !strings.Contains(skills[e.Name]["SKILL.md"], "\ndescription: "+e.Description+"\n") {
+			t.Errorf("%s: description %q is not that of its SKILL.md", e.Name, e.Description)
+		}
+	}
+	return skills
+}
+
+// installedOld is the same by the index of version 0.1.
+func installedOld(t *testing.T, site string) map[string]map[string]string {
+	t.Helper()
+	var index wellknown.OldIndex
+	fetchJSON(t, site+"/.well-known/skills/index.json", &index)
+	skills := make(map[string]map[string]string)
+	for _, e := range index.Skills {
+		skills[e.Name] = make(map[string]string)
+		if e.Files[0] != "SKILL.md" {
+			t.Errorf("%s: the first file is %s", e.Name, e.Files[0])
+		}
+		for _, f := range e.Files {
+			skills[e.Name][f] = string(fetch(t, site+"/.well-known/skills/"+path.Join(e.Name, f)))
+		}
+	}
+	return skills
+}
+
+// TestClients reads a site as clients of both versions do.
+func TestClients(t *testing.T) {
+	dir := t.TempDir()
+	lower := skillOf("lower", "notes.md")
+	lower.Files[0].Path = "skill.md"
+	spaced := skillOf("spaced", "a fïle.md", strings.Repeat("long/", 30)+"näme.md")
+	result, omitted := write(t, dir, skillOf("zebra", "scripts/run.sh", "assets/logo.bin"), skillOf("ant"), lower, spaced)
+	if diff := cmp.Diff(wellknown.Result{Skills: 4, Archives: 3, Old: 3}, result); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+	if want := []string{`skill spaced is left out of the index of version 0.1: the name of its file "a fïle.md" does not fit into a URL`}; !slices.Equal(omitted, want) {
+		t.Errorf("omitted %q", omitted)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	want := map[string]map[string]string{
+		"ant": {"SKILL.md": string(instructions("ant", "Does ant."))},
+		"zebra": {
+			"SKILL.md":        string(instructions("zebra", "Does zebra.")),
+			"scripts/run.sh":  "content of scripts/run.sh\n",
+			"assets/logo.bin": "content of assets/logo.bin\n",
+		},
+		"lower": {"SKILL.md": string(instructions("lower", "Does lower.")), "notes.md": "content of notes.md\n"},
+	}
+	if diff := cmp.Diff(want, installedOld(t, server.URL)); diff != "" {
+		t.Errorf("by version 0.1 (-want +got):\n%s", diff)
+	}
+	want["spaced"] = make(map[string]string)
+	for _, f := range spaced.Files {
+		want["spaced"][f.Path] = string(f.Data)
+	}
+	if diff := cmp.Diff(want, installed(t, server.URL)); diff != "" {
+		t.Errorf("by version 0.2.0 (-want +got):\n%s", diff)
+	}
+}
+
+// TestSameBytes: neither the order of skills nor that of their files counts,
+// and writing again changes no file.
+func TestSameBytes(t *testing.T) {
+	a, b := skillOf("a", "x.md", "y.md"), skillOf("b")
+	turned := skillOf("a", "y.md", "x.md")
+	slices.Reverse(turned.Files)
+	first, second := t.TempDir(), t.TempDir()
+	write(t, first, a, b)
+	write(t, second, b, turned)
+	if diff := cmp.Diff(tree(t, first), tree(t, second)); diff != "" {
+		t.Errorf("two sites differ (-first +second):\n%s", diff)
+	}
+	index := filepath.Join(first, ".well-known", "agent-skills", "index.json")
+	before, err := os.Stat(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, _ := write(t, first, a, b); len(r.Removed)+len(r.Kept) > 0 {
+		t.Errorf("writing again: %+v", r)
+	}
+	after, err := os.Stat(index)
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("the index was replaced by the same, %v", err)
+	}
+}
+
+// TestOmitted: what clients would read differently is left out.
+func TestOmitted(t *testing.T) {
+	text := func(name, text string) wellknown.Skill {
+		return wellknown.Skill{Name: name, Files: []wellknown.File{{Path: "SKILL.md", Data: []byte(text)}}}
+	}
+	many := skillOf("many")
+	for i := range 512 {
+		many.Files = append(many.Files, wellknown.File{Path: fmt.Sprintf("f%d", i)})
+	}
+	large := skillOf("large")
+	large.Files = append(large.Files, wellknown.File{Path: "big", Data: make([]byte, 16<<20)})
+	for _, c := range []struct {
+		skill wellknown.Skill
+		want  string
+	}{
+		{skillOf("Upper"), "its name is not made of"},
+		{skillOf("two--hyphens"), "its name is not made of"},
+		{skillOf("größe"), "its name is not made of"},
+		{skillOf(strings.Repeat("a", 65)), "its name is not made of at most 64"},
+		{wellknown.Skill{Name: "bare", Files: []wellknown.File{{Path: "readme.md"}}}, "it has no SKILL.md"},
+		{text("renamed", string(instructions("other", "Does it."))), "does not state that name"},
+		{text("nameless", "---\ndescription: Does it.\n---\n"), "does not state that name"},
+		{text("silent", "---\nname: silent\n---\nBody.\n"), "missing description"},
+		{text("number", "---\nname: number\ndescription: 12\n---\nBody.\n"), "states no description"},
+		{text("long", string(instructions("long", strings.Repeat("é", 1025)))), "more than 1024 characters"},
+		{text("hidden", string(instructions("hidden", "Does\u200b it."))), "hidden characters (zero-width) from line 3"},
+		{text("broken", "---\nname: broken\ndescription: Use: when it breaks\n---\nBody.\n"), "not YAML that others can read"},
+		{text("plain", "Just text.\n"), "no frontmatter"},
+		{many, "it has 513 files; the limit is 512"},
+		{large, "the limit is 16777216"},
+		{skillOf("cased", "Notes.md", "notes.md"), "Notes.md and notes.md would be one"},
+		{skillOf("escaping", "../secret"), `"../secret" is not a plain relative path`},
+		{skillOf("drive", "c:/x"), `"c:/x" is not a plain relative path`},
+		{skillOf("turned", "a\u202eb"), "is not a plain relative path"},
+		{skillOf("broken-line", "a\nb"), "is not a plain relative path"},
+	} {
+		dir := t.TempDir()
+		r, omitted := write(t, dir, c.skill)
+		if r.Skills+r.Old > 0 || len(omitted) != 1 || !strings.Contains(omitted[0], c.want) {
+			t.Errorf("%s: %+v, %q; want %q", c.skill.Name, r, omitted, c.want)
+		}
+		want := []string{".well-known/.repertoire-skills", ".well-known/agent-skills/index.json", ".well-known/skills/index.json"}
+		if diff := cmp.Diff(want, names(tree(t, dir))); diff != "" {
+			t.Errorf("%s left files (-want +got):\n%s", c.skill.Name, diff)
+		}
+	}
+	if _, omitted := write(t, t.TempDir(), skillOf("same"), skillOf("same")); len(omitted) != 1 {
+		t.Errorf("of two skills of one name, left out: %q", omitted)
+	}
+}
+
+// TestForeign: nothing that somebody else put there is replaced or removed.
+func TestForeign(t *testing.T) {
+	at := func(dir, name string) string { return filepath.Join(dir, ".well-known", filepath.FromSlash(name)) }
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"agent-skills/index.json", "skills/mine/SKILL.md"} {
+		dir := t.TempDir()
+		put(at(dir, name), "mine")
+		before := tree(t, dir)
+		if _, err := wellknown.Open(dir); err == nil || !strings.Contains(err.Error(), "was not written by this command") {
+			t.Errorf("%s is there: %v", name, err)
+		}
+		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+			t.Errorf("the refused folder (-before +after):\n%s", diff)
+		}
+	}
+
+	dir := t.TempDir()
+	put(filepath.Join(dir, "index.html"), "a site")
+	put(at(dir, "security.txt"), "a contact")
+	write(t, dir, skillOf("gone", "notes.md"), skillOf("stays"), skillOf("edited", "notes.md"))
+	put(at(dir, "skills/gone/mine.md"), "mine")
+	put(at(dir, "skills/edited/notes.md"), "changed by hand")
+	put(at(dir, "agent-skills/new.tar.gz"), "mine")
+	r, _ := write(t, dir, skillOf("stays"))
+	if diff := cmp.Diff([]string{".well-known/skills/edited/notes.md"}, r.Kept); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if len(r.Removed) != 5 {
+		t.Errorf("removed %q", r.Removed)
+	}
+	want := []string{
+		".well-known/.repertoire-skills", ".well-known/agent-skills/index.json", ".well-known/agent-skills/new.tar.gz",
+		".well-known/agent-skills/stays/SKILL.md", ".well-known/security.txt", ".well-known/skills/edited/notes.md",
+		".well-known/skills/gone/mine.md", ".well-known/skills/index.json", ".well-known/skills/stays/SKILL.md", "index.html",
+	}
+	if diff := cmp.Diff(want, names(tree(t, dir))); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+
+	// A skill that needs a name that somebody else took fails.
+	w, err := wellknown.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Add(skillOf("new", "notes.md")); err == nil || !strings.Contains(err.Error(), "new.tar.gz was not written by this command") {
+		t.Errorf("a foreign file was replaced: %v", err)
+	}
+}
+
+// TestCutOff: what a run left that did not come to its end is ours.
+func TestCutOff(t *testing.T) {
+	dir := t.TempDir()
+	w, err := wellknown.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []wellknown.Skill{skillOf("old", "notes.md"), skillOf("both", "notes.md")} {
+		if err := w.Add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(dir, ".well-known", ".repertoire-skills")
+	f, err := os.OpenFile(record, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("sha256:00 .well-known/agent-ski"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := write(t, dir, skillOf("both", "other.md"))
+	if want := 4; len(r.Removed) != want || len(r.Kept) > 0 { // old: archive and two files; both: notes.md
+		t.Errorf("removed %q, kept %q; want %d removed", r.Removed, r.Kept, want)
+	}
+	clean := t.TempDir()
+	write(t, clean, skillOf("both", "other.md"))
+	if diff := cmp.Diff(tree(t, clean), tree(t, dir)); diff != "" {
+		t.Errorf("after a run that was cut off (-want +got):\n%s", diff)
+	}
+}
+
+// TestLinks: a link does not lead out of the folder.
+func TestLinks(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, ".well-known")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	w, err := wellknown.Open(dir)
+	if err == nil {
+		err = w.Add(skillOf("a"))
+		w.Close()
+	}
+	if err == nil || len(tree(t, outside)) > 0 {
+		t.Errorf("%v, written outside: %q", err, names(tree(t, outside)))
+	}
+}
