@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 )
 
@@ -131,37 +133,26 @@ func publish(ctx context.Context, c *catalog, w *wellknown.Writer) ([]omittedSki
 	return omitted, nil
 }
 
-// maxListed is how many files of a skill the catalog lists; of one that has as
-// many, some may be missing.
-const maxListed = 512
-
 // readWhole reads all files of a skill as they are now.
 func readWhole(ctx context.Context, c *catalog, e repertoire.Entry) (wellknown.Skill, error) {
 	s := wellknown.Skill{Name: e.Name}
 	omit := func(err error) (wellknown.Skill, error) {
-		return s, &wellknown.OmittedError{Name: e.Name, Reason: err.Error()}
+		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", e.ID, contextprovider.ErrUnpublishable))
+		return s, &wellknown.OmittedError{Name: e.Name, Reason: reason}
 	}
-	body, err := c.Body(ctx, e.ID, c.agent)
+	m, err := c.Manifest(ctx, e.ID, c.agent)
 	if err != nil {
 		return omit(err)
 	}
-	if len(body.Resources)+1 >= maxListed {
-		return omit(fmt.Errorf("it has %d files or more", maxListed))
-	}
-	f, err := c.File(ctx, e.ID, e.File, c.agent)
-	if err != nil {
-		return omit(err)
-	}
-	s.Files = append(s.Files, wellknown.File{Path: e.File, Data: f.Data})
-	for _, r := range body.Resources {
-		f, err := c.File(ctx, e.ID, r.Path, c.agent)
+	for _, listed := range m.Files {
+		f, err := c.File(ctx, e.ID, listed.Path, c.agent)
 		if err != nil {
 			return omit(err)
 		}
-		if f.SHA256 != r.SHA256 {
-			return omit(fmt.Errorf("%s changed while it was read; publish again", r.Path))
+		if f.SHA256 != listed.SHA256 {
+			return omit(fmt.Errorf("%s changed while it was read; publish again", f.Path))
 		}
-		s.Files = append(s.Files, wellknown.File{Path: r.Path, Data: f.Data})
+		s.Files = append(s.Files, wellknown.File{Path: f.Path, Data: f.Data})
 	}
 	return s, nil
 }

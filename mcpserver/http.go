@@ -1,0 +1,348 @@
+package mcpserver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// HTTPOptions configure an HTTP server. All of them may be zero.
+type HTTPOptions struct {
+	// Token is what requests must bear; "" means that none need to. Without one
+	// only programs on this machine should reach the server, see Listen.
+	Token string
+
+	// Hosts are the names, besides this machine's own, under which a request
+	// may call the server; Origins those of web pages whose scripts may call it,
+	// such as "https://inspector.example:6274".
+	Hosts   []string
+	Origins []string
+
+	MaxBody     int64         // bytes of a request; 0 means 1 MiB
+	Rate        float64       // requests a second of one client, and twice as many at once; 0 means 100, less than 0 any
+	MaxSessions int           // at a time, of about 7 KB each; 0 means 10,000
+	IdleSession time.Duration // after which a session without requests ends; 0 means 8 hours
+
+	// Timeout is how long a client may take to send a request, and to accept a
+	// piece of an answer; 0 means 10 s. Grace is how long requests that are
+	// under way may take when the server ends; 0 means 10 s.
+	Timeout time.Duration
+	Grace   time.Duration
+
+	// Size returns how many skills there are, and an error as long as that is
+	// not known.
+	Size func(ctx context.Context) (int, error)
+
+	Metrics *Metrics     // what /metrics shows; nil means that of HTTP alone
+	Logger  *slog.Logger // nil means nobody
+}
+
+// HTTP serves any number of scopes over streamable HTTP: one at /mcp and those
+// with a name at /mcp/NAME, each to clients of both eras of the protocol. A
+// session of one is unknown to the others. It also serves /healthz and /metrics.
+type HTTP struct {
+	opts    HTTPOptions
+	log     *slog.Logger
+	metrics *Metrics
+	scopes  map[string]*scope
+	guard   guard
+	limiter *limiter // nil for none
+	mux     *http.ServeMux
+	ending  context.Context // ends with the streams, when Serve is about to
+	end     context.CancelFunc
+}
+
+// A scope is a server with its transports. That of 2025-11-25 has sessions,
+// that of 2026-07-28 none.
+type scope struct {
+	server              *Server
+	stateful, stateless http.Handler
+}
+
+// NewHTTP returns a server of scopes, of which the one without a name is at
+// /mcp.
+func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
+	h := &HTTP{scopes: make(map[string]*scope), mux: http.NewServeMux()}
+	h.ending, h.end = context.WithCancel(context.Background())
+	if opts != nil {
+		h.opts = *opts
+	}
+	h.opts.MaxBody = cmp.Or(h.opts.MaxBody, 1<<20)
+	h.opts.MaxSessions = cmp.Or(h.opts.MaxSessions, 10_000)
+	h.opts.IdleSession = cmp.Or(h.opts.IdleSession, 8*time.Hour)
+	h.opts.Timeout = cmp.Or(h.opts.Timeout, 10*time.Second)
+	h.opts.Grace = cmp.Or(h.opts.Grace, 10*time.Second)
+	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
+		h.limiter = newLimiter(rate)
+	}
+	if h.log = h.opts.Logger; h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	if h.metrics = h.opts.Metrics; h.metrics == nil {
+		h.metrics = new(Metrics)
+	}
+	var err error
+	if h.guard, err = newGuard(h.opts.Token, h.opts.Hosts, h.opts.Origins); err != nil {
+		return nil, err
+	}
+	for name, server := range scopes {
+		h.scopes[name] = h.newScope(server)
+	}
+	h.mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { h.serveScope(w, r, "") })
+	h.mux.HandleFunc("/mcp/{name}", h.serveNamed)
+	h.mux.HandleFunc("GET /healthz", h.serveHealth)
+	h.mux.HandleFunc("GET /metrics", h.serveMetrics)
+	return h, nil
+}
+
+func (h *HTTP) newScope(s *Server) *scope {
+	get := func(*http.Request) *mcp.Server { return s.MCP() }
+	// Hosts and sizes are checked here, also for what the library leaves open.
+	o := mcp.StreamableHTTPOptions{Logger: h.log, DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
+	stateful, stateless := o, o
+	stateful.SessionTimeout = h.opts.IdleSession
+	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
+	return &scope{server: s, stateful: mcp.NewStreamableHTTPHandler(get, &stateful), stateless: mcp.NewStreamableHTTPHandler(get, &stateless)}
+}
+
+// ServeHTTP answers one request.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := &patient{ResponseWriter: w, timeout: h.opts.Timeout}
+	defer out.extend() // for what is written after the handler
+	defer func() { h.metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
+	if reason, err := h.guard.admit(out, r); err != nil {
+		h.refuse(out, reason, http.StatusForbidden, err)
+		return
+	}
+	if h.limiter != nil && !h.limiter.allow(r.RemoteAddr) {
+		out.Header().Set("Retry-After", "1")
+		h.refuse(out, "rate", http.StatusTooManyRequests, errors.New("too many requests"))
+		return
+	}
+	if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" {
+		out.WriteHeader(http.StatusNoContent) // the guard has said what a page may send
+		return
+	}
+	h.mux.ServeHTTP(out, r)
+}
+
+// refuse answers a request that does not reach a server.
+func (h *HTTP) refuse(w http.ResponseWriter, reason string, status int, err error) {
+	h.metrics.refuse(reason)
+	http.Error(w, err.Error(), status)
+}
+
+// authorized answers a request without the token.
+func (h *HTTP) authorized(w http.ResponseWriter, r *http.Request) bool {
+	given, ok := h.guard.authorized(r)
+	if ok {
+		return true
+	}
+	challenge := `Bearer realm="skills"`
+	if given {
+		challenge += `, error="invalid_token"`
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	h.refuse(w, "token", http.StatusUnauthorized, errors.New("a bearer token is needed"))
+	return false
+}
+
+func (h *HTTP) serveNamed(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	if name == "" {
+		http.NotFound(w, r) // the whole catalog has one address only
+		return
+	}
+	h.serveScope(w, r, name)
+}
+
+// serveScope hands a request to the transport of a scope.
+func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request, name string) {
+	// Without the token nobody learns which scopes there are.
+	if !h.authorized(w, r) {
+		return
+	}
+	sc := h.scopes[name]
+	if sc == nil {
+		http.NotFound(w, r)
+		return
+	}
+	var body []byte
+	if r.Method == http.MethodPost {
+		var ok bool
+		if body, ok = h.read(w, r); !ok {
+			return
+		}
+	}
+	if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == "subscriptions/listen" {
+		// A stream has no end of its own, for which the server could wait.
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(h.ending, cancel)()
+		r = r.WithContext(ctx)
+	}
+	if isStateless(r, body) {
+		sc.stateless.ServeHTTP(w, r)
+		return
+	}
+	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && h.sessions() >= h.opts.MaxSessions {
+		w.Header().Set("Retry-After", "60")
+		h.refuse(w, "sessions", http.StatusServiceUnavailable, errors.New("too many sessions"))
+		return
+	}
+	sc.stateful.ServeHTTP(w, r)
+}
+
+// read reads the body of a request, for which its client has a limited time,
+// and puts what was read in its place.
+func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	control := http.NewResponseController(w)
+	// Connections that know no deadline are those of tests.
+	_ = control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			h.refuse(w, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", large.Limit))
+		} else {
+			h.refuse(w, "body", http.StatusBadRequest, errors.New("the request could not be read"))
+		}
+		return nil, false
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body, true
+}
+
+// The first version of the protocol without sessions, and what its requests
+// state it with.
+const (
+	firstStateless = "2026-07-28"
+	versionHeader  = "Mcp-Protocol-Version"
+	versionMeta    = "io.modelcontextprotocol/protocolVersion"
+)
+
+// isStateless reports whether a request is one of the protocol without
+// sessions. The body is looked at when the headers do not tell.
+func isStateless(r *http.Request, body []byte) bool {
+	if version := r.Header.Get(versionHeader); version != "" {
+		return version >= firstStateless
+	}
+	if r.Header.Get("Mcp-Session-Id") != "" {
+		return false
+	}
+	var message struct {
+		Method string
+		Params struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		}
+	}
+	if json.Unmarshal(body, &message) != nil {
+		return false
+	}
+	return message.Method == "server/discover" || message.Params.Meta[versionMeta] != nil
+}
+
+// sessions returns how many sessions are open, those of requests without one
+// included.
+func (h *HTTP) sessions() int {
+	n := 0
+	for _, sc := range h.scopes {
+		for range sc.server.MCP().Sessions() {
+			n++
+		}
+	}
+	return n
+}
+
+// serveHealth says whether the catalog can be asked. It needs no token, but
+// without one it tells no number.
+func (h *HTTP) serveHealth(w http.ResponseWriter, r *http.Request) {
+	health := struct {
+		Status string `json:"status"`
+		Skills *int   `json:"skills,omitempty"`
+	}{Status: "ok"}
+	w.Header().Set("Content-Type", "application/json")
+	size, err := h.size(r.Context())
+	if err != nil || h.ending.Err() != nil {
+		health.Status = "unavailable"
+		w.WriteHeader(http.StatusServiceUnavailable)
+	} else if _, ok := h.guard.authorized(r); ok && h.opts.Size != nil {
+		health.Skills = &size
+	}
+	if err := json.NewEncoder(w).Encode(health); err != nil {
+		h.log.Debug("answering /healthz", "error", err)
+	}
+}
+
+// size asks for the number of skills, and waits no longer than a load balancer
+// would.
+func (h *HTTP) size(ctx context.Context) (int, error) {
+	if h.opts.Size == nil {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	return h.opts.Size(ctx)
+}
+
+func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if !h.authorized(w, r) {
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	var b bytes.Buffer
+	h.metrics.write(&b)
+	gauge := func(name, help string, n int) {
+		head(&b, name, "gauge", help)
+		fmt.Fprintf(&b, "%s %d\n", name, n)
+	}
+	if size, err := h.size(r.Context()); err == nil {
+		gauge("repertoire_skills", "Skills that the catalog offers.", size)
+	}
+	gauge("repertoire_sessions", "Open sessions.", h.sessions())
+	if _, err := w.Write(b.Bytes()); err != nil {
+		h.log.Debug("answering /metrics", "error", err)
+	}
+}
+
+// Serve answers what arrives at l until ctx ends, then lets what is under way
+// come to its end, and closes streams and l. It may be called once.
+func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: h.opts.Timeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog:    slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	h.end()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.opts.Grace)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		h.log.Warn("requests were cut off", "after", h.opts.Grace)
+		return server.Close()
+	}
+	for _, sc := range h.scopes {
+		for session := range sc.server.MCP().Sessions() {
+			err = errors.Join(err, session.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package mcpserver
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// A guard decides whose requests are let in. A web page can make a browser on
+// this machine call the server, under a name that the page's owner lets point
+// here; so the name that is called and the page that calls are checked.
+type guard struct {
+	token   [sha256.Size]byte
+	open    bool // there is no token
+	hosts   map[string]bool
+	origins map[string]bool
+}
+
+func newGuard(token string, hosts, origins []string) (guard, error) {
+	g := guard{token: sha256.Sum256([]byte(token)), open: token == "", hosts: make(map[string]bool), origins: make(map[string]bool)}
+	for _, host := range hosts {
+		name := hostOf(host)
+		if name == "" || strings.ContainsAny(host, "/*@ ") {
+			return g, fmt.Errorf("host %q is not a name such as skills.example.com", host)
+		}
+		g.hosts[name] = true
+	}
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || strings.Contains(u.Host, "*") {
+			return g, fmt.Errorf("origin %q is not a scheme and a host such as https://app.example.com:8443", origin)
+		}
+		g.origins[strings.ToLower(u.Scheme+"://"+u.Host)] = true
+	}
+	return g, nil
+}
+
+// hostOf returns the name or address in a host that may have a port.
+func hostOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// admit checks the host that a request calls and the page that it comes from.
+// To a page that may call it says how. The error comes with a word for it.
+func (g *guard) admit(w http.ResponseWriter, r *http.Request) (reason string, err error) {
+	if !g.knows(r) {
+		return "host", errors.New("the Host of the request is not one of this server; --allow-host allows another")
+	}
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return "", nil
+	}
+	origin := strings.ToLower(origins[0])
+	if len(origins) > 1 || !g.origins[origin] && origin != "http://"+strings.ToLower(r.Host) && origin != "https://"+strings.ToLower(r.Host) {
+		return "origin", errors.New("web pages of this Origin may not call the server; --allow-origin allows one")
+	}
+	header := w.Header()
+	header.Set("Access-Control-Allow-Origin", origins[0])
+	header.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Retry-After")
+	header.Add("Vary", "Origin")
+	if r.Method == http.MethodOptions {
+		header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
+		header.Set("Access-Control-Max-Age", "600")
+	}
+	return "", nil
+}
+
+// knows reports whether a request calls this server by a name of it: one that
+// was configured, or the address that it arrived at. Nobody else can make an
+// address point here.
+func (g *guard) knows(r *http.Request) bool {
+	host := hostOf(r.Host)
+	if g.hosts[host] {
+		return true
+	}
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	local, err := netip.ParseAddrPort(at.String())
+	if err != nil {
+		return false
+	}
+	here := local.Addr().Unmap()
+	called, err := netip.ParseAddr(host)
+	switch {
+	case err != nil:
+		return host == "localhost" && here.IsLoopback()
+	case called.IsLoopback():
+		return here.IsLoopback()
+	}
+	return called.Unmap() == here.WithZone("")
+}
+
+// authorized reports whether a request bears a token, and whether that is the
+// right one. Comparing digests takes the same time for all tokens.
+func (g *guard) authorized(r *http.Request) (given, ok bool) {
+	if g.open {
+		return false, true
+	}
+	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") {
+		return false, false
+	}
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return true, subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+}
