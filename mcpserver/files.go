@@ -94,6 +94,7 @@ type readDirectoryParams struct {
 
 type readDirectoryResult struct {
 	complete
+	mcp.Cacheable
 	Resources []*mcp.Resource `json:"resources"`
 }
 
@@ -110,7 +111,7 @@ func (s *Server) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *rea
 	if err != nil {
 		return nil, err
 	}
-	r := &readDirectoryResult{complete: whole, Resources: []*mcp.Resource{}}
+	r := &readDirectoryResult{complete: whole, Cacheable: fresh, Resources: []*mcp.Resource{}}
 	at := root(&m)
 	for _, f := range m.Files {
 		uri := below(at, f.Path)

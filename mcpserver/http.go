@@ -108,7 +108,7 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 func (h *HTTP) newScope(s *Server) *scope {
 	get := func(*http.Request) *mcp.Server { return s.MCP() }
 	// Hosts and sizes are checked here, also for what the library leaves open.
-	o := mcp.StreamableHTTPOptions{Logger: h.log, DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
+	o := mcp.StreamableHTTPOptions{Logger: slog.New(calm{h.log.Handler()}), DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
 	stateful, stateless := o, o
 	stateful.SessionTimeout = h.opts.IdleSession
 	stateless.Stateless, stateless.PropagateRequestCancellation = true, true

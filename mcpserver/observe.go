@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -66,3 +67,20 @@ func short(err error) error {
 	}
 	return &jsonrpc.Error{Code: wire.Code, Message: message(wire.Message), Data: data}
 }
+
+// calm is a handler for the log of the protocol library, which takes for errors
+// what is only a client's mistake, or its having gone.
+type calm struct{ slog.Handler }
+
+func (c calm) Enabled(ctx context.Context, level slog.Level) bool {
+	return c.Handler.Enabled(ctx, min(level, slog.LevelInfo))
+}
+
+func (c calm) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = min(r.Level, slog.LevelInfo)
+	return c.Handler.Handle(ctx, r)
+}
+
+func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler { return calm{c.Handler.WithAttrs(attrs)} }
+
+func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name)} }

@@ -113,12 +113,15 @@ func New(c Catalog, opts *Options) *Server {
 	if s.log = s.opts.Logger; s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	// The tools never change; what the catalog holds, resources tell.
-	caps := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{ListChanged: true}}
+	// The tools never change; what the catalog holds, resources tell. There are
+	// no prompts, but the protocol library lists them, so that is declared.
+	caps := &mcp.ServerCapabilities{
+		Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{},
+	}
 	caps.AddExtension(extension, map[string]any{"directoryRead": true})
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: cmp.Or(s.opts.Name, "skills"), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
-		&mcp.ServerOptions{Instructions: instructions, Logger: s.log, Capabilities: caps, SetCacheable: setCacheable})
+		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(calm{s.log.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
 	s.addTools()
 	s.addSkills()
 	s.mcp.AddReceivingMiddleware(s.observe, s.resources) // the first is the outer one

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/index"
@@ -24,10 +26,29 @@ func (s *Server) addTools() {
 // add adds one tool. All of them only read what is on this machine.
 func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHandlerFor[In, Out]) {
 	no := false
+	output, err := jsonschema.For[Out](nil)
+	if err != nil {
+		panic(err) // unreachable: the results are structs of plain fields
+	}
 	mcp.AddTool(s.mcp, &mcp.Tool{
-		Name: name, Title: title, Description: description,
+		Name: name, Title: title, Description: description, OutputSchema: withoutNull(output),
 		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
 	}, h)
+}
+
+// withoutNull says of the lists in a result that they are there, also when they
+// are empty. Some clients know no types that are one of several.
+func withoutNull(s *jsonschema.Schema) *jsonschema.Schema {
+	if slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Type, s.Types = "array", nil
+	}
+	if s.Items != nil {
+		withoutNull(s.Items)
+	}
+	for _, p := range s.Properties {
+		withoutNull(p)
+	}
+	return s
 }
 
 // text is a result whose text block is written for a model.
