@@ -48,6 +48,9 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 	}
 	e.Stale = body.Stale
 	s.used.add(body.ID)
+	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
+		s.opts.Loaded(ctx, *session, body.ID)
+	}
 	r := readResultOf(&body)
 	return text(r.text()), r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -41,9 +42,12 @@ type Reader interface {
 	Manifest(ctx context.Context, id string, a *index.Agent) (contextprovider.Manifest, error)
 }
 
+// DefaultName is the name of a server that gets no other.
+const DefaultName = "skills"
+
 // Options configure a server. All of them may be zero.
 type Options struct {
-	Name    string // of the server, as clients show it; "" means "skills"
+	Name    string // of the server, as clients show it; "" means DefaultName
 	Version string // of the program; "" means "unknown"
 
 	// Agent is the scope of the server; nil means the whole catalog. Agents are
@@ -57,6 +61,11 @@ type Options struct {
 
 	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
 	Suggest func(ctx context.Context, p Prompt, a *index.Agent) (contextprovider.Block, error)
+
+	// Loaded is told of each skill that read_skill has read, with the session of
+	// the last suggest_skills that named one; nil for nobody. It is for servers of
+	// one client.
+	Loaded func(ctx context.Context, session, id string)
 
 	// Observe is told of each request when it is done, from the goroutine that
 	// did it; nil for nobody.
@@ -91,6 +100,7 @@ type Server struct {
 	log     *slog.Logger
 	mcp     *mcp.Server
 	used    recent
+	session atomic.Pointer[string] // of the client, as suggest_skills was last told
 	orders  orders
 }
 
@@ -120,7 +130,7 @@ func New(c Catalog, opts *Options) *Server {
 	}
 	caps.AddExtension(extension, map[string]any{"directoryRead": true})
 	s.mcp = mcp.NewServer(
-		&mcp.Implementation{Name: cmp.Or(s.opts.Name, "skills"), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
+		&mcp.Implementation{Name: cmp.Or(s.opts.Name, DefaultName), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
 		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(calm{s.log.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
 	s.addTools()
 	s.addSkills()

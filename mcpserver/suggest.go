@@ -26,6 +26,9 @@ type suggestResult struct {
 func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestParams) (*mcp.CallToolResult, suggestResult, error) {
 	e := eventOf(ctx)
 	e.Tool = "suggest_skills"
+	if p.Session != "" {
+		s.session.Store(&p.Session)
+	}
 	b, err := s.block(ctx, Prompt{p.Prompt, p.CWD, p.Session})
 	if err != nil {
 		return nil, suggestResult{}, err

@@ -29,6 +29,8 @@ type catalog struct {
 	agent   *repertoire.Agent
 	sources []*source.FS
 	reports []repertoire.Report
+
+	ofProject []string // labels of those sources that are the project's
 }
 
 // Close closes the catalog and tells whether it had to be rebuilt, which may
@@ -65,7 +67,7 @@ func (a *app) openWith(ctx context.Context, s repertoire.Settings, schedule stri
 
 // openAs is open with settings and a function that completes the configuration.
 func (a *app) openAs(ctx context.Context, s repertoire.Settings, complete func(*repertoire.Config)) (*catalog, error) {
-	sources, err := a.sources(s)
+	sources, ofProject, err := a.places(s)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (a *app) openAs(ctx context.Context, s repertoire.Settings, complete func(*
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &catalog{Catalog: c, app: a, agent: agent, sources: sources}, nil
+	return &catalog{Catalog: c, app: a, agent: agent, sources: sources, ofProject: ofProject}, nil
 }
 
 // openFresh opens the catalog and brings it up to date: completely when it is
@@ -216,12 +218,18 @@ func (a *app) readSettings(s *repertoire.Settings) error {
 
 // sources opens the folders that settings name and the usual ones.
 func (a *app) sources(s repertoire.Settings) ([]*source.FS, error) {
+	sources, _, err := a.places(s)
+	return sources, err
+}
+
+// places is sources, which also returns the labels of those of the project.
+func (a *app) places(s repertoire.Settings) (sources []*source.FS, ofProject []string, err error) {
 	roots := make(map[string]repertoire.Root) // by path
 	search := source.Search{NoBundled: !s.Bundled}
 	for _, r := range s.Roots {
 		abs, err := filepath.Abs(r.Path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		roots[abs] = r
 		search.Roots = append(search.Roots, abs)
@@ -229,7 +237,7 @@ func (a *app) sources(s repertoire.Settings) ([]*source.FS, error) {
 	if s.Project {
 		dir, err := a.workDir()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		search.WorkDir = dir
 	}
@@ -241,19 +249,21 @@ func (a *app) sources(s repertoire.Settings) ([]*source.FS, error) {
 	}
 	places, err := source.Discover(search)
 	if err := a.unreachable(err, roots); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var sources []*source.FS
 	for _, p := range places {
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)
 		src, err := p.Open(&source.Options{Names: r.Names, MaxFile: s.MaxFile})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sources = append(sources, src)
+		if p.Kind == source.KindProject {
+			ofProject = append(ofProject, p.Label)
+		}
 	}
-	return sources, nil
+	return sources, ofProject, nil
 }
 
 // unreachable returns the errors of Discover that concern a root, which

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,8 @@ skills/get, resources/directory/read and skill:// resources with digests; a
 skill that they could not load is left out ("skills doctor --strict" tells of
 most causes).
 
-With --agent NAME only what that agent may see exists. Skills are looked for
+Suggest_skills offers a skill once in a session, as hooks do. With --agent
+NAME only what that agent may see exists. Skills are looked for
 again on the configured schedule, and clients are told when they change. The
 log goes to standard error; with --verbose it also tells of sessions.
 
@@ -68,12 +71,17 @@ func (a *app) mcpCommand() *cobra.Command {
 
 // serve answers on standard input and output until the input or ctx ends.
 func (a *app) serve(ctx context.Context) error {
+	// Claude Code tells in which project it is.
+	if info, err := os.Stat(os.Getenv("CLAUDE_PROJECT_DIR")); err == nil && info.IsDir() {
+		a.dir = os.Getenv("CLAUDE_PROJECT_DIR")
+	}
 	c, err := a.openServed(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	server := c.server(c.agent, nil)
+	// There is one client, so that who reads is who was last offered something.
+	server := c.server(c.agent, nil, c.loaded)
 	c.servers.Store(&[]*mcpserver.Server{server})
 	return server.Serve(ctx, a.stdin, a.stdout)
 }
@@ -81,6 +89,7 @@ func (a *app) serve(ctx context.Context) error {
 // served is a catalog with its servers, which hear when it changes.
 type served struct {
 	*catalog
+	*suggester
 	settings repertoire.Settings
 	log      *slog.Logger
 	servers  atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
@@ -103,14 +112,21 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 			}
 		}
 	})
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	if s.suggester, err = newSuggester(s.catalog); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
-// server returns a server of a scope; observe, which may be nil, is told of
-// requests.
-func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event)) *mcpserver.Server {
+// server returns a server of a scope. Both functions may be nil, see
+// mcpserver.Options.
+func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
 	return mcpserver.New(s.Catalog, &mcpserver.Options{
-		Version: versionOf().Version, Agent: agent, Agents: s.settings.Agents, Sources: s.Labels(), Observe: observe, Logger: s.log,
+		Version: versionOf().Version, Agent: agent, Agents: s.settings.Agents, Sources: s.Labels(),
+		Suggest: s.suggest, Loaded: loaded, Observe: observe, Logger: s.log,
 	})
 }
 

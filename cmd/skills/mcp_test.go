@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -174,5 +176,71 @@ func TestMCPTerminated(t *testing.T) {
 	}
 	if list := call(t, 0, "list"); strings.Count(list, "\n") != 2 {
 		t.Errorf("the catalog afterwards: %s", list)
+	}
+}
+
+// TestMCPSuggests: what a session was offered, or has read, is not offered
+// again; whoever works elsewhere is not offered the skills of the project.
+func TestMCPSuggests(t *testing.T) {
+	home := fixture(t)
+	project, inside := t.TempDir(), "sub"
+	write(t, filepath.Join(project, ".git/config"), "")
+	write(t, filepath.Join(project, inside, "x"), "")
+	write(t, filepath.Join(project, ".agents/skills/roses/SKILL.md"), "---\nname: roses\ndescription: Waters the roses of the castle.\n---\n")
+	t.Setenv("CLAUDE_PROJECT_DIR", project)
+	t.Chdir(t.TempDir()) // wherever the client starts its servers
+
+	s := startServer(t)
+	s.say(initialize, initialized)
+	suggested := func(session, dir, prompt string) (names []string) {
+		t.Helper()
+		s.say(toolCall("suggest_skills", jsonOf(t, map[string]string{"session": session, "cwd": dir, "prompt": prompt}), ""))
+		var m struct {
+			Result struct {
+				StructuredContent struct {
+					Block  string
+					Skills []struct{ Name string }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(jsonOf(t, s.hear(`"id":2`))), &m); err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range m.Result.StructuredContent.Skills {
+			names = append(names, found.Name)
+		}
+		if block := m.Result.StructuredContent.Block; (len(names) > 0) != strings.Contains(block, "`read_skill` of the MCP server skills") {
+			t.Errorf("block for %v: %q", names, block)
+		}
+		return names
+	}
+	want := func(got []string, names ...string) {
+		t.Helper()
+		if !slices.Equal(got, names) {
+			t.Errorf("suggested %v, want %v", got, names)
+		}
+	}
+	const cat, roses = "feed the cat", "water the roses of the castle"
+	want(suggested("a", project, cat), "cat")
+	want(suggested("a", project, cat))
+	want(suggested("b", project, cat), "cat")
+	s.say(toolCall("read_skill", `{"id":"roses"}`, ""))
+	s.hear(`"id":2`)
+	want(suggested("b", project, roses))
+	want(suggested("a", filepath.Join(project, inside), roses), "roses")
+	want(suggested("c", home, roses))
+	want(suggested("d", project+"-2", roses))
+	want(suggested("c", home, cat), "cat")
+	want(suggested("", "", roses), "roses")
+	s.stdin.Close()
+	if code := s.end(); code != 0 || s.stderr.Len() > 0 {
+		t.Errorf("exit code %d: %s", code, &s.stderr)
+	}
+
+	for session, want := range map[string]bool{"b": false, "e": true} {
+		out, _ := hookOutput(t, promptEvent(session, project, roses), "--deadline", "10s")
+		if strings.Contains(out, "<name>\nroses\n</name>") != want {
+			t.Errorf("a hook of session %s was answered %q", session, out)
+		}
 	}
 }

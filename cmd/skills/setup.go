@@ -17,7 +17,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
 const setupHelp = `Setup writes the MCP server and the hooks of this program into the settings of
@@ -410,9 +409,7 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	if folders := source.ProjectFolders(dir, e.Home); len(folders) > 0 {
-		e.Project = folders[len(folders)-1]
-	}
+	e.Project = projectRoot(dir)
 	if e.Program, err = programPath(program); err != nil {
 		return nil, err
 	}
