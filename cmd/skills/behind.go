@@ -99,7 +99,11 @@ func (h *hookRun) tryIndexBehind(db string) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(self, append(h.flags(), "--db", db, "--quiet", "index", "--lock", name)...)
+	flags, err := h.flags()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, append(flags, "--db", db, "--quiet", "index", "--lock", name)...)
 	cmd.Dir, cmd.Stderr = h.dir, log
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -109,29 +113,6 @@ func (h *hookRun) tryIndexBehind(db string) error {
 	return cmd.Process.Release()
 }
 
-// flags returns the flags that say which catalog this is, for a process in
-// another folder.
-func (a *app) flags() (list []string) {
-	add := func(flag, path string) {
-		if path == "" {
-			return
-		}
-		if abs, err := filepath.Abs(path); err == nil {
-			path = abs
-		}
-		list = append(list, flag, path)
-	}
-	for _, r := range a.roots {
-		add("--root", r)
-	}
-	if a.onlyRoot {
-		list = append(list, "--only-root")
-	}
-	add("--config", a.config)
-	add("--db", a.db)
-	return list
-}
-
 // commandLine returns how this program is called for the catalog, as a person or
 // a model types it.
 func (a *app) commandLine() string {
@@ -139,7 +120,11 @@ func (a *app) commandLine() string {
 	if err != nil {
 		self = "skills"
 	}
-	words := append([]string{self}, a.flags()...)
+	flags, err := a.flags()
+	if err != nil {
+		flags = nil // what it finds without them is better than nothing
+	}
+	words := append([]string{self}, flags...)
 	if a.agent != "" {
 		words = append(words, "--agent", a.agent)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -209,6 +210,30 @@ func (a *app) workDir() (string, error) {
 		return a.dir, nil
 	}
 	return os.Getwd()
+}
+
+// flags returns the flags of this call that say which catalog it is, for a
+// process in another folder.
+func (a *app) flags() ([]string, error) {
+	var list []string
+	var errs []error
+	add := func(flag, path string) {
+		if path == "" {
+			return
+		}
+		abs, err := filepath.Abs(path)
+		errs = append(errs, err)
+		list = append(list, flag, abs)
+	}
+	for _, root := range a.roots {
+		add("--root", root)
+	}
+	if a.onlyRoot {
+		list = append(list, "--only-root")
+	}
+	add("--config", a.config)
+	add("--db", a.db)
+	return list, errors.Join(errs...)
 }
 
 // count is a number with its noun.

@@ -413,7 +413,9 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if e.Program, err = programPath(program); err != nil {
 		return nil, err
 	}
-	e.Flags, err = a.globalFlags()
+	if e.Flags, err = a.flags(); a.agent != "" {
+		e.Flags = append(e.Flags, "--agent", a.agent)
+	}
 	return e, err
 }
 
@@ -444,30 +446,4 @@ func isTemporary(program string) bool {
 		}
 	}
 	return false
-}
-
-// globalFlags returns the flags of this call that the commands of clients get.
-func (a *app) globalFlags() ([]string, error) {
-	var flags []string
-	var errs []error
-	file := func(flag, name string) {
-		if name == "" {
-			return
-		}
-		abs, err := filepath.Abs(name)
-		errs = append(errs, err)
-		flags = append(flags, flag, abs)
-	}
-	for _, root := range a.roots {
-		file("--root", root)
-	}
-	if a.onlyRoot {
-		flags = append(flags, "--only-root")
-	}
-	file("--config", a.config)
-	file("--db", a.db)
-	if a.agent != "" {
-		flags = append(flags, "--agent", a.agent)
-	}
-	return flags, errors.Join(errs...)
 }
