@@ -117,7 +117,7 @@ func (d *diagnosis) budgets(ctx context.Context, c *catalog, env *setup.Env, sta
 			}
 			p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: folders[0],
 				Message: fmt.Sprintf("your %d skills need %s %s, %s lists %s", b.Skills, thousands(b.Needs), b.Unit, st.Client.Title, thousands(b.Lists))}
-			if st.Client.Name == "claude" && slices.ContainsFunc(st.Registrations, func(r setup.Registration) bool { return r.Scope == setup.User }) {
+			if b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r setup.Registration) bool { return r.Scope == setup.User }) {
 				p.Hint = `"skills setup claude --listing name-only" has it list names only; the catalog offers the rest`
 			} else {
 				p.Hint = "what is left out is still found by the catalog; move skills to a folder that is configured as a root"

@@ -181,7 +181,7 @@ func TestJSON(t *testing.T) {
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
 		{"why", []string{"why", "cat", "feed the cat"}, "best demand demand_terms description id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
 		{"doctor", []string{"doctor"}, "errors notes problems skills warnings"},
-		{"setup", []string{"setup", "cursor", "--dry-run"}, "changes files written"},
+		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills"}, "changes files written"},
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},

@@ -110,6 +110,7 @@ type Budget struct {
 	Client string
 	Skills int // that it lists
 	Needs  int // characters, or skills
+	Names  int // what the names alone need, where the client can list only them; else 0
 	Lists  int
 	Unit   string // "characters" or "skills"
 }
@@ -185,13 +186,22 @@ func Budgets(env *Env, client string, skills []Listed) []Budget {
 		skills, fraction, cut := claudeSettings(env, skills)
 		var chars int
 		_ = json.Unmarshal([]byte(env.Getenv("SLASH_COMMAND_TOOL_CHAR_BUDGET")), &chars)
-		return []Budget{{client, n, budgetOf(skills, lineOverhead, cut), claudeBudget(fraction, chars), "characters"}}
+		return []Budget{{client, n, budgetOf(skills, lineOverhead, cut), budgetOf(named(skills), lineOverhead, cut), claudeBudget(fraction, chars), "characters"}}
 	case "codex":
-		return []Budget{{client, n, budgetOf(skills, lineOverhead, 0), 8000, "characters"}}
+		return []Budget{{client, n, budgetOf(skills, lineOverhead, 0), 0, 8000, "characters"}}
 	case "openclaw":
-		return []Budget{{client, n, budgetOf(skills, tagOverhead, 0), 30_000, "characters"}, {client, n, n, 150, "skills"}}
+		return []Budget{{client, n, budgetOf(skills, tagOverhead, 0), 0, 30_000, "characters"}, {client, n, n, 0, 150, "skills"}}
 	}
 	return nil
+}
+
+// named returns the skills without their descriptions.
+func named(skills []Listed) []Listed {
+	names := make([]Listed, len(skills))
+	for i, s := range skills {
+		names[i].Name = s.Name
+	}
+	return names
 }
 
 // claudeSettings returns the skills as the user's settings have them listed.

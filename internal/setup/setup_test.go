@@ -399,18 +399,18 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	check("claude", budget("claude"), Budget{"claude", 119, 118*one + 5 + 4 + 1536, 8000, "characters"})
-	check("codex", budget("codex"), Budget{"codex", 119, 118*one + 5 + 4 + 2000, 8000, "characters"})
-	check("openclaw", budget("openclaw"), Budget{"openclaw", 119, 118*(one+92) + 97 + 4 + 2000, 30_000, "characters"}, Budget{"openclaw", 119, 119, 150, "skills"})
+	check("claude", budget("claude"), Budget{"claude", 119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
+	check("codex", budget("codex"), Budget{"codex", 119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
+	check("openclaw", budget("openclaw"), Budget{"openclaw", 119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, Budget{"openclaw", 119, 119, 0, 150, "skills"})
 	check("cursor", budget("cursor"))
 	if b := budget("claude")[0]; !b.Over() || (Budget{Needs: 8000, Lists: 8000}).Over() {
 		t.Errorf("%+v", b)
 	}
 	write(t, e, "home/.claude/settings.json", []byte(`{"skillListingBudgetFraction": 0.02, "skillListingMaxDescChars": 10, "skillOverrides": {"long": "off"}}`))
-	check("claude with settings", budget("claude"), Budget{"claude", 119, 118 * (5 + 10 + 10), 16_000, "characters"})
+	check("claude with settings", budget("claude"), Budget{"claude", 119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
 	write(t, e, "project/.claude/settings.local.json", []byte(`{"skillOverrides": {"long": "name-only"}}`))
 	vars["SLASH_COMMAND_TOOL_CHAR_BUDGET"] = "500"
-	check("claude with the environment", budget("claude"), Budget{"claude", 119, 118*(5+10+10) + 5 + 4, 500, "characters"})
+	check("claude with the environment", budget("claude"), Budget{"claude", 119, 118*(5+10+10) + 5 + 4, 118*(5+10) + 5 + 4, 500, "characters"})
 }
 
 // TestTrust: Codex keeps approvals by the place of the handler.
