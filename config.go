@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -40,12 +40,12 @@ func decodeConfig(name string, data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var yamlMessage = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 // yamlError puts the line of a syntax error where other errors have it.
 func yamlError(name string, err error) error {
 	message := err.Error()
-	if found := yamlMessage.FindStringSubmatch(message); found != nil {
+	if found := yamlMessage().FindStringSubmatch(message); found != nil {
 		message = message[len(found[0]):]
 		if found[1] != "" {
 			name += ":" + found[1]

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -137,7 +137,7 @@ func defaultDB(sources []*source.FS) (string, error) {
 const unusedAfter = 60 * 24 * time.Hour
 
 // catalogFolder matches the names that defaultDB gives to folders.
-var catalogFolder = regexp.MustCompile(`^[0-9a-f]{12}$`)
+var catalogFolder = lazyregexp.New(`^[0-9a-f]{12}$`)
 
 // removeUnused removes the catalogs in dir that were last opened before a time;
 // failing is no matter. REPERTOIRE_CACHE may name a folder that holds other
@@ -148,7 +148,7 @@ func removeUnused(dir string, before time.Time) {
 		return
 	}
 	for _, f := range folders {
-		if !f.IsDir() || !catalogFolder.MatchString(f.Name()) {
+		if !f.IsDir() || !catalogFolder().MatchString(f.Name()) {
 			continue
 		}
 		db := filepath.Join(dir, f.Name(), "catalog.db")

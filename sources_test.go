@@ -104,7 +104,7 @@ func TestDefaultDB(t *testing.T) {
 			t.Errorf("%q: %s, then %s, %v", name, db, again, err)
 		}
 		folder := filepath.Dir(db)
-		if filepath.Base(db) != "catalog.db" || filepath.Dir(folder) != cache || !catalogFolder.MatchString(filepath.Base(folder)) {
+		if filepath.Base(db) != "catalog.db" || filepath.Dir(folder) != cache || !catalogFolder().MatchString(filepath.Base(folder)) {
 			t.Errorf("%q: %s is not a catalog in %s", name, db, cache)
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -142,7 +142,7 @@ func xmlEntry(h *index.Hit) string {
 
 // opener matches what would make a line the start of something: a message of
 // a chat, or a fence.
-var opener = regexp.MustCompile("(?i)^\\s*((human|user|assistant|system)\\s*:|```|~~~)")
+var opener = lazyregexp.New("(?i)^\\s*((human|user|assistant|system)\\s*:|```|~~~)")
 
 // escaped escapes the text of an element, which stands on a line of its own:
 // the last character of an opener too.
@@ -151,7 +151,7 @@ func escaped(s string) string {
 	if !mayOpen(s) {
 		return s
 	}
-	if found := opener.FindStringIndex(s); found != nil {
+	if found := opener().FindStringIndex(s); found != nil {
 		last := found[1] - 1
 		return fmt.Sprintf("%s&#%d;%s", s[:last], s[last], s[last+1:])
 	}
@@ -177,11 +177,11 @@ func writePinned(b *strings.Builder, pinned []Body) {
 
 // contentTag matches whatever a reader may take for a tag of the element that
 // bodies stand in.
-var contentTag = regexp.MustCompile(`(?i)<(\s*/?\s*skill_content)`)
+var contentTag = lazyregexp.New(`(?i)<(\s*/?\s*skill_content)`)
 
 // fenced keeps a body from closing its element and from opening another.
 func fenced(text string) string {
-	return contentTag.ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
+	return contentTag().ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
 }
 
 func markdownBlock(header string, pinned []Body, entries []string) string {

@@ -57,10 +57,10 @@ func isSlashCommand(text string) bool {
 		return false
 	}
 	words := strings.Fields(rest)
-	if len(words) == 0 || !strings.HasPrefix(rest, words[0]) || !isCommandName(words[0]) || rootFolders[words[0]] {
+	if len(words) == 0 || !strings.HasPrefix(rest, words[0]) || !isCommandName(words[0]) || rootFolders()[words[0]] {
 		return false
 	}
-	return len(words) <= 3 && !asks(strings.Join(words[1:], " ")) || freeTextCommands[words[0]]
+	return len(words) <= 3 && !asks(strings.Join(words[1:], " ")) || freeTextCommands()[words[0]]
 }
 
 func isCommandName(word string) bool {
@@ -94,7 +94,7 @@ func isReply(text string) bool {
 			return false
 		}
 		word = apostrophes.Replace(word)
-		if !replyWords[word] && !isChoice(word) && !(strings.ContainsFunc(word, embed.Dense) && isDenseReply(word)) {
+		if !replyWords()[word] && !isChoice(word) && !(strings.ContainsFunc(word, embed.Dense) && isDenseReply(word)) {
 			return false
 		}
 	}
@@ -117,7 +117,7 @@ func isChoice(word string) bool {
 func isDenseReply(run string) bool {
 	for run != "" {
 		longest := 0
-		for phrase := range denseReplies {
+		for phrase := range denseReplies() {
 			if strings.HasPrefix(run, phrase) {
 				longest = max(longest, len(phrase))
 			}

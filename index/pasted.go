@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // A pasted line is told from prose by its form. What is strong is hardly ever
@@ -110,7 +111,7 @@ func (p *paste) toggles(trimmed string) bool {
 		if p.fence != "" {
 			p.fence = ""
 		} else {
-			p.fence, p.listed = fence, language != "" && !proseFences[language]
+			p.fence, p.listed = fence, language != "" && !proseFences()[language]
 		}
 		return true
 	}
@@ -172,19 +173,19 @@ func isSentence(line string) bool {
 	return strings.Count(line, " ") >= 3 && strings.IndexFunc(line, odd) < 0
 }
 
-var item = regexp.MustCompile(`^([-*+•]|\d{1,3}[.)]) `)
+var item = lazyregexp.New(`^([-*+•]|\d{1,3}[.)]) `)
 
 // isItem reports whether the line is one of a list of Markdown.
-func isItem(line string) bool { return item.MatchString(line) }
+func isItem(line string) bool { return item().MatchString(line) }
 
 // isMarkup reports whether the line is tags with no more than a few words
 // between them: prompts are written in tags too.
 func isMarkup(line string) bool {
-	rest := tag.ReplaceAllString(line, " ")
+	rest := tag().ReplaceAllString(line, " ")
 	return rest != line && len(strings.Fields(rest)) <= 2
 }
 
-var tag = regexp.MustCompile(`</?[a-zA-Z!][^<>]*>`)
+var tag = lazyregexp.New(`</?[a-zA-Z!][^<>]*>`)
 
 // lineForm is the form of a class of lines.
 type lineForm struct {
@@ -252,14 +253,14 @@ func isDiff(text string) bool {
 		case strings.HasPrefix(line, "@@ "), strings.HasPrefix(line, "diff --git "):
 			hunk = true
 		case strings.TrimSpace(line) == "", strings.IndexAny(line, "+-\\ \t") == 0:
-		case !diffHeader.MatchString(line):
+		case !diffHeader().MatchString(line):
 			return false
 		}
 	}
 	return hunk
 }
 
-var diffHeader = regexp.MustCompile(`^(index [0-9a-f]+\.\.|(new|deleted) file mode|(old|new) mode|similarity index|rename (from|to) |copy (from|to) |Binary files |diff |Index: |commit [0-9a-f]{7,}$|Author: |Date: )`)
+var diffHeader = lazyregexp.New(`^(index [0-9a-f]+\.\.|(new|deleted) file mode|(old|new) mode|similarity index|rename (from|to) |copy (from|to) |Binary files |diff |Index: |commit [0-9a-f]{7,}$|Author: |Date: )`)
 
 // asks reports whether a line may ask for something: it is a question, or has a
 // word that hardly any log and few programs have.
@@ -268,7 +269,7 @@ func asks(line string) bool {
 		return true
 	}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(line), isPunctuation) {
-		if askWords[word] {
+		if askWords()[word] {
 			return true
 		}
 	}

@@ -40,7 +40,7 @@ func isCommand(words []string) bool {
 	case !known:
 		return strings.HasPrefix(words[0], "./") && areArguments(args)
 	case verbs == "":
-		return areArguments(args) && (len(args) > 0 || bareCommands[words[0]])
+		return areArguments(args) && (len(args) > 0 || bareCommands()[words[0]])
 	case len(args) == 0:
 		return false
 	case slices.Contains(strings.Fields(verbs), args[0]):
@@ -68,7 +68,7 @@ func areArguments(words []string) bool {
 		case strings.HasSuffix(w, ",") || strings.HasSuffix(w, ".") && strings.Trim(w, "./") != "":
 			return false
 		case i > 0 && words[i-1][0] == '-': // the value of a flag
-		case w == "." || w == ".." || w[0] == '-' || argumentWords[w]:
+		case w == "." || w == ".." || w[0] == '-' || argumentWords()[w]:
 		case !strings.ContainsAny(w, "./=:@~*$_<>") || strings.Trim(w, "0123456789.") == "": // "python 3.12" is a topic
 			return false
 		}

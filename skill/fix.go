@@ -1,10 +1,11 @@
 package skill
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // A fix rewrites the text of an entry and says what was wrong with it, or
@@ -75,8 +76,8 @@ func listBelowKey(text string) (string, string) {
 }
 
 var (
-	surrogates = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
-	escape     = regexp.MustCompile(`\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S]|$)`)
+	surrogates = lazyregexp.New(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
+	escape     = lazyregexp.New(`\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S]|$)`)
 )
 
 // knownEscapes joins the surrogate pairs of JSON and doubles the backslashes
@@ -85,12 +86,12 @@ func knownEscapes(text string) (string, string) {
 	if !strings.Contains(text, `\`) || !strings.Contains(text, `"`) {
 		return text, ""
 	}
-	fixed := surrogates.ReplaceAllStringFunc(text, func(s string) string {
+	fixed := surrogates().ReplaceAllStringFunc(text, func(s string) string {
 		hi, _ := strconv.ParseUint(s[2:6], 16, 16) // the pattern is four hexadecimal digits
 		lo, _ := strconv.ParseUint(s[8:12], 16, 16)
 		return string(utf16.DecodeRune(rune(hi), rune(lo)))
 	})
-	fixed = escape.ReplaceAllStringFunc(fixed, func(s string) string {
+	fixed = escape().ReplaceAllStringFunc(fixed, func(s string) string {
 		switch {
 		case s == `\'`:
 			return "'" // our parser takes it, other parsers do not
@@ -119,17 +120,17 @@ func knownEscape(s string) bool {
 
 // valueLine is a line of a block mapping or list of mappings: indentation with
 // the dashes of a list, key, value.
-var valueLine = regexp.MustCompile(`^((?: *- )? *(?:"[^"]+"|'[^']+'|[^\s:"'{}\[\],&*#?|>%@` + "`" + `-][^:{}\[\]]*?) *:[ \t]+)(\S.*)$`)
+var valueLine = lazyregexp.New(`^((?: *- )? *(?:"[^"]+"|'[^']+'|[^\s:"'{}\[\],&*#?|>%@` + "`" + `-][^:{}\[\]]*?) *:[ \t]+)(\S.*)$`)
 
 // itemLine is a line of a block list.
-var itemLine = regexp.MustCompile(`^( *- +)(\S.*)$`)
+var itemLine = lazyregexp.New(`^( *- +)(\S.*)$`)
 
 // quoteValues quotes the values that YAML cannot read plain.
 func quoteValues(text string) (string, string) {
 	return mapLines(text, func(s string) (string, string, bool) {
-		m := valueLine.FindStringSubmatch(s)
+		m := valueLine().FindStringSubmatch(s)
 		if m == nil {
-			m = itemLine.FindStringSubmatch(s)
+			m = itemLine().FindStringSubmatch(s)
 		}
 		if m == nil {
 			return s, "", true

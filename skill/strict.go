@@ -1,12 +1,13 @@
 package skill
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // checkFile judges the file of the skill: first its frontmatter as the
@@ -61,7 +62,7 @@ func (c *checker) failFence(message, hint string, rules ...string) {
 // yamlError returns the line and the message of an error of the YAML parser.
 func yamlError(err error) (int, string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
+	if m := yamlLine().FindStringSubmatch(message); m != nil {
 		if line, err := strconv.Atoi(m[1]); err == nil {
 			return line, m[2]
 		}
@@ -69,7 +70,7 @@ func yamlError(err error) (int, string) {
 	return 1, message
 }
 
-var yamlLine = regexp.MustCompile(`^line (\d+): (.*)$`)
+var yamlLine = lazyregexp.New(`^line (\d+): (.*)$`)
 
 // strictFields returns the top-level fields as the reference reads them.
 func strictFields(root *yaml.Node) map[string]strictField {
@@ -142,7 +143,7 @@ func (c *checker) checkScalar(n *yaml.Node) {
 	}
 	switch {
 	case n.Style&yaml.DoubleQuotedStyle != 0:
-		if slices.Contains(escape.FindAllString(line, -1), `\'`) {
+		if slices.Contains(escape().FindAllString(line, -1), `\'`) {
 			c.fail("yaml-escape", n.Line, `\' is no escape of YAML`, "write ' without the backslash")
 		}
 	case n.Style == 0:

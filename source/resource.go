@@ -3,9 +3,9 @@ package source
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -13,10 +13,10 @@ import (
 const maxMissing = 20
 
 var (
-	fence    = regexp.MustCompile("^\\s*(?:[-*+>]\\s+|\\d+[.)]\\s+)*(```+|~~~+)")
-	codeSpan = regexp.MustCompile("`+[^`]*`+")
-	linkTo   = regexp.MustCompile(`\]\(\s*<?([^)\s<>]+)>?(?:\s+["'][^)]*)?\s*\)`)
-	resource = regexp.MustCompile(`(?:scripts|references|assets)/[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}`)
+	fence    = lazyregexp.New("^\\s*(?:[-*+>]\\s+|\\d+[.)]\\s+)*(```+|~~~+)")
+	codeSpan = lazyregexp.New("`+[^`]*`+")
+	linkTo   = lazyregexp.New(`\]\(\s*<?([^)\s<>]+)>?(?:\s+["'][^)]*)?\s*\)`)
+	resource = lazyregexp.New(`(?:scripts|references|assets)/[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}`)
 )
 
 // missing reports the files that the body links to, or names as one below
@@ -103,7 +103,7 @@ func fenceMark(text string) string {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return "" // the expression costs a hundred times more
 	}
-	if found := fence.FindStringSubmatch(text); found != nil {
+	if found := fence().FindStringSubmatch(text); found != nil {
 		return found[1]
 	}
 	return ""
@@ -113,7 +113,7 @@ func appendLinks(list []mention, text string, line int) []mention {
 	if !strings.Contains(text, "](") {
 		return list
 	}
-	for _, found := range linkTo.FindAllStringSubmatch(codeSpan.ReplaceAllString(text, "code"), -1) {
+	for _, found := range linkTo().FindAllStringSubmatch(codeSpan().ReplaceAllString(text, "code"), -1) {
 		if target, ok := relative(found[1]); ok {
 			list = append(list, mention{target, line})
 		}
@@ -142,7 +142,7 @@ func appendNamed(list []mention, text string, line int) []mention {
 	if !strings.Contains(text, "scripts/") && !strings.Contains(text, "references/") && !strings.Contains(text, "assets/") {
 		return list
 	}
-	for _, at := range resource.FindAllStringIndex(text, -1) {
+	for _, at := range resource().FindAllStringIndex(text, -1) {
 		before := strings.TrimSuffix(text[:at[0]], "./")
 		if endsPath(before) || startsPath(text[at[1]:]) {
 			continue

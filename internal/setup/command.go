@@ -3,6 +3,8 @@ package setup
 import (
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // A shell is what a client runs the commands of hooks with.
@@ -18,8 +20,8 @@ const (
 // plainWord needs no quotes in any of the shells. On Windows a backslash is one
 // of a path, which only a POSIX shell would take for an escape.
 var (
-	plainWord    = lazily(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	plainWindows = lazily(`^[A-Za-z0-9_:./\\-]+$`)
+	plainWord    = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./-]+$`)
+	plainWindows = lazyregexp.New(`^[A-Za-z0-9_:./\\-]+$`)
 )
 
 // line writes words as one command line of a shell.

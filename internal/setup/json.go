@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // jsonFormat is JSON, with the comments and trailing commas that most clients
@@ -40,7 +42,7 @@ func blank(data []byte) bool {
 	return err == nil
 }
 
-var hujsonPlace = lazily(`^hujson: line (\d+), column (\d+): `)
+var hujsonPlace = lazyregexp.New(`^hujson: line (\d+), column (\d+): `)
 
 // parseJSON parses a text that may begin with a byte order mark; offsets count
 // it.
@@ -304,7 +306,7 @@ type jsonStyle struct {
 	comma   string // between values, on one line
 }
 
-var firstIndent = lazily(`(?m)^([ \t]+)["\]}{\[]`)
+var firstIndent = lazyregexp.New(`(?m)^([ \t]+)["\]}{\[]`)
 
 func styleOf(data []byte) jsonStyle {
 	s := jsonStyle{eol: eolOf(data), unit: "  ", colon: ": ", comma: ", "}

@@ -3,17 +3,9 @@ package setup
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
-
-// lazily compiles a pattern when it is first needed: most processes are hooks,
-// which need none.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // bom begins files that some editors on Windows write.
 const bom = "\ufeff"

@@ -10,6 +10,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // tomlFormat is TOML, where what is added is a table at the end of the file.
@@ -189,7 +191,7 @@ func blankBefore(data []byte, s splice) int {
 	return s.start - before
 }
 
-var bareKey = lazily(`^[A-Za-z0-9_-]+$`)
+var bareKey = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 func tomlKey(key string) string {
 	if bareKey().MatchString(key) {

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // yamlFormat is YAML. What is added is the first entry of its mapping, since
@@ -24,7 +26,7 @@ func (yamlFormat) decode(data []byte) (any, error) {
 	return yamlTree(top, 0)
 }
 
-var yamlPlace = lazily(`^yaml: (?:line (\d+): )?`)
+var yamlPlace = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 // parseYAML returns the top node of a file with one document, nil for one
 // without any.
@@ -316,7 +318,7 @@ func (yamlFormat) offset(data []byte, line, column int) int {
 	return at
 }
 
-var yamlIndent = lazily(`(?m)^[^\s#-][^\n]*:[ \t]*\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( +)[^\s#-]`)
+var yamlIndent = lazyregexp.New(`(?m)^[^\s#-][^\n]*:[ \t]*\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( +)[^\s#-]`)
 
 // yamlUnit returns the indentation of a file.
 func yamlUnit(data []byte) string {
@@ -365,7 +367,7 @@ func yamlFlowValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-var yamlPlain = lazily(`^[A-Za-z/][A-Za-z0-9_/.-]*$`)
+var yamlPlain = lazyregexp.New(`^[A-Za-z/][A-Za-z0-9_/.-]*$`)
 
 // yamlString writes a text plainly where nobody can take it for something
 // else, else as JSON, which is YAML.
