@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	"internal/lazyregexp": {},
 	"internal/hook":       {},
 	"internal/setup":      {"internal/atomicfile", "internal/lazyregexp"},
-	"internal/wellknown":  {"skill", "internal/lazyregexp"},
+	"internal/wellknown":  {"skill"},
 	"embed":               {},
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint"},

@@ -71,7 +71,7 @@ func (m *Manifest) fill(e *index.Entry, in *Instructions) (err error) {
 	m.Name, _ = m.Frontmatter["name"].(string)
 	m.Description, _ = m.Frontmatter["description"].(string)
 	switch {
-	case !isPublishedName(m.Name):
+	case !skill.IsPortableName(m.Name):
 		return fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits", skill.MaxName)
 	case strings.TrimSpace(m.Description) == "":
 		return errors.New("its description is missing or not a text")
@@ -79,17 +79,6 @@ func (m *Manifest) fill(e *index.Entry, in *Instructions) (err error) {
 		return fmt.Errorf("its description is longer than %d characters", skill.MaxDescription)
 	}
 	return nil
-}
-
-// isPublishedName reports whether a name has the form that hosts require: words
-// of ASCII letters and digits with single hyphens between them.
-func isPublishedName(name string) bool {
-	for word := range strings.SplitSeq(name, "-") {
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
-			return false
-		}
-	}
-	return len(name) <= skill.MaxName
 }
 
 // checkFiles reports what is wrong with the files of a skill.

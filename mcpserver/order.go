@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 const (
@@ -62,7 +63,8 @@ func (o *orders) find(key string) (ids []string, ok bool) {
 }
 
 // order returns the skills to enumerate: pinned ones, those used last, and then
-// by source and name.
+// by source and name. Those whose names hosts do not take come last: few of them
+// can be loaded, under the name that they have in their own files.
 func (s *Server) order(ctx context.Context) ([]string, error) {
 	entries, err := s.catalog.List(ctx, s.opts.Agent, false)
 	if err != nil {
@@ -87,6 +89,9 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 	place := func(e *index.Entry) int {
 		if n, ok := rank[index.NameKey(e.ID)]; ok {
 			return n
+		}
+		if !skill.IsPortableName(e.Name) {
+			return ranked + len(s.opts.Sources) + 1
 		}
 		return ranked + source(e.Source)
 	}

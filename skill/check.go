@@ -192,6 +192,18 @@ func (c *checker) checkName(f strictField) {
 	}
 }
 
+// IsPortableName reports whether a name is one that every client takes, also
+// those that allow fewer than the specification does: at most MaxName lower-case
+// ASCII letters and digits, in words with single hyphens between them.
+func IsPortableName(name string) bool {
+	for word := range strings.SplitSeq(name, "-") {
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+			return false
+		}
+	}
+	return len(name) <= MaxName
+}
+
 func notNameRune(r rune) bool {
 	return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
 }

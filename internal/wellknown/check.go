@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -18,10 +17,6 @@ const (
 	maxFiles = 512
 	maxBytes = 16 << 20 // of all files
 )
-
-// The names that a client takes are fewer than those that the specification
-// of skills allows.
-var validName = lazyregexp.New(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
 
 // A prepared skill can be represented. Its files are sorted, SKILL.md first.
 type prepared struct {
@@ -37,7 +32,7 @@ func (p *prepared) omitted(format string, args ...any) error {
 // of it what the catalog does.
 func prepare(s Skill) (*prepared, error) {
 	p := &prepared{Skill: s}
-	if len(s.Name) > skill.MaxName || !validName().MatchString(s.Name) {
+	if !skill.IsPortableName(s.Name) {
 		return nil, p.omitted("its name is not made of at most %d of a-z, 0-9 and single hyphens", skill.MaxName)
 	}
 	if err := p.arrange(); err != nil {
