@@ -238,8 +238,15 @@ func (f yamlFormat) remove(data []byte, p path) ([]byte, error) {
 	start, end := f.offset(data, key.Line, key.Column), flowEnd(data, f.offset(data, at.Line, at.Column))
 	for i, n := range parent.Content {
 		if n == key && i+2 < len(parent.Content) {
-			next := parent.Content[i+2]
-			end = f.offset(data, next.Line, next.Column)
+			// Up to what follows the comma, where the next key or its mark begins.
+			comma := end + len(data[end:]) - len(bytes.TrimLeft(data[end:], " \t"))
+			if comma == len(data) || data[comma] != ',' {
+				next := parent.Content[i+2]
+				end = f.offset(data, next.Line, next.Column)
+				continue
+			}
+			end = comma + 1
+			end += len(data[end:]) - len(bytes.TrimLeft(data[end:], " \t"))
 		} else if n == key && i > 0 {
 			start = bytes.LastIndexByte(data[:start], ',')
 		}
