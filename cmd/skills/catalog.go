@@ -19,7 +19,7 @@ import (
 // be felt, so it looks at a part of a large catalog each time.
 const (
 	freshen = time.Second
-	hurry   = 2 * time.Millisecond
+	hurry   = time.Millisecond
 )
 
 // catalog is an open catalog with the agent that asks.
