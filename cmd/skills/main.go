@@ -12,15 +12,19 @@ import (
 func main() { os.Exit(mainCode()) }
 
 // mainCode runs the command. The first signal ends it in good order, a second
-// one at once.
+// one at once. A hook leaves nothing to be put in order, and each signal that is
+// watched for costs it time.
 func mainCode() int {
 	if os.Getenv("GOGC") == "" {
 		// Most runs end within milliseconds, a quarter of which collecting
 		// garbage would take.
 		debug.SetGCPercent(400)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	ctx := context.Background()
+	if !callsHook(os.Args[1:]) {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop)
+	}
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
