@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"database/sql"
 	"encoding/json"
@@ -11,9 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,6 +141,46 @@ func TestHookLate(t *testing.T) {
 	}
 	if log := hookLog(t, home); !strings.Contains(log, "too late") {
 		t.Errorf("log %q", log)
+	}
+}
+
+// TestHookCrash: a hook that the runtime ends does so with no status that makes
+// clients drop the prompt. It ends like this for a panic that nothing recovers.
+func TestHookCrash(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such signal")
+	}
+	fixture(t)
+	cmd := exec.Command("skills", "hook", "claude", "--deadline", "1m", "--verbose")
+	cmd.Dir = t.TempDir() // for a core file, where the system writes them
+	cmd.Env = append(os.Environ(), "HOME=")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		// Without a home it says so, and then waits for the event.
+		if strings.Contains(lines.Text(), "nothing is remembered") {
+			break
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // the stacks
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != -1 {
+		t.Errorf("exit code %d, want an end by a signal", code)
 	}
 }
 

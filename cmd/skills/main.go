@@ -21,7 +21,11 @@ func mainCode() int {
 		debug.SetGCPercent(400)
 	}
 	ctx := context.Background()
-	if !callsHook(os.Args[1:]) {
+	if callsHook(os.Args[1:]) {
+		// If the program has a mistake, it must not end with the runtime's status
+		// of 2, for which clients drop the prompt, but by a signal.
+		debug.SetTraceback("crash")
+	} else {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
