@@ -115,7 +115,7 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.suggester, err = newSuggester(s.catalog); err != nil {
+	if s.suggester, err = newSuggester(s.catalog, s.log); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -203,17 +203,25 @@ func (s *setupRun) listed(ctx context.Context, scope setup.Scope) ([]string, err
 
 // below returns the skills that lie in folders, whatever links lead there.
 func below(folders []string, entries []repertoire.Entry) []repertoire.Entry {
+	real := make([]string, len(folders))
+	for i, folder := range folders {
+		real[i] = resolved(folder)
+	}
 	var found []repertoire.Entry
 	for _, e := range entries {
-		for _, folder := range folders {
-			rel, err := filepath.Rel(resolved(folder), resolved(e.Location))
-			if err == nil && filepath.IsLocal(rel) {
-				found = append(found, e)
-				break
-			}
+		at := resolved(e.Location)
+		if slices.ContainsFunc(real, func(folder string) bool { return isBelow(folder, at) }) {
+			found = append(found, e)
 		}
 	}
 	return found
+}
+
+// isBelow reports whether a path is that of a folder or of something in it. Both
+// are resolved.
+func isBelow(folder, name string) bool {
+	rel, err := filepath.Rel(folder, name)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func resolved(name string) string {

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/repertoire-skills/repertoire"
@@ -26,10 +26,10 @@ type suggester struct {
 
 // newSuggester returns the suggester of a catalog. Without a state folder it
 // remembers nothing.
-func newSuggester(c *catalog) (*suggester, error) {
+func newSuggester(c *catalog, log *slog.Logger) (*suggester, error) {
 	s := &suggester{catalog: c, memory: session.New("", nil)}
 	if state, err := repertoire.StateDir(); err == nil {
-		s.memory = session.New(filepath.Join(state, "sessions"), &session.Options{Logger: c.app.serverLogger()})
+		s.memory = session.New(filepath.Join(state, "sessions"), &session.Options{Logger: log})
 		s.memory.Sweep()
 	}
 	dir, err := c.app.workDir()
@@ -69,14 +69,7 @@ func (s *suggester) loaded(ctx context.Context, sessionID, id string) {
 // scope returns the scope of a prompt from a folder: that of the agent, but who
 // works elsewhere has no use for the project's own skills.
 func (s *suggester) scope(dir string, a *repertoire.Agent) *repertoire.Agent {
-	if s.project == "" || dir == "" || !filepath.IsAbs(dir) {
-		return a
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	rel, err := filepath.Rel(s.project, dir)
-	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if s.project == "" || !filepath.IsAbs(dir) || isBelow(s.project, resolved(dir)) {
 		return a
 	}
 	var elsewhere repertoire.Agent
