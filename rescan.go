@@ -69,7 +69,7 @@ func (c *Catalog) walk(ctx context.Context, s *state, found func()) ([]Report, e
 		complete = complete && report.Complete
 		w.reports = append(w.reports, Report{Source: report.Source, Found: report.Found, Unchanged: report.Found, Complete: true, Problems: problems})
 	}
-	err := s.index.Retain(ctx, c.labels())
+	err := s.index.Retain(ctx, c.Labels())
 	if err == nil {
 		err = c.finish(ctx, s)
 	}
@@ -233,20 +233,12 @@ func (c *Catalog) publish(ctx context.Context, s *state) error {
 	return nil
 }
 
-func (c *Catalog) labels() []string {
-	labels := make([]string, len(c.cfg.Sources))
-	for i, src := range c.cfg.Sources {
-		labels[i] = src.Label()
-	}
-	return labels
-}
-
 // Indexed reports whether all sources have been read completely at least once,
 // and whether nearly all texts have a vector where a rescan embeds. Until then
 // what is not found may still be there.
 func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
 	return repaired(ctx, c, func(s *state) (bool, error) {
-		indexed, err := s.index.Indexed(ctx, c.labels())
+		indexed, err := s.index.Indexed(ctx, c.Labels())
 		if err == nil && indexed && c.fast {
 			return s.index.Embedded(ctx)
 		}

@@ -27,10 +27,9 @@ type catalog struct {
 	*repertoire.Catalog
 	app     *app
 	agent   *repertoire.Agent
-	sources []*source.FS
 	reports []repertoire.Report
 
-	ofProject []string // labels of those sources that are the project's
+	ofProject []string // labels of the sources that are the project's
 }
 
 // Close closes the catalog and tells whether it had to be rebuilt, which may
@@ -40,15 +39,6 @@ func (c *catalog) Close() error {
 		c.app.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
 	}
 	return c.Catalog.Close()
-}
-
-// labels lists the sources that were read.
-func (c *catalog) labels() []string {
-	var labels []string
-	for _, s := range c.sources {
-		labels = append(labels, s.Label())
-	}
-	return labels
 }
 
 // open opens the catalog that the flags and the configuration describe.
@@ -92,7 +82,7 @@ func (a *app) openAs(ctx context.Context, s repertoire.Settings, complete func(*
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &catalog{Catalog: c, app: a, agent: agent, sources: sources, ofProject: ofProject}, nil
+	return &catalog{Catalog: c, app: a, agent: agent, ofProject: ofProject}, nil
 }
 
 // openFresh opens the catalog and brings it up to date: completely when it is

@@ -59,7 +59,7 @@ func (a *app) list(cmd *cobra.Command, tag, from string, shadowed bool) error {
 		return a.printJSON(listResult{Skills: listEntries(entries)})
 	}
 	if len(entries) == 0 {
-		a.note("no skills; looked at: %s", strings.Join(c.labels(), ", "))
+		a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
 		return nil
 	}
 	var rows [][]string
