@@ -37,8 +37,8 @@ func TestForm(t *testing.T) {
 // TestShortcuts: what spares plain fields the work changes none.
 func TestShortcuts(t *testing.T) {
 	for _, s := range oddFields {
-		if got, want := line(s), strings.Join(strings.Fields(skill.Clean(s)), " "); got != want {
-			t.Errorf("line(%q) = %q, want %q", s, got, want)
+		if got, want := skill.Line(s), strings.Join(strings.Fields(skill.Clean(s)), " "); got != want {
+			t.Errorf("Line(%q) = %q, want %q", s, got, want)
 		}
 		if opener().MatchString(s) && !mayOpen(s) {
 			t.Errorf("%q may open something", s)

@@ -62,32 +62,9 @@ func formOf(f Format, server string) (form, error) {
 	return form{}, fmt.Errorf("no block format %q; there are: %s, %s, %s", f, XML, Markdown, JSON)
 }
 
-// line makes one line of a field of a skill: no hidden characters, no line
-// ends, so that nothing in it can look like a new message or element.
-func line(s string) string {
-	s = skill.Clean(s)
-	if isLine(s) {
-		return s
-	}
-	return strings.Join(strings.Fields(s), " ")
-}
-
-// isLine reports whether s is plain words with single blanks between them, as
-// nearly all names and descriptions are.
-func isLine(s string) bool {
-	blank := true // before s[i]
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= utf8.RuneSelf || s[i] == ' ' && blank {
-			return false
-		}
-		blank = s[i] == ' '
-	}
-	return !blank || s == ""
-}
-
 var lineEnds = strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ")
 
-// place is line for a location, in which each blank counts.
+// place is skill.Line for a location, in which each blank counts.
 func place(s string) string { return lineEnds.Replace(skill.Clean(s)) }
 
 // hiddenChars returns how many characters Clean takes out of s.
@@ -136,7 +113,7 @@ func writeList(b *strings.Builder, entries []string) {
 }
 
 func xmlEntry(h *index.Hit) string {
-	return "<skill>\n<name>\n" + escaped(line(h.Name)) + "\n</name>\n<description>\n" + escaped(line(h.Description)) +
+	return "<skill>\n<name>\n" + escaped(skill.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(skill.Line(h.Description)) +
 		"\n</description>\n<location>\n" + escaped(place(h.Location)) + "\n</location>\n</skill>\n"
 }
 
@@ -171,7 +148,7 @@ func mayOpen(s string) bool {
 func writePinned(b *strings.Builder, pinned []Body) {
 	for _, p := range pinned {
 		fmt.Fprintf(b, "<skill_content name=\"%s\" location=\"%s\">\n%s\n</skill_content>\n",
-			html.EscapeString(line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
+			html.EscapeString(skill.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
 	}
 }
 
@@ -204,7 +181,7 @@ var markup = strings.NewReplacer(`\`, `\\`, "`", "'", "<", "&lt;", "*", `\*`, "[
 
 // markdown makes one line that is neither bold nor code and holds no link,
 // table or element.
-func markdown(s string) string { return markup.Replace(line(s)) }
+func markdown(s string) string { return markup.Replace(skill.Line(s)) }
 
 // codeSpan shows a location: in a code span a path needs no escapes, which who
 // copies it would have to undo.
@@ -245,7 +222,7 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 		out.Note = header
 	}
 	for _, p := range pinned {
-		out.Pinned = append(out.Pinned, jsonPinned{line(p.Name), place(p.Location), p.Text})
+		out.Pinned = append(out.Pinned, jsonPinned{skill.Line(p.Name), place(p.Location), p.Text})
 	}
 	for _, e := range entries {
 		out.Skills = append(out.Skills, json.RawMessage(e))
@@ -262,7 +239,7 @@ func jsonText(b jsonBlock) string {
 }
 
 func jsonEntry(h *index.Hit) string {
-	data, err := json.Marshal(jsonSkill{line(h.Name), line(h.Description), place(h.Location)})
+	data, err := json.Marshal(jsonSkill{skill.Line(h.Name), skill.Line(h.Description), place(h.Location)})
 	if err != nil {
 		return "" // unreachable: strings marshal
 	}
@@ -295,7 +272,7 @@ func Introduction(n int, pinned []string, server, command string) string {
 	if n == 0 {
 		return ""
 	}
-	how := fmt.Sprintf("`%s search TEXT` lists those that fit a text, and `%[1]s show NAME` prints the instructions of one.", line(command))
+	how := fmt.Sprintf("`%s search TEXT` lists those that fit a text, and `%[1]s show NAME` prints the instructions of one.", skill.Line(command))
 	if server != "" {
 		how = fmt.Sprintf("The tool `search_skills` of the MCP server %s finds those that fit a task, and `read_skill` returns the instructions of one.", escapedLine(server))
 	}
@@ -310,4 +287,4 @@ func Introduction(n int, pinned []string, server, command string) string {
 	return text + "\n"
 }
 
-func escapedLine(s string) string { return escaped(line(s)) }
+func escapedLine(s string) string { return escaped(skill.Line(s)) }

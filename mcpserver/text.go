@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/skill"
@@ -14,10 +13,9 @@ const (
 	maxMessage = 1000 // characters of an error
 )
 
-// line makes one line of s, without characters that a reader cannot see, of at
-// most n characters.
+// line is skill.Line of at most n characters.
 func line(s string, n int) string {
-	return shorten(strings.Join(strings.Fields(skill.Clean(s)), " "), n)
+	return shorten(skill.Line(s), n)
 }
 
 // shorten cuts s to n characters.

@@ -322,3 +322,26 @@ func isCJK(r rune) bool {
 		r >= 0xAC00 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFF00 && r <= 0xFFEF ||
 		r >= 0x20000 && r <= 0x3FFFF
 }
+
+// Line makes one line of a text: no hidden characters, no line ends, single
+// blanks, so that nothing in it can look like a new message or element.
+func Line(s string) string {
+	s = Clean(s)
+	if isLine(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isLine reports whether s is plain words with single blanks between them, as
+// nearly all names and descriptions are.
+func isLine(s string) bool {
+	blank := true // before s[i]
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= utf8.RuneSelf || s[i] == ' ' && blank {
+			return false
+		}
+		blank = s[i] == ' '
+	}
+	return !blank || s == ""
+}

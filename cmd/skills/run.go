@@ -90,7 +90,7 @@ func messageOf(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return oneLine(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return skill.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // hintFor says what to do about an error.

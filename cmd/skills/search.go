@@ -226,7 +226,7 @@ func (a *app) point(query string, offset int) {
 	fmt.Fprintf(a.stderr, "%s\n%s^\n", cut(before+after, width), strings.Repeat(" ", lipgloss.Width(before)))
 }
 
-// plainLine is oneLine that keeps blanks, so that a column stays where it is.
+// plainLine is skill.Line that keeps blanks, so that a column stays where it is.
 func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

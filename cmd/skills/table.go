@@ -42,7 +42,7 @@ func (a *app) rows(header []string, rows [][]string) error { return a.rowsWith(h
 func (a *app) rowsWith(header []string, rows [][]string, below [][]string) error {
 	for _, row := range rows {
 		for i := range row {
-			row[i] = oneLine(row[i])
+			row[i] = skill.Line(row[i])
 		}
 	}
 	if width, ok := terminal(a.stdout); ok {
@@ -59,10 +59,6 @@ func (a *app) rowsWith(header []string, rows [][]string, below [][]string) error
 	}
 	return out.Flush()
 }
-
-// oneLine makes one line of s, without characters that a reader cannot see or
-// that a terminal obeys.
-func oneLine(s string) string { return strings.Join(strings.Fields(skill.Clean(s)), " ") }
 
 // gap is the space between two columns.
 const gap = 2
