@@ -99,7 +99,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 	b.Mode, b.Kind, b.Demand, b.Threshold = answer.Mode, answer.Kind, answer.Demand, answer.Threshold
 	entries := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, form)
 	if len(b.Skills)+len(b.Pinned) > 0 {
-		b.Text = form.block(form.header, b.Pinned, entries)
+		b.Text = form.block(b.Pinned, entries)
 	}
 	b.Tokens = skill.Tokens(b.Text)
 	return b, nil

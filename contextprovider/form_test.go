@@ -27,7 +27,7 @@ func TestForm(t *testing.T) {
 			next := oddFields[(i+1)%len(oddFields)]
 			entries = append(entries, f.entry(&index.Hit{Entry: index.Entry{Name: field, Description: next, Location: "/" + field + next}}))
 			want := f.before + strings.Join(entries, f.between) + f.after
-			if got := f.block(f.header, nil, slices.Clone(entries)); got != want {
+			if got := f.block(nil, slices.Clone(entries)); got != want {
 				t.Fatalf("%s: the block is\n%s\nits parts are\n%s", format, got, want)
 			}
 		}
@@ -66,7 +66,7 @@ func BenchmarkFill(b *testing.B) {
 					b.Fatal(err)
 				}
 				entries := block.fill(relevant(hits, nil), Budget{}.withDefaults(), f)
-				block.Text = f.block(f.header, nil, entries)
+				block.Text = f.block(nil, entries)
 				block.Tokens = skill.Tokens(block.Text)
 			}
 		})

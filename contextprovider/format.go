@@ -41,23 +41,40 @@ func header(server string) string {
 // out: a block without pinned bodies is before, the entries with between between
 // any two of them, and after.
 type form struct {
-	header                 string
 	before, between, after string
 	entry                  func(*index.Hit) string
-	block                  func(header string, pinned []Body, entries []string) string
+	// object makes a block in which pinned bodies do not simply come first; nil
+	// for the forms where they do.
+	object func(pinned []Body, entries []string) string
+}
+
+// block renders pinned bodies and the entries of a list.
+func (f *form) block(pinned []Body, entries []string) string {
+	if f.object != nil {
+		return f.object(pinned, entries)
+	}
+	var b strings.Builder
+	writePinned(&b, pinned)
+	if len(entries) > 0 {
+		b.WriteString(f.before)
+		b.WriteString(strings.Join(entries, f.between))
+		b.WriteString(f.after)
+	}
+	return b.String()
 }
 
 func formOf(f Format, server string) (form, error) {
 	about := header(server)
 	switch f {
 	case XML:
-		return form{header: about, before: about + "\n" + listStart, after: listEnd, entry: xmlEntry, block: xmlBlock}, nil
+		return form{before: about + "\n" + listStart, after: listEnd, entry: xmlEntry}, nil
 	case Markdown:
-		return form{header: about, before: about + "\n\n", entry: markdownEntry, block: markdownBlock}, nil
+		return form{before: about + "\n\n", entry: markdownEntry}, nil
 	case JSON:
 		const after = "]}\n"
 		before := strings.TrimSuffix(jsonText(jsonBlock{Note: about, Skills: []json.RawMessage{}}), after)
-		return form{header: about, before: before, between: ",", after: after, entry: jsonEntry, block: jsonOf}, nil
+		object := func(pinned []Body, entries []string) string { return jsonOf(about, pinned, entries) }
+		return form{before: before, between: ",", after: after, entry: jsonEntry, object: object}, nil
 	}
 	return form{}, fmt.Errorf("no block format %q; there are: %s, %s, %s", f, XML, Markdown, JSON)
 }
@@ -76,26 +93,16 @@ func hiddenChars(s string) int {
 	return n
 }
 
-func xmlBlock(header string, pinned []Body, entries []string) string {
-	var b strings.Builder
-	writePinned(&b, pinned)
-	if len(entries) > 0 {
-		b.WriteString(header + "\n")
-		writeList(&b, entries)
-	}
-	return b.String()
-}
-
 // AvailableSkills returns the <available_skills> element for the hits, in the
 // form of the Agent Skills reference but for the location, which is escaped
 // too.
 func AvailableSkills(hits []index.Hit) string {
-	entries := make([]string, len(hits))
-	for i := range hits {
-		entries[i] = xmlEntry(&hits[i])
-	}
 	var b strings.Builder
-	writeList(&b, entries)
+	b.WriteString(listStart)
+	for i := range hits {
+		b.WriteString(xmlEntry(&hits[i]))
+	}
+	b.WriteString(listEnd)
 	return b.String()
 }
 
@@ -103,14 +110,6 @@ const (
 	listStart = "<available_skills>\n"
 	listEnd   = "</available_skills>\n"
 )
-
-func writeList(b *strings.Builder, entries []string) {
-	b.WriteString(listStart)
-	for _, e := range entries {
-		b.WriteString(e)
-	}
-	b.WriteString(listEnd)
-}
 
 func xmlEntry(h *index.Hit) string {
 	return "<skill>\n<name>\n" + escaped(skill.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(skill.Line(h.Description)) +
@@ -159,18 +158,6 @@ var contentTag = lazyregexp.New(`(?i)<(\s*/?\s*skill_content)`)
 // fenced keeps a body from closing its element and from opening another.
 func fenced(text string) string {
 	return contentTag().ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
-}
-
-func markdownBlock(header string, pinned []Body, entries []string) string {
-	var b strings.Builder
-	writePinned(&b, pinned)
-	if len(entries) > 0 {
-		b.WriteString(header + "\n\n")
-	}
-	for _, e := range entries {
-		b.WriteString(e)
-	}
-	return b.String()
 }
 
 func markdownEntry(h *index.Hit) string {
