@@ -110,7 +110,7 @@ func (p *Plan) Apply(env *Env) error {
 	for _, ed := range p.Edits {
 		if err := ed.write(env, rec); err != nil {
 			errs = append(errs, fmt.Errorf("writing %s: %w", ed.Shown, err))
-			p.refuse(env, ed, err)
+			p.refuse(ed, err)
 		}
 	}
 	data, err := json.MarshalIndent(rec, "", "  ")
@@ -121,7 +121,7 @@ func (p *Plan) Apply(env *Env) error {
 }
 
 // refuse marks the changes of a file that could not be written.
-func (p *Plan) refuse(env *Env, ed *Edit, err error) {
+func (p *Plan) refuse(ed *Edit, err error) {
 	for i, c := range p.Changes {
 		if c.File != "" && realPath(c.File) == ed.File && c.Action != Unchanged && c.Action != Absent {
 			p.Changes[i].Action, p.Changes[i].Message = Refused, err.Error()

@@ -19,8 +19,7 @@ type Registration struct {
 	Words []string `json:"command"`
 	Gone  bool     `json:"gone,omitempty"` // the program is not there any more
 
-	at    path
-	event string
+	at path
 }
 
 // A Status is what is known of a client.
@@ -146,7 +145,7 @@ func (s *scanner) client(c Client) Status {
 		for _, files := range []places{c.hook.files, c.hook.also} {
 			s.file(&st, files, scope, jsonFormat{}, func(file string, tree any) {
 				if h := s.env.handlers(tree, c.hook); len(h) > 0 {
-					st.Registrations = append(st.Registrations, s.located(Registration{Kind: Hook, Words: h[0].words, at: h[0].at, event: h[0].event}, scope, file))
+					st.Registrations = append(st.Registrations, s.located(Registration{Kind: Hook, Words: h[0].words, at: h[0].at}, scope, file))
 				}
 			})
 		}
