@@ -70,21 +70,19 @@ type setupRun struct {
 
 func (a *app) setupCommand() *cobra.Command {
 	s := &setupRun{app: a}
-	var names []string
-	for _, c := range setup.Clients() {
-		names = append(names, c.Name)
-	}
-	names = append(names, setup.Generic)
 	cmd := &cobra.Command{
 		Use:   "setup CLIENT…",
 		Short: "Set clients up to use the catalog",
 		Long:  setupHelp,
 		Example: "  skills setup claude codex\n  skills setup cursor --mcp --scope project --dry-run\n" +
 			"  skills setup claude --remove\n  skills setup claude --listing name-only\n  skills setup --list",
-		Args:      args(0, -1),
-		ValidArgs: names,
+		Args: args(0, -1),
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			others := func(name string) bool { return !strings.HasPrefix(name, begun) }
+			return slices.DeleteFunc(clientNames(), others), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.check(args, names); err != nil {
+			if err := s.check(args); err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
 			return s.run(cmd.Context(), args)
@@ -106,8 +104,19 @@ func (a *app) setupCommand() *cobra.Command {
 	return cmd
 }
 
+// clientNames lists what can be set up. It is not made before it is needed:
+// this program is started for every prompt.
+func clientNames() []string {
+	var names []string
+	for _, c := range setup.Clients() {
+		names = append(names, c.Name)
+	}
+	return append(names, setup.Generic)
+}
+
 // check refuses what does not go together.
-func (s *setupRun) check(args, names []string) error {
+func (s *setupRun) check(args []string) error {
+	names := clientNames()
 	for _, name := range args {
 		if !slices.Contains(names, name) {
 			return unknown("client", name, "", names)
