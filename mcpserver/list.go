@@ -44,7 +44,6 @@ type listed struct {
 }
 
 func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams) (*mcp.CallToolResult, listResult, error) {
-	eventOf(ctx).Tool = "list_skills"
 	var none listResult
 	c, err := decodeCursor(p.Cursor)
 	if err == nil && (c.After == "") != (p.Cursor == "") {

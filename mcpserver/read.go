@@ -40,13 +40,11 @@ type required struct {
 }
 
 func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams) (*mcp.CallToolResult, readResult, error) {
-	e := eventOf(ctx)
-	e.Tool = "read_skill"
 	body, err := s.catalog.Body(ctx, p.ID, s.opts.Agent)
 	if err != nil {
 		return nil, readResult{}, named(err, p.ID)
 	}
-	e.Stale = body.Stale
+	eventOf(ctx).Stale = body.Stale
 	s.used.add(body.ID)
 	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
 		s.opts.Loaded(ctx, *session, body.ID)

@@ -40,7 +40,6 @@ type resourceResult struct {
 }
 
 func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourceParams) (*mcp.CallToolResult, resourceResult, error) {
-	eventOf(ctx).Tool = "read_skill_resource"
 	var none resourceResult
 	l, err := parseLines(p.Lines)
 	if err != nil {

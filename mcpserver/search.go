@@ -58,7 +58,6 @@ func foundOf(hits []index.Hit) []found {
 func rounded(x float64) float64 { return float64(int(x*1000+.5)) / 1000 }
 
 func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchParams) (*mcp.CallToolResult, searchResult, error) {
-	eventOf(ctx).Tool = "search_skills"
 	var none searchResult
 	if strings.TrimSpace(p.Query) == "" {
 		return nil, none, errors.New("query is empty; say what is to be done")

@@ -24,8 +24,6 @@ type suggestResult struct {
 }
 
 func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestParams) (*mcp.CallToolResult, suggestResult, error) {
-	e := eventOf(ctx)
-	e.Tool = "suggest_skills"
 	if p.Session != "" {
 		s.session.Store(&p.Session)
 	}
@@ -40,6 +38,7 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	for i := len(b.Skills); i > 0; i-- { // the best is the one used last
 		s.used.add(b.Skills[i-1].ID)
 	}
+	e := eventOf(ctx)
 	e.Offered, e.Abstained = len(b.Skills), len(b.Skills) == 0
 	return text(b.Text), r, nil
 }

@@ -23,7 +23,8 @@ func (s *Server) addTools() {
 	add(s, "list_skills", "List skills", listText, s.list)
 }
 
-// add adds one tool. All of them only read what is on this machine.
+// add adds one tool, and has the event of a request tell which it was. All of
+// them only read what is on this machine.
 func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHandlerFor[In, Out]) {
 	no := false
 	output, err := jsonschema.For[Out](nil)
@@ -33,7 +34,10 @@ func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHand
 	mcp.AddTool(s.mcp, &mcp.Tool{
 		Name: name, Title: title, Description: description, OutputSchema: withoutNull(output),
 		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
-	}, h)
+	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		eventOf(ctx).Tool = name
+		return h(ctx, req, in)
+	})
 }
 
 // withoutNull says of the lists in a result that they are there, also when they
