@@ -16,12 +16,6 @@ import (
 // programs could not read it, or would read something else.
 var ErrUnpublishable = errors.New("cannot be published")
 
-// The bounds of what every host of the skills extension of MCP accepts.
-const (
-	maxPublished      = 512      // files of one skill
-	maxPublishedBytes = 16 << 20 // of all of them
-)
-
 // A Manifest describes a skill to other programs: what it is called and each of
 // its files with its digest, as they are in the source now.
 type Manifest struct {
@@ -90,8 +84,8 @@ func checkFiles(in *Instructions) error {
 	for _, f := range in.Files {
 		total += f.Size
 	}
-	if len(in.Files) > maxPublished || total > maxPublishedBytes {
-		return fmt.Errorf("its %d files have %d bytes; hosts take %d files of %d bytes", len(in.Files), total, maxPublished, maxPublishedBytes)
+	if len(in.Files) > skill.MaxPublishedFiles || total > skill.MaxPublishedBytes {
+		return fmt.Errorf("its %d files have %d bytes; hosts take %d files of %d bytes", len(in.Files), total, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
 	}
 	i := slices.IndexFunc(in.Files, func(f skill.File) bool { return f.Path == skill.FileNames[0] })
 	if i < 0 || in.Files[i].SHA256 != in.SHA256 {

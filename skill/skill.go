@@ -20,6 +20,13 @@ const (
 	MaxBodyTokens  = 8000      // tokens above which a body is worth a warning
 )
 
+// Limits on what is published of a skill: those of the skills extension of MCP,
+// which are within what other clients accept.
+const (
+	MaxPublishedFiles = 512
+	MaxPublishedBytes = 16 << 20 // of all files
+)
+
 // A Skill is one SKILL.md as read, with what its source knows about it.
 // All text has had its hidden characters removed (see Clean).
 type Skill struct {

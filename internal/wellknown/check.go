@@ -11,13 +11,6 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Bounds of a skill that is published: those of the Skills extension of MCP,
-// which are within what clients of these files accept.
-const (
-	maxFiles = 512
-	maxBytes = 16 << 20 // of all files
-)
-
 // A prepared skill can be represented. Its files are sorted, SKILL.md first.
 type prepared struct {
 	Skill
@@ -65,8 +58,8 @@ func (p *prepared) arrange() error {
 }
 
 func (p *prepared) checkFiles() error {
-	if len(p.Files) > maxFiles {
-		return p.omitted("it has %d files; the limit is %d", len(p.Files), maxFiles)
+	if len(p.Files) > skill.MaxPublishedFiles {
+		return p.omitted("it has %d files; the limit is %d", len(p.Files), skill.MaxPublishedFiles)
 	}
 	size := 0
 	seen := make(map[string]string)
@@ -81,8 +74,8 @@ func (p *prepared) checkFiles() error {
 		}
 		seen[fold] = f.Path
 	}
-	if size > maxBytes {
-		return p.omitted("its files have %d bytes; the limit is %d", size, maxBytes)
+	if size > skill.MaxPublishedBytes {
+		return p.omitted("its files have %d bytes; the limit is %d", size, skill.MaxPublishedBytes)
 	}
 	return nil
 }
