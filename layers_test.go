@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"rerank":              {},
 	"rerank/remote":       {"rerank", "internal/endpoint"},
 	"index":               {"skill", "embed", "rank", "rerank", "snapshot", "store", "internal/atomicfile", "internal/lazyregexp"},
-	"index/indextest":     {"skill", "embed", "embed/embedtest", "index"},
+	"index/indextest":     {"skill", "embed", "embed/embedtest", "store", "index"},
 	"contextprovider":     {"skill", "index", "rank", "internal/lazyregexp"},
 	"internal/session":    {"index", "contextprovider", "internal/atomicfile"},
 	"mcpserver":           {"skill", "index", "contextprovider"},

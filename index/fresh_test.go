@@ -8,37 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/index/indextest"
-	"github.com/repertoire-skills/repertoire/store"
 )
-
-// over returns an index over the catalog at path.
-func over(t testing.TB, path string, e embed.Embedder, opts *index.Options) *index.Index {
-	t.Helper()
-	if opts == nil {
-		opts = &index.Options{}
-	}
-	opts.Deadline = time.Minute // a busy machine must not make an answer one by text
-	db, err := store.Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := index.New(db, e, opts)
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return x
-}
 
 func publish(t testing.TB, x *index.Index, merge bool) {
 	t.Helper()
@@ -60,7 +35,7 @@ func beside(t testing.TB, path, suffix string) []string {
 // truth returns an index over a new catalog with the sources, ranked by FTS5.
 func truth(t testing.TB, e embed.Embedder, sources []indextest.Source) *index.Index {
 	t.Helper()
-	x := over(t, filepath.Join(t.TempDir(), "catalog.db"), e, &index.Options{FTS5: true})
+	x := indextest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &index.Options{FTS5: true})
 	indextest.Fill(t, x, sources)
 	return x
 }
@@ -183,7 +158,7 @@ func TestFresh(t *testing.T) {
 
 func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	x, other := over(t, path, e, nil), over(t, path, e, nil)
+	x, other := indextest.Open(t, path, e, nil), indextest.Open(t, path, e, nil)
 	sources := indextest.Generate(120, 5)
 	agents := []*index.Agent{nil, {Name: "work", Include: index.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
 	deltas := 0
@@ -233,7 +208,7 @@ func TestDeltaBound(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "catalog.db")
-			x := over(t, path, nil, nil)
+			x := indextest.Open(t, path, nil, nil)
 			sources := indextest.Generate(400, 8)[:1]
 			indextest.Fill(t, x, sources)
 			publish(t, x, true)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
@@ -18,7 +17,6 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/index/indextest"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // open returns a function that opens indexes with options, over the catalogs of
@@ -26,31 +24,8 @@ import (
 func open(opts *index.Options) func(testing.TB, embed.Embedder) *index.Index {
 	return func(t testing.TB, e embed.Embedder) *index.Index {
 		t.Helper()
-		return over(t, filepath.Join(t.TempDir(), "catalog.db"), e, opts)
+		return indextest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, opts)
 	}
-}
-
-// over returns an index over the catalog at path.
-func over(t testing.TB, path string, e embed.Embedder, opts *index.Options) *index.Index {
-	t.Helper()
-	if opts == nil {
-		opts = &index.Options{}
-	}
-	opts.Deadline = time.Minute // a busy machine must not make an answer one by text
-	db, err := store.Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := index.New(db, e, opts)
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return x
 }
 
 func publish(t testing.TB, x *index.Index) {
@@ -169,10 +144,10 @@ func TestCorpus(t *testing.T) {
 	}
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": e} {
 		path := filepath.Join(t.TempDir(), "catalog.db")
-		compiled := over(t, path, e, nil)
+		compiled := indextest.Open(t, path, e, nil)
 		indextest.Fill(t, compiled, sources)
 		publish(t, compiled)
-		truth := over(t, path, e, &index.Options{FTS5: true})
+		truth := indextest.Open(t, path, e, &index.Options{FTS5: true})
 		equal, alike := 0, 0
 		for _, prompt := range prompts {
 			q := index.Query{Text: prompt, Limit: indextest.All}
