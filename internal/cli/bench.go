@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/embed"
+)
+
+// benchHelp stands before the help of --speed.
+const benchHelp = `Bench measures relevance and speed on labelled prompts, through the code that
+serves real ones. Each corpus is indexed in a temporary file; your catalog stays
+as it is. A set is a folder with
+  corpus.jsonl   {"id", "name", "description", "body", "tags"} on each line; a
+                 second skill of a name is called NAME-2
+  queries.jsonl  {"id", "query", "kind", "lang"} on each line, the last two
+                 optional
+  qrels.tsv      query ID, skill ID and relevance on each line, separated by
+                 tabs, after the header "query-id skill-id relevance"; a
+                 relevance of 0 says that the skill is not wanted
+A set without corpus.jsonl is measured on the corpus that --corpus names. With
+--from-evals the set is made of your own catalog and of the prompts in the
+evals/*.json files beside its skills.
+
+Prompts of the kinds none, no_tool and hard_negative_none, and all of --none,
+need no skill: what "context" would offer for them is a false injection. Other
+prompts without a wanted skill (such as kind negative) are not measured. All
+means come with a 95 % bootstrap confidence interval.
+
+--mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
+when the embedder is none.
+--limit takes a sample of the prompts that need a skill, and as many that need
+none.
+
+When the output is piped, each line holds set, measure, value, lower and upper
+bound and number of prompts, separated by tabs. --compare adds set, measure,
+before, after, difference and p, then set, "better" or "worse", prompt, rank
+before and after, and difference of nDCG@10.
+
+--json prints an object with mode and seed (as asked for), and
+  sets      a list of objects with set, skills, prompts (that need a skill),
+            modes (what answers were based on, with their number) and
+    metrics     a list of name, value, low and high: hit@1, mrr@10, recall@5,
+                recall@10, recall@50, ndcg@10, full@10 (all wanted skills are
+                among the first 10)
+    breakdown   hit1 by "kind" or "lang": by, of (which), prompts, hit1
+    gate        none (prompts that need no skill), false_injection (share of
+                these that got one), coverage (share of the others that got a
+                wanted one), precision (share of wanted ones among what is
+                offered, mean over the blocks of the others), tokens (injected
+                for a prompt, mean), all_tokens (of all names and descriptions)
+    latency     p50_ms, p99_ms of a search
+    calibration of the probabilities of the first 10 hits: error (expected
+                calibration error) and bins (from, count, predicted, observed)
+    queries     a list of id, kind, lang, wanted (how many), rank (of the first
+                wanted skill of 50, 0 for none), ranks (of all), ndcg, injected
+                and fitting (skills offered, of these wanted), tokens, top (IDs
+                of the first 10)
+  mean      metrics and gate over the sets, each of which counts the same
+  unusable  evals files that could not be used: path, reason
+  compared  with --compare, for each set that both have: set, paired (prompts),
+            metrics (name, before, after, difference, p: its significance by a
+            paired randomisation test), better and worse: the prompts that
+            changed most (id, ranks before and after, difference of ndcg)`
+
+// benchFlags are the flags of bench.
+type benchFlags struct {
+	datasets, none  []string
+	corpus, compare string
+	mode            string
+	limit           int
+	seed            uint64
+	fromEvals       bool
+	threshold       threshold
+	speed           speedFlags
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var b benchFlags
+	cmd := &cobra.Command{
+		Use:     "bench",
+		Short:   "Measure relevance on labelled prompts, or speed",
+		Long:    benchHelp + speedHelp,
+		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500",
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := b.check(); err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			if b.speed.on {
+				return a.benchSpeed(cmd.Context(), &b)
+			}
+			return a.bench(cmd.Context(), &b)
+		},
+	}
+	b.threshold.flag(cmd)
+	f := cmd.Flags()
+	f.StringArrayVar(&b.datasets, "dataset", nil, "measure the set in this `folder` (repeatable)")
+	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
+	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none, or the skills of --speed")
+	f.StringArrayVar(&b.none, "none", nil, "add the prompts of queries.jsonl in this `folder`, which need no skill (repeatable)")
+	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
+	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
+	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
+	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
+	b.speed.flags(cmd)
+	return cmd
+}
+
+func (b *benchFlags) check() error {
+	if err := b.speed.check(b); err != nil || b.speed.on {
+		return err
+	}
+	modes := []string{"", string(bench.Text), string(bench.Vector), string(bench.Hybrid)}
+	switch {
+	case len(b.datasets) == 0 && !b.fromEvals:
+		return errors.New("--dataset, --from-evals or --speed is needed")
+	case !slices.Contains(modes, b.mode):
+		return fmt.Errorf("no mode %q; there are: text, vector, hybrid", b.mode)
+	case b.limit < 0:
+		return fmt.Errorf("--limit %d: at least 1", b.limit)
+	}
+	return b.threshold.check()
+}
+
+func (a *app) bench(ctx context.Context, b *benchFlags) error {
+	before, err := readBench(b.compare)
+	if err != nil {
+		return err
+	}
+	setup, err := a.benchSetup(b)
+	if err != nil {
+		return err
+	}
+	datasets, err := readDatasets(b)
+	if err != nil {
+		return err
+	}
+	out := benchResult{Mode: string(setup.Mode)}
+	if b.fromEvals {
+		c, err := a.openFresh(ctx, freshen)
+		if err != nil {
+			return err
+		}
+		defer c.Close() // not sooner: the corpus is read while it is indexed
+		own, unusable, err := c.evals(ctx)
+		if err != nil {
+			return err
+		}
+		out.Unusable, datasets = unusable, append(datasets, own)
+	}
+	none, err := readNone(b.none)
+	if err != nil {
+		return err
+	}
+	for _, d := range datasets {
+		d.Queries = append(d.Queries, none...)
+		s, err := a.measure(ctx, d, setup, b)
+		if err != nil {
+			return err
+		}
+		out.Sets = append(out.Sets, s)
+	}
+	out.Result = bench.NewResult(out.Sets, b.seed)
+	if before != nil {
+		out.Compared = bench.Compare(before.Result, out.Result)
+	}
+	return a.printBench(out)
+}
+
+// benchSetup decides the mode and makes its embedder.
+func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
+	settings, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Threshold: settings.Threshold}
+	if s.Mode == bench.Text {
+		return s, nil
+	}
+	if s.Embedder, err = settings.Embedder.New(); err != nil {
+		return nil, fmt.Errorf("configuring embedder: %w", err)
+	}
+	_, none := s.Embedder.(embed.None)
+	switch {
+	case none && s.Mode != "":
+		return nil, fmt.Errorf("--mode %s: the configured embedder is none", s.Mode)
+	case none:
+		s.Mode = bench.Text
+	case s.Mode == "":
+		s.Mode = bench.Hybrid
+	}
+	return s, nil
+}
+
+// readDatasets reads the sets. They are called as their folders, and with the
+// path where two folders have one name.
+func readDatasets(b *benchFlags) ([]*bench.Dataset, error) {
+	var list []*bench.Dataset
+	folders := make(map[string]int)
+	for _, dir := range b.datasets {
+		folders[filepath.Base(filepath.Clean(dir))]++
+	}
+	names := make(map[string]bool)
+	for _, dir := range b.datasets {
+		d, err := bench.Read(dir, b.corpus)
+		if err != nil {
+			return nil, fmt.Errorf("reading data set: %w", err)
+		}
+		if folders[d.Name] > 1 {
+			d.Name = filepath.ToSlash(filepath.Clean(dir))
+		}
+		if names[d.Name] {
+			return nil, fmt.Errorf("data set %s is given twice", d.Name)
+		}
+		names[d.Name] = true
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// readNone reads prompts that need no skill, whatever their kind. Their IDs get
+// the name of the folder, because they are measured along with those of a set.
+func readNone(dirs []string) ([]bench.Query, error) {
+	var list []bench.Query
+	for _, dir := range dirs {
+		queries, err := bench.ReadQueries(filepath.Join(dir, "queries.jsonl"))
+		if err != nil {
+			return nil, fmt.Errorf("reading data set: %w", err)
+		}
+		for _, q := range queries {
+			q.ID = filepath.Base(filepath.Clean(dir)) + "/" + q.ID
+			if !q.NeedsNone() {
+				q.Kind = "none"
+			}
+			list = append(list, q)
+		}
+	}
+	return list, nil
+}
+
+// measure indexes one set and asks its prompts, with a bar for each step.
+func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
+	start := time.Now()
+	// What main sets is for runs that end at once; a large corpus needs memory.
+	percent := debug.SetGCPercent(100)
+	indexing, embedding := a.progress("indexing "+d.Name, -1), a.progress("embedding "+d.Name, 1)
+	s := *setup
+	s.Indexed, s.Embedded = func() { indexing.add(1) }, embedding.set
+	c, err := bench.NewCatalog(ctx, d, &s)
+	indexing.done()
+	embedding.done()
+	debug.SetGCPercent(percent)
+	if err != nil {
+		return bench.Set{}, fmt.Errorf("indexing %s: %w", d.Name, err)
+	}
+	defer c.Close() // a file in the temporary folder; what was measured holds
+	if a.verbose {
+		a.note("%s: %s indexed in %v", d.Name, count(c.Skills, "skill"), time.Since(start).Round(time.Millisecond))
+	}
+	searching := a.progress("searching "+d.Name, 1)
+	defer searching.done()
+	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed, Step: searching.set})
+	if err == nil && len(set.Queries) == 0 {
+		err = fmt.Errorf("%s: no prompt has a wanted skill, or is of a kind that needs none", d.Name)
+	}
+	return set, err
+}
+
+// benchResult is what "bench --json" prints.
+type benchResult struct {
+	Mode string `json:"mode"`
+	bench.Result
+	Unusable []unusable         `json:"unusable,omitempty"`
+	Compared []bench.Comparison `json:"compared,omitempty"`
+}
+
+// readBench reads an earlier result; nil without a name.
+func readBench(name string) (*benchResult, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	r := new(benchResult)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(r.Sets) == 0 {
+		return nil, fmt.Errorf("%s is no result of bench --json", name)
+	}
+	return r, nil
+}

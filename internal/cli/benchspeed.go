@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// speedFlags are the flags of "bench --speed".
+type speedFlags struct {
+	on       bool
+	sizes    []int
+	compiled []int
+	rounds   int
+	keep     string
+	while    time.Duration
+	task     string // what a process of its own measures, see bench.Task
+}
+
+const speedHelp = `
+
+With --speed no relevance is measured but what answering and indexing cost, at
+each --size: p50 and p99 of a block in a resident process, also by text alone,
+its allocations, the throughput of 8 clients, the process "context" from start
+to end, a rescan when nothing has changed and one with one changed skill, when
+that is found, indexing, the size of the catalog, and memory after 1,000 blocks.
+The prompts are part of the program.
+Skills come from --corpus: a file such as corpus.jsonl, gzipped if its name ends
+in .gz, or a folder with one or of skills. Larger catalogs than it has, and all
+without it, are synthetic: real names, sentences and paragraphs are recombined.
+They are written to a temporary folder, or to --keep. With --snapshot-only they
+are compiled as they are made: for catalogs that a database would take too long
+to hold. Every way to rank (leg) is measured on the same catalog in turn: only
+ratios of one run say much on a machine that does other work too. Times are
+medians of --rounds, each of which asks prompts for the time of --while. When
+the output is piped, each line holds size, leg, measure, value and unit.
+
+--speed --json prints an object with platform, cpus, corpus, prompts, rounds and
+  sizes       a list of objects with skills, origin (corpus or synthetic),
+              compiled (not in the database), text_bytes (of all SKILL.md),
+              walk_ms (the first rescan of a process, when nothing has changed),
+              rescan_ms (later ones), version_ms (of the process "version", the
+              floor of any)
+    index     without and with vectors: seconds, skills_per_s, mb_per_s,
+              catalog_bytes, per_text (bytes of catalog for one of text),
+              peak_rss (memory in bytes, at most; when compiled, corpus_rss of
+              it is what the process held before)
+    look      what "context" begins with: ms, folders (looked at), all (of it),
+              current (none has changed: then it needs no database)
+    legs      a list of leg, mode (of ranking), p50_ms, p99_ms, text_p50_ms,
+              text_p99_ms, faster (than the first leg), allocs, alloc_bytes,
+              per_s (blocks for one client), concurrent (for 8 clients, divided
+              by that)
+      change  of a skill that is recent (among those changed last) or not:
+              rescan_ms (start to end), visible_ms (start until a search finds
+              it), index_ms (of that skill alone)
+      cold_ms, cold_empty_ms   the process "context" for a prompt that finds
+              skills and for one that finds none
+      process one that stays: open_ms (until its first block), and memory after
+              1,000 blocks: rss, anon, file, peak, in bytes`
+
+func (s *speedFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&s.on, "speed", false, "measure speed, memory and size")
+	f.IntSliceVar(&s.sizes, "size", nil, "measure a catalog of this `number` of skills (repeatable)")
+	f.IntVar(&s.rounds, "rounds", 0, "the `number` of times that --speed repeats a measurement (default 5)")
+	f.StringVar(&s.keep, "keep", "", "keep skills and catalogs of --speed in this `folder`")
+	f.IntSliceVar(&s.compiled, "snapshot-only", nil, "measure this `number` of skills that are not put into the database (repeatable)")
+	f.DurationVar(&s.while, "while", 0, "the `time` for which --speed asks prompts in each round (default 2s)")
+	f.StringVar(&s.task, "task", "", "do a `task` in this process")
+	if err := f.MarkHidden("task"); err != nil {
+		panic(err) // unreachable: it is defined above
+	}
+}
+
+func (s *speedFlags) check(b *benchFlags) error {
+	switch {
+	case !s.on && (len(s.sizes) > 0 || s.keep != "" || s.rounds != 0 || s.while != 0 || s.task != "" || len(s.compiled) > 0):
+		return errors.New("--size, --snapshot-only, --rounds, --while and --keep belong to --speed")
+	case s.on && (len(b.datasets) > 0 || len(b.none) > 0 || b.fromEvals || b.compare != "" || b.mode != "" || b.limit != 0):
+		return errors.New("--speed measures no data set; of the other flags only --corpus goes with it")
+	case s.rounds < 0:
+		return fmt.Errorf("--rounds %d: at least 1", s.rounds)
+	case s.while < 0:
+		return fmt.Errorf("--while %v: at least 0", s.while)
+	}
+	for _, n := range s.sizes {
+		if n < 1 {
+			return fmt.Errorf("--size %d: at least 1", n)
+		}
+	}
+	for _, n := range s.compiled {
+		if n < 1 {
+			return fmt.Errorf("--snapshot-only %d: at least 1", n)
+		}
+	}
+	return nil
+}
+
+func (a *app) benchSpeed(ctx context.Context, b *benchFlags) error {
+	s := &b.speed
+	o := &bench.SpeedOptions{Sizes: s.sizes, Compiled: s.compiled, Rounds: s.rounds, While: s.while, Dir: s.keep}
+	if s.task != "" {
+		return a.benchTask(ctx, b, o)
+	}
+	if a.verbose {
+		o.Step = func(what string) { a.note("%s", what) }
+	}
+	label, err := a.speedCorpus(ctx, b.corpus, o)
+	if err != nil {
+		return err
+	}
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	speed, err := bench.MeasureSpeed(ctx, o)
+	if err != nil {
+		return err
+	}
+	speed.Corpus = label
+	if a.json {
+		return a.printJSON(speed)
+	}
+	a.note("this machine may have done other work: compare figures of one run, as ratios")
+	return a.rows([]string{"SKILLS", "LEG", "MEASURE", "VALUE", "UNIT"}, speedRows(speed))
+}
+
+// benchTask measures what another process asks for.
+func (a *app) benchTask(ctx context.Context, b *benchFlags, o *bench.SpeedOptions) error {
+	if len(a.roots) != 1 || a.db == "" {
+		return errors.New("--task needs --root and --db")
+	}
+	t := bench.Task{Name: b.speed.task, Root: a.roots[0], DB: a.db}
+	if len(o.Sizes) > 0 {
+		t.Skills = o.Sizes[0]
+		if _, err := a.speedCorpus(ctx, b.corpus, o); err != nil {
+			return err
+		}
+		t.Corpus = o.Corpus
+	}
+	result, err := t.Run(ctx)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(result)
+}
+
+// speedCorpus decides what the catalogs are made of and, unless they are given,
+// their sizes. Without a corpus it is the bundled skills, recombined.
+func (a *app) speedCorpus(ctx context.Context, name string, o *bench.SpeedOptions) (label string, err error) {
+	sizes := []int{500, 2500}
+	if name == "" {
+		sizes, o.Synthetic, label = []int{100, 500}, true, "synthetic, made from the bundled skills"
+		o.Corpus, err = bundledCorpus(ctx)
+	} else {
+		label, o.CorpusFlag = name, name
+		o.Corpus, err = bench.OpenCorpus(ctx, name)
+	}
+	if len(o.Sizes)+len(o.Compiled) == 0 {
+		o.Sizes = sizes
+	}
+	return label, err
+}
+
+func bundledCorpus(ctx context.Context) (iter.Seq2[bench.Document, error], error) {
+	src, err := source.New(source.Bundled(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return bench.SourceCorpus(ctx, src), nil
+}
+
+// rowAdder adds one figure to a table.
+type rowAdder func(measure string, value float64, unit string)
+
+// speedRows are the figures, one a row. A leg of "" is the catalog itself.
+func speedRows(s *bench.Speed) [][]string {
+	var rows [][]string
+	for i := range s.Sizes {
+		size := &s.Sizes[i]
+		of := func(leg string) rowAdder {
+			return func(measure string, value float64, unit string) {
+				rows = append(rows, []string{strconv.Itoa(size.Skills), leg, measure, figure(value), unit})
+			}
+		}
+		catalogRows(size, of(""))
+		for j := range size.Legs {
+			legRows(&size.Legs[j], of(size.Legs[j].Leg))
+		}
+	}
+	return rows
+}
+
+func catalogRows(size *bench.SpeedSize, add rowAdder) {
+	add("text ("+size.Origin+")", float64(size.TextBytes)/1e6, "MB")
+	for _, x := range size.Index {
+		with := "without vectors"
+		switch {
+		case size.Compiled:
+			with = "compiled only"
+		case x.Vectors:
+			with = "with vectors"
+		}
+		add("index "+with, x.SkillsPerS, "skills/s")
+		add("index "+with, x.MBPerS, "MB/s")
+		if x.PeakRSS > 0 {
+			add("index "+with+", memory at most", float64(x.PeakRSS)/1e6, "MB")
+		}
+		if x.CorpusRSS > 0 {
+			add("index "+with+", of it before", float64(x.CorpusRSS)/1e6, "MB")
+		}
+		add("catalog "+with, x.PerText, "× text")
+	}
+	if size.Compiled {
+		return
+	}
+	add("rescan, nothing changed, first", size.WalkMS, "ms")
+	add("rescan, nothing changed", size.RescanMS, "ms")
+	if size.VersionMS > 0 {
+		add("process: version", size.VersionMS, "ms")
+	}
+	if size.Look != nil {
+		add("process: context, looks at", float64(size.Look.Folders), "folders")
+	}
+}
+
+func legRows(l *bench.LegSpeed, add rowAdder) {
+	add("block, p50", l.P50MS, "ms")
+	add("block, p99", l.P99MS, "ms")
+	add("block by text, p50", l.TextP50MS, "ms")
+	add("block by text, p99", l.TextP99MS, "ms")
+	add("block, faster than the first leg", l.Faster, "×")
+	add("block, allocations", l.Allocs, "")
+	add("block, allocated", l.AllocBytes/1e3, "kB")
+	add("1 client", l.PerS, "blocks/s")
+	add("8 clients, throughput of one", l.Concurrent, "×")
+	for _, c := range l.Change {
+		which := "changed skill, old"
+		if c.Recent {
+			which = "changed skill, recent"
+		}
+		add(which+": rescan", c.RescanMS, "ms")
+		add(which+": until found", c.VisibleMS, "ms")
+		add(which+": indexing alone", c.IndexMS, "ms")
+	}
+	if l.ColdMS > 0 {
+		add("process: context, finds some", l.ColdMS, "ms")
+		add("process: context, finds none", l.ColdEmptyMS, "ms")
+	}
+	if p := l.Process; p != nil {
+		add("own process: first block", p.OpenMS, "ms")
+		add("memory after 1,000 blocks", float64(p.Memory.RSS)/1e6, "MB")
+		add("memory, own", float64(p.Memory.Anon)/1e6, "MB")
+		add("memory, of files", float64(p.Memory.File)/1e6, "MB")
+	}
+}
+
+// figure keeps three significant digits.
+func figure(x float64) string {
+	if x >= 100 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+)
+
+const contextHelp = `Context prints what a model should know of the catalog for a prompt: names,
+descriptions and locations of the relevant skills, best first, within a budget
+of tokens. When no skill is relevant it prints nothing.
+
+The formats are xml (the <available_skills> element of the Agent Skills
+reference, every field escaped), markdown and json. With --agent, the skills
+that are pinned for it come first with all of their instructions; they do not
+count against the budget.
+
+Skills are relevant when the probability that the prompt wants any reaches the
+threshold; then those are listed that are not far less probable than the best.
+With --threshold 0 every prompt gets the best skills. A slash command, a reply
+or greeting, a shell command, and a diff, a log or code without a request get
+only the skills that they name. Of copies of a skill the best is listed.
+"skills why NAME PROMPT" explains a decision.
+
+--json prints an object with
+  block     the text, empty when nothing is relevant
+  skills    the listed skills, in the form of "search --json"
+  pinned    names of the pinned skills, if any
+  omitted   number of relevant skills that the budget left out
+  tokens    estimated tokens of the block
+  mode      what the ranking is based on
+  kind      what the prompt is, when it wants no skill
+  demand    probability that the prompt wants a skill
+  threshold what it is compared with`
+
+func (a *app) contextCommand() *cobra.Command {
+	b := repertoire.Budget{Tokens: 1000, Skills: 8}
+	var least threshold
+	format := string(contextprovider.XML)
+	cmd := &cobra.Command{
+		Use:     "context PROMPT… | -",
+		Short:   "Print the relevant skills for a prompt, or nothing",
+		Long:    contextHelp,
+		Example: "  skills context \"The totals in this spreadsheet are wrong\"\n  skills --agent reviewer context --format markdown - < prompt.txt",
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b.Format = contextprovider.Format(format)
+			if !slices.Contains(contextprovider.Formats(), b.Format) {
+				return &usageError{cmd.CommandPath(), fmt.Errorf("no format %q; there are: %s", format, formats())}
+			}
+			if b.Tokens < 1 || b.Skills < 1 {
+				return &usageError{cmd.CommandPath(), errors.New("--budget and --max are at least 1")}
+			}
+			if err := least.check(); err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			b.Threshold = least.probability()
+			return a.context(cmd, args, b)
+		},
+	}
+	least.flag(cmd)
+	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
+	cmd.Flags().IntVar(&b.Skills, "max", b.Skills, "list at most this `number` of skills")
+	cmd.Flags().StringVar(&format, "format", format, "`form` of the block: xml, markdown or json")
+	return cmd
+}
+
+// formats lists the formats of a block.
+func formats() string {
+	var names []string
+	for _, f := range contextprovider.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) error {
+	c, prompt, err := a.openAsked(cmd.Context(), args, hurry)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	block, err := c.Block(cmd.Context(), prompt, b, c.agent)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, Mode: block.Mode, Kind: block.Kind,
+			Demand: rounded(block.Demand.Probability), Threshold: block.Threshold}
+		for _, p := range block.Pinned {
+			out.Pinned = append(out.Pinned, p.Name)
+		}
+		return a.printJSON(out)
+	}
+	if _, err := io.WriteString(a.stdout, block.Text); err != nil {
+		return err
+	}
+	if a.verbose {
+		a.note("%s in %s, %d left out; ranking: %s",
+			count(len(block.Skills), "skill"), count(block.Tokens, "token"), block.Omitted, block.Mode)
+	}
+	return nil
+}

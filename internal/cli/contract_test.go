@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+)
+
+// TestHelpNamesFields ties the help of each command to what it prints with
+// --json: a field that is added must be explained.
+func TestHelpNamesFields(t *testing.T) {
+	results := map[string]any{
+		"bench":   benchResult{},
+		"search":  searchResult{},
+		"context": contextResult{},
+		"show":    contextprovider.Body{},
+		"read":    contextprovider.File{},
+		"list":    listResult{},
+		"why":     whyResult{},
+		"doctor":  doctorResult{},
+		"setup":   setupResult{},
+		"index":   indexResult{},
+		"embed":   embedResult{},
+		"version": versionResult{},
+
+		"well-known": wellKnownResult{},
+	}
+	for _, cmd := range new(app).command().Commands() {
+		result, ok := results[cmd.Name()]
+		if !ok {
+			if strings.Contains(cmd.Long, "--json") {
+				t.Errorf("the help of %s explains --json, but this test knows no result of it", cmd.Name())
+			}
+			continue
+		}
+		delete(results, cmd.Name())
+		_, explained, _ := strings.Cut(cmd.Long, "--json prints ")
+		fields := fieldsOf(reflect.TypeOf(result), cmd.Name() == "search")
+		if cmd.Name() == "bench" {
+			fields = append(fields, fieldsOf(reflect.TypeFor[bench.Speed](), false)...)
+		}
+		for _, field := range fields {
+			if !regexp.MustCompile(`\b` + field + `\b`).MatchString(explained) {
+				t.Errorf("the help of %s does not explain the field %q of its --json", cmd.Name(), field)
+			}
+		}
+	}
+	for name := range results {
+		t.Errorf("there is no command %s", name)
+	}
+}
+
+// fieldsOf returns the JSON names of all fields of a type, also those of what
+// it contains. Hits are explained by search; others refer to it.
+func fieldsOf(typ reflect.Type, hits bool) []string {
+	for typ.Kind() == reflect.Slice || typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[resultHit]() && !hits {
+		return nil
+	}
+	var names []string
+	for f := range typ.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+		names = append(names, fieldsOf(f.Type, hits)...)
+	}
+	return names
+}
+
+// TestExamplesParse runs the command lines in the help up to the point where a
+// command would do its work.
+func TestExamplesParse(t *testing.T) {
+	for _, cmd := range new(app).command().Commands() {
+		if cmd.Example == "" {
+			t.Errorf("the help of %s has no example", cmd.Name())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			if err := parse(commandLine(t, line), cmd.Name()); err != nil {
+				t.Errorf("%s: %s: %v", cmd.Name(), strings.TrimSpace(line), err)
+			}
+		}
+	}
+}
+
+// commandLine returns the arguments of the call of skills in a shell line.
+func commandLine(t *testing.T, line string) []string {
+	t.Helper()
+	_, line, ok := strings.Cut(line, "skills ")
+	if !ok {
+		t.Fatalf("%q does not call skills", line)
+	}
+	line, _, _ = strings.Cut(line, " < ")
+	var args []string
+	for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(line, -1) {
+		args = append(args, strings.Trim(word, `"`))
+	}
+	return args
+}
+
+// parse checks the flags and the number of arguments of a command line.
+func parse(args []string, want string) error {
+	cmd, rest, err := new(app).command().Find(args)
+	if err != nil {
+		return err
+	}
+	if cmd.Name() != want {
+		return &usageError{err: os.ErrInvalid}
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// TestQuotedCommands checks that what help, hints and the bundled skills tell
+// people to type exists.
+func TestQuotedCommands(t *testing.T) {
+	names := map[string]bool{}
+	for _, cmd := range new(app).command().Commands() {
+		names[cmd.Name()] = true
+	}
+	files, err := filepath.Glob("../../source/bundled/*/SKILL.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no bundled skills", err)
+	}
+	own, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range slices.Concat(files, own, []string{"../../contextprovider/format.go"}) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("[\"`\n]skills ([a-z]+)").FindAllSubmatch(text, -1) {
+			found++
+			if !names[string(m[1])] {
+				t.Errorf("%s tells to call %q", file, m[0][1:])
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("found %d quoted commands only: the pattern misses them", found)
+	}
+}
+
+// TestJSON pins the fields of each result: programs rely on them.
+func TestJSON(t *testing.T) {
+	home := fixture(t)
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"index", []string{"index"}, "db found mode offered sources took_ms"},
+		{"embed", []string{"embed"}, "embedders mode"},
+		{"search", []string{"search", "feed the cat"}, "demand mode query results threshold took_ms"},
+		{"context", []string{"context", "feed the cat"}, "block demand mode omitted skills threshold tokens"},
+		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block demand kind mode omitted pinned skills threshold tokens"},
+		{"list", []string{"list"}, "skills"},
+		{"show", []string{"show", "cat"}, "folder id location name requires resources source stale text tokens"},
+		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
+		{"why", []string{"why", "cat", "feed the cat"}, "best demand demand_terms description id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
+		{"doctor", []string{"doctor"}, "errors notes problems skills warnings"},
+		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills"}, "changes files written"},
+		{"setup --list", []string{"setup", "--list"}, "clients written"},
+		{"bench", []string{"bench", "--from-evals"}, "mean mode seed sets"},
+		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
+		{"version", []string{"version"}, "go platform revision version"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := object(t, call(t, 0, append(c.args, "--json")...))
+			if diff := cmp.Diff(c.want, keysOf(out)); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+	hit := object(t, call(t, 0, "search", "--json", "feed the cat"))["results"].([]any)[0].(map[string]any)
+	if diff := cmp.Diff("description id name path probability relevant score snippet source why", keysOf(hit)); diff != "" {
+		t.Errorf("fields of a result (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("coverage evidence matched strength terms", keysOf(hit["why"].(map[string]any))); diff != "" {
+		t.Errorf("fields of why (-want +got):\n%s", diff)
+	}
+	if want := filepath.Join(home, ".agents", "skills", "cat", "SKILL.md"); hit["path"] != want || hit["relevant"] != true {
+		t.Errorf("path %v, relevant %v, want %s, true", hit["path"], hit["relevant"], want)
+	}
+}
+
+// fixture makes a home with one skill and an agent, and returns it.
+func fixture(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "REPERTOIRE_CACHE", "REPERTOIRE_STATE", "REPERTOIRE_CONFIG", "REPERTOIRE_DB", "CURSOR_VERSION"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("GORACE", noExitSleep)
+	t.Setenv("REPERTOIRE_CACHE", filepath.Join(home, "cache"))
+	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
+	t.Chdir(home)
+	write(t, "config.yaml", "bundled: false\nagents: {keeper: {pinned: [cat]}}\n")
+	write(t, ".agents/skills/cat/SKILL.md", "---\nname: cat\ndescription: Feeds the cat.\nrequires: [vet]\n---\nFeed it.\n")
+	write(t, ".agents/skills/cat/notes.md", "Notes.\n")
+	write(t, ".agents/skills/cat/evals/evals.json", `["feed the cat"]`)
+	write(t, ".agents/skills/post/SKILL.md", "---\nname: post\ndescription: Fetches <the> letters.\n---\nFetch them.\n")
+	return home
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// call runs the command in this process, checks its exit code, and returns its
+// output.
+func call(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if got := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); got != code {
+		t.Fatalf("skills %s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, &stderr)
+	}
+	return stdout.String()
+}
+
+func object(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return v
+}
+
+func keysOf(v map[string]any) string {
+	var keys []string
+	for k := range v {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
+}
+
+// TestCommandTree checks what cobra does not: every command has a short and a
+// long help, and refuses what it does not know.
+func TestCommandTree(t *testing.T) {
+	root := new(app).command()
+	if wide := widest(root); wide > 80 {
+		t.Errorf("the help is %d characters wide", wide)
+	}
+	var names []string
+	for _, cmd := range root.Commands() {
+		names = append(names, cmd.Name())
+		if wide := widest(cmd); wide > 80 {
+			t.Errorf("the help of %s is %d characters wide", cmd.Name(), wide)
+		}
+		if cmd.Short == "" || !strings.HasPrefix(cmd.Long, strings.ToUpper(cmd.Name()[:1])+cmd.Name()[1:]+" ") {
+			t.Errorf("the help of %s does not start with its name: %q", cmd.Name(), cmd.Long)
+		}
+		if cmd.RunE == nil || cmd.Run != nil {
+			t.Errorf("%s cannot fail", cmd.Name())
+		}
+	}
+	want := "bench completion context doctor embed hook index list mcp read search setup show version well-known why"
+	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+func widest(cmd *cobra.Command) int {
+	wide := 0
+	for line := range strings.Lines(cmd.Long + "\n" + cmd.Example) {
+		wide = max(wide, len([]rune(strings.TrimSuffix(line, "\n"))))
+	}
+	return wide
+}

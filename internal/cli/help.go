@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// helpCommand takes the place of cobra's, which answers an unknown command with
+// exit status 0.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Print the help of a command",
+		Long:    "Help prints the help of a command, or that of the program.",
+		Example: "  skills help search",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			topic, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				err = noCommand(topic, rest)
+			}
+			if err != nil {
+				return err
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		},
+	}
+}
+
+const completionHelp = `Completion prints a script that makes a shell complete commands and flags.
+
+  bash        source <(skills completion bash)
+  zsh         skills completion zsh > "${fpath[1]}/_skills"
+  fish        skills completion fish > ~/.config/fish/completions/skills.fish
+  powershell  skills completion powershell | Out-String | Invoke-Expression`
+
+// completionCommand takes the place of cobra's, which answers an unknown shell
+// with exit status 0.
+func (a *app) completionCommand() *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	var bare bool
+	cmd := &cobra.Command{
+		Use:       "completion SHELL",
+		Short:     "Print a script for completion in a shell",
+		Long:      completionHelp,
+		Example:   "  skills completion bash",
+		Args:      args(1, 1),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.stdout, !bare)
+			case "zsh":
+				if bare {
+					return root.GenZshCompletionNoDesc(a.stdout)
+				}
+				return root.GenZshCompletion(a.stdout)
+			case "fish":
+				return root.GenFishCompletion(a.stdout, !bare)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(a.stdout)
+			}
+			return &usageError{cmd.CommandPath(), fmt.Errorf("no completion for %q; there are: %s", args[0], strings.Join(shells, ", "))}
+		},
+	}
+	cmd.Flags().BoolVar(&bare, "no-descriptions", false, "complete without descriptions")
+	return cmd
+}
+
+// noCommand refuses what is not a command, and names those that are near.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return &usageError{cmd.CommandPath(), unknown("command", args[0], "", names)}
+}
+
+// flagError is the error for a flag that was not understood.
+func flagError(cmd *cobra.Command, err error) error {
+	var notExist *pflag.NotExistError
+	if errors.As(err, &notExist) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		dashes := "--"
+		if notExist.GetSpecifiedShortnames() != "" {
+			dashes = "-"
+		}
+		err = unknown("flag", dashes+notExist.GetSpecifiedName(), "--", names)
+		if strings.HasSuffix(cmd.Use, " -") { // it takes a text
+			err = fmt.Errorf("%w (put -- before a text that starts with -)", err)
+		}
+	}
+	return &usageError{cmd.CommandPath(), err}
+}
+
+// unknown is the error for a name that is none of names; similar ones are shown
+// with a prefix.
+func unknown(kind, name, prefix string, names []string) error {
+	similar := skill.Similar(strings.TrimLeft(name, "-"), names, 3)
+	if len(similar) == 0 {
+		return fmt.Errorf("no %s %q", kind, name)
+	}
+	return fmt.Errorf("no %s %q; did you mean %s%s?", kind, name, prefix, strings.Join(similar, " or "+prefix))
+}
+
+// args checks the number of arguments of a command; its error shows the usage.
+func args(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		what := "too many arguments"
+		if len(args) < least {
+			what = "arguments are missing"
+		}
+		return &usageError{cmd.CommandPath(), fmt.Errorf("%s; usage: %s", what, cmd.UseLine())}
+	}
+}

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+)
+
+const indexHelp = `Index brings the catalog in step with all sources and embeds what has no vector
+yet. Other commands look for changes by themselves, but only for a second, and
+leave embedding by a server to index, which does everything.
+
+A skill that cannot be used never stops anything: it is reported. Skills that
+are gone are removed only when their source could be read completely. An
+interrupted run keeps what it did. A folder that is given with --root counts for
+one command; the configuration names those that always count.
+
+--json prints an object with offered and found (numbers of skills and of
+SKILL.md files), mode, db (the catalog file), took_ms, and sources, a list of
+objects with source, found, added, changed, removed, unchanged, refused,
+complete and problems (rule, severity, path, line, message, hint) in what was
+read.`
+
+func (a *app) indexCommand() *cobra.Command {
+	var full, watch bool
+	var lock string
+	cmd := &cobra.Command{
+		Use:     "index",
+		Short:   "Bring the catalog up to date",
+		Long:    indexHelp,
+		Example: "  skills index --root ~/skills\n  skills index --full\n  skills index --watch",
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if watch && a.json {
+				return &usageError{cmd.CommandPath(), errors.New("--watch and --json do not go together")}
+			}
+			if lock != "" {
+				return a.indexLocked(cmd.Context(), lock)
+			}
+			return a.index(cmd.Context(), full, watch)
+		},
+	}
+	cmd.Flags().BoolVar(&full, "full", false, "forget what is indexed and read every skill again")
+	cmd.Flags().BoolVar(&watch, "watch", false, "stay running and rescan on the configured schedule")
+	cmd.Flags().StringVar(&lock, "lock", "", "do nothing while another process holds the lock `file`")
+	cmd.Flags().MarkHidden("lock") // for the process that a hook starts
+	return cmd
+}
+
+// indexLocked is index for one process at a time.
+func (a *app) indexLocked(ctx context.Context, name string) error {
+	lock := flock.New(name, flock.SetPermissions(0o600))
+	// Whoever started this process may hold it for another moment.
+	wait, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := lock.TryLockContext(wait, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("locking %s: %w", name, err)
+	}
+	defer lock.Close()
+	return a.index(ctx, false, false)
+}
+
+func (a *app) index(ctx context.Context, full, watch bool) error {
+	start := time.Now()
+	c, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if full {
+		if err := c.Forget(ctx); err != nil {
+			return err
+		}
+	}
+	if err := a.rescan(ctx, c); err != nil {
+		return err
+	}
+	mode, err := a.embed(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := a.printIndex(ctx, c, mode, time.Since(start)); err != nil || !watch {
+		return err
+	}
+	return a.watch(ctx)
+}
+
+// embed fills in vectors and says which mode of ranking that allows. A server
+// that does not answer is told, and is no reason to fail: text ranks too.
+func (a *app) embed(ctx context.Context, c *catalog) (string, error) {
+	bar := a.progress("embedding", 1)
+	err := c.Embed(ctx, bar.set)
+	bar.done()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
+	}
+	return c.mode(ctx)
+}
+
+// mode says what ranking is based on now.
+func (c *catalog) mode(ctx context.Context) (string, error) {
+	answer, err := c.Search(ctx, repertoire.Query{Text: "mode", Limit: 1})
+	return answer.Mode, err
+}
+
+func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time.Duration) error {
+	offered, found, err := c.Size(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(indexResult{Offered: offered, Found: found, Mode: mode, DB: c.Path(),
+			TookMS: milliseconds(took), Sources: c.sourceReports()})
+	}
+	var total repertoire.Report
+	problems := 0
+	for _, r := range c.reports {
+		total.Added += r.Added
+		total.Changed += r.Changed
+		total.Removed += r.Removed
+		problems += len(r.Problems)
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s offered, of %d found in %s: %d added, %d changed, %d removed\nranking: %s\ncatalog: %s\n",
+		count(offered, "skill"), found, count(len(c.reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
+	if problems > 0 {
+		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
+	}
+	return err
+}
+
+func (c *catalog) sourceReports() []sourceReport {
+	out := make([]sourceReport, len(c.reports))
+	for i, r := range c.reports {
+		for j, p := range r.Problems {
+			r.Problems[j] = c.Located(r.Source, p)
+		}
+		out[i] = sourceReport{Source: r.Source, Found: r.Found, Added: r.Added, Changed: r.Changed, Removed: r.Removed,
+			Unchanged: r.Unchanged, Refused: r.Refused, Complete: r.Complete, Problems: r.Problems}
+	}
+	return out
+}
+
+// watch reopens the catalog with a schedule and waits to be interrupted.
+func (a *app) watch(ctx context.Context) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if settings.Schedule == repertoire.Never {
+		return errors.New("the configured schedule is never, so there is nothing to watch")
+	}
+	a.verbose = true // the log of rescans is what one watches
+	watched, err := a.openWith(ctx, settings, settings.Schedule)
+	if err != nil {
+		return err
+	}
+	defer watched.Close()
+	a.note("watching; interrupt to end (process %d)", os.Getpid())
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/rank"
+)
+
+// printJSON prints v, indented, without escaping what is plain in JSON.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// searchResult is what "search --json" prints.
+type searchResult struct {
+	Query     string      `json:"query"`
+	Mode      string      `json:"mode"`
+	Kind      string      `json:"kind,omitempty"`
+	Demand    float64     `json:"demand"`
+	Threshold float64     `json:"threshold"`
+	TookMS    float64     `json:"took_ms"`
+	Results   []resultHit `json:"results"`
+}
+
+// resultHit is one skill of a result.
+type resultHit struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Score       float64  `json:"score"`
+	Probability float64  `json:"probability"`
+	Source      string   `json:"source"`
+	Path        string   `json:"path"`
+	Relevant    bool     `json:"relevant"`
+	Copies      []string `json:"copies,omitempty"`
+	Why         hitWhy   `json:"why"`
+
+	Snippet *hitSnippet `json:"snippet,omitempty"`
+}
+
+// hitSnippet is what matches in a body.
+type hitSnippet struct {
+	Text    string   `json:"text"`
+	Matches [][2]int `json:"matches"` // in characters
+}
+
+// snippetOf returns nil for a snippet without text.
+func snippetOf(s repertoire.Snippet) *hitSnippet {
+	if s.Text == "" {
+		return nil
+	}
+	out := &hitSnippet{Text: s.Text}
+	for _, m := range s.Matches {
+		start := utf8.RuneCountInString(s.Text[:m[0]])
+		out.Matches = append(out.Matches, [2]int{start, start + utf8.RuneCountInString(s.Text[m[0]:m[1]])})
+	}
+	return out
+}
+
+// hitWhy is what a score is made of.
+type hitWhy struct {
+	Terms    []rank.Term   `json:"terms"`
+	Matched  index.Matched `json:"matched"`
+	Strength float64       `json:"strength"`
+	Coverage float64       `json:"coverage"`
+	Evidence float64       `json:"evidence"`
+	Rerank   *float64      `json:"rerank,omitempty"`
+}
+
+func resultOf(h repertoire.Hit) resultHit {
+	return resultHit{
+		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Probability: rounded(h.Probability), Source: h.Source,
+		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies),
+		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: rounded(h.Strength),
+			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Rerank: h.RerankScore},
+	}
+}
+
+func roundedTerms(terms []rank.Term) []rank.Term {
+	out := make([]rank.Term, len(terms))
+	for i, t := range terms {
+		out[i] = rank.Term{Name: t.Name, Value: rounded(t.Value), Weight: t.Weight}
+	}
+	return out
+}
+
+func idsOf(entries []repertoire.Entry) []string {
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+func resultsOf(hits []repertoire.Hit) []resultHit {
+	out := make([]resultHit, len(hits))
+	for i, h := range hits {
+		out[i] = resultOf(h)
+	}
+	return out
+}
+
+// contextResult is what "context --json" prints.
+type contextResult struct {
+	Block     string      `json:"block"`
+	Skills    []resultHit `json:"skills"`
+	Pinned    []string    `json:"pinned,omitempty"`
+	Omitted   int         `json:"omitted"`
+	Tokens    int         `json:"tokens"`
+	Mode      string      `json:"mode"`
+	Kind      string      `json:"kind,omitempty"`
+	Demand    float64     `json:"demand"`
+	Threshold float64     `json:"threshold"`
+}
+
+// listResult is what "list --json" prints.
+type listResult struct {
+	Skills []listEntry `json:"skills"`
+}
+
+// listEntry is one skill of a list.
+type listEntry struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Source      string   `json:"source"`
+	Path        string   `json:"path"`
+	Tags        []string `json:"tags"`
+	Tokens      int      `json:"tokens"`
+	ShadowedBy  string   `json:"shadowed_by,omitempty"`
+}
+
+// whyResult is what "why --json" prints.
+type whyResult struct {
+	resultHit
+	Prompt      string      `json:"prompt"`
+	Mode        string      `json:"mode"`
+	Kind        string      `json:"kind,omitempty"`
+	Demand      float64     `json:"demand"`
+	Threshold   float64     `json:"threshold"`
+	DemandTerms []rank.Term `json:"demand_terms"`
+	CopyOf      string      `json:"copy_of,omitempty"`
+	Rank        int         `json:"rank"`
+	Of          int         `json:"of"`
+	Best        string      `json:"best,omitempty"`
+	Missing     []string    `json:"missing"`
+	Filter      string      `json:"filter,omitempty"`
+	ShadowedBy  string      `json:"shadowed_by,omitempty"`
+	Verdict     string      `json:"verdict"`
+
+	RerankError string `json:"rerank_error,omitempty"`
+}
+
+// indexResult is what "index --json" prints.
+type indexResult struct {
+	Offered int            `json:"offered"`
+	Found   int            `json:"found"`
+	Mode    string         `json:"mode"`
+	DB      string         `json:"db"`
+	TookMS  float64        `json:"took_ms"`
+	Sources []sourceReport `json:"sources"`
+}
+
+// embedResult is what "embed --json" prints.
+type embedResult struct {
+	Mode      string          `json:"mode"`
+	Embedders []embedderEntry `json:"embedders"`
+}
+
+// embedderEntry is one embedder of a list.
+type embedderEntry struct {
+	Name      string `json:"name"`
+	Model     string `json:"model"`
+	Dimension int    `json:"dimension"`
+	Embedded  int    `json:"embedded"`
+	Texts     int    `json:"texts"`
+	InUse     bool   `json:"in_use"`
+}
+
+// sourceReport is what happened to one source.
+type sourceReport struct {
+	Source    string               `json:"source"`
+	Found     int                  `json:"found"`
+	Added     int                  `json:"added"`
+	Changed   int                  `json:"changed"`
+	Removed   int                  `json:"removed"`
+	Unchanged int                  `json:"unchanged"`
+	Refused   int                  `json:"refused"`
+	Complete  bool                 `json:"complete"`
+	Problems  []repertoire.Problem `json:"problems,omitempty"`
+}
+
+// rounded keeps three decimals: more of them only show that machines differ.
+func rounded(x float64) float64 {
+	if x < 0 {
+		return -rounded(-x)
+	}
+	return float64(int64(x*1000+.5)) / 1000
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/mcpserver"
+)
+
+const mcpHelp = `Mcp serves the catalog over the Model Context Protocol on standard input and
+output, for clients that start their servers. It ends with its input. With
+--http it serves any number of clients at an address instead.
+
+Tools: search_skills, suggest_skills, read_skill, read_skill_resource and
+list_skills. Clients of the skills extension (SEP-2640) get skills/list,
+skills/get, resources/directory/read and skill:// resources with digests; a
+skill that they could not load is left out ("skills doctor --strict" tells of
+most causes).
+
+Suggest_skills offers a skill once in a session, as hooks do. With --agent
+NAME only what that agent may see exists. Skills are looked for
+again on the configured schedule, and clients are told when they change. The
+log goes to standard error; with --verbose it also tells of sessions.
+
+Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
+/mcp/NAME what the configured agent of that name may see; with --agent NAME
+there is nothing else. A session belongs to the path on which it began. An
+address without a host is that of this machine only; others can reach the server
+only if there is a token, which REPERTOIRE_TOKEN or the file of --token-file
+holds: each request must bear it ("Authorization: Bearer …").
+
+Requests must call the server by its address, localhost or a host given with
+--allow-host, and web pages may call it only from an origin given with
+--allow-origin. A request may have 1 MiB, and each client --rate requests a
+second. An interrupt lets requests that are under way end. There is no TLS: put
+a proxy with TLS before a server that others can reach.
+
+/healthz answers 200 when the catalog can be asked, else 503, and needs no
+token; the number of skills it tells only those that have it. /metrics, which
+needs it, has the counts of calls, searches with their times, offered skills,
+prompts without one, stale reads, sessions and skills for Prometheus.`
+
+func (a *app) mcpCommand() *cobra.Command {
+	var f httpFlags
+	cmd := &cobra.Command{
+		Use:     "mcp",
+		Short:   "Serve the catalog over the Model Context Protocol",
+		Long:    mcpHelp,
+		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.addr != "" {
+				return a.serveHTTP(cmd.Context(), &f)
+			}
+			if name := f.changed(cmd.Flags()); name != "" {
+				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", name)}
+			}
+			return a.serve(cmd.Context())
+		},
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// serve answers on standard input and output until the input or ctx ends.
+func (a *app) serve(ctx context.Context) error {
+	// Claude Code tells in which project it is.
+	if info, err := os.Stat(os.Getenv("CLAUDE_PROJECT_DIR")); err == nil && info.IsDir() {
+		a.dir = os.Getenv("CLAUDE_PROJECT_DIR")
+	}
+	c, err := a.openServed(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// There is one client, so that who reads is who was last offered something.
+	server := c.server(c.agent, nil, c.loaded)
+	c.servers.Store(&[]*mcpserver.Server{server})
+	return server.Serve(ctx, a.stdin, a.stdout)
+}
+
+// served is a catalog with its servers, which hear when it changes.
+type served struct {
+	*catalog
+	*suggester
+	settings repertoire.Settings
+	log      *slog.Logger
+	servers  atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
+}
+
+// openServed opens the catalog for servers.
+func (a *app) openServed(ctx context.Context) (*served, error) {
+	settings, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	s := &served{settings: settings, log: a.serverLogger()}
+	s.catalog, err = a.openAs(ctx, settings, func(cfg *repertoire.Config) {
+		cfg.Background, cfg.Defer, cfg.Logger = true, true, s.log
+		cfg.Changed = func() {
+			if servers := s.servers.Load(); servers != nil {
+				for _, server := range *servers {
+					server.Changed()
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.suggester, err = newSuggester(s.catalog, s.log); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// server returns a server of a scope. Both functions may be nil, see
+// mcpserver.Options.
+func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
+	return mcpserver.New(s.Catalog, &mcpserver.Options{
+		Version: versionOf().Version, Agent: agent, Agents: s.settings.Agents, Sources: s.Labels(),
+		Suggest: s.suggest, Loaded: loaded, Observe: observe, Logger: s.log,
+	})
+}
+
+// serverLogger writes to standard error, whose reader is a client's log: what is
+// wrong, and with --verbose what is done.
+func (a *app) serverLogger() *slog.Logger {
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/repertoire-skills/repertoire/mcpserver"
+)
+
+// httpFlags are the flags of "mcp" that concern HTTP.
+type httpFlags struct {
+	addr      string
+	tokenFile string
+	hosts     []string
+	origins   []string
+	rate      float64
+}
+
+func (f *httpFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.addr, "http", "", "serve HTTP at this `address`, a port or host:port")
+	flags.StringVar(&f.tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
+	flags.StringArrayVar(&f.hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
+	flags.StringArrayVar(&f.origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	flags.Float64Var(&f.rate, "rate", 100, "requests a second of one client; 0 for any")
+}
+
+// changed returns the name of a flag that was given, or "".
+func (f *httpFlags) changed(flags *pflag.FlagSet) string {
+	for _, name := range []string{"token-file", "allow-host", "allow-origin", "rate"} {
+		if flags.Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// serveHTTP serves at an address until ctx ends.
+func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
+	token, err := readToken(f.tokenFile)
+	if err != nil {
+		return err
+	}
+	l, err := mcpserver.Listen(ctx, f.addr, token != "")
+	if err != nil {
+		return err
+	}
+	defer l.Close() // Serve closes it, but an error may come first
+	c, err := a.openServed(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	metrics := new(mcpserver.Metrics)
+	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, metrics.Observe, nil)}
+	for _, agent := range c.settings.Agents {
+		if c.agent == nil || agent == c.agent {
+			scopes[agent.Name] = c.server(agent, metrics.Observe, nil)
+		}
+	}
+	var servers []*mcpserver.Server
+	for _, s := range scopes {
+		servers = append(servers, s)
+	}
+	c.servers.Store(&servers)
+	rate := f.rate
+	if rate == 0 {
+		rate = -1
+	}
+	h, err := mcpserver.NewHTTP(scopes, &mcpserver.HTTPOptions{
+		Token: token, Hosts: f.hosts, Origins: f.origins, Rate: rate, Metrics: metrics, Logger: c.log,
+		Size: c.size,
+	})
+	if err != nil {
+		return err
+	}
+	a.note("serving at http://%s/mcp", l.Addr())
+	return h.Serve(ctx, l)
+}
+
+// size returns how many skills the agent sees.
+func (s *served) size(ctx context.Context) (int, error) {
+	if s.agent != nil {
+		entries, err := s.List(ctx, s.agent, false)
+		return len(entries), err
+	}
+	offered, _, err := s.Size(ctx)
+	return offered, err
+}
+
+// leastToken is the least length of a token in bytes. It need not be
+// remembered, so it can be long.
+const leastToken = 16
+
+// readToken returns the token from a file or the environment, "" for none. It
+// is no flag, because everyone on the machine sees those.
+func readToken(file string) (string, error) {
+	const variable = "REPERTOIRE_TOKEN"
+	token, from := os.Getenv(variable), variable
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("reading token: %w", err)
+		}
+		token, from = string(data), file
+	}
+	token = strings.TrimSpace(token)
+	switch {
+	case token == "" && file == "":
+		return "", nil
+	case len(token) < leastToken:
+		return "", fmt.Errorf("the token in %s has %d characters; take %d or more, such as what \"openssl rand -hex 32\" prints", from, len(token), leastToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", errors.New("the token in " + from + " holds blanks or characters that are not ASCII")
+	}
+	return token, nil
+}

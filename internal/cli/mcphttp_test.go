@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// An httpServer is a process "skills mcp --http".
+type httpServer struct {
+	url    string // of /mcp
+	cmd    *exec.Cmd
+	stderr chan string // what it prints until it ends, after the address
+}
+
+// serveHTTP starts a server with more arguments and waits for its address.
+func serveHTTP(t *testing.T, args ...string) *httpServer {
+	t.Helper()
+	cmd := exec.Command("skills", append([]string{"mcp", "--http", "127.0.0.1:0"}, args...)...)
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &httpServer{cmd: cmd, stderr: make(chan string, 1)}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+	})
+	r := bufio.NewReader(pipe)
+	line, err := r.ReadString('\n')
+	found := regexp.MustCompile(`^skills: serving at (http://127\.0\.0\.1:\d+/mcp)\n$`).FindStringSubmatch(line)
+	if found == nil {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	s.url = found[1]
+	go func() {
+		rest, err := io.ReadAll(r)
+		if err != nil {
+			rest = append(rest, err.Error()...)
+		}
+		s.stderr <- string(rest)
+	}()
+	return s
+}
+
+// interrupt ends the server in good order and returns what it printed.
+func (s *httpServer) interrupt(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals here")
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	printed := <-s.stderr
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v, %s", err, printed)
+	}
+	return printed
+}
+
+// get returns the status and the body of an address.
+func get(t *testing.T, url string, header ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(header) == 2 {
+		req.Header.Set(header[0], header[1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// healthy waits until the catalog can be asked, and returns what /healthz says.
+func (s *httpServer) healthy(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		if status, body := get(t, strings.TrimSuffix(s.url, "/mcp")+"/healthz"); status == http.StatusOK {
+			return strings.TrimSpace(body)
+		}
+	}
+	t.Fatal("it does not get well")
+	return ""
+}
+
+// TestServeHTTP runs the process with a token: it answers, says where, and ends
+// when it is told to.
+func TestServeHTTP(t *testing.T) {
+	home := fixture(t)
+	const token = "0123456789abcdef"
+	file := filepath.Join(home, "token")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHTTP(t, "--token-file", file)
+	if health := s.healthy(t); health != `{"status":"ok"}` {
+		t.Errorf("health %s", health)
+	}
+	root := strings.TrimSuffix(s.url, "/mcp")
+	if status, _ := get(t, root+"/metrics"); status != http.StatusUnauthorized {
+		t.Errorf("metrics without the token: %d", status)
+	}
+	if status, body := get(t, root+"/metrics", "Authorization", "Bearer "+token); status != http.StatusOK || !strings.Contains(body, "\nrepertoire_skills 2\n") {
+		t.Errorf("metrics: %d, %s", status, body)
+	}
+	for path, want := range map[string]int{"/mcp": 400, "/mcp/keeper": 400, "/mcp/nobody": 404} { // there is no session
+		if status, _ := get(t, root+path, "Authorization", "Bearer "+token); status != want {
+			t.Errorf("%s: %d, want %d", path, status, want)
+		}
+	}
+	if printed := s.interrupt(t); printed != "" {
+		t.Errorf("it prints %q", printed)
+	}
+}
+
+// TestServeHTTPAgent: a server of one agent knows no other, and not the whole.
+func TestServeHTTPAgent(t *testing.T) {
+	fixture(t)
+	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}, other: {}}\n")
+	s := serveHTTP(t, "--agent", "keeper")
+	if health := s.healthy(t); health != `{"status":"ok","skills":1}` {
+		t.Errorf("health %s", health)
+	}
+	for path, want := range map[string]int{"/mcp": 400, "/mcp/keeper": 400, "/mcp/other": 404} {
+		if status, _ := get(t, strings.TrimSuffix(s.url, "/mcp")+path); status != want {
+			t.Errorf("%s: %d, want %d", path, status, want)
+		}
+	}
+	s.interrupt(t)
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// Exit codes of the command.
+const (
+	exitOK    = 0 // also when nothing is relevant
+	exitError = 1
+	exitUsage = 2
+)
+
+// app is one run of the command: its streams and its global flags.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	start  time.Time    // of the process
+	dir    string       // of the project, "" for the working folder
+	log    *slog.Logger // for what happens in the background; nil for standard error
+
+	roots    []string
+	onlyRoot bool
+	config   string
+	db       string
+	agent    string
+	json     bool
+	quiet    bool
+	verbose  bool
+}
+
+// run executes the command and returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, start: time.Now()}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var silent *exitStatus
+	if errors.As(err, &silent) {
+		return silent.code
+	}
+	fmt.Fprintf(stderr, "skills: %s\n", messageOf(err))
+	if hint := hintFor(err); hint != "" {
+		fmt.Fprintf(stderr, "skills: hint: %s\n", hint)
+	}
+	var usage *usageError
+	if errors.As(err, &usage) && usage.command != "skills hook" && !callsHook(args) {
+		return exitUsage
+	}
+	return exitError
+}
+
+// A usageError is a wrong use of the command line; it names the command whose
+// help tells more.
+type usageError struct {
+	command string
+	err     error
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// An exitStatus ends the command with a code when everything was said already.
+type exitStatus struct{ code int }
+
+func (e *exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+
+// messageOf keeps an error on one line, because scripts take each line for a
+// message.
+func messageOf(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return skill.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// hintFor says what to do about an error.
+func hintFor(err error) string {
+	var usage *usageError
+	switch {
+	case errors.As(err, &usage):
+		return fmt.Sprintf("%q shows how it is used", usage.command+" --help")
+	case errors.Is(err, context.Canceled):
+		return "what was done is kept, and the next run goes on from there"
+	case errors.Is(err, skill.ErrNotFound):
+		return `"skills list" shows all names, "skills search" finds some`
+	}
+	return ""
+}
+
+const rootHelp = `Skills finds the agent skills that fit a prompt, among hundreds or thousands of
+them, by their full text. It lists the few that matter (names and descriptions)
+or none, prints the instructions of one, and the files that belong to it.
+
+A skill is a folder with a SKILL.md. Skills are looked for in the folders given
+with --root, then in .agents/skills, .claude/skills, .codex/skills,
+.cursor/skills, .gemini/skills, .github/skills and .opencode/skills of the
+project (from the working folder up to the root of its repository) and of your
+home, in ~/.config/agents/skills, and last among those that are compiled in. Of
+two skills of the same name the one that is found first is offered; "skills
+doctor" reports the other.
+
+The catalog is indexed by itself: every command looks first whether a skill has
+changed. The index is a cache, kept in $REPERTOIRE_CACHE or your cache folder;
+deleting it costs a rebuild. Ranking is by text and by the vectors of a built-in
+embedder. Nothing leaves this machine unless you configure an embeddings server
+that is elsewhere.
+
+Configuration is read from $REPERTOIRE_CONFIG or repertoire/config.yaml in your
+configuration folder, and from .agents/repertoire.yaml of the project:
+
+  roots: [~/more/skills, {path: ../team, label: team, names: {old: new}}]
+  project: true          # look at the project's folders
+  user: true             # look at the folders in your home
+  bundled: true          # offer the skills that are compiled in
+  db: ~/catalog.db       # instead of one in the cache folder
+  schedule: "@every 5s"  # of rescans in programs that stay running
+  max_file: 1048576      # bytes of the largest file that is served
+  deadline: 250ms        # for the embedding of a prompt
+  threshold: 0.6         # least probability that a prompt wants a skill
+  embedder: static       # the built-in one; or none; or a server:
+  # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
+  agents:
+    reviewer:            # skills --agent reviewer …
+      include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
+      exclude: {names: [review-legacy]}
+      pinned: [code-review]
+
+A project's file may hold roots and agents only.
+
+Exit status: 0 (also when nothing is relevant), 1 for errors, 2 for wrong usage.`
+
+// command builds the tree of commands.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "skills",
+		Short:         "Find the agent skills that fit a prompt",
+		Long:          rootHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := root.PersistentFlags()
+	f.StringArrayVar(&a.roots, "root", nil, "look for skills in this `folder` too (repeatable; the first wins)")
+	f.BoolVar(&a.onlyRoot, "only-root", false, "look nowhere else than in the folders given with --root")
+	f.StringVar(&a.config, "config", "", "read this configuration `file` instead of yours and the project's")
+	f.StringVar(&a.db, "db", "", "keep the catalog in this `file`")
+	f.StringVar(&a.agent, "agent", "", "see only what the configured agent `name` may see")
+	f.BoolVar(&a.json, "json", false, "print the result as JSON")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "print nothing but the result and errors")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(a.helpCommand())
+	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(), a.mcpCommand(),
+		a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(), a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
+	return root
+}
+
+// prompt returns the arguments as one text, or what standard input holds when
+// the only one is "-".
+func (a *app) prompt(ctx context.Context, args []string) (string, error) {
+	if len(args) != 1 || args[0] != "-" {
+		return strings.Join(args, " "), nil
+	}
+	const most = 4 << 20 // more than any model reads
+	type result struct {
+		data []byte
+		err  error
+	}
+	// A read from a terminal cannot be interrupted, so it is left behind.
+	read := make(chan result, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(a.stdin, most))
+		read <- result{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case r := <-read:
+		if r.err != nil {
+			return "", fmt.Errorf("reading standard input: %w", r.err)
+		}
+		return string(r.data), nil
+	}
+}
+
+// workDir returns the folder whose project is meant.
+func (a *app) workDir() (string, error) {
+	if a.dir != "" {
+		return a.dir, nil
+	}
+	return os.Getwd()
+}
+
+// flags returns the flags of this call that say which catalog it is, for a
+// process in another folder.
+func (a *app) flags() ([]string, error) {
+	var list []string
+	var errs []error
+	add := func(flag, path string) {
+		if path == "" {
+			return
+		}
+		abs, err := filepath.Abs(path)
+		errs = append(errs, err)
+		list = append(list, flag, abs)
+	}
+	for _, root := range a.roots {
+		add("--root", root)
+	}
+	if a.onlyRoot {
+		list = append(list, "--only-root")
+	}
+	add("--config", a.config)
+	add("--db", a.db)
+	return list, errors.Join(errs...)
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// note tells the user something that is not the result.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, "skills: "+format+"\n", args...)
+	}
+}

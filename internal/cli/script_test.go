@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary be the command, for scripts and for tests that
+// kill it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"skills": func() { os.Exit(Main()) }})
+}
+
+// TestScript runs testdata/*.txt, see testdata/README.md.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup:               prepare,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until},
+	})
+}
+
+// noExitSleep keeps processes under the race detector from sleeping for a
+// second at their end.
+const noExitSleep = "atexit_sleep_ms=0"
+
+// prepare gives a script a home of its own. Of the environment of whoever runs
+// the tests, scripts see nothing but PATH.
+func prepare(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("HOME", home)
+	env.Setenv("USERPROFILE", home)
+	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
+	env.Setenv("GORACE", noExitSleep)
+	return os.MkdirAll(home, 0o700)
+}
+
+// until waits for a file to match a pattern: "until FILE PATTERN".
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: until file pattern")
+	}
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	for range 600 {
+		data, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && pattern.Match(data) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("%s does not come to match %q: %s", args[0], args[1], ts.ReadFile(args[0]))
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+const searchHelp = `Search prints the skills that fit a text best, the best first. Any text is a
+safe query: a few words, a whole prompt, a pasted log. A skill that the text
+names comes first. The words of a long text are weighed by how rare they are.
+
+On a terminal, skills that "context" would offer are marked with *, and below
+each stands what matches best in its instructions. When the output is piped,
+each line holds name, score, probability, source and description, separated by
+tabs. The probability is that the skill is wanted for the text; unlike the score
+it is comparable between texts and catalogs.
+
+--syntax takes the text for a query in the language of SQLite's FTS5. Words
+match in any form (forms: form), and common ones such as "the" are left out.
+  pdf form, pdf AND form    skills that have both words
+  pdf OR form, pdf NOT form one of them, or the first without the second
+  "fill form"               a phrase, also as: fill + form
+  organiz*                  words that begin so
+  ^fill                     at the start of a column
+  NEAR(pdf form, 5)         with at most 5 words between them; 10 if left out
+  name: pdf                 in one column: name, description, tags or body
+  {name tags}: (a OR b)     in some of them; -body: pdf in all but the body
+NOT binds strongest, then AND, then OR; parentheses group. What matches is
+ranked by BM25 alone. It is not judged, so that probabilities are 0.
+
+--json prints an object with
+  query     the text
+  mode      what the ranking is based on: "hybrid", or "text (…)" with a reason;
+            with a reranker also whether it had a part; "syntax" for --syntax
+  kind      what the prompt is, when "context" would offer only what it names:
+            "empty", "slash command", "reply" (or greeting), "shell command",
+            "diff", "log" or "code" without a request
+  demand    probability that the text wants any skill
+  threshold the least demand for which "context" offers skills
+  took_ms   time of the search in milliseconds
+  results   a list of objects with id, name, description, score, probability,
+            source, path, relevant ("context" would offer it), copies (IDs
+            of skills with nearly the same text, left out) and why: the terms of
+            the score (each with name, value and weight), the matched words
+            (stemmed) of name, description and tags ("why" tells those of the
+            body), strength, coverage and evidence of the match, and rerank,
+            the score of a configured reranker, by which the best are ordered;
+            and snippet, an excerpt of the instructions, if they match: its
+            text, and matches, the start and the end of each match in it,
+            counted in characters (Unicode code points) from 0
+Scores are comparable within one answer only.`
+
+func (a *app) searchCommand() *cobra.Command {
+	q := repertoire.Query{Limit: 10}
+	var least threshold
+	cmd := &cobra.Command{
+		Use:     "search TEXT… | -",
+		Short:   "List the skills that fit a text, best first",
+		Long:    searchHelp,
+		Example: "  skills search fill in a pdf form\n  git diff | skills search -\n  skills search --syntax \"name: pdf NOT merge\"",
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if q.Limit < 1 {
+				return &usageError{cmd.CommandPath(), fmt.Errorf("--limit %d: at least 1", q.Limit)}
+			}
+			if err := least.check(); err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			if q.Syntax && least.given() {
+				return &usageError{cmd.CommandPath(), errors.New("--threshold has no meaning with --syntax; leave one of them out")}
+			}
+			q.Threshold = least.probability()
+			return a.search(cmd, args, q)
+		},
+	}
+	least.flag(cmd)
+	cmd.Flags().IntVarP(&q.Limit, "limit", "n", q.Limit, "print at most this `number` of skills")
+	cmd.Flags().BoolVar(&q.Syntax, "syntax", false, "take the text for a query with phrases, prefixes, columns …")
+	return cmd
+}
+
+func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) error {
+	c, text, err := a.openAsked(cmd.Context(), args, freshen)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	start := time.Now()
+	q.Text, q.Agent = text, c.agent
+	answer, err := c.Search(cmd.Context(), q)
+	if syntax := new(repertoire.SyntaxError); errors.As(err, &syntax) {
+		a.point(text, syntax.Offset)
+		return &usageError{cmd.CommandPath(), err}
+	}
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	if answer.RerankError != nil && a.verbose {
+		a.note("not reranked: %v", answer.RerankError)
+	}
+	width, isTerminal := terminal(a.stdout)
+	var snippets []repertoire.Snippet
+	if a.json || isTerminal {
+		if snippets, err = a.snippets(cmd, c, q, answer, width); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		results := resultsOf(answer.Hits)
+		for i, s := range snippets {
+			results[i].Snippet = snippetOf(s)
+		}
+		return a.printJSON(searchResult{Query: text, Mode: answer.Mode, Kind: answer.Kind, Demand: rounded(answer.Demand.Probability), Threshold: answer.Threshold, TookMS: milliseconds(took), Results: results})
+	}
+	return a.printHits(q, answer, snippets, took)
+}
+
+// snippets returns those of all hits, short enough for two lines of a table.
+func (a *app) snippets(cmd *cobra.Command, c *catalog, q repertoire.Query, answer repertoire.Answer, width int) ([]repertoire.Snippet, error) {
+	entries := make([]repertoire.Entry, len(answer.Hits))
+	for i, h := range answer.Hits {
+		entries[i] = h.Entry
+	}
+	length := 0 // the usual one
+	if !a.json {
+		length = max(20, min(160, 2*(width-len(indent))-width/4))
+	}
+	return c.Snippets(cmd.Context(), q, entries, length)
+}
+
+func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets []repertoire.Snippet, took time.Duration) error {
+	switch {
+	case len(answer.Hits) > 0:
+	case q.Syntax:
+		a.note("no skill matches this query")
+		return nil
+	default:
+		a.note("no skill has anything in common with this text; ranking: %s", answer.Mode)
+		return nil
+	}
+	width, marks := terminal(a.stdout)
+	header := []string{"NAME", "SCORE", "WANTED", "SOURCE", "DESCRIPTION"}
+	noProbability := marks && q.Syntax // a table has no use for a column of zeros, scripts have
+	if noProbability {
+		header = slices.Delete(header, 2, 3)
+	}
+	var rows, below [][]string
+	for i, h := range answer.Hits {
+		name := h.ID
+		if marks && h.Relevant {
+			name += " *"
+		}
+		row := []string{name, strconv.FormatFloat(h.Score, 'f', 3, 64), strconv.FormatFloat(h.Probability, 'f', 3, 64), h.Source, h.Description}
+		if noProbability {
+			row = slices.Delete(row, 2, 3)
+		}
+		rows = append(rows, row)
+		if marks {
+			below = append(below, wrapped(snippets[i], width))
+		}
+	}
+	if err := a.rowsWith(header, rows, below); err != nil {
+		return err
+	}
+	took = took.Round(100 * time.Microsecond)
+	switch {
+	case marks && q.Syntax:
+		a.note("ranking: %s, %v", answer.Mode, took)
+	case marks:
+		a.note("probability that a skill is wanted: %.2f; ranking: %s, %v", answer.Demand.Probability, answer.Mode, took)
+	}
+	return nil
+}
+
+// indent is what stands before a snippet below a row of a table.
+const indent = "    "
+
+// wrapped returns a snippet as at most two lines of that width, with its matches
+// in bold.
+func wrapped(s repertoire.Snippet, width int) []string {
+	if s.Text == "" {
+		return nil
+	}
+	var out strings.Builder
+	at := 0
+	for _, m := range s.Matches {
+		out.WriteString(s.Text[at:m[0]])
+		out.WriteString(lipgloss.NewStyle().Bold(true).Render(s.Text[m[0]:m[1]]))
+		at = m[1]
+	}
+	out.WriteString(s.Text[at:])
+	lines := strings.Split(lipgloss.Wrap(out.String(), max(1, width-len(indent)), ""), "\n")
+	lines = lines[:min(2, len(lines))]
+	for i := range lines {
+		lines[i] = cut(indent+lines[i], width)
+	}
+	return lines
+}
+
+// point shows on a terminal where in a query something is wrong.
+func (a *app) point(query string, offset int) {
+	width, ok := terminal(a.stderr)
+	if !ok {
+		return
+	}
+	before, after := plainLine(query[:offset]), plainLine(query[offset:])
+	if most := width * 2 / 3; lipgloss.Width(before) > most {
+		runes := []rune(before)
+		for lipgloss.Width(string(runes)) >= most {
+			runes = runes[1:]
+		}
+		before = "…" + string(runes)
+	}
+	fmt.Fprintf(a.stderr, "%s\n%s^\n", cut(before+after, width), strings.Repeat(" ", lipgloss.Width(before)))
+}
+
+// plainLine is skill.Line that keeps blanks, so that a column stays where it is.
+func plainLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	}, skill.Clean(s))
+}
+
+func milliseconds(d time.Duration) float64 { return rounded(float64(d) / float64(time.Millisecond)) }

@@ -1,0 +1,467 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+const setupHelp = `Setup writes the MCP server and the hooks of this program into the settings of
+clients, so that they find skills by themselves. It shows the changes, asks on a
+terminal, and writes; --dry-run only shows. --remove takes back what was
+written; a file that nobody has changed since is restored to the byte.
+
+  claude    Claude Code    MCP and hooks   copilot   Copilot CLI   MCP and hooks
+  codex     Codex          MCP and hooks   vscode    VS Code       MCP and hook
+  gemini    Gemini CLI     MCP and hooks   opencode  OpenCode      MCP
+  cursor    Cursor         MCP and hooks   goose     Goose         MCP
+  amp       Amp            MCP             windsurf  Windsurf      MCP
+  openclaw  OpenClaw       MCP             zed       Zed           MCP
+  generic   --file FILE [--key mcpServers]: a JSON file of any other client
+
+Without --mcp and --hook a client gets what it has of both. With --scope project
+the files of the project are written; they hold paths of this machine, so keep
+them out of version control. --root, --only-root, --config, --db and --agent are
+written into the commands, as absolute paths.
+
+Everything but the entry stays as it is, comments and layout too; a file where
+that cannot be done is left alone, and what to put into it is shown. An entry of
+the same name that is not ours is never replaced (see --name). Backups are in
+the folder backup of the state folder ($REPERTOIRE_STATE).
+
+"skills setup claude --listing name-only" makes Claude Code list the skills that
+the catalog offers, and that lie in its own folders, by name only, so that
+descriptions are not paid for twice. "--listing on" takes that back.
+
+--list shows which clients are on this machine and what is set up: its lines
+hold name, whether it was found, the scopes of the MCP server and of the hook
+("-": it has none), and the files, separated by tabs.
+
+--json prints an object: with --list, clients, a list of objects with client,
+title, found, mcp and hook (whether it has them), registrations (kind, scope,
+file, name, command, gone) and problems (file, message); otherwise changes, a
+list of objects with client, kind (mcp, hook or listing), scope, file, action
+(added, updated, unchanged, removed, absent or refused), message and snippet
+(for a refused one), then files (file, diff, backup), warnings, and written.`
+
+// setupRun is one call of setup.
+type setupRun struct {
+	*app
+	env *setup.Env
+
+	mcp, hook, remove, dryRun, yes, list bool
+
+	scope, listing, name, file, key, program string
+}
+
+func (a *app) setupCommand() *cobra.Command {
+	s := &setupRun{app: a}
+	cmd := &cobra.Command{
+		Use:   "setup CLIENT…",
+		Short: "Set clients up to use the catalog",
+		Long:  setupHelp,
+		Example: "  skills setup claude codex\n  skills setup cursor --mcp --scope project --dry-run\n" +
+			"  skills setup claude --remove\n  skills setup claude --listing name-only\n  skills setup --list",
+		Args: args(0, -1),
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			others := func(name string) bool { return !strings.HasPrefix(name, begun) }
+			return slices.DeleteFunc(clientNames(), others), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.check(args); err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			return s.run(cmd.Context(), args)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&s.mcp, "mcp", false, "only the MCP server")
+	f.BoolVar(&s.hook, "hook", false, "only the hooks")
+	f.StringVar(&s.scope, "scope", "user", "write the files of the `user` or of the project")
+	f.BoolVar(&s.remove, "remove", false, "take back what was written")
+	f.BoolVar(&s.dryRun, "dry-run", false, "only show what would be done")
+	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&s.list, "list", false, "show which clients there are and what is set up")
+	f.StringVar(&s.listing, "listing", "", "how Claude Code lists our skills: name-only or on")
+	f.StringVar(&s.name, "name", setup.DefaultName, "call the MCP server `name`")
+	f.StringVar(&s.file, "file", "", "the settings `file` of a generic client")
+	f.StringVar(&s.key, "key", "mcpServers", "the `key` of the servers in it")
+	f.StringVar(&s.program, "program", "", "have clients run this `file` instead of this program")
+	return cmd
+}
+
+// clientNames lists what can be set up. It is not made before it is needed:
+// this program is started for every prompt.
+func clientNames() []string {
+	var names []string
+	for _, c := range setup.Clients() {
+		names = append(names, c.Name)
+	}
+	return append(names, setup.Generic)
+}
+
+// check refuses what does not go together.
+func (s *setupRun) check(args []string) error {
+	names := clientNames()
+	for _, name := range args {
+		if !slices.Contains(names, name) {
+			return unknown("client", name, "", names)
+		}
+	}
+	switch {
+	case s.list && len(args) > 0:
+		return errors.New("--list takes no clients")
+	case s.list:
+		return nil
+	case len(args) == 0:
+		return fmt.Errorf("no client is named; there are: %s", strings.Join(names, ", "))
+	case s.scope != string(setup.User) && s.scope != string(setup.Project):
+		return fmt.Errorf("--scope is user or project, not %q", s.scope)
+	case s.name == "":
+		return errors.New("--name is empty")
+	case slices.Contains(args, setup.Generic) != (s.file != ""):
+		return errors.New("the client generic and --file belong together")
+	case s.listing != "" && s.listing != "name-only" && s.listing != "on":
+		return fmt.Errorf("--listing is name-only or on, not %q", s.listing)
+	case s.listing != "" && (!slices.Equal(args, []string{"claude"}) || s.mcp || s.hook || s.remove):
+		return errors.New(`--listing is for claude, without --mcp, --hook and --remove`)
+	}
+	return nil
+}
+
+func (s *setupRun) run(ctx context.Context, args []string) (err error) {
+	if s.env, err = s.setupEnv(s.program); err != nil {
+		return err
+	}
+	if s.list {
+		return s.printClients()
+	}
+	if s.program == "" && s.listing == "" && !s.remove && isTemporary(s.env.Program) {
+		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)
+	}
+	plan, err := s.plan(ctx, args)
+	if err != nil {
+		return err
+	}
+	return s.carryOut(plan)
+}
+
+func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error) {
+	scope := setup.Scope(s.scope)
+	if s.listing != "" {
+		names, err := s.listed(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		return setup.NewListingPlan(s.env, scope, names, s.listing == "on")
+	}
+	req := setup.Request{MCP: s.mcp, Hook: s.hook, Scope: scope, Remove: s.remove, Name: s.name}
+	for _, name := range args {
+		c, ok := setup.Find(name)
+		if !ok {
+			file, err := filepath.Abs(s.file)
+			if err != nil {
+				return nil, err
+			}
+			c = setup.GenericClient(file, s.key)
+		}
+		req.Clients = append(req.Clients, c)
+	}
+	return setup.NewPlan(s.env, req)
+}
+
+// listed returns the names of the skills of the catalog that Claude Code lists
+// itself.
+func (s *setupRun) listed(ctx context.Context, scope setup.Scope) ([]string, error) {
+	if s.listing == "on" {
+		return nil, nil
+	}
+	c, err := s.openFresh(ctx, freshen)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	entries, err := c.List(ctx, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	folders := setup.ListingFolders(s.env, scope)
+	var names []string
+	for _, e := range below(folders, entries) {
+		// Claude Code goes by the name of the folder, where the two differ.
+		names = append(names, e.Name, filepath.Base(filepath.Dir(e.Location)))
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no skill of the catalog lies in %s", strings.Join(folders, " or "))
+	}
+	return names, nil
+}
+
+// below returns the skills that lie in folders, whatever links lead there.
+func below(folders []string, entries []repertoire.Entry) []repertoire.Entry {
+	real := make([]string, len(folders))
+	for i, folder := range folders {
+		real[i] = resolved(folder)
+	}
+	var found []repertoire.Entry
+	for _, e := range entries {
+		at := resolved(e.Location)
+		if slices.ContainsFunc(real, func(folder string) bool { return isBelow(folder, at) }) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// isBelow reports whether a path is that of a folder or of something in it. Both
+// are resolved.
+func isBelow(folder, name string) bool {
+	rel, err := filepath.Rel(folder, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func resolved(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return filepath.Clean(name)
+}
+
+// carryOut shows a plan and, if that is wanted, does it.
+func (s *setupRun) carryOut(plan *setup.Plan) error {
+	result := setupResult{Changes: plan.Changes, Warnings: plan.Warnings}
+	for _, ed := range plan.Edits {
+		f := setupFile{File: ed.Shown, Diff: ed.Diff()}
+		if ed.Existed {
+			f.Backup = setup.BackupFile(s.env.State, ed.File)
+		}
+		result.Files = append(result.Files, f)
+		if !s.json {
+			fmt.Fprint(s.stdout, f.Diff)
+		}
+	}
+	s.warn(plan)
+	write := !s.dryRun && len(plan.Edits) > 0
+	if write && !s.agreed() {
+		s.note("nothing was written")
+		return &exitStatus{exitError}
+	}
+	var failed error
+	if write {
+		failed = plan.Apply(s.env)
+		result.Written = failed == nil
+		result.Changes = plan.Changes
+	}
+	if s.json {
+		failed = errors.Join(failed, s.printJSON(result))
+	} else {
+		s.tell(result)
+	}
+	return errors.Join(failed, s.refusals(plan.Changes, failed))
+}
+
+// warn tells what the user should know before it is written.
+func (s *setupRun) warn(plan *setup.Plan) {
+	for _, w := range plan.Warnings {
+		s.note("%s", w)
+	}
+	var absent []string
+	for _, c := range plan.Changes {
+		if client, ok := setup.Find(c.Client); ok && c.Action == setup.Added && !s.env.Installed(client) && !slices.Contains(absent, client.Title) {
+			absent = append(absent, client.Title)
+		}
+	}
+	if len(absent) > 0 {
+		s.note("not found on this machine: %s", strings.Join(absent, ", "))
+	}
+}
+
+// agreed asks on a terminal. A script that calls setup has said what it wants.
+func (s *setupRun) agreed() bool {
+	f, ok := s.stdin.(*os.File)
+	if s.yes || s.json || !ok || !term.IsTerminal(int(f.Fd())) {
+		return true
+	}
+	fmt.Fprint(s.stderr, "skills: write this? [y/N] ")
+	answer, _ := bufio.NewReader(s.stdin).ReadString('\n')
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+}
+
+// tell says what has become of each client.
+func (s *setupRun) tell(r setupResult) {
+	kinds := map[string]string{setup.MCP: "MCP server", setup.Hook: "hook", setup.Listing: "listing"}
+	done := make(map[string]bool)
+	for _, c := range r.Changes {
+		if c.Action == setup.Refused {
+			continue
+		}
+		action := c.Action
+		if s.dryRun && (action == setup.Added || action == setup.Updated || action == setup.Removed) {
+			action = "would be " + action
+		}
+		line := fmt.Sprintf("%s: %s %s in %s", c.Client, kinds[c.Kind], action, c.File)
+		if c.Message != "" {
+			line += " (" + c.Message + ")"
+		}
+		fmt.Fprintln(s.stdout, line)
+		done[c.Client] = done[c.Client] || c.Action == setup.Added || c.Action == setup.Updated
+	}
+	if !r.Written {
+		return
+	}
+	for _, client := range setup.Clients() {
+		if done[client.Name] && client.After != "" && s.listing == "" {
+			s.note("%s: %s", client.Title, client.After)
+		}
+	}
+	if slices.ContainsFunc(r.Files, func(f setupFile) bool { return f.Backup != "" }) {
+		s.note("the files as they were are in %s", filepath.Join(s.env.State, "backup"))
+	}
+}
+
+// refusals prints what was refused, with what to do by hand, and returns the
+// exit status. When writing has failed, that was said already.
+func (s *setupRun) refusals(changes []setup.Change, failed error) error {
+	refused := false
+	for _, c := range changes {
+		if c.Action != setup.Refused {
+			continue
+		}
+		refused = true
+		if failed == nil {
+			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, skill.Line(c.Message))
+		}
+		if c.Snippet != "" && c.File != "" && !s.json {
+			fmt.Fprintf(s.stderr, "skills: hint: put this into %s:\n%s\n", c.File, c.Snippet)
+		}
+	}
+	if refused && failed == nil {
+		return &exitStatus{exitError}
+	}
+	return nil
+}
+
+// printClients prints what --list shows.
+func (s *setupRun) printClients() error {
+	statuses := setup.Scan(s.env)
+	if s.json {
+		result := setupResult{Clients: []setupClient{}}
+		for _, st := range statuses {
+			result.Clients = append(result.Clients, clientOf(st))
+		}
+		return s.printJSON(result)
+	}
+	var rows [][]string
+	for _, st := range statuses {
+		found := "no"
+		if st.Installed {
+			found = "yes"
+		}
+		var files []string
+		for _, r := range st.Registrations {
+			files = append(files, r.File)
+		}
+		for _, p := range st.Problems {
+			files = append(files, p.Err.Error())
+		}
+		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, st.Client.HasMCP()), scopesOf(st, setup.Hook, st.Client.HasHook()), strings.Join(files, ", ")})
+	}
+	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, rows)
+}
+
+// scopesOf tells where one kind is set up.
+func scopesOf(st setup.Status, kind string, has bool) string {
+	if !has {
+		return "-"
+	}
+	var scopes []string
+	for _, r := range st.Registrations {
+		if r.Kind == kind && !slices.Contains(scopes, string(r.Scope)) {
+			scopes = append(scopes, string(r.Scope))
+		}
+	}
+	if len(scopes) == 0 {
+		return "no"
+	}
+	return strings.Join(scopes, ",")
+}
+
+func clientOf(st setup.Status) setupClient {
+	c := setupClient{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed, MCP: st.Client.HasMCP(), Hook: st.Client.HasHook(),
+		Registrations: st.Registrations, Problems: []setupProblem{}}
+	if c.Registrations == nil {
+		c.Registrations = []setup.Registration{}
+	}
+	for _, p := range st.Problems {
+		c.Problems = append(c.Problems, setupProblem{p.File, p.Err.Error()})
+	}
+	return c
+}
+
+// setupEnv describes this machine; program is what clients are to run, "" for
+// this program.
+func (a *app) setupEnv(program string) (*setup.Env, error) {
+	state, err := repertoire.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	e := &setup.Env{OS: runtime.GOOS, Getenv: os.Getenv, State: state}
+	if e.Home, err = os.UserHomeDir(); err != nil {
+		e.Home = "" // then only the files of a project can be written
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	e.Project = projectRoot(dir)
+	if e.Program, err = programPath(program); err != nil {
+		return nil, err
+	}
+	if e.Flags, err = a.flags(); a.agent != "" {
+		e.Flags = append(e.Flags, "--agent", a.agent)
+	}
+	return e, err
+}
+
+// programPath returns the path that clients run. Where the program was found
+// through a link that link is taken, since an update may change what it leads
+// to, and Codex trusts a hook by the text of its command.
+func programPath(given string) (string, error) {
+	if given != "" {
+		return filepath.Abs(given)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program: %w (name it with --program)", err)
+	}
+	if found, err := exec.LookPath(os.Args[0]); err == nil {
+		if found, err = filepath.Abs(found); err == nil && resolved(found) == resolved(exe) {
+			return found, nil
+		}
+	}
+	return exe, nil
+}
+
+// isTemporary reports whether a program is one that "go run" has built.
+func isTemporary(program string) bool {
+	for _, elem := range strings.Split(filepath.ToSlash(filepath.Dir(program)), "/") {
+		if strings.HasPrefix(elem, "go-build") {
+			return true
+		}
+	}
+	return false
+}

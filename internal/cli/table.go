@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+	"golang.org/x/term"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// terminal returns the width of w in characters; ok is false when w is not a
+// terminal.
+func terminal(w io.Writer) (width int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n, true
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return width, true
+}
+
+// rows prints a table: aligned, coloured and cut to the width of a terminal,
+// else one line a row with tabs.
+func (a *app) rows(header []string, rows [][]string) error { return a.rowsWith(header, rows, nil) }
+
+// rowsWith is rows with lines below each row on a terminal. They are printed as
+// they are.
+func (a *app) rowsWith(header []string, rows [][]string, below [][]string) error {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = skill.Line(row[i])
+		}
+	}
+	if width, ok := terminal(a.stdout); ok {
+		lines := strings.Split(styled(header, rows, width), "\n") // the first is the header
+		for i := len(below); i > 0; i-- {
+			lines = slices.Insert(lines, i+1, below[i-1]...)
+		}
+		_, err := lipgloss.Fprintln(a.stdout, strings.Join(lines, "\n"))
+		return err
+	}
+	out := bufio.NewWriter(a.stdout)
+	for _, row := range rows {
+		fmt.Fprintln(out, strings.Join(row, "\t"))
+	}
+	return out.Flush()
+}
+
+// gap is the space between two columns.
+const gap = 2
+
+func styled(header []string, rows [][]string, width int) string {
+	fit(header, rows, width)
+	plain := lipgloss.NewStyle()
+	t := table.New().Headers(header...).Rows(rows...).
+		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
+		BorderColumn(false).BorderRow(false).BorderHeader(false).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			style := plain
+			if col < len(header)-1 {
+				style = style.PaddingRight(gap)
+			}
+			switch {
+			case row == table.HeaderRow:
+				return style.Bold(true)
+			case col == 0:
+				return style.Foreground(lipgloss.Color("6"))
+			}
+			return style
+		})
+	return t.Render()
+}
+
+// fit cuts the cells so that no row is wider than width.
+func fit(header []string, rows [][]string, width int) {
+	all := append([][]string{header}, rows...)
+	widths := make([]int, len(header))
+	for _, row := range all {
+		for col, cell := range row {
+			widths[col] = max(widths[col], lipgloss.Width(cell))
+		}
+	}
+	shrink(widths, width-gap*(len(header)-1))
+	for _, row := range all {
+		for col, cell := range row {
+			row[col] = cut(cell, widths[col])
+		}
+	}
+}
+
+// shrink lowers widths until all together are no more than room: first the last
+// column, a description that is long anyway, then the middle ones, and only
+// then the first, which is the name that other commands want.
+func shrink(widths []int, room int) {
+	over := -room
+	for _, w := range widths {
+		over += w
+	}
+	last := len(widths) - 1
+	lower := func(col, least int) {
+		n := max(0, min(over, widths[col]-least))
+		widths[col] -= n
+		over -= n
+	}
+	third := max(1, room/3)
+	lower(last, third)
+	for col := last - 1; col > 0; col-- {
+		lower(col, 12)
+	}
+	lower(0, max(24, third))
+	for col := last; col >= 0; col-- {
+		lower(col, 1)
+	}
+}
+
+// cut shortens s to a width in terminal cells, without splitting what is one
+// character to a reader.
+func cut(s string, width int) string {
+	if lipgloss.Width(s) <= width {
+		return s
+	}
+	if width <= 1 {
+		return "…" // lipgloss takes a width of 0 for none
+	}
+	return lipgloss.NewStyle().MaxWidth(width-1).Render(s) + "…"
+}

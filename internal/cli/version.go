@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Version prints the version of the program, the revision it was built from, and
+the Go version and platform it was built with.
+
+--json prints an object with version, revision, go and platform.`,
+		Example: "  skills version --json",
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			v := versionOf()
+			if a.json {
+				return a.printJSON(v)
+			}
+			built := v.Go
+			if v.Revision != "" {
+				built = "revision " + v.Revision[:min(12, len(v.Revision))] + ", " + built
+			}
+			_, err := fmt.Fprintf(a.stdout, "skills %s (%s, %s)\n", v.Version, built, v.Platform)
+			return err
+		},
+	}
+}
+
+// versionResult is what "version --json" prints.
+type versionResult struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func versionOf() versionResult {
+	v := versionResult{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Revision = s.Value
+		}
+	}
+	return v
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/wellknown"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+const wellKnownHelp = `Well-known writes the skills to DIR/.well-known as static files, for a server
+that hands them out to the clients of other people:
+
+  agent-skills/index.json  version 0.2.0 of the discovery format: each skill is
+                           its SKILL.md or, if it has more files, a .tar.gz,
+                           with its SHA-256
+  skills/index.json        version 0.1: each skill is a list of plain files
+
+All skills that the agent given with --agent sees are published, those of your
+home too: choose with --agent, or with --root and --only-root. URLs in the
+indexes are relative, so DIR may be served anywhere.
+
+A skill that clients could not read, or would read differently, is left out, and
+standard error tells why: a name that is not made of a-z, 0-9 and hyphens, a
+description of more than 1,024 characters, hidden characters, malformed
+frontmatter, more than 512 files or 16 MiB, or a file that cannot be read.
+
+The same skills give the same bytes. Files that an earlier run wrote are
+replaced, and removed when they are not needed any more; other files never are.
+DIR/.well-known/.repertoire-skills records which is which.
+
+--json prints an object with dir, skills (in the index), archives (of them), old
+(in the index of version 0.1), omitted (a list of objects with name, reason and
+old_only), removed and kept (files of an earlier run that were changed since,
+relative to DIR).`
+
+// wellKnownResult is what "well-known --json" prints.
+type wellKnownResult struct {
+	Dir      string         `json:"dir"`
+	Skills   int            `json:"skills"`
+	Archives int            `json:"archives"`
+	Old      int            `json:"old"`
+	Omitted  []omittedSkill `json:"omitted"`
+	Removed  []string       `json:"removed"`
+	Kept     []string       `json:"kept"`
+}
+
+// omittedSkill is a skill that is not published, or not in the older form.
+type omittedSkill struct {
+	Name    string `json:"name"`
+	Reason  string `json:"reason"`
+	OldOnly bool   `json:"old_only"`
+}
+
+func (a *app) wellKnownCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "well-known DIR",
+		Short:   "Write the skills as static files for a web server",
+		Long:    wellKnownHelp,
+		Example: "  skills --agent public well-known ./site",
+		Args:    args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.wellKnown(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *app) wellKnown(ctx context.Context, dir string) error {
+	c, err := a.openFresh(ctx, freshen)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w, err := wellknown.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	omitted, err := publish(ctx, c, w)
+	if err != nil {
+		return err
+	}
+	done, err := w.Finish()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(wellKnownResult{
+			Dir: dir, Skills: done.Skills, Archives: done.Archives, Old: done.Old, Omitted: omitted,
+			Removed: slices.Concat([]string{}, done.Removed), Kept: slices.Concat([]string{}, done.Kept),
+		})
+	}
+	for _, o := range omitted {
+		a.note("%v", &wellknown.OmittedError{Name: o.Name, OldOnly: o.OldOnly, Reason: skill.Line(o.Reason)})
+	}
+	for _, name := range done.Kept {
+		a.note("%s is not needed any more, but was changed since it was written, and is kept", name)
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s in %s (%s), %d in the form of version 0.1; %s of before removed\n",
+		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), done.Old, count(len(done.Removed), "file"))
+	return err
+}
+
+// publish adds all skills that the agent sees, and returns those that are left
+// out.
+func publish(ctx context.Context, c *catalog, w *wellknown.Writer) ([]omittedSkill, error) {
+	entries, err := c.List(ctx, c.agent, false)
+	if err != nil {
+		return nil, err
+	}
+	omitted := []omittedSkill{}
+	for _, e := range entries {
+		s, err := readWhole(ctx, c, e)
+		if err == nil {
+			err = w.Add(s)
+		}
+		var out *wellknown.OmittedError
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.As(err, &out):
+			omitted = append(omitted, omittedSkill{Name: out.Name, Reason: out.Reason, OldOnly: out.OldOnly})
+		case err != nil:
+			return nil, err
+		}
+	}
+	return omitted, nil
+}
+
+// readWhole reads all files of a skill as they are now.
+func readWhole(ctx context.Context, c *catalog, e repertoire.Entry) (wellknown.Skill, error) {
+	s := wellknown.Skill{Name: e.Name}
+	omit := func(err error) (wellknown.Skill, error) {
+		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", e.ID, contextprovider.ErrUnpublishable))
+		return s, &wellknown.OmittedError{Name: e.Name, Reason: reason}
+	}
+	m, err := c.Manifest(ctx, e.ID, c.agent)
+	if err != nil {
+		return omit(err)
+	}
+	for _, listed := range m.Files {
+		f, err := c.File(ctx, e.ID, listed.Path, c.agent)
+		if err != nil {
+			return omit(err)
+		}
+		if f.SHA256 != listed.SHA256 {
+			return omit(fmt.Errorf("%s changed while it was read; publish again", f.Path))
+		}
+		s.Files = append(s.Files, wellknown.File{Path: f.Path, Data: f.Data})
+	}
+	return s, nil
+}
