@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -82,7 +83,7 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		return err
 	},
 	"Files": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Files(ctx, repertoire.Entry{ID: "skill-07"})
+		_, err := c.Files(ctx, repertoire.Entry{Meta: skill.Meta{ID: "skill-07"}})
 		return err
 	},
 	"Problems": func(ctx context.Context, c *repertoire.Catalog) error {

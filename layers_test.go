@@ -31,7 +31,7 @@ var layers = map[string][]string{
 	"source":              {"skill", "internal/lazyregexp"},
 	"store":               {"skill"},
 	"rank":                {"skill"},
-	"snapshot":            {},
+	"snapshot":            {"skill"},
 	"rerank":              {},
 	"rerank/remote":       {"rerank", "internal/endpoint"},
 	"index":               {"skill", "embed", "rank", "rerank", "snapshot", "store", "internal/atomicfile", "internal/lazyregexp"},

@@ -110,7 +110,7 @@ func (c *Catalog) Search(ctx context.Context, q index.Query) (index.Answer, []st
 func (c *Catalog) idsOf(hits []index.Hit) []string {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
-		ids[i] = c.ids[h.Dir]
+		ids[i] = c.ids[h.Dir()]
 	}
 	return ids
 }
@@ -154,8 +154,8 @@ func (c *Catalog) ref(d Document) *skill.Ref {
 	dir := fmt.Sprintf("%07d", len(c.ids))
 	c.ids[dir] = d.ID
 	d.Skill.Name = c.free(d.Skill.Name)
-	d.Skill.Dir, d.Skill.File, d.Skill.Location = dir, "SKILL.md", "skills/"+d.Skill.Name+"/SKILL.md"
-	return &skill.Ref{Path: dir + "/SKILL.md", Load: func() (*skill.Skill, error) { return d.Skill, nil }}
+	d.Skill.Path, d.Skill.Location = dir+"/SKILL.md", "skills/"+d.Skill.Name+"/SKILL.md"
+	return &skill.Ref{Path: d.Skill.Path, Load: func() (*skill.Skill, error) { return d.Skill, nil }}
 }
 
 // free returns the name, with a number if it is taken.

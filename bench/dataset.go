@@ -227,13 +227,15 @@ func document(l line, needID bool) (Document, error) {
 		return Document{}, fmt.Errorf("%s: id and name are needed", l.at())
 	}
 	description := []rune(strings.TrimSpace(skill.Clean(d.Description)))
-	return Document{ID: d.ID, At: l.at(), Skill: &skill.Skill{
+	body := skill.Clean(d.Body)
+	meta := skill.Meta{
 		Name:        strings.Join(strings.Fields(skill.Clean(d.Name)), " "),
 		Description: string(description[:min(len(description), skill.MaxDescription)]),
 		Tags:        d.Tags,
-		Body:        skill.Clean(d.Body),
+		Tokens:      skill.Tokens(body),
 		Digest:      fmt.Sprintf("sha256:%x", sha256.Sum256(l.text)),
-	}}, nil
+	}
+	return Document{ID: d.ID, At: l.at(), Skill: &skill.Skill{Meta: meta, Body: body}}, nil
 }
 
 // A line of a file, without its end.

@@ -126,12 +126,9 @@ type generator struct {
 
 func (g *generator) document(i int) Document {
 	like := g.lengths[g.random.IntN(len(g.lengths))]
-	s := &skill.Skill{
-		Name:        g.name(like.name),
-		Description: g.description(like.description),
-		Body:        g.body(g.lengths[g.random.IntN(len(g.lengths))].body),
-		Tags:        g.tags[g.random.IntN(len(g.tags))],
-	}
+	s := &skill.Skill{Meta: skill.Meta{Name: g.name(like.name), Description: g.description(like.description)}}
+	s.Body, s.Tags = g.body(g.lengths[g.random.IntN(len(g.lengths))].body), g.tags[g.random.IntN(len(g.tags))]
+	s.Tokens = skill.Tokens(s.Body)
 	s.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s.Name+"\x00"+s.Description+"\x00"+s.Body)))
 	return Document{ID: s.Name, At: fmt.Sprintf("synthetic skill %d", i), Skill: s}
 }

@@ -66,7 +66,7 @@ func TestGenerateDeterministic(t *testing.T) {
 // name of its own, even where there are few words for names.
 func TestGenerateValid(t *testing.T) {
 	one := func(yield func(Document, error) bool) {
-		yield(Document{ID: "a", Skill: &skill.Skill{Name: "a-b", Description: "Does it.", Body: "Do it.\n\nDone."}}, nil)
+		yield(Document{ID: "a", Skill: &skill.Skill{Meta: skill.Meta{Name: "a-b", Description: "Does it."}, Body: "Do it.\n\nDone."}}, nil)
 	}
 	for name, corpus := range map[string]iter.Seq2[Document, error]{"own": ownSkills(t), "one skill": one} {
 		names := make(map[string]bool)

@@ -161,12 +161,12 @@ func TestMeasureSpeedCancelled(t *testing.T) {
 func TestUnpack(t *testing.T) {
 	same := func(yield func(Document, error) bool) {
 		for _, name := range []string{"Same Name", "same-name", "with/slash", "日本語", "???"} {
-			s := &skill.Skill{Name: name, Description: "It: \"quotes\" & <tags>\u2028", Tags: []string{"a: b", "c"}, Body: "Body.\n"}
+			s := &skill.Skill{Meta: skill.Meta{Name: name, Description: "It: \"quotes\" & <tags>\u2028", Tags: []string{"a: b", "c"}}, Body: "Body.\n"}
 			if !yield(Document{ID: name, Skill: s}, nil) {
 				return
 			}
 		}
-		yield(Document{ID: "empty", Skill: &skill.Skill{Name: "empty"}}, nil)
+		yield(Document{ID: "empty", Skill: &skill.Skill{Meta: skill.Meta{Name: "empty"}}}, nil)
 	}
 	m := &meter{SpeedOptions: &SpeedOptions{Corpus: same}, dir: t.TempDir()}
 	if err := m.write(t.Context(), same, 9); err != nil {

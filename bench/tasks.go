@@ -179,8 +179,8 @@ func (t *Task) synthetic(begun func(), text *int64) iter.Seq2[*skill.Skill, erro
 			}
 			s := d.Skill
 			s.Name = rising(i) + "-" + s.Name
-			s.Dir, s.File = groupOf(i)+"/"+s.Name, "SKILL.md"
-			s.Location = filepath.Join(t.Root, s.Dir, s.File)
+			s.Path = groupOf(i) + "/" + s.Name + "/SKILL.md"
+			s.Location = filepath.Join(t.Root, s.Path)
 			file, err := skillText(s.Name, s)
 			*text += int64(len(file))
 			if i++; !yield(s, err) || err != nil {

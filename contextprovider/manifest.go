@@ -37,7 +37,7 @@ func (p *Provider) Manifest(ctx context.Context, id string, a *index.Agent) (Man
 	if err != nil {
 		return Manifest{}, err
 	}
-	in, err := p.reader.Instructions(ctx, e.Source, e.Dir)
+	in, err := p.reader.Instructions(ctx, e.Source, e.Dir())
 	if err != nil {
 		return Manifest{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
@@ -53,8 +53,8 @@ func (m *Manifest) fill(e *index.Entry, in *Instructions) (err error) {
 	if e.ShadowedBy != "" {
 		return fmt.Errorf("%s has its name", e.ShadowedBy)
 	}
-	if e.File != skill.FileNames[0] {
-		return fmt.Errorf("its instructions are in %s, not in %s", e.File, skill.FileNames[0])
+	if e.File() != skill.FileNames[0] {
+		return fmt.Errorf("its instructions are in %s, not in %s", e.File(), skill.FileNames[0])
 	}
 	if err := checkFiles(in); err != nil {
 		return err

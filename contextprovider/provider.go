@@ -93,7 +93,7 @@ func (p *Provider) Body(ctx context.Context, id string, a *index.Agent) (Body, e
 }
 
 func (p *Provider) body(ctx context.Context, e index.Entry, a *index.Agent) (Body, error) {
-	in, err := p.reader.Instructions(ctx, e.Source, e.Dir)
+	in, err := p.reader.Instructions(ctx, e.Source, e.Dir())
 	if err != nil {
 		return Body{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
@@ -103,7 +103,7 @@ func (p *Provider) body(ctx context.Context, e index.Entry, a *index.Agent) (Bod
 		Text: text, Tokens: skill.Tokens(text), Stale: in.Digest != e.Digest,
 		HiddenChars: hiddenChars(in.Text),
 	}
-	b.Resources = slices.DeleteFunc(slices.Clone(in.Files), func(f skill.File) bool { return f.Path == e.File })
+	b.Resources = slices.DeleteFunc(slices.Clone(in.Files), func(f skill.File) bool { return f.Path == e.File() })
 	b.Requires, err = p.requirements(ctx, e, a)
 	return b, err
 }
@@ -128,7 +128,7 @@ func folder(e index.Entry) string {
 	if filepath.IsAbs(e.Location) {
 		return filepath.Dir(e.Location)
 	}
-	return e.Source + ":" + e.Dir
+	return e.Source + ":" + e.Dir()
 }
 
 // A File is level 3: one file of a skill.
@@ -151,7 +151,7 @@ func (p *Provider) File(ctx context.Context, id, name string, a *index.Agent) (F
 	if err != nil {
 		return File{}, err
 	}
-	c, err := p.reader.File(ctx, e.Source, e.Dir, name)
+	c, err := p.reader.File(ctx, e.Source, e.Dir(), name)
 	if err != nil {
 		return File{}, fmt.Errorf("reading file of skill %s: %w", e.ID, err)
 	}

@@ -292,7 +292,7 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyzer, bodies bool) (*snapshot.Document, error) {
 	d := newDocument(e, words)
 	if bodies {
-		f, ok, err := a.db.Fields(ctx, e.ID)
+		f, ok, err := a.db.Fields(ctx, e.Row)
 		if err != nil {
 			return nil, err
 		}
@@ -305,7 +305,7 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 	if a.embedder == nil {
 		return d, nil
 	}
-	vectors, err := a.db.VectorsOf(ctx, a.model, e.ID)
+	vectors, err := a.db.VectorsOf(ctx, a.model, e.Row)
 	if err != nil {
 		return nil, err
 	}
@@ -316,9 +316,7 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 // newDocument returns the document of a skill, without its terms and vectors.
 func newDocument(e *store.Entry, words *analyzer) *snapshot.Document {
 	d := &snapshot.Document{
-		Row: e.ID, Key: e.NameKey, Ref: e.Ref(), Name: e.Name, Description: e.Description, Source: e.Source,
-		Location: e.Location, Path: e.Path, Digest: e.Digest, Tags: e.Tags, Requires: e.Requires, Tokens: e.Tokens,
-		Hidden: !e.Offered(),
+		Meta: e.Meta, Row: e.Row, Key: e.NameKey, Hidden: !e.Offered(),
 	}
 	// What stands behind the description (when_to_use) is searched and not shown.
 	d.Shown = words.terms(e.Description)

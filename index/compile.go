@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -137,9 +136,10 @@ func (a *assembler) prepareAll(ctx context.Context, label string, last int64, sk
 func (a *assembler) prepare(ctx context.Context, label string, row int64, s *skill.Skill, words *analyzer) (*snapshot.Document, error) {
 	r := store.Record{Skill: s}
 	words.fill(&r)
+	meta := s.Meta
+	meta.ID, meta.Source = s.Name, label
 	d := newDocument(&store.Entry{
-		ID: row, Source: label, Path: path.Join(s.Dir, s.File), Digest: s.Digest, Name: s.Name, NameKey: r.NameKey,
-		Description: s.Description, Location: s.Location, Tags: s.Tags, Requires: s.Requires, Tokens: skill.Tokens(s.Body),
+		Meta: meta, Row: row, NameKey: r.NameKey,
 	}, words)
 	d.Terms = fieldTerms(&r.Fields)
 	if a.embedder == nil {

@@ -22,7 +22,7 @@ func TestCompileSkills(t *testing.T) {
 	var skills []*skill.Skill
 	for i := range 40 {
 		s := newSkill(fmt.Sprintf("%03d-pdf", i), fmt.Sprintf("Fills form %d in.", i%7), strings.Repeat("Open the form. ", i), "office")
-		s.Dir, s.File = s.Name, "SKILL.md"
+		s.Path = s.Name + "/SKILL.md"
 		skills = append(skills, s)
 	}
 	for _, e := range []embed.Embedder{nil, &fakeEmbedder{}} {
@@ -102,7 +102,7 @@ func TestCompileSkillsBeside(t *testing.T) {
 func TestCompileSkillsErrors(t *testing.T) {
 	list := func(names ...string) (skills []*skill.Skill) {
 		for _, name := range names {
-			skills = append(skills, &skill.Skill{Name: name, Description: "x"})
+			skills = append(skills, &skill.Skill{Meta: skill.Meta{Name: name, Description: "x"}})
 		}
 		return skills
 	}

@@ -74,7 +74,7 @@ func newPatient(t *testing.T, seed uint64) *patient {
 			for w := range 400 {
 				fmt.Fprintf(&words, " %s%dx%dx%d", s.Label, seed, i, w)
 			}
-			s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, sk.Description, sk.Body+words.String(), sk.Tags...)
+			s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, sk.Description, sk.Body+words.String(), sk.Tags...)
 		})
 	}
 	var err error
@@ -96,7 +96,7 @@ func (p *patient) step(t *testing.T, x *index.Index, round int) {
 	t.Helper()
 	p.sources = replaced(p.sources, 1, func(i int, s *indextest.Source) {
 		if sk := s.Skills[i]; i == 0 {
-			s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, fmt.Sprint("round", round), sk.Body, sk.Tags...)
+			s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, fmt.Sprint("round", round), sk.Body, sk.Tags...)
 		}
 	})
 	indextest.Fill(t, x, p.sources)

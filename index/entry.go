@@ -9,18 +9,8 @@ import (
 
 // An Entry is what the catalog shows of a skill without reading it: level 1.
 type Entry struct {
-	ID          string // the name, or "source/folder" of a shadowed copy
-	Source      string // label
-	Dir         string // its folder in the source, slash-separated
-	File        string // base name of its instructions
-	Location    string // where the instructions can be opened
-	Name        string
-	Description string
-	Tags        []string
-	Requires    []string
-	Tokens      int    // of the body, estimated
-	Digest      string // when it was indexed
-	ShadowedBy  string // ID of the skill that has its name, or ""
+	skill.Meta        // as it was indexed
+	ShadowedBy string // ID of the skill that has its name, or ""
 }
 
 // Lookup returns the skill of that ID: a name, "source/name" or

@@ -79,7 +79,7 @@ var changes = []struct {
 		s = slices.Clone(s)
 		more := indextest.Generate(8, 99)[0].Skills
 		for i, sk := range more {
-			sk.Dir = fmt.Sprint("more/", i)
+			sk.Path = fmt.Sprintf("more/%d/SKILL.md", i)
 		}
 		s[0].Skills = append(slices.Clone(s[0].Skills), more...)
 		return s
@@ -87,14 +87,14 @@ var changes = []struct {
 	{"bodies changed", func(s []indextest.Source) []indextest.Source {
 		return replaced(s, 0, func(i int, s *indextest.Source) {
 			if sk := s.Skills[i]; i%9 == 0 {
-				s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, sk.Description, s.Skills[i+1].Body, sk.Tags...)
+				s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, sk.Description, s.Skills[i+1].Body, sk.Tags...)
 			}
 		})
 	}},
 	{"descriptions and tags changed", func(s []indextest.Source) []indextest.Source {
 		return replaced(s, 0, func(i int, s *indextest.Source) {
 			if sk := s.Skills[i]; i%11 == 3 {
-				s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, s.Skills[i-1].Description, sk.Body, "tag1", "tag9")
+				s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, s.Skills[i-1].Description, sk.Body, "tag1", "tag9")
 			}
 		})
 	}},
@@ -108,14 +108,14 @@ var changes = []struct {
 	{"skills renamed", func(s []indextest.Source) []indextest.Source {
 		return replaced(s, 0, func(i int, s *indextest.Source) {
 			if sk := s.Skills[i]; i%13 == 4 && sk.Name[0] < 'z' && sk.Name[0] > 'a' {
-				s.Skills[i] = indextest.NewSkill(sk.Dir, "x"+sk.Name, sk.Description, sk.Body, sk.Tags...)
+				s.Skills[i] = indextest.NewSkill(sk.Dir(), "x"+sk.Name, sk.Description, sk.Body, sk.Tags...)
 			}
 		})
 	}},
 	{"folders renamed", func(s []indextest.Source) []indextest.Source {
 		return replaced(s, 0, func(i int, s *indextest.Source) {
 			if sk := s.Skills[i]; i%13 == 5 {
-				s.Skills[i] = indextest.NewSkill(sk.Dir+"-moved", sk.Name, sk.Description, sk.Body, sk.Tags...)
+				s.Skills[i] = indextest.NewSkill(sk.Dir()+"-moved", sk.Name, sk.Description, sk.Body, sk.Tags...)
 			}
 		})
 	}},
@@ -123,7 +123,7 @@ var changes = []struct {
 		top := indextest.Source{Source: index.Source{Label: "top", Root: "/top", Priority: 9}}
 		for i := 2; i < len(s[0].Skills); i += 17 {
 			of := s[0].Skills[i]
-			top.Skills = append(top.Skills, indextest.NewSkill(of.Dir, strings.ToUpper(of.Name), "on top", of.Body, "tag1"))
+			top.Skills = append(top.Skills, indextest.NewSkill(of.Dir(), strings.ToUpper(of.Name), "on top", of.Body, "tag1"))
 		}
 		return append([]indextest.Source{top}, s...)
 	}},
@@ -136,7 +136,7 @@ var changes = []struct {
 	{"files refused, and others not any more", func(s []indextest.Source) []indextest.Source {
 		s = replaced(s, 0, func(i int, s *indextest.Source) {
 			if i == 6 || i == 7 {
-				s.Refused = append(slices.Clone(s.Refused), s.Skills[i].Dir)
+				s.Refused = append(slices.Clone(s.Refused), s.Skills[i].Dir())
 				s.Skills = slices.Delete(s.Skills, i, i+1)
 			}
 		})
@@ -231,7 +231,7 @@ func TestDeltaBound(t *testing.T) {
 				}
 				words = append(words, words[:int(tt.longer*float64(len(words)))]...)
 				sk := s.Skills[i]
-				s.Skills[i] = indextest.NewSkill(sk.Dir, sk.Name, sk.Description, strings.Join(words, " "), sk.Tags...)
+				s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, sk.Description, strings.Join(words, " "), sk.Tags...)
 			})
 			indextest.Fill(t, x, sources)
 			if publish(t, x, tt.merge); len(beside(t, path, ".delta")) != 1 {
@@ -249,7 +249,7 @@ func TestDeltaBound(t *testing.T) {
 				for _, h := range one.Hits {
 					// Where both are that of the text. One body is a hundred times as long
 					// as others: a word in it is next to nothing, and kept as that.
-					if s := strength[h.ID]; s > h.Evidence && h.Strength > h.Evidence && h.Dir != "skills/10" {
+					if s := strength[h.ID]; s > h.Evidence && h.Strength > h.Evidence && h.Dir() != "skills/10" {
 						worst, compared = max(worst, math.Abs(h.Strength/s-1)), compared+1
 					}
 				}

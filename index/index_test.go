@@ -75,7 +75,7 @@ type tree map[string]*skill.Skill
 
 // newSkill returns a skill as a source would.
 func newSkill(name, description, body string, tags ...string) *skill.Skill {
-	s := &skill.Skill{Name: name, Description: description, Body: body, Tags: tags}
+	s := &skill.Skill{Meta: skill.Meta{Name: name, Description: description, Tags: tags, Tokens: skill.Tokens(body)}, Body: body}
 	s.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Append(nil, name, "\x00", description, "\x00", body, "\x00", tags)))
 	s.Files = []skill.File{{Path: "SKILL.md", Size: int64(len(body))}}
 	return s
@@ -195,14 +195,14 @@ func dump(t testing.TB, x *Index) string {
 	names := map[int64]string{}
 	terms := map[string]bool{}
 	for i := range entries {
-		names[entries[i].ID] = entries[i].Source + "/" + entries[i].Path
+		names[entries[i].Row] = entries[i].Source + "/" + entries[i].Path
 	}
 	for _, e := range entries {
-		s, ok, err := x.db.Skill(ctx, e.ID)
+		s, ok, err := x.db.Skill(ctx, e.Row)
 		if err != nil || !ok {
 			t.Fatalf("skill %s: %v, %v", e.Name, ok, err)
 		}
-		fmt.Fprintln(&b, names[e.ID], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Files, s.Problems)
+		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Files, s.Problems)
 		for _, term := range Terms(e.Name + " " + e.Description + " " + s.Body) {
 			terms[term] = true
 		}

@@ -100,11 +100,7 @@ func (in *reading) facts(i int) snapshot.Facts {
 func (in *reading) entry(i int) Entry { return in.entryOf(in.document(i), in.offered(i)) }
 
 func (in *reading) entryOf(d snapshot.Document, offered bool) Entry {
-	e := Entry{
-		ID: d.Ref, Source: d.Source, Dir: path.Dir(d.Path), File: path.Base(d.Path), Location: d.Location,
-		Name: d.Name, Description: d.Description, Tags: d.Tags, Requires: d.Requires,
-		Tokens: d.Tokens, Digest: d.Digest,
-	}
+	e := Entry{Meta: d.Meta}
 	if !offered {
 		if winner, ok := in.find(d.Key); ok {
 			e.ShadowedBy = in.ref(winner)

@@ -193,7 +193,7 @@ func TestShadowedCopies(t *testing.T) {
 		"work/pdf-forms": "work tools/pdf-forms", "work/tools/pdf-forms": "work tools/pdf-forms",
 	} {
 		e, err := x.Lookup(t.Context(), id, nil)
-		if got := e.Source + " " + e.Dir; err != nil || got != want {
+		if got := e.Source + " " + e.Dir(); err != nil || got != want {
 			t.Errorf("%s is %q, %v; want %q", id, got, err, want)
 		}
 	}
@@ -222,7 +222,7 @@ func TestFolderBeforeName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		if got, err := x.Lookup(t.Context(), e.ID, nil); err != nil || got.Dir != e.Dir || got.Source != e.Source {
+		if got, err := x.Lookup(t.Context(), e.ID, nil); err != nil || got.Dir() != e.Dir() || got.Source != e.Source {
 			t.Errorf("%s is %+v, %v; want %+v", e.ID, got, err, e)
 		}
 	}

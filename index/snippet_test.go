@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // marked returns a snippet with brackets around what matches.
@@ -119,7 +121,7 @@ func TestSnippetsScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := x.Snippets(t.Context(), Query{Text: "request form", Agent: agent}, append(all, Entry{ID: "gone"}), 0)
+	list, err := x.Snippets(t.Context(), Query{Text: "request form", Agent: agent}, append(all, Entry{Meta: skill.Meta{ID: "gone"}}), 0)
 	if err != nil || len(list) != 5 {
 		t.Fatalf("%d snippets, %v", len(list), err)
 	}

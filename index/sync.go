@@ -325,7 +325,7 @@ func (s *syncer) prepare(ctx context.Context, l *loaded, a *analyzer) {
 // of the reason: the same one again is not a change.
 func refusal(p skill.Problem) *skill.Skill {
 	return &skill.Skill{
-		Digest:   fmt.Sprintf("refused:%x", sha256.Sum256([]byte(p.String()))),
+		Meta:     skill.Meta{Digest: fmt.Sprintf("refused:%x", sha256.Sum256([]byte(p.String())))},
 		Problems: []skill.Problem{p},
 	}
 }

@@ -23,7 +23,7 @@ var known = [...]string{"allowed-tools", "compatibility", "description", "licens
 // the problems of s and advice, as warnings and notes. The result is sorted by
 // line. A skill that Parse did not make is judged by its fields alone.
 func Check(s *Skill) []Problem {
-	c := &checker{skill: s, path: path.Join(s.Dir, s.File)}
+	c := &checker{skill: s, path: s.Path}
 	if s.raw != "" {
 		c.checkFile()
 	} else {
@@ -183,7 +183,7 @@ func (c *checker) checkName(f strictField) {
 		c.fail("name-characters", f.line, fmt.Sprintf("name %s holds %+q", quote(name), r), "use letters, digits and hyphens")
 	}
 	// At the top of a source the name of the folder is not known.
-	folder := norm.NFKC.String(path.Base(c.skill.Dir))
+	folder := norm.NFKC.String(path.Base(c.skill.Dir()))
 	if folder != "." && folder != "/" && folder != ".." && folder != name {
 		c.fail("name-folder", f.line, "name "+quote(name)+" differs from the folder "+quote(folder), "rename one of them")
 	}

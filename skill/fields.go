@@ -136,7 +136,7 @@ func (p *parser) fillName(b *block) error {
 		p.judgeName(name, n, line)
 		return nil
 	}
-	folder := strings.Join(strings.Fields(Clean(path.Base(p.skill.Dir))), " ")
+	folder := strings.Join(strings.Fields(Clean(path.Base(p.skill.Dir()))), " ")
 	if folder == "" || folder == "." || folder == "/" || folder == ".." {
 		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
 	}

@@ -57,8 +57,8 @@ func TestLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.File != c.file || s.Dir != c.dir {
-			t.Errorf("read %s of %s, want %s of %s", s.File, s.Dir, c.file, c.dir)
+		if s.File() != c.file || s.Dir() != c.dir {
+			t.Errorf("read %s of %s, want %s of %s", s.File(), s.Dir(), c.file, c.dir)
 		}
 	}
 }

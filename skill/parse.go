@@ -21,7 +21,7 @@ func Parse(r io.Reader, name string) (*Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	p := &parser{skill: &Skill{Dir: path.Dir(name), File: path.Base(name)}, path: name}
+	p := &parser{skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name}
 	p.values.found = func(rule string, n *yaml.Node, message string) { p.warn(rule, p.base+n.Line, message, "") }
 	if err := p.parse(string(data)); err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (p *parser) resolve() error {
 // readBody sets the body and says what is wrong with it.
 func (p *parser) readBody(b *block) {
 	s := p.skill
-	s.Body, s.BodyLine = b.body, b.bodyLine
+	s.Body, s.BodyLine, s.Tokens = b.body, b.bodyLine, Tokens(b.body)
 	trimmed := strings.TrimSpace(b.body)
 	if trimmed == "" {
 		p.skill.Problems = append(p.skill.Problems, Problem{Rule: "empty-body", Severity: Note, Path: p.path,
@@ -218,7 +218,7 @@ func (p *parser) readBody(b *block) {
 			p.warn("second-frontmatter", b.bodyLine, "the body starts with another frontmatter", "merge the two")
 		}
 	}
-	if n := Tokens(b.body); n > MaxBodyTokens {
+	if n := s.Tokens; n > MaxBodyTokens {
 		p.warn("body-too-long", b.bodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

@@ -30,21 +30,13 @@ const (
 // A Skill is one SKILL.md as read, with what its source knows about it.
 // All text has had its hidden characters removed (see Clean).
 type Skill struct {
-	ID       string // unique in a catalog: the name, or "source/name" for a shadowed copy; set by the catalog
-	Source   string // label of the source it came from
-	Dir      string // slash-separated path of its folder in the source; "." at the top
-	File     string // base name of its instructions: SKILL.md or skill.md
-	Location string // where the instructions can be opened: an absolute path, or "label:path" when not on disk
+	Meta
 
-	Name          string
-	Description   string
 	WhenToUse     string // the when_to_use extension, if any
 	License       string
 	Compatibility string
 	Author        string
 	Version       string
-	Tags          []string // tags of the frontmatter and of its metadata, without duplicates
-	Requires      []string // names of skills this one asks for
 	AllowedTools  []string // one entry per tool, "Bash(git:*, jq:*)" kept whole
 
 	// Frontmatter is the whole block resolved by the YAML 1.2 core schema:
@@ -55,7 +47,6 @@ type Skill struct {
 	BodyLine int    // line of the file on which Body starts, from 1
 
 	Files    []File // every regular file of the folder, SKILL.md included, by path
-	Digest   string // "sha256:<hex>" over SKILL.md and the manifest of Files; set by the source
 	Problems []Problem
 
 	raw string // the file as read, not cleaned: what Check judges; empty unless Parse made the skill

@@ -44,7 +44,7 @@ func TestFrontmatterJSON(t *testing.T) {
 // TestCheckWithoutFile judges a skill that was not read from a file by its
 // fields.
 func TestCheckWithoutFile(t *testing.T) {
-	s := &Skill{Dir: "my-skill", File: "SKILL.md", Name: "my-skill", Description: "Use when it helps."}
+	s := &Skill{Meta: Meta{Path: "my-skill/SKILL.md", Name: "my-skill", Description: "Use when it helps."}}
 	if got := Check(s); len(got) != 0 {
 		t.Errorf("%v, want nothing", got)
 	}

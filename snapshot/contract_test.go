@@ -41,7 +41,7 @@ func catalog(t *testing.T, docs []snapshot.Document) (*store.DB, map[int64]int) 
 		for i, d := range docs {
 			join := func(terms []string) string { return strings.Join(terms, " ") }
 			row, err := tx.PutSkill(source, store.Record{
-				Path: d.Path, Stamp: "stamp", NameKey: d.Key, Skill: &skill.Skill{Name: d.Key},
+				Path: d.Path, Stamp: "stamp", NameKey: d.Key, Skill: &skill.Skill{Meta: skill.Meta{Name: d.Key}},
 				Fields: store.Fields{Name: join(d.Terms.Name), Description: join(d.Terms.Description), Tags: join(d.Terms.Tags), Body: join(d.Terms.Body)},
 			})
 			if err != nil {

@@ -6,13 +6,15 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // appendDocument encodes what Doc returns and Facts does not. The key comes first: it is searched
 // for in place.
 func appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Key)
-	for _, s := range []string{d.Ref, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest} {
+	for _, s := range []string{d.ID, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest, d.TextDigest} {
 		b = appendString(b, s)
 	}
 	for _, list := range [][]string{d.Tags, d.Requires} {
@@ -84,9 +86,9 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	d := Document{Row: facts.Row, Tokens: facts.Tokens, Hidden: facts.Hidden}
+	d := Document{Meta: skill.Meta{Tokens: facts.Tokens}, Row: facts.Row, Hidden: facts.Hidden}
 	c := textCursor{cursor{b: data}, string(data)}
-	for _, field := range []*string{&d.Key, &d.Ref, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest} {
+	for _, field := range []*string{&d.Key, &d.ID, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest, &d.TextDigest} {
 		*field = c.string()
 	}
 	d.Tags, d.Requires = c.strings(), c.strings()

@@ -21,7 +21,7 @@ import (
 // of the header, vouches for everything that Open believes.
 const (
 	magic     = "skills\x00\x01"
-	version   = 4
+	version   = 5
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align

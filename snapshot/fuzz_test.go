@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // reseal makes the checksums of a file right, so that what checks them does not
@@ -73,8 +75,8 @@ func few(n int) iter.Seq2[*Document, error] {
 	unit := []float32{.6, .8, 0}
 	docs := []Document{
 		{Row: 9, Hidden: true},
-		{Row: 5, Key: "csv", Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}, Vectors: Vectors{unit, unit}},
-		{Row: 7, Key: "pdf", Name: "pdf", Source: "a", Terms: Fields{Name: []string{"pdf"}, Body: []string{"form"}}, Vectors: Vectors{unit, unit}},
+		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}, Vectors: Vectors{unit, unit}},
+		{Row: 7, Key: "pdf", Meta: skill.Meta{Name: "pdf", Source: "a"}, Terms: Fields{Name: []string{"pdf"}, Body: []string{"form"}}, Vectors: Vectors{unit, unit}},
 	}
 	return func(yield func(*Document, error) bool) {
 		for i := range n {

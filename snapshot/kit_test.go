@@ -63,7 +63,7 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 		}
 		d.Shown = append([]string{"unknown"}, d.Terms.Description[:len(d.Terms.Description)-g.rng.IntN(4)*len(d.Terms.Description)/8]...)
 		d.Row, d.Key = int64(3*i+7), fmt.Sprintf("skill-%06d", i)
-		d.Ref, d.Name = "ref of "+d.Key, strings.Join(d.Terms.Name, "-")
+		d.ID, d.Name = "ref of "+d.Key, strings.Join(d.Terms.Name, "-")
 		d.Description = strings.Join(d.Terms.Description, " ")
 		d.Source = fmt.Sprintf("source-%d", g.rng.IntN(3))
 		d.Location, d.Path, d.Digest = "/"+d.Key, d.Key+"/SKILL.md", "digest of "+d.Key

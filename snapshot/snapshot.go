@@ -20,6 +20,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 var (
@@ -50,19 +52,11 @@ type Weights struct{ Name, Description, Tags, Body float64 }
 
 // A Document is one skill.
 type Document struct {
-	Row         int64  // in the catalog
-	Key         string // what makes two names the same; documents rise by it
-	Ref         string // ID
-	Name        string
-	Description string
-	Source      string // label
-	Location    string
-	Path        string
-	Digest      string
-	Tags        []string
-	Requires    []string
-	Tokens      int  // of the body, not negative
-	Hidden      bool // found like the others: the caller may leave it out, see Reader.Hidden
+	skill.Meta
+
+	Row    int64  // in the catalog
+	Key    string // what makes two names the same; documents rise by it
+	Hidden bool   // found like the others: the caller may leave it out, see Reader.Hidden
 
 	// What ranking searches. Doc does not return these.
 	Terms   Fields

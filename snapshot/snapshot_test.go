@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -191,8 +192,8 @@ func checkTerms(t *testing.T, s *snapshot.Snapshot, docs []snapshot.Document) {
 			}
 			key, err1 := r.Key(i)
 			ref, err2 := r.AppendRef([]byte("id: "), i)
-			if err := errors.Join(err1, err2); err != nil || d.Ref != "" && (key != d.Key || string(ref) != "id: "+d.Ref) {
-				t.Fatalf("document %d: key %q, ref %q, want %q, %q; %v", i, key, ref, d.Key, d.Ref, err)
+			if err := errors.Join(err1, err2); err != nil || d.ID != "" && (key != d.Key || string(ref) != "id: "+d.ID) {
+				t.Fatalf("document %d: key %q, ref %q, want %q, %q; %v", i, key, ref, d.Key, d.ID, err)
 			}
 		}
 	})
@@ -516,13 +517,13 @@ func TestWriteRefuses(t *testing.T) {
 		want string
 	}{
 		{"mean", snapshot.Meta{MeanLength: math.Inf(1)}, nil, "mean length"},
-		{"keys", snapshot.Meta{}, []snapshot.Document{{Key: "b"}, {Key: "a", Ref: "x/a"}}, `document 1 (x/a): its key "a"`},
+		{"keys", snapshot.Meta{}, []snapshot.Document{{Key: "b"}, {Key: "a", Meta: skill.Meta{ID: "x/a"}}}, `document 1 (x/a): its key "a"`},
 		{"weights", snapshot.Meta{Weights: snapshot.Weights{Body: -1}}, nil, "weights"},
 		{"not a number", snapshot.Meta{Weights: snapshot.Weights{Body: math.NaN()}}, nil, "weights"},
 		{"dimension", snapshot.Meta{Dim: -1}, nil, "dimension -1"},
-		{"one vector", snapshot.Meta{Dim: 2}, []snapshot.Document{{Ref: "a", Vectors: snapshot.Vectors{Full: unit}}}, "document 0 (a): a vector has 0 values, want 2"},
-		{"length", snapshot.Meta{Dim: 2}, []snapshot.Document{{Ref: "a", Vectors: snapshot.Vectors{Full: unit, Description: []float32{1, 1}}}}, "length 1.41"},
-		{"tokens", snapshot.Meta{}, []snapshot.Document{{Ref: "a", Tokens: -1}}, "-1 tokens"},
+		{"one vector", snapshot.Meta{Dim: 2}, []snapshot.Document{{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{Full: unit}}}, "document 0 (a): a vector has 0 values, want 2"},
+		{"length", snapshot.Meta{Dim: 2}, []snapshot.Document{{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{Full: unit, Description: []float32{1, 1}}}}, "length 1.41"},
+		{"tokens", snapshot.Meta{}, []snapshot.Document{{Meta: skill.Meta{ID: "a", Tokens: -1}}}, "-1 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := snapshot.Write(path, tt.meta, each(tt.docs)); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {

@@ -118,7 +118,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 			return err
 		}
 		if err := w.add(d); err != nil {
-			return fmt.Errorf("document %d (%s): %w", w.h.docs, d.Ref, err)
+			return fmt.Errorf("document %d (%s): %w", w.h.docs, d.ID, err)
 		}
 		w.h.docs++
 	}

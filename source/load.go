@@ -19,11 +19,11 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 		return nil, err
 	}
 	sk.Source = s.opts.Label
-	sk.Dir, sk.File = dir, m.file
-	sk.Location = s.tree.location(s.opts.Label, join(dir, m.file))
+	sk.Path = join(dir, m.file)
+	sk.Location = s.tree.location(s.opts.Label, sk.Path)
 	sk.Name = s.rename(dir, sk.Name)
 	sk.Files = m.files
-	sk.Digest = m.digest()
+	sk.Digest, sk.TextDigest = m.digest(), hexSum(m.text)
 	sk.Problems = append(sk.Problems, m.problems...)
 	if m.complete {
 		sk.Problems = append(sk.Problems, m.missing(sk.Body, sk.BodyLine)...)

@@ -23,8 +23,8 @@ func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(tex
 func TestLoad(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/scripts/run.sh": "echo", "a/b.txt": "", "a/.git/config": "secret"})
 	sk := load(t, open(t, dir, &source.Options{Label: "test"}), "a/SKILL.md")
-	if sk.Source != "test" || sk.Dir != "a" || sk.File != "SKILL.md" || sk.Name != "a" || sk.Location != filepath.Join(dir, "a", "SKILL.md") {
-		t.Errorf("got %q in %q of %q, named %q, at %q", sk.File, sk.Dir, sk.Source, sk.Name, sk.Location)
+	if sk.Source != "test" || sk.Dir() != "a" || sk.File() != "SKILL.md" || sk.Name != "a" || sk.Location != filepath.Join(dir, "a", "SKILL.md") {
+		t.Errorf("got %q in %q of %q, named %q, at %q", sk.File(), sk.Dir(), sk.Source, sk.Name, sk.Location)
 	}
 	files := []skill.File{
 		{Path: "SKILL.md", Size: int64(len(doc("a"))), SHA256: sum(doc("a"))},
@@ -69,8 +69,8 @@ func TestDigest(t *testing.T) {
 func TestLoadTop(t *testing.T) {
 	dir := filepath.Join(folder(t, map[string]string{"my-skill/SKILL.md": doc("my-skill"), "my-skill/x": ""}), "my-skill")
 	sk := load(t, open(t, dir, nil), "SKILL.md")
-	if sk.Name != "my-skill" || sk.Dir != "." || sk.Location != filepath.Join(dir, "SKILL.md") || len(sk.Files) != 2 {
-		t.Errorf("got %q in %q at %q with %v", sk.Name, sk.Dir, sk.Location, sk.Files)
+	if sk.Name != "my-skill" || sk.Dir() != "." || sk.Location != filepath.Join(dir, "SKILL.md") || len(sk.Files) != 2 {
+		t.Errorf("got %q in %q at %q with %v", sk.Name, sk.Dir(), sk.Location, sk.Files)
 	}
 	writeFile(t, filepath.Join(dir, "SKILL.md"), "no frontmatter")
 	_, _, refs := walk(t, open(t, dir, nil))

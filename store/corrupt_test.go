@@ -96,7 +96,7 @@ func readAll(ctx context.Context, db *DB) error {
 	entries, err := db.Entries(ctx)
 	for _, e := range entries {
 		if err == nil {
-			_, _, err = db.Skill(ctx, e.ID)
+			_, _, err = db.Skill(ctx, e.Row)
 		}
 	}
 	if err == nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // matchIDs returns the IDs that a query finds, best first.
@@ -62,10 +64,10 @@ func checkShadows(t *testing.T, db *DB, losers []int64, winner int64) {
 	for i := range entries {
 		e := &entries[i]
 		want := int64(0)
-		if slices.Contains(losers, e.ID) {
+		if slices.Contains(losers, e.Row) {
 			want = winner
 		}
-		if e.ShadowedBy != want || e.Offered() != (e.ID == winner) {
+		if e.ShadowedBy != want || e.Offered() != (e.Row == winner) {
 			t.Errorf("%s/%s is shadowed by %d, want %d; offered %v", e.Source, e.Path, e.ShadowedBy, want, e.Offered())
 		}
 	}
@@ -158,24 +160,19 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-func TestRefs(t *testing.T) {
+func TestIDs(t *testing.T) {
+	office, top := skill.Meta{Source: "a", Path: "office/pdf/SKILL.md", Name: "pdf"}, skill.Meta{Source: "a", Path: "SKILL.md", Name: "pdf"}
 	for _, tt := range []struct {
-		e       Entry
-		ref     string
-		answers []string
+		e  Entry
+		id string
 	}{
-		{Entry{Source: "a", Path: "office/pdf/SKILL.md", Name: "pdf"}, "pdf", []string{"a/pdf", "a/office/pdf"}},
-		{Entry{Source: "a", Path: "office/pdf/SKILL.md", Name: "pdf", ShadowedBy: 1}, "a/office/pdf", []string{"a/pdf", "a/office/pdf"}},
-		{Entry{Source: "a", Path: "SKILL.md", Name: "pdf", ShadowedBy: 1}, "a/pdf", []string{"a/pdf"}},
-		{Entry{Source: "a", Path: "pdf/SKILL.md", Name: "pdf", Refused: true}, "a/pdf", nil},
+		{Entry{Meta: office}, "pdf"},
+		{Entry{Meta: office, ShadowedBy: 1}, "a/office/pdf"},
+		{Entry{Meta: top, ShadowedBy: 1}, "a/pdf"},
+		{Entry{Meta: office, Refused: true}, "a/office/pdf"},
 	} {
-		if got := tt.e.Ref(); got != tt.ref {
-			t.Errorf("%+v: ref %q, want %q", tt.e, got, tt.ref)
-		}
-		for _, ref := range []string{"pdf", "a/pdf", "a/office/pdf", "b/pdf", "a/", "/pdf", ""} {
-			if got, want := tt.e.AnswersTo(ref), slices.Contains(tt.answers, ref); got != want {
-				t.Errorf("%+v answers to %q: %v", tt.e, ref, got)
-			}
+		if got := tt.e.id(); got != tt.id {
+			t.Errorf("%+v: ID %q, want %q", tt.e, got, tt.id)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/skill"
@@ -16,19 +15,11 @@ import (
 // An Entry is the row of one SKILL.md without its text: all that ranking,
 // listing and scopes need.
 type Entry struct {
-	ID          int64
-	Source      string // label
-	Path        string // of the SKILL.md in the source
-	Digest      string
-	Name        string
-	NameKey     string
-	Description string
-	Location    string
-	Tags        []string
-	Requires    []string
-	Tokens      int // of the body, estimated
-	Refused     bool
-	ShadowedBy  int64 // the ID of the skill that has its name, or 0
+	skill.Meta
+	Row        int64
+	NameKey    string
+	Refused    bool
+	ShadowedBy int64 // the row of the skill that has its name, or 0
 }
 
 // A Stamp is what the catalog knows of one SKILL.md without reading it.
@@ -105,7 +96,7 @@ func (db *DB) entries(ctx context.Context, statement string, args ...any) ([]Ent
 	err := db.query(ctx, statement, func(rows *sql.Rows) error {
 		var e Entry
 		var tags, requires sql.RawBytes
-		err := rows.Scan(&e.ID, &e.Source, &e.Path, &e.Digest, &e.Name, &e.NameKey, &e.Description,
+		err := rows.Scan(&e.Row, &e.Source, &e.Path, &e.Digest, &e.TextDigest, &e.Name, &e.NameKey, &e.Description,
 			&e.Location, &tags, &requires, &e.Tokens, &e.Refused, &e.ShadowedBy)
 		if err != nil {
 			return err
@@ -113,6 +104,7 @@ func (db *DB) entries(ctx context.Context, statement string, args ...any) ([]Ent
 		if err := errors.Join(unmarshalList(tags, &e.Tags), unmarshalList(requires, &e.Requires)); err != nil {
 			return err
 		}
+		e.ID = e.id()
 		list = append(list, e)
 		return nil
 	}, args...)
@@ -146,12 +138,12 @@ func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
 	s := new(skill.Skill)
 	var file string
 	var tags, requires, problems, packed []byte
-	err := rows.Scan(&s.Source, &file, &s.Digest, &s.Name, &s.Description, &s.Location,
+	err := rows.Scan(&s.Source, &file, &s.Digest, &s.TextDigest, &s.Tokens, &s.Name, &s.Description, &s.Location,
 		&tags, &requires, &packed, &problems)
 	if err != nil {
 		return nil, err
 	}
-	s.Dir, s.File = path.Dir(file), path.Base(file)
+	s.Path = file
 	s.Problems, err = unpackProblems(problems)
 	err = errors.Join(err, json.Unmarshal(tags, &s.Tags), json.Unmarshal(requires, &s.Requires))
 	if packed == nil || err != nil {
@@ -324,9 +316,9 @@ func (db *DB) Coverage(ctx context.Context, model string) (texts, embedded int, 
 // Offered reports whether the skill is the one that is found under its name.
 func (e *Entry) Offered() bool { return !e.Refused && e.ShadowedBy == 0 }
 
-// Ref returns what names this skill and no other: its name when it is offered
+// id returns what names this skill and no other: its name when it is offered
 // under it, else "source/folder".
-func (e *Entry) Ref() string {
+func (e *Entry) id() string {
 	switch dir := path.Dir(e.Path); {
 	case e.Offered():
 		return e.Name
@@ -335,11 +327,4 @@ func (e *Entry) Ref() string {
 	default:
 		return e.Source + "/" + dir
 	}
-}
-
-// AnswersTo reports whether ref names this skill: "source/name" or, which is
-// always unique, "source/folder".
-func (e *Entry) AnswersTo(ref string) bool {
-	rest, ok := strings.CutPrefix(ref, e.Source+"/")
-	return ok && !e.Refused && (rest == e.Name || rest == path.Dir(e.Path))
 }

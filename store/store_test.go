@@ -77,8 +77,8 @@ func newRecord(name, description, body string) Record {
 		Stamp:   "stamp of " + name,
 		NameKey: name,
 		Skill: &skill.Skill{
-			Name: name, Description: description, Body: body, Digest: "digest of " + name,
-			Files: []skill.File{{Path: "SKILL.md", Size: int64(len(body))}},
+			Meta: skill.Meta{Name: name, Description: description, Tokens: skill.Tokens(body), Digest: "digest of " + name},
+			Body: body, Files: []skill.File{{Path: "SKILL.md", Size: int64(len(body))}},
 		},
 		Fields: Fields{Name: name, Description: description, Body: body},
 		Texts:  [][]byte{hash[:]},

@@ -297,10 +297,10 @@ func (t *Tx) DropModels(keep string) error {
 func skillArgs(r *Record) []any {
 	s := r.Skill
 	return []any{
-		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest),
+		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest), sql.Named("text_digest", s.TextDigest),
 		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
 		sql.Named("location", s.Location), sql.Named("tags", string(marshal(orEmpty(s.Tags)))),
-		sql.Named("requires", string(marshal(orEmpty(s.Requires)))), sql.Named("tokens", skill.Tokens(s.Body)),
+		sql.Named("requires", string(marshal(orEmpty(s.Requires)))), sql.Named("tokens", s.Tokens),
 		sql.Named("problems", r.packed.problems), sql.Named("refused", r.Refused),
 	}
 }

@@ -91,9 +91,11 @@ func TestSkillRoundTrip(t *testing.T) {
 	r := newRecord("pdf", "zero \x00 and ünïcödé", "body \x00 with\nlines")
 	r.Path = "office/pdf/skill.md"
 	r.Skill = &skill.Skill{
-		Source: "a", Dir: "office/pdf", File: "skill.md", Location: "/s/office/pdf/skill.md",
-		Name: "pdf", Description: r.Skill.Description, Body: r.Skill.Body, Digest: "d",
-		Tags: []string{"a,b", `"`}, Requires: []string{"other"},
+		Meta: skill.Meta{
+			Source: "a", Path: r.Path, Location: "/s/office/pdf/skill.md", Name: "pdf", Description: r.Skill.Description,
+			Tokens: 7, Digest: "d", TextDigest: "t", Tags: []string{"a,b", `"`}, Requires: []string{"other"},
+		},
+		Body:        r.Skill.Body,
 		Frontmatter: map[string]any{"name": "pdf", "nested": map[string]any{"list": []any{"x", true, nil}}},
 		Files:       []skill.File{{Path: "a", Size: 1, SHA256: "x"}, {Path: "skill.md", Size: 1 << 40}},
 		Problems:    []skill.Problem{{Rule: "r", Severity: skill.Note, Path: "p", Line: 3, Message: "m", Hint: "h"}},

@@ -18,10 +18,10 @@ func vectors(t *testing.T, db *DB, model string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Row, b.Row) })
 	var list []string
 	for _, e := range entries {
-		vectors, err := db.VectorsOf(t.Context(), model, e.ID)
+		vectors, err := db.VectorsOf(t.Context(), model, e.Row)
 		if err != nil {
 			t.Fatal(err)
 		}

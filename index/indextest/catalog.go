@@ -52,8 +52,12 @@ func Open(t testing.TB, path string, e embed.Embedder, opts *index.Options) *ind
 func NewSkill(dir, name, description, body string, tags ...string) *skill.Skill {
 	digest := sha256.Sum256(fmt.Append(nil, name, "\x00", description, "\x00", body, "\x00", tags))
 	return &skill.Skill{
-		Dir: dir, File: "SKILL.md", Name: name, Description: description, Body: body, Tags: tags,
-		Digest: fmt.Sprintf("sha256:%x", digest), Location: "/" + dir + "/SKILL.md",
+		Meta: skill.Meta{
+			Name: name, Description: description, Tags: tags, Tokens: skill.Tokens(body),
+			Path: dir + "/SKILL.md", Location: "/" + dir + "/SKILL.md",
+			Digest: fmt.Sprintf("sha256:%x", digest), TextDigest: fmt.Sprintf("%x", digest),
+		},
+		Body:  body,
 		Files: []skill.File{{Path: "SKILL.md", Size: int64(len(body))}, {Path: "scripts/run.sh", Size: 7}},
 	}
 }
@@ -63,7 +67,7 @@ func (s *Source) refs() iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		for _, sk := range s.Skills {
 			load := func() (*skill.Skill, error) { return sk, nil }
-			if !yield(&skill.Ref{Path: sk.Dir + "/SKILL.md", Stamp: sk.Digest, Load: load}, nil) {
+			if !yield(&skill.Ref{Path: sk.Path, Stamp: sk.Digest, Load: load}, nil) {
 				return
 			}
 		}
@@ -119,10 +123,10 @@ func Generate(n int, seed uint64) []Source {
 			home.Skills = append(home.Skills, sk)
 		case i%20 == 3: // shadowed by one of home
 			of := home.Skills[g.rng.IntN(len(home.Skills))]
-			work.Skills = append(work.Skills, NewSkill(sk.Dir, strings.ToUpper(of.Name), sk.Description, sk.Body, sk.Tags...))
+			work.Skills = append(work.Skills, NewSkill(sk.Dir(), strings.ToUpper(of.Name), sk.Description, sk.Body, sk.Tags...))
 		case i%20 == 7: // a copy under another name
 			of := home.Skills[g.rng.IntN(len(home.Skills))]
-			work.Skills = append(work.Skills, NewSkill(sk.Dir, of.Name+"-copy", of.Description, of.Body, "copy"))
+			work.Skills = append(work.Skills, NewSkill(sk.Dir(), of.Name+"-copy", of.Description, of.Body, "copy"))
 		default:
 			work.Skills = append(work.Skills, sk)
 		}

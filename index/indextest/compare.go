@@ -90,7 +90,7 @@ func compareLists(t testing.TB, a, b *index.Index, agent *index.Agent) {
 	step := max(1, len(all)/40)
 	for n := len(nameOf(agent)) % step; n < len(all); n += step {
 		e := all[n]
-		for _, id := range []string{e.ID, e.Name, e.Source + "/" + e.Dir, e.Source + "/" + e.Name, e.Name + "x"} {
+		for _, id := range []string{e.ID, e.Name, e.Source + "/" + e.Dir(), e.Source + "/" + e.Name, e.Name + "x"} {
 			same(t, "lookup of "+id, func(x *index.Index) (any, error) { return x.Lookup(t.Context(), id, agent) }, a, b)
 		}
 		if agent == nil {

@@ -66,8 +66,8 @@ func winners(sources []Source) map[string]seen {
 		for _, sk := range sources[i].Skills {
 			key := index.NameKey(sk.Name)
 			old, ok := m[key]
-			if !ok || old.source == sources[i].Label && sk.Dir < old.dir {
-				m[key] = seen{sources[i].Label, sk.Dir, sk.Name, sk.Tags}
+			if !ok || old.source == sources[i].Label && sk.Dir() < old.dir {
+				m[key] = seen{sources[i].Label, sk.Dir(), sk.Name, sk.Tags}
 			}
 		}
 	}
@@ -128,14 +128,14 @@ func testLists(t *testing.T, x *index.Index, sources []Source) {
 		s := &sources[i]
 		files += len(s.Skills) + len(s.Refused)
 		for _, sk := range s.Skills {
-			e, err := x.Lookup(t.Context(), s.Label+"/"+sk.Dir, nil)
+			e, err := x.Lookup(t.Context(), s.Label+"/"+sk.Dir(), nil)
 			if err != nil || e.Name != sk.Name || e.Description != sk.Description || e.Digest != sk.Digest ||
-				e.Location != sk.Location || !slices.Equal(e.Tags, sk.Tags) || e.Source != s.Label || e.Dir != sk.Dir {
-				t.Errorf("%s/%s is %+v, %v", s.Label, sk.Dir, e, err)
+				e.Location != sk.Location || !slices.Equal(e.Tags, sk.Tags) || e.Source != s.Label || e.Dir() != sk.Dir() {
+				t.Errorf("%s/%s is %+v, %v", s.Label, sk.Dir(), e, err)
 			}
 			won := winners(sources)[index.NameKey(sk.Name)]
-			if (e.ShadowedBy == "") != (won.source == s.Label && won.dir == sk.Dir) || e.ShadowedBy != "" && e.ShadowedBy != won.name {
-				t.Errorf("%s/%s is shadowed by %q, want %+v to be offered", s.Label, sk.Dir, e.ShadowedBy, won)
+			if (e.ShadowedBy == "") != (won.source == s.Label && won.dir == sk.Dir()) || e.ShadowedBy != "" && e.ShadowedBy != won.name {
+				t.Errorf("%s/%s is shadowed by %q, want %+v to be offered", s.Label, sk.Dir(), e.ShadowedBy, won)
 			}
 			if list, err := x.Files(t.Context(), e); err != nil || !slices.Equal(list, sk.Files) {
 				t.Errorf("files of %s: %v, %v", e.ID, list, err)

@@ -38,7 +38,7 @@ func (c *catalog) evals(ctx context.Context) (*bench.Dataset, []unusable, error)
 			}
 			queries, err := c.evalsOf(ctx, e, f.Path)
 			if err != nil {
-				at := strings.TrimSuffix(e.Location, e.File) + f.Path
+				at := strings.TrimSuffix(e.Location, e.File()) + f.Path
 				bad = append(bad, unusable{at, err.Error()})
 				c.app.note("%s: not used: %s", at, messageOf(err))
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // TestChoose: "name:now" are hits, "name:then" what was offered.
@@ -35,7 +36,7 @@ func TestChoose(t *testing.T) {
 		}
 		var hits []index.Hit
 		for i, name := range tt.hits {
-			hits = append(hits, index.Hit{Entry: index.Entry{ID: name, Name: name, Location: "/" + name}, Probability: tt.now[i]})
+			hits = append(hits, index.Hit{Entry: index.Entry{Meta: skill.Meta{ID: name, Name: name, Location: "/" + name}}, Probability: tt.now[i]})
 		}
 		var got []string
 		for _, h := range s.choose(hits) {
@@ -49,7 +50,7 @@ func TestChoose(t *testing.T) {
 
 // TestKnownCopy: a copy of a skill that is known is known.
 func TestKnownCopy(t *testing.T) {
-	h := &index.Hit{Entry: index.Entry{ID: "a", Name: "a", Location: "/x/a"}, Copies: []index.Entry{{ID: "y/a", Name: "a", Location: "/y/a"}}}
+	h := &index.Hit{Entry: index.Entry{Meta: skill.Meta{ID: "a", Name: "a", Location: "/x/a"}}, Copies: []index.Entry{{Meta: skill.Meta{ID: "y/a", Name: "a", Location: "/y/a"}}}}
 	for o, want := range map[offer]bool{
 		{Location: "/y/a"}: true, {Name: "a", Location: "/x/a"}: true, {Name: "a"}: true, {Name: "y/a"}: true,
 		{Name: "a", Location: "/z/a"}: false, {Location: "/z/a"}: false, {Name: "b"}: false, {}: false,

@@ -1,9 +1,9 @@
-INSERT INTO skills (source_id, path, stamp, digest, name, name_key, description, location,
+INSERT INTO skills (source_id, path, stamp, digest, text_digest, name, name_key, description, location,
                     tags, requires, tokens, problems, refused)
-VALUES (:source, :path, :stamp, :digest, :name, :name_key, :description, :location,
+VALUES (:source, :path, :stamp, :digest, :text_digest, :name, :name_key, :description, :location,
         :tags, :requires, :tokens, :problems, :refused)
 ON CONFLICT (source_id, path) DO UPDATE SET
-  stamp = excluded.stamp, digest = excluded.digest, name = excluded.name, name_key = excluded.name_key,
+  stamp = excluded.stamp, digest = excluded.digest, text_digest = excluded.text_digest, name = excluded.name, name_key = excluded.name_key,
   description = excluded.description, location = excluded.location, tags = excluded.tags,
   requires = excluded.requires, tokens = excluded.tokens,
   problems = excluded.problems, refused = excluded.refused, shadowed_by = NULL
