@@ -1,0 +1,219 @@
+package skill
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Fields are the terms of a skill's text: analysed, in order, with repetitions.
+type Fields struct {
+	Name, Description, Tags, Body []string
+
+	// Shown is how many of the first terms of Description stand in what is shown
+	// of it. The others (of when_to_use) are searched only.
+	Shown int
+}
+
+// Weights are the weights of the fields in a text score, none below 0.
+type Weights struct{ Name, Description, Tags, Body float64 }
+
+// Terms are the distinct terms of a skill, sorted, with how often each field has
+// them: all that ranking by text needs, packed into bytes.
+//
+// For each term: the number of bytes that it shares with the term before (one
+// byte below maxShared), its counts, and its other bytes, none of which is below
+// '0'. The counts are twice the count of the body; or, when the term occurs in
+// another field too, 1 and then the counts of name, description, tags and body
+// and of the shown part of the description. All of these are varints.
+type Terms []byte
+
+// maxShared bounds how many bytes a packed term shares with the one before.
+const maxShared = 32
+
+// A Term is one of Terms.
+type Term struct {
+	Text                          []byte // valid until the next one is read
+	Name, Description, Tags, Body int    // how often the fields have it
+	Shown                         int    // how often the shown part of the description has it
+}
+
+// ErrTerms says that bytes are not packed terms.
+var ErrTerms = errors.New("malformed list of terms")
+
+// countedTerm is a term while terms are counted.
+type countedTerm struct {
+	start uint64 // its first 8 bytes, which sorting compares first
+	text  string
+	Term
+}
+
+// A termTable counts the distinct terms of fields.
+type termTable struct {
+	index map[string]int // in terms
+	terms []countedTerm
+}
+
+// termTables keeps tables, because growing one takes longer than filling it.
+var termTables = sync.Pool{New: func() any { return &termTable{index: make(map[string]int)} }}
+
+// Pack counts and packs the terms of f. A term of nothing but ASCII below '0' is
+// left out: no analyzer makes one.
+func (f *Fields) Pack() Terms {
+	t := termTables.Get().(*termTable)
+	defer termTables.Put(t)
+	clear(t.index)
+	t.terms = t.terms[:0]
+	t.count(f.Name, func(c *countedTerm) { c.Name++ })
+	t.count(f.Description, func(c *countedTerm) { c.Description++ })
+	t.count(f.Description[:f.Shown], func(c *countedTerm) { c.Shown++ })
+	t.count(f.Tags, func(c *countedTerm) { c.Tags++ })
+	t.count(f.Body, func(c *countedTerm) { c.Body++ })
+	slices.SortFunc(t.terms, func(a, b countedTerm) int {
+		if a.start != b.start {
+			return cmp.Compare(a.start, b.start)
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	data := make([]byte, 0, 8*len(t.terms))
+	last := ""
+	for i := range t.terms {
+		c := &t.terms[i]
+		data = c.append(data, last)
+		last = c.text
+	}
+	return data
+}
+
+// count adds one to a count of each term of a list.
+func (t *termTable) count(list []string, add func(*countedTerm)) {
+	for _, text := range list {
+		i, ok := t.index[text]
+		if !ok {
+			if text == "" || strings.IndexFunc(text, func(r rune) bool { return r < '0' }) >= 0 {
+				continue
+			}
+			i = len(t.terms)
+			t.index[text] = i
+			var start [8]byte
+			copy(start[:], text)
+			t.terms = append(t.terms, countedTerm{start: binary.BigEndian.Uint64(start[:]), text: text})
+		}
+		add(&t.terms[i])
+	}
+}
+
+// append appends the packed term, which stands behind the term last.
+func (c *countedTerm) append(data []byte, last string) []byte {
+	shared := 0
+	for shared < min(len(last), len(c.text)-1, maxShared-1) && last[shared] == c.text[shared] {
+		shared++
+	}
+	data = append(data, byte(shared))
+	if c.Name+c.Description+c.Tags == 0 {
+		data = binary.AppendUvarint(data, uint64(2*c.Body))
+	} else {
+		data = append(data, 1)
+		for _, n := range []int{c.Name, c.Description, c.Tags, c.Body, c.Shown} {
+			data = binary.AppendUvarint(data, uint64(n))
+		}
+	}
+	return append(data, c.text[shared:]...)
+}
+
+// Each calls f with each term, in order. Bytes that Pack did not make are
+// ErrTerms.
+func (t Terms) Each(f func(*Term)) error {
+	var term Term
+	r := termReader{t}
+	for len(r.data) > 0 {
+		if !r.next(&term) {
+			return ErrTerms
+		}
+		f(&term)
+	}
+	return nil
+}
+
+// A termReader reads packed terms.
+type termReader struct{ data []byte }
+
+// next reads the next term, of which there is one, into t, which holds the term
+// before. It reports whether it is well-formed.
+func (r *termReader) next(t *Term) bool {
+	var shared int
+	shared, r.data = int(r.data[0]), r.data[1:]
+	if shared >= maxShared || shared > len(t.Text) {
+		return false
+	}
+	t.Name, t.Description, t.Tags, t.Shown = 0, 0, 0, 0
+	switch n := r.number(); {
+	case n >= 0 && n%2 == 0:
+		t.Body = n / 2
+	case n == 1:
+		for _, count := range []*int{&t.Name, &t.Description, &t.Tags, &t.Body, &t.Shown} {
+			if *count = r.number(); *count < 0 {
+				return false
+			}
+		}
+	default:
+		return false
+	}
+	end := 0
+	for end < len(r.data) && r.data[end] >= '0' {
+		end++
+	}
+	t.Text = append(t.Text[:shared], r.data[:end]...)
+	r.data = r.data[end:]
+	return end > 0
+}
+
+// maxCount bounds a count, so that damage cannot ask for more memory than there
+// is.
+const maxCount = 1 << 28
+
+// number reads a number; it is -1 when there is none that makes sense.
+func (r *termReader) number() int {
+	n, size := binary.Uvarint(r.data)
+	if size <= 0 || n > maxCount {
+		return -1
+	}
+	r.data = r.data[size:]
+	return int(n)
+}
+
+// Fields returns the terms field by field: those of each field sorted, but for
+// those of the description, of which the shown ones come first.
+func (t Terms) Fields() (Fields, error) {
+	var f Fields
+	var hidden []string
+	total := 0
+	err := t.Each(func(term *Term) {
+		n := term.Name + term.Description + term.Tags + term.Body
+		if total += n * len(term.Text); total > maxCount {
+			return // an error below
+		}
+		text := string(term.Text)
+		f.Name = appendTimes(f.Name, text, term.Name)
+		f.Description = appendTimes(f.Description, text, term.Shown)
+		hidden = appendTimes(hidden, text, term.Description-term.Shown)
+		f.Tags = appendTimes(f.Tags, text, term.Tags)
+		f.Body = appendTimes(f.Body, text, term.Body)
+	})
+	if err == nil && total > maxCount {
+		err = ErrTerms
+	}
+	f.Shown = len(f.Description)
+	f.Description = append(f.Description, hidden...)
+	return f, err
+}
+
+func appendTimes(list []string, text string, n int) []string {
+	for range n {
+		list = append(list, text)
+	}
+	return list
+}

@@ -1,0 +1,1 @@
+DELETE FROM terms_of WHERE skill_id = :skill

@@ -1,0 +1,1 @@
+INSERT INTO terms_of (skill_id, terms) VALUES (:skill, :terms)

@@ -1,0 +1,1 @@
+SELECT terms FROM terms_of WHERE skill_id = :skill
