@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A kind of prompt that wants no skill unasked. An ordinary prompt has none:
@@ -73,8 +73,8 @@ func isCommandName(word string) bool {
 }
 
 var (
-	freeTextCommands = set(`add-dir btw clear compact memory model output-style permissions rename resume`)
-	rootFolders      = set(`bin boot dev etc home lib media mnt opt private proc root run sbin srv sys tmp usr var`)
+	freeTextCommands = words.Set(`add-dir btw clear compact memory model output-style permissions rename resume`)
+	rootFolders      = words.Set(`bin boot dev etc home lib media mnt opt private proc root run sbin srv sys tmp usr var`)
 )
 
 // maxReply is how many words a reply or greeting has at most.
@@ -88,13 +88,13 @@ func isReply(text string) bool {
 	}
 	n := 0
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
-		return r != '\'' && r != '’' && isPunctuation(r)
+		return r != '\'' && r != '’' && words.IsSeparator(r)
 	}) {
 		if n++; n > maxReply {
 			return false
 		}
 		word = apostrophes.Replace(word)
-		if !replyWords()[word] && !isChoice(word) && !(strings.ContainsFunc(word, embed.Dense) && isDenseReply(word)) {
+		if !replyWords()[word] && !isChoice(word) && !(strings.ContainsFunc(word, words.Dense) && isDenseReply(word)) {
 			return false
 		}
 	}
@@ -132,7 +132,7 @@ func isDenseReply(run string) bool {
 
 // replyWords are words of answers and greetings. None of them says on its own
 // what a model should work on.
-var replyWords = set(`
+var replyWords = words.Set(`
 	absolutely afternoon again agree agreed ahead all alright also and anyway approve approved as awesome
 	back both bye cancel carry confirm confirmed continue cool correct course
 	day definitely do don't done either else enough evening everything exactly excellent
@@ -170,7 +170,7 @@ var replyWords = set(`
 `)
 
 // denseReplies are the same in scripts without spaces, whole phrases.
-var denseReplies = set(`
+var denseReplies = words.Set(`
 	好 好的 好吧 好呀 好啊 好嘞 是 是的 对 對 对的 對的 没错 沒錯 不 不是 不用 不用了 不要 不对 不對 可以 可以的 行 行吧 嗯 嗯嗯 哦 继续 繼續 请继续 請繼續
 	请 請 继续吧 繼續吧 接着 接着来 谢谢 謝謝 谢谢你 謝謝你 谢谢您 多谢 多謝 感谢 感謝 你好 您好 大家好 早 早上好 早安 晚上好 晚安 下午好 再见 再見 同意 确认 確認
 	没问题 沒問題 没事 明白 明白了 知道了 收到 了解 开始 開始 开始吧 開始吧 停 停止 取消 下一步 下一个 算了 随便 都行 就这样 就這樣 完成 完成了 非常 很好 太好了 完美 了 吧 的 啊

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 )
 
 // kinds are prompts of each kind.
@@ -204,7 +206,7 @@ func FuzzKindOf(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	for _, text := range nastyTexts() {
+	for _, text := range wordstest.NastyTexts() {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

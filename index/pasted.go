@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A pasted line is told from prose by its form. What is strong is hardly ever
@@ -50,7 +50,7 @@ func pastedLines(lines []string) string {
 
 // isBlank reports whether the line is nothing but blanks and punctuation.
 func isBlank(line string) bool {
-	return strings.IndexFunc(line, func(r rune) bool { return !isPunctuation(r) }) < 0
+	return strings.IndexFunc(line, func(r rune) bool { return !words.IsSeparator(r) }) < 0
 }
 
 // paste counts the lines of a prompt by their form.
@@ -84,7 +84,7 @@ func (p *paste) add(i int) bool {
 	case class == proseLine:
 		// A request stands at the start or the end, or in a paragraph of its own.
 		apart := p.gap || i == 0 || i == len(p.lines)-1 || strings.TrimSpace(p.lines[i+1]) == ""
-		if apart || asks(trimmed) || strings.ContainsFunc(trimmed, embed.Dense) {
+		if apart || asks(trimmed) || strings.ContainsFunc(trimmed, words.Dense) {
 			return false
 		}
 	case asks(trimmed) && (class == logLine || class == codeLine), isPolite(trimmed):
@@ -119,13 +119,13 @@ func (p *paste) toggles(trimmed string) bool {
 }
 
 // proseFences are fences in which prose may stand as well.
-var proseFences = set(`text txt plain plaintext md markdown prompt quote xml yaml yml`)
+var proseFences = words.Set(`text txt plain plaintext md markdown prompt quote xml yaml yml`)
 
 // continues reports whether an indented line belongs to the code or the log
 // above it: it is no item of a list and asks for nothing.
 func (p *paste) continues(line string) bool {
 	indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")
-	return indented && p.last > shellLine && !p.gap && !isItem(strings.TrimSpace(line)) && !asks(line) && !strings.ContainsFunc(line, embed.Dense)
+	return indented && p.last > shellLine && !p.gap && !isItem(strings.TrimSpace(line)) && !asks(line) && !strings.ContainsFunc(line, words.Dense)
 }
 
 // kind decides by the counts.
@@ -169,7 +169,7 @@ func classOf(line string) lineClass {
 // isSentence reports whether the line is a few words and nothing else. It spares
 // an ordinary prompt the forms below.
 func isSentence(line string) bool {
-	odd := func(r rune) bool { return isPunctuation(r) && !strings.ContainsRune(" ,.?'’", r) }
+	odd := func(r rune) bool { return words.IsSeparator(r) && !strings.ContainsRune(" ,.?'’", r) }
 	return strings.Count(line, " ") >= 3 && strings.IndexFunc(line, odd) < 0
 }
 
@@ -268,7 +268,7 @@ func asks(line string) bool {
 	if strings.ContainsAny(line, "?？") && !strings.ContainsAny(line, "=;{(") {
 		return true
 	}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(line), isPunctuation) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(line), words.IsSeparator) {
 		if askWords()[word] {
 			return true
 		}
@@ -285,7 +285,7 @@ func isPolite(line string) bool {
 
 var polite = []string{"please", "help me", "bitte ", "por favor", "s'il ", "пожалуйста", "请", "請", "ください", "주세요"}
 
-var askWords = set(`
+var askWords = words.Set(`
 	please pls plz why how what explain fix help debug solve investigate summarize summarise review refactor improve translate convert rewrite
 	bitte warum wie was erkläre hilf repariere porque por qué cómo ayuda explica arregla pourquoi comment aide explique corrige
 	perché aiuto spiega corregge aiutami почему как что помоги объясни исправь dlaczego jak pomóż neden nasıl`)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -112,7 +113,7 @@ func (x *Index) matchBody(ctx context.Context, e *Explanation, p *prompt, row in
 	if err != nil || !ok {
 		return err
 	}
-	body := Terms(s.Body)
+	body := words.Terms(s.Body)
 	e.Matched.Body = p.matched(body)
 	have := slices.Concat(e.Matched.Name, e.Matched.Description, e.Matched.Tags, e.Matched.Body)
 	for _, t := range p.terms {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -300,7 +301,7 @@ func skillArgs(r *Record) []any {
 		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest),
 		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
 		sql.Named("location", s.Location), sql.Named("tags", string(marshal(orEmpty(s.Tags)))),
-		sql.Named("requires", string(marshal(orEmpty(s.Requires)))), sql.Named("tokens", skill.Tokens(s.Body)),
+		sql.Named("requires", string(marshal(orEmpty(s.Requires)))), sql.Named("tokens", words.Tokens(s.Body)),
 		sql.Named("problems", r.packed.problems), sql.Named("refused", r.Refused),
 	}
 }
