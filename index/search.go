@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -151,7 +152,7 @@ func (x *Index) retrieve(ctx context.Context, q Query, f func(*retrieval) error)
 		r := &retrieval{in: in, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer)}
 		defer x.analyzers.Put(r.analyzer)
 		text := words.CutMiddle(q.Text, maxPrompt)
-		r.kind, r.threshold = kindOf(text), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
+		r.kind, r.threshold = string(intent.Of(text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
 		embedded := x.embedPrompt(ctx, in.view, text)
 		leg := x.leg(in.view)
 		var err error

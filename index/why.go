@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -132,7 +133,7 @@ func (e *Explanation) verdict(rival float64) string {
 	case e.ShadowedBy != "":
 		return fmt.Sprintf("not offered: %s has the same name and a higher priority", e.ShadowedBy)
 	case e.Kind != "" && !e.Relevant:
-		return "not offered: the prompt is " + kindPhrase[e.Kind]
+		return "not offered: the prompt is " + intent.Kind(e.Kind).Phrase()
 	case e.CopyOf != "" && e.Relevant: // and so is the other
 		return fmt.Sprintf("not offered: it is the same as %s, which is offered", e.CopyOf)
 	case e.Rank == 0 && e.Strength == 0:

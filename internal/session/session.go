@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -77,10 +78,6 @@ const (
 	fewTerms = 4
 )
 
-// slashCommand is the kind of a prompt to the client itself, which knows what to
-// load for it.
-const slashCommand = "slash command"
-
 // Suggest returns the block for a prompt without the skills that the session was
 // offered or has loaded before, unless they are much more relevant now, and
 // remembers what it offers. A short prompt that finds nothing by itself is
@@ -100,7 +97,7 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 	if err != nil {
 		return contextprovider.Block{}, err
 	}
-	if block.Kind == slashCommand {
+	if block.Kind == string(intent.SlashCommand) { // the client knows what to load for it
 		return contextprovider.Block{Mode: block.Mode, Kind: block.Kind, Threshold: block.Threshold}, nil
 	}
 	if len(s.Prompts) > 0 && followsUp(p.Text, block) {

@@ -1,4 +1,7 @@
-package index
+// Package intent tells what kind of prompt a text is. Its one rule: whatever may
+// hold a request is an ordinary prompt, because a skill that is withheld costs
+// more than one that is offered in vain.
+package intent
 
 import (
 	"strings"
@@ -7,44 +10,56 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A kind of prompt that wants no skill unasked. An ordinary prompt has none:
-// whatever may hold a request is ordinary, because a skill that is withheld
-// costs more than one that is offered in vain.
+// A Kind is a kind of prompt that wants no skill unless it names one.
+type Kind string
+
+// The kinds of prompts.
 const (
-	kindEmpty = "empty"
-	kindSlash = "slash command"
-	kindReply = "reply"
-	kindShell = "shell command"
-	kindDiff  = "diff"
-	kindLog   = "log"
-	kindCode  = "code"
+	Ordinary     Kind = "" // may hold a request
+	Empty        Kind = "empty"
+	SlashCommand Kind = "slash command" // to the program that the model runs in
+	Reply        Kind = "reply"         // yes, go on, thanks, hello
+	Shell        Kind = "shell command"
+	Diff         Kind = "diff"
+	Log          Kind = "log"
+	Code         Kind = "code"
 )
 
-// kindPhrase completes "the prompt is".
-var kindPhrase = map[string]string{
-	kindEmpty: "empty",
-	kindSlash: "a slash command",
-	kindReply: "a reply or a greeting",
-	kindShell: "a shell command",
-	kindDiff:  "a diff without a request",
-	kindLog:   "a pasted log without a request",
-	kindCode:  "code without a request",
+// Phrase completes the sentence "the prompt is".
+func (k Kind) Phrase() string {
+	switch k {
+	case Ordinary:
+		return "an ordinary prompt"
+	case SlashCommand:
+		return "a slash command"
+	case Reply:
+		return "a reply or a greeting"
+	case Shell:
+		return "a shell command"
+	case Diff:
+		return "a diff without a request"
+	case Log:
+		return "a pasted log without a request"
+	case Code:
+		return "code without a request"
+	}
+	return string(k)
 }
 
-// kindOf returns the kind of a prompt, "" for an ordinary one. Any text is safe.
-func kindOf(text string) string {
+// Of returns the kind of a prompt.
+func Of(text string) Kind {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	switch {
 	case text == "":
-		return kindEmpty
+		return Empty
 	case isSlashCommand(text):
-		return kindSlash
+		return SlashCommand
 	case isReply(text):
-		return kindReply
+		return Reply
 	case isDiff(text):
-		return kindDiff
+		return Diff
 	}
-	return pastedKind(text)
+	return ofPasted(text)
 }
 
 // isSlashCommand reports whether the text is a command to the program that the
@@ -56,11 +71,15 @@ func isSlashCommand(text string) bool {
 	if !ok {
 		return false
 	}
-	words := strings.Fields(rest)
-	if len(words) == 0 || !strings.HasPrefix(rest, words[0]) || !isCommandName(words[0]) || rootFolders()[words[0]] {
+	fields := strings.Fields(rest)
+	if len(fields) == 0 || !strings.HasPrefix(rest, fields[0]) || !isCommandName(fields[0]) || rootFolders()[fields[0]] {
 		return false
 	}
-	return len(words) <= 3 && !asks(strings.Join(words[1:], " ")) || freeTextCommands()[words[0]]
+	if freeTextCommands()[fields[0]] {
+		return true
+	}
+	arguments := line{text: strings.Join(fields[1:], " ")}
+	return len(fields) <= 3 && !arguments.asks()
 }
 
 func isCommandName(word string) bool {
