@@ -148,39 +148,12 @@ func (h *highlighter) find(text string) []match {
 		counted, at = start, m.from // pairs overlap
 		list = append(list, m)
 	}
-	for start, end := range runs(text) {
+	for start, end := range words.Runs(text) {
 		if !h.hopeless(text[start:end]) {
 			pieces(text, start, end, add)
 		}
 	}
 	return list
-}
-
-// runs yields the start and end of every run of letters, digits and marks, with
-// apostrophes inside, as words.Split sees them.
-func runs(text string) func(yield func(start, end int) bool) {
-	return func(yield func(int, int) bool) {
-		start := -1
-		for i, r := range text {
-			in := words.IsLetter(r)
-			if !in && start >= 0 && (r == '\'' || r == '’') {
-				next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
-				in = unicode.IsLetter(next)
-			}
-			switch {
-			case in && start < 0:
-				start = i
-			case !in && start >= 0:
-				if !yield(start, i) {
-					return
-				}
-				start = -1
-			}
-		}
-		if start >= 0 {
-			yield(start, len(text))
-		}
-	}
 }
 
 // hopeless reports, for most words, that a run cannot match: stemming keeps the

@@ -8,6 +8,7 @@
 package words
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,37 +32,38 @@ const (
 // It removes accents of Latin and Greek letters and compatibility forms; upper
 // case stays.
 func Split(text string, yield func(word string, kind Kind)) {
-	splitter(yield).text(fold(text))
+	text = fold(text)
+	for start, end := range Runs(text) {
+		splitter(yield).run(text[start:end])
+	}
 }
 
-// A splitter is called for every word.
-type splitter func(word string, kind Kind)
-
-// text splits s into runs of letters, digits and marks. An apostrophe between
-// letters does not end a run, so that "don't" is one word.
-func (yield splitter) text(s string) {
-	start, plain := -1, true // of the run; whether it is ASCII
-	for i, size := 0, 1; i < len(s); i += size {
-		r := rune(s[i])
-		if size = 1; r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
-		}
-		switch {
-		case IsLetter(r):
-			if start < 0 {
-				start, plain = i, true
+// Runs yields the start and the end of every run of letters, digits and marks
+// of s. An apostrophe between letters does not end a run, so that "don't" is one
+// word.
+func Runs(s string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		start := -1
+		for i, size := 0, 1; i < len(s); i += size {
+			r := rune(s[i])
+			if size = 1; r >= utf8.RuneSelf {
+				r, size = utf8.DecodeRuneInString(s[i:])
 			}
-			plain = plain && size == 1
-		case start < 0:
-		case isApostrophe(r) && letterFollows(s[i+size:]):
-			plain = plain && size == 1
-		default:
-			yield.run(s[start:i], plain)
-			start = -1
+			switch {
+			case IsLetter(r):
+				if start < 0 {
+					start = i
+				}
+			case start < 0, isApostrophe(r) && letterFollows(s[i+size:]):
+			case !yield(start, i):
+				return
+			default:
+				start = -1
+			}
 		}
-	}
-	if start >= 0 {
-		yield.run(s[start:], plain)
+		if start >= 0 {
+			yield(start, len(s))
+		}
 	}
 }
 
@@ -84,10 +86,12 @@ func letterFollows(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// run splits a run into parts with and without spaces between words; a plain
-// run is ASCII, which has no parts without spaces.
-func (yield splitter) run(s string, plain bool) {
-	if plain {
+// A splitter is called for every word.
+type splitter func(word string, kind Kind)
+
+// run splits a run into parts with and without spaces between words.
+func (yield splitter) run(s string) {
+	if beyondASCII(s) < 0 { // most runs
 		yield.identifier(s)
 		return
 	}
