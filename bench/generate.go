@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -95,7 +95,7 @@ func newMaterial(corpus iter.Seq2[Document, error]) (*material, error) {
 
 // nameWords returns the words of a name that a valid name may hold.
 func nameWords(name string) []string {
-	return strings.FieldsFunc(index.NameKey(name), func(r rune) bool {
+	return strings.FieldsFunc(words.NameKey(name), func(r rune) bool {
 		return r != unicode.ToLower(r) || !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})
 }
