@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -110,6 +111,9 @@ func (s *Set) fits() bool {
 
 // Model returns the model that the vectors are from, "" when there are none.
 func (s *Set) Model() string { return s.segments[0].Meta().Model }
+
+// Weights returns the weights of the fields that text scores are made with.
+func (s *Set) Weights() skill.Weights { return s.segments[0].Meta().Weights }
 
 // Dim returns the dimension of the vectors, 0 when there are none.
 func (s *Set) Dim() int {

@@ -175,11 +175,11 @@ type Listed struct {
 	I int // its number
 }
 
-// Segments calls f with the reader of each segment, and the numbers of its first
-// document and of itself.
-func (v *View) Segments(f func(n int, r *Reader, first int) error) {
+// Segments calls f for each segment, with its number, its reader and the documents
+// that count.
+func (v *View) Segments(f func(n int, r *Reader, live Bitmap) error) {
 	for n, r := range v.readers {
-		v.note(f(n, r, v.segments[n].first))
+		v.note(f(n, r, v.segments[n].live))
 	}
 }
 
@@ -288,4 +288,21 @@ func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
 // each segment knows of the terms of the query.
 func (v *View) Search(terms [][]Term, s *Scope, k int) []Hit {
 	return v.Best(k, func(n int, r *Reader) ([]Hit, error) { return r.Search(terms[n], s.searched[n], k) })
+}
+
+// Lookup returns what each segment knows of the terms.
+func (v *View) Lookup(terms []string) [][]Term {
+	found := make([][]Term, len(v.readers))
+	for n, r := range v.readers {
+		var err error
+		found[n], err = r.Lookup(nil, terms)
+		v.note(err)
+	}
+	return found
+}
+
+// Segment returns the number of the segment of a skill.
+func (v *View) Segment(i int) int {
+	n, _ := v.At(i)
+	return n
 }

@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // modeSyntax is the mode of an answer to a query in the query language.
@@ -52,20 +53,24 @@ func characters(s string) int {
 
 // searchSyntax answers a query in the query language: the skills that it
 // matches, ranked by BM25 alone.
-func (x *Index) searchSyntax(ctx context.Context, q Query) (a Answer, err error) {
+func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err error) {
 	c, err := compile(q.Text)
 	if err != nil {
 		return Answer{}, err
 	}
-	err = x.read(ctx, q.Agent, func(in *reading, sc *scope) error {
-		hits, err := sqliteLeg{x.db, *x.opts.Weights}.find(ctx, in, c.fts, sc, q.Limit)
+	err = x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
+		leg, err := x.engine(v.Set)
+		if err != nil {
+			return err
+		}
+		hits, err := leg.find(ctx, v, c.fts, sc, q.Limit)
 		if err != nil {
 			return fmt.Errorf("searching by syntax: %w", err)
 		}
 		a = Answer{Mode: modeSyntax, Hits: make([]Hit, len(hits))}
 		analyzer := new(words.Analyzer)
 		for n, h := range hits {
-			e := in.entry(h.Doc)
+			e := entryOf(v, h.Doc)
 			a.Hits[n] = Hit{
 				Entry: e, Score: h.Score, Terms: []rank.Term{{Name: "bm25", Value: h.Score, Weight: 1}},
 				Matched: Matched{

@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // A Twin is a pair of skills whose descriptions a ranker can hardly tell apart.
@@ -21,16 +22,16 @@ const alike = .8
 // most alike first. Two sets that share four fifths of their words must share
 // one of the rarest fifth of them, so only skills that do are compared: the
 // work grows with the twins there are, not with all pairs.
-func (x *Index) Twins(ctx context.Context) (twins []Twin, err error) {
-	err = x.read(ctx, nil, func(in *reading, _ *scope) error {
-		twins = in.twins()
+func (x *Searcher) Twins(ctx context.Context) (twins []Twin, err error) {
+	err = x.read(ctx, nil, func(v *snapshot.View, _ *snapshot.Scope) error {
+		twins = twinsOf(v)
 		return ctx.Err()
 	})
 	return twins, err
 }
 
-func (in *reading) twins() []Twin {
-	list := in.sorted(in.offered)
+func twinsOf(v *snapshot.View) []Twin {
+	list := v.Sorted(v.IsOffered)
 	sets := descriptions(list)
 	byRare := make(map[string][]int) // indexes in list, by one of their rare words
 	var twins []Twin
@@ -39,7 +40,7 @@ func (in *reading) twins() []Twin {
 		for _, w := range words[:prefix(len(words))] {
 			for _, j := range byRare[w] {
 				if s := jaccard(words, sets[j]); !seen[j] && s >= alike {
-					twins = append(twins, Twin{in.entryOf(list[j].Document, true), in.entryOf(list[i].Document, true), s})
+					twins = append(twins, Twin{entryOfDoc(v, list[j].Document, true), entryOfDoc(v, list[i].Document, true), s})
 				}
 				seen[j] = true
 			}
@@ -63,7 +64,7 @@ func prefix(n int) int {
 
 // descriptions returns the different words of the description of each skill,
 // rarest first.
-func descriptions(list []listed) [][]string {
+func descriptions(list []snapshot.Listed) [][]string {
 	sets := make([][]string, len(list))
 	count := make(map[string]int)
 	a := new(words.Analyzer)

@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // named returns the skills that the prompt names. A
@@ -13,11 +14,11 @@ import (
 // word, which may be an everyday one, only where it is meant as a name: as the
 // whole prompt, in quotes or backticks, behind $ or @, behind / as the first word
 // (elsewhere that is a path), or next to the word "skill".
-func (in *reading) named(text string) map[int]bool {
+func named(v *snapshot.View, text string) map[int]bool {
 	found := make(map[int]bool)
 	key := words.NameKey(text)
 	add := func(name string) {
-		if i, ok := in.find(name); ok {
+		if i, ok := v.Find(name); ok {
 			found[i] = true
 		}
 	}
@@ -87,7 +88,7 @@ func besideSkill(fields []string, i int) bool {
 // typed returns the skills whose names begin with the prompt, when it is a
 // single word that is long enough to mean one: what somebody types into a
 // search box.
-func (in *reading) typed(text string) []int {
+func typed(v *snapshot.View, text string) []int {
 	if strings.ContainsAny(strings.TrimSpace(text), " \t\n") {
 		return nil // which the key would hold too
 	}
@@ -95,5 +96,5 @@ func (in *reading) typed(text string) []int {
 	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {
 		return nil
 	}
-	return in.prefixed(key, func(int, string) bool { return true })
+	return v.Prefixed(key, func(string) bool { return true })
 }

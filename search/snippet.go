@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 const (
@@ -34,19 +35,19 @@ type Snippet struct {
 // snippet has at most length characters, those of scripts without spaces
 // counting twice, and at least 4; 0 means 160. What the agent of the query does not see, or what
 // is gone, has none. The texts are those that were indexed.
-func (x *Index) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
-	err = x.read(ctx, q.Agent, func(in *reading, sc *scope) error {
+func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
+	err = x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
 		out = make([]Snippet, len(entries))
-		h, err := x.highlighter(ctx, in, q)
+		h, err := x.highlighter(ctx, v, q)
 		if err != nil || len(h.weights) == 0 {
 			return err
 		}
 		for n, e := range entries {
-			i, err := in.lookup(e.ID, sc.allowed)
+			i, err := lookup(v, e.ID, sc.Allowed)
 			if err != nil {
 				continue
 			}
-			s, ok, err := x.db.Skill(ctx, in.facts(i).Row)
+			s, ok, err := x.store.Skill(ctx, v.Facts(i).Row)
 			if err != nil {
 				return err
 			}
@@ -72,10 +73,10 @@ type highlighter struct {
 // highlighter returns the one for a query: of a prompt it has the terms that it
 // is searched for by, of a query in the query language those that it asks for
 // in the body.
-func (x *Index) highlighter(ctx context.Context, in *reading, q Query) (*highlighter, error) {
+func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (*highlighter, error) {
 	h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
 	if !q.Syntax {
-		p, err := newPrompt(ctx, h.analyzer, q.Text, in, x.leg(in.view))
+		p, err := newPrompt(ctx, h.analyzer, q.Text, v, x.leg(v.Set))
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +95,11 @@ func (x *Index) highlighter(ctx context.Context, in *reading, q Query) (*highlig
 			terms = append(terms, s.term)
 		}
 	}
-	docs, all, err := x.db.Frequencies(ctx, terms)
+	leg, err := x.engine(v.Set)
+	if err != nil {
+		return nil, err
+	}
+	docs, all, err := leg.engine.Frequencies(ctx, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +107,9 @@ func (x *Index) highlighter(ctx context.Context, in *reading, q Query) (*highlig
 		switch {
 		case !slices.Contains(s.columns, "body"):
 		case s.prefix != "":
-			h.add(s.prefix, true, inverseFrequency(1, all)/2) // how common it is, is not known
+			h.add(s.prefix, true, snapshot.InverseFrequency(1, all)/2) // how common it is, is not known
 		default:
-			h.add(s.term, false, inverseFrequency(docs[s.term], all))
+			h.add(s.term, false, snapshot.InverseFrequency(max(docs[s.term], 1), all))
 		}
 	}
 	return h, nil

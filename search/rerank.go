@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"cmp"
@@ -20,21 +20,19 @@ const bodyStart = 1000
 // order ranks the candidates of r without their copies, and lets the reranker, if there is one,
 // order the best of them anew. What is relevant stays as rank decided. When the
 // reranker fails or is late its order is that of rank, and the mode says so.
-func (x *Index) order(ctx context.Context, r *retrieval) error {
-	var err error
+func (x *Searcher) order(ctx context.Context, r *retrieval) error {
 	r.all = x.judge(r, r.candidates)
 	if r.relevant {
 		r.all = slices.DeleteFunc(r.all, func(s rank.Scored) bool { return !s.Relevant })
 	}
-	if r.scored, err = x.distinct(ctx, r, r.all); err != nil {
-		return err
-	}
+	r.scored = r.distinct(r.all)
 	places := contested(r.scored, x.opts.RerankCandidates)
 	if x.opts.Reranker == nil || len(places) < 2 {
 		return nil
 	}
 	documents := make([]string, len(places))
 	for i, at := range places {
+		var err error
 		if documents[i], err = x.document(ctx, r, r.scored[at].Key); err != nil {
 			return err
 		}
@@ -69,10 +67,10 @@ func contested(scored []rank.Scored, n int) []int {
 }
 
 // document returns what a reranker reads of a candidate.
-func (x *Index) document(ctx context.Context, r *retrieval, i int) (string, error) {
-	d := r.in.document(i)
+func (x *Searcher) document(ctx context.Context, r *retrieval, i int) (string, error) {
+	d := r.view.Doc(i)
 	text := d.Name + ": " + d.Description
-	s, ok, err := x.db.Skill(ctx, d.Row)
+	s, ok, err := x.store.Skill(ctx, d.Row)
 	if err != nil || !ok { // removed since: the next view is without it
 		return text, err
 	}
@@ -82,7 +80,7 @@ func (x *Index) document(ctx context.Context, r *retrieval, i int) (string, erro
 
 // rerank returns the scores of documents, one each, or gives up at the
 // deadline, even when the reranker does not.
-func (x *Index) rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
+func (x *Searcher) rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.opts.RerankDeadline)
 	defer cancel()
 	type result struct {

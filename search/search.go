@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"cmp"
@@ -88,7 +88,7 @@ type Matched struct {
 // Search answers a query. The scope of its agent is applied before the best
 // skills are chosen. When the embedder fails or is late the answer is by text
 // alone, and its mode says so.
-func (x *Index) Search(ctx context.Context, q Query) (a Answer, err error) {
+func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 10
 	}
@@ -112,15 +112,16 @@ func (x *Index) Search(ctx context.Context, q Query) (a Answer, err error) {
 
 // retrieval is what the two legs found for one query.
 type retrieval struct {
-	in         *reading
-	scope      *scope
+	view       *snapshot.View
+	scope      *snapshot.Scope
 	analyzer   *words.Analyzer
+	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
 	mode       string
-	kind       string  // of the prompt, see Answer
-	threshold  float64 // see Answer
-	relevant   bool    // only what is relevant counts
-	vector     vector  // of the prompt, nil for text alone
+	kind       string          // of the prompt, see Answer
+	threshold  float64         // see Answer
+	relevant   bool            // only what is relevant counts
+	vector     snapshot.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
 
@@ -135,9 +136,9 @@ type retrieval struct {
 func (r *retrieval) hit(s *rank.Scored) Hit {
 	r.measure(s)
 	h := Hit{
-		Entry: r.in.entry(s.Key), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence,
+		Entry: entryOf(r.view, s.Key), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence,
 		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
-		Matched: r.prompt.matchedBy(r.in, s.Key), Copies: r.copiesOf(s.Key),
+		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key),
 	}
 	if score, ok := r.reranked[s.Key]; ok {
 		h.RerankScore = &score
@@ -147,27 +148,27 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 
 // retrieve runs both legs, the embedder beside the text leg, and calls f with
 // what they found. It may do so again, when a file turns out to be damaged.
-func (x *Index) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
-	return x.read(ctx, q.Agent, func(in *reading, sc *scope) error {
-		r := &retrieval{in: in, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer)}
+func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
+	text := words.CutMiddle(q.Text, maxPrompt)
+	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
+		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
 		defer x.analyzers.Put(r.analyzer)
-		text := words.CutMiddle(q.Text, maxPrompt)
-		r.kind, r.threshold = string(intent.Of(text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
-		embedded := x.embedPrompt(ctx, in.view, text)
-		leg := x.leg(in.view)
+		r.kind, r.threshold = intent.Of(text), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
+		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
+		leg := x.leg(v.Set)
 		var err error
-		if r.prompt, err = newPrompt(ctx, r.analyzer, text, in, leg); err != nil {
+		if r.prompt, err = newPrompt(ctx, r.analyzer, text, v, leg); err != nil {
 			return err
 		}
-		lexical, err := leg.match(ctx, in, r.prompt, sc, depth)
+		lexical, err := leg.match(ctx, v, r.prompt, sc, depth)
 		if err != nil {
 			return fmt.Errorf("searching text: %w", err)
 		}
 		var prompt embed.Vector
 		prompt, r.mode = embedded()
-		r.vector = in.prepare(prompt)
+		r.vector = v.Prepare(prompt)
 		r.merge(lexical)
-		if err := cmp.Or(ctx.Err(), in.err); err != nil {
+		if err := cmp.Or(ctx.Err(), v.Err()); err != nil {
 			return err
 		}
 		return f(r)
@@ -176,13 +177,13 @@ func (x *Index) retrieve(ctx context.Context, q Query, f func(*retrieval) error)
 
 // merge makes candidates of what the legs found and of what the prompt names.
 func (r *retrieval) merge(lexical []snapshot.Hit) {
-	named := r.in.named(r.prompt.text)
+	mentioned := named(r.view, r.prompt.text)
 	known := make(map[int]bool, 2*depth)
 	add := func(i int, score float64) {
-		if !known[i] && r.scope.allowed(i) {
+		if !known[i] && r.scope.Allowed(i) {
 			known[i] = true
 			c := r.candidate(i, score)
-			c.Exact = named[i]
+			c.Exact = mentioned[i]
 			r.candidates = append(r.candidates, c)
 		}
 	}
@@ -190,35 +191,51 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 	for _, h := range lexical {
 		add(h.Doc, h.Score)
 	}
-	for _, i := range r.in.typed(r.prompt.text) {
+	for _, i := range typed(r.view, r.prompt.text) {
 		add(i, 0)
 	}
-	for i := range named {
+	for i := range mentioned {
 		add(i, 0)
 	}
-	for _, h := range r.in.nearest(r.vector, r.scope, depth) {
+	for _, h := range r.view.Nearest(r.vector, r.scope, depth) {
 		add(h.Doc, 0)
 	}
-	r.in.refs(r.candidates)
+	r.setIDs()
 }
 
 // candidate returns skill i as one, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
-	c := rank.Candidate{Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.in, i)}
-	c.Description, c.Full, c.Vectors = r.in.cosines(r.vector, i)
+	c := rank.Candidate{Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.view, i)}
+	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
 	return c
 }
 
-// embedPrompt starts the embedding of a prompt and returns a function that
-// waits for it, until the deadline. A vector of nil means text alone; the mode
-// says why.
-func (x *Index) embedPrompt(ctx context.Context, v *view, text string) func() (embed.Vector, string) {
-	if v.embedder == nil {
-		return func() (embed.Vector, string) { return nil, v.Mode }
+// setIDs sets the IDs of the candidates. They share one allocation.
+func (r *retrieval) setIDs() {
+	all := make([]byte, 0, 32*len(r.candidates))
+	ends := make([]int, len(r.candidates))
+	for n := range r.candidates {
+		all = r.view.AppendID(all, r.candidates[n].Key)
+		ends[n] = len(all)
 	}
-	if x.opts.Inline && v.embedder == x.embedder {
+	text, start := string(all), 0
+	for n, end := range ends {
+		r.candidates[n].ID = text[start:end]
+		start = end
+	}
+}
+
+// embedPrompt starts the embedding of a prompt by the embedder of a set and
+// returns a function that waits for it, until the deadline. A vector of nil means
+// text alone; the mode says why.
+func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
+	if e == nil {
+		return func() (embed.Vector, string) { return nil, s.Mode }
+	}
+	if x.opts.Inline && e == x.embedder {
 		return func() (embed.Vector, string) {
-			return v.checkPrompt(v.embedder.Embed(ctx, embed.Query, []string{text}))
+			vectors, err := e.Embed(ctx, embed.Query, []string{text})
+			return checkPrompt(s, vectors, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.opts.Deadline)
@@ -228,29 +245,29 @@ func (x *Index) embedPrompt(ctx context.Context, v *view, text string) func() (e
 	}
 	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
 	go func() {
-		vectors, err := v.embedder.Embed(ctx, embed.Query, []string{text})
+		vectors, err := e.Embed(ctx, embed.Query, []string{text})
 		done <- result{vectors, err}
 	}()
 	return func() (embed.Vector, string) {
 		defer cancel()
 		select {
 		case r := <-done:
-			return v.checkPrompt(r.vectors, r.err)
+			return checkPrompt(s, r.vectors, r.err)
 		case <-ctx.Done():
-			return v.checkPrompt(nil, ctx.Err())
+			return checkPrompt(s, nil, ctx.Err())
 		}
 	}
 }
 
 // checkPrompt turns the answer of the embedder into a vector and a mode.
-func (v *view) checkPrompt(vectors []embed.Vector, err error) (embed.Vector, string) {
+func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, "text (embedder timed out)"
 	case err != nil:
 		return nil, "text (embedder failed)"
-	case len(vectors) != 1 || len(vectors[0]) != v.dim():
+	case len(vectors) != 1 || len(vectors[0]) != s.Dim():
 		return nil, "text (embedder answered with another dimension)"
 	}
-	return vectors[0], v.Mode
+	return vectors[0], s.Mode
 }

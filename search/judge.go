@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"github.com/repertoire-skills/repertoire/embed"
@@ -7,7 +7,7 @@ import (
 
 // judge orders candidates, best first, and says how probably each is wanted. A
 // prompt of a kind that wants no skill wants what it names.
-func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
+func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 	scored := rank.Order(candidates, *x.opts.Params)
 	for i, left := 0, rank.GateDepth; i < len(scored) && left > 0; i++ {
 		r.measure(&scored[i])
@@ -17,7 +17,7 @@ func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 	}
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.threshold
-	r.demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.visible, Calibrated: r.calibrated()})
+	r.demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.Visible, Calibrated: r.calibrated()})
 	if r.kind == "" {
 		return scored
 	}
@@ -33,7 +33,7 @@ func (x *Index) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 // measure fills in the absolute figures of a candidate, which only the best ones
 // need.
 func (r *retrieval) measure(s *rank.Scored) {
-	s.Coverage, s.Evidence = r.prompt.coverage(r.in, s.Key)
+	s.Coverage, s.Evidence = r.prompt.coverage(r.view, s.Key)
 	// SQLite gives a word that half of the skills have no weight, so that in a
 	// catalog of one or two nothing would match.
 	s.Strength = max(s.Lexical/r.prompt.rarest, s.Evidence)
@@ -41,6 +41,6 @@ func (r *retrieval) measure(s *rank.Scored) {
 
 // calibrated reports whether the cosines are on the scale of the gate.
 func (r *retrieval) calibrated() bool {
-	e, ok := r.in.embedder.(embed.Calibrated)
+	e, ok := r.embedder.(embed.Calibrated)
 	return ok && r.vector != nil && e.Calibrated()
 }

@@ -1,9 +1,8 @@
-package index
+package search
 
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -56,9 +55,10 @@ type chosenTerm struct {
 	at int // in terms
 }
 
-// newPrompt analyses text with a; any text is safe.
-func newPrompt(ctx context.Context, a *words.Analyzer, text string, in *reading, leg textLeg) (*prompt, error) {
-	p := &prompt{text: words.CutMiddle(text, maxPrompt), rarest: 1, segments: make([]segmentTerms, len(in.readers))}
+// newPrompt analyses text, which is not longer than maxPrompt, with a; any text is
+// safe.
+func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.View, leg textLeg) (*prompt, error) {
+	p := &prompt{text: text, rarest: 1}
 	var unique []string
 	has := make(map[string]bool)
 	for _, t := range a.Terms(p.text) {
@@ -67,24 +67,25 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, in *reading,
 			unique = append(unique, t)
 		}
 	}
-	if len(unique) == 0 {
-		return p, nil
+	found := v.Lookup(unique)
+	p.segments = make([]segmentTerms, len(found))
+	for n := range found {
+		p.segments[n].all = found[n]
 	}
-	for n, r := range in.readers {
-		var err error
-		if p.segments[n].all, err = r.Lookup(nil, unique); err != nil {
-			return nil, err
-		}
+	if err := v.Err(); err != nil || len(unique) == 0 {
+		return p, err
 	}
 	weighed := unique[:min(maxUnique, len(unique))]
-	docs, all, err := leg.frequencies(ctx, in, weighed, p.segments)
+	docs, all, err := leg.frequencies(ctx, v, weighed, found)
 	if err != nil {
 		return nil, err
 	}
 	all = max(all, fewSkills)
-	p.rarest = inverseFrequency(1, all)
+	p.rarest = snapshot.InverseFrequency(1, all)
 	for i, t := range weighed {
-		idf := inverseFrequency(docs[i], all)
+		// A term that no skill has weighs as much as one that one has: the prompt says
+		// something that the catalog does not know.
+		idf := snapshot.InverseFrequency(max(docs[i], 1), all)
 		p.total += idf
 		if docs[i] > 0 {
 			p.terms = append(p.terms, term{text: t, docs: docs[i], idf: idf, at: i})
@@ -139,33 +140,21 @@ func (t *segmentTerms) sort(terms []term) {
 	slices.SortFunc(t.chosen, func(a, b chosenTerm) int { return cmp.Compare(a.id, b.id) })
 }
 
-// inverseFrequency is the weight of a term in BM25, which SQLite computes in
-// the same way. A term that no skill has weighs as much as one that one has:
-// the prompt says something that the catalog does not know.
-func inverseFrequency(docs, all int) float64 {
-	n := float64(max(docs, 1))
-	return max(0, math.Log((float64(all)-n+.5)/(n+.5)))
-}
-
 // nameCoverage returns the share of the words of the name of skill i that the
 // prompt has.
-func (p *prompt) nameCoverage(in *reading, i int) float64 {
-	n, r, doc := in.at(i)
-	var err error
-	in.ids, err = r.NameTerms(in.ids[:0], doc)
-	in.note(err)
-	known := 0
-	for _, id := range in.ids {
-		if _, ok := slices.BinarySearch(p.segments[n].known, id); ok {
+func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
+	ids, known := v.NameTerms(i), 0
+	for _, id := range ids {
+		if _, ok := slices.BinarySearch(p.segments[v.Segment(i)].known, id); ok {
 			known++
 		}
 	}
-	return float64(known) / max(1, float64(len(in.ids)))
+	return float64(known) / max(1, float64(len(ids)))
 }
 
 // coverage returns the share of the prompt's weight that the name, description
 // and tags of skill i have, and that weight in words that one skill has.
-func (p *prompt) coverage(in *reading, i int) (share, evidence float64) {
+func (p *prompt) coverage(v *snapshot.View, i int) (share, evidence float64) {
 	has := p.present(in, i)
 	for at, x := range p.shares {
 		if has[0][at] || has[1][at] || has[2][at] {
@@ -180,15 +169,13 @@ func (p *prompt) coverage(in *reading, i int) (share, evidence float64) {
 type presence [3][maxTerms]bool
 
 // present compares the prompt with skill i.
-func (p *prompt) present(in *reading, i int) (has presence) {
-	n, r, doc := in.at(i)
-	ids, ends, err := r.HeadTerms(in.ids[:0], doc)
-	in.note(err)
-	in.ids = ids
+func (p *prompt) present(v *snapshot.View, i int) (has presence) {
+	ids, ends := v.HeadTerms(i)
+	known := &p.segments[v.Segment(i)]
 	start := 0
 	for f, end := range ends {
 		for _, id := range ids[start:end] {
-			if at, ok := p.segments[n].find(id); ok {
+			if at, ok := known.find(id); ok {
 				has[f][at] = true
 			}
 		}
@@ -219,7 +206,7 @@ func (t *segmentTerms) find(id uint32) (at int, ok bool) {
 }
 
 // matchedBy returns the terms of the prompt that skill i has, by field.
-func (p *prompt) matchedBy(in *reading, i int) (m Matched) {
+func (p *prompt) matchedBy(v *snapshot.View, i int) (m Matched) {
 	has := p.present(in, i)
 	for f, list := range []*[]string{&m.Name, &m.Description, &m.Tags} {
 		for at, t := range p.terms {

@@ -1,4 +1,4 @@
-package index
+package search
 
 import (
 	"context"
@@ -33,13 +33,13 @@ type Explanation struct {
 
 // Why explains the place of one skill for a query. It also knows skills that
 // the agent does not see: it is for who keeps the catalog, not for the agent.
-func (x *Index) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
+func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
 	if q.Syntax {
 		return e, errors.New("why explains ranking by prompt; leave syntax out")
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		// In the same view: another one may have other places.
-		i, err := r.in.lookup(id, func(int) bool { return true })
+		i, err := lookup(r.view, id, func(int) bool { return true })
 		if err != nil {
 			return err
 		}
@@ -50,20 +50,20 @@ func (x *Index) Why(ctx context.Context, id string, q Query) (e Explanation, err
 		if err := x.place(ctx, &e, r, i); err != nil {
 			return err
 		}
-		if d := r.in.document(i); !r.scope.allowed(i) {
+		if d := r.view.Doc(i); !r.scope.Allowed(i) {
 			e.Filter = q.Agent.filter(&d)
 		}
 		e.Verdict = e.verdict(x.opts.Params.Gate.Rival)
 		e.Relevant = e.Relevant && e.CopyOf == ""
-		return x.matchBody(ctx, &e, r.prompt, r.in.facts(i).Row)
+		return x.matchBody(ctx, &e, r.prompt, r.view.Facts(i).Row)
 	})
 	return e, err
 }
 
 // place finds the rank of skill i, and its scores even when it is no candidate.
-func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
+func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
 	if kept, ok := r.copyOf(i); ok {
-		e.CopyOf = r.in.ref(kept)
+		e.CopyOf = r.view.ID(kept)
 	}
 	if len(r.scored) > 0 {
 		e.Best = r.scored[0].ID
@@ -78,7 +78,7 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 	}
 	// The text leg is asked for this skill alone; its score is on the same
 	// scale, because BM25 counts all skills whatever the filter.
-	hits, err := x.leg(r.in.view).match(ctx, r.in, r.prompt, r.in.only(i), 1)
+	hits, err := x.leg(r.view.Set).match(ctx, r.view, r.prompt, r.view.Only(i), 1)
 	if err != nil {
 		return err
 	}
@@ -87,30 +87,15 @@ func (x *Index) place(ctx context.Context, e *Explanation, r *retrieval, i int) 
 		lexical = h.Score
 	}
 	c := r.candidate(i, lexical)
-	c.ID = r.in.ref(i)
+	c.ID = r.view.ID(i)
 	all := x.judge(r, append(slices.Clone(r.candidates), c))
 	e.Hit = r.hit(&all[slices.IndexFunc(all, is)])
 	return nil
 }
 
-// only returns the scope of skill i alone. One that is not offered is not
-// searched.
-func (in *reading) only(i int) *scope {
-	sc := &scope{segments: in.segments, visible: 1}
-	at, _, doc := in.at(i)
-	for n := range in.segments {
-		set := in.segments[n].NewBitmap()
-		if n == at {
-			set.Set(doc)
-		}
-		sc.in, sc.searched = append(sc.in, set), append(sc.searched, set.And(in.segments[n].offered))
-	}
-	return sc
-}
-
 // matchBody fills in what only the stored text tells.
-func (x *Index) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
-	s, ok, err := x.db.Skill(ctx, row)
+func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
+	s, ok, err := x.store.Skill(ctx, row)
 	if err != nil || !ok {
 		return err
 	}
