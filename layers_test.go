@@ -32,7 +32,7 @@ var layers = map[string][]string{
 	"embed/static":        {"embed", "internal/words"},
 	"source":              {"skill", "internal/words", "internal/lazyregexp"},
 	"store":               {"skill", "internal/words"},
-	"rank":                {"skill"},
+	"rank":                {},
 	"snapshot":            {},
 	"rerank":              {},
 	"rerank/remote":       {"rerank", "internal/endpoint", "internal/words"},
