@@ -155,7 +155,7 @@ func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
 // coverage returns the share of the prompt's weight that the name, description
 // and tags of skill i have, and that weight in words that one skill has.
 func (p *prompt) coverage(v *snapshot.View, i int) (share, evidence float64) {
-	has := p.present(in, i)
+	has := p.present(v, i)
 	for at, x := range p.shares {
 		if has[0][at] || has[1][at] || has[2][at] {
 			share += x
@@ -207,7 +207,7 @@ func (t *segmentTerms) find(id uint32) (at int, ok bool) {
 
 // matchedBy returns the terms of the prompt that skill i has, by field.
 func (p *prompt) matchedBy(v *snapshot.View, i int) (m Matched) {
-	has := p.present(in, i)
+	has := p.present(v, i)
 	for f, list := range []*[]string{&m.Name, &m.Description, &m.Tags} {
 		for at, t := range p.terms {
 			if has[f][at] {

@@ -153,7 +153,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
 		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
 		defer x.analyzers.Put(r.analyzer)
-		r.kind, r.threshold = intent.Of(text), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
+		r.kind, r.threshold = string(intent.Of(text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		leg := x.leg(v.Set)
 		var err error

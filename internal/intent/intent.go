@@ -132,7 +132,7 @@ func isChoice(word string) bool {
 }
 
 // isDenseReply reports whether a run of characters of a script without spaces
-// is made of such words alone.
+// is made of denseReplies alone.
 func isDenseReply(run string) bool {
 	for run != "" {
 		longest := 0
@@ -188,7 +188,7 @@ var replyWords = words.Set(`
 	ναι όχι ευχαριστώ γεια συνέχισε εντάξει
 `)
 
-// denseReplies are the same in scripts without spaces, whole phrases.
+// denseReplies are phrases of answers and greetings in scripts without spaces.
 var denseReplies = words.Set(`
 	好 好的 好吧 好呀 好啊 好嘞 是 是的 对 對 对的 對的 没错 沒錯 不 不是 不用 不用了 不要 不对 不對 可以 可以的 行 行吧 嗯 嗯嗯 哦 继续 繼續 请继续 請繼續
 	请 請 继续吧 繼續吧 接着 接着来 谢谢 謝謝 谢谢你 謝謝你 谢谢您 多谢 多謝 感谢 感謝 你好 您好 大家好 早 早上好 早安 晚上好 晚安 下午好 再见 再見 同意 确认 確認

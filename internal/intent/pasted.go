@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A pasted line is told from prose by its form. What is strong is hardly ever
-// written by hand; the rest only counts next to something strong.
+// A lineClass is the form of a line. Strong forms are hardly ever written by
+// hand; the others count only beside a strong one or in a fence.
 type lineClass int
 
 const (
@@ -189,14 +189,14 @@ func isMarkup(line string) bool {
 
 var tag = lazyregexp.New(`</?[a-zA-Z!][^<>]*>`)
 
-// lineForm is the form of a class of lines.
+// A lineForm matches the lines of a class.
 type lineForm struct {
 	class lineClass
 	form  *regexp.Regexp
 }
 
-// lineForms are tried in order. They are compiled when they are first needed:
-// most prompts are a line of prose.
+// lineForms returns the forms in the order in which they are tried. It compiles
+// them when it is first called: most prompts are a line of prose.
 var lineForms = sync.OnceValue(func() []lineForm {
 	const (
 		stamp = `[\[(]?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d[-/](\d\d|\w{3})[-/]\d{2,4}[ :]\d\d:\d\d|\d\d:\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .{1,8}\d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:)`

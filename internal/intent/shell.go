@@ -78,12 +78,12 @@ func areArguments(fields []string) bool {
 	return true
 }
 
-// noVerb is in the place of verbs and is none.
+// noVerb stands in the place of verbs for commands that have none.
 const noVerb = "-"
 
 var (
-	// shellCommands are commands with the verbs after which nothing else than
-	// arguments is written.
+	// shellCommands are commands and the verbs after which only arguments
+	// follow.
 	shellCommands = map[string]string{
 		"git": "status log diff pull push fetch branch checkout switch stash show remote add reset restore clone blame",
 		"npm": "test install ci run start", "pnpm": "test install run dev build", "yarn": "test install run dev build add",
@@ -96,7 +96,7 @@ var (
 		"awk": noVerb, "echo": noVerb, "head": noVerb, "node": noVerb, "npx": noVerb, "python": noVerb, "python3": noVerb, "sed": noVerb,
 		"sort": noVerb, "tail": noVerb, "tar": noVerb, "touch": noVerb, "uniq": noVerb,
 	}
-	// bareCommands are no topics when they stand alone.
+	// bareCommands are commands, not topics, even without arguments.
 	bareCommands  = words.Set(`ls pwd ps df du whoami`)
 	argumentWords = words.Set(`origin main master develop upstream up down pods nodes deployments services install test build dev start src dist`)
 )

@@ -255,12 +255,12 @@ func isEmoji(r rune) bool {
 const blackFlag = '\U0001F3F4'
 
 // flags are the only emoji that are spelled with tag characters: a black flag
-// and these, for England, Scotland and Wales.
-var flags = [...]string{tagged("gbeng"), tagged("gbsct"), tagged("gbwls")}
-
-// tagged spells s in tag characters, with the one that ends them.
-func tagged(s string) string {
-	return strings.Map(func(r rune) rune { return r + 0xE0000 }, s+"\x7f")
+// and "gbeng", "gbsct" or "gbwls", for England, Scotland and Wales, each with
+// the tag that ends it.
+var flags = [...]string{
+	"\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F",
+	"\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F",
+	"\U000E0067\U000E0062\U000E0077\U000E006C\U000E0073\U000E007F",
 }
 
 // flagTags returns the length of the flag that s starts with, or 0.

@@ -11,8 +11,8 @@ func Tokens(s string) int {
 	return c.Tokens()
 }
 
-// A TokenCount adds up a text that comes in parts. The estimate for all of them
-// is that for their concatenation; the sum of estimates would round each up.
+// A TokenCount counts the tokens of a text that comes in parts. Adding up the
+// estimates of the parts would round each of them up.
 type TokenCount struct {
 	wide   int // Chinese, Japanese and Korean characters
 	narrow int // bytes of all others
