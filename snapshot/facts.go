@@ -54,7 +54,7 @@ func (r *Reader) Facts(doc int) (Facts, error) {
 // sketchSize is the room of one sketch; a document without one has zeros.
 const sketchSize = 268
 
-func appendSketch(b []byte, s words.Sketch) []byte {
+func appendSketch(b []byte, s []byte) []byte {
 	var room [sketchSize]byte
 	copy(room[:], s)
 	return append(b, room[:]...)

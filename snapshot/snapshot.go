@@ -21,7 +21,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -59,7 +58,7 @@ type Document struct {
 
 	// What ranking searches. Doc does not return these.
 	Terms   skill.Terms
-	Sketch  words.Sketch // of the body, to find copies
+	Sketch  []byte // of the body, to find copies
 	Vectors Vectors
 }
 

@@ -64,8 +64,9 @@ type Reader interface {
 	// Problems returns the problems of all skills, by priority of their sources,
 	// label and path.
 	Problems(ctx context.Context) ([]Reported, error)
-	// Terms returns the terms of a skill; ok is false when it has none.
-	Terms(ctx context.Context, row int64) (t skill.Terms, ok bool, err error)
+	// Ranked returns what ranking by text reads of a skill; ok is false when that is
+	// not there, as for a refused one.
+	Ranked(ctx context.Context, row int64) (r Ranked, ok bool, err error)
 	// Vectors returns the vectors of a model of one skill, by ordinal. Each value
 	// is what was put to within 1/254 of the vector's largest.
 	Vectors(ctx context.Context, model string, row int64) ([]Vector, error)

@@ -72,11 +72,17 @@ type Record struct {
 	Refused bool
 	NameKey string       // two names with the same key are the same name
 	Fields  skill.Fields // what an engine that ranks by text is told
-	Terms   skill.Terms  // the same, packed
-	Texts   [][]byte     // hashes of the texts that get a vector each, the first is the description's
+	Ranked
+	Texts [][]byte // hashes of the texts that get a vector each, the first is the description's
 
 	// What Pack made of Skill.
 	Body, Problems []byte
+}
+
+// Ranked is what ranking by text reads of a skill.
+type Ranked struct {
+	Terms  skill.Terms // of its Fields
+	Sketch []byte      // of its body, by which copies are found
 }
 
 // A Text is one text of a skill that has a vector of its own.

@@ -34,17 +34,18 @@ func (t *Tx) change(id int64) (*change, error) {
 // told returns what full-text search was told of a skill, nil for nothing. The
 // order of the terms, which is lost, does not matter for forgetting them.
 func (t *Tx) told(id int64) (*skill.Fields, error) {
-	s, err := t.stmt("terms")
+	s, err := t.stmt("ranked")
 	if err != nil {
 		return nil, err
 	}
 	var terms skill.Terms
-	err = s.QueryRowContext(t.ctx, sql.Named("skill", id)).Scan((*[]byte)(&terms))
+	var sketch []byte
+	err = s.QueryRowContext(t.ctx, sql.Named("skill", id)).Scan((*[]byte)(&terms), &sketch)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("running terms: %w", err)
+		return nil, fmt.Errorf("running ranked: %w", err)
 	}
 	f, err := terms.Fields()
 	if err != nil {

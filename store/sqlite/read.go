@@ -139,13 +139,13 @@ func (db *DB) Problems(ctx context.Context) ([]store.Reported, error) {
 	return list, err
 }
 
-// Terms implements store.Reader.
-func (db *DB) Terms(ctx context.Context, id int64) (t skill.Terms, ok bool, err error) {
-	err = db.query(ctx, "terms", func(rows *sql.Rows) error {
+// Ranked implements store.Reader.
+func (db *DB) Ranked(ctx context.Context, id int64) (r store.Ranked, ok bool, err error) {
+	err = db.query(ctx, "ranked", func(rows *sql.Rows) error {
 		ok = true
-		return rows.Scan((*[]byte)(&t))
+		return rows.Scan((*[]byte)(&r.Terms), &r.Sketch)
 	}, sql.Named("skill", id))
-	return t, ok, err
+	return r, ok, err
 }
 
 // Match implements store.TextSearcher: the query is one of FTS5 over terms.

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/skill"
 	"modernc.org/sqlite"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // childJob names the environment variable that makes the test binary do the

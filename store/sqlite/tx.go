@@ -236,7 +236,7 @@ func (t *Tx) clear(id int64) error {
 		return err
 	}
 	c.new = nil
-	for _, name := range []string{"delete_body", "delete_files", "delete_texts", "delete_terms"} {
+	for _, name := range []string{"delete_body", "delete_files", "delete_texts", "delete_ranked"} {
 		if _, err := t.exec(name, sql.Named("skill", id)); err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (t *Tx) putParts(id int64, r *store.Record) error {
 	if _, err := t.exec("put_body", row, sql.Named("body", r.Body)); err != nil {
 		return err
 	}
-	if _, err := t.exec("put_terms", row, sql.Named("terms", []byte(r.Terms))); err != nil {
+	if _, err := t.exec("put_ranked", row, sql.Named("terms", []byte(r.Terms)), sql.Named("sketch", r.Sketch)); err != nil {
 		return err
 	}
 	for _, f := range r.Skill.Files {

@@ -20,5 +20,14 @@ DELETE FROM skills;
 DELETE FROM changes;
 INSERT INTO fts (fts) VALUES ('delete-all');
 UPDATE sources SET walked = 0;
-ALTER TABLE fields RENAME TO terms_of;
-ALTER TABLE terms_of RENAME COLUMN fields TO terms;
+
+-- What ranking by text reads of each skill: its terms with counts, see skill.Terms,
+-- and the sketch of its body, see words.Sketch. Full-text search must be told the
+-- same terms, in any order, to forget them: only then do its counts, on which
+-- scores depend, become what they would be if the skill had never been there.
+DROP TABLE fields;
+CREATE TABLE ranked (
+  skill_id INTEGER PRIMARY KEY REFERENCES skills (id) ON DELETE CASCADE,
+  terms    BLOB NOT NULL,
+  sketch   BLOB NOT NULL
+) STRICT;

@@ -1,1 +1,0 @@
-DELETE FROM terms_of WHERE skill_id = :skill

@@ -1,1 +1,0 @@
-INSERT INTO terms_of (skill_id, terms) VALUES (:skill, :terms)

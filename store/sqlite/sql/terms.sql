@@ -1,1 +1,0 @@
-SELECT terms FROM terms_of WHERE skill_id = :skill
