@@ -36,6 +36,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
@@ -43,16 +44,16 @@ import (
 
 // The types that the methods of a Catalog take and return.
 type (
-	Agent       = index.Agent            // a part of the catalog
-	Rules       = index.Rules            // of an agent
-	Query       = index.Query            // what to search for
-	Answer      = index.Answer           // hits and the mode of ranking
-	Hit         = index.Hit              // a skill with its score
-	Snippet     = index.Snippet          // what matches in a body
-	SyntaxError = index.SyntaxError      // what is wrong with a query
-	Entry       = index.Entry            // a skill, level 1
-	Twin        = index.Twin             // two skills that are hard to tell apart
-	Explanation = index.Explanation      // why a skill is or is not offered
+	Agent       = search.Agent           // a part of the catalog
+	Rules       = search.Rules           // of an agent
+	Query       = search.Query           // what to search for
+	Answer      = search.Answer          // hits and the mode of ranking
+	Hit         = search.Hit             // a skill with its score
+	Snippet     = search.Snippet         // what matches in a body
+	SyntaxError = search.SyntaxError     // what is wrong with a query
+	Entry       = search.Entry           // a skill, level 1
+	Twin        = search.Twin            // two skills that are hard to tell apart
+	Explanation = search.Explanation     // why a skill is or is not offered
 	Report      = index.Report           // what a rescan did with one source
 	Coverage    = index.Coverage         // how much of the catalog has vectors
 	Budget      = contextprovider.Budget // of a block

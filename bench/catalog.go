@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -100,7 +101,7 @@ func (c *Catalog) Close() error {
 }
 
 // Search answers a query and says which document each hit is.
-func (c *Catalog) Search(ctx context.Context, q index.Query) (index.Answer, []string, error) {
+func (c *Catalog) Search(ctx context.Context, q search.Query) (search.Answer, []string, error) {
 	answer, err := c.index.Search(ctx, q)
 	return answer, c.idsOf(answer.Hits), err
 }
@@ -108,7 +109,7 @@ func (c *Catalog) Search(ctx context.Context, q index.Query) (index.Answer, []st
 // idsOf returns the IDs of hits. A wanted skill that was left out as a copy of a
 // hit counts as not found: were it counted, merging skills that differ would
 // look like an improvement.
-func (c *Catalog) idsOf(hits []index.Hit) []string {
+func (c *Catalog) idsOf(hits []search.Hit) []string {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
 		ids[i] = c.ids[h.Dir()]
@@ -193,7 +194,7 @@ func (c *Catalog) countTokens(ctx context.Context) error {
 	}
 	for len(list) > 0 {
 		n := min(part, len(list))
-		hits := make([]index.Hit, n)
+		hits := make([]search.Hit, n)
 		for i, e := range list[:n] {
 			hits[i].Entry = e
 		}

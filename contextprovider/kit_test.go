@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -66,14 +67,14 @@ func (k *kit) sync(t testing.TB) {
 	}
 }
 
-func (k *kit) block(t testing.TB, prompt string, b contextprovider.Budget, a *index.Agent) contextprovider.Block {
+func (k *kit) block(t testing.TB, prompt string, b contextprovider.Budget, a *search.Agent) contextprovider.Block {
 	t.Helper()
 	block, err := k.Block(t.Context(), prompt, b, a)
 	try(t, err)
 	return block
 }
 
-func (k *kit) body(t testing.TB, id string, a *index.Agent) contextprovider.Body {
+func (k *kit) body(t testing.TB, id string, a *search.Agent) contextprovider.Body {
 	t.Helper()
 	body, err := k.Body(t.Context(), id, a)
 	try(t, err)
@@ -143,7 +144,7 @@ func lines(list []string) string {
 	return strings.Join(list, "\n") + "\n"
 }
 
-func names(hits []index.Hit) []string {
+func names(hits []search.Hit) []string {
 	var list []string
 	for _, h := range hits {
 		list = append(list, h.Name)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -32,7 +32,7 @@ type Manifest struct {
 // Manifest returns the manifest of a skill. A skill that cannot be represented
 // by one, or is a shadowed copy, is an error that wraps ErrUnpublishable and
 // says why.
-func (p *Provider) Manifest(ctx context.Context, id string, a *index.Agent) (Manifest, error) {
+func (p *Provider) Manifest(ctx context.Context, id string, a *search.Agent) (Manifest, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return Manifest{}, err
@@ -49,7 +49,7 @@ func (p *Provider) Manifest(ctx context.Context, id string, a *index.Agent) (Man
 }
 
 // fill sets what the instructions say, unless the skill cannot be published.
-func (m *Manifest) fill(e *index.Entry, in *Instructions) (err error) {
+func (m *Manifest) fill(e *search.Entry, in *Instructions) (err error) {
 	if e.ShadowedBy != "" {
 		return fmt.Errorf("%s has its name", e.ShadowedBy)
 	}

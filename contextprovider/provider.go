@@ -11,17 +11,17 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Catalog finds skills; *index.Index is one. The agent's scope holds in
 // every method: what is outside it does not exist.
 type Catalog interface {
-	Search(ctx context.Context, q index.Query) (index.Answer, error)
-	Lookup(ctx context.Context, id string, a *index.Agent) (index.Entry, error)
-	Pinned(ctx context.Context, a *index.Agent) ([]index.Entry, error)
+	Search(ctx context.Context, q search.Query) (search.Answer, error)
+	Lookup(ctx context.Context, id string, a *search.Agent) (search.Entry, error)
+	Pinned(ctx context.Context, a *search.Agent) ([]search.Entry, error)
 }
 
 // A Reader reads the files of skills where they are.
@@ -85,7 +85,7 @@ type Requirement struct {
 }
 
 // Body returns the instructions of a skill as they are in its source now.
-func (p *Provider) Body(ctx context.Context, id string, a *index.Agent) (Body, error) {
+func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return Body{}, err
@@ -93,7 +93,7 @@ func (p *Provider) Body(ctx context.Context, id string, a *index.Agent) (Body, e
 	return p.body(ctx, e, a)
 }
 
-func (p *Provider) body(ctx context.Context, e index.Entry, a *index.Agent) (Body, error) {
+func (p *Provider) body(ctx context.Context, e search.Entry, a *search.Agent) (Body, error) {
 	in, err := p.reader.Instructions(ctx, e.Source, e.Dir())
 	if err != nil {
 		return Body{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
@@ -111,7 +111,7 @@ func (p *Provider) body(ctx context.Context, e index.Entry, a *index.Agent) (Bod
 
 // requirements looks up what a skill asks for. Only a skill that is not there
 // is unavailable; any other error is one of the catalog.
-func (p *Provider) requirements(ctx context.Context, e index.Entry, a *index.Agent) ([]Requirement, error) {
+func (p *Provider) requirements(ctx context.Context, e search.Entry, a *search.Agent) ([]Requirement, error) {
 	var list []Requirement
 	for _, name := range e.Requires {
 		_, err := p.catalog.Lookup(ctx, name, a)
@@ -125,7 +125,7 @@ func (p *Provider) requirements(ctx context.Context, e index.Entry, a *index.Age
 
 // folder returns the folder that the skill's relative paths start from, in the
 // form of its location.
-func folder(e index.Entry) string {
+func folder(e search.Entry) string {
 	if filepath.IsAbs(e.Location) {
 		return filepath.Dir(e.Location)
 	}
@@ -147,7 +147,7 @@ type File struct {
 
 // File returns a file of a skill as it is in its source now. The name is
 // relative to the skill's folder; one that leads out of it is an error.
-func (p *Provider) File(ctx context.Context, id, name string, a *index.Agent) (File, error) {
+func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (File, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return File{}, err

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -119,14 +119,14 @@ func TestFolder(t *testing.T) {
 }
 
 // scoped is a catalog of which the agent sees only the skills named public-….
-func scoped(t *testing.T) (*kit, *index.Agent) {
+func scoped(t *testing.T) (*kit, *search.Agent) {
 	k := open(t, memory(t, "tools", map[string]string{
 		"public-a/SKILL.md": doc("public-a", "Zibbel snarks.", "", "requires: [secret-b, public-c]"),
 		"public-c/SKILL.md": doc("public-c", "More.", ""),
 		"secret-b/SKILL.md": doc("secret-b", "Zibbel snarks, secretly.", ""),
 		"secret-b/key.txt":  "confidential\n",
 	}), everyday(t))
-	return k, &index.Agent{Name: "a", Include: index.Rules{Names: []string{"public-*"}}}
+	return k, &search.Agent{Name: "a", Include: search.Rules{Names: []string{"public-*"}}}
 }
 
 // TestScope: what an agent does not see is answered like what does not exist,
@@ -158,7 +158,7 @@ func TestScope(t *testing.T) {
 
 func TestScopeFailsClosed(t *testing.T) {
 	k, _ := scoped(t)
-	a := &index.Agent{Name: "a", Exclude: index.Rules{Names: []string{"secret-c"}}}
+	a := &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"secret-c"}}}
 	_, err := k.Body(t.Context(), "public-a", a)
 	if err == nil || errors.Is(err, skill.ErrNotFound) || !strings.Contains(err.Error(), `exclude.names: no skill "secret-c"`) {
 		t.Errorf("error %v, want one about the misspelt rule", err)
@@ -171,9 +171,9 @@ type lostCatalog struct {
 	err error
 }
 
-func (c lostCatalog) Lookup(ctx context.Context, id string, a *index.Agent) (index.Entry, error) {
+func (c lostCatalog) Lookup(ctx context.Context, id string, a *search.Agent) (search.Entry, error) {
 	if id == "ocr" {
-		return index.Entry{}, c.err
+		return search.Entry{}, c.err
 	}
 	return c.Catalog.Lookup(ctx, id, a)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/index/indextest"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -131,7 +132,7 @@ func TestDamage(t *testing.T) {
 	for round := range rounds {
 		p.step(t, x, round)
 		h := harms[round%len(harms)]
-		queries := append(indextest.Queries(p.sources, uint64(round), 8, nil), index.Query{Text: fmt.Sprint("round", round)})
+		queries := append(indextest.Queries(p.sources, uint64(round), 8, nil), search.Query{Text: fmt.Sprint("round", round)})
 		want := answers(t, x, queries)
 		files := p.files(t)
 		if len(files) != 3 {

@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/index/indextest"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 func publish(t testing.TB, x *index.Index, merge bool) {
@@ -56,9 +57,9 @@ func replaced(sources []indextest.Source, at int, f func(i int, s *indextest.Sou
 }
 
 // answers returns those to queries, with all hits.
-func answers(t *testing.T, x *index.Index, queries []index.Query) []index.Answer {
+func answers(t *testing.T, x *index.Index, queries []search.Query) []search.Answer {
 	t.Helper()
-	list := make([]index.Answer, len(queries))
+	list := make([]search.Answer, len(queries))
 	for i, q := range queries {
 		q.Limit = indextest.All
 		var err error
@@ -160,7 +161,7 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, other := indextest.Open(t, path, e, nil), indextest.Open(t, path, e, nil)
 	sources := indextest.Generate(120, 5)
-	agents := []*index.Agent{nil, {Name: "work", Include: index.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
+	agents := []*search.Agent{nil, {Name: "work", Include: search.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
 	deltas := 0
 	for _, c := range changes {
 		sources = c.f(sources)
@@ -241,7 +242,7 @@ func TestDeltaBound(t *testing.T) {
 			worst, compared := 0.0, 0
 			for _, q := range indextest.Queries(sources, 3, 100, nil) {
 				q.Limit = indextest.All
-				one, two := answers(t, x, []index.Query{q})[0], answers(t, want, []index.Query{q})[0]
+				one, two := answers(t, x, []search.Query{q})[0], answers(t, want, []search.Query{q})[0]
 				strength := make(map[string]float64)
 				for _, h := range two.Hits {
 					strength[h.ID] = h.Strength

@@ -73,7 +73,7 @@ func TestContract(t *testing.T) {
 				for i, term := range terms {
 					quoted[i] = `"` + term + `"`
 				}
-				all, err := db.Match(t.Context(), strings.Join(quoted, " OR "), store.Weights(weights), nil, n)
+				all, err := db.Match(t.Context(), strings.Join(quoted, " OR "), skill.Weights(weights), nil, n)
 				if err != nil {
 					t.Fatal(err)
 				}

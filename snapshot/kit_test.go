@@ -13,7 +13,7 @@ import (
 )
 
 // weights are those that ranking uses.
-var weights = snapshot.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
+var weights = skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
 
 // dim is that of the vectors of generated documents.
 const dim = 96
@@ -57,7 +57,7 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 	docs := make([]snapshot.Document, n)
 	for i := range docs {
 		d := &docs[i]
-		d.Terms = snapshot.Fields{
+		d.Terms = skill.Fields{
 			Name: g.terms(1 + g.rng.IntN(3)), Description: g.terms(g.rng.IntN(40)),
 			Tags: g.terms(g.rng.IntN(3)), Body: g.terms(g.rng.IntN(2*body + 1)),
 		}

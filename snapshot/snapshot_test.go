@@ -64,7 +64,7 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 	read(t, s, func(r *snapshot.Reader) {
 		for i, want := range docs {
 			got, err := r.Doc(i)
-			want.Terms, want.Shown, want.Vectors = snapshot.Fields{}, nil, snapshot.Vectors{}
+			want.Terms, want.Shown, want.Vectors = skill.Fields{}, nil, snapshot.Vectors{}
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("document %d: %+v, %v; want %+v", i, got, err, want)
 			}
@@ -332,7 +332,7 @@ func TestUnicodeTerms(t *testing.T) {
 	for i := range 50 { // groups whose first terms begin alike
 		terms = append(terms, "long"+strings.Repeat("\x00", i), strings.Repeat("long", 9)+fmt.Sprint(i))
 	}
-	docs := []snapshot.Document{{Terms: snapshot.Fields{Body: terms}}, {}}
+	docs := []snapshot.Document{{Terms: skill.Fields{Body: terms}}, {}}
 	s := build(t, docs, 0)
 	for _, term := range terms {
 		if n := lookup(t, s, term)[0].Docs; n != 1 {
@@ -518,8 +518,8 @@ func TestWriteRefuses(t *testing.T) {
 	}{
 		{"mean", snapshot.Meta{MeanLength: math.Inf(1)}, nil, "mean length"},
 		{"keys", snapshot.Meta{}, []snapshot.Document{{Key: "b"}, {Key: "a", Meta: skill.Meta{ID: "x/a"}}}, `document 1 (x/a): its key "a"`},
-		{"weights", snapshot.Meta{Weights: snapshot.Weights{Body: -1}}, nil, "weights"},
-		{"not a number", snapshot.Meta{Weights: snapshot.Weights{Body: math.NaN()}}, nil, "weights"},
+		{"weights", snapshot.Meta{Weights: skill.Weights{Body: -1}}, nil, "weights"},
+		{"not a number", snapshot.Meta{Weights: skill.Weights{Body: math.NaN()}}, nil, "weights"},
 		{"dimension", snapshot.Meta{Dim: -1}, nil, "dimension -1"},
 		{"one vector", snapshot.Meta{Dim: 2}, []snapshot.Document{{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{Full: unit}}}, "document 0 (a): a vector has 0 values, want 2"},
 		{"length", snapshot.Meta{Dim: 2}, []snapshot.Document{{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{Full: unit, Description: []float32{1, 1}}}}, "length 1.41"},

@@ -1,7 +1,7 @@
 // Package indextest helps to test what ranks in an index: a suite that every way
 // of ranking must pass, and a comparison of two. It fills catalogs with generated
 // skills of all kinds.
-package indextest
+package searchtest
 
 import (
 	"path"
@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -82,11 +83,11 @@ type seen struct {
 }
 
 // by reports whether the agent sees the skill, worked out in the plainest way.
-func (s seen) by(a *index.Agent) bool {
+func (s seen) by(a *search.Agent) bool {
 	if a == nil {
 		return true
 	}
-	matches := func(r index.Rules) bool {
+	matches := func(r search.Rules) bool {
 		glob := func(g string) bool {
 			ok, _ := path.Match(words.NameKey(g), words.NameKey(s.name))
 			return ok
@@ -102,7 +103,7 @@ func (s seen) by(a *index.Agent) bool {
 }
 
 // visible returns the names that an agent sees, sorted.
-func visible(sources []Source, a *index.Agent) []string {
+func visible(sources []Source, a *search.Agent) []string {
 	names := []string{}
 	for _, s := range winners(sources) {
 		if s.by(a) {
@@ -113,7 +114,7 @@ func visible(sources []Source, a *index.Agent) []string {
 	return names
 }
 
-func namesOf(list []index.Entry) []string {
+func namesOf(list []search.Entry) []string {
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Name
@@ -175,7 +176,7 @@ func testScope(t *testing.T, x *index.Index, sources []Source) {
 				t.Errorf("agent %s looks up %s: %s, %v", nameOf(a), name, e.ID, err)
 			}
 		}
-		for _, q := range Queries(sources, 3, 25, []*index.Agent{a}) {
+		for _, q := range Queries(sources, 3, 25, []*search.Agent{a}) {
 			for _, h := range answer(t, x, q).Hits {
 				for _, e := range append(h.Copies, h.Entry) {
 					if _, ok := slices.BinarySearch(want, e.Name); !ok || e.ShadowedBy != "" {
@@ -195,8 +196,8 @@ func testThree(t *testing.T, x *index.Index) {
 	if err != nil || len(want) != 3 {
 		t.Fatalf("%d skills have the rare tag, %v", len(want), err)
 	}
-	var found []index.Entry
-	for _, h := range answer(t, x, index.Query{Text: Everywhere, Agent: a}).Hits {
+	var found []search.Entry
+	for _, h := range answer(t, x, search.Query{Text: Everywhere, Agent: a}).Hits {
 		found = append(found, h.Entry)
 	}
 	if !slices.Equal(namesOf(found), namesOf(want)) {
@@ -213,7 +214,7 @@ func testNames(t *testing.T, x *index.Index, sources []Source) {
 		if n++; !odd && n%5 != 0 {
 			continue
 		}
-		hits := answer(t, x, index.Query{Text: s.name}).Hits
+		hits := answer(t, x, search.Query{Text: s.name}).Hits
 		if len(hits) == 0 || hits[0].Name != s.name || !hits[0].Relevant || hits[0].Probability != 1 {
 			t.Errorf("%q does not find the skill first: %d hits", s.name, len(hits))
 		}
@@ -221,9 +222,9 @@ func testNames(t *testing.T, x *index.Index, sources []Source) {
 		if len(start) < 3 || strings.ContainsRune(start, ' ') {
 			continue
 		}
-		hits = answer(t, x, index.Query{Text: start, Limit: 500}).Hits
-		if !slices.ContainsFunc(hits, func(h index.Hit) bool {
-			return h.Name == s.name || slices.ContainsFunc(h.Copies, func(e index.Entry) bool { return e.Name == s.name })
+		hits = answer(t, x, search.Query{Text: start, Limit: 500}).Hits
+		if !slices.ContainsFunc(hits, func(h search.Hit) bool {
+			return h.Name == s.name || slices.ContainsFunc(h.Copies, func(e search.Entry) bool { return e.Name == s.name })
 		}) {
 			t.Errorf("%q does not find %q", start, s.name)
 		}
@@ -243,7 +244,7 @@ func testWhy(t *testing.T, x *index.Index, sources []Source) {
 	}
 	nothing := Agents()[8]
 	for name := range winners(sources) {
-		e, err := x.Why(t.Context(), name, index.Query{Text: name, Agent: nothing})
+		e, err := x.Why(t.Context(), name, search.Query{Text: name, Agent: nothing})
 		if err != nil || e.Filter == "" {
 			t.Errorf("%s for an agent that sees nothing: %+v, %v", name, e, err)
 		}
@@ -254,7 +255,7 @@ func testWhy(t *testing.T, x *index.Index, sources []Source) {
 // testChanges: what changed is found as it is now, and not as it was.
 func testChanges(t *testing.T, leg Leg, x *index.Index, sources []Source) {
 	finds := func(text, name string) bool {
-		return slices.ContainsFunc(answer(t, x, index.Query{Text: text}).Hits, func(h index.Hit) bool {
+		return slices.ContainsFunc(answer(t, x, search.Query{Text: text}).Hits, func(h search.Hit) bool {
 			return h.Name == name && h.Strength > 0
 		})
 	}

@@ -1,4 +1,4 @@
-package indextest_test
+package searchtest_test
 
 import (
 	"compress/gzip"
@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/index/indextest"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -150,7 +151,7 @@ func TestCorpus(t *testing.T) {
 		truth := indextest.Open(t, path, e, &index.Options{FTS5: true})
 		equal, alike := 0, 0
 		for _, prompt := range prompts {
-			q := index.Query{Text: prompt, Limit: indextest.All}
+			q := search.Query{Text: prompt, Limit: indextest.All}
 			a, err1 := compiled.Search(t.Context(), q)
 			b, err2 := truth.Search(t.Context(), q)
 			if err1 != nil || err2 != nil {
@@ -173,7 +174,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // ids returns the IDs of the ten best hits, sorted.
-func ids(a index.Answer) []string {
+func ids(a search.Answer) []string {
 	list := make([]string, min(10, len(a.Hits)))
 	for i, h := range a.Hits[:len(list)] {
 		list[i] = h.ID

@@ -1,4 +1,4 @@
-package indextest
+package searchtest
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // tolerance is by how much figures may differ. A compiled text score is off by
@@ -19,14 +20,14 @@ const tolerance = .02
 // alike. What they list and look up is the same in all ways. The skills that they
 // find are the same, but for those whose scores are as good as equal, and so is
 // what is relevant, but for what is as good as on the threshold.
-func Compare(t testing.TB, a, b *index.Index, queries []index.Query) {
+func Compare(t testing.TB, a, b *index.Index, queries []search.Query) {
 	t.Helper()
 	same(t, "size", func(x *index.Index) (any, error) {
 		offered, found, err := x.Size(t.Context())
 		return []int{offered, found}, err
 	}, a, b)
 	same(t, "twins", func(x *index.Index) (any, error) { return x.Twins(t.Context()) }, a, b)
-	seen := make(map[*index.Agent]bool)
+	seen := make(map[*search.Agent]bool)
 	for _, q := range queries {
 		if !seen[q.Agent] {
 			seen[q.Agent] = true
@@ -50,14 +51,14 @@ func Compare(t testing.TB, a, b *index.Index, queries []index.Query) {
 	}
 }
 
-func nameOf(a *index.Agent) string {
+func nameOf(a *search.Agent) string {
 	if a == nil {
 		return "nil"
 	}
 	return a.Name
 }
 
-func answer(t testing.TB, x *index.Index, q index.Query) index.Answer {
+func answer(t testing.TB, x *index.Index, q search.Query) search.Answer {
 	t.Helper()
 	a, err := x.Search(t.Context(), q)
 	if err != nil {
@@ -77,7 +78,7 @@ func same(t testing.TB, what string, f func(*index.Index) (any, error), a, b *in
 }
 
 // compareLists compares all that an agent can list, and each of it.
-func compareLists(t testing.TB, a, b *index.Index, agent *index.Agent) {
+func compareLists(t testing.TB, a, b *index.Index, agent *search.Agent) {
 	t.Helper()
 	for _, shadowed := range []bool{false, true} {
 		same(t, "list of "+nameOf(agent), func(x *index.Index) (any, error) { return x.List(t.Context(), agent, shadowed) }, a, b)
@@ -101,7 +102,7 @@ func compareLists(t testing.TB, a, b *index.Index, agent *index.Agent) {
 
 // compareWhy compares what the indexes say of the best skill for a query, and of
 // another one, which need not be a candidate.
-func compareWhy(t testing.TB, a, b *index.Index, q index.Query, other string) {
+func compareWhy(t testing.TB, a, b *index.Index, q search.Query, other string) {
 	t.Helper()
 	ids := []string{other}
 	if hits := answer(t, a, q).Hits; len(hits) > 0 {
@@ -135,7 +136,7 @@ const depth = 64
 // than two legs may, "" when they do not. Both answers must have been given All
 // hits: a leg hands the best 64 matches of the text to ranking, so that of
 // those as good as equal to the last of them one or the other is left out.
-func Differ(a, b index.Answer, k int) string {
+func Differ(a, b search.Answer, k int) string {
 	onThreshold := math.Abs(a.Demand.Probability-a.Threshold) < tolerance
 	switch {
 	case a.Mode != b.Mode || a.Kind != b.Kind || a.Threshold != b.Threshold:
@@ -145,7 +146,7 @@ func Differ(a, b index.Answer, k int) string {
 	case min(k, len(a.Hits)) != min(k, len(b.Hits)):
 		return fmt.Sprintf("there are %d and %d hits", len(a.Hits), len(b.Hits))
 	}
-	for _, pair := range [][2]index.Answer{{a, b}, {b, a}} {
+	for _, pair := range [][2]search.Answer{{a, b}, {b, a}} {
 		if diff := covers(pair[0].Hits, pair[1].Hits, k, onThreshold); diff != "" {
 			return diff
 		}
@@ -155,11 +156,11 @@ func Differ(a, b index.Answer, k int) string {
 
 // covers checks that each of the first k hits of a is also one of b, unless it is
 // as good as equal to the last of a: it could as well have been left out.
-func covers(a, b []index.Hit, k int, onThreshold bool) string {
+func covers(a, b []search.Hit, k int, onThreshold bool) string {
 	top := min(k, len(a))
 	for i := range a[:top] {
 		h := &a[i]
-		at := slices.IndexFunc(b, func(o index.Hit) bool { return o.ID == h.ID })
+		at := slices.IndexFunc(b, func(o search.Hit) bool { return o.ID == h.ID })
 		if last := a[top-1].Score; at < 0 || at >= k {
 			if !near(h.Score, last, 1) && !isCopy(h, b) && !beyond(h, b) {
 				return fmt.Sprintf("%s has %.4f, the last one %.4f, and the other lacks it", h.ID, h.Score, last)
@@ -181,7 +182,7 @@ func covers(a, b []index.Hit, k int, onThreshold bool) string {
 
 // textOf returns the text score of a hit as a share of the best one's, 0 when it
 // is none of the best 64.
-func textOf(h *index.Hit) float64 {
+func textOf(h *search.Hit) float64 {
 	for _, term := range h.Terms {
 		if term.Name == "text" {
 			return term.Value
@@ -192,7 +193,7 @@ func textOf(h *index.Hit) float64 {
 
 // beyond reports whether a hit may be none of the best 64 matches of another
 // leg, whose hits are all: it is as good as equal to the last of them.
-func beyond(h *index.Hit, all []index.Hit) bool {
+func beyond(h *search.Hit, all []search.Hit) bool {
 	matches, least := 0, 1.0
 	for i := range all {
 		if x := textOf(&all[i]); x > 0 {
@@ -205,15 +206,15 @@ func beyond(h *index.Hit, all []index.Hit) bool {
 
 // isCopy reports whether a hit is left out of a list because a copy of it, with
 // a score as good as equal, is there.
-func isCopy(h *index.Hit, list []index.Hit) bool {
-	return slices.ContainsFunc(list, func(o index.Hit) bool {
-		return near(h.Score, o.Score, 1) && slices.ContainsFunc(o.Copies, func(e index.Entry) bool { return e.ID == h.ID })
+func isCopy(h *search.Hit, list []search.Hit) bool {
+	return slices.ContainsFunc(list, func(o search.Hit) bool {
+		return near(h.Score, o.Score, 1) && slices.ContainsFunc(o.Copies, func(e search.Entry) bool { return e.ID == h.ID })
 	})
 }
 
 // rival reports whether a hit is as good as at the bound of what is relevant
 // beside the best one, which is a share of a few parts in a hundred of that.
-func rival(hits []index.Hit, h *index.Hit) bool {
+func rival(hits []search.Hit, h *search.Hit) bool {
 	best := 0.0
 	for i := range hits {
 		if hits[i].Probability < 1 {
@@ -224,7 +225,7 @@ func rival(hits []index.Hit, h *index.Hit) bool {
 }
 
 // differHit says in what two hits of one skill differ.
-func differHit(a, b *index.Hit) string {
+func differHit(a, b *search.Hit) string {
 	switch {
 	case !reflect.DeepEqual(a.Entry, b.Entry):
 		return fmt.Sprintf("entries are %+v and %+v", a.Entry, b.Entry)
@@ -240,7 +241,7 @@ func differHit(a, b *index.Hit) string {
 }
 
 // sortedMatch sorts the terms, whose order of equally rare ones says nothing.
-func sortedMatch(m index.Matched) [4][]string {
+func sortedMatch(m search.Matched) [4][]string {
 	return [4][]string{sorted(m.Name), sorted(m.Description), sorted(m.Tags)}
 }
 

@@ -1,4 +1,4 @@
-package indextest
+package searchtest
 
 import (
 	"crypto/sha256"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -198,7 +199,7 @@ func (g *generator) skill(i int) *skill.Skill {
 // Queries returns prompts for the sources, always the same for a seed: parts of
 // texts, names, beginnings of names, and what is no request, each for one of the
 // agents in turn.
-func Queries(sources []Source, seed uint64, n int, agents []*index.Agent) []index.Query {
+func Queries(sources []Source, seed uint64, n int, agents []*search.Agent) []search.Query {
 	g := newGenerator(seed)
 	g.rng = rand.New(rand.NewPCG(seed, 2))
 	var all []*skill.Skill
@@ -219,9 +220,9 @@ func Queries(sources []Source, seed uint64, n int, agents []*index.Agent) []inde
 			texts = append(texts, "please "+g.some(sk.Description, 7)+" "+g.text(2))
 		}
 	}
-	queries := make([]index.Query, n)
+	queries := make([]search.Query, n)
 	for i := range queries {
-		queries[i] = index.Query{Text: texts[i]}
+		queries[i] = search.Query{Text: texts[i]}
 		if len(agents) > 0 {
 			queries[i].Agent = agents[i%len(agents)]
 		}
@@ -237,16 +238,16 @@ func (g *generator) some(text string, n int) string {
 }
 
 // Agents returns agents with every kind of rule, for the sources of Generate.
-func Agents() []*index.Agent {
-	return []*index.Agent{
+func Agents() []*search.Agent {
+	return []*search.Agent{
 		nil,
 		{Name: "all"},
-		{Name: "three", Include: index.Rules{Tags: []string{RareTag}}},
-		{Name: "tags", Include: index.Rules{Tags: []string{"tag1", "TAG2"}}, Exclude: index.Rules{Tags: []string{"tag3"}}},
-		{Name: "source", Include: index.Rules{Sources: []string{"work"}}},
-		{Name: "not-source", Exclude: index.Rules{Sources: []string{"home"}, Names: []string{"*-1?"}}},
-		{Name: "globs", Include: index.Rules{Names: []string{"b*", "plugin/*", "数据*", "NS:*"}}},
-		{Name: "pinned", Include: index.Rules{Names: []string{"a*"}}, Pinned: []string{"plugin/inner", "Ёлка", "🎉-party"}},
-		{Name: "nothing", Include: index.Rules{Sources: []string{"empty"}}},
+		{Name: "three", Include: search.Rules{Tags: []string{RareTag}}},
+		{Name: "tags", Include: search.Rules{Tags: []string{"tag1", "TAG2"}}, Exclude: search.Rules{Tags: []string{"tag3"}}},
+		{Name: "source", Include: search.Rules{Sources: []string{"work"}}},
+		{Name: "not-source", Exclude: search.Rules{Sources: []string{"home"}, Names: []string{"*-1?"}}},
+		{Name: "globs", Include: search.Rules{Names: []string{"b*", "plugin/*", "数据*", "NS:*"}}},
+		{Name: "pinned", Include: search.Rules{Names: []string{"a*"}}, Pinned: []string{"plugin/inner", "Ёлка", "🎉-party"}},
+		{Name: "nothing", Include: search.Rules{Sources: []string{"empty"}}},
 	}
 }
