@@ -12,8 +12,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -118,10 +118,7 @@ func (p *configParser) unknownKey(key *yaml.Node, what string, known keys) error
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if similar := skill.Similar(key.Value, names, 2); len(similar) > 0 {
-		return p.errorf(key, "%s: no key %q; did you mean %s?", what, key.Value, strings.Join(similar, " or "))
-	}
-	return p.errorf(key, "%s: no key %q; there are: %s", what, key.Value, strings.Join(names, ", "))
+	return p.errorf(key, "%s: no key %q%s", what, key.Value, words.Suggest(key.Value, names))
 }
 
 func (p *configParser) top(n *yaml.Node) error {

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -75,7 +75,7 @@ func (e EmbedderSetting) New() (embed.Embedder, error) {
 	case e.Name == EmbedderOpenAI:
 		return nil, errors.New("embedder openai: base_url and model are needed")
 	}
-	return nil, fmt.Errorf("no embedder %q; there are: %s", e.Name, strings.Join(Embedders(), ", "))
+	return nil, fmt.Errorf("no embedder %q%s", e.Name, words.Suggest(e.Name, Embedders()))
 }
 
 // builtin returns the embedder that is in the program.

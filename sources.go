@@ -15,7 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -93,10 +93,7 @@ func unknownAgent(name string, agents map[string]*Agent) error {
 	if len(known) == 0 {
 		return fmt.Errorf("no agent %q: the configuration names none", name)
 	}
-	if similar := skill.Similar(name, known, 3); len(similar) > 0 {
-		return fmt.Errorf("no agent %q; did you mean %s?", name, strings.Join(similar, ", "))
-	}
-	return fmt.Errorf("no agent %q; there are: %s", name, strings.Join(known, ", "))
+	return fmt.Errorf("no agent %q%s", name, words.Suggest(name, known))
 }
 
 // CacheDir returns the folder of rebuildable files: $REPERTOIRE_CACHE, or

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -161,10 +162,10 @@ func (c *Catalog) ref(d Document) *skill.Ref {
 // free returns the name, with a number if it is taken.
 func (c *Catalog) free(name string) string {
 	unique := name
-	for n := 2; c.names[index.NameKey(unique)]; n++ {
+	for n := 2; c.names[words.NameKey(unique)]; n++ {
 		unique = fmt.Sprintf("%s-%d", name, n)
 	}
-	c.names[index.NameKey(unique)] = true
+	c.names[words.NameKey(unique)] = true
 	return unique
 }
 
@@ -196,7 +197,7 @@ func (c *Catalog) countTokens(ctx context.Context) error {
 		for i, e := range list[:n] {
 			hits[i].Entry = e
 		}
-		c.Tokens += skill.Tokens(contextprovider.AvailableSkills(hits))
+		c.Tokens += words.Tokens(contextprovider.AvailableSkills(hits))
 		list = list[n:]
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -226,13 +227,12 @@ func document(l line, needID bool) (Document, error) {
 	if d.ID == "" || strings.TrimSpace(d.Name) == "" {
 		return Document{}, fmt.Errorf("%s: id and name are needed", l.at())
 	}
-	description := []rune(strings.TrimSpace(skill.Clean(d.Description)))
-	body := skill.Clean(d.Body)
+	body := words.Clean(d.Body)
 	meta := skill.Meta{
-		Name:        strings.Join(strings.Fields(skill.Clean(d.Name)), " "),
-		Description: string(description[:min(len(description), skill.MaxDescription)]),
+		Name:        words.Line(d.Name),
+		Description: words.First(strings.TrimSpace(words.Clean(d.Description)), skill.MaxDescription),
 		Tags:        d.Tags,
-		Tokens:      skill.Tokens(body),
+		Tokens:      words.Tokens(body),
 		Digest:      fmt.Sprintf("sha256:%x", sha256.Sum256(l.text)),
 	}
 	return Document{ID: d.ID, At: l.at(), Skill: &skill.Skill{Meta: meta, Body: body}}, nil

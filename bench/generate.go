@@ -14,7 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -95,7 +95,7 @@ func newMaterial(corpus iter.Seq2[Document, error]) (*material, error) {
 
 // nameWords returns the words of a name that a valid name may hold.
 func nameWords(name string) []string {
-	return strings.FieldsFunc(index.NameKey(name), func(r rune) bool {
+	return strings.FieldsFunc(words.NameKey(name), func(r rune) bool {
 		return r != unicode.ToLower(r) || !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})
 }
@@ -128,7 +128,7 @@ func (g *generator) document(i int) Document {
 	like := g.lengths[g.random.IntN(len(g.lengths))]
 	s := &skill.Skill{Meta: skill.Meta{Name: g.name(like.name), Description: g.description(like.description)}}
 	s.Body, s.Tags = g.body(g.lengths[g.random.IntN(len(g.lengths))].body), g.tags[g.random.IntN(len(g.tags))]
-	s.Tokens = skill.Tokens(s.Body)
+	s.Tokens = words.Tokens(s.Body)
 	s.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s.Name+"\x00"+s.Description+"\x00"+s.Body)))
 	return Document{ID: s.Name, At: fmt.Sprintf("synthetic skill %d", i), Skill: s}
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -71,7 +71,7 @@ func TestGenerateValid(t *testing.T) {
 	for name, corpus := range map[string]iter.Seq2[Document, error]{"own": ownSkills(t), "one skill": one} {
 		names := make(map[string]bool)
 		for _, d := range collect(t, 3, corpus, 3000) {
-			key := index.NameKey(d.Skill.Name)
+			key := words.NameKey(d.Skill.Name)
 			if names[key] {
 				t.Fatalf("%s: a second %q", name, key)
 			}
@@ -112,7 +112,7 @@ func shapeOf(docs []Document) shape {
 		s.bodies = append(s.bodies, float64(len(d.Skill.Body)))
 		s.descriptions = append(s.descriptions, float64(len(d.Skill.Description)))
 		seen := make(map[string]bool)
-		for _, term := range index.Terms(d.Skill.Body) {
+		for _, term := range words.Terms(d.Skill.Body) {
 			s.terms++
 			s.occurrences[term]++
 			if !seen[term] {

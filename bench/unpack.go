@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -83,10 +83,10 @@ func groupOf(i int) string { return fmt.Sprintf("group-%05d", i/perFolder) }
 func (m *meter) writeSkill(s *skill.Skill, taken map[string]bool) error {
 	name := folderName(s.Name)
 	unique := name
-	for n := 2; taken[index.NameKey(unique)]; n++ {
+	for n := 2; taken[words.NameKey(unique)]; n++ {
 		unique = fmt.Sprintf("%s-%d", name, n)
 	}
-	taken[index.NameKey(unique)] = true
+	taken[words.NameKey(unique)] = true
 	text, err := skillText(unique, s)
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
-	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Budget bounds a block.
@@ -101,7 +101,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 	if len(b.Skills)+len(b.Pinned) > 0 {
 		b.Text = form.block(b.Pinned, entries)
 	}
-	b.Tokens = skill.Tokens(b.Text)
+	b.Tokens = words.Tokens(b.Text)
 	return b, nil
 }
 
@@ -190,7 +190,7 @@ func (b *Block) fill(hits []index.Hit, budget Budget, f form) (entries []string)
 
 // size is what a text counts against a budget.
 type size struct {
-	tokens skill.TokenCount
+	tokens words.TokenCount
 	chars  int
 }
 

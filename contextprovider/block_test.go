@@ -15,8 +15,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
-	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // zibbel is a prompt that no everyday skill is relevant to.
@@ -58,8 +58,8 @@ func TestBudget(t *testing.T) {
 		block := k.block(t, prompt, b, nil)
 		got := names(block.Skills)
 		switch {
-		case block.Tokens > b.Tokens || block.Tokens != skill.Tokens(block.Text):
-			t.Errorf("%+v: %d tokens (%d of the text)", b, block.Tokens, skill.Tokens(block.Text))
+		case block.Tokens > b.Tokens || block.Tokens != words.Tokens(block.Text):
+			t.Errorf("%+v: %d tokens (%d of the text)", b, block.Tokens, words.Tokens(block.Text))
 		case len(got) > b.Skills:
 			t.Errorf("%+v: %d skills", b, len(got))
 		case len(got)+block.Omitted != len(all):

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -37,7 +38,7 @@ func TestForm(t *testing.T) {
 // TestShortcuts: what spares plain fields the work changes none.
 func TestShortcuts(t *testing.T) {
 	for _, s := range oddFields {
-		if got, want := skill.Line(s), strings.Join(strings.Fields(skill.Clean(s)), " "); got != want {
+		if got, want := words.Line(s), strings.Join(strings.Fields(words.Clean(s)), " "); got != want {
 			t.Errorf("Line(%q) = %q, want %q", s, got, want)
 		}
 		if opener().MatchString(s) && !mayOpen(s) {
@@ -64,7 +65,7 @@ func BenchmarkFill(b *testing.B) {
 				}
 				entries := block.fill(relevant(hits, nil), Budget{}.withDefaults(), f)
 				block.Text = f.block(nil, entries)
-				block.Tokens = skill.Tokens(block.Text)
+				block.Tokens = words.Tokens(block.Text)
 			}
 		})
 	}

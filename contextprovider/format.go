@@ -9,7 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A Format is the form of a block.
@@ -76,22 +76,13 @@ func formOf(f Format, server string) (form, error) {
 		object := func(pinned []Body, entries []string) string { return jsonOf(about, pinned, entries) }
 		return form{before: before, between: ",", after: after, entry: jsonEntry, object: object}, nil
 	}
-	return form{}, fmt.Errorf("no block format %q; there are: %s, %s, %s", f, XML, Markdown, JSON)
+	return form{}, fmt.Errorf("no block format %q%s", f, words.Suggest(string(f), []string{string(XML), string(Markdown), string(JSON)}))
 }
 
 var lineEnds = strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ")
 
-// place is skill.Line for a location, in which each blank counts.
-func place(s string) string { return lineEnds.Replace(skill.Clean(s)) }
-
-// hiddenChars returns how many characters Clean takes out of s.
-func hiddenChars(s string) int {
-	n := 0
-	for _, h := range skill.Hidden(s) {
-		n += h.Count
-	}
-	return n
-}
+// place is words.Line for a location, in which each blank counts.
+func place(s string) string { return lineEnds.Replace(words.Clean(s)) }
 
 // AvailableSkills returns the <available_skills> element for the hits, in the
 // form of the Agent Skills reference but for the location, which is escaped
@@ -112,7 +103,7 @@ const (
 )
 
 func xmlEntry(h *index.Hit) string {
-	return "<skill>\n<name>\n" + escaped(skill.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(skill.Line(h.Description)) +
+	return "<skill>\n<name>\n" + escaped(words.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(words.Line(h.Description)) +
 		"\n</description>\n<location>\n" + escaped(place(h.Location)) + "\n</location>\n</skill>\n"
 }
 
@@ -147,7 +138,7 @@ func mayOpen(s string) bool {
 func writePinned(b *strings.Builder, pinned []Body) {
 	for _, p := range pinned {
 		fmt.Fprintf(b, "<skill_content name=\"%s\" location=\"%s\">\n%s\n</skill_content>\n",
-			html.EscapeString(skill.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
+			html.EscapeString(words.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
 	}
 }
 
@@ -168,7 +159,7 @@ var markup = strings.NewReplacer(`\`, `\\`, "`", "'", "<", "&lt;", "*", `\*`, "[
 
 // markdown makes one line that is neither bold nor code and holds no link,
 // table or element.
-func markdown(s string) string { return markup.Replace(skill.Line(s)) }
+func markdown(s string) string { return markup.Replace(words.Line(s)) }
 
 // codeSpan shows a location: in a code span a path needs no escapes, which who
 // copies it would have to undo.
@@ -209,7 +200,7 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 		out.Note = header
 	}
 	for _, p := range pinned {
-		out.Pinned = append(out.Pinned, jsonPinned{skill.Line(p.Name), place(p.Location), p.Text})
+		out.Pinned = append(out.Pinned, jsonPinned{words.Line(p.Name), place(p.Location), p.Text})
 	}
 	for _, e := range entries {
 		out.Skills = append(out.Skills, json.RawMessage(e))
@@ -226,7 +217,7 @@ func jsonText(b jsonBlock) string {
 }
 
 func jsonEntry(h *index.Hit) string {
-	data, err := json.Marshal(jsonSkill{skill.Line(h.Name), skill.Line(h.Description), place(h.Location)})
+	data, err := json.Marshal(jsonSkill{words.Line(h.Name), words.Line(h.Description), place(h.Location)})
 	if err != nil {
 		return "" // unreachable: strings marshal
 	}
@@ -259,7 +250,7 @@ func Introduction(n int, pinned []string, server, command string) string {
 	if n == 0 {
 		return ""
 	}
-	how := fmt.Sprintf("`%s search TEXT` lists those that fit a text, and `%[1]s show NAME` prints the instructions of one.", skill.Line(command))
+	how := fmt.Sprintf("`%s search TEXT` lists those that fit a text, and `%[1]s show NAME` prints the instructions of one.", words.Line(command))
 	if server != "" {
 		how = fmt.Sprintf("The tool `search_skills` of the MCP server %s finds those that fit a task, and `read_skill` returns the instructions of one.", escapedLine(server))
 	}
@@ -274,4 +265,4 @@ func Introduction(n int, pinned []string, server, command string) string {
 	return text + "\n"
 }
 
-func escapedLine(s string) string { return escaped(skill.Line(s)) }
+func escapedLine(s string) string { return escaped(words.Line(s)) }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 var update = flag.Bool("update", false, "write the blocks into testdata/*.txtar")
@@ -101,11 +101,11 @@ type listed struct {
 }
 
 // clean is what a block should show of a field.
-func clean(s string) string { return strings.Join(strings.Fields(skill.Clean(s)), " ") }
+func clean(s string) string { return strings.Join(strings.Fields(words.Clean(s)), " ") }
 
 // cleanPlace is clean for a location, in which blanks count.
 func cleanPlace(s string) string {
-	return regexp.MustCompile("[\n\t\u2028\u2029]").ReplaceAllString(skill.Clean(s), " ")
+	return regexp.MustCompile("[\n\t\u2028\u2029]").ReplaceAllString(words.Clean(s), " ")
 }
 
 func show(hits []index.Hit) []listed {

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -97,11 +98,11 @@ func (p *Provider) body(ctx context.Context, e index.Entry, a *index.Agent) (Bod
 	if err != nil {
 		return Body{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
-	text := skill.Clean(in.Text)
+	text, hidden := words.CleanAndCount(in.Text)
 	b := Body{
 		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
-		Text: text, Tokens: skill.Tokens(text), Stale: in.Digest != e.Digest,
-		HiddenChars: hiddenChars(in.Text),
+		Text: text, Tokens: words.Tokens(text), Stale: in.Digest != e.Digest,
+		HiddenChars: words.Total(hidden),
 	}
 	b.Resources = slices.DeleteFunc(slices.Clone(in.Files), func(f skill.File) bool { return f.Path == e.File() })
 	b.Requires, err = p.requirements(ctx, e, a)
@@ -157,8 +158,8 @@ func (p *Provider) File(ctx context.Context, id, name string, a *index.Agent) (F
 	}
 	f := File{ID: e.ID, Path: name, Size: int64(len(c.Data)), SHA256: c.SHA256, Binary: c.Binary, Data: c.Data}
 	if !c.Binary {
-		f.HiddenChars = hiddenChars(string(c.Data))
-		f.Text = skill.Clean(string(c.Data))
+		text, hidden := words.CleanAndCount(string(c.Data))
+		f.Text, f.HiddenChars = text, words.Total(hidden)
 	}
 	return f, nil
 }

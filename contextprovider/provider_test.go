@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -30,7 +31,7 @@ func TestBody(t *testing.T) {
 	want := contextprovider.Body{
 		ID: "pdf", Name: "pdf", Source: "tools",
 		Location: filepath.Join(dir, "pdf", "SKILL.md"), Folder: filepath.Join(dir, "pdf"),
-		Text: text, Tokens: skill.Tokens(text),
+		Text: text, Tokens: words.Tokens(text),
 		Resources: []skill.File{
 			{Path: "references/forms.md", Size: 7, SHA256: sum("Forms.\n")},
 			{Path: "scripts/fill.py", Size: 8, SHA256: sum("print()\n")},

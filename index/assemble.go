@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -243,13 +244,13 @@ func inMemory(m snapshot.Meta, docs iter.Seq2[*snapshot.Document, error]) (*snap
 // documents returns what a snapshot holds of the skills of entries, the body's
 // terms only if they are asked for. Files without a usable skill are left out.
 func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies bool) iter.Seq2[*snapshot.Document, error] {
-	words := newAnalyzer()
+	analyzer := new(words.Analyzer)
 	return func(yield func(*snapshot.Document, error) bool) {
 		for i := range entries {
 			if entries[i].Refused {
 				continue
 			}
-			d, err := a.document(ctx, &entries[i], words, bodies)
+			d, err := a.document(ctx, &entries[i], analyzer, bodies)
 			if !yield(d, err) || err != nil {
 				return
 			}
@@ -289,8 +290,8 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyzer, bodies bool) (*snapshot.Document, error) {
-	d := newDocument(e, words)
+func (a *assembler) document(ctx context.Context, e *store.Entry, analyzer *words.Analyzer, bodies bool) (*snapshot.Document, error) {
+	d := newDocument(e, analyzer)
 	if bodies {
 		f, ok, err := a.db.Fields(ctx, e.Row)
 		if err != nil {
@@ -300,7 +301,7 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 			d.Terms = fieldTerms(&f)
 		}
 	} else {
-		d.Terms = snapshot.Fields{Name: words.terms(e.Name), Description: d.Shown, Tags: words.terms(strings.Join(e.Tags, " "))}
+		d.Terms = snapshot.Fields{Name: analyzer.Terms(e.Name), Description: d.Shown, Tags: analyzer.Terms(strings.Join(e.Tags, " "))}
 	}
 	if a.embedder == nil {
 		return d, nil
@@ -314,12 +315,12 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, words *analyze
 }
 
 // newDocument returns the document of a skill, without its terms and vectors.
-func newDocument(e *store.Entry, words *analyzer) *snapshot.Document {
+func newDocument(e *store.Entry, analyzer *words.Analyzer) *snapshot.Document {
 	d := &snapshot.Document{
 		Meta: e.Meta, Row: e.Row, Key: e.NameKey, Hidden: !e.Offered(),
 	}
 	// What stands behind the description (when_to_use) is searched and not shown.
-	d.Shown = words.terms(e.Description)
+	d.Shown = analyzer.Terms(e.Description)
 	return d
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // prompts are of the length that people type to agents.
@@ -61,10 +63,10 @@ func corpus(tb testing.TB, n int) tree {
 // generatedTree returns n skills with bodies of that many words, spread as in real
 // texts: a few words are everywhere, most are rare. Every tenth name is there
 // twice, and some words are those of prompts.
-func generatedTree(n, words int) tree {
-	rng := rand.New(rand.NewPCG(uint64(n), uint64(words)))
+func generatedTree(n, length int) tree {
+	rng := rand.New(rand.NewPCG(uint64(n), uint64(length)))
 	zipf := rand.NewZipf(rng, 1.1, 4, 20_000)
-	known := Terms(strings.Join(prompts(), " "))
+	known := words.Terms(strings.Join(prompts(), " "))
 	text := func(n int) string {
 		var b strings.Builder
 		for range n {
@@ -79,7 +81,7 @@ func generatedTree(n, words int) tree {
 	t := make(tree)
 	for i := range n {
 		name := fmt.Sprintf("skill-%d", i-i%10/9)
-		t[fmt.Sprintf("dir-%04d", i)] = newSkill(name, text(min(30, words)), text(words), fmt.Sprintf("tag%d", i%5))
+		t[fmt.Sprintf("dir-%04d", i)] = newSkill(name, text(min(30, length)), text(length), fmt.Sprintf("tag%d", i%5))
 	}
 	return t
 }

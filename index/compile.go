@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
@@ -65,15 +66,15 @@ func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*sk
 // prepared returns the documents of skills, in their order.
 func (a *assembler) prepared(ctx context.Context, label string, skills iter.Seq2[*skill.Skill, error]) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
-		words := make([]*analyzer, runtime.GOMAXPROCS(0))
-		for i := range words {
-			words[i] = newAnalyzer()
+		analyzers := make([]*words.Analyzer, runtime.GOMAXPROCS(0))
+		for i := range analyzers {
+			analyzers[i] = new(words.Analyzer)
 		}
 		row, last := int64(0), ""
 		for part, err := range batches(skills) {
 			var docs []*snapshot.Document
 			if err == nil {
-				docs, err = a.prepareAll(ctx, label, row, part, words)
+				docs, err = a.prepareAll(ctx, label, row, part, analyzers)
 			}
 			for _, d := range docs {
 				if row > 0 && d.Key <= last {
@@ -114,11 +115,11 @@ func batches(skills iter.Seq2[*skill.Skill, error]) iter.Seq2[[]*skill.Skill, er
 
 // prepareAll prepares skills on all processors, each with its own analyzer. The
 // first of them has the row behind the last one.
-func (a *assembler) prepareAll(ctx context.Context, label string, last int64, skills []*skill.Skill, words []*analyzer) ([]*snapshot.Document, error) {
+func (a *assembler) prepareAll(ctx context.Context, label string, last int64, skills []*skill.Skill, analyzers []*words.Analyzer) ([]*snapshot.Document, error) {
 	docs, errs := make([]*snapshot.Document, len(skills)), make([]error, len(skills))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for _, own := range words {
+	for _, own := range analyzers {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(skills)); i = next.Add(1) - 1 {
 				docs[i], errs[i] = a.prepare(ctx, label, last+1+i, skills[i], own)
@@ -133,14 +134,14 @@ func (a *assembler) prepareAll(ctx context.Context, label string, last int64, sk
 }
 
 // prepare does for one skill what indexing and compiling do.
-func (a *assembler) prepare(ctx context.Context, label string, row int64, s *skill.Skill, words *analyzer) (*snapshot.Document, error) {
+func (a *assembler) prepare(ctx context.Context, label string, row int64, s *skill.Skill, analyzer *words.Analyzer) (*snapshot.Document, error) {
 	r := store.Record{Skill: s}
-	words.fill(&r)
+	fill(&r, analyzer)
 	meta := s.Meta
 	meta.ID, meta.Source = s.Name, label
 	d := newDocument(&store.Entry{
 		Meta: meta, Row: row, NameKey: r.NameKey,
-	}, words)
+	}, analyzer)
 	d.Terms = fieldTerms(&r.Fields)
 	if a.embedder == nil {
 		return d, nil

@@ -138,7 +138,7 @@ func (x *Index) compare(ctx context.Context, r *retrieval, i, j int) (bool, erro
 	if a.Digest == b.Digest {
 		return true, nil
 	}
-	words := r.analyzer.terms
+	words := r.analyzer.Terms
 	equal, names := a.Description == b.Description, overlap(words(a.Name), words(b.Name)) > 0
 	if !equal && !(names && overlap(words(a.Description), words(b.Description)) >= sameDescription) {
 		return false, nil

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // named returns the skills that the prompt names. A
@@ -15,7 +15,7 @@ import (
 // (elsewhere that is a path), or next to the word "skill".
 func (in *reading) named(text string) map[int]bool {
 	found := make(map[int]bool)
-	key := NameKey(text)
+	key := words.NameKey(text)
 	add := func(name string) {
 		if i, ok := in.find(name); ok {
 			found[i] = true
@@ -27,16 +27,16 @@ func (in *reading) named(text string) map[int]bool {
 	}
 	lower := strings.ToLower(text)
 	cuts := [][]string{strings.Fields(lower)}
-	if strings.ContainsFunc(lower, embed.Dense) { // among scripts without spaces a name has none around it either
-		cuts = append(cuts, strings.FieldsFunc(lower, func(r rune) bool { return unicode.IsSpace(r) || embed.Dense(r) }))
+	if strings.ContainsFunc(lower, words.Dense) { // among scripts without spaces a name has none around it either
+		cuts = append(cuts, strings.FieldsFunc(lower, func(r rune) bool { return unicode.IsSpace(r) || words.Dense(r) }))
 	}
 	mentioned := strings.Contains(lower, "skill")
-	for _, words := range cuts {
-		for i, word := range words {
+	for _, fields := range cuts {
+		for i, word := range fields {
 			name, marked := bareName(word)
 			command := i == 0 && strings.HasPrefix(word, "/")
-			if marked || command || compound(name) || mentioned && besideSkill(words, i) {
-				add(NameKey(name))
+			if marked || command || compound(name) || mentioned && besideSkill(fields, i) {
+				add(words.NameKey(name))
 			}
 		}
 	}
@@ -50,8 +50,8 @@ func bareName(word string) (name string, marked bool) {
 	if isASCIIWord(word) {
 		return word, false
 	}
-	rest := strings.TrimLeftFunc(word, isPunctuation)
-	name = strings.TrimRightFunc(rest, isPunctuation)
+	rest := strings.TrimLeftFunc(word, words.IsSeparator)
+	name = strings.TrimRightFunc(rest, words.IsSeparator)
 	before, after := word[:len(word)-len(rest)], rest[len(name):]
 	// A quote on one side only is that of a whole sentence.
 	quoted := strings.ContainsAny(before, quotes) && strings.ContainsAny(after, quotes)
@@ -62,30 +62,23 @@ func bareName(word string) (name string, marked bool) {
 // most are.
 func isASCIIWord(word string) bool {
 	for i := range len(word) {
-		if word[i] >= utf8.RuneSelf || isPunctuation(rune(word[i])) {
+		if word[i] >= utf8.RuneSelf || words.IsSeparator(rune(word[i])) {
 			return false
 		}
 	}
 	return true
 }
 
-func isPunctuation(r rune) bool {
-	if r < utf8.RuneSelf {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9')
-	}
-	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
-}
-
 func compound(name string) bool { return strings.ContainsAny(name, "-_:") }
 
 // besideSkill reports whether the word at i stands next to "skill", as in "the
 // pdf skill" and "skill: pdf".
-func besideSkill(words []string, i int) bool {
+func besideSkill(fields []string, i int) bool {
 	is := func(j int) bool {
-		if j < 0 || j >= len(words) {
+		if j < 0 || j >= len(fields) {
 			return false
 		}
-		w, _ := bareName(words[j])
+		w, _ := bareName(fields[j])
 		return w == "skill"
 	}
 	return is(i-1) || is(i+1)
@@ -98,7 +91,7 @@ func (in *reading) typed(text string) []int {
 	if strings.ContainsAny(strings.TrimSpace(text), " \t\n") {
 		return nil // which the key would hold too
 	}
-	key := NameKey(text)
+	key := words.NameKey(text)
 	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {
 		return nil
 	}

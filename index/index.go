@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/store"
@@ -86,7 +87,7 @@ func DefaultWeights() store.Weights {
 // text alone, and every answer says so.
 func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
 	x := &Index{db: db, embedder: embedder, embedding: make(chan struct{}, 1)}
-	x.analyzers.New = func() any { return newAnalyzer() }
+	x.analyzers.New = func() any { return new(words.Analyzer) }
 	if opts != nil {
 		x.opts = *opts
 	}

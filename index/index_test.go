@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -75,7 +76,7 @@ type tree map[string]*skill.Skill
 
 // newSkill returns a skill as a source would.
 func newSkill(name, description, body string, tags ...string) *skill.Skill {
-	s := &skill.Skill{Meta: skill.Meta{Name: name, Description: description, Tags: tags, Tokens: skill.Tokens(body)}, Body: body}
+	s := &skill.Skill{Meta: skill.Meta{Name: name, Description: description, Tags: tags, Tokens: words.Tokens(body)}, Body: body}
 	s.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Append(nil, name, "\x00", description, "\x00", body, "\x00", tags)))
 	s.Files = []skill.File{{Path: "SKILL.md", Size: int64(len(body))}}
 	return s
@@ -203,7 +204,7 @@ func dump(t testing.TB, x *Index) string {
 			t.Fatalf("skill %s: %v, %v", e.Name, ok, err)
 		}
 		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Files, s.Problems)
-		for _, term := range Terms(e.Name + " " + e.Description + " " + s.Body) {
+		for _, term := range words.Terms(e.Name + " " + e.Description + " " + s.Body) {
 			terms[term] = true
 		}
 	}
@@ -268,7 +269,7 @@ func (f *fakeEmbedder) vector(text string) embed.Vector {
 	}
 	v := make(embed.Vector, dim)
 	v[0] = .01 // a text without words has a direction too
-	for _, w := range Terms(text) {
+	for _, w := range words.Terms(text) {
 		h := fnv.New32a()
 		h.Write([]byte(w))
 		v[int(h.Sum32())%dim]++

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -57,11 +57,11 @@ type chosenTerm struct {
 }
 
 // newPrompt analyses text with a; any text is safe.
-func newPrompt(ctx context.Context, a *analyzer, text string, in *reading, leg textLeg) (*prompt, error) {
-	p := &prompt{text: clip(text), rarest: 1, segments: make([]segmentTerms, len(in.readers))}
+func newPrompt(ctx context.Context, a *words.Analyzer, text string, in *reading, leg textLeg) (*prompt, error) {
+	p := &prompt{text: words.CutMiddle(text, maxPrompt), rarest: 1, segments: make([]segmentTerms, len(in.readers))}
 	var unique []string
 	has := make(map[string]bool)
-	for _, t := range a.terms(p.text) {
+	for _, t := range a.Terms(p.text) {
 		if !has[t] {
 			has[t] = true
 			unique = append(unique, t)
@@ -145,18 +145,6 @@ func (t *segmentTerms) sort(terms []term) {
 func inverseFrequency(docs, all int) float64 {
 	n := float64(max(docs, 1))
 	return max(0, math.Log((float64(all)-n+.5)/(n+.5)))
-}
-
-// clip keeps the start and the end of an overlong text.
-func clip(s string) string {
-	if len(s) <= maxPrompt {
-		return s
-	}
-	head, tail := s[:maxPrompt*3/4], s[len(s)-maxPrompt/4:]
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return strings.ToValidUTF8(head, "") + " " + tail
 }
 
 // nameCoverage returns the share of the words of the name of skill i that the

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -38,7 +38,7 @@ func promptOf(t *testing.T, text string, leg textLeg) *prompt {
 
 func promptIn(t *testing.T, text string, in *reading, leg textLeg) *prompt {
 	t.Helper()
-	p, err := newPrompt(t.Context(), newAnalyzer(), text, in, leg)
+	p, err := newPrompt(t.Context(), new(words.Analyzer), text, in, leg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,24 +143,5 @@ func TestInverseFrequency(t *testing.T) {
 		if got := inverseFrequency(tt.docs, tt.all); math.Abs(got-tt.want) > 1e-12 {
 			t.Errorf("%d of %d: %v, want %v", tt.docs, tt.all, got, tt.want)
 		}
-	}
-}
-
-func TestClip(t *testing.T) {
-	for _, filler := range []string{"x", "é", "数", "🚀", "\xff", "x数"} {
-		for _, shift := range []string{"", "a", "ab", "abc"} {
-			long := "head " + shift + strings.Repeat(filler, maxPrompt) + " tail"
-			got := clip(long)
-			if len(got) > maxPrompt+1 || !strings.HasPrefix(got, "head ") || !strings.HasSuffix(got, " tail") {
-				t.Errorf("%q: %d bytes, %.10q … %q", filler, len(got), got, got[max(0, len(got)-10):])
-			}
-			if utf8.ValidString(long) && !utf8.ValidString(got) {
-				t.Errorf("%q shifted by %q: cut within a character", filler, shift)
-			}
-		}
-	}
-	short := strings.Repeat("\xff", maxPrompt)
-	if clip(short) != short {
-		t.Error("a text within the limit was changed")
 	}
 }

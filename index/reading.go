@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -143,7 +144,7 @@ func (in *reading) prefixed(prefix string, more func(i int, key string) bool) []
 // lookup finds a skill by its name, by "source/name" or by "source/folder",
 // among those that allowed lets through.
 func (in *reading) lookup(id string, allowed func(i int) bool) (int, error) {
-	if i, ok := in.find(NameKey(id)); ok && allowed(i) {
+	if i, ok := in.find(words.NameKey(id)); ok && allowed(i) {
 		return i, nil
 	}
 	found, folder := -1, false
@@ -183,7 +184,7 @@ func (in *reading) notFound(id string, allowed func(i int) bool) error {
 			known = append(known, in.document(i).Name)
 		}
 	})
-	return &NotFoundError{ID: id, Similar: skill.Similar(id, known, 3), Known: len(known)}
+	return &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
 }
 
 // A NotFoundError says that there is no skill of that ID in the scope.
@@ -196,7 +197,7 @@ type NotFoundError struct {
 func (e *NotFoundError) Error() string {
 	msg := fmt.Sprintf("no skill %q among %d", e.ID, e.Known)
 	if len(e.Similar) > 0 {
-		msg += "; did you mean " + strings.Join(e.Similar, ", ") + "?"
+		msg += "; " + words.DidYouMean(e.Similar)
 	}
 	return msg
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
@@ -75,7 +76,7 @@ func (x *Index) document(ctx context.Context, r *retrieval, i int) (string, erro
 	if err != nil || !ok { // removed since: the next view is without it
 		return text, err
 	}
-	start := strings.ToValidUTF8(s.Body[:min(len(s.Body), bodyStart)], "")
+	start := words.Cut(s.Body, bodyStart)
 	return strings.TrimSpace(text + "\n\n" + start), nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -43,7 +43,7 @@ func (r Rules) match(d *snapshot.Document) bool {
 // matchName reports whether the key of a name matches a pattern, which was
 // checked when the scope was made.
 func matchName(glob, key string) bool {
-	ok, _ := path.Match(NameKey(glob), key)
+	ok, _ := path.Match(words.NameKey(glob), key)
 	return ok
 }
 
@@ -90,7 +90,7 @@ func (in *reading) scope(a *Agent) (*scope, error) {
 			return nil, fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		for _, name := range a.Pinned {
-			i, _ := in.find(NameKey(name))
+			i, _ := in.find(words.NameKey(name))
 			sc.pinned = append(sc.pinned, i)
 		}
 	}
@@ -136,7 +136,7 @@ func (in *reading) matching(rules Rules, n int) snapshot.Bitmap {
 	}
 	for _, glob := range rules.Names {
 		// What stands before the first special character is what all have.
-		prefix := NameKey(glob)
+		prefix := words.NameKey(glob)
 		if at := strings.IndexAny(prefix, special); at >= 0 {
 			prefix = prefix[:at]
 		}
@@ -165,7 +165,7 @@ func (in *reading) check(a *Agent) error {
 		}
 	}
 	for _, name := range a.Pinned {
-		i, ok := in.find(NameKey(name))
+		i, ok := in.find(words.NameKey(name))
 		if !ok {
 			return unknown("pinned", "skill", name, in.names())
 		}
@@ -178,7 +178,7 @@ func (in *reading) check(a *Agent) error {
 
 func (in *reading) checkRules(key string, r Rules) error {
 	for _, glob := range r.Names {
-		if _, err := path.Match(NameKey(glob), ""); err != nil {
+		if _, err := path.Match(words.NameKey(glob), ""); err != nil {
 			return fmt.Errorf("%s.names: %q is not a pattern (* ? [a-z] and \\ are special)", key, glob)
 		}
 		if !strings.ContainsAny(glob, special) && !in.any(Rules{Names: []string{glob}}) {
@@ -237,13 +237,5 @@ func (v *view) labels() []string {
 func unknown(key, kind, name string, known []string) error {
 	slices.Sort(known)
 	known = slices.Compact(known)
-	msg := fmt.Sprintf("%s: no %s %q", key, kind, name)
-	if similar := skill.Similar(name, known, 3); len(similar) > 0 {
-		return fmt.Errorf("%s; did you mean %s?", msg, strings.Join(similar, ", "))
-	}
-	const most = 10
-	if len(known) > most {
-		return fmt.Errorf("%s; there are %d, such as %s", msg, len(known), strings.Join(known[:most], ", "))
-	}
-	return fmt.Errorf("%s; there are: %s", msg, strings.Join(known, ", "))
+	return fmt.Errorf("%s: no %s %q%s", key, kind, name, words.Suggest(name, known))
 }

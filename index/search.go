@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -112,7 +114,7 @@ func (x *Index) Search(ctx context.Context, q Query) (a Answer, err error) {
 type retrieval struct {
 	in         *reading
 	scope      *scope
-	analyzer   *analyzer
+	analyzer   *words.Analyzer
 	prompt     *prompt
 	mode       string
 	kind       string  // of the prompt, see Answer
@@ -147,13 +149,14 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 // what they found. It may do so again, when a file turns out to be damaged.
 func (x *Index) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	return x.read(ctx, q.Agent, func(in *reading, sc *scope) error {
-		r := &retrieval{in: in, scope: sc, analyzer: x.analyzers.Get().(*analyzer)}
+		r := &retrieval{in: in, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer)}
 		defer x.analyzers.Put(r.analyzer)
-		r.kind, r.threshold = kindOf(clip(q.Text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
-		embedded := x.embedPrompt(ctx, in.view, q.Text)
+		text := words.CutMiddle(q.Text, maxPrompt)
+		r.kind, r.threshold = string(intent.Of(text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
+		embedded := x.embedPrompt(ctx, in.view, text)
 		leg := x.leg(in.view)
 		var err error
-		if r.prompt, err = newPrompt(ctx, r.analyzer, q.Text, in, leg); err != nil {
+		if r.prompt, err = newPrompt(ctx, r.analyzer, text, in, leg); err != nil {
 			return err
 		}
 		lexical, err := leg.match(ctx, in, r.prompt, sc, depth)
@@ -215,7 +218,7 @@ func (x *Index) embedPrompt(ctx context.Context, v *view, text string) func() (e
 	}
 	if x.opts.Inline && v.embedder == x.embedder {
 		return func() (embed.Vector, string) {
-			return v.checkPrompt(v.embedder.Embed(ctx, embed.Query, []string{clip(text)}))
+			return v.checkPrompt(v.embedder.Embed(ctx, embed.Query, []string{text}))
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.opts.Deadline)
@@ -225,7 +228,7 @@ func (x *Index) embedPrompt(ctx context.Context, v *view, text string) func() (e
 	}
 	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
 	go func() {
-		vectors, err := v.embedder.Embed(ctx, embed.Query, []string{clip(text)})
+		vectors, err := v.embedder.Embed(ctx, embed.Query, []string{text})
 		done <- result{vectors, err}
 	}()
 	return func() (embed.Vector, string) {

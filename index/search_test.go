@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 )
 
 func TestSearchFindsBody(t *testing.T) {
@@ -75,7 +77,7 @@ func FuzzSearch(f *testing.F) {
 	src := three()
 	src["填写"] = newSkill("填写", "数据库 データ", "İstanbul NEAR OR AND")
 	syncTree(f, x, "a", src.refs())
-	for _, text := range nastyTexts() {
+	for _, text := range wordstest.NastyTexts() {
 		f.Add(text)
 	}
 	agent := &Agent{Exclude: Rules{Names: []string{"pdf"}}}

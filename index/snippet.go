@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const (
@@ -51,7 +51,7 @@ func (x *Index) Snippets(ctx context.Context, q Query, entries []Entry, length i
 				return err
 			}
 			if ok {
-				out[n] = h.excerpt(plainText(s.Body), length)
+				out[n] = h.excerpt(words.PlainText(words.Cut(s.Body, maxSnippetBody)), length)
 			}
 		}
 		return nil
@@ -61,7 +61,7 @@ func (x *Index) Snippets(ctx context.Context, q Query, entries []Entry, length i
 
 // A highlighter finds what a query matches in a text.
 type highlighter struct {
-	analyzer *analyzer
+	analyzer *words.Analyzer
 	terms    map[string]int // index in weights
 	prefixes []string       // of words
 	prefix   []int          // index in weights of each prefix
@@ -73,7 +73,7 @@ type highlighter struct {
 // is searched for by, of a query in the query language those that it asks for
 // in the body.
 func (x *Index) highlighter(ctx context.Context, in *reading, q Query) (*highlighter, error) {
-	h := &highlighter{analyzer: newAnalyzer(), terms: make(map[string]int)}
+	h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
 	if !q.Syntax {
 		p, err := newPrompt(ctx, h.analyzer, q.Text, in, x.leg(in.view))
 		if err != nil {
@@ -148,39 +148,12 @@ func (h *highlighter) find(text string) []match {
 		counted, at = start, m.from // pairs overlap
 		list = append(list, m)
 	}
-	for start, end := range runs(text) {
+	for start, end := range words.Runs(text) {
 		if !h.hopeless(text[start:end]) {
 			pieces(text, start, end, add)
 		}
 	}
 	return list
-}
-
-// runs yields the start and end of every run of letters, digits and marks, with
-// apostrophes inside, as embed.Words sees them.
-func runs(text string) func(yield func(start, end int) bool) {
-	return func(yield func(int, int) bool) {
-		start := -1
-		for i, r := range text {
-			in := isLetter(r)
-			if !in && start >= 0 && (r == '\'' || r == '’') {
-				next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
-				in = unicode.IsLetter(next)
-			}
-			switch {
-			case in && start < 0:
-				start = i
-			case !in && start >= 0:
-				if !yield(start, i) {
-					return
-				}
-				start = -1
-			}
-		}
-		if start >= 0 {
-			yield(start, len(text))
-		}
-	}
 }
 
 // hopeless reports, for most words, that a run cannot match: stemming keeps the
@@ -202,16 +175,16 @@ func pieces(text string, start, end int, yield func(start, end int)) {
 		next := start + size
 		for next < end {
 			r, n := utf8.DecodeRuneInString(text[next:end])
-			if embed.Dense(r) != embed.Dense(first) {
+			if words.Dense(r) != words.Dense(first) {
 				break
 			}
-			if embed.Dense(first) {
+			if words.Dense(first) {
 				yield(start, next+n)
 				start = next
 			}
 			next += n
 		}
-		if !embed.Dense(first) || start+size == next {
+		if !words.Dense(first) || start+size == next {
 			yield(start, next)
 		}
 		start = next
@@ -221,8 +194,8 @@ func pieces(text string, start, end int, yield func(start, end int)) {
 // match returns the terms that a piece of a text has.
 func (h *highlighter) match(piece string) uint64 {
 	var set uint64
-	embed.Words(piece, func(word string, kind embed.WordKind) {
-		if i, ok := h.terms[h.analyzer.term(word, kind)]; ok {
+	words.Split(piece, func(word string, kind words.Kind) {
+		if i, ok := h.terms[h.analyzer.Term(word, kind)]; ok {
 			set |= 1 << i
 		}
 		for n, p := range h.prefixes {
@@ -341,7 +314,7 @@ func backward(text string, i, n int) int {
 func border(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i:])
-	return i == 0 || i == len(text) || before == ' ' || after == ' ' || embed.Dense(before) || embed.Dense(after)
+	return i == 0 || i == len(text) || before == ' ' || after == ' ' || words.Dense(before) || words.Dense(after)
 }
 
 // cells is the width of a text: characters, those of scripts without spaces
@@ -355,7 +328,7 @@ func cells(s string) int {
 }
 
 func cellsOf(r rune) int {
-	if embed.Dense(r) {
+	if words.Dense(r) {
 		return 2
 	}
 	return 1

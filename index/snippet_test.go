@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -132,28 +134,8 @@ func TestSnippetsScope(t *testing.T) {
 	}
 }
 
-func TestPlainText(t *testing.T) {
-	for body, want := range map[string]string{
-		"":                                 "",
-		"# A\n\n## B #x":                   "A B #x",
-		"- a\n* b\n+ c\n> d\n1. e":         "a b c d 1. e",
-		"| a | b |\n|---|:-:|\n| c |":      "a b c",
-		"```sh\nls -l\n```\n~~~\nx\n~~~":   "ls -l x",
-		"**bold** __init__ `code` a*b _i_": "bold init code a*b _i_",
-		"see [the docs](https://x.y/z) ![img](a.png).":    "see the docs img.",
-		"a](b [c] (d) [e]( [f](g":                         "a](b [c] (d) [e]( [f](g",
-		"[[1](x)](y) z":                                   "[1](y) z",
-		"a\r\nb\tc  d\u2028e\u00a0f":                      "a b c d e f",
-		"\x1b[31mred\x1b[0m \u202eevil\u202c \x00 \u200b": "[31mred[0m evil",
-	} {
-		if got := plainText(body); got != want {
-			t.Errorf("%q: %q, want %q", body, got, want)
-		}
-	}
-}
-
 func FuzzExcerpt(f *testing.F) {
-	for i, text := range nastyTexts() {
+	for i, text := range wordstest.NastyTexts() {
 		f.Add("# pdf "+text+" [form](x)", "pdf form", i)
 		f.Add(text, text, 30)
 	}
@@ -161,11 +143,11 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add("中文pdf填"+strings.Repeat("写", 90)+"表单", "pdf 表单", 11)
 	f.Fuzz(func(t *testing.T, body, query string, length int) {
 		length %= 1000
-		h := &highlighter{analyzer: newAnalyzer(), terms: make(map[string]int)}
-		for i, term := range Terms(query) {
+		h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
+		for i, term := range words.Terms(query) {
 			h.add(term, i%5 == 4, float64(i%7))
 		}
-		text := plainText(body)
+		text := words.PlainText(body)
 		s := h.excerpt(text, length)
 		checkSnippet(t, s, length)
 		inner := strings.TrimSuffix(strings.TrimPrefix(s.Text, "…"), "…")

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -272,7 +273,7 @@ func (s *syncer) readAll(ctx context.Context) []loaded {
 	work := make(chan int)
 	for range min(runtime.GOMAXPROCS(0), len(read)) {
 		wg.Go(func() {
-			a := newAnalyzer()
+			a := new(words.Analyzer)
 			for i := range work {
 				read[i] = s.read(ctx, s.queue[i], a)
 			}
@@ -288,7 +289,7 @@ func (s *syncer) readAll(ctx context.Context) []loaded {
 
 // read loads one skill and prepares its record, unless its digest is the one
 // that is already indexed.
-func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *analyzer) loaded {
+func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) loaded {
 	l := loaded{ref: ref}
 	l.skill, l.err = ref.Load()
 	var refused *skill.ParseError
@@ -305,7 +306,7 @@ func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *analyzer) loaded {
 }
 
 // prepare makes all that is to be written of a skill that was read.
-func (s *syncer) prepare(ctx context.Context, l *loaded, a *analyzer) {
+func (s *syncer) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
 	l.Record = store.Record{Path: l.ref.Path, Stamp: l.ref.Stamp, Skill: l.skill, Refused: l.refused}
 	if l.refused {
 		return // PutSkill packs the little there is
@@ -314,7 +315,7 @@ func (s *syncer) prepare(ctx context.Context, l *loaded, a *analyzer) {
 	for _, t := range texts {
 		l.Texts = append(l.Texts, t.hash)
 	}
-	a.fill(&l.Record)
+	fill(&l.Record, a)
 	if l.err = l.Pack(); l.err == nil && s.x.embedder != nil && s.x.opts.Inline {
 		// What fails here has no vector yet, which is for Embed to report.
 		l.vectors, _ = embedTexts(ctx, s.x.embedder, texts)
@@ -459,13 +460,13 @@ func (x *Index) drop(ctx context.Context, source int64) error {
 }
 
 // fill adds to a record what the skill in it is found by.
-func (a *analyzer) fill(r *store.Record) {
+func fill(r *store.Record, a *words.Analyzer) {
 	sk := r.Skill
-	r.NameKey = NameKey(sk.Name)
+	r.NameKey = words.NameKey(sk.Name)
 	r.Fields = store.Fields{
-		Name:        strings.Join(a.terms(sk.Name), " "),
-		Description: strings.Join(a.terms(sk.Description+"\n"+sk.WhenToUse), " "),
-		Tags:        strings.Join(a.terms(strings.Join(sk.Tags, " ")), " "),
-		Body:        strings.Join(a.terms(sk.Body), " "),
+		Name:        strings.Join(a.Terms(sk.Name), " "),
+		Description: strings.Join(a.Terms(sk.Description+"\n"+sk.WhenToUse), " "),
+		Tags:        strings.Join(a.Terms(strings.Join(sk.Tags, " ")), " "),
+		Body:        strings.Join(a.Terms(sk.Body), " "),
 	}
 }

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
 // modeSyntax is the mode of an answer to a query in the query language.
 const modeSyntax = "syntax"
+
+// maxQuoted is how many characters of a query an error quotes.
+const maxQuoted = 40
 
 // A SyntaxError says what is wrong with a query whose Syntax is set. Its text is
 // "query:COLUMN: what is wrong; what to do".
@@ -60,15 +63,15 @@ func (x *Index) searchSyntax(ctx context.Context, q Query) (a Answer, err error)
 			return fmt.Errorf("searching by syntax: %w", err)
 		}
 		a = Answer{Mode: modeSyntax, Hits: make([]Hit, len(hits))}
-		words := newAnalyzer()
+		analyzer := new(words.Analyzer)
 		for n, h := range hits {
 			e := in.entry(h.Doc)
 			a.Hits[n] = Hit{
 				Entry: e, Score: h.Score, Terms: []rank.Term{{Name: "bm25", Value: h.Score, Weight: 1}},
 				Matched: Matched{
-					Name:        c.matched("name", words.terms(e.Name)),
-					Description: c.matched("description", words.terms(e.Description)),
-					Tags:        c.matched("tags", words.terms(strings.Join(e.Tags, " "))),
+					Name:        c.matched("name", analyzer.Terms(e.Name)),
+					Description: c.matched("description", analyzer.Terms(e.Description)),
+					Tags:        c.matched("tags", analyzer.Terms(strings.Join(e.Tags, " "))),
 				},
 			}
 		}
@@ -103,7 +106,7 @@ func compile(query string) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &translator{analyzer: newAnalyzer()}
+	t := &translator{analyzer: new(words.Analyzer)}
 	fts := root.fts(t)
 	if fts == "" {
 		return nil, nothingLeft(query, t.vanished)
@@ -116,10 +119,10 @@ func compile(query string) (*compiled, error) {
 func nothingLeft(query string, vanished []part) error {
 	p := vanished[0] // every leaf of a query that vanished is one
 	text := strings.TrimSpace(p.text)
-	if !strings.ContainsFunc(text, isLetter) {
+	if !strings.ContainsFunc(text, words.IsLetter) {
 		return syntaxError(query, p.at, "there is no word between the quotes; write one")
 	}
-	return syntaxError(query, p.at, "nothing is left to search for: %q is too common to be in the index; add a word that says more", cutText(text))
+	return syntaxError(query, p.at, "nothing is left to search for: %q is too common to be in the index; add a word that says more", words.Shorten(text, maxQuoted))
 }
 
 // matched returns the terms of list that the query asks for in a column.
@@ -140,15 +143,3 @@ func (c *compiled) matched(column string, list []string) []string {
 
 // columnNames returns the columns of the full-text index.
 func columnNames() []string { return []string{"name", "description", "tags", "body"} }
-
-// isLetter reports whether words are made of r.
-func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
-
-// cutText shortens what an error quotes.
-func cutText(s string) string {
-	const most = 40
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + "…"
-}

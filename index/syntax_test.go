@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 )
 
 func TestCompile(t *testing.T) {
@@ -246,7 +248,7 @@ func TestSyntaxDeep(t *testing.T) {
 // FuzzSyntax: a query is an error with a place in it, or SQLite accepts it.
 func FuzzSyntax(f *testing.F) {
 	x := library(f)
-	for _, text := range nastyTexts() {
+	for _, text := range wordstest.NastyTexts() {
 		f.Add(text)
 	}
 	for _, text := range []string{

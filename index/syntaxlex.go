@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // maxQuery is the length of a query in bytes. It bounds the work that one can
@@ -48,7 +50,7 @@ var foreign = map[rune]string{
 // lex cuts a query into tokens; the last one is a tokenEnd.
 func lex(query string) ([]token, error) {
 	if len(query) > maxQuery {
-		return nil, syntaxError(query, runeStart(query, maxQuery), "a query ends here at the latest, after %d bytes; search for a long text without syntax", maxQuery)
+		return nil, syntaxError(query, len(words.Cut(query, maxQuery)), "a query ends here at the latest, after %d bytes; search for a long text without syntax", maxQuery)
 	}
 	var list []token
 	for at := 0; ; {
@@ -82,8 +84,8 @@ func lexOne(query string, at int) (token, error) {
 	t := token{tokenWord, rest[:n], at, at + n}
 	if kind, ok := operators[t.text]; ok {
 		t.kind = kind
-	} else if !strings.ContainsFunc(t.text, isLetter) {
-		return t, syntaxError(query, at, "%q has no letter or digit; leave it out", cutText(t.text))
+	} else if !strings.ContainsFunc(t.text, words.IsLetter) {
+		return t, syntaxError(query, at, "%q has no letter or digit; leave it out", words.Shorten(t.text, maxQuoted))
 	}
 	return t, nil
 }
@@ -126,12 +128,4 @@ func lexQuoted(query string, at int, mark rune, size int) (token, error) {
 		t.text += `"`
 		i++
 	}
-}
-
-// runeStart returns the start of the character that the byte at i belongs to.
-func runeStart(s string, i int) int {
-	for i > 0 && !utf8.RuneStart(s[i]) {
-		i--
-	}
-	return i
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // maxDepth is how deep parentheses may be nested. The parser of SQLite holds 100
@@ -252,7 +254,7 @@ func (p *syntaxParser) column(names *[]string) error {
 	t := p.next()
 	name := strings.ToLower(t.text)
 	if !slices.Contains(columnNames(), name) {
-		return p.error(t, `no column %q; there are %s (a text with ":" in it needs quotes)`, cutText(t.text), strings.Join(columnNames(), ", "))
+		return p.error(t, `no column %q; there are %s (a text with ":" in it needs quotes)`, words.Shorten(t.text, maxQuoted), strings.Join(columnNames(), ", "))
 	}
 	*names = append(*names, name)
 	return nil

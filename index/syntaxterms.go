@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A translator turns the words of a query into the terms of the index.
 type translator struct {
-	analyzer *analyzer
+	analyzer *words.Analyzer
 	vanished []part   // of which the index keeps no word
 	sought   []sought // in the order of the query
 }
@@ -183,9 +183,9 @@ func (t *translator) terms(p phrase) []queryTerm {
 func (t *translator) words(text string) []queryTerm {
 	var out []queryTerm
 	var sizes []int
-	embed.Words(text, func(word string, kind embed.WordKind) {
-		q := queryTerm{term: t.analyzer.term(word, kind), word: short(strings.ToLower(word))}
-		if kind == embed.Whole && q.term != "" {
+	words.Split(text, func(word string, kind words.Kind) {
+		q := queryTerm{term: t.analyzer.Term(word, kind), word: words.Cut(strings.ToLower(word), words.MaxTerm)}
+		if kind == words.Whole && q.term != "" {
 			// It follows its parts, which are as long together.
 			for i, n := len(out)-1, len(word); i >= 0 && n > 0; i-- {
 				out[i].inner = true
@@ -204,7 +204,7 @@ func (t *translator) words(text string) []queryTerm {
 
 func isDenseRune(s string) bool {
 	r := []rune(s)
-	return len(r) == 1 && embed.Dense(r[0])
+	return len(r) == 1 && words.Dense(r[0])
 }
 
 // endings are those of English words that stemming removes or changes, enough
@@ -218,10 +218,10 @@ func stemsOf(start string) []string {
 	if len(start) < 3 || strings.ContainsFunc(start, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return nil
 	}
-	var a analyzer
+	var a words.Analyzer
 	var out []string
 	add := func(word string) {
-		if s := a.termOf(word); s != "" && !strings.HasPrefix(s, start) && !slices.Contains(out, s) {
+		if s := a.Term(word, words.Word); s != "" && !strings.HasPrefix(s, start) && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A Twin is a pair of skills whose descriptions a ranker can hardly tell apart.
@@ -64,9 +66,9 @@ func prefix(n int) int {
 func descriptions(list []listed) [][]string {
 	sets := make([][]string, len(list))
 	count := make(map[string]int)
-	a := newAnalyzer()
+	a := new(words.Analyzer)
 	for i := range list {
-		words := a.terms(list[i].Description)
+		words := a.Terms(list[i].Description)
 		slices.Sort(words)
 		sets[i] = slices.Compact(words)
 		for _, w := range sets[i] {

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -151,10 +148,4 @@ func (v *view) enter(in *reading, f func(in *reading) error) error {
 	// What could not be read makes nonsense of what f says.
 	err := f(in)
 	return cmp.Or(in.err, err)
-}
-
-// NameKey returns what makes two names the same name: they are compared
-// without case and compatibility forms.
-func NameKey(name string) string {
-	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(name)))
 }

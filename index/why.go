@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -112,7 +114,7 @@ func (x *Index) matchBody(ctx context.Context, e *Explanation, p *prompt, row in
 	if err != nil || !ok {
 		return err
 	}
-	body := Terms(s.Body)
+	body := words.Terms(s.Body)
 	e.Matched.Body = p.matched(body)
 	have := slices.Concat(e.Matched.Name, e.Matched.Description, e.Matched.Tags, e.Matched.Body)
 	for _, t := range p.terms {
@@ -131,7 +133,7 @@ func (e *Explanation) verdict(rival float64) string {
 	case e.ShadowedBy != "":
 		return fmt.Sprintf("not offered: %s has the same name and a higher priority", e.ShadowedBy)
 	case e.Kind != "" && !e.Relevant:
-		return "not offered: the prompt is " + kindPhrase[e.Kind]
+		return "not offered: the prompt is " + intent.Kind(e.Kind).Phrase()
 	case e.CopyOf != "" && e.Relevant: // and so is the other
 		return fmt.Sprintf("not offered: it is the same as %s, which is offered", e.CopyOf)
 	case e.Rank == 0 && e.Strength == 0:

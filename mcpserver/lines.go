@@ -4,7 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // maxText bounds the bytes of a text that a tool returns: clients cut, or put
@@ -69,11 +70,7 @@ func cut(s string, l lines) part {
 		next := lineEnd(s, end)
 		if next-start > maxText {
 			if end == start { // a line that is too long itself
-				next = start + maxText
-				for !utf8.RuneStart(s[next]) {
-					next--
-				}
-				end, p.last = next, p.last+1
+				end, p.last = start+len(words.Cut(s[start:], maxText)), p.last+1
 			}
 			p.next = p.last + 1
 			break

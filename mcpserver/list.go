@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const listText = `Browse the catalog of skills by name, a page at a time, optionally those with a tag or from a source. To find a skill for a task, call search_skills instead: a catalog may hold thousands. Call this when the user asks what skills there are.`
@@ -63,14 +63,14 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 		return p.Source != "" && e.Source != p.Source || p.Tag != "" && !hasTag(e.Tags, p.Tag)
 	})
 	r := listResult{Total: len(entries), Skills: []listed{}}
-	slices.SortStableFunc(entries, func(a, b index.Entry) int { return strings.Compare(index.NameKey(a.ID), index.NameKey(b.ID)) })
-	from := sort.Search(len(entries), func(i int) bool { return c.After == "" || index.NameKey(entries[i].ID) > c.After })
+	slices.SortStableFunc(entries, func(a, b index.Entry) int { return strings.Compare(words.NameKey(a.ID), words.NameKey(b.ID)) })
+	from := sort.Search(len(entries), func(i int) bool { return c.After == "" || words.NameKey(entries[i].ID) > c.After })
 	page := entries[from:min(from+pageOfNames, len(entries))]
 	for _, e := range page {
 		r.Skills = append(r.Skills, listed{ID: e.ID, Description: line(e.Description, maxListedText), Source: e.Source, Tags: e.Tags, Tokens: e.Tokens})
 	}
 	if from+len(page) < len(entries) {
-		r.NextCursor = cursor{After: index.NameKey(page[len(page)-1].ID)}.encode()
+		r.NextCursor = cursor{After: words.NameKey(page[len(page)-1].ID)}.encode()
 	}
 	return text(r.text(from)), r, nil
 }
@@ -98,14 +98,10 @@ func known(entries []index.Entry, p listParams) error {
 func unknown(kind, name string, known []string) error {
 	slices.Sort(known)
 	known = slices.Compact(known)
-	if similar := skill.Similar(name, known, 3); len(similar) > 0 {
-		known = similar
-	}
-	const most = 10
 	if len(known) == 0 {
 		return fmt.Errorf("no skill has a %s", kind)
 	}
-	return errors.New(line(fmt.Sprintf("no skill has the %s %s; others are %s", kind, quoted(name), strings.Join(known[:min(most, len(known))], ", ")), maxMessage))
+	return errors.New(line(fmt.Sprintf("no skill has the %s %s%s", kind, quoted(name), words.Suggest(name, known)), maxMessage))
 }
 
 // text lists the skills, one a line.

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // eventKey is the context key of the *Event of a request.
@@ -51,7 +51,7 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 
 // message is an error as it is shown: what it quotes of a request may be long
 // and hold anything.
-func message(s string) string { return shorten(skill.Clean(s), maxMessage) }
+func message(s string) string { return words.Shorten(words.Clean(s), maxMessage) }
 
 // short returns err with a message that is not too long, and without data that
 // is no JSON: the protocol library quotes a URI as Go does, and could not send

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -73,11 +74,11 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 	rank := make(map[string]int)
 	if s.opts.Agent != nil {
 		for _, name := range s.opts.Agent.Pinned {
-			first(rank, index.NameKey(name))
+			first(rank, words.NameKey(name))
 		}
 	}
 	for _, id := range s.used.list() {
-		first(rank, index.NameKey(id))
+		first(rank, words.NameKey(id))
 	}
 	ranked := len(rank)
 	source := func(label string) int {
@@ -87,7 +88,7 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 		return len(s.opts.Sources)
 	}
 	place := func(e *index.Entry) int {
-		if n, ok := rank[index.NameKey(e.ID)]; ok {
+		if n, ok := rank[words.NameKey(e.ID)]; ok {
 			return n
 		}
 		if !skill.IsPortableName(e.Name) {

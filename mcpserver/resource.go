@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const resourceText = `Read a file of a skill, such as references/forms.md or scripts/fill.py, as it is on disk now. Call it when the instructions of a loaded skill refer to the file; the path is relative to the skill's folder. Of a long file ask for the lines that matter, such as "10-40". A script is usually better run where it is (read_skill tells the folder) than read.`
@@ -45,7 +45,7 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 	if err != nil {
 		return nil, none, err
 	}
-	if len(p.Path) > maxPath || skill.Clean(p.Path) != p.Path {
+	if len(p.Path) > maxPath || words.Clean(p.Path) != p.Path {
 		return nil, none, fmt.Errorf("no file has the path %s", quoted(p.Path))
 	}
 	f, err := s.catalog.File(ctx, p.ID, p.Path, s.opts.Agent)

@@ -2,9 +2,8 @@ package mcpserver
 
 import (
 	"strconv"
-	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Bounds of what is said about something that somebody else wrote.
@@ -13,22 +12,9 @@ const (
 	maxMessage = 1000 // characters of an error
 )
 
-// line is skill.Line of at most n characters.
+// line is words.Line of at most n characters.
 func line(s string, n int) string {
-	return shorten(skill.Line(s), n)
-}
-
-// shorten cuts s to n characters.
-func shorten(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return words.Shorten(words.Line(s), n)
 }
 
 // quoted returns the start of s in quotes, for a message: what a caller sent

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -86,10 +86,7 @@ func (s *Server) agent(name string) (*index.Agent, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("no agent %s: the configuration names none; leave agent out", quoted(name))
 	}
-	if similar := skill.Similar(name, names, 3); len(similar) > 0 {
-		return nil, fmt.Errorf("no agent %s; did you mean %s?", quoted(name), strings.Join(similar, ", "))
-	}
-	return nil, fmt.Errorf("no agent %s; there are: %s", quoted(name), strings.Join(names, ", "))
+	return nil, fmt.Errorf("no agent %s%s", quoted(name), words.Suggest(name, names))
 }
 
 // named returns an error about a skill with its name as it may be shown.
@@ -99,7 +96,7 @@ func named(err error, id string) error {
 	case !errors.As(err, &missing):
 		return err
 	case len(missing.Similar) > 0:
-		return fmt.Errorf("no skill %s; did you mean %s?", quoted(id), line(strings.Join(missing.Similar, ", "), 3*skill.MaxName))
+		return fmt.Errorf("no skill %s; %s", quoted(id), line(words.DidYouMean(missing.Similar), 4*skill.MaxName))
 	}
 	return fmt.Errorf("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), missing.Known)
 }

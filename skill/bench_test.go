@@ -43,19 +43,3 @@ func BenchmarkCheck(b *testing.B) {
 		Check(s)
 	}
 }
-
-func BenchmarkClean(b *testing.B) {
-	for name, text := range map[string]string{
-		"ascii":  typical(),
-		"cjk":    strings.Repeat("技能检索和排序。\n", 8<<10/25),
-		"hidden": strings.Repeat("some text with\u200b a hidden character\n", 8<<10/40),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				Clean(text)
-			}
-		})
-	}
-}

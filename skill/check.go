@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // maxCompatibility is the specification's limit, in code points.
@@ -63,7 +65,7 @@ func (c *checker) addLoaded() {
 		said[place{p.Rule, p.Line}] = true
 	}
 	for _, p := range c.skill.Problems {
-		if p.Rule == kindNames[invalidUTF8] {
+		if p.Rule == words.InvalidUTF8 {
 			p.Severity = Error // the reference cannot read the file at all
 		}
 		if !said[place{p.Rule, p.Line}] {
@@ -219,7 +221,7 @@ func (c *checker) advise() {
 	if s.Description != "" && !slices.ContainsFunc(triggers[:], func(t string) bool { return strings.Contains(text, t) }) {
 		c.add("no-trigger", Note, 0, "the description does not say when to use the skill", "add \"Use when …\"")
 	}
-	if n := Tokens(s.Body); s.raw == "" && n > MaxBodyTokens {
+	if n := words.Tokens(s.Body); s.raw == "" && n > MaxBodyTokens {
 		c.add("body-too-long", Warning, s.BodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Exact returns the frontmatter of a SKILL.md as every reader of YAML 1.2 finds
@@ -68,7 +70,7 @@ const fenceLine = "---"
 // checkBlock refuses what Parse would take out of a text.
 func checkBlock(block string) (string, error) {
 	block = strings.ReplaceAll(block, "\r\n", "\n")
-	switch hidden := Hidden(block); {
+	switch _, hidden := words.CleanAndCount(block); {
 	case len(block) > MaxFrontmatter:
 		return "", fmt.Errorf("frontmatter larger than %d bytes", MaxFrontmatter)
 	case len(hidden) > 0:
@@ -88,7 +90,7 @@ func checkExact(n *yaml.Node, depth int) error {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return fmt.Errorf("line %d: the tag %s", n.Line+1, quote(n.Tag))
 	}
-	if n.Kind == yaml.ScalarNode && Clean(n.Value) != n.Value {
+	if n.Kind == yaml.ScalarNode && words.Clean(n.Value) != n.Value {
 		return fmt.Errorf("line %d: characters written as escapes that a reader cannot see", n.Line+1)
 	}
 	for i, c := range n.Content { // aliases have none: what they stand for is checked at its own place

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // maxNameKept is the length above which a name is a sentence that got into
@@ -41,9 +43,9 @@ func (p *parser) fill(b *block) error {
 		s.Version = nodeText(meta["version"])
 	}
 	top, _ := p.lookup("tags")
-	s.Tags = distinct(append(words(top.node), words(meta["tags"])...))
+	s.Tags = distinct(append(listItems(top.node), listItems(meta["tags"])...))
 	top, _ = p.lookup("requires")
-	s.Requires = distinct(slices.DeleteFunc(append(words(top.node), words(meta["requires"])...), notName))
+	s.Requires = distinct(slices.DeleteFunc(append(listItems(top.node), listItems(meta["requires"])...), notName))
 	top, _ = p.lookup("allowed-tools")
 	s.AllowedTools = tools(top.node)
 	return nil
@@ -112,7 +114,7 @@ func (p *parser) fillDescription(b *block) error {
 	if n := utf8.RuneCountInString(description); n > MaxDescription {
 		p.warn("description-too-long", f.line, fmt.Sprintf("description of %d characters; %d are used", n, MaxDescription),
 			"move details into the body")
-		description = Clean(strings.TrimSpace(cutRunes(description, MaxDescription)))
+		description = words.Clean(strings.TrimSpace(words.First(description, MaxDescription)))
 	}
 	p.skill.Description = description
 	return nil
@@ -136,7 +138,7 @@ func (p *parser) fillName(b *block) error {
 		p.judgeName(name, n, line)
 		return nil
 	}
-	folder := strings.Join(strings.Fields(Clean(path.Base(p.skill.Dir()))), " ")
+	folder := words.Line(path.Base(p.skill.Dir()))
 	if folder == "" || folder == "." || folder == "/" || folder == ".." {
 		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
 	}
@@ -192,12 +194,12 @@ func nodeText(n *yaml.Node) string {
 	if n == nil {
 		return ""
 	}
-	return strings.TrimSpace(Clean(flatText(n)))
+	return strings.TrimSpace(words.Clean(flatText(n)))
 }
 
-// words returns the items of a list, or of a text separated by commas or,
+// listItems returns the items of a list, or of a text separated by commas or,
 // without any, by blanks. Maps say something else and give none.
-func words(n *yaml.Node) []string {
+func listItems(n *yaml.Node) []string {
 	var list []string
 	n = target(n)
 	switch {
@@ -271,15 +273,4 @@ func splitTools(s string) []string {
 		}
 		return depth == 0 && (r == ',' || unicode.IsSpace(r))
 	})
-}
-
-// cutRunes returns the first n code points of s.
-func cutRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }

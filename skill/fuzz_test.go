@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 func FuzzParse(f *testing.F) {
@@ -41,11 +43,11 @@ func FuzzParse(f *testing.F) {
 		texts := []string{s.Name, s.Description, s.WhenToUse, s.License, s.Compatibility, s.Author, s.Version, s.Body}
 		texts = append(append(append(texts, s.Tags...), s.Requires...), s.AllowedTools...)
 		for _, text := range allStrings(s.Frontmatter, texts) {
-			if !utf8.ValidString(text) || Hidden(text) != nil || strings.Contains(text, "\r") {
+			if !utf8.ValidString(text) || words.Clean(text) != text {
 				t.Errorf("unclean text %+q", text)
 			}
 		}
-		lines := 1 + lineBreaks(string(data))
+		lines := 1 + strings.Count(words.Clean(string(data)), "\n")
 		for _, p := range append(Check(s), s.Problems...) {
 			if p.Rule == "" || p.Message == "" || p.Path != "my-skill/SKILL.md" || p.Line < 0 || p.Line > lines+1 {
 				t.Errorf("problem %+v of a file of %d lines", p, lines)
@@ -69,26 +71,6 @@ func allStrings(v any, list []string) []string {
 		}
 	}
 	return list
-}
-
-func FuzzClean(f *testing.F) {
-	f.Add("می\u200cخواهم\r\n\U000E0041\xff👨\u200d👩")
-	f.Add("a\u200c\u200dع\u200c\u0915\u094d\u200d\ufe0f\r\u200b\n")
-	f.Fuzz(func(t *testing.T, s string) {
-		cleaned := Clean(s)
-		if again := Clean(cleaned); again != cleaned {
-			t.Errorf("%+q becomes %+q, then %+q", s, cleaned, again)
-		}
-		if found := Hidden(cleaned); found != nil {
-			t.Errorf("%+q still hides %v", cleaned, found)
-		}
-		if lineBreaks(s) != strings.Count(cleaned, "\n") && !strings.Contains(s, "\r") {
-			t.Errorf("%+q has %d lines, %+q another number", s, lineBreaks(s), cleaned)
-		}
-		if Tokens(s) < 0 || Tokens(s) > len(s) {
-			t.Errorf("%d tokens in %d bytes", Tokens(s), len(s))
-		}
-	})
 }
 
 // FuzzResolve checks that every scalar gets a value of JSON, and that text in

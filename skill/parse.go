@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Parse reads one SKILL.md. The name is the slash-separated path of the file
@@ -68,7 +70,7 @@ func (p *parser) parse(data string) error {
 	if bom {
 		p.warn("byte-order-mark", 1, "the file starts with a byte order mark", "save it as UTF-8 without BOM")
 	}
-	text, hidden := cleanAndCount(data)
+	text, hidden := words.CleanAndCount(data)
 	if err := p.notSkill(text); err != nil {
 		return err
 	}
@@ -130,17 +132,17 @@ func isRelativePath(s string) bool {
 }
 
 // reportHidden warns once for each kind of hidden character.
-func (p *parser) reportHidden(hidden []HiddenCount) {
+func (p *parser) reportHidden(hidden []words.Hidden) {
 	for _, h := range hidden {
 		rule, hint := "hidden-"+h.Kind, "remove it: readers do not see it, models do"
-		if h.Kind == kindNames[invalidUTF8] {
+		if h.Kind == words.InvalidUTF8 {
 			rule, hint = h.Kind, "save the file as UTF-8"
 		}
 		p.warn(rule, h.Line, hiddenMessage(h), hint)
 	}
 }
 
-func hiddenMessage(h HiddenCount) string {
+func hiddenMessage(h words.Hidden) string {
 	what := map[string]string{
 		"tag": "Unicode tag", "bidi": "bidirectional control", "zero-width": "zero-width",
 		"control": "control", "invisible": "invisible", "invalid-utf8": "malformed UTF-8",
@@ -207,7 +209,7 @@ func (p *parser) resolve() error {
 // readBody sets the body and says what is wrong with it.
 func (p *parser) readBody(b *block) {
 	s := p.skill
-	s.Body, s.BodyLine, s.Tokens = b.body, b.bodyLine, Tokens(b.body)
+	s.Body, s.BodyLine, s.Tokens = b.body, b.bodyLine, words.Tokens(b.body)
 	trimmed := strings.TrimSpace(b.body)
 	if trimmed == "" {
 		p.skill.Problems = append(p.skill.Problems, Problem{Rule: "empty-body", Severity: Note, Path: p.path,

@@ -5,6 +5,7 @@
 package skill
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -27,8 +28,12 @@ const (
 	MaxPublishedBytes = 16 << 20 // of all files
 )
 
+// ErrNotFound says that there is no such skill, or none in the scope of the
+// agent.
+var ErrNotFound = errors.New("no such skill")
+
 // A Skill is one SKILL.md as read, with what its source knows about it.
-// All text has had its hidden characters removed (see Clean).
+// All text has had its hidden characters removed.
 type Skill struct {
 	Meta
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Limits of one frontmatter. An alias costs what it stands for, so that a few
@@ -147,7 +149,7 @@ func (r *resolver) key(n *yaml.Node, depth int) (string, error) {
 	}
 	out, err := json.Marshal(v)
 	if err != nil { // .inf or .nan somewhere in it
-		return Clean(flatText(n)), nil
+		return words.Clean(flatText(n)), nil
 	}
 	return string(out), nil
 }
@@ -157,13 +159,14 @@ func (r *resolver) scalar(n *yaml.Node) any {
 	switch v := v.(type) {
 	case string:
 		if n.Style&yaml.DoubleQuotedStyle == 0 {
-			return Clean(v)
+			return words.Clean(v)
 		}
 		// Only escapes can bring in what cleaning the file did not see.
-		for _, h := range Hidden(v) {
+		cleaned, hidden := words.CleanAndCount(v)
+		for _, h := range hidden {
 			r.found("hidden-"+h.Kind, n, hiddenMessage(h)+" written as escapes")
 		}
-		return Clean(v)
+		return cleaned
 	case float64:
 		if math.IsInf(v, 0) || math.IsNaN(v) {
 			r.found("not-json", n, n.Value+" cannot be represented in JSON")
@@ -313,10 +316,7 @@ func flatText(n *yaml.Node) string {
 // escaped, for a message.
 func quote(s string) string {
 	const most = 80
-	if short := cutRunes(s, most); len(short) < len(s) {
-		s = short + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(words.Shorten(s, most))
 }
 
 // FrontmatterJSON returns the frontmatter as JSON. It fails, naming the key,

@@ -3,8 +3,8 @@ package source
 import (
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -28,13 +28,13 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	name := e.Name
-	if len(name) > maxName {
-		name = name[:maxName] + "…"
+	name := words.Cut(e.Name, maxName)
+	if name != e.Name {
+		name += "…"
 	}
 	msg := fmt.Sprintf("opening %q of skill folder %s: %v", name, e.Dir, e.Err)
 	if len(e.Near) > 0 {
-		msg += "; did you mean " + strings.Join(e.Near, ", ") + "?"
+		msg += "; " + words.DidYouMean(e.Near)
 	}
 	return msg
 }

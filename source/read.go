@@ -10,6 +10,7 @@ import (
 	"path"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -90,7 +91,7 @@ func (s *FS) fileError(dir, name string, err error) error {
 			paths = append(paths, found.path)
 		}
 	}
-	e.Near = skill.Similar(name, paths, 3)
+	e.Near = words.Similar(name, paths)
 	return e
 }
 

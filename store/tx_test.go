@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/skill"
 	"modernc.org/sqlite"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 func TestGenerationGrows(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // minChars is the length below which a text is not cut any further: what is
@@ -69,7 +69,7 @@ func (e *Embedder) inputs(kind embed.Kind, texts []string, chars int) []string {
 		if strings.TrimSpace(text) == "" {
 			text = " "
 		}
-		out[i] = prefix + endpoint.Clip(text, chars)
+		out[i] = prefix + words.First(text, chars)
 	}
 	return out
 }

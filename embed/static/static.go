@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // An Embedder embeds with one model. It may be used from several goroutines.
@@ -81,8 +82,8 @@ func (m *model) embed(text string) embed.Vector {
 // MaxToken bytes. The bytes are f's only until it returns.
 func Tokens(text string, f func(token []byte)) {
 	var buf [MaxToken + utf8.UTFMax]byte
-	embed.Words(text, func(word string, kind embed.WordKind) {
-		if kind == embed.Whole {
+	words.Split(text, func(word string, kind words.Kind) {
+		if kind == words.Whole {
 			return // its parts say more
 		}
 		token := buf[:0]

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -64,7 +65,7 @@ func winners(sources []Source) map[string]seen {
 	m := make(map[string]seen)
 	for i := range sources {
 		for _, sk := range sources[i].Skills {
-			key := index.NameKey(sk.Name)
+			key := words.NameKey(sk.Name)
 			old, ok := m[key]
 			if !ok || old.source == sources[i].Label && sk.Dir() < old.dir {
 				m[key] = seen{sources[i].Label, sk.Dir(), sk.Name, sk.Tags}
@@ -87,7 +88,7 @@ func (s seen) by(a *index.Agent) bool {
 	}
 	matches := func(r index.Rules) bool {
 		glob := func(g string) bool {
-			ok, _ := path.Match(index.NameKey(g), index.NameKey(s.name))
+			ok, _ := path.Match(words.NameKey(g), words.NameKey(s.name))
 			return ok
 		}
 		tag := func(tag string) bool {
@@ -96,7 +97,7 @@ func (s seen) by(a *index.Agent) bool {
 		return slices.ContainsFunc(r.Names, glob) || slices.ContainsFunc(r.Tags, tag) || slices.Contains(r.Sources, s.source)
 	}
 	all := len(a.Include.Names)+len(a.Include.Tags)+len(a.Include.Sources) == 0
-	pinned := slices.ContainsFunc(a.Pinned, func(name string) bool { return index.NameKey(name) == index.NameKey(s.name) })
+	pinned := slices.ContainsFunc(a.Pinned, func(name string) bool { return words.NameKey(name) == words.NameKey(s.name) })
 	return (all || matches(a.Include)) && !matches(a.Exclude) || pinned
 }
 
@@ -133,7 +134,7 @@ func testLists(t *testing.T, x *index.Index, sources []Source) {
 				e.Location != sk.Location || !slices.Equal(e.Tags, sk.Tags) || e.Source != s.Label || e.Dir() != sk.Dir() {
 				t.Errorf("%s/%s is %+v, %v", s.Label, sk.Dir(), e, err)
 			}
-			won := winners(sources)[index.NameKey(sk.Name)]
+			won := winners(sources)[words.NameKey(sk.Name)]
 			if (e.ShadowedBy == "") != (won.source == s.Label && won.dir == sk.Dir()) || e.ShadowedBy != "" && e.ShadowedBy != won.name {
 				t.Errorf("%s/%s is shadowed by %q, want %+v to be offered", s.Label, sk.Dir(), e.ShadowedBy, won)
 			}

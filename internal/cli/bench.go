@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // benchHelp stands before the help of --speed.
@@ -126,7 +127,7 @@ func (b *benchFlags) check() error {
 	case len(b.datasets) == 0 && !b.fromEvals:
 		return errors.New("--dataset, --from-evals or --speed is needed")
 	case !slices.Contains(modes, b.mode):
-		return fmt.Errorf("no mode %q; there are: text, vector, hybrid", b.mode)
+		return fmt.Errorf("no mode %q%s", b.mode, words.Suggest(b.mode, modes[1:]))
 	case b.limit < 0:
 		return fmt.Errorf("--limit %d: at least 1", b.limit)
 	}

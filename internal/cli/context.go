@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const contextHelp = `Context prints what a model should know of the catalog for a prompt: names,
@@ -53,7 +53,7 @@ func (a *app) contextCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b.Format = contextprovider.Format(format)
 			if !slices.Contains(contextprovider.Formats(), b.Format) {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("no format %q; there are: %s", format, formats())}
+				return &usageError{cmd.CommandPath(), fmt.Errorf("no format %q%s", format, words.Suggest(format, formats()))}
 			}
 			if b.Tokens < 1 || b.Skills < 1 {
 				return &usageError{cmd.CommandPath(), errors.New("--budget and --max are at least 1")}
@@ -73,12 +73,12 @@ func (a *app) contextCommand() *cobra.Command {
 }
 
 // formats lists the formats of a block.
-func formats() string {
+func formats() []string {
 	var names []string
 	for _, f := range contextprovider.Formats() {
 		names = append(names, string(f))
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) error {

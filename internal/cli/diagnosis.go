@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -181,9 +182,7 @@ func (d *diagnosis) requirements(ctx context.Context, c *catalog) error {
 			}
 			p := skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
 				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want)}
-			if similar := skill.Similar(want, names, 3); len(similar) > 0 {
-				p.Hint = "did you mean " + strings.Join(similar, ", ") + "?"
-			}
+			p.Hint = words.DidYouMean(words.Similar(want, names))
 			d.add(e.Source, p)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const embedHelp = `Embed gives every text of the catalog that lacks one a vector of the configured
@@ -105,7 +105,7 @@ func checkEmbedder(s repertoire.Settings, name string) error {
 	if name == "" || name == allEmbedders || slices.Contains(known, name) {
 		return nil
 	}
-	err := fmt.Errorf("no embedder %q; there are: %s", name, strings.Join(known, ", "))
+	err := fmt.Errorf("no embedder %q%s", name, words.Suggest(name, known))
 	if name == repertoire.EmbedderOpenAI {
 		err = fmt.Errorf("%w (no embeddings server is configured)", err)
 	}

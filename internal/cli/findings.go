@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -87,7 +88,7 @@ func (r doctorResult) list(w io.Writer) {
 		if f.Hint != "" {
 			line += " (" + f.Hint + ")"
 		}
-		fmt.Fprintln(w, skill.Line(line))
+		fmt.Fprintln(w, words.Line(line))
 	}
 }
 
@@ -133,9 +134,9 @@ func summarizeRule(w io.Writer, severity, rule string, found []finding) int {
 		if f.Line > 0 {
 			at = fmt.Sprintf("%s:%d", f.Path, f.Line)
 		}
-		fmt.Fprintf(w, "  %s\n    %s\n", skill.Line(at), skill.Line(f.Message))
+		fmt.Fprintf(w, "  %s\n    %s\n", words.Line(at), words.Line(f.Message))
 		if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
-			fmt.Fprintf(w, "    (%s)\n", skill.Line(f.Hint))
+			fmt.Fprintf(w, "    (%s)\n", words.Line(f.Hint))
 		}
 	}
 	hidden := len(found) - len(shown)

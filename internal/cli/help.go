@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // helpCommand takes the place of cobra's, which answers an unknown command with
@@ -67,7 +67,7 @@ func (a *app) completionCommand() *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.stdout)
 			}
-			return &usageError{cmd.CommandPath(), fmt.Errorf("no completion for %q; there are: %s", args[0], strings.Join(shells, ", "))}
+			return &usageError{cmd.CommandPath(), fmt.Errorf("no completion for %q%s", args[0], words.Suggest(args[0], shells))}
 		},
 	}
 	cmd.Flags().BoolVar(&bare, "no-descriptions", false, "complete without descriptions")
@@ -107,11 +107,14 @@ func flagError(cmd *cobra.Command, err error) error {
 // unknown is the error for a name that is none of names; similar ones are shown
 // with a prefix.
 func unknown(kind, name, prefix string, names []string) error {
-	similar := skill.Similar(strings.TrimLeft(name, "-"), names, 3)
+	similar := words.Similar(strings.TrimLeft(name, "-"), names)
 	if len(similar) == 0 {
 		return fmt.Errorf("no %s %q", kind, name)
 	}
-	return fmt.Errorf("no %s %q; did you mean %s%s?", kind, name, prefix, strings.Join(similar, " or "+prefix))
+	for i := range similar {
+		similar[i] = prefix + similar[i]
+	}
+	return fmt.Errorf("no %s %q; %s", kind, name, words.DidYouMean(similar))
 }
 
 // args checks the number of arguments of a command; its error shows the usage.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const listHelp = `List prints all skills of the catalog by name, or those with a tag or from a
@@ -98,13 +98,13 @@ func keep(entries []repertoire.Entry, kind, want string, of func(repertoire.Entr
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	if similar := skill.Similar(want, known, 3); len(similar) > 0 {
+	if similar := words.Similar(want, known); len(similar) > 0 {
 		known = similar
 	}
 	if len(known) == 0 {
 		return nil, errors.New("no skill has a " + kind)
 	}
-	return nil, fmt.Errorf("no skill with %s %q; there are: %s", kind, want, strings.Join(known[:min(10, len(known))], ", "))
+	return nil, fmt.Errorf("no skill with %s %q; %s", kind, want, words.ThereAre(known))
 }
 
 func listEntries(entries []repertoire.Entry) []listEntry {

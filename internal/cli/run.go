@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -90,7 +91,7 @@ func messageOf(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return skill.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return words.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // hintFor says what to do about an error.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const searchHelp = `Search prints the skills that fit a text best, the best first. Any text is a
@@ -226,14 +226,14 @@ func (a *app) point(query string, offset int) {
 	fmt.Fprintf(a.stderr, "%s\n%s^\n", cut(before+after, width), strings.Repeat(" ", lipgloss.Width(before)))
 }
 
-// plainLine is skill.Line that keeps blanks, so that a column stays where it is.
+// plainLine is words.Line that keeps blanks, so that a column stays where it is.
 func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
 		}
 		return r
-	}, skill.Clean(s))
+	}, words.Clean(s))
 }
 
 func milliseconds(d time.Duration) float64 { return rounded(float64(d) / float64(time.Millisecond)) }

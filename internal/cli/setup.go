@@ -17,7 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const setupHelp = `Setup writes the MCP server and the hooks of this program into the settings of
@@ -343,7 +343,7 @@ func (s *setupRun) refusals(changes []setup.Change, failed error) error {
 		}
 		refused = true
 		if failed == nil {
-			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, skill.Line(c.Message))
+			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, words.Line(c.Message))
 		}
 		if c.Snippet != "" && c.File != "" && !s.json {
 			fmt.Fprintf(s.stderr, "skills: hint: put this into %s:\n%s\n", c.File, c.Snippet)

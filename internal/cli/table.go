@@ -13,7 +13,7 @@ import (
 	"charm.land/lipgloss/v2/table"
 	"golang.org/x/term"
 
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // terminal returns the width of w in characters; ok is false when w is not a
@@ -42,7 +42,7 @@ func (a *app) rows(header []string, rows [][]string) error { return a.rowsWith(h
 func (a *app) rowsWith(header []string, rows [][]string, below [][]string) error {
 	for _, row := range rows {
 		for i := range row {
-			row[i] = skill.Line(row[i])
+			row[i] = words.Line(row[i])
 		}
 	}
 	if width, ok := terminal(a.stdout); ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const wellKnownHelp = `Well-known writes the skills to DIR/.well-known as static files, for a server
@@ -98,7 +98,7 @@ func (a *app) wellKnown(ctx context.Context, dir string) error {
 		})
 	}
 	for _, o := range omitted {
-		a.note("%v", &wellknown.OmittedError{Name: o.Name, OldOnly: o.OldOnly, Reason: skill.Line(o.Reason)})
+		a.note("%v", &wellknown.OmittedError{Name: o.Name, OldOnly: o.OldOnly, Reason: words.Line(o.Reason)})
 	}
 	for _, name := range done.Kept {
 		a.note("%s is not needed any more, but was changed since it was written, and is kept", name)

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Message returns what an answer without success says, as the server wrote it.
@@ -66,23 +68,5 @@ func Tidy(text string) string {
 		}
 		return ' '
 	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if short := Clip(text, 200); short != text {
-		return short + "…"
-	}
-	return text
-}
-
-// Clip returns the first n characters of s.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
+	return words.Shorten(strings.Join(strings.Fields(text), " "), 200)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -69,7 +70,8 @@ func TestBounded(t *testing.T) {
 	if len(s.Offers) != maxOffers || len(s.Offers[0].Name) != 1000-maxOffers {
 		t.Errorf("%d offers, the first has a name of %d", len(s.Offers), len(s.Offers[0].Name))
 	}
-	if got := clip(strings.Repeat("ä", 400) + "x"); len(got) != maxPrompt || strings.ToValidUTF8(got, "") != got {
-		t.Errorf("clipped to %d bytes", len(got))
+	s.record(Prompt{Text: strings.Repeat("ä", 400) + "x"}, contextprovider.Block{})
+	if got := s.Prompts[0]; len(got) != maxPrompt || strings.ToValidUTF8(got, "") != got {
+		t.Errorf("cut to %d bytes", len(got))
 	}
 }

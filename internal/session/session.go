@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A Catalog makes blocks; *repertoire.Catalog is one.
@@ -77,10 +78,6 @@ const (
 	fewTerms = 4
 )
 
-// slashCommand is the kind of a prompt to the client itself, which knows what to
-// load for it.
-const slashCommand = "slash command"
-
 // Suggest returns the block for a prompt without the skills that the session was
 // offered or has loaded before, unless they are much more relevant now, and
 // remembers what it offers. A short prompt that finds nothing by itself is
@@ -100,7 +97,7 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 	if err != nil {
 		return contextprovider.Block{}, err
 	}
-	if block.Kind == slashCommand {
+	if block.Kind == string(intent.SlashCommand) { // the client knows what to load for it
 		return contextprovider.Block{Mode: block.Mode, Kind: block.Kind, Threshold: block.Threshold}, nil
 	}
 	if len(s.Prompts) > 0 && followsUp(p.Text, block) {
@@ -123,7 +120,7 @@ func followsUp(text string, b contextprovider.Block) bool {
 	if len(b.Skills) > 0 || b.Kind != "" || b.Demand.Probability >= b.Threshold || len(text) > 1000 {
 		return false
 	}
-	terms := index.Terms(text)
+	terms := words.Terms(text)
 	slices.Sort(terms)
 	n := len(slices.Compact(terms))
 	return n > 0 && n <= fewTerms
@@ -237,7 +234,7 @@ func (s *state) record(p Prompt, b contextprovider.Block) {
 		s.offer(offer{h.Name, h.Location, h.Probability})
 	}
 	if b.Kind == "" {
-		s.Prompts = append(s.Prompts, clip(p.Text))
+		s.Prompts = append(s.Prompts, words.Cut(p.Text, maxPrompt))
 		s.Prompts = s.Prompts[max(0, len(s.Prompts)-maxPrompts):]
 	}
 }
@@ -247,16 +244,4 @@ func (s *state) offer(o offer) {
 	s.Offers = slices.DeleteFunc(s.Offers, func(old offer) bool { return old.Name == o.Name && old.Location == o.Location })
 	s.Offers = append(s.Offers, o)
 	s.Offers = s.Offers[max(0, len(s.Offers)-maxOffers):]
-}
-
-// clip cuts a prompt to its start.
-func clip(text string) string {
-	if len(text) <= maxPrompt {
-		return text
-	}
-	n := maxPrompt
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -65,7 +66,7 @@ func (p *prepared) checkFiles() error {
 	seen := make(map[string]string)
 	for _, f := range p.Files {
 		size += len(f.Data)
-		if !fs.ValidPath(f.Path) || strings.ContainsAny(f.Path, "\\:") || skill.Clean(f.Path) != f.Path || strings.ContainsAny(f.Path, "\t\n") {
+		if !fs.ValidPath(f.Path) || strings.ContainsAny(f.Path, "\\:") || words.Clean(f.Path) != f.Path || strings.ContainsAny(f.Path, "\t\n") {
 			return p.omitted("the name of its file %q is not a plain relative path", f.Path)
 		}
 		fold := strings.ToLower(f.Path)
@@ -83,7 +84,7 @@ func (p *prepared) checkFiles() error {
 // checkText checks the instructions and takes the description from them.
 func (p *prepared) checkText() error {
 	text := p.Files[0].Data
-	if hidden := skill.Hidden(string(text)); len(hidden) > 0 {
+	if _, hidden := words.CleanAndCount(string(text)); len(hidden) > 0 {
 		return p.omitted("SKILL.md has hidden characters (%s) from line %d on", hidden[0].Kind, hidden[0].Line)
 	}
 	s, err := skill.Parse(bytes.NewReader(text), p.Name+"/"+skill.FileNames[0])

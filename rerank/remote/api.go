@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // An API is a protocol. They differ in what is asked; any form of answer is
@@ -23,7 +25,11 @@ func APIs() []API { return []API{Jina, Cohere, Voyage, TEI} }
 
 func (a API) check() error {
 	if !slices.Contains(APIs(), a) {
-		return fmt.Errorf("no protocol %q; there are: %v", a, APIs())
+		var names []string
+		for _, api := range APIs() {
+			names = append(names, string(api))
+		}
+		return fmt.Errorf("no protocol %q%s", a, words.Suggest(string(a), names))
 	}
 	return nil
 }

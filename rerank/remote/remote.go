@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank"
 )
 
@@ -152,7 +153,7 @@ func (r *Reranker) clip(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return " "
 	}
-	return endpoint.Clip(text, r.cfg.MaxChars)
+	return words.First(text, r.cfg.MaxChars)
 }
 
 func (r *Reranker) clipAll(texts []string) []string {

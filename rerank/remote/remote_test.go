@@ -272,7 +272,7 @@ func TestNewErrors(t *testing.T) {
 		change func(*remote.Config)
 		want   string
 	}{
-		{"protocol", func(c *remote.Config) { c.API = "soap" }, `reranker: no protocol "soap"; there are: [jina cohere voyage tei]`},
+		{"protocol", func(c *remote.Config) { c.API = "soap" }, `reranker: no protocol "soap"; there are: jina, cohere, voyage, tei`},
 		{"model", func(c *remote.Config) { c.Model = "" }, "reranker: model is empty"},
 		{"base URL", func(c *remote.Config) { c.BaseURL = "ftp://x" }, "reranker: base URL does not start with http"},
 		{"query", func(c *remote.Config) { c.BaseURL += "?key=" + testKey }, "reranker: base URL has a query"},

@@ -1,22 +1,15 @@
-package index
+package words
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/repertoire-skills/repertoire/skill"
-)
-
-// plainText makes one line of a Markdown text: without the marks of headings,
+// PlainText makes one line of a Markdown text: without the marks of headings,
 // lists, quotes, tables, code and emphasis, without the targets of links, and
-// without characters that a reader cannot see or that a terminal obeys. It is
-// for reading, not exact: what it leaves in is harmless.
-func plainText(body string) string {
-	if len(body) > maxSnippetBody {
-		body = body[:runeStart(body, maxSnippetBody)]
-	}
+// without characters that a reader cannot see or that a terminal obeys. The
+// line is for reading, not exact: what it leaves in is harmless.
+func PlainText(markdown string) string {
 	var out strings.Builder
-	out.Grow(len(body))
-	for line := range strings.Lines(skill.Clean(body)) {
+	out.Grow(len(markdown))
+	for line := range strings.Lines(Clean(markdown)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") || strings.Trim(line, "|-:=*_ +") == "" {
 			continue

@@ -1,6 +1,14 @@
-package embed
+// Package words turns texts into words and terms. Its one rule: whatever is
+// compared, a skill, a prompt or training data, is cut by the same code here,
+// because a text that two sides cut differently is never found.
+//
+// It also holds the rest of what is done to plain text anywhere: removing
+// hidden characters, cutting without splitting a character, and naming what a
+// misspelt name may have meant.
+package words
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,95 +16,102 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// WordKind says what a word is a part of.
-type WordKind int
+// A Kind says what a word is a part of.
+type Kind int
 
 // The kinds of words.
 const (
-	Word  WordKind = iota // a word, or one part of a camel-case identifier
-	Whole                 // a camel-case identifier, after its parts
-	Pair                  // two neighbours, or a lone character, of a script without spaces
+	Word  Kind = iota // a word, or one part of a camel-case identifier
+	Whole             // a camel-case identifier, after its parts
+	Pair              // two neighbours, or a lone character, of a script without spaces
 )
 
-// Words cuts a text into words and calls yield for each, in order: runs of
-// letters, digits and marks, identifiers in camelCase, kebab-case and
-// snake_case split, scripts that are written without spaces as overlapping
-// pairs of characters. Accents of Latin and Greek letters and compatibility
-// forms are gone, upper case is not. It is how text becomes words for full-text
-// search and for the built-in model alike.
-func Words(text string, yield func(word string, kind WordKind)) {
-	cutter(yield).text(fold(text))
+// Split calls yield for each word of a text, in order: runs of letters, digits
+// and marks. It splits identifiers in camelCase, kebab-case and snake_case, and
+// scripts that are written without spaces into overlapping pairs of characters.
+// It removes accents of Latin and Greek letters and compatibility forms; upper
+// case stays.
+func Split(text string, yield func(word string, kind Kind)) {
+	text = fold(text)
+	for start, end := range Runs(text) {
+		splitter(yield).run(text[start:end])
+	}
 }
 
-// A cutter is what is called for every word.
-type cutter func(word string, kind WordKind)
-
-// text cuts s into runs of letters, digits and marks. An apostrophe between
-// letters does not end a run, so that "don't" is one word.
-func (c cutter) text(s string) {
-	start, plain := -1, true // of the run; whether it is ASCII
-	for i, size := 0, 1; i < len(s); i += size {
-		r := rune(s[i])
-		if size = 1; r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
-		}
-		switch {
-		case isWord(r):
-			if start < 0 {
-				start, plain = i, true
+// Runs yields the start and the end of every run of letters, digits and marks
+// of s. An apostrophe between letters does not end a run, so that "don't" is one
+// word.
+func Runs(s string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		start := -1
+		for i, size := 0, 1; i < len(s); i += size {
+			r := rune(s[i])
+			if size = 1; r >= utf8.RuneSelf {
+				r, size = utf8.DecodeRuneInString(s[i:])
 			}
-			plain = plain && size == 1
-		case start < 0:
-		case isApostrophe(r) && wordFollows(s[i+size:]):
-			plain = plain && size == 1
-		default:
-			c.run(s[start:i], plain)
-			start = -1
+			switch {
+			case IsLetter(r):
+				if start < 0 {
+					start = i
+				}
+			case start < 0, isApostrophe(r) && letterFollows(s[i+size:]):
+			case !yield(start, i):
+				return
+			default:
+				start = -1
+			}
 		}
-	}
-	if start >= 0 {
-		c.run(s[start:], plain)
+		if start >= 0 {
+			yield(start, len(s))
+		}
 	}
 }
 
-func isWord(r rune) bool {
+// IsLetter reports whether words are made of r: a letter, a digit or a mark.
+func IsLetter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 	}
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
+// IsSeparator reports whether r stands between words: a blank, punctuation or
+// a symbol.
+func IsSeparator(r rune) bool { return !IsLetter(r) }
+
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
 
-func wordFollows(s string) bool {
+func letterFollows(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsLetter(r)
 }
 
-// run cuts a run into parts with and without spaces between words; plain says
-// that it is ASCII, which has no others.
-func (c cutter) run(s string, plain bool) {
-	if plain {
-		c.identifier(s)
+// A splitter is called for every word.
+type splitter func(word string, kind Kind)
+
+// run splits a run into parts with and without spaces between words.
+func (yield splitter) run(s string) {
+	if beyondASCII(s) < 0 { // most runs
+		yield.identifier(s)
 		return
 	}
 	start, dense := 0, false
 	for i, r := range s {
 		if d := Dense(r); d != dense {
-			c.part(s[start:i], dense)
+			yield.part(s[start:i], dense)
 			start, dense = i, d
 		}
 	}
-	c.part(s[start:], dense)
+	yield.part(s[start:], dense)
 }
 
-func (c cutter) part(s string, dense bool) {
+func (yield splitter) part(s string, dense bool) {
 	switch {
 	case s == "":
 	case dense:
-		c.pairs(s)
+		yield.pairs(s)
 	default:
-		c.identifier(s)
+		yield.identifier(s)
 	}
 }
 
@@ -107,39 +122,39 @@ func Dense(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }
 
-// pairs emits the overlapping pairs of characters of s, or its only character.
-func (c cutter) pairs(s string) {
+// pairs yields the overlapping pairs of characters of s, or its only character.
+func (yield splitter) pairs(s string) {
 	_, first := utf8.DecodeRuneInString(s)
 	if first == len(s) {
-		c(s, Pair)
+		yield(s, Pair)
 		return
 	}
 	for i, n := 0, first; i+n < len(s); {
 		_, next := utf8.DecodeRuneInString(s[i+n:])
-		c(s[i:i+n+next], Pair)
+		yield(s[i:i+n+next], Pair)
 		i, n = i+n, next
 	}
 }
 
-// identifier emits the parts of a camel-case word and the whole word.
-func (c cutter) identifier(s string) {
+// identifier yields the parts of a camel-case word and the whole word.
+func (yield splitter) identifier(s string) {
 	if isLower(s[1:]) { // most words, and whatever the first letter is
-		c(s, Word)
+		yield(s, Word)
 		return
 	}
 	n := camelPart(s)
 	if n == len(s) {
-		c(s, Word)
+		yield(s, Word)
 		return
 	}
 	for rest := s; rest != ""; n = camelPart(rest) {
-		c(rest[:n], Word)
+		yield(rest[:n], Word)
 		rest = rest[n:]
 	}
-	c(s, Whole)
+	yield(s, Whole)
 }
 
-// isLower reports whether s is ASCII without capitals.
+// isLower reports whether s is ASCII without capital letters.
 func isLower(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf || 'A' <= s[i] && s[i] <= 'Z' {
@@ -209,7 +224,7 @@ func beyondASCII(s string) int {
 	return -1
 }
 
-// foldPart is fold for a part that no mark follows.
+// foldPart folds a part of a text that no mark follows.
 func foldPart(s string) string {
 	var b strings.Builder
 	drop := false

@@ -1,4 +1,4 @@
-package embed_test
+package words_test
 
 import (
 	"fmt"
@@ -6,18 +6,18 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// words returns the words of a text; a whole identifier stands in parentheses,
+// split returns the words of a text; a whole identifier stands in parentheses,
 // a pair in brackets.
-func words(text string) string {
+func split(text string) string {
 	var out []string
-	embed.Words(text, func(w string, kind embed.WordKind) {
+	words.Split(text, func(w string, kind words.Kind) {
 		switch kind {
-		case embed.Whole:
+		case words.Whole:
 			w = "(" + w + ")"
-		case embed.Pair:
+		case words.Pair:
 			w = "[" + w + "]"
 		}
 		out = append(out, w)
@@ -25,7 +25,7 @@ func words(text string) string {
 	return strings.Join(out, " ")
 }
 
-func TestWords(t *testing.T) {
+func TestSplit(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          "",
 		" -- ":                      "",
@@ -41,28 +41,28 @@ func TestWords(t *testing.T) {
 		"用Excel填":                   "[用] Excel [填]",
 		"й":                         "й",
 	} {
-		if got := words(text); got != want {
+		if got := split(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }
 
-func FuzzWords(f *testing.F) {
+func FuzzSplit(f *testing.F) {
 	f.Add("getURL 填写 \xff don't")
 	f.Fuzz(func(t *testing.T, text string) {
-		embed.Words(text, func(w string, kind embed.WordKind) {
+		words.Split(text, func(w string, kind words.Kind) {
 			if w == "" || strings.ContainsAny(w, " \t\n\"") {
 				t.Errorf("%q: word %q", text, w)
 			}
-			if kind == embed.Pair && utf8.RuneCountInString(w) > 2 {
+			if kind == words.Pair && utf8.RuneCountInString(w) > 2 {
 				t.Errorf("%q: pair %q", text, w)
 			}
 		})
 	})
 }
 
-func ExampleWords() {
-	embed.Words("parse the XMLHttpRequest", func(w string, _ embed.WordKind) { fmt.Println(w) })
+func ExampleSplit() {
+	words.Split("parse the XMLHttpRequest", func(w string, _ words.Kind) { fmt.Println(w) })
 	// Output:
 	// parse
 	// the

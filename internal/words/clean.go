@@ -1,4 +1,4 @@
-package skill
+package words
 
 import (
 	"strings"
@@ -6,15 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// A HiddenCount says how often one kind of hidden character occurs in a text.
-type HiddenCount struct {
-	Kind  string // "tag", "bidi", "zero-width", "control", "invisible" or "invalid-utf8"
+// A Hidden says how often one kind of hidden character occurs in a text.
+type Hidden struct {
+	Kind  string // "tag", "bidi", "zero-width", "control", "invisible" or InvalidUTF8
 	Count int
 	Line  int // of the first one, from 1
 }
 
-// The kinds of hidden characters, in the order in which Hidden reports them.
-// plain is a character that everyone sees.
+// InvalidUTF8 is the kind of bytes that are no characters at all.
+const InvalidUTF8 = "invalid-utf8"
+
+// The kinds of hidden characters, in the order in which CleanAndCount reports
+// them. plain is a character that everyone sees.
 const (
 	plain = iota
 	tagChar
@@ -25,7 +28,7 @@ const (
 	invalidUTF8
 )
 
-var kindNames = [...]string{"", "tag", "bidi", "zero-width", "control", "invisible", "invalid-utf8"}
+var kindNames = [...]string{"", "tag", "bidi", "zero-width", "control", "invisible", InvalidUTF8}
 
 // Clean returns s without the characters that a reader cannot see but a model
 // reads: Unicode tags, bidirectional controls, zero-width and other invisible
@@ -34,18 +37,12 @@ var kindNames = [...]string{"", "tag", "bidi", "zero-width", "control", "invisib
 // that are not UTF-8 become U+FFFD. Clean is idempotent.
 func Clean(s string) string { return clean(s, nil) }
 
-// Hidden counts what Clean would remove from s or replace in it, one entry
-// per kind; line ends do not count. It is nil for a text without any.
-func Hidden(s string) []HiddenCount {
-	_, found := cleanAndCount(s)
-	return found
-}
-
-// cleanAndCount is Clean and Hidden in one pass.
-func cleanAndCount(s string) (string, []HiddenCount) {
-	var counts [len(kindNames)]HiddenCount
+// CleanAndCount returns Clean(s) and what Clean removed or replaced, one entry
+// per kind; nil means nothing. Line ends do not count.
+func CleanAndCount(s string) (cleaned string, hidden []Hidden) {
+	var counts [len(kindNames)]Hidden
 	line, last := 1, 0
-	cleaned := clean(s, func(kind, at int) {
+	cleaned = clean(s, func(kind, at int) {
 		if counts[kind].Count++; counts[kind].Count > 1 {
 			return
 		}
@@ -54,13 +51,21 @@ func cleanAndCount(s string) (string, []HiddenCount) {
 		last = at
 		counts[kind].Kind, counts[kind].Line = kindNames[kind], line
 	})
-	var found []HiddenCount
 	for _, c := range counts {
 		if c.Count > 0 {
-			found = append(found, c)
+			hidden = append(hidden, c)
 		}
 	}
-	return cleaned, found
+	return cleaned, hidden
+}
+
+// Total returns how many hidden characters there are of all kinds.
+func Total(hidden []Hidden) int {
+	n := 0
+	for _, h := range hidden {
+		n += h.Count
+	}
+	return n
 }
 
 // lineBreaks counts the ends of lines in s, of any form.
@@ -68,7 +73,8 @@ func lineBreaks(s string) int {
 	return strings.Count(s, "\n") + strings.Count(s, "\r") - strings.Count(s, "\r\n")
 }
 
-// clean is Clean; it also reports each hidden character's kind and position.
+// clean does the work of Clean; found, if not nil, is called with the kind and
+// the position of each hidden character.
 func clean(s string, found func(kind, at int)) string {
 	i := plainPrefix(s)
 	if i == len(s) {
@@ -249,12 +255,12 @@ func isEmoji(r rune) bool {
 const blackFlag = '\U0001F3F4'
 
 // flags are the only emoji that are spelled with tag characters: a black flag
-// and these, for England, Scotland and Wales.
-var flags = [...]string{tagged("gbeng"), tagged("gbsct"), tagged("gbwls")}
-
-// tagged spells s in tag characters, with the one that ends them.
-func tagged(s string) string {
-	return strings.Map(func(r rune) rune { return r + 0xE0000 }, s+"\x7f")
+// and "gbeng", "gbsct" or "gbwls", for England, Scotland and Wales, each with
+// the tag that ends it.
+var flags = [...]string{
+	"\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F",
+	"\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F",
+	"\U000E0067\U000E0062\U000E0077\U000E006C\U000E0073\U000E007F",
 }
 
 // flagTags returns the length of the flag that s starts with, or 0.
@@ -265,62 +271,6 @@ func flagTags(s string) int {
 		}
 	}
 	return 0
-}
-
-// Tokens returns an upper estimate of how many tokens a model reads in s: one
-// for 4.56 bytes, as measured on English and code, and one for each Chinese,
-// Japanese or Korean character.
-func Tokens(s string) int {
-	var c TokenCount
-	c.Add(s)
-	return c.Tokens()
-}
-
-// A TokenCount adds up a text that comes in parts. The estimate for all of them
-// is that for their concatenation; the sum of estimates would round each up.
-type TokenCount struct {
-	wide   int // Chinese, Japanese and Korean characters
-	narrow int // bytes of all others
-}
-
-// Add adds a part, which must not end within a character.
-func (c *TokenCount) Add(s string) {
-	wide, wideBytes := 0, 0
-	for i := 0; i < len(s); {
-		if len(s)-i >= 8 && isASCII8(s[i:i+8]) {
-			i += 8
-			continue
-		}
-		if s[i] < 0xE1 { // everything below U+1000
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if isCJK(r) {
-			wide++
-			wideBytes += size
-		}
-		i += size
-	}
-	c.wide += wide
-	c.narrow += len(s) - wideBytes
-}
-
-// Tokens returns the estimate.
-func (c TokenCount) Tokens() int { return c.wide + (c.narrow*100+455)/456 }
-
-// isASCII8 reports whether the 8 bytes of s are ASCII, in one load.
-func isASCII8(s string) bool {
-	_ = s[7]
-	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-	return x&0x8080808080808080 == 0
-}
-
-func isCJK(r rune) bool {
-	return r >= 0x1100 && r <= 0x11FF || r >= 0x2E80 && r <= 0x9FFF || r >= 0xA960 && r <= 0xA97F ||
-		r >= 0xAC00 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFF00 && r <= 0xFFEF ||
-		r >= 0x20000 && r <= 0x3FFFF
 }
 
 // Line makes one line of a text: no hidden characters, no line ends, single

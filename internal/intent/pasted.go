@@ -1,4 +1,4 @@
-package index
+package intent
 
 import (
 	"regexp"
@@ -6,12 +6,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A pasted line is told from prose by its form. What is strong is hardly ever
-// written by hand; the rest only counts next to something strong.
+// A lineClass is the form of a line. Strong forms are hardly ever written by
+// hand; the others count only beside a strong one or in a fence.
 type lineClass int
 
 const (
@@ -24,33 +24,34 @@ const (
 	strongCodeLine
 )
 
-// pastedKind returns the kind of a prompt that is all shell commands, log or
-// code, "" when any line of it may be a request.
-func pastedKind(text string) string {
+// ofPasted returns the kind of a prompt that is all shell commands, log or
+// code; it is ordinary when any line of it may be a request.
+func ofPasted(text string) Kind {
 	if !strings.Contains(text, "\n") {
 		// One line is too little to be a log or code.
-		if !isBlank(text) && isShell(text) && !isPolite(text) {
-			return kindShell
+		l := line{text: text}
+		if !isBlank(text) && isShell(text) && !l.isPolite() {
+			return Shell
 		}
-		return ""
+		return Ordinary
 	}
-	return pastedLines(strings.Split(text, "\n"))
+	return ofLines(strings.Split(text, "\n"))
 }
 
-// pastedLines is pastedKind for any number of lines.
-func pastedLines(lines []string) string {
+// ofLines is ofPasted for any number of lines.
+func ofLines(lines []string) Kind {
 	p := paste{lines: lines}
 	for i := range p.lines {
 		if !p.add(i) {
-			return ""
+			return Ordinary
 		}
 	}
 	return p.kind()
 }
 
 // isBlank reports whether the line is nothing but blanks and punctuation.
-func isBlank(line string) bool {
-	return strings.IndexFunc(line, func(r rune) bool { return !isPunctuation(r) }) < 0
+func isBlank(text string) bool {
+	return strings.IndexFunc(text, words.IsLetter) < 0
 }
 
 // paste counts the lines of a prompt by their form.
@@ -67,30 +68,29 @@ type paste struct {
 // add counts line i. It reports whether the prompt may still be without a
 // request.
 func (p *paste) add(i int) bool {
-	line := p.lines[i]
-	trimmed := strings.TrimSpace(line)
-	if p.toggles(trimmed) {
+	l := line{text: strings.TrimSpace(p.lines[i])}
+	if p.toggles(l.text) {
 		p.gap = true
 		return true
 	}
-	class := classOf(trimmed)
+	class := classOf(l.text)
 	switch {
 	case class == blankLine:
 	case p.fence != "" && p.listed:
 		p.fenced++
-		return !isPolite(trimmed)
-	case class == proseLine && p.continues(line):
+		return !l.isPolite()
+	case class == proseLine && p.continues(p.lines[i], &l):
 		class = p.last
 	case class == proseLine:
 		// A request stands at the start or the end, or in a paragraph of its own.
 		apart := p.gap || i == 0 || i == len(p.lines)-1 || strings.TrimSpace(p.lines[i+1]) == ""
-		if apart || asks(trimmed) || strings.ContainsFunc(trimmed, embed.Dense) {
+		if apart || l.asks() || strings.ContainsFunc(l.text, words.Dense) {
 			return false
 		}
-	case asks(trimmed) && (class == logLine || class == codeLine), isPolite(trimmed):
+	case (class == logLine || class == codeLine) && l.asks(), l.isPolite():
 		return false
 	}
-	p.gap = class == blankLine && trimmed == ""
+	p.gap = class == blankLine && l.text == ""
 	if class != blankLine {
 		p.counts[class]++
 		p.last = class
@@ -119,30 +119,32 @@ func (p *paste) toggles(trimmed string) bool {
 }
 
 // proseFences are fences in which prose may stand as well.
-var proseFences = set(`text txt plain plaintext md markdown prompt quote xml yaml yml`)
+var proseFences = words.Set(`text txt plain plaintext md markdown prompt quote xml yaml yml`)
 
-// continues reports whether an indented line belongs to the code or the log
-// above it: it is no item of a list and asks for nothing.
-func (p *paste) continues(line string) bool {
-	indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")
-	return indented && p.last > shellLine && !p.gap && !isItem(strings.TrimSpace(line)) && !asks(line) && !strings.ContainsFunc(line, embed.Dense)
+// continues reports whether an indented line, l without its blanks, belongs to
+// the code or the log above it: it is no item of a list and asks for nothing.
+func (p *paste) continues(indented string, l *line) bool {
+	if !strings.HasPrefix(indented, "  ") && !strings.HasPrefix(indented, "\t") {
+		return false
+	}
+	return p.last > shellLine && !p.gap && !isItem(l.text) && !l.asks() && !strings.ContainsFunc(l.text, words.Dense)
 }
 
 // kind decides by the counts.
-func (p *paste) kind() string {
+func (p *paste) kind() Kind {
 	shell, prose := p.counts[shellLine], p.counts[proseLine]
 	log, code := p.counts[logLine]+p.counts[strongLogLine], p.counts[codeLine]+p.counts[strongCodeLine]
 	all := shell + prose + log + code
 	switch {
 	case shell > 0 && shell == all && p.fenced == 0:
-		return kindShell
+		return Shell
 	case p.counts[strongLogLine] > 0 && log >= 2 && log >= code && prose*10 <= 3*all:
-		return kindLog
+		return Log
 	case prose > 0:
 	case p.fenced > 0 || p.counts[strongCodeLine] > 0 && code >= 2 && code >= log:
-		return kindCode
+		return Code
 	}
-	return ""
+	return Ordinary
 }
 
 // classOf returns the form of a line without the blanks around it.
@@ -169,7 +171,7 @@ func classOf(line string) lineClass {
 // isSentence reports whether the line is a few words and nothing else. It spares
 // an ordinary prompt the forms below.
 func isSentence(line string) bool {
-	odd := func(r rune) bool { return isPunctuation(r) && !strings.ContainsRune(" ,.?'’", r) }
+	odd := func(r rune) bool { return words.IsSeparator(r) && !strings.ContainsRune(" ,.?'’", r) }
 	return strings.Count(line, " ") >= 3 && strings.IndexFunc(line, odd) < 0
 }
 
@@ -187,14 +189,14 @@ func isMarkup(line string) bool {
 
 var tag = lazyregexp.New(`</?[a-zA-Z!][^<>]*>`)
 
-// lineForm is the form of a class of lines.
+// A lineForm matches the lines of a class.
 type lineForm struct {
 	class lineClass
 	form  *regexp.Regexp
 }
 
-// lineForms are tried in order. They are compiled when they are first needed:
-// most prompts are a line of prose.
+// lineForms returns the forms in the order in which they are tried. It compiles
+// them when it is first called: most prompts are a line of prose.
 var lineForms = sync.OnceValue(func() []lineForm {
 	const (
 		stamp = `[\[(]?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d[-/](\d\d|\w{3})[-/]\d{2,4}[ :]\d\d:\d\d|\d\d:\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .{1,8}\d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:)`
@@ -262,13 +264,23 @@ func isDiff(text string) bool {
 
 var diffHeader = lazyregexp.New(`^(index [0-9a-f]+\.\.|(new|deleted) file mode|(old|new) mode|similarity index|rename (from|to) |copy (from|to) |Binary files |diff |Index: |commit [0-9a-f]{7,}$|Author: |Date: )`)
 
-// asks reports whether a line may ask for something: it is a question, or has a
-// word that hardly any log and few programs have.
-func asks(line string) bool {
-	if strings.ContainsAny(line, "?？") && !strings.ContainsAny(line, "=;{(") {
+// A line is a line of a prompt, in lower case once that is needed.
+type line struct{ text, lower string }
+
+func (l *line) lowered() string {
+	if l.lower == "" {
+		l.lower = strings.ToLower(l.text)
+	}
+	return l.lower
+}
+
+// asks reports whether the line may ask for something: it is a question, or has
+// a word that hardly any log and few programs have.
+func (l *line) asks() bool {
+	if strings.ContainsAny(l.text, "?？") && !strings.ContainsAny(l.text, "=;{(") {
 		return true
 	}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(line), isPunctuation) {
+	for word := range strings.FieldsFuncSeq(l.lowered(), words.IsSeparator) {
 		if askWords()[word] {
 			return true
 		}
@@ -276,16 +288,15 @@ func asks(line string) bool {
 	return false
 }
 
-// isPolite reports whether a line, of whatever form, is a request, such as a
+// isPolite reports whether the line, of whatever form, is a request, such as a
 // comment in code.
-func isPolite(line string) bool {
-	lower := strings.ToLower(line)
-	return slices.ContainsFunc(polite, func(s string) bool { return strings.Contains(lower, s) })
+func (l *line) isPolite() bool {
+	return slices.ContainsFunc(polite, func(s string) bool { return strings.Contains(l.lowered(), s) })
 }
 
 var polite = []string{"please", "help me", "bitte ", "por favor", "s'il ", "пожалуйста", "请", "請", "ください", "주세요"}
 
-var askWords = set(`
+var askWords = words.Set(`
 	please pls plz why how what explain fix help debug solve investigate summarize summarise review refactor improve translate convert rewrite
 	bitte warum wie was erkläre hilf repariere porque por qué cómo ayuda explica arregla pourquoi comment aide explique corrige
 	perché aiuto spiega corregge aiutami почему как что помоги объясни исправь dlaczego jak pomóż neden nasıl`)

@@ -1,4 +1,4 @@
-package index
+package words
 
 import (
 	"strings"
@@ -7,56 +7,54 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/go-porterstemmer"
-	"github.com/repertoire-skills/repertoire/embed"
 )
 
-// maxTerm is the length in bytes at which a term is cut: longer ones are
+// MaxTerm is the length in bytes at which a term is cut: longer ones are
 // hashes, keys and encoded data, of which the start is enough.
-const maxTerm = 40
+const MaxTerm = 40
 
 // Terms returns the terms of a text, in order, as both sides of full-text
 // search see it: lower-cased, without accents and English stop words, stemmed
 // (Porter), identifiers both split and whole, and scripts without spaces as
-// overlapping pairs of characters. It is safe for any text.
+// overlapping pairs of characters.
 func Terms(text string) []string {
-	return newAnalyzer().terms(text)
+	return new(Analyzer).Terms(text)
 }
 
-// An analyzer turns texts into terms. It remembers the stems of the words it has
-// met, because texts repeat their words, so one is worth keeping for several
-// texts. It serves one goroutine.
-type analyzer struct {
+// An Analyzer turns texts into terms. It remembers the stems of the words that
+// it has met, because texts repeat their words: keep one for several texts. The
+// zero Analyzer is ready for use, by one goroutine at a time.
+type Analyzer struct {
 	out   []string
 	stems map[string]string // of lower-cased words; "" for stop words
 	runes []rune            // for stem
 	lower []byte            // of one word
 }
 
-// maxStems bounds what an analyzer remembers.
+// maxStems limits how many stems an analyzer remembers.
 const maxStems = 1 << 16
 
-func newAnalyzer() *analyzer { return &analyzer{} }
-
-// terms returns the terms of a text.
-func (a *analyzer) terms(text string) []string {
+// Terms returns the terms of a text, like the function Terms.
+func (a *Analyzer) Terms(text string) []string {
 	if a.stems == nil {
 		a.stems = make(map[string]string, min(len(text)/6+1, 1024)) // as many as the first text may have
 	}
 	a.out = make([]string, 0, len(text)/6+1)
-	embed.Words(text, a.add)
+	Split(text, a.add)
 	return a.out
 }
 
-// add takes one word of a text. Identifiers count both split and whole.
-func (a *analyzer) add(word string, kind embed.WordKind) {
-	if term := a.term(word, kind); term != "" {
+// add appends the term of one word of a text. Identifiers count both split and
+// whole.
+func (a *Analyzer) add(word string, kind Kind) {
+	if term := a.Term(word, kind); term != "" {
 		a.out = append(a.out, term)
 	}
 }
 
-// term returns the term of one word, "" for one that says nothing.
-func (a *analyzer) term(word string, kind embed.WordKind) string {
-	if kind == embed.Pair {
+// Term returns the term of one word that Split found, "" for a stop word.
+func (a *Analyzer) Term(word string, kind Kind) string {
+	if kind == Pair {
 		if isGrammar(word) {
 			return ""
 		}
@@ -94,15 +92,15 @@ func appendLower(b []byte, s string) []byte {
 	return b
 }
 
-// termOf returns the term of a lower-cased word, "" for one that says nothing.
-func (a *analyzer) termOf(s string) string {
+// termOf returns the term of a lower-cased word, "" for a stop word.
+func (a *Analyzer) termOf(s string) string {
 	if i := strings.IndexAny(s, "'’"); i >= 0 {
 		s = withoutApostrophes(s, i)
 	}
 	if stopWords()[s] {
 		return ""
 	}
-	return short(a.stem(s))
+	return Cut(a.stem(s), MaxTerm)
 }
 
 // withoutApostrophes turns "user's" into "user" and "don't" into "dont"; i is
@@ -115,7 +113,7 @@ func withoutApostrophes(s string, i int) string {
 }
 
 // stem returns the Porter stem of an English word; other words stay.
-func (a *analyzer) stem(s string) string {
+func (a *Analyzer) stem(s string) string {
 	if len(s) < 3 {
 		return s
 	}
@@ -142,17 +140,9 @@ func (a *analyzer) stem(s string) string {
 	return string(stemmed)
 }
 
-// short cuts an overlong term.
-func short(s string) string {
-	if len(s) > maxTerm {
-		return strings.ToValidUTF8(s[:maxTerm], "")
-	}
-	return s
-}
-
 // stopWords are English words that say nothing about what a prompt needs.
 // Contractions stand without their apostrophe.
-var stopWords = set(`
+var stopWords = Set(`
 	a about above after again all also am an and any are aren't as at be because been before being below between both
 	but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from further
 	get got had hadn't has hasn't have haven't having he her here hers him his how i i'd i'll i'm i've if in into is isn't
@@ -164,24 +154,26 @@ var stopWords = set(`
 
 // isGrammar reports whether a pair of characters says nothing about what a
 // prompt needs: two hiragana, or a common Chinese pair. Such pairs are rare in a
-// catalog whose skills are mostly English, so that BM25 would take them for what
-// the prompt is about: without them Hit@1 of the prompts in other scripts on the
+// catalog whose skills are mostly English, so BM25 would take them for what the
+// prompt is about: without them Hit@1 of the prompts in other scripts on the
 // dev set rose from .484 to .510 by text.
 func isGrammar(pair string) bool {
 	return stopPairs()[pair] || !strings.ContainsFunc(pair, func(r rune) bool { return !unicode.Is(unicode.Hiragana, r) })
 }
 
-var stopPairs = set(`
+var stopPairs = Set(`
 	我的 你的 他的 她的 它的 我们 我們 你们 你們 他们 他們 帮我 幫我 请帮 請幫 给我 給我 我要 我想 想要 需要 可以 应该 應該
 	觉得 覺得 知道 能不 不能 能否 是否 是不 不是 不要 没有 沒有 有没 有沒 这个 這個 那个 那個 这些 這些 那些 这样 這樣 那样 那樣
 	一个 一個 一下 一些 一起 有点 有點 看看 下我 个我 什么 什麼 怎么 怎麼 么样 麼樣 为什 為什 点什 如何 哪些 哪个 哪個 还是 還是
 	或者 以及 因为 因為 所以 但是 如果 然后 然後 现在 現在 已经 已經 时候 時候 的时 的時 的问 里的 裡的 起来 起來 出来 出來 进行 進行`)
 
-// set returns a set of words, which is made when it is first asked for.
-func set(words string) func() map[string]bool {
+// Set returns the function that returns a set of words, which it makes when it
+// is first called. The list separates the words by blanks; their apostrophes
+// are removed.
+func Set(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		m := make(map[string]bool)
-		for w := range strings.FieldsSeq(words) {
+		for w := range strings.FieldsSeq(list) {
 			m[strings.ReplaceAll(w, "'", "")] = true
 		}
 		return m

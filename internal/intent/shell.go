@@ -1,8 +1,10 @@
-package index
+package intent
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // isShell reports whether the line is a command for a shell. With a prompt
@@ -27,20 +29,20 @@ func isShell(line string) bool {
 }
 
 // isCommand reports whether the words are one command with its arguments.
-func isCommand(words []string) bool {
-	if len(words) > 0 && words[0] == "sudo" {
-		words = words[1:]
+func isCommand(fields []string) bool {
+	if len(fields) > 0 && fields[0] == "sudo" {
+		fields = fields[1:]
 	}
-	if len(words) == 0 {
+	if len(fields) == 0 {
 		return false
 	}
-	verbs, known := shellCommands[words[0]]
-	args := words[1:]
+	verbs, known := shellCommands[fields[0]]
+	args := fields[1:]
 	switch {
 	case !known:
-		return strings.HasPrefix(words[0], "./") && areArguments(args)
+		return strings.HasPrefix(fields[0], "./") && areArguments(args)
 	case verbs == "":
-		return areArguments(args) && (len(args) > 0 || bareCommands()[words[0]])
+		return areArguments(args) && (len(args) > 0 || bareCommands()[fields[0]])
 	case len(args) == 0:
 		return false
 	case slices.Contains(strings.Fields(verbs), args[0]):
@@ -53,9 +55,9 @@ func isCommand(words []string) bool {
 
 // areArguments reports whether the words are flags, paths, assignments, quoted
 // strings or names of branches and targets, of which no word is prose.
-func areArguments(words []string) bool {
+func areArguments(fields []string) bool {
 	quote := "" // that is open
-	for i, w := range words {
+	for i, w := range fields {
 		switch {
 		case quote != "":
 			if strings.HasSuffix(w, quote) {
@@ -67,7 +69,7 @@ func areArguments(words []string) bool {
 			}
 		case strings.HasSuffix(w, ",") || strings.HasSuffix(w, ".") && strings.Trim(w, "./") != "":
 			return false
-		case i > 0 && words[i-1][0] == '-': // the value of a flag
+		case i > 0 && fields[i-1][0] == '-': // the value of a flag
 		case w == "." || w == ".." || w[0] == '-' || argumentWords()[w]:
 		case !strings.ContainsAny(w, "./=:@~*$_<>") || strings.Trim(w, "0123456789.") == "": // "python 3.12" is a topic
 			return false
@@ -76,12 +78,12 @@ func areArguments(words []string) bool {
 	return true
 }
 
-// noVerb is in the place of verbs and is none.
+// noVerb stands in the place of verbs for commands that have none.
 const noVerb = "-"
 
 var (
-	// shellCommands are commands with the verbs after which nothing else than
-	// arguments is written.
+	// shellCommands are commands and the verbs after which only arguments
+	// follow.
 	shellCommands = map[string]string{
 		"git": "status log diff pull push fetch branch checkout switch stash show remote add reset restore clone blame",
 		"npm": "test install ci run start", "pnpm": "test install run dev build", "yarn": "test install run dev build add",
@@ -94,7 +96,7 @@ var (
 		"awk": noVerb, "echo": noVerb, "head": noVerb, "node": noVerb, "npx": noVerb, "python": noVerb, "python3": noVerb, "sed": noVerb,
 		"sort": noVerb, "tail": noVerb, "tar": noVerb, "touch": noVerb, "uniq": noVerb,
 	}
-	// bareCommands are no topics when they stand alone.
-	bareCommands  = set(`ls pwd ps df du whoami`)
-	argumentWords = set(`origin main master develop upstream up down pods nodes deployments services install test build dev start src dist`)
+	// bareCommands are commands, not topics, even without arguments.
+	bareCommands  = words.Set(`ls pwd ps df du whoami`)
+	argumentWords = words.Set(`origin main master develop upstream up down pods nodes deployments services install test build dev start src dist`)
 )

@@ -1,50 +1,65 @@
-package index
+// Package intent tells what kind of prompt a text is. Its one rule: whatever may
+// hold a request is an ordinary prompt, because a skill that is withheld costs
+// more than one that is offered in vain.
+package intent
 
 import (
 	"strings"
 	"unicode"
 
-	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A kind of prompt that wants no skill unasked. An ordinary prompt has none:
-// whatever may hold a request is ordinary, because a skill that is withheld
-// costs more than one that is offered in vain.
+// A Kind is a kind of prompt that wants no skill unless it names one.
+type Kind string
+
+// The kinds of prompts.
 const (
-	kindEmpty = "empty"
-	kindSlash = "slash command"
-	kindReply = "reply"
-	kindShell = "shell command"
-	kindDiff  = "diff"
-	kindLog   = "log"
-	kindCode  = "code"
+	Ordinary     Kind = "" // may hold a request
+	Empty        Kind = "empty"
+	SlashCommand Kind = "slash command" // to the program that the model runs in
+	Reply        Kind = "reply"         // yes, go on, thanks, hello
+	Shell        Kind = "shell command"
+	Diff         Kind = "diff"
+	Log          Kind = "log"
+	Code         Kind = "code"
 )
 
-// kindPhrase completes "the prompt is".
-var kindPhrase = map[string]string{
-	kindEmpty: "empty",
-	kindSlash: "a slash command",
-	kindReply: "a reply or a greeting",
-	kindShell: "a shell command",
-	kindDiff:  "a diff without a request",
-	kindLog:   "a pasted log without a request",
-	kindCode:  "code without a request",
+// Phrase completes the sentence "the prompt is".
+func (k Kind) Phrase() string {
+	switch k {
+	case Ordinary:
+		return "an ordinary prompt"
+	case SlashCommand:
+		return "a slash command"
+	case Reply:
+		return "a reply or a greeting"
+	case Shell:
+		return "a shell command"
+	case Diff:
+		return "a diff without a request"
+	case Log:
+		return "a pasted log without a request"
+	case Code:
+		return "code without a request"
+	}
+	return string(k)
 }
 
-// kindOf returns the kind of a prompt, "" for an ordinary one. Any text is safe.
-func kindOf(text string) string {
+// Of returns the kind of a prompt.
+func Of(text string) Kind {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	switch {
 	case text == "":
-		return kindEmpty
+		return Empty
 	case isSlashCommand(text):
-		return kindSlash
+		return SlashCommand
 	case isReply(text):
-		return kindReply
+		return Reply
 	case isDiff(text):
-		return kindDiff
+		return Diff
 	}
-	return pastedKind(text)
+	return ofPasted(text)
 }
 
 // isSlashCommand reports whether the text is a command to the program that the
@@ -56,11 +71,15 @@ func isSlashCommand(text string) bool {
 	if !ok {
 		return false
 	}
-	words := strings.Fields(rest)
-	if len(words) == 0 || !strings.HasPrefix(rest, words[0]) || !isCommandName(words[0]) || rootFolders()[words[0]] {
+	fields := strings.Fields(rest)
+	if len(fields) == 0 || !strings.HasPrefix(rest, fields[0]) || !isCommandName(fields[0]) || rootFolders()[fields[0]] {
 		return false
 	}
-	return len(words) <= 3 && !asks(strings.Join(words[1:], " ")) || freeTextCommands()[words[0]]
+	if freeTextCommands()[fields[0]] {
+		return true
+	}
+	arguments := line{text: strings.Join(fields[1:], " ")}
+	return len(fields) <= 3 && !arguments.asks()
 }
 
 func isCommandName(word string) bool {
@@ -73,8 +92,8 @@ func isCommandName(word string) bool {
 }
 
 var (
-	freeTextCommands = set(`add-dir btw clear compact memory model output-style permissions rename resume`)
-	rootFolders      = set(`bin boot dev etc home lib media mnt opt private proc root run sbin srv sys tmp usr var`)
+	freeTextCommands = words.Set(`add-dir btw clear compact memory model output-style permissions rename resume`)
+	rootFolders      = words.Set(`bin boot dev etc home lib media mnt opt private proc root run sbin srv sys tmp usr var`)
 )
 
 // maxReply is how many words a reply or greeting has at most.
@@ -88,13 +107,13 @@ func isReply(text string) bool {
 	}
 	n := 0
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
-		return r != '\'' && r != '’' && isPunctuation(r)
+		return r != '\'' && r != '’' && words.IsSeparator(r)
 	}) {
 		if n++; n > maxReply {
 			return false
 		}
 		word = apostrophes.Replace(word)
-		if !replyWords()[word] && !isChoice(word) && !(strings.ContainsFunc(word, embed.Dense) && isDenseReply(word)) {
+		if !replyWords()[word] && !isChoice(word) && !(strings.ContainsFunc(word, words.Dense) && isDenseReply(word)) {
 			return false
 		}
 	}
@@ -113,7 +132,7 @@ func isChoice(word string) bool {
 }
 
 // isDenseReply reports whether a run of characters of a script without spaces
-// is made of such words alone.
+// is made of denseReplies alone.
 func isDenseReply(run string) bool {
 	for run != "" {
 		longest := 0
@@ -132,7 +151,7 @@ func isDenseReply(run string) bool {
 
 // replyWords are words of answers and greetings. None of them says on its own
 // what a model should work on.
-var replyWords = set(`
+var replyWords = words.Set(`
 	absolutely afternoon again agree agreed ahead all alright also and anyway approve approved as awesome
 	back both bye cancel carry confirm confirmed continue cool correct course
 	day definitely do don't done either else enough evening everything exactly excellent
@@ -169,8 +188,8 @@ var replyWords = set(`
 	ναι όχι ευχαριστώ γεια συνέχισε εντάξει
 `)
 
-// denseReplies are the same in scripts without spaces, whole phrases.
-var denseReplies = set(`
+// denseReplies are phrases of answers and greetings in scripts without spaces.
+var denseReplies = words.Set(`
 	好 好的 好吧 好呀 好啊 好嘞 是 是的 对 對 对的 對的 没错 沒錯 不 不是 不用 不用了 不要 不对 不對 可以 可以的 行 行吧 嗯 嗯嗯 哦 继续 繼續 请继续 請繼續
 	请 請 继续吧 繼續吧 接着 接着来 谢谢 謝謝 谢谢你 謝謝你 谢谢您 多谢 多謝 感谢 感謝 你好 您好 大家好 早 早上好 早安 晚上好 晚安 下午好 再见 再見 同意 确认 確認
 	没问题 沒問題 没事 明白 明白了 知道了 收到 了解 开始 開始 开始吧 開始吧 停 停止 取消 下一步 下一个 算了 随便 都行 就这样 就這樣 完成 完成了 非常 很好 太好了 完美 了 吧 的 啊

@@ -1,12 +1,11 @@
-package skill
+package words
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 )
 
 func TestClean(t *testing.T) {
@@ -42,20 +41,24 @@ func TestClean(t *testing.T) {
 			if again := Clean(got); again != got {
 				t.Errorf("Clean is not idempotent: %+q, then %+q", got, again)
 			}
+			counted, hidden := CleanAndCount(c.in)
+			if counted != got {
+				t.Errorf("CleanAndCount(%+q) = %+q, Clean returns %+q", c.in, counted, got)
+			}
 			var kinds []string
-			for _, h := range Hidden(c.in) {
+			for _, h := range hidden {
 				kinds = append(kinds, h.Kind)
 			}
 			if strings.Join(kinds, " ") != c.kinds {
-				t.Errorf("Hidden(%+q) = %v, want %s", c.in, kinds, c.kinds)
+				t.Errorf("CleanAndCount(%+q) found %v, want %s", c.in, kinds, c.kinds)
 			}
 		})
 	}
 }
 
-func TestHidden(t *testing.T) {
-	got := Hidden("one\r\ntwo\u200b\rthree\u202e\u200b\n\nfive\x00\xff")
-	want := []HiddenCount{
+func TestCleanAndCount(t *testing.T) {
+	_, got := CleanAndCount("one\r\ntwo\u200b\rthree\u202e\u200b\n\nfive\x00\xff")
+	want := []Hidden{
 		{Kind: "bidi", Count: 1, Line: 3},
 		{Kind: "zero-width", Count: 2, Line: 2},
 		{Kind: "control", Count: 1, Line: 5},
@@ -64,7 +67,10 @@ func TestHidden(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := Hidden("nothing\r\nhere: 技能"); got != nil {
+	if n := Total(got); n != 5 {
+		t.Errorf("%d in total, want 5", n)
+	}
+	if _, got := CleanAndCount("nothing\r\nhere: 技能"); got != nil || Total(got) != 0 {
 		t.Errorf("%v, want nil", got)
 	}
 }
@@ -77,55 +83,47 @@ func TestCleanAllocates(t *testing.T) {
 	}
 }
 
-func TestTokens(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		want int
-	}{
-		{"", 0},
-		{"a", 1},
-		{strings.Repeat("x", 456), 100},
-		{"技能检索", 4},
-		{"한국어", 3},
-		{"技能 abcdefgh", 2 + 2},
-		{strings.Repeat("é", 228), 100},
+func FuzzClean(f *testing.F) {
+	f.Add("می\u200cخواهم\r\n\U000E0041\xff👨\u200d👩")
+	f.Add("a\u200c\u200dع\u200c\u0915\u094d\u200d\ufe0f\r\u200b\n")
+	for _, text := range wordstest.NastyTexts() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		cleaned := Clean(s)
+		if again := Clean(cleaned); again != cleaned {
+			t.Errorf("%+q becomes %+q, then %+q", s, cleaned, again)
+		}
+		if counted, _ := CleanAndCount(s); counted != cleaned {
+			t.Errorf("%+q becomes %+q, counted %+q", s, cleaned, counted)
+		}
+		if _, hidden := CleanAndCount(cleaned); hidden != nil {
+			t.Errorf("%+q still hides %v", cleaned, hidden)
+		}
+		if lineBreaks(s) != strings.Count(cleaned, "\n") && !strings.Contains(s, "\r") {
+			t.Errorf("%+q has %d lines, %+q another number", s, lineBreaks(s), cleaned)
+		}
+		if got, want := Line(s), strings.Join(strings.Fields(cleaned), " "); got != want {
+			t.Errorf("%+q is the line %+q, want %+q", s, got, want)
+		}
+		if Tokens(s) < 0 || Tokens(s) > len(s) {
+			t.Errorf("%d tokens in %d bytes", Tokens(s), len(s))
+		}
+	})
+}
+
+func BenchmarkClean(b *testing.B) {
+	for name, text := range map[string]string{
+		"ascii":  strings.Repeat("1. Read the form with `tool --read form.pdf`, and look for fields that are not filled yet.\n", 8<<10/90),
+		"cjk":    strings.Repeat("技能检索和排序。\n", 8<<10/25),
+		"hidden": strings.Repeat("some text with\u200b a hidden character\n", 8<<10/40),
 	} {
-		if got := Tokens(c.text); got != c.want {
-			t.Errorf("Tokens(%.20q) = %d, want %d", c.text, got, c.want)
-		}
-	}
-}
-
-// TestTokenCount: the parts of a text count as the whole does.
-func TestTokenCount(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1))
-	alphabet := []rune("abc \n,é٣技한ｱ😀")
-	for range 300 {
-		var whole strings.Builder
-		var c TokenCount
-		for range random.IntN(6) {
-			part := make([]rune, random.IntN(40))
-			for i := range part {
-				part[i] = alphabet[min(random.IntN(2*len(alphabet)), len(alphabet)-1)*random.IntN(2)]
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Clean(text)
 			}
-			whole.WriteString(string(part))
-			c.Add(string(part))
-		}
-		if got, want := c.Tokens(), Tokens(whole.String()); got != want || got != slowTokens(whole.String()) {
-			t.Fatalf("%q: %d in parts, %d as a whole, %d rune by rune", whole.String(), got, want, slowTokens(whole.String()))
-		}
+		})
 	}
-}
-
-// slowTokens is Tokens without its shortcuts.
-func slowTokens(s string) int {
-	wide, narrow := 0, 0
-	for _, r := range s {
-		if isCJK(r) {
-			wide++
-		} else {
-			narrow += utf8.RuneLen(r)
-		}
-	}
-	return wide + (narrow*100+455)/456
 }
