@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // An Edit is the change of one file.
@@ -27,10 +29,10 @@ type Edit struct {
 	tree       any // of After
 	made       []path
 	mode       fs.FileMode
-	pristine   bool     // nothing of ours was in it before
-	clients    []Client // that may have something in it
-	overridden []string // skills whose listing was set
-	saved      *Edit    // as it was when the current change began
+	pristine   bool            // nothing of ours was in it before
+	clients    []client.Client // that may have something in it
+	overridden []string        // skills whose listing was set
+	saved      *Edit           // as it was when the current change began
 }
 
 // maxConfig is the size of the largest file that is edited, in bytes.
@@ -89,7 +91,7 @@ func (p *planner) open(file string, f format) (*Edit, error) {
 		return nil, err
 	}
 	ed := &Edit{File: real, Shown: file, Before: data, After: data, format: f, mode: 0o600,
-		clients: slices.Concat(Clients(), p.req.Clients)}
+		clients: slices.Concat(client.All(), p.req.Clients)}
 	if info, err := os.Stat(real); err == nil {
 		ed.Existed, ed.mode = true, info.Mode().Perm()
 	}

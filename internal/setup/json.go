@@ -125,7 +125,7 @@ func (f jsonFormat) set(data []byte, p path, v any) ([]byte, error) {
 func wrapped(p path, v any) any {
 	for i := len(p) - 1; i >= 0; i-- {
 		if name, ok := p[i].(string); ok {
-			v = object{{name, v}}
+			v = object{{Key: name, Value: v}}
 		} else {
 			v = []any{v}
 		}
@@ -363,13 +363,13 @@ func (s jsonStyle) render(v any, indent string) string {
 }
 
 func (s jsonStyle) member(m member, indent string) string {
-	return string(hujson.String(m.key)) + s.colon + s.render(m.value, indent)
+	return string(hujson.String(m.Key)) + s.colon + s.render(m.Value, indent)
 }
 
 // part writes what a step adds to a container.
 func (s jsonStyle) part(step any, v any, indent string) string {
 	if name, ok := step.(string); ok {
-		return s.member(member{name, v}, indent)
+		return s.member(member{Key: name, Value: v}, indent)
 	}
 	return s.render(v, indent)
 }

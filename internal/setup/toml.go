@@ -140,7 +140,7 @@ func appendTable(data []byte, names []string, o object) []byte {
 	}
 	b.WriteString("[" + strings.Join(keys, ".") + "]" + eol)
 	for _, m := range o {
-		b.WriteString(tomlKey(m.key) + " = " + tomlValue(m.value) + eol)
+		b.WriteString(tomlKey(m.Key) + " = " + tomlValue(m.Value) + eol)
 	}
 	return append(closed(data, eol), b.String()...)
 }

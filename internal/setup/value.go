@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // A path leads to a value in a document: names of members (string) and indexes
@@ -39,14 +41,11 @@ func (p path) String() string {
 	return b.String()
 }
 
-// An object is a value to write whose members keep their order. The others are
-// string, bool, int, []string and []any.
-type object []member
-
-type member struct {
-	key   string
-	value any
-}
+// The values to write, see client.Object.
+type (
+	object = client.Object
+	member = client.Member
+)
 
 // lookup returns what a path leads to in a decoded document, nil for nothing.
 func lookup(tree any, p path) any {
@@ -148,7 +147,7 @@ func plain(v any) any {
 	case object:
 		m := make(map[string]any, len(v))
 		for _, m2 := range v {
-			m[m2.key] = plain(m2.value)
+			m[m2.Key] = plain(m2.Value)
 		}
 		return m
 	case []string:
