@@ -1,5 +1,7 @@
 package client
 
+import "sync"
+
 // shared is the folder in a project or a home that clients share.
 const shared = ".agents"
 
@@ -14,13 +16,22 @@ const wrapped = `{"hookSpecificOutput":{"hookEventName":` + MarkEvent + `,"addit
 
 const afterRestart = "sessions that are open see it after a restart"
 
+// descriptions are made once, when the first is asked for: most starts of the
+// program need none, and a hook asks for them several times.
+var descriptions struct {
+	once sync.Once
+	list []Client
+}
+
 // All returns the description of every client but the generic one, in the order
-// in which they are shown. It is a function and not a table, so that a program
-// that needs no client does not pay for it.
+// in which they are shown. It must not be changed.
 func All() []Client {
-	return []Client{
-		claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed(),
-	}
+	descriptions.once.Do(func() {
+		descriptions.list = []Client{
+			claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed(),
+		}
+	})
+	return descriptions.list
 }
 
 func claude() Client {
