@@ -54,6 +54,15 @@ func readConfig(file string) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
+// readTree reads and decodes a file; nil means that there is none.
+func readTree(file string, f format) (any, error) {
+	data, err := readConfig(file)
+	if err != nil || len(data) == 0 {
+		return nil, err
+	}
+	return f.decode(data)
+}
+
 // realPath resolves the links of a path of which the end may not exist. What a
 // link leads to is edited, since the link may be how somebody keeps settings
 // under version control.

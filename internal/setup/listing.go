@@ -188,11 +188,7 @@ func tuned(env *Env, l client.Listing, skills []Listed) (listing, []Listed) {
 	var fraction float64
 	overrides := make(map[string]any)
 	for _, at := range set.Read {
-		data, err := readConfig(at(&env.Machine))
-		if err != nil {
-			continue
-		}
-		tree, err := jsonFormat{}.decode(data)
+		tree, err := readTree(at(&env.Machine), jsonFormat{})
 		if err != nil {
 			continue
 		}

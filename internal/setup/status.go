@@ -276,11 +276,7 @@ func TrustOf(env *Env, st Status, r Registration) Trust {
 	if r.Kind != Hook || st.Client.Hook.Approvals == nil || len(r.at) < 5 {
 		return NotNeeded
 	}
-	data, err := readConfig(st.Client.Hook.Approvals(&env.Machine))
-	if err != nil {
-		return Pending
-	}
-	tree, err := tomlFormat{}.decode(data)
+	tree, err := readTree(st.Client.Hook.Approvals(&env.Machine), tomlFormat{})
 	if err != nil {
 		return Pending
 	}

@@ -365,11 +365,7 @@ func yamlFlowValue(v any) string {
 	case object:
 		return "{" + yamlFlow(v) + "}"
 	case []string:
-		var parts []string
-		for _, s := range v {
-			parts = append(parts, yamlString(s))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return inBrackets(v, yamlString, ", ")
 	}
 	return fmt.Sprint(v)
 }
