@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -133,13 +134,11 @@ func args(least, most int) cobra.PositionalArgs {
 // made only then: this program is started for every prompt. 0 means no limit.
 func completed(names func() []string, most int) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		var fitting []string
-		for _, name := range names() {
-			if strings.HasPrefix(name, begun) && (most == 0 || len(args) < most) {
-				fitting = append(fitting, name)
-			}
+		if most > 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return fitting, cobra.ShellCompDirectiveNoFileComp
+		others := func(name string) bool { return !strings.HasPrefix(name, begun) }
+		return slices.DeleteFunc(names(), others), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
