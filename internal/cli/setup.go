@@ -96,7 +96,7 @@ func (a *app) setupCommand() *cobra.Command {
 	return cmd
 }
 
-// check refuses what does not go together.
+// check refuses flags and clients that do not go together.
 func (s *setupRun) check(args []string) error {
 	names := client.Names()
 	for _, name := range args {
@@ -197,9 +197,9 @@ func (s *setupRun) carryOut(plan *setup.Plan) error {
 			fmt.Fprint(s.stdout, f.Diff)
 		}
 	}
-	s.warn(plan)
+	s.printWarnings(plan)
 	write := !s.dryRun && len(plan.Edits) > 0
-	if write && !s.agreed() {
+	if write && !s.confirm() {
 		s.note("nothing was written")
 		return &exitStatus{exitError}
 	}
@@ -212,13 +212,13 @@ func (s *setupRun) carryOut(plan *setup.Plan) error {
 	if s.json {
 		failed = errors.Join(failed, s.printJSON(result))
 	} else {
-		s.tell(result)
+		s.printChanges(result)
 	}
-	return errors.Join(failed, s.refusals(plan.Changes, failed))
+	return errors.Join(failed, s.printRefusals(plan.Changes, failed))
 }
 
-// warn tells what the user should know before it is written.
-func (s *setupRun) warn(plan *setup.Plan) {
+// printWarnings prints what the user should know before a plan is carried out.
+func (s *setupRun) printWarnings(plan *setup.Plan) {
 	for _, w := range plan.Warnings {
 		s.note("%s", w)
 	}
@@ -227,8 +227,9 @@ func (s *setupRun) warn(plan *setup.Plan) {
 	}
 }
 
-// agreed asks on a terminal. A script that calls setup has said what it wants.
-func (s *setupRun) agreed() bool {
+// confirm asks the user on a terminal. A script that calls setup has said what it
+// wants.
+func (s *setupRun) confirm() bool {
 	f, ok := s.stdin.(*os.File)
 	if s.yes || s.json || !ok || !term.IsTerminal(int(f.Fd())) {
 		return true
@@ -238,8 +239,8 @@ func (s *setupRun) agreed() bool {
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
 }
 
-// tell says what has become of each client.
-func (s *setupRun) tell(r setupResult) {
+// printChanges prints what happened to each client.
+func (s *setupRun) printChanges(r setupResult) {
 	kinds := map[string]string{setup.MCP: "MCP server", setup.Hook: "hook", setup.Listing: "listing"}
 	done := make(map[string]bool)
 	for _, c := range r.Changes {
@@ -270,9 +271,9 @@ func (s *setupRun) tell(r setupResult) {
 	}
 }
 
-// refusals prints what was refused, with what to do by hand, and returns the
+// printRefusals prints what was refused, with what to do by hand, and returns the
 // exit status. When writing has failed, that was said already.
-func (s *setupRun) refusals(changes []setup.Change, failed error) error {
+func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 	refused := false
 	for _, c := range changes {
 		if c.Action != setup.Refused {
@@ -320,7 +321,7 @@ func (s *setupRun) printClients() error {
 	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, rows)
 }
 
-// scopesOf tells where one kind is set up.
+// scopesOf names the scopes in which an MCP server or a hook is set up.
 func scopesOf(st setup.Status, kind string, has bool) string {
 	if !has {
 		return "-"

@@ -111,19 +111,20 @@ func Decode(arg string, data []byte) (Event, error) {
 
 // A protocol is what the clients say to a hook.
 type protocol struct {
-	all []*client.Hook
-	own *client.Hook // of the client that the hook is called for; nil at the start of a session
+	all []*client.Hook // own first: where clients differ, its meaning counts
+	own *client.Hook   // of the client that the hook is called for; nil at the start of a session
 }
 
 func protocolOf(arg string) protocol {
 	var p protocol
 	for _, c := range client.All() {
-		if c.Hook == nil {
-			continue
-		}
-		p.all = append(p.all, c.Hook)
-		if c.Name == arg {
+		switch {
+		case c.Hook == nil:
+		case c.Name == arg:
 			p.own = c.Hook
+			p.all = slices.Insert(p.all, 0, c.Hook)
+		default:
+			p.all = append(p.all, c.Hook)
 		}
 	}
 	return p
