@@ -88,18 +88,42 @@ func (e *Env) handlers(tree any, form *client.Hook) []handlerAt {
 	return found
 }
 
+// settings are files of a client where entries of ours can be.
+type settings struct {
+	files  client.Places
+	format format
+	find   func(tree any) []Registration // our entries in a file: each server, the first handler
+}
+
+// settingsOf returns the settings of a client.
+func (e *Env) settingsOf(c client.Client) []settings {
+	var all []settings
+	if c.MCP != nil {
+		all = append(all, settings{c.MCP.Files, formatOf(c.MCP), func(tree any) []Registration { return e.servers(tree, c.MCP) }})
+	}
+	if c.Hook != nil {
+		find := func(tree any) []Registration {
+			if h := e.handlers(tree, c.Hook); len(h) > 0 {
+				return []Registration{{Kind: Hook, Words: h[0].words, at: h[0].at}}
+			}
+			return nil
+		}
+		all = append(all, settings{c.Hook.Files, jsonFormat{}, find}, settings{c.Hook.Also, jsonFormat{}, find})
+	}
+	return all
+}
+
 // anyOurs reports whether a file still holds an entry of ours.
 func (e *Env) anyOurs(ed *Edit, rec *record) bool {
 	if r := rec.Files[ed.File]; r != nil && len(r.Overrides) > 0 {
 		return true
 	}
 	for _, c := range ed.clients {
-		for _, s := range []Scope{User, Project} {
-			if c.MCP != nil && e.isFile(c.MCP.Files, s, ed.File) && len(e.servers(ed.tree, c.MCP)) > 0 {
-				return true
-			}
-			if c.Hook != nil && e.isFile(c.Hook.Files, s, ed.File) && len(e.handlers(ed.tree, c.Hook)) > 0 {
-				return true
+		for _, set := range e.settingsOf(c) {
+			for _, s := range []Scope{User, Project} {
+				if e.isFile(set.files, s, ed.File) && len(set.find(ed.tree)) > 0 {
+					return true
+				}
 			}
 		}
 	}
@@ -134,22 +158,8 @@ type scanner struct {
 func (s *scanner) client(c client.Client) Status {
 	st := Status{Client: c, Installed: s.env.Installed(c)}
 	for _, scope := range []Scope{User, Project} {
-		if c.MCP != nil {
-			s.file(&st, c.MCP.Files, scope, formatOf(c.MCP), func(file string, tree any) {
-				for _, r := range s.env.servers(tree, c.MCP) {
-					st.Registrations = append(st.Registrations, s.located(r, scope, file))
-				}
-			})
-		}
-		if c.Hook == nil {
-			continue
-		}
-		for _, files := range []client.Places{c.Hook.Files, c.Hook.Also} {
-			s.file(&st, files, scope, jsonFormat{}, func(file string, tree any) {
-				if h := s.env.handlers(tree, c.Hook); len(h) > 0 {
-					st.Registrations = append(st.Registrations, s.located(Registration{Kind: Hook, Words: h[0].words, at: h[0].at}, scope, file))
-				}
-			})
+		for _, set := range s.env.settingsOf(c) {
+			s.file(&st, set, scope)
 		}
 	}
 	return st
@@ -164,9 +174,9 @@ func (s *scanner) located(r Registration, scope Scope, file string) Registration
 	return r
 }
 
-// file reads a file of a client, if there is one.
-func (s *scanner) file(st *Status, files client.Places, scope Scope, f format, use func(file string, tree any)) {
-	file := s.env.File(files, scope)
+// file reads a file of a client, if there is one, and adds our entries in it.
+func (s *scanner) file(st *Status, set settings, scope Scope) {
+	file := s.env.File(set.files, scope)
 	if file == "" {
 		return
 	}
@@ -174,18 +184,19 @@ func (s *scanner) file(st *Status, files client.Places, scope Scope, f format, u
 	if !seen {
 		data, err := s.read(file)
 		if err == nil && len(data) > 0 {
-			tree, err = f.decode(data)
+			tree, err = set.format.decode(data)
 		}
 		s.trees[file], s.bad[file] = tree, err
 	}
 	if err := s.bad[file]; err != nil {
-		p := FileProblem{file, placed(err, file, "")}
 		if !slices.ContainsFunc(st.Problems, func(o FileProblem) bool { return o.File == file }) {
-			st.Problems = append(st.Problems, p)
+			st.Problems = append(st.Problems, FileProblem{file, placed(err, file, "")})
 		}
 		return
 	}
-	use(file, tree)
+	for _, r := range set.find(tree) {
+		st.Registrations = append(st.Registrations, s.located(r, scope, file))
+	}
 }
 
 // Server returns the MCP server that the command of a hook refers to, "" for
