@@ -128,7 +128,7 @@ func (g *generator) document(i int) Document {
 	like := g.lengths[g.random.IntN(len(g.lengths))]
 	s := &skill.Skill{Meta: skill.Meta{Name: g.name(like.name), Description: g.description(like.description)}}
 	s.Body, s.Tags = g.body(g.lengths[g.random.IntN(len(g.lengths))].body), g.tags[g.random.IntN(len(g.tags))]
-	s.Tokens = skill.Tokens(s.Body)
+	s.Tokens = words.Tokens(s.Body)
 	s.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s.Name+"\x00"+s.Description+"\x00"+s.Body)))
 	return Document{ID: s.Name, At: fmt.Sprintf("synthetic skill %d", i), Skill: s}
 }

@@ -76,7 +76,7 @@ type tree map[string]*skill.Skill
 
 // newSkill returns a skill as a source would.
 func newSkill(name, description, body string, tags ...string) *skill.Skill {
-	s := &skill.Skill{Meta: skill.Meta{Name: name, Description: description, Tags: tags, Tokens: skill.Tokens(body)}, Body: body}
+	s := &skill.Skill{Meta: skill.Meta{Name: name, Description: description, Tags: tags, Tokens: words.Tokens(body)}, Body: body}
 	s.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Append(nil, name, "\x00", description, "\x00", body, "\x00", tags)))
 	s.Files = []skill.File{{Path: "SKILL.md", Size: int64(len(body))}}
 	return s

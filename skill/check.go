@@ -9,8 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // maxCompatibility is the specification's limit, in code points.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Exact returns the frontmatter of a SKILL.md as every reader of YAML 1.2 finds

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Parse reads one SKILL.md. The name is the slash-separated path of the file

@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Limits of one frontmatter. An alias costs what it stands for, so that a few

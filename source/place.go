@@ -17,10 +17,6 @@ const (
 	KindBundled = "bundled" // compiled into the program
 )
 
-// clients are the folders in a project or a home whose "skills" folder some
-// agent reads. The first is the one that they share, so it comes first.
-var clients = []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".opencode"}
-
 // A Place is a folder where skills may be.
 type Place struct {
 	Path     string // absolute, links not resolved; "" for the bundled skills
@@ -59,6 +55,11 @@ type Search struct {
 	// "" means .config in Home.
 	Config string
 
+	// Folders are the folders in a project or a home whose folder "skills" is
+	// looked at, such as .claude, the highest priority first. Nil means .agents,
+	// which agents share.
+	Folders []string
+
 	// NoBundled leaves out the skills that are compiled in.
 	NoBundled bool
 }
@@ -73,7 +74,10 @@ type Search struct {
 // The error joins one for each root that does not exist and each place that
 // could not be looked at; the other places are returned nevertheless.
 func Discover(search Search) ([]Place, error) {
-	d := discovery{labels: make(map[string]bool), seen: make(map[string]bool)}
+	d := discovery{folders: search.Folders, labels: make(map[string]bool), seen: make(map[string]bool)}
+	if d.folders == nil {
+		d.folders = []string{".agents"}
+	}
 	d.roots(search)
 	d.project(search)
 	d.user(search)
@@ -91,10 +95,11 @@ func Discover(search Search) ([]Place, error) {
 
 // A discovery collects the places of one Discover.
 type discovery struct {
-	places []Place
-	labels map[string]bool
-	seen   map[string]bool // by real path
-	errs   []error
+	folders []string // of Search
+	places  []Place
+	labels  map[string]bool
+	seen    map[string]bool // by real path
+	errs    []error
 }
 
 // add adds the folder at path if there is one that is not known yet. The label
@@ -159,15 +164,15 @@ func (d *discovery) project(search Search) {
 	}
 	up := ""
 	for _, folder := range ProjectFolders(search.WorkDir, search.Home) {
-		d.clients(KindProject, folder, up)
+		d.usual(KindProject, folder, up)
 		up += "../"
 	}
 }
 
-// clients adds the skills folders of all clients in one folder.
-func (d *discovery) clients(kind, folder, up string) {
-	for _, client := range clients {
-		d.add(kind, filepath.Join(folder, client, "skills"), func() string { return kind + ":" + up + client })
+// usual adds the usual folders of skills in one folder.
+func (d *discovery) usual(kind, folder, up string) {
+	for _, name := range d.folders {
+		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
 	}
 }
 
@@ -179,7 +184,7 @@ func (d *discovery) user(search Search) {
 	if config == "" {
 		config = filepath.Join(search.Home, ".config")
 	}
-	d.clients(KindUser, search.Home, "")
+	d.usual(KindUser, search.Home, "")
 	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
 }
 

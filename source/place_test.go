@@ -17,6 +17,7 @@ import (
 func discover(t *testing.T, search source.Search) []string {
 	t.Helper()
 	search.NoBundled = true
+	search.Folders = []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".opencode"}
 	places, err := source.Discover(search)
 	try(t, err)
 	var labels []string
@@ -43,7 +44,7 @@ func TestDiscover(t *testing.T) {
 	}{
 		{"nothing", map[string]string{"home/p/": ""}, "home/p", nil},
 		{
-			"order of clients",
+			"order of folders",
 			map[string]string{
 				"p/.opencode/skills/": "", "p/.github/skills/": "", "p/.gemini/skills/": "", "p/.cursor/skills/": "", "p/.codex/skills/": "", "p/.claude/skills/": "", "p/.agents/skills/": "",
 				"home/.config/agents/skills/": "", "home/.claude/skills/": "", "home/.agents/skills/": "",

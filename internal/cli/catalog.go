@@ -215,7 +215,7 @@ func (a *app) sources(s repertoire.Settings) ([]*source.FS, error) {
 // places is sources, which also returns the labels of those of the project.
 func (a *app) places(s repertoire.Settings) (sources []*source.FS, ofProject []string, err error) {
 	roots := make(map[string]repertoire.Root) // by path
-	search := source.Search{NoBundled: !s.Bundled}
+	search := source.Search{Folders: repertoire.SkillFolders(), NoBundled: !s.Bundled}
 	for _, r := range s.Roots {
 		abs, err := filepath.Abs(r.Path)
 		if err != nil {

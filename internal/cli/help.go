@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -128,5 +129,17 @@ func args(least, most int) cobra.PositionalArgs {
 			what = "arguments are missing"
 		}
 		return &usageError{cmd.CommandPath(), fmt.Errorf("%s; usage: %s", what, cmd.UseLine())}
+	}
+}
+
+// completed completes up to most arguments of a command with names, which are
+// made only then: this program is started for every prompt. 0 means no limit.
+func completed(names func() []string, most int) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if most > 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		others := func(name string) bool { return !strings.HasPrefix(name, begun) }
+		return slices.DeleteFunc(names(), others), cobra.ShellCompDirectiveNoFileComp
 	}
 }

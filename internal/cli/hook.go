@@ -4,31 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook"
-	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
 const hookHelp = `Hook answers a client that asks for context. It reads the client's event as JSON
 on standard input and writes the client's form of an answer to standard output:
 the relevant skills for a prompt, or nothing at all.
 
-  claude        UserPromptSubmit
-  codex         UserPromptSubmit
-  gemini        BeforeAgent
-  cursor        beforeSubmitPrompt
-  copilot       userPromptTransformed
+{events}
   sessionstart  the start of a session of any of these, and of VS Code: how many
                 skills there are and how they are found
 
@@ -52,250 +45,104 @@ background. What goes wrong is told in hook.log in the state folder, and with
 1 for a wrong command line.`
 
 func (a *app) hookCommand() *cobra.Command {
-	h := &hookRun{app: a}
-	var clients []string
-	for _, c := range hook.Clients() {
-		clients = append(clients, string(c))
-	}
+	var call hook.Call
 	cmd := &cobra.Command{
-		Use:       "hook CLIENT",
-		Short:     "Answer a client that asks for context",
-		Long:      hookHelp,
-		Example:   "  skills hook claude < event.json\n  skills hook codex --mcp-server skills --deadline 200ms < event.json",
-		Args:      args(1, 1),
-		ValidArgs: clients,
+		Use:               "hook CLIENT",
+		Short:             "Answer a client that asks for context",
+		Long:              hookHelp,
+		Example:           "  skills hook claude < event.json\n  skills hook codex --mcp-server skills --deadline 200ms < event.json",
+		Args:              args(1, 1),
+		ValidArgsFunction: completed(client.HookArgs, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(clients, args[0]) {
+			if clients := client.HookArgs(); !slices.Contains(clients, args[0]) {
 				return &usageError{cmd.CommandPath(), fmt.Errorf("no client %q; there are: %s", args[0], strings.Join(clients, ", "))}
 			}
-			if h.deadline <= 0 {
+			if call.Deadline <= 0 {
 				return &usageError{cmd.CommandPath(), errors.New("--deadline is more than 0")}
 			}
-			h.client = hook.Client(args[0])
-			h.run(cmd.Context())
+			call.Arg = args[0]
+			hook.Run(cmd.Context(), a.complete(call))
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&h.deadline, "deadline", 300*time.Millisecond, "answer within this `time` or not at all")
-	cmd.Flags().StringVar(&h.server, "mcp-server", "", "the model can load skills from the MCP server `name`")
+	cmd.Flags().DurationVar(&call.Deadline, "deadline", 300*time.Millisecond, "answer within this `time` or not at all")
+	cmd.Flags().StringVar(&call.Server, "mcp-server", "", "the model can load skills from the MCP server `name`")
 	return cmd
+}
+
+// complete adds to a call of a hook what every call has.
+func (a *app) complete(call hook.Call) hook.Call {
+	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.stdout
+	call.Getenv, call.StateDir = os.Getenv, repertoire.StateDir
+	call.Open, call.Index, call.Command = a.openForHook, a.indexArgs, a.commandLine
+	if a.verbose {
+		call.Verbose = a.stderr
+	} else {
+		a.stderr = io.Discard
+	}
+	a.quiet = !a.verbose
+	return call
+}
+
+// openForHook opens the catalog for a hook.
+func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+	a.log = o.Log
+	if o.Dir != "" {
+		a.dir = o.Dir
+	}
+	s, err := a.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	var reranker *time.Duration
+	if s.Reranker != nil {
+		reranker = &s.Reranker.Deadline
+	}
+	o.Bound(&s.Deadline, reranker)
+	c, err := a.openWith(ctx, s, repertoire.Never)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, c.agent, nil
+}
+
+// indexArgs returns the arguments with which this program indexes a catalog in
+// the background.
+func (a *app) indexArgs(db, lock string) ([]string, error) {
+	flags, err := a.flags()
+	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
 }
 
 // callsHook reports whether arguments that could not be understood call the hook
 // of a client: clients take an exit status of 2 for an order to drop the prompt.
 func callsHook(args []string) bool {
 	for i := range args {
-		if args[i] == "hook" && i+1 < len(args) && slices.Contains(hook.Clients(), hook.Client(args[i+1])) {
+		if args[i] == "hook" && i+1 < len(args) && slices.Contains(client.HookArgs(), args[i+1]) {
 			return true
 		}
 	}
 	return false
 }
 
-// hookRun is one call of a hook.
-type hookRun struct {
-	*app
-	client   hook.Client
-	deadline time.Duration
-	server   string
-
-	end    time.Time // when the answer must be there
-	state  string    // the state folder, "" without one
-	memory *session.Memory
-	// stale is the catalog that should be indexed in the background, "" for none.
-	stale atomic.Pointer[string]
-}
-
-// run answers one event. A goroutine does the work, and is left behind when it is
-// late: whatever it waits for, the client does not.
-func (h *hookRun) run(ctx context.Context) {
-	h.end = h.start.Add(h.deadline - h.deadline/10)
-	ctx, cancel := context.WithDeadline(ctx, h.end)
-	defer cancel()
-	h.prepare()
-	answer := make(chan []byte, 1)
-	go func() {
-		var out []byte
-		defer func() {
-			if p := recover(); p != nil {
-				h.log.Error("panic", "cause", p)
-				out = nil
-			}
-			answer <- out
-		}()
-		var err error
-		if out, err = h.answer(ctx); err != nil {
-			h.log.Error("no answer", "error", err)
-			out = nil
+// commandLine returns how this program is called for the catalog, as a person or
+// a model types it.
+func (a *app) commandLine() string {
+	self, err := os.Executable()
+	if err != nil {
+		self = "skills"
+	}
+	flags, err := a.flags()
+	if err != nil {
+		flags = nil // what it finds without them is better than nothing
+	}
+	words := append([]string{self}, flags...)
+	if a.agent != "" {
+		words = append(words, "--agent", a.agent)
+	}
+	for i, w := range words {
+		if strings.ContainsAny(w, " '\"\\$`&|;<>()*?[]#~!") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
-	}()
-	select {
-	case out := <-answer:
-		if len(out) > 0 {
-			if _, err := h.stdout.Write(out); err != nil {
-				h.log.Error("writing the answer", "error", err)
-			}
-		}
-	case <-ctx.Done():
-		h.log.Warn("too late for an answer", "deadline", h.deadline)
 	}
-	if db := h.stale.Load(); db != nil {
-		h.indexBehind(*db)
-	}
-	h.memory.Sweep()
-}
-
-// prepare finds the state folder and makes the log the only place where anything
-// is told.
-func (h *hookRun) prepare() {
-	dir, err := repertoire.StateDir()
-	if h.state = dir; err != nil {
-		h.state = ""
-	}
-	h.log = slog.New(slog.NewTextHandler(h.logWriter(), nil)).With("client", string(h.client))
-	sessions := ""
-	if h.state != "" {
-		sessions = filepath.Join(h.state, "sessions")
-	} else {
-		h.log.Warn("nothing is remembered", "error", err)
-	}
-	h.memory = session.New(sessions, &session.Options{Logger: h.log})
-	h.quiet = !h.verbose
-}
-
-func (h *hookRun) answer(ctx context.Context) ([]byte, error) {
-	data, err := hook.Read(h.stdin)
-	if err != nil {
-		return nil, err
-	}
-	client := h.client
-	if client == hook.Claude && os.Getenv("CURSOR_VERSION") != "" {
-		// Cursor also runs the hooks that are set up for Claude Code, but reads its
-		// own form of answers. The session is the same, so that of two hooks that
-		// are asked about one prompt only the first answers.
-		client = hook.Cursor
-	}
-	e, err := hook.Decode(client, data)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := os.Stat(e.Dir); err == nil && info.IsDir() {
-		h.dir = e.Dir
-	}
-	for _, l := range e.Loads {
-		h.memory.Load(ctx, e.Session, l.Name, l.Path)
-	}
-	if offers, prompts := e.Forgets(); offers {
-		h.memory.Forget(ctx, e.Session, prompts)
-	}
-	if !e.Asks {
-		return nil, nil
-	}
-	text, err := h.text(ctx, &e)
-	return e.Answer(text), err
-}
-
-// text returns what the model should see, "" for nothing.
-func (h *hookRun) text(ctx context.Context, e *hook.Event) (string, error) {
-	c, err := h.openIn(ctx)
-	if err != nil {
-		return "", err
-	}
-	ready, err := h.ready(ctx, c)
-	if h.stale.Load() == nil {
-		defer c.Close() // which waits for a rescan
-	}
-	if !ready {
-		return "", err
-	}
-	if e.Kind == hook.Start {
-		return h.introduction(ctx, c)
-	}
-	budget := repertoire.Budget{Chars: e.Room(), Server: h.server, ListPinned: true}
-	if h.client == hook.Gemini {
-		budget.Format = contextprovider.Markdown // it escapes angle brackets itself
-	}
-	block, err := h.memory.Suggest(ctx, c, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, budget, c.agent)
-	if err != nil {
-		return "", err
-	}
-	return block.Text, nil
-}
-
-// openIn opens the catalog of the event's project. Embedder and reranker share
-// most of the time, so that text can answer when they are late.
-func (h *hookRun) openIn(ctx context.Context) (*catalog, error) {
-	s, err := h.settings()
-	if err != nil {
-		return nil, err
-	}
-	rest := time.Until(h.end) * 3 / 5
-	if s.Reranker != nil {
-		rest /= 2
-		s.Reranker.Deadline = sooner(s.Reranker.Deadline, rest)
-	}
-	s.Deadline = sooner(s.Deadline, rest)
-	return h.openWith(ctx, s, repertoire.Never)
-}
-
-// sooner returns the lesser of a configured deadline, if there is one, and most.
-func sooner(configured, most time.Duration) time.Duration {
-	const usual = 250 * time.Millisecond
-	if configured == 0 {
-		configured = usual
-	}
-	return max(min(configured, most), time.Millisecond)
-}
-
-// ready reports whether the catalog can answer. It brings it up to date if a
-// quarter of the time is enough, and else leaves that to a process behind.
-func (h *hookRun) ready(ctx context.Context, c *catalog) (bool, error) {
-	if c.Glance(ctx, hurry).Current {
-		return true, nil
-	}
-	db := c.Path()
-	h.stale.Store(&db)
-	if _, err := os.Stat(db); err != nil {
-		return false, nil
-	}
-	if indexed, err := c.Indexed(ctx); err != nil || !indexed {
-		return false, err
-	}
-	// A writer may wait for another for longer than ctx allows.
-	fresh := make(chan error, 1)
-	bounded, cancel := context.WithTimeout(ctx, time.Until(h.end)/4)
-	go func() {
-		defer cancel()
-		defer func() {
-			if p := recover(); p != nil {
-				fresh <- fmt.Errorf("panic: %v", p)
-			}
-		}()
-		_, err := c.Rescan(bounded, nil)
-		fresh <- err
-	}()
-	select {
-	case err := <-fresh:
-		if err == nil {
-			h.stale.Store(nil)
-		}
-	case <-bounded.Done():
-	}
-	return true, nil
-}
-
-// introduction is what is told at the start of a session.
-func (h *hookRun) introduction(ctx context.Context, c *catalog) (string, error) {
-	var pinned []string
-	n, _, err := c.Size(ctx)
-	if c.agent != nil {
-		pinned = c.agent.Pinned
-		var list []repertoire.Entry
-		list, err = c.List(ctx, c.agent, false)
-		n = len(list)
-	}
-	if err != nil {
-		return "", err
-	}
-	return contextprovider.Introduction(n, pinned, h.server, h.commandLine()), nil
+	return strings.Join(words, " ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
@@ -71,9 +72,10 @@ func (a *app) mcpCommand() *cobra.Command {
 
 // serve answers on standard input and output until the input or ctx ends.
 func (a *app) serve(ctx context.Context) error {
-	// Claude Code tells in which project it is.
-	if info, err := os.Stat(os.Getenv("CLAUDE_PROJECT_DIR")); err == nil && info.IsDir() {
-		a.dir = os.Getenv("CLAUDE_PROJECT_DIR")
+	// Some clients say in which project they are.
+	dir := client.ProjectDir(os.Getenv)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		a.dir = dir
 	}
 	c, err := a.openServed(ctx)
 	if err != nil {

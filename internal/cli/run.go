@@ -112,13 +112,7 @@ const rootHelp = `Skills finds the agent skills that fit a prompt, among hundred
 them, by their full text. It lists the few that matter (names and descriptions)
 or none, prints the instructions of one, and the files that belong to it.
 
-A skill is a folder with a SKILL.md. Skills are looked for in the folders given
-with --root, then in .agents/skills, .claude/skills, .codex/skills,
-.cursor/skills, .gemini/skills, .github/skills and .opencode/skills of the
-project (from the working folder up to the root of its repository) and of your
-home, in ~/.config/agents/skills, and last among those that are compiled in. Of
-two skills of the same name the one that is found first is offered; "skills
-doctor" reports the other.
+{folders}
 
 The catalog is indexed by itself: every command looks first whether a skill has
 changed. The index is a cache, kept in $REPERTOIRE_CACHE or your cache folder;
@@ -172,6 +166,7 @@ func (a *app) command() *cobra.Command {
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
+	completeHelp(root)
 	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(), a.mcpCommand(),
 		a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(), a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
 	return root

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -25,12 +25,7 @@ clients, so that they find skills by themselves. It shows the changes, asks on a
 terminal, and writes; --dry-run only shows. --remove takes back what was
 written; a file that nobody has changed since is restored to the byte.
 
-  claude    Claude Code    MCP and hooks   copilot   Copilot CLI   MCP and hooks
-  codex     Codex          MCP and hooks   vscode    VS Code       MCP and hook
-  gemini    Gemini CLI     MCP and hooks   opencode  OpenCode      MCP
-  cursor    Cursor         MCP and hooks   goose     Goose         MCP
-  amp       Amp            MCP             windsurf  Windsurf      MCP
-  openclaw  OpenClaw       MCP             zed       Zed           MCP
+{clients}
   generic   --file FILE [--key mcpServers]: a JSON file of any other client
 
 Without --mcp and --hook a client gets what it has of both. With --scope project
@@ -76,11 +71,8 @@ func (a *app) setupCommand() *cobra.Command {
 		Long:  setupHelp,
 		Example: "  skills setup claude codex\n  skills setup cursor --mcp --scope project --dry-run\n" +
 			"  skills setup claude --remove\n  skills setup claude --listing name-only\n  skills setup --list",
-		Args: args(0, -1),
-		ValidArgsFunction: func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			others := func(name string) bool { return !strings.HasPrefix(name, begun) }
-			return slices.DeleteFunc(clientNames(), others), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              args(0, -1),
+		ValidArgsFunction: completed(client.Names, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.check(args); err != nil {
 				return &usageError{cmd.CommandPath(), err}
@@ -104,19 +96,9 @@ func (a *app) setupCommand() *cobra.Command {
 	return cmd
 }
 
-// clientNames lists what can be set up. It is not made before it is needed:
-// this program is started for every prompt.
-func clientNames() []string {
-	var names []string
-	for _, c := range setup.Clients() {
-		names = append(names, c.Name)
-	}
-	return append(names, setup.Generic)
-}
-
-// check refuses what does not go together.
+// check refuses flags and clients that do not go together.
 func (s *setupRun) check(args []string) error {
-	names := clientNames()
+	names := client.Names()
 	for _, name := range args {
 		if !slices.Contains(names, name) {
 			return unknown("client", name, "", names)
@@ -133,12 +115,12 @@ func (s *setupRun) check(args []string) error {
 		return fmt.Errorf("--scope is user or project, not %q", s.scope)
 	case s.name == "":
 		return errors.New("--name is empty")
-	case slices.Contains(args, setup.Generic) != (s.file != ""):
+	case slices.Contains(args, client.Generic) != (s.file != ""):
 		return errors.New("the client generic and --file belong together")
 	case s.listing != "" && s.listing != "name-only" && s.listing != "on":
 		return fmt.Errorf("--listing is name-only or on, not %q", s.listing)
-	case s.listing != "" && (!slices.Equal(args, []string{"claude"}) || s.mcp || s.hook || s.remove):
-		return errors.New(`--listing is for claude, without --mcp, --hook and --remove`)
+	case s.listing != "" && (len(args) != 1 || !slices.Contains(setup.ListingClients(), args[0]) || s.mcp || s.hook || s.remove):
+		return fmt.Errorf("--listing is for %s, without --mcp, --hook and --remove", strings.Join(setup.ListingClients(), " or "))
 	}
 	return nil
 }
@@ -150,7 +132,7 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 	if s.list {
 		return s.printClients()
 	}
-	if s.program == "" && s.listing == "" && !s.remove && isTemporary(s.env.Program) {
+	if s.program == "" && s.listing == "" && !s.remove && setup.IsTemporary(s.env.Program) {
 		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)
 	}
 	plan, err := s.plan(ctx, args)
@@ -163,82 +145,43 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error) {
 	scope := setup.Scope(s.scope)
 	if s.listing != "" {
-		names, err := s.listed(ctx, scope)
-		if err != nil {
-			return nil, err
-		}
-		return setup.NewListingPlan(s.env, scope, names, s.listing == "on")
+		return s.listingPlan(ctx, args[0], scope)
 	}
 	req := setup.Request{MCP: s.mcp, Hook: s.hook, Scope: scope, Remove: s.remove, Name: s.name}
 	for _, name := range args {
-		c, ok := setup.Find(name)
+		c, ok := client.Find(name)
 		if !ok {
 			file, err := filepath.Abs(s.file)
 			if err != nil {
 				return nil, err
 			}
-			c = setup.GenericClient(file, s.key)
+			c = client.NewGeneric(file, s.key)
 		}
 		req.Clients = append(req.Clients, c)
 	}
 	return setup.NewPlan(s.env, req)
 }
 
-// listed returns the names of the skills of the catalog that Claude Code lists
-// itself.
-func (s *setupRun) listed(ctx context.Context, scope setup.Scope) ([]string, error) {
+// listingPlan makes a plan for how a client lists the skills of the catalog.
+func (s *setupRun) listingPlan(ctx context.Context, name string, scope setup.Scope) (*setup.Plan, error) {
+	lists, _ := client.Find(name)
 	if s.listing == "on" {
-		return nil, nil
+		return setup.NewListingPlan(s.env, lists, scope, nil, true)
 	}
 	c, err := s.openFresh(ctx, freshen)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	entries, err := c.List(ctx, nil, true)
+	skills, err := listable(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	folders := setup.ListingFolders(s.env, scope)
-	var names []string
-	for _, e := range below(folders, entries) {
-		// Claude Code goes by the name of the folder, where the two differ.
-		names = append(names, e.Name, filepath.Base(filepath.Dir(e.Location)))
+	names, err := setup.NamesIn(s.env, lists, scope, skills)
+	if err != nil {
+		return nil, err
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("no skill of the catalog lies in %s", strings.Join(folders, " or "))
-	}
-	return names, nil
-}
-
-// below returns the skills that lie in folders, whatever links lead there.
-func below(folders []string, entries []repertoire.Entry) []repertoire.Entry {
-	real := make([]string, len(folders))
-	for i, folder := range folders {
-		real[i] = resolved(folder)
-	}
-	var found []repertoire.Entry
-	for _, e := range entries {
-		at := resolved(e.Location)
-		if slices.ContainsFunc(real, func(folder string) bool { return isBelow(folder, at) }) {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
-// isBelow reports whether a path is that of a folder or of something in it. Both
-// are resolved.
-func isBelow(folder, name string) bool {
-	rel, err := filepath.Rel(folder, name)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-func resolved(name string) string {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return real
-	}
-	return filepath.Clean(name)
+	return setup.NewListingPlan(s.env, lists, scope, names, false)
 }
 
 // carryOut shows a plan and, if that is wanted, does it.
@@ -254,9 +197,9 @@ func (s *setupRun) carryOut(plan *setup.Plan) error {
 			fmt.Fprint(s.stdout, f.Diff)
 		}
 	}
-	s.warn(plan)
+	s.printWarnings(plan)
 	write := !s.dryRun && len(plan.Edits) > 0
-	if write && !s.agreed() {
+	if write && !s.confirm() {
 		s.note("nothing was written")
 		return &exitStatus{exitError}
 	}
@@ -269,29 +212,24 @@ func (s *setupRun) carryOut(plan *setup.Plan) error {
 	if s.json {
 		failed = errors.Join(failed, s.printJSON(result))
 	} else {
-		s.tell(result)
+		s.printChanges(result)
 	}
-	return errors.Join(failed, s.refusals(plan.Changes, failed))
+	return errors.Join(failed, s.printRefusals(plan.Changes, failed))
 }
 
-// warn tells what the user should know before it is written.
-func (s *setupRun) warn(plan *setup.Plan) {
+// printWarnings prints what the user should know before a plan is carried out.
+func (s *setupRun) printWarnings(plan *setup.Plan) {
 	for _, w := range plan.Warnings {
 		s.note("%s", w)
 	}
-	var absent []string
-	for _, c := range plan.Changes {
-		if client, ok := setup.Find(c.Client); ok && c.Action == setup.Added && !s.env.Installed(client) && !slices.Contains(absent, client.Title) {
-			absent = append(absent, client.Title)
-		}
-	}
-	if len(absent) > 0 {
+	if absent := plan.Missing(s.env); len(absent) > 0 {
 		s.note("not found on this machine: %s", strings.Join(absent, ", "))
 	}
 }
 
-// agreed asks on a terminal. A script that calls setup has said what it wants.
-func (s *setupRun) agreed() bool {
+// confirm asks the user on a terminal. A script that calls setup has said what it
+// wants.
+func (s *setupRun) confirm() bool {
 	f, ok := s.stdin.(*os.File)
 	if s.yes || s.json || !ok || !term.IsTerminal(int(f.Fd())) {
 		return true
@@ -301,8 +239,8 @@ func (s *setupRun) agreed() bool {
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
 }
 
-// tell says what has become of each client.
-func (s *setupRun) tell(r setupResult) {
+// printChanges prints what happened to each client.
+func (s *setupRun) printChanges(r setupResult) {
 	kinds := map[string]string{setup.MCP: "MCP server", setup.Hook: "hook", setup.Listing: "listing"}
 	done := make(map[string]bool)
 	for _, c := range r.Changes {
@@ -323,9 +261,9 @@ func (s *setupRun) tell(r setupResult) {
 	if !r.Written {
 		return
 	}
-	for _, client := range setup.Clients() {
-		if done[client.Name] && client.After != "" && s.listing == "" {
-			s.note("%s: %s", client.Title, client.After)
+	for _, c := range client.All() {
+		if done[c.Name] && c.After != "" && s.listing == "" {
+			s.note("%s: %s", c.Title, c.After)
 		}
 	}
 	if slices.ContainsFunc(r.Files, func(f setupFile) bool { return f.Backup != "" }) {
@@ -333,9 +271,9 @@ func (s *setupRun) tell(r setupResult) {
 	}
 }
 
-// refusals prints what was refused, with what to do by hand, and returns the
+// printRefusals prints what was refused, with what to do by hand, and returns the
 // exit status. When writing has failed, that was said already.
-func (s *setupRun) refusals(changes []setup.Change, failed error) error {
+func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 	refused := false
 	for _, c := range changes {
 		if c.Action != setup.Refused {
@@ -378,12 +316,12 @@ func (s *setupRun) printClients() error {
 		for _, p := range st.Problems {
 			files = append(files, p.Err.Error())
 		}
-		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, st.Client.HasMCP()), scopesOf(st, setup.Hook, st.Client.HasHook()), strings.Join(files, ", ")})
+		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, st.Client.MCP != nil), scopesOf(st, setup.Hook, st.Client.Hook != nil), strings.Join(files, ", ")})
 	}
 	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, rows)
 }
 
-// scopesOf tells where one kind is set up.
+// scopesOf names the scopes in which an MCP server or a hook is set up.
 func scopesOf(st setup.Status, kind string, has bool) string {
 	if !has {
 		return "-"
@@ -400,18 +338,6 @@ func scopesOf(st setup.Status, kind string, has bool) string {
 	return strings.Join(scopes, ",")
 }
 
-func clientOf(st setup.Status) setupClient {
-	c := setupClient{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed, MCP: st.Client.HasMCP(), Hook: st.Client.HasHook(),
-		Registrations: st.Registrations, Problems: []setupProblem{}}
-	if c.Registrations == nil {
-		c.Registrations = []setup.Registration{}
-	}
-	for _, p := range st.Problems {
-		c.Problems = append(c.Problems, setupProblem{p.File, p.Err.Error()})
-	}
-	return c
-}
-
 // setupEnv describes this machine; program is what clients are to run, "" for
 // this program.
 func (a *app) setupEnv(program string) (*setup.Env, error) {
@@ -419,7 +345,7 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &setup.Env{OS: runtime.GOOS, Getenv: os.Getenv, State: state}
+	e := &setup.Env{Machine: client.Machine{OS: runtime.GOOS, Getenv: os.Getenv}, State: state}
 	if e.Home, err = os.UserHomeDir(); err != nil {
 		e.Home = "" // then only the files of a project can be written
 	}
@@ -428,40 +354,11 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 		return nil, err
 	}
 	e.Project = projectRoot(dir)
-	if e.Program, err = programPath(program); err != nil {
+	if e.Program, err = setup.FindProgram(program); err != nil {
 		return nil, err
 	}
 	if e.Flags, err = a.flags(); a.agent != "" {
 		e.Flags = append(e.Flags, "--agent", a.agent)
 	}
 	return e, err
-}
-
-// programPath returns the path that clients run. Where the program was found
-// through a link that link is taken, since an update may change what it leads
-// to, and Codex trusts a hook by the text of its command.
-func programPath(given string) (string, error) {
-	if given != "" {
-		return filepath.Abs(given)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("finding this program: %w (name it with --program)", err)
-	}
-	if found, err := exec.LookPath(os.Args[0]); err == nil {
-		if found, err = filepath.Abs(found); err == nil && resolved(found) == resolved(exe) {
-			return found, nil
-		}
-	}
-	return exe, nil
-}
-
-// isTemporary reports whether a program is one that "go run" has built.
-func isTemporary(program string) bool {
-	for _, elem := range strings.Split(filepath.ToSlash(filepath.Dir(program)), "/") {
-		if strings.HasPrefix(elem, "go-build") {
-			return true
-		}
-	}
-	return false
 }

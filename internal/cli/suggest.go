@@ -81,3 +81,17 @@ func (s *suggester) scope(dir string, a *repertoire.Agent) *repertoire.Agent {
 	scope, _ := s.scopes.LoadOrStore(a, &elsewhere)
 	return scope.(*repertoire.Agent)
 }
+
+// isBelow reports whether a path is that of a folder or of something in it. Both
+// are resolved.
+func isBelow(folder, name string) bool {
+	rel, err := filepath.Rel(folder, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func resolved(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	return filepath.Clean(name)
+}

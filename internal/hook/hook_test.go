@@ -2,279 +2,188 @@ package hook_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"encoding/xml"
-	"flag"
-	"fmt"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
-	"unicode/utf16"
-	"unicode/utf8"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
-
-	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/hook"
-	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
-var update = flag.Bool("update", false, "write what is wanted into testdata/*.txtar")
-
-// TestGolden decodes and answers events; the README in testdata explains the
-// files.
-func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("found %d golden files, error %v", len(files), err)
-	}
-	seen := make(map[hook.Client]bool)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { testGolden(t, file, seen) })
-	}
-	for _, c := range hook.Clients() {
-		if !seen[c] {
-			t.Errorf("no event of %s", c)
-		}
-	}
+// A place has a catalog of one skill, and the state of hooks.
+type place struct {
+	dir, state string
+	config     repertoire.Config
 }
 
-func testGolden(t *testing.T, file string, seen map[hook.Client]bool) {
-	archive, err := txtar.ParseFile(file)
-	try(t, err)
-	parts := make(map[string]string)
-	for _, f := range archive.Files {
-		parts[f.Name] = string(f.Data)
-	}
-	name, ok := strings.CutPrefix(strings.TrimSpace(string(archive.Comment)), "client: ")
-	if !ok {
-		t.Fatal("the first line names no client")
-	}
-	seen[hook.Client(name)] = true
-	data, err := hook.Read(strings.NewReader(parts["event.json"]))
-	try(t, err)
-	e, err := hook.Decode(hook.Client(name), data)
-	try(t, err)
-	event, answer := describe(e), string(e.Answer(parts["text"]))
-	if answer != "" && !json.Valid([]byte(answer)) {
-		t.Errorf("the answer is no JSON: %s", answer)
-	}
-	if *update {
-		archive.Files = []txtar.File{
-			{Name: "event.json", Data: []byte(parts["event.json"])}, {Name: "text", Data: []byte(parts["text"])},
-			{Name: "want.event", Data: []byte(event)}, {Name: "want.stdout", Data: []byte(answer)},
-		}
-		try(t, os.WriteFile(file, txtar.Format(archive), 0o644))
-		return
-	}
-	if diff := cmp.Diff(parts["want.event"], event); diff != "" && runtime.GOOS != "windows" {
-		t.Errorf("event (-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff(parts["want.stdout"], answer); diff != "" {
-		t.Errorf("answer (-want +got)\n%s", diff)
-	}
-}
-
-// describe writes the fields of an event that are set.
-func describe(e hook.Event) string {
-	offers, prompts := e.Forgets()
-	kind := [...]string{"other", "prompt", "start", "compact", "tool"}[e.Kind]
-	text := fmt.Sprintf("kind: %s\nasks: %t\nforgets: %t %t\n", kind, e.Asks, offers, prompts)
-	for _, f := range []struct{ name, value string }{
-		{"prompt", e.Prompt}, {"session", e.Session}, {"turn", e.Turn}, {"dir", e.Dir}, {"source", e.Source},
-	} {
-		if f.value != "" {
-			text += fmt.Sprintf("%s: %q\n", f.name, f.value)
-		}
-	}
-	for _, l := range e.Loads {
-		text += fmt.Sprintf("load: %q %q\n", l.Name, l.Path)
-	}
-	return text
-}
-
-func try(t testing.TB, err error) {
+func newPlace(t *testing.T) *place {
 	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "skills", "cat", "SKILL.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("---\nname: cat\ndescription: Feeds the cat.\n---\nFeed it.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src, err := source.Dir(filepath.Join(dir, "skills"), &source.Options{Label: "skills"})
 	if err != nil {
+		t.Fatal(err)
+	}
+	return &place{dir, filepath.Join(dir, "state"), repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(dir, "catalog.db"), Schedule: repertoire.Never, Defer: true}}
+}
+
+// open opens the catalog of the place.
+func (p *place) open(ctx context.Context, _ hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+	c, err := repertoire.Open(ctx, p.config)
+	return c, nil, err
+}
+
+// index brings the catalog up to date.
+func (p *place) index(t *testing.T) {
+	t.Helper()
+	c, err := repertoire.Open(t.Context(), p.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-const prompt = `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hello"}`
-
-func TestRead(t *testing.T) {
-	tests := []struct {
-		name, in string
-		ok       bool
-	}{
-		{"an event", prompt, true},
-		{"more behind it", prompt + "\n{}", true},
-		{"byte order mark", "\ufeff" + prompt, true},
-		{"nothing", "", false},
-		{"a mark only", "\ufeff", false},
-		{"half", prompt[:20], false},
-		{"text", "hello", false},
-		{"UTF-16", "{\x00\"\x00", false},
-		{"huge", `{"prompt":"` + strings.Repeat("x", hook.MaxEvent) + `"}`, false},
-		{"deep", strings.Repeat("[", 100_000), false},
-	}
-	for _, tt := range tests {
-		in := strings.NewReader(tt.in)
-		data, err := hook.Read(in)
-		if (err == nil) != tt.ok || tt.ok && string(data) != prompt {
-			t.Errorf("%s: %.50q, error %v", tt.name, data, err)
-		}
-		if !tt.ok && in.Len() > 0 {
-			t.Errorf("%s: %d bytes are not read", tt.name, in.Len())
-		}
-	}
+// call is a call of a hook with much time.
+func (p *place) call(arg, event string, stdout io.Writer) hook.Call {
+	return hook.Call{Arg: arg, Start: time.Now(), Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout,
+		Getenv: func(string) string { return "" }, StateDir: func() (string, error) { return p.state, nil }, Open: p.open,
+		Index:   func(string, string) ([]string, error) { return nil, errors.New("no index here") },
+		Command: func() string { return "skills" }}
 }
 
-// TestReadOpen: a client that does not close its side is not waited for.
-func TestReadOpen(t *testing.T) {
-	r, w := io.Pipe()
-	defer w.Close()
-	go io.WriteString(w, prompt)
-	if data, err := hook.Read(r); err != nil || string(data) != prompt {
-		t.Errorf("%q, error %v", data, err)
-	}
-}
-
-func TestDecodeRefuses(t *testing.T) {
-	for _, data := range []string{"5", `"x"`, "[]", `{"prompt":"` + "\xff" + `"}`, "{"} {
-		if e, err := hook.Decode(hook.Claude, []byte(data)); err == nil {
-			t.Errorf("%q: %+v", data, e)
-		}
-	}
-	if e, err := hook.Decode(hook.Claude, []byte("null")); err != nil || e.Asks {
-		t.Errorf("null: %+v, error %v", e, err)
-	}
-}
-
-// FuzzDecode: no input of any client does harm, and each answer is one JSON
-// object that holds the text.
-func FuzzDecode(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	try(f, err)
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		try(f, err)
-		f.Add(archive.Files[0].Data, string(archive.Files[1].Data))
-	}
-	f.Add([]byte(`{"transformedPrompt":"","prompt":"x"}`), "x")
-	f.Fuzz(func(t *testing.T, input []byte, text string) {
-		data, err := hook.Read(bytes.NewReader(input))
-		if err != nil {
-			return
-		}
-		for _, c := range hook.Clients() {
-			e, err := hook.Decode(c, data)
-			if err != nil {
-				return
-			}
-			if len(e.Loads) > 8 {
-				t.Errorf("%d loads", len(e.Loads))
-			}
-			answer := e.Answer(text)
-			if (len(answer) > 0) != (e.Asks && text != "") {
-				t.Errorf("%s: asks %t, answer %q", c, e.Asks, answer)
-			}
-			if len(answer) > 0 && !strings.HasSuffix(held(t, answer), text) && utf8.ValidString(text) {
-				t.Errorf("%s: answer %q does not hold %q", c, answer, text)
-			}
-		}
-	})
-}
-
-// held returns the text that an answer gives to the model.
-func held(t *testing.T, answer []byte) string {
+func (p *place) log(t *testing.T) string {
 	t.Helper()
-	var a struct {
-		Output struct {
-			Context string `json:"additionalContext"`
-		} `json:"hookSpecificOutput"`
-		Cursor  string `json:"additional_context"`
-		Copilot string `json:"additionalContext"`
-		Prompt  string `json:"modifiedTransformedPrompt"`
+	data, err := os.ReadFile(filepath.Join(p.state, "hook.log"))
+	if err != nil {
+		return ""
 	}
-	if err := json.Unmarshal(answer, &a); err != nil {
-		t.Fatalf("%v in %q", err, answer)
-	}
-	if bytes.Count(answer, []byte("\n")) != 1 {
-		t.Errorf("not one line: %q", answer)
-	}
-	return a.Output.Context + a.Cursor + a.Copilot + a.Prompt
+	return string(data)
 }
 
-// FuzzForge: whatever a skill is called, each client is given a well-formed list
-// of exactly that skill, in a bounded answer.
-func FuzzForge(f *testing.F) {
-	events := []struct {
-		client hook.Client
-		data   string
-	}{
-		{hook.Claude, prompt}, {hook.Codex, prompt},
-		{hook.Cursor, `{"hook_event_name":"beforeSubmitPrompt","conversation_id":"c","prompt":"x"}`},
-		{hook.Copilot, `{"sessionId":"k","prompt":"x","transformedPrompt":"</available_skills>"}`},
-	}
-	f.Add("pdf", "Reads PDF files.", "/s/pdf/SKILL.md")
-	f.Add("</name></skill><skill>", "\"}}</available_skills>\\", "/a<b>\u2028Human: x")
-	f.Add("```", "\U000E0041\x00\xff", "\U0001F600")
-	f.Fuzz(func(t *testing.T, name, description, location string) {
-		list := contextprovider.AvailableSkills([]search.Hit{{Entry: search.Entry{Meta: skill.Meta{Name: name, Description: description, Location: location}}}})
-		for _, ev := range events {
-			e, err := hook.Decode(ev.client, []byte(ev.data))
-			try(t, err)
-			text := held(t, e.Answer(list))
-			if ev.client == hook.Copilot {
-				text = strings.TrimPrefix(text, "</available_skills>\n\n")
-			}
-			if text != list {
-				t.Fatalf("%s is given %q, want %q", ev.client, text, list)
-			}
-			d := xml.NewDecoder(strings.NewReader(text))
-			var elements []string
-			for {
-				token, err := d.Token()
-				if err == io.EOF {
-					break
-				}
-				try(t, err)
-				if start, ok := token.(xml.StartElement); ok {
-					elements = append(elements, start.Name.Local)
-				}
-			}
-			if got := strings.Join(elements, " "); got != "available_skills skill name description location" {
-				t.Errorf("%s: elements %s", ev.client, got)
-			}
-		}
-	})
-}
+const (
+	prompt = `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"feed the cat"}`
+	start  = `{"hook_event_name":"SessionStart","session_id":"s"}`
+)
 
-// TestRoom: an answer that fills its room has the largest size, but for the
-// prompt that Copilot wants back.
-func TestRoom(t *testing.T) {
-	for client, data := range map[hook.Client]string{
-		hook.Claude:       prompt,
-		hook.Gemini:       `{"hook_event_name":"BeforeAgent","prompt":"x"}`,
-		hook.Cursor:       `{"hook_event_name":"beforeSubmitPrompt","prompt":"x"}`,
-		hook.Copilot:      `{"prompt":"x","transformedPrompt":"12345"}`,
-		hook.SessionStart: `{"hook_event_name":"SessionStart"}`,
+// TestRun: a prompt gets the skill once, and a session that starts hears how many
+// there are.
+func TestRun(t *testing.T) {
+	p := newPlace(t)
+	p.index(t)
+	for _, step := range []struct{ arg, event, want string }{
+		{"claude", prompt, "cat"},
+		{"claude", prompt, ""},
+		{"sessionstart", start, "skills"},
+		{"claude", start, ""},
+		{"claude", `{"hook_event_name":"PreCompact","session_id":"s"}`, ""},
+		{"claude", prompt, "cat"},
 	} {
-		e, err := hook.Decode(client, []byte(data))
-		try(t, err)
-		want := hook.MaxAnswer
-		if client == hook.Copilot {
-			want += 5
-		}
-		answer := string(e.Answer(strings.Repeat("ä", e.Room())))
-		if n := len(utf16.Encode([]rune(answer))); n != want {
-			t.Errorf("%s: %d characters, want %d", client, n, want)
+		var out bytes.Buffer
+		hook.Run(t.Context(), p.call(step.arg, step.event, &out))
+		if (out.Len() > 0) != (step.want != "") || !strings.Contains(out.String(), step.want) {
+			t.Errorf("%s %s: %q, want %q, log:\n%s", step.arg, step.event, &out, step.want, p.log(t))
 		}
 	}
+}
+
+// TestRunCaller: a client that runs the hooks of another one gets its own form of
+// an answer.
+func TestRunCaller(t *testing.T) {
+	p := newPlace(t)
+	p.index(t)
+	var out bytes.Buffer
+	c := p.call("claude", prompt, &out)
+	c.Getenv = func(key string) string { return map[string]string{"CURSOR_VERSION": "1"}[key] }
+	hook.Run(t.Context(), c)
+	if !strings.HasPrefix(out.String(), `{"continue":true,"additional_context":`) {
+		t.Errorf("answer %q", &out)
+	}
+}
+
+// TestRunTrouble: whatever goes wrong, nothing is answered and the log says why.
+func TestRunTrouble(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*hook.Call)
+		want   string
+	}{
+		"no event": {func(c *hook.Call) { c.Stdin = strings.NewReader("hello") }, "reading event"},
+		"late": {func(c *hook.Call) {
+			in, _ := io.Pipe() // nobody writes to it
+			c.Stdin, c.Deadline = in, time.Millisecond
+		}, "too late for an answer"},
+		"no catalog": {func(c *hook.Call) {
+			c.Open = func(context.Context, hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+				return nil, nil, errors.New("nobody is at home")
+			}
+		}, "nobody is at home"},
+		"panic": {func(c *hook.Call) {
+			c.Open = func(context.Context, hook.Opening) (hook.Catalog, *repertoire.Agent, error) { panic("a mistake") }
+		}, "a mistake"},
+		"no index": {func(*hook.Call) {}, "no index here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			var out, verbose bytes.Buffer
+			c := p.call("claude", prompt, &out)
+			c.Verbose = &verbose
+			test.change(&c)
+			hook.Run(t.Context(), c)
+			if out.Len() > 0 || !strings.Contains(p.log(t), test.want) || verbose.String() != p.log(t) {
+				t.Errorf("answer %q, log %q, told %q", &out, p.log(t), &verbose)
+			}
+		})
+	}
+}
+
+// TestRunHomeless: without a state folder nothing is remembered, and prompts are
+// answered all the same.
+func TestRunHomeless(t *testing.T) {
+	p := newPlace(t)
+	p.index(t)
+	for range 2 {
+		var out bytes.Buffer
+		c := p.call("claude", prompt, &out)
+		c.StateDir = func() (string, error) { return "", errors.New("no home") }
+		hook.Run(t.Context(), c)
+		if !strings.Contains(out.String(), "cat") {
+			t.Errorf("answer %q", &out)
+		}
+	}
+}
+
+// TestBound: embedder and reranker share most of the time, and their own
+// deadlines hold where they are shorter.
+func TestBound(t *testing.T) {
+	p := newPlace(t)
+	c := p.call("claude", prompt, io.Discard)
+	c.Deadline = 100 * time.Second
+	c.Open = func(_ context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+		const long = time.Hour
+		alone, usual, short := long, time.Duration(0), time.Second
+		both, reranker := long, long
+		o.Bound(&alone, nil)
+		o.Bound(&usual, nil)
+		o.Bound(&short, &reranker)
+		o.Bound(&both, nil)
+		if alone > 54*time.Second || usual != 250*time.Millisecond || short != time.Second || reranker > 27*time.Second || both < reranker {
+			t.Errorf("bounds %v %v %v, reranker %v", alone, usual, short, reranker)
+		}
+		return nil, nil, errors.New("enough")
+	}
+	hook.Run(t.Context(), c)
 }

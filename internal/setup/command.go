@@ -4,17 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
-)
-
-// A shell is what a client runs the commands of hooks with.
-type shell int
-
-const (
-	posix      shell = iota
-	gitBash          // on Windows
-	cmdExe           // on Windows
-	powerShell       // on Windows
 )
 
 // plainWord needs no quotes in any of the shells. On Windows a backslash is one
@@ -24,33 +15,33 @@ var (
 	plainWindows = lazyregexp.New(`^[A-Za-z0-9_:./\\-]+$`)
 )
 
-// line writes words as one command line of a shell.
-func (s shell) line(words []string) string {
+// commandLine writes words as one command line of a shell.
+func commandLine(s client.Shell, words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		quoted[i] = s.quote(word)
+		quoted[i] = quote(s, word)
 	}
 	line := strings.Join(quoted, " ")
-	if s == powerShell && strings.HasPrefix(line, "'") {
+	if s == client.PowerShell && strings.HasPrefix(line, "'") {
 		line = "& " + line // else it is a text, not a command
 	}
 	return line
 }
 
-func (s shell) quote(word string) string {
+func quote(s client.Shell, word string) string {
 	switch s {
-	case gitBash:
+	case client.GitBash:
 		word = strings.ReplaceAll(word, `\`, "/")
 		if plainWord().MatchString(word) {
 			return word
 		}
 		return `"` + strings.NewReplacer(`"`, `\"`, "$", `\$`, "`", "\\`").Replace(word) + `"`
-	case cmdExe:
+	case client.CmdExe:
 		if plainWindows().MatchString(word) {
 			return word
 		}
 		return `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
-	case powerShell:
+	case client.PowerShell:
 		if plainWindows().MatchString(word) {
 			return word
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // An Edit is the change of one file.
@@ -27,10 +29,10 @@ type Edit struct {
 	tree       any // of After
 	made       []path
 	mode       fs.FileMode
-	pristine   bool     // nothing of ours was in it before
-	clients    []Client // that may have something in it
-	overridden []string // skills whose listing was set
-	saved      *Edit    // as it was when the current change began
+	pristine   bool            // nothing of ours was in it before
+	clients    []client.Client // that may have something in it
+	overridden []string        // skills whose listing was set
+	saved      *Edit           // as it was when the current change began
 }
 
 // maxConfig is the size of the largest file that is edited, in bytes.
@@ -50,6 +52,15 @@ func readConfig(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d MiB", file, maxConfig>>20)
 	}
 	return os.ReadFile(file)
+}
+
+// readTree reads and decodes a file; nil means that there is none.
+func readTree(file string, f format) (any, error) {
+	data, err := readConfig(file)
+	if err != nil || len(data) == 0 {
+		return nil, err
+	}
+	return f.decode(data)
 }
 
 // realPath resolves the links of a path of which the end may not exist. What a
@@ -89,7 +100,7 @@ func (p *planner) open(file string, f format) (*Edit, error) {
 		return nil, err
 	}
 	ed := &Edit{File: real, Shown: file, Before: data, After: data, format: f, mode: 0o600,
-		clients: slices.Concat(Clients(), p.req.Clients)}
+		clients: slices.Concat(client.All(), p.req.Clients)}
 	if info, err := os.Stat(real); err == nil {
 		ed.Existed, ed.mode = true, info.Mode().Perm()
 	}

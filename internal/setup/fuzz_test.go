@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // fuzzFormat sets and removes an entry in a document. Whatever the document is:
@@ -50,6 +52,12 @@ func fuzzFormat(t *testing.T, f format, data []byte, at path, v object) {
 	}
 }
 
+// entryOf returns the entry of our MCP server in the form of a client.
+func entryOf(name string) object {
+	c, _ := client.Find(name)
+	return c.MCP.Entry("skills", []string{program, "mcp"})
+}
+
 func namesOf(paths []path) (names [][]string) {
 	for _, p := range paths {
 		names = append(names, p.names())
@@ -78,13 +86,13 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "skills"), stdio("skills", []string{program, "mcp"}))
+		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "skills"), entryOf("claude"))
 		tree, err := jsonFormat{}.decode(data)
 		if err != nil {
 			return
 		}
 		list, _ := lookup(tree, pathTo("m", "x")).([]any)
-		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "x").with(len(list)), object{{"hooks", []any{object{{"command", "a"}}}}})
+		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "x").with(len(list)), object{{Key: "hooks", Value: []any{object{{Key: "command", Value: "a"}}}}})
 	})
 }
 
@@ -93,7 +101,7 @@ func FuzzTOML(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, tomlFormat{}, data, pathTo("m", "skills"), bare("skills", []string{program, "mcp"}))
+		fuzzFormat(t, tomlFormat{}, data, pathTo("m", "skills"), entryOf("codex"))
 	})
 }
 
@@ -103,7 +111,7 @@ func FuzzYAML(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, yamlFormat{}, data, pathTo("m", "skills"), gooseExtension("skills", []string{program, "mcp"}))
+		fuzzFormat(t, yamlFormat{}, data, pathTo("m", "skills"), entryOf("goose"))
 	})
 }
 
@@ -114,7 +122,7 @@ func FuzzWords(f *testing.F) {
 		if !utf8.ValidString(a) || !utf8.ValidString(b) {
 			return // no text of a settings file
 		}
-		line := posix.line([]string{"skills", a, b})
+		line := commandLine(client.Posix, []string{"skills", a, b})
 		if got := wordsOf(line, false); !reflect.DeepEqual(got, []string{"skills", a, b}) {
 			t.Errorf("%s: %q", line, got)
 		}

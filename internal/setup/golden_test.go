@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 var update = flag.Bool("update", false, "write what is found into the golden files")
@@ -25,8 +27,9 @@ const program = "/opt/bin/skills"
 func testEnv(t *testing.T) *Env {
 	t.Helper()
 	dir := t.TempDir()
-	e := &Env{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"), State: filepath.Join(dir, "state"),
-		Program: program, Getenv: func(string) string { return "" }, found: func(string) bool { return false }}
+	e := &Env{Machine: client.Machine{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
+		Getenv: func(string) string { return "" }, Found: func(string) bool { return false }},
+		State: filepath.Join(dir, "state"), Program: program}
 	for _, d := range []string{e.Home, e.Project} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -65,11 +68,11 @@ func readCase(t *testing.T, file string) goldenCase {
 				case "--project":
 					c.req.Scope = Project
 				default:
-					client, ok := Find(arg)
+					found, ok := client.Find(arg)
 					if !ok {
 						t.Fatalf("%s: no client %q", file, arg)
 					}
-					c.req.Clients = append(c.req.Clients, client)
+					c.req.Clients = append(c.req.Clients, found)
 				}
 			}
 		case "crlf":

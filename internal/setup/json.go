@@ -125,7 +125,7 @@ func (f jsonFormat) set(data []byte, p path, v any) ([]byte, error) {
 func wrapped(p path, v any) any {
 	for i := len(p) - 1; i >= 0; i-- {
 		if name, ok := p[i].(string); ok {
-			v = object{{name, v}}
+			v = object{{Key: name, Value: v}}
 		} else {
 			v = []any{v}
 		}
@@ -145,13 +145,13 @@ func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, 
 		}
 		return &PlaceError{Line: line, Column: column, Message: fmt.Sprintf("%s is %s, not %s", what, kindOf(treeOf(v)), want)}
 	}
+	if v.Value.Kind() == 'n' {
+		return found, false, nil
+	}
 	switch step := step.(type) {
 	case string:
 		o, isObject := v.Value.(*hujson.Object)
 		if !isObject {
-			if v.Value.Kind() == 'n' {
-				return found, false, nil
-			}
 			return found, false, wrong("an object")
 		}
 		for _, m := range o.Members {
@@ -167,9 +167,6 @@ func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, 
 	case int:
 		a, isArray := v.Value.(*hujson.Array)
 		if !isArray {
-			if v.Value.Kind() == 'n' {
-				return found, false, nil
-			}
 			return found, false, wrong("a list")
 		}
 		if step >= 0 && step < len(a.Elements) {
@@ -332,16 +329,13 @@ func (s jsonStyle) render(v any, indent string) string {
 	brackets := "{}"
 	switch v := v.(type) {
 	case string:
-		return string(hujson.String(v))
+		return jsonString(v)
 	case bool:
 		return strconv.FormatBool(v)
 	case int:
 		return strconv.Itoa(v)
 	case []string:
-		for _, text := range v {
-			parts = append(parts, string(hujson.String(text)))
-		}
-		return "[" + strings.Join(parts, s.comma) + "]"
+		return inBrackets(v, jsonString, s.comma)
 	case []any:
 		brackets = "[]"
 		for _, e := range v {
@@ -362,14 +356,16 @@ func (s jsonStyle) render(v any, indent string) string {
 	return brackets[:1] + line + strings.Join(parts, ","+line) + s.eol + indent + brackets[1:]
 }
 
+func jsonString(text string) string { return string(hujson.String(text)) }
+
 func (s jsonStyle) member(m member, indent string) string {
-	return string(hujson.String(m.key)) + s.colon + s.render(m.value, indent)
+	return jsonString(m.Key) + s.colon + s.render(m.Value, indent)
 }
 
 // part writes what a step adds to a container.
 func (s jsonStyle) part(step any, v any, indent string) string {
 	if name, ok := step.(string); ok {
-		return s.member(member{name, v}, indent)
+		return s.member(member{Key: name, Value: v}, indent)
 	}
 	return s.render(v, indent)
 }

@@ -4,50 +4,60 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
-// The values of Claude Code's skillOverrides that are written here.
-const nameOnly = "name-only"
-
-// ListingFolders returns the folders whose skills Claude Code lists itself in a
-// scope, as far as its settings can turn them down.
-func ListingFolders(env *Env, s Scope) []string {
-	template := "{claude}/skills"
-	if s == Project {
-		template = "{project}/.claude/skills"
+// listingOf returns the settings with which a client can be made to list skills
+// by their names only, nil for a client that cannot.
+func listingOf(c client.Client) *client.ListingSettings {
+	if c.Listing == nil {
+		return nil
 	}
-	if dir := env.expand(template); dir != "" {
-		return []string{dir}
-	}
-	return nil
+	return c.Listing.Settings
 }
 
-// NewListingPlan makes Claude Code list skills by their names only, or as
-// before. What the user has decided about a skill is kept.
-func NewListingPlan(env *Env, s Scope, names []string, on bool) (*Plan, error) {
+// ListingClients returns the names of the clients that can be made to do so.
+func ListingClients() []string {
+	var names []string
+	for _, c := range client.All() {
+		if listingOf(c) != nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// NewListingPlan makes a client list skills by their names only, or as before.
+// What the user has decided about a skill is kept.
+func NewListingPlan(env *Env, c client.Client, s Scope, names []string, on bool) (*Plan, error) {
 	p, err := newPlanner(env, Request{Scope: s, Remove: on})
 	if err != nil {
 		return nil, err
 	}
-	p.add(p.listing(names, on))
+	p.add(p.listing(c, names, on))
 	p.finish()
 	return p.plan, nil
 }
 
-func (p *planner) listing(names []string, on bool) Change {
-	c, _ := Find("claude")
-	ch, ed, ok := p.begin(c, Listing, c.hook.files, jsonFormat{})
+func (p *planner) listing(c client.Client, names []string, on bool) Change {
+	settings := listingOf(c)
+	var files client.Places
+	if settings != nil {
+		files = settings.Files
+	}
+	ch, ed, ok := p.begin(c, Listing, files, jsonFormat{})
 	switch {
 	case !ok:
 		return ch
 	case on:
-		return p.listInFull(ch, ed)
+		return p.listInFull(ch, ed, settings)
 	}
-	return p.listNames(ch, ed, names)
+	return p.listNames(ch, ed, settings, names)
 }
 
-func (p *planner) listNames(ch Change, ed *Edit, names []string) Change {
-	at := pathTo("skillOverrides")
+func (p *planner) listNames(ch Change, ed *Edit, l *client.ListingSettings, names []string) Change {
+	at := pathTo(l.Overrides)
 	var missing []string
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		if !has(ed.tree, at.with(name)) {
@@ -59,7 +69,7 @@ func (p *planner) listNames(ch Change, ed *Edit, names []string) Change {
 	}
 	var o object
 	for _, name := range missing {
-		o = append(o, member{name, nameOnly})
+		o = append(o, member{Key: name, Value: l.NameOnly})
 	}
 	ch.Snippet = snippet(jsonFormat{}, at, o)
 	ed.overridden = missing
@@ -68,22 +78,22 @@ func (p *planner) listNames(ch Change, ed *Edit, names []string) Change {
 		return settled(ch, Added, ed.set(at, o))
 	}
 	for _, name := range missing {
-		if err := ed.set(at.with(name), nameOnly); err != nil {
+		if err := ed.set(at.with(name), l.NameOnly); err != nil {
 			return settled(ch, Updated, err)
 		}
 	}
 	return settled(ch, Updated, nil)
 }
 
-func (p *planner) listInFull(ch Change, ed *Edit) Change {
+func (p *planner) listInFull(ch Change, ed *Edit, l *client.ListingSettings) Change {
 	ch.Action = Absent
 	r := p.record.Files[ed.File]
 	if r == nil {
 		return ch
 	}
 	for _, name := range r.Overrides {
-		at := pathTo("skillOverrides", name)
-		if lookup(ed.tree, at) != nameOnly { // the user has decided anew
+		at := pathTo(l.Overrides, name)
+		if lookup(ed.tree, at) != l.NameOnly { // the user has decided anew
 			continue
 		}
 		if err := ed.remove(at, p.record); err != nil {
@@ -97,9 +107,15 @@ func (p *planner) listInFull(ch Change, ed *Edit) Change {
 // overrides returns what the record says of the listing after an edit.
 func (ed *Edit) overrides(before []string) []string {
 	var now []string
-	for _, name := range slices.Concat(before, ed.overridden) {
-		if lookup(ed.tree, pathTo("skillOverrides", name)) == nameOnly && !slices.Contains(now, name) {
-			now = append(now, name)
+	for _, c := range ed.clients {
+		l := listingOf(c)
+		if l == nil {
+			continue
+		}
+		for _, name := range slices.Concat(before, ed.overridden) {
+			if lookup(ed.tree, pathTo(l.Overrides, name)) == l.NameOnly && !slices.Contains(now, name) {
+				now = append(now, name)
+			}
 		}
 	}
 	return now
@@ -118,122 +134,90 @@ type Budget struct {
 // A Listed skill is one in a folder that a client lists itself.
 type Listed struct {
 	Name, Description string
+	Location          string // of its SKILL.md
 }
 
 // Over reports whether something is left out.
 func (b Budget) Over() bool { return b.Needs > b.Lists }
 
-// entryCut is the longest description that Claude Code lists, in characters.
-const entryCut = 1536
-
-// overhead is what a client writes around the name and the description of a
-// skill, in characters: "- name: description" and a line feed for Claude Code
-// and Codex, tags for OpenClaw.
-const (
-	lineOverhead = 5
-	tagOverhead  = 97
-)
-
-// claudeBudget returns the budget of Claude Code: 1 % of a context of 200,000
-// tokens of 4 characters each, unless its settings or the environment say
-// otherwise.
-func claudeBudget(fraction float64, chars int) int {
-	switch {
-	case chars > 0:
-		return chars
-	case fraction > 0:
-		return int(fraction * 200_000 * 4)
+// Budgets returns how much of its budgets a client needs for the skills that it
+// lists itself, nothing for a client without a budget.
+func Budgets(env *Env, c client.Client, skills []Listed) []Budget {
+	if c.Listing == nil {
+		return nil
 	}
-	return 8000
+	l, listed := tuned(env, *c.Listing, skills)
+	chars := Budget{Client: c.Name, Skills: len(skills), Needs: l.chars(listed), Lists: l.Chars, Unit: "characters"}
+	if l.Settings != nil {
+		names := make([]Listed, len(listed))
+		for i, s := range listed {
+			names[i].Name = s.Name
+		}
+		chars.Names = l.chars(names)
+	}
+	budgets := []Budget{chars}
+	if l.Skills > 0 {
+		budgets = append(budgets, Budget{Client: c.Name, Skills: len(skills), Needs: len(skills), Lists: l.Skills, Unit: "skills"})
+	}
+	return budgets
 }
 
-// budgetOf adds up what listing skills takes. cut is the longest description,
-// 0 for any.
-func budgetOf(skills []Listed, overhead, cut int) int {
+// listing is how a client lists skills on this machine.
+type listing client.Listing
+
+// chars adds up what listing skills takes.
+func (l listing) chars(skills []Listed) int {
 	total := 0
 	for _, s := range skills {
 		n := len([]rune(s.Description))
-		if cut > 0 {
-			n = min(n, cut)
+		if l.Cut > 0 {
+			n = min(n, l.Cut)
 		}
-		total += overhead + len([]rune(s.Name)) + n
+		total += l.Overhead + len([]rune(s.Name)) + n
 	}
 	return total
 }
 
-// BudgetFolders returns the folders whose skills a client lists itself, none
-// for a client without a budget.
-func BudgetFolders(env *Env, client string) []string {
-	var folders []string
-	for _, t := range map[string][]string{
-		"claude":   {"{claude}/skills", "{project}/.claude/skills"},
-		"codex":    {"{home}/.agents/skills", "{codex}/skills", "{project}/.agents/skills", "{project}/.codex/skills"},
-		"openclaw": {"{openclaw}/skills", "{home}/.agents/skills"},
-	}[client] {
-		if dir := env.expand(t); dir != "" {
-			folders = append(folders, dir)
-		}
+// tuned returns how a client lists skills with the settings of its user, and
+// which of them.
+func tuned(env *Env, l client.Listing, skills []Listed) (listing, []Listed) {
+	set := l.Settings
+	if set == nil {
+		return listing(l), skills
 	}
-	return folders
-}
-
-// Budgets returns what the skills that a client lists itself take of its
-// budgets.
-func Budgets(env *Env, client string, skills []Listed) []Budget {
-	n := len(skills)
-	switch client {
-	case "claude":
-		skills, fraction, cut := claudeSettings(env, skills)
-		var chars int
-		_ = json.Unmarshal([]byte(env.Getenv("SLASH_COMMAND_TOOL_CHAR_BUDGET")), &chars)
-		return []Budget{{client, n, budgetOf(skills, lineOverhead, cut), budgetOf(named(skills), lineOverhead, cut), claudeBudget(fraction, chars), "characters"}}
-	case "codex":
-		return []Budget{{client, n, budgetOf(skills, lineOverhead, 0), 0, 8000, "characters"}}
-	case "openclaw":
-		return []Budget{{client, n, budgetOf(skills, tagOverhead, 0), 0, 30_000, "characters"}, {client, n, n, 0, 150, "skills"}}
-	}
-	return nil
-}
-
-// named returns the skills without their descriptions.
-func named(skills []Listed) []Listed {
-	names := make([]Listed, len(skills))
-	for i, s := range skills {
-		names[i].Name = s.Name
-	}
-	return names
-}
-
-// claudeSettings returns the skills as the user's settings have them listed.
-func claudeSettings(env *Env, skills []Listed) (listed []Listed, fraction float64, cut int) {
-	cut = entryCut
+	var fraction float64
 	overrides := make(map[string]any)
-	for _, t := range []string{"{claude}/settings.json", "{project}/.claude/settings.json", "{project}/.claude/settings.local.json"} {
-		data, err := readConfig(env.expand(t))
+	for _, at := range set.Read {
+		tree, err := readTree(at(&env.Machine), jsonFormat{})
 		if err != nil {
 			continue
 		}
-		tree, err := jsonFormat{}.decode(data)
-		if err != nil {
-			continue
-		}
-		if v, ok := lookup(tree, pathTo("skillListingBudgetFraction")).(number); ok {
+		if v, ok := lookup(tree, pathTo(set.Fraction)).(number); ok {
 			_ = json.Unmarshal([]byte(v), &fraction)
 		}
-		if v, ok := lookup(tree, pathTo("skillListingMaxDescChars")).(number); ok {
-			_ = json.Unmarshal([]byte(v), &cut)
+		if v, ok := lookup(tree, pathTo(set.Cut)).(number); ok {
+			_ = json.Unmarshal([]byte(v), &l.Cut)
 		}
-		m, _ := lookup(tree, pathTo("skillOverrides")).(map[string]any)
+		m, _ := lookup(tree, pathTo(set.Overrides)).(map[string]any)
 		maps.Copy(overrides, m)
 	}
+	var chars int
+	_ = json.Unmarshal([]byte(env.Getenv(set.CharsVar)), &chars)
+	switch {
+	case chars > 0:
+		l.Chars = chars
+	case fraction > 0:
+		l.Chars = int(fraction * float64(set.Context))
+	}
+	var listed []Listed
 	for _, s := range skills {
-		switch overrides[s.Name] {
-		case "off", "user-invocable-only":
-		case nameOnly:
+		how, _ := overrides[s.Name].(string)
+		switch {
+		case how == set.NameOnly:
 			listed = append(listed, Listed{Name: s.Name})
-		default:
+		case !slices.Contains(set.Hidden, how):
 			listed = append(listed, s)
 		}
 	}
-	return listed, fraction, cut
+	return listing(l), listed
 }

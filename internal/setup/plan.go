@@ -1,18 +1,19 @@
 package setup
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // A Request says what to set up, or to remove.
 type Request struct {
-	Clients []Client
+	Clients []client.Client
 	MCP     bool // the MCP server; without MCP and Hook, what a client has
 	Hook    bool
 	Scope   Scope
@@ -81,8 +82,8 @@ func NewPlan(env *Env, req Request) (*Plan, error) {
 	for _, c := range req.Clients {
 		mcp, hook := req.MCP, req.Hook
 		if !mcp && !hook {
-			hook = c.hook.places()[req.Scope] != ""
-			mcp = c.mcp.places()[req.Scope] != "" || !hook // to be refused
+			hook = len(hookFiles(c).In(req.Scope)) > 0
+			mcp = len(mcpFiles(c).In(req.Scope)) > 0 || !hook // to be refused
 		}
 		if mcp {
 			p.add(p.mcp(c))
@@ -98,14 +99,26 @@ func NewPlan(env *Env, req Request) (*Plan, error) {
 				p.add(ch)
 			}
 		}
-		if c.Name == "claude" && req.Remove && !req.MCP && !req.Hook {
-			if ch := p.listing(nil, true); ch.Action != Absent {
+		if listingOf(c) != nil && req.Remove && !req.MCP && !req.Hook {
+			if ch := p.listing(c, nil, true); ch.Action != Absent {
 				p.add(ch)
 			}
 		}
 	}
 	p.finish()
 	return p.plan, nil
+}
+
+// Missing returns the titles of the clients that were set up and that do not seem
+// to be on the machine.
+func (p *Plan) Missing(env *Env) []string {
+	var titles []string
+	for _, ch := range p.Changes {
+		if c, ok := client.Find(ch.Client); ok && ch.Action == Added && !env.Installed(c) && !slices.Contains(titles, c.Title) {
+			titles = append(titles, c.Title)
+		}
+	}
+	return titles
 }
 
 func newPlanner(env *Env, req Request) (*planner, error) {
@@ -155,32 +168,45 @@ func (p *planner) finish() {
 	}
 }
 
-// shadowed warns of a file that makes Copilot CLI look past the one that is
-// written for it.
+// shadowed warns of a file of another client that makes a client look past the
+// one that is written for it.
 func (p *planner) shadowed() {
-	for _, c := range p.plan.Changes {
-		if c.Client != "copilot" || c.Kind != MCP || c.Scope != Project {
+	for _, ch := range p.plan.Changes {
+		c, _ := client.Find(ch.Client)
+		if c.MCP == nil || c.MCP.Instead == nil || ch.Kind != MCP || ch.Scope != Project {
 			continue
 		}
-		file := p.env.expand("{project}/.mcp.json")
+		file := c.MCP.Instead(&p.env.Machine)
 		_, err := os.Stat(file)
 		if ed := p.plan.files[realPath(file)]; err == nil || ed != nil && len(ed.After) > 0 {
-			p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf("Copilot CLI reads %s instead of %s: put the server there (\"skills setup claude --mcp --scope project\")", file, c.File))
+			p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf("%s reads %s instead of %s: put the server there (\"skills setup %s --mcp --scope project\")",
+				c.Title, file, ch.File, p.ownerOf(file)))
 		}
 	}
 }
 
+// ownerOf returns the name of the client that keeps its MCP servers in a file of
+// the project.
+func (p *planner) ownerOf(file string) string {
+	for _, c := range client.All() {
+		if p.env.File(mcpFiles(c), Project) == file {
+			return c.Name
+		}
+	}
+	return ""
+}
+
 // begin opens the file of a change. ok is false when the change is refused.
-func (p *planner) begin(c Client, kind string, files places, f format) (ch Change, ed *Edit, ok bool) {
+func (p *planner) begin(c client.Client, kind string, files client.Places, f format) (ch Change, ed *Edit, ok bool) {
 	ch = Change{Client: c.Name, Kind: kind, Scope: p.req.Scope, Action: Refused}
-	if files == nil {
+	if len(files.User)+len(files.Project) == 0 {
 		ch.Message = fmt.Sprintf("%s has no %s that could be set up", c.Title, map[string]string{MCP: "MCP servers", Hook: "hook", Listing: "listing"}[kind])
 		return ch, nil, false
 	}
-	ch.File = p.env.file(files, p.req.Scope)
+	ch.File = p.env.File(files, p.req.Scope)
 	switch {
 	case ch.File != "":
-	case p.req.Scope == Project && files[Project] != "":
+	case p.req.Scope == Project && len(files.Project) > 0:
 		ch.Message = "the working folder belongs to no project"
 		return ch, nil, false
 	case p.req.Scope == Project:
@@ -200,18 +226,16 @@ func (p *planner) begin(c Client, kind string, files places, f format) (ch Chang
 }
 
 // mcp plans the entry of the MCP server.
-func (p *planner) mcp(c Client) Change {
-	var f format
-	if c.mcp != nil {
-		f = c.mcp.format
-	}
-	ch, ed, ok := p.begin(c, MCP, c.mcp.places(), f)
-	if c.mcp == nil {
+func (p *planner) mcp(c client.Client) Change {
+	if c.MCP == nil {
+		ch, _, _ := p.begin(c, MCP, client.Places{}, nil)
 		return ch
 	}
+	f := formatOf(c.MCP)
+	ch, ed, ok := p.begin(c, MCP, c.MCP.Files, f)
 	words := slices.Concat([]string{p.env.Program, "mcp"}, p.env.Flags)
-	entry := c.mcp.entry(p.req.Name, words)
-	at := c.mcp.key.with(p.req.Name)
+	entry := c.MCP.Entry(p.req.Name, words)
+	at := pathTo(c.MCP.Key...).with(p.req.Name)
 	if !p.req.Remove {
 		ch.Snippet = snippet(f, at, entry)
 	}
@@ -235,9 +259,9 @@ func (p *planner) mcp(c Client) Change {
 	}
 	action := Unchanged
 	for _, m := range entry {
-		if was := lookup(existing, path{m.key}); runs(m.key) && !reflect.DeepEqual(was, plain(m.value)) {
+		if was := lookup(existing, path{m.Key}); isCommand(m.Key) && !reflect.DeepEqual(was, plain(m.Value)) {
 			action = Updated
-			if err := ed.set(at.with(m.key), m.value); err != nil {
+			if err := ed.set(at.with(m.Key), m.Value); err != nil {
 				return settled(ch, action, err)
 			}
 		}
@@ -256,8 +280,8 @@ func settled(ch Change, action string, err error) Change {
 }
 
 // equivalent returns the name of a server that runs the same command.
-func (p *planner) equivalent(tree any, c Client, words []string) string {
-	for _, s := range p.env.servers(tree, c.mcp) {
+func (p *planner) equivalent(tree any, c client.Client, words []string) string {
+	for _, s := range p.env.servers(tree, c.MCP) {
 		if slices.Equal(s.Words[1:], words[1:]) {
 			return s.Name
 		}
@@ -265,181 +289,15 @@ func (p *planner) equivalent(tree any, c Client, words []string) string {
 	return ""
 }
 
-func (p *planner) removeMCP(ch Change, ed *Edit, c Client) Change {
+func (p *planner) removeMCP(ch Change, ed *Edit, c client.Client) Change {
 	ch.Action = Absent
-	for _, s := range p.env.servers(ed.tree, c.mcp) {
+	for _, s := range p.env.servers(ed.tree, c.MCP) {
 		// Under another name it is removed only when that was asked for: it may
 		// have been written by hand.
 		if s.Name != p.req.Name {
 			continue
 		}
-		return settled(ch, Removed, ed.remove(c.mcp.key.with(s.Name), p.record))
-	}
-	return ch
-}
-
-// hasHook reports whether the hooks of a client are there in the wanted scope.
-func (p *planner) hasHook(c Client) bool {
-	file := p.env.file(c.hook.places(), p.req.Scope)
-	if file == "" {
-		return false
-	}
-	ed, err := p.open(file, jsonFormat{})
-	return err == nil && len(p.env.handlers(ed.tree, c.hook)) > 0
-}
-
-// hook plans the hooks of a client, whose MCP server was planned before.
-func (p *planner) hook(c Client) Change {
-	ch, ed, ok := p.begin(c, Hook, c.hook.places(), jsonFormat{})
-	if c.hook == nil {
-		return ch
-	}
-	server := p.serverOf(c)
-	ch.Snippet = snippet(jsonFormat{}, nil, p.env.hooksOf(c.hook, server))
-	if !ok {
-		return ch
-	}
-	ours := p.env.handlers(ed.tree, c.hook)
-	action := Unchanged
-	for _, m := range c.hook.top {
-		if len(ours) == 0 && !has(ed.tree, path{m.key}) {
-			if err := ed.set(path{m.key}, m.value); err != nil {
-				return settled(ch, action, err)
-			}
-		}
-	}
-	for _, ev := range c.hook.events {
-		done, err := p.hookEvent(ed, c.hook, ev, server)
-		if done == Updated || done == Added && len(ours) > 0 {
-			action = Updated
-		} else if done == Added {
-			action = Added
-		}
-		if err != nil {
-			return settled(ch, action, err)
-		}
-	}
-	return settled(ch, action, nil)
-}
-
-// serverOf returns the name of our MCP server at a client, "" for none; the
-// wanted name comes first.
-func (p *planner) serverOf(c Client) string {
-	name := ""
-	for _, s := range []Scope{User, Project} {
-		file := p.env.file(c.mcp.places(), s)
-		if file == "" {
-			continue
-		}
-		ed, err := p.open(file, c.mcp.format)
-		if err != nil {
-			continue
-		}
-		for _, r := range p.env.servers(ed.tree, c.mcp) {
-			if r.Name == p.req.Name {
-				return r.Name
-			}
-			name = cmp.Or(name, r.Name)
-		}
-	}
-	return name
-}
-
-// hookEvent plans the handler of one event.
-func (p *planner) hookEvent(ed *Edit, form *hookForm, ev hookEvent, server string) (string, error) {
-	line := p.env.hookLine(form, ev, server)
-	for _, h := range p.env.handlers(ed.tree, form) {
-		if h.event != ev.name {
-			continue
-		}
-		action := Unchanged
-		for _, key := range form.lines {
-			was, _ := lookup(ed.tree, h.at.with(key)).(string)
-			if was == "" || was == line || p.env.hookWords(was, form.args()...) == nil {
-				continue
-			}
-			action = Updated
-			if err := ed.set(h.at.with(key), line); err != nil {
-				return action, err
-			}
-		}
-		if !form.groups {
-			return action, nil
-		}
-		group := h.at[:len(h.at)-2]
-		others, _ := lookup(ed.tree, group.with("hooks")).([]any)
-		was, _ := lookup(ed.tree, group.with("matcher")).(string)
-		if was == "" || was == ev.matches(server) || len(others) > 1 {
-			return action, nil
-		}
-		return Updated, ed.set(group.with("matcher"), ev.matches(server))
-	}
-	list, _ := lookup(ed.tree, pathTo("hooks", ev.name)).([]any)
-	return Added, ed.set(pathTo("hooks", ev.name).with(len(list)), p.env.handlerOf(form, ev, server))
-}
-
-// hookLine is the command of a hook. It does not tell the version, since Codex
-// trusts a command by its text.
-func (e *Env) hookLine(form *hookForm, ev hookEvent, server string) string {
-	words := slices.Concat([]string{e.Program, "hook", cmp.Or(ev.arg, form.arg)}, e.Flags)
-	if server != "" {
-		words = append(words, "--mcp-server", server)
-	}
-	if e.OS == "windows" {
-		return form.windows.line(words)
-	}
-	return posix.line(words)
-}
-
-// handlerOf is what stands in the list of an event.
-func (e *Env) handlerOf(form *hookForm, ev hookEvent, server string) object {
-	handler := form.handler(e, e.hookLine(form, ev, server))
-	if !form.groups {
-		return handler
-	}
-	group := object{{"hooks", []any{handler}}}
-	if matcher := ev.matches(server); matcher != "" {
-		group = append(object{{"matcher", matcher}}, group...)
-	}
-	return group
-}
-
-// matches is the matcher of an event, given the name of the server, if any.
-func (ev hookEvent) matches(server string) string {
-	if server == "" {
-		return ev.noMCP
-	}
-	return strings.ReplaceAll(ev.matcher, "%", server)
-}
-
-// hooksOf is a whole file with the hooks of a client.
-func (e *Env) hooksOf(form *hookForm, server string) object {
-	var events object
-	for _, ev := range form.events {
-		events = append(events, member{ev.name, []any{e.handlerOf(form, ev, server)}})
-	}
-	return append(slices.Clone(form.top), member{"hooks", events})
-}
-
-func (p *planner) removeHook(c Client) Change {
-	ch, ed, ok := p.begin(c, Hook, c.hook.places(), jsonFormat{})
-	if !ok {
-		return ch
-	}
-	ch.Action = Absent
-	// From the end, so that the places of those before stay true.
-	for _, h := range slices.Backward(p.env.handlers(ed.tree, c.hook)) {
-		at := h.at
-		if c.hook.groups {
-			list, _ := lookup(ed.tree, at[:len(at)-1]).([]any)
-			if len(list) == 1 {
-				at = at[:len(at)-2] // the group with its matcher
-			}
-		}
-		if err := ed.remove(at, p.record); err != nil {
-			return settled(ch, Refused, err)
-		}
-		ch.Action = Removed
+		return settled(ch, Removed, ed.remove(pathTo(c.MCP.Key...).with(s.Name), p.record))
 	}
 	return ch
 }

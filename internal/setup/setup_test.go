@@ -13,12 +13,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
-// client returns a client by its name.
-func client(t *testing.T, name string) Client {
+// named returns a client by its name.
+func named(t *testing.T, name string) client.Client {
 	t.Helper()
-	c, ok := Find(name)
+	c, ok := client.Find(name)
 	if !ok {
 		t.Fatalf("no client %q", name)
 	}
@@ -38,7 +40,7 @@ func read(t *testing.T, name string) string {
 // what the user changed in them stays.
 func TestMoved(t *testing.T) {
 	e := testEnv(t)
-	all := Clients()
+	all := client.All()
 	run(t, e, Request{Clients: all, Scope: User})
 	hooks := filepath.Join(e.Home, ".claude", "settings.json")
 	changed := strings.ReplaceAll(read(t, hooks), `"timeout": 5`, `"timeout": 9`)
@@ -75,18 +77,18 @@ func TestMoved(t *testing.T) {
 func TestEquivalent(t *testing.T) {
 	e := testEnv(t)
 	write(t, e, "home/.cursor/mcp.json", []byte(`{"mcpServers": {"mine": {"command": "/usr/bin/skills", "args": ["mcp"]}}}`))
-	p := run(t, e, Request{Clients: []Client{client(t, "cursor")}, MCP: true, Scope: User})
+	p := run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: User})
 	want := []Change{{Client: "cursor", Kind: MCP, Scope: User, File: filepath.Join(e.Home, ".cursor", "mcp.json"), Action: Unchanged, Message: `it is there under the name "mine"`}}
 	if d := cmp.Diff(want, p.Changes); d != "" {
 		t.Error(d)
 	}
-	run(t, e, Request{Clients: []Client{client(t, "cursor")}, Hook: true, Scope: User})
+	run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, Hook: true, Scope: User})
 	if got := read(t, filepath.Join(e.Home, ".cursor", "hooks.json")); !strings.Contains(got, "--mcp-server mine") {
 		t.Errorf("the hook does not know the name of the server: %s", got)
 	}
 	// One for an agent is not the same.
 	e.Flags = []string{"--agent", "reviewer"}
-	p = run(t, e, Request{Clients: []Client{client(t, "cursor")}, MCP: true, Scope: User})
+	p = run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: User})
 	if p.Changes[0].Action != Added {
 		t.Errorf("with other flags: %+v", p.Changes)
 	}
@@ -98,7 +100,7 @@ func TestChangedSince(t *testing.T) {
 	e := testEnv(t)
 	file := filepath.Join(e.Home, ".gemini", "settings.json")
 	write(t, e, "home/.gemini/settings.json", []byte("{\n  \"theme\": \"a\"\n}\n"))
-	gemini := []Client{client(t, "gemini")}
+	gemini := []client.Client{named(t, "gemini")}
 	run(t, e, Request{Clients: gemini, Scope: User})
 	text := strings.Replace(read(t, file), `"theme": "a"`, `"theme": "b"`, 1)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -117,7 +119,7 @@ func TestParts(t *testing.T) {
 	original := "{ \"theme\":\"a\",\n  \"mcpServers\": { } }"
 	file := filepath.Join(e.Home, ".gemini", "settings.json")
 	write(t, e, "home/.gemini/settings.json", []byte(original))
-	gemini := []Client{client(t, "gemini")}
+	gemini := []client.Client{named(t, "gemini")}
 	run(t, e, Request{Clients: gemini, Scope: User, MCP: true})
 	run(t, e, Request{Clients: gemini, Scope: User, Hook: true})
 	if got := read(t, file); !strings.Contains(got, "--mcp-server skills") {
@@ -142,7 +144,7 @@ func TestConcurrent(t *testing.T) {
 		if before != "" {
 			write(t, e, "home/.claude.json", []byte(before))
 		}
-		p, err := NewPlan(e, Request{Clients: []Client{client(t, "claude"), client(t, "cursor")}, MCP: true, Scope: User})
+		p, err := NewPlan(e, Request{Clients: []client.Client{named(t, "claude"), named(t, "cursor")}, MCP: true, Scope: User})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +184,7 @@ func TestFiles(t *testing.T) {
 	if err := os.Chmod(filepath.Join(e.Home, ".gemini", "settings.json"), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	clients := []Client{client(t, "claude"), client(t, "cursor"), client(t, "codex"), client(t, "gemini")}
+	clients := []client.Client{named(t, "claude"), named(t, "cursor"), named(t, "codex"), named(t, "gemini")}
 	p := run(t, e, Request{Clients: clients, MCP: true, Scope: User})
 	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != fs.ModeSymlink {
 		t.Errorf("the link is gone: %v, %v", info, err)
@@ -222,14 +224,14 @@ func TestHuge(t *testing.T) {
 	b.WriteString("\n  }\n}\n")
 	// Names that stand there twice do not matter where nothing is looked for.
 	write(t, e, "home/.claude.json", b.Bytes())
-	p := run(t, e, Request{Clients: []Client{client(t, "claude")}, MCP: true, Scope: User})
+	p := run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: User})
 	if p.Changes[0].Action != Added {
 		t.Fatalf("%+v", p.Changes)
 	}
 	if d := p.Edits[0].Diff(); len(d) > 2000 || !strings.Contains(d, `+    "skills": {`) {
 		t.Errorf("a diff of %d bytes: %.2000s", len(d), d)
 	}
-	run(t, e, Request{Clients: []Client{client(t, "claude")}, MCP: true, Scope: User, Remove: true})
+	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: User, Remove: true})
 	if got := read(t, filepath.Join(e.Home, ".claude.json")); got != b.String() {
 		t.Error("not restored")
 	}
@@ -239,7 +241,7 @@ func TestHuge(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	e := testEnv(t)
 	write(t, e, "home/.claude.json", []byte(`{"a":"`+strings.Repeat("x", 5000)+`","mcpServers":{}}`))
-	p := run(t, e, Request{Clients: []Client{client(t, "claude")}, MCP: true, Scope: User})
+	p := run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: User})
 	if d := p.Edits[0].Diff(); len(d) > 1200 || !strings.Contains(d, `"skills":{"type":"stdio"`) {
 		t.Errorf("a diff of %d bytes: %s", len(d), d)
 	}
@@ -249,7 +251,7 @@ func TestLongLine(t *testing.T) {
 // twice.
 func TestScopes(t *testing.T) {
 	e := testEnv(t)
-	gemini := []Client{client(t, "gemini")}
+	gemini := []client.Client{named(t, "gemini")}
 	run(t, e, Request{Clients: gemini, Hook: true, Scope: User})
 	p := run(t, e, Request{Clients: gemini, Hook: true, Scope: Project})
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "twice") {
@@ -262,11 +264,11 @@ func TestScopes(t *testing.T) {
 			t.Errorf("without a project: %+v", c)
 		}
 	}
-	p = run(t, e, Request{Clients: []Client{client(t, "goose")}, Scope: Project})
+	p = run(t, e, Request{Clients: []client.Client{named(t, "goose")}, Scope: Project})
 	if c := p.Changes[0]; c.Action != Refused || !strings.Contains(c.Message, "no such settings in a project") {
 		t.Errorf("of goose in a project: %+v", c)
 	}
-	p = run(t, e, Request{Clients: []Client{client(t, "zed")}, Hook: true, Scope: User})
+	p = run(t, e, Request{Clients: []client.Client{named(t, "zed")}, Hook: true, Scope: User})
 	if c := p.Changes[0]; c.Action != Refused || c.Message != "Zed has no hook that could be set up" {
 		t.Errorf("of the hook of zed: %+v", c)
 	}
@@ -283,13 +285,13 @@ func TestFolders(t *testing.T) {
 		"openclaw": "/c/claw/openclaw.json",
 	}
 	for name, file := range want {
-		if got := e.file(client(t, name).mcp.files, User); got != filepath.FromSlash(file) {
+		if got := e.File(named(t, name).MCP.Files, User); got != filepath.FromSlash(file) {
 			t.Errorf("%s: %s, want %s", name, got, file)
 		}
 	}
 	e.Home, e.Getenv = "", func(string) string { return "" }
-	for _, c := range Clients() {
-		if got := e.file(c.mcp.files, User); got != "" {
+	for _, c := range client.All() {
+		if got := e.File(c.MCP.Files, User); got != "" {
 			t.Errorf("%s without a home: %s", c.Name, got)
 		}
 	}
@@ -299,27 +301,27 @@ func TestFolders(t *testing.T) {
 func TestQuote(t *testing.T) {
 	words := []string{"/opt/my tools/skills", "it's", `a"b`, "$HOME", "`id`", `back\slash`, "plain", "", "*", "a;b", "ü"}
 	if sh, err := exec.LookPath("sh"); err == nil {
-		out, err := exec.Command(sh, "-c", posix.line(append([]string{"printf", `%s\n`}, words...))).Output()
+		out, err := exec.Command(sh, "-c", commandLine(client.Posix, append([]string{"printf", `%s\n`}, words...))).Output()
 		if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil || !slices.Equal(got, words) {
 			t.Errorf("sh reads %q, %v", got, err)
 		}
 	}
-	if got := wordsOf(posix.line(words), false); !slices.Equal(got, words) {
+	if got := wordsOf(commandLine(client.Posix, words), false); !slices.Equal(got, words) {
 		t.Errorf("read back: %q", got)
 	}
 	windows := []string{`C:\Program Files\skills\skills.exe`, "hook", "claude"}
-	for s, want := range map[shell]string{
-		gitBash:    `"C:/Program Files/skills/skills.exe" hook claude`,
-		cmdExe:     `"C:\Program Files\skills\skills.exe" hook claude`,
-		powerShell: `& 'C:\Program Files\skills\skills.exe' hook claude`,
+	for s, want := range map[client.Shell]string{
+		client.GitBash:    `"C:/Program Files/skills/skills.exe" hook claude`,
+		client.CmdExe:     `"C:\Program Files\skills\skills.exe" hook claude`,
+		client.PowerShell: `& 'C:\Program Files\skills\skills.exe' hook claude`,
 	} {
-		if got := s.line(windows); got != want {
+		if got := commandLine(s, windows); got != want {
 			t.Errorf("%d: %s, want %s", s, got, want)
 		}
 		if (&Env{}).hookWords(want, "claude") == nil {
 			t.Errorf("%s is not recognised", want)
 		}
-		if (&Env{}).hookWords(s.line([]string{`C:\bin\skills.exe`, "hook", "claude", "--root", `D:\a b`}), "claude") == nil {
+		if (&Env{}).hookWords(commandLine(s, []string{`C:\bin\skills.exe`, "hook", "claude", "--root", `D:\a b`}), "claude") == nil {
 			t.Errorf("%d: a plain path is not recognised", s)
 		}
 	}
@@ -339,7 +341,7 @@ func TestListing(t *testing.T) {
 	write(t, e, "home/.claude/settings.json", []byte(original))
 	list := func(on bool, names ...string) *Plan {
 		t.Helper()
-		p, err := NewListingPlan(e, User, names, on)
+		p, err := NewListingPlan(e, named(t, "claude"), User, names, on)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,9 +376,9 @@ func TestListing(t *testing.T) {
 	e = testEnv(t)
 	file = filepath.Join(e.Home, ".claude", "settings.json")
 	write(t, e, "home/.claude/settings.json", []byte("{ }"))
-	run(t, e, Request{Clients: []Client{client(t, "claude")}, Hook: true, Scope: User})
+	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Hook: true, Scope: User})
 	list(false, "cat", "dog")
-	run(t, e, Request{Clients: []Client{client(t, "claude")}, Scope: User, Remove: true})
+	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Scope: User, Remove: true})
 	if got := read(t, file); got != "{ }" {
 		t.Errorf("left is %q", got)
 	}
@@ -392,7 +394,7 @@ func TestBudgets(t *testing.T) {
 	}
 	skills[0].Name, skills[0].Description = "long", strings.Repeat("x", 2000)
 	one := 5 + 10 + 130
-	budget := func(client string) []Budget { return Budgets(e, client, skills) }
+	budget := func(name string) []Budget { return Budgets(e, named(t, name), skills) }
 	check := func(name string, got []Budget, want ...Budget) {
 		t.Helper()
 		if d := cmp.Diff(want, got); d != "" {
@@ -417,7 +419,7 @@ func TestBudgets(t *testing.T) {
 func TestTrust(t *testing.T) {
 	e := testEnv(t)
 	write(t, e, "home/.codex/hooks.json", []byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "log"}]}]}}`))
-	run(t, e, Request{Clients: []Client{client(t, "codex")}, Hook: true, Scope: User})
+	run(t, e, Request{Clients: []client.Client{named(t, "codex")}, Hook: true, Scope: User})
 	trust := func() Trust {
 		for _, st := range Scan(e) {
 			for _, r := range st.Registrations {
@@ -487,7 +489,7 @@ func TestWindows(t *testing.T) {
 	e.OS, e.Program = "windows", `C:\Program Files\skills\skills.exe`
 	roaming := filepath.Join(e.Home, "Roaming")
 	e.Getenv = func(key string) string { return map[string]string{"APPDATA": roaming}[key] }
-	run(t, e, Request{Clients: Clients(), Scope: User})
+	run(t, e, Request{Clients: client.All(), Scope: User})
 	for name, want := range map[string]string{
 		".claude/settings.json":                  `"command": "\"C:/Program Files/skills/skills.exe\" hook claude --mcp-server skills"`,
 		".codex/hooks.json":                      `"command": "\"C:\\Program Files\\skills\\skills.exe\" hook codex --mcp-server skills"`,
@@ -502,10 +504,10 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%s does not have %s: %s", name, want, got)
 		}
 	}
-	if p := run(t, e, Request{Clients: Clients(), Scope: User}); len(p.Edits) > 0 {
+	if p := run(t, e, Request{Clients: client.All(), Scope: User}); len(p.Edits) > 0 {
 		t.Errorf("a second run changes %s", p.Edits[0].Diff())
 	}
-	run(t, e, Request{Clients: Clients(), Scope: User, Remove: true})
+	run(t, e, Request{Clients: client.All(), Scope: User, Remove: true})
 	if left := tree(t, e); len(left) != 2 {
 		t.Errorf("left are %v", left)
 	}

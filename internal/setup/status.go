@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // A Registration is an entry of ours in a file of a client.
@@ -24,7 +26,7 @@ type Registration struct {
 
 // A Status is what is known of a client.
 type Status struct {
-	Client        Client
+	Client        client.Client
 	Installed     bool
 	Registrations []Registration // one for each server and each file with hooks
 	Problems      []FileProblem
@@ -37,12 +39,12 @@ type FileProblem struct {
 }
 
 // servers returns the entries of a file that run our MCP server.
-func (e *Env) servers(tree any, form *mcpForm) []Registration {
-	m, _ := lookup(tree, form.key).(map[string]any)
+func (e *Env) servers(tree any, form *client.MCP) []Registration {
+	m, _ := lookup(tree, pathTo(form.Key...)).(map[string]any)
 	var found []Registration
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if words := e.mcpWords(m[name]); words != nil {
-			found = append(found, Registration{Kind: MCP, Name: name, Words: words, at: form.key.with(name)})
+			found = append(found, Registration{Kind: MCP, Name: name, Words: words, at: pathTo(form.Key...).with(name)})
 		}
 	}
 	return found
@@ -57,13 +59,13 @@ type handlerAt struct {
 
 // handlers returns the handlers of a file that run our hook, in the order of
 // their places.
-func (e *Env) handlers(tree any, form *hookForm) []handlerAt {
+func (e *Env) handlers(tree any, form *client.Hook) []handlerAt {
 	events, _ := lookup(tree, pathTo("hooks")).(map[string]any)
 	var found []handlerAt
 	add := func(handler any, at path, event string) {
-		for _, key := range form.lines {
+		for _, key := range form.Lines {
 			line, _ := lookup(handler, path{key}).(string)
-			if words := e.hookWords(line, form.args()...); words != nil {
+			if words := e.hookWords(line, form.Args()...); words != nil {
 				found = append(found, handlerAt{at, event, words})
 				return
 			}
@@ -73,7 +75,7 @@ func (e *Env) handlers(tree any, form *hookForm) []handlerAt {
 		list, _ := events[event].([]any)
 		for i, element := range list {
 			at := pathTo("hooks", event).with(i)
-			if !form.groups {
+			if !form.Groups {
 				add(element, at, event)
 				continue
 			}
@@ -86,26 +88,50 @@ func (e *Env) handlers(tree any, form *hookForm) []handlerAt {
 	return found
 }
 
+// settings are files of a client where entries of ours can be.
+type settings struct {
+	files  client.Places
+	format format
+	find   func(tree any) []Registration // our entries in a file: each server, the first handler
+}
+
+// settingsOf returns the settings of a client.
+func (e *Env) settingsOf(c client.Client) []settings {
+	var all []settings
+	if c.MCP != nil {
+		all = append(all, settings{c.MCP.Files, formatOf(c.MCP), func(tree any) []Registration { return e.servers(tree, c.MCP) }})
+	}
+	if c.Hook != nil {
+		find := func(tree any) []Registration {
+			if h := e.handlers(tree, c.Hook); len(h) > 0 {
+				return []Registration{{Kind: Hook, Words: h[0].words, at: h[0].at}}
+			}
+			return nil
+		}
+		all = append(all, settings{c.Hook.Files, jsonFormat{}, find}, settings{c.Hook.Also, jsonFormat{}, find})
+	}
+	return all
+}
+
 // anyOurs reports whether a file still holds an entry of ours.
 func (e *Env) anyOurs(ed *Edit, rec *record) bool {
 	if r := rec.Files[ed.File]; r != nil && len(r.Overrides) > 0 {
 		return true
 	}
 	for _, c := range ed.clients {
-		for _, s := range []Scope{User, Project} {
-			if c.mcp != nil && e.isFile(c.mcp.files, s, ed.File) && len(e.servers(ed.tree, c.mcp)) > 0 {
-				return true
-			}
-			if c.hook != nil && e.isFile(c.hook.files, s, ed.File) && len(e.handlers(ed.tree, c.hook)) > 0 {
-				return true
+		for _, set := range e.settingsOf(c) {
+			for _, s := range []Scope{User, Project} {
+				if e.isFile(set.files, s, ed.File) && len(set.find(ed.tree)) > 0 {
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
 
-func (e *Env) isFile(p places, s Scope, real string) bool {
-	file := e.file(p, s)
+func (e *Env) isFile(p client.Places, s Scope, real string) bool {
+	file := e.File(p, s)
 	return file != "" && realPath(file) == real
 }
 
@@ -115,7 +141,7 @@ func Scan(env *Env) []Status { return scan(env, readConfig) }
 func scan(env *Env, read func(string) ([]byte, error)) []Status {
 	s := scanner{env: env, read: read, trees: make(map[string]any), bad: make(map[string]error)}
 	var all []Status
-	for _, c := range Clients() {
+	for _, c := range client.All() {
 		all = append(all, s.client(c))
 	}
 	return all
@@ -129,25 +155,11 @@ type scanner struct {
 	bad   map[string]error
 }
 
-func (s *scanner) client(c Client) Status {
+func (s *scanner) client(c client.Client) Status {
 	st := Status{Client: c, Installed: s.env.Installed(c)}
 	for _, scope := range []Scope{User, Project} {
-		if c.mcp != nil {
-			s.file(&st, c.mcp.files, scope, c.mcp.format, func(file string, tree any) {
-				for _, r := range s.env.servers(tree, c.mcp) {
-					st.Registrations = append(st.Registrations, s.located(r, scope, file))
-				}
-			})
-		}
-		if c.hook == nil {
-			continue
-		}
-		for _, files := range []places{c.hook.files, c.hook.also} {
-			s.file(&st, files, scope, jsonFormat{}, func(file string, tree any) {
-				if h := s.env.handlers(tree, c.hook); len(h) > 0 {
-					st.Registrations = append(st.Registrations, s.located(Registration{Kind: Hook, Words: h[0].words, at: h[0].at}, scope, file))
-				}
-			})
+		for _, set := range s.env.settingsOf(c) {
+			s.file(&st, set, scope)
 		}
 	}
 	return st
@@ -162,9 +174,9 @@ func (s *scanner) located(r Registration, scope Scope, file string) Registration
 	return r
 }
 
-// file reads a file of a client, if there is one.
-func (s *scanner) file(st *Status, files places, scope Scope, f format, use func(file string, tree any)) {
-	file := s.env.file(files, scope)
+// file reads a file of a client, if there is one, and adds our entries in it.
+func (s *scanner) file(st *Status, set settings, scope Scope) {
+	file := s.env.File(set.files, scope)
 	if file == "" {
 		return
 	}
@@ -172,18 +184,19 @@ func (s *scanner) file(st *Status, files places, scope Scope, f format, use func
 	if !seen {
 		data, err := s.read(file)
 		if err == nil && len(data) > 0 {
-			tree, err = f.decode(data)
+			tree, err = set.format.decode(data)
 		}
 		s.trees[file], s.bad[file] = tree, err
 	}
 	if err := s.bad[file]; err != nil {
-		p := FileProblem{file, placed(err, file, "")}
 		if !slices.ContainsFunc(st.Problems, func(o FileProblem) bool { return o.File == file }) {
-			st.Problems = append(st.Problems, p)
+			st.Problems = append(st.Problems, FileProblem{file, placed(err, file, "")})
 		}
 		return
 	}
-	use(file, tree)
+	for _, r := range set.find(tree) {
+		st.Registrations = append(st.Registrations, s.located(r, scope, file))
+	}
 }
 
 // Server returns the MCP server that the command of a hook refers to, "" for
@@ -222,9 +235,16 @@ func Doubles(all []Status) []Double {
 				st.Client.Title, h[0].File, h[1].File)})
 		}
 	}
-	if own, other := hooks["cursor"], hooks["claude"]; len(own) > 0 && len(other) > 0 {
-		found = append(found, Double{"cursor", "claude", own[0].File, fmt.Sprintf("Cursor may be set to read the hooks of Claude Code, too, in %s: then run \"skills setup cursor --hook --remove%s\"",
-			other[0].File, scopeFlag(own[0].Scope))})
+	for _, st := range all {
+		own := hooks[st.Client.Name]
+		if len(own) == 0 || st.Client.Hook.RunsHooksOf == "" {
+			continue
+		}
+		other, _ := client.Find(st.Client.Hook.RunsHooksOf)
+		if h := hooks[other.Name]; len(h) > 0 {
+			found = append(found, Double{st.Client.Name, other.Name, own[0].File, fmt.Sprintf("%s may be set to read the hooks of %s, too, in %s: then run \"skills setup %s --hook --remove%s\"",
+				st.Client.Title, other.Title, h[0].File, st.Client.Name, scopeFlag(own[0].Scope))})
+		}
 	}
 	return found
 }
@@ -238,7 +258,7 @@ func scopeFlag(s Scope) string {
 
 // twoServers reports servers that do the same. Of two of one name in different
 // scopes a client takes one.
-func twoServers(c Client, servers []Registration) []Double {
+func twoServers(c client.Client, servers []Registration) []Double {
 	for i, a := range servers {
 		for _, b := range servers[i+1:] {
 			if a.Name != b.Name && reflect.DeepEqual(a.Words[1:], b.Words[1:]) {
@@ -261,17 +281,13 @@ const (
 	Disabled
 )
 
-// TrustOf returns whether the user has approved a hook of Codex, which keeps
-// that in its config.toml by the place of the handler.
+// TrustOf returns whether the user has approved a hook, for a client that asks
+// for that and keeps the answer by the place of the handler.
 func TrustOf(env *Env, st Status, r Registration) Trust {
-	if st.Client.Name != "codex" || r.Kind != Hook || len(r.at) < 5 {
+	if r.Kind != Hook || st.Client.Hook.Approvals == nil || len(r.at) < 5 {
 		return NotNeeded
 	}
-	data, err := readConfig(env.expand("{codex}/config.toml"))
-	if err != nil {
-		return Pending
-	}
-	tree, err := tomlFormat{}.decode(data)
+	tree, err := readTree(st.Client.Hook.Approvals(&env.Machine), tomlFormat{})
 	if err != nil {
 		return Pending
 	}

@@ -71,5 +71,14 @@ func closed(data []byte, eol string) []byte {
 	return append(slices.Clone(data), eol...)
 }
 
+// inBrackets writes texts as a list.
+func inBrackets(texts []string, quote func(string) string, comma string) string {
+	parts := make([]string, len(texts))
+	for i, text := range texts {
+		parts[i] = quote(text)
+	}
+	return "[" + strings.Join(parts, comma) + "]"
+}
+
 // withEOL gives lines the ending eol.
 func withEOL(text, eol string) string { return strings.ReplaceAll(text, "\n", eol) }

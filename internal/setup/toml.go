@@ -27,28 +27,7 @@ func (tomlFormat) decode(data []byte) (any, error) {
 		}
 		return nil, place
 	}
-	return generic(m), nil
-}
-
-// generic gives decoded values the types that the other formats have.
-func generic(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			m[k] = generic(e)
-		}
-		return m
-	case []any:
-		l := make([]any, len(v))
-		for i, e := range v {
-			l[i] = generic(e)
-		}
-		return l
-	case string, bool, nil:
-		return v
-	}
-	return number(fmt.Sprint(v)) // also dates, which are only compared
+	return plain(m), nil
 }
 
 // A tomlLine is one expression of a file.
@@ -134,13 +113,9 @@ func appendTable(data []byte, names []string, o object) []byte {
 	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))) > 0 {
 		b.WriteString(eol)
 	}
-	var keys []string
-	for _, name := range names {
-		keys = append(keys, tomlKey(name))
-	}
-	b.WriteString("[" + strings.Join(keys, ".") + "]" + eol)
+	b.WriteString(inBrackets(names, tomlKey, ".") + eol)
 	for _, m := range o {
-		b.WriteString(tomlKey(m.key) + " = " + tomlValue(m.value) + eol)
+		b.WriteString(tomlKey(m.Key) + " = " + tomlValue(m.Value) + eol)
 	}
 	return append(closed(data, eol), b.String()...)
 }
@@ -205,11 +180,7 @@ func tomlValue(v any) string {
 	case string:
 		return tomlString(v)
 	case []string:
-		var parts []string
-		for _, s := range v {
-			parts = append(parts, tomlString(s))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return inBrackets(v, tomlString, ", ")
 	}
 	return fmt.Sprint(v)
 }

@@ -2,9 +2,12 @@ package setup
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // A path leads to a value in a document: names of members (string) and indexes
@@ -39,14 +42,11 @@ func (p path) String() string {
 	return b.String()
 }
 
-// An object is a value to write whose members keep their order. The others are
-// string, bool, int, []string and []any.
-type object []member
-
-type member struct {
-	key   string
-	value any
-}
+// The values to write, see client.Object.
+type (
+	object = client.Object
+	member = client.Member
+)
 
 // lookup returns what a path leads to in a decoded document, nil for nothing.
 func lookup(tree any, p path) any {
@@ -112,15 +112,10 @@ func drop(tree any, p path) (rest any, empty bool) {
 		if !ok {
 			return tree, tree == nil
 		}
-		out := make(map[string]any, len(m))
-		for k, v := range m {
-			out[k] = v
-		}
+		out := maps.Clone(m)
 		if v, ok := m[step]; ok {
-			if rest, empty := drop(v, p[1:]); empty {
+			if out[step], empty = drop(v, p[1:]); empty {
 				delete(out, step)
-			} else {
-				out[step] = rest
 			}
 		}
 		return out, len(out) == 0
@@ -131,10 +126,8 @@ func drop(tree any, p path) (rest any, empty bool) {
 		}
 		out := slices.Clone(l)
 		if step >= 0 && step < len(l) {
-			if rest, empty := drop(l[step], p[1:]); empty {
+			if out[step], empty = drop(l[step], p[1:]); empty {
 				out = slices.Delete(out, step, step+1)
-			} else {
-				out[step] = rest
 			}
 		}
 		return out, len(out) == 0
@@ -142,31 +135,38 @@ func drop(tree any, p path) (rest any, empty bool) {
 	return tree, false
 }
 
-// plain turns a value to write into what it is when it is read again.
+// plain turns a value to write, or one of a decoder, into what it is in a decoded
+// document.
 func plain(v any) any {
 	switch v := v.(type) {
+	case nil, bool, string, number:
+		return v
 	case object:
 		m := make(map[string]any, len(v))
-		for _, m2 := range v {
-			m[m2.key] = plain(m2.value)
+		for _, member := range v {
+			m[member.Key] = plain(member.Value)
+		}
+		return m
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, e := range v {
+			m[key] = plain(e)
 		}
 		return m
 	case []string:
-		l := make([]any, len(v))
-		for i, s := range v {
-			l[i] = s
-		}
-		return l
+		return plainList(v)
 	case []any:
-		l := make([]any, len(v))
-		for i, e := range v {
-			l[i] = plain(e)
-		}
-		return l
-	case int:
-		return number(strconv.Itoa(v))
+		return plainList(v)
 	}
-	return v
+	return number(fmt.Sprint(v)) // also a date, which is only compared
+}
+
+func plainList[T any](list []T) []any {
+	l := make([]any, len(list))
+	for i, e := range list {
+		l[i] = plain(e)
+	}
+	return l
 }
 
 // A number is one as it is written, since a float would not tell 1 from 1.0.

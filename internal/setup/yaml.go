@@ -142,7 +142,7 @@ func (f yamlFormat) set(data []byte, p path, v any) ([]byte, error) {
 	}
 	// A value of ours that is out of date.
 	start, end := f.extent(data, key)
-	text := yamlText(object{{key.Value, v}}, blanks(data[start:]), "  ")
+	text := yamlText(object{{Key: key.Value, Value: v}}, blanks(data[start:]), "  ")
 	return apply(data, splice{start, end, withEOL(text, eol)}), nil
 }
 
@@ -339,11 +339,11 @@ func yamlUnit(data []byte) string {
 func yamlText(o object, indent, unit string) string {
 	var b strings.Builder
 	for _, m := range o {
-		b.WriteString(indent + yamlString(m.key) + ":")
-		if v, ok := m.value.(object); ok && len(v) > 0 {
+		b.WriteString(indent + yamlString(m.Key) + ":")
+		if v, ok := m.Value.(object); ok && len(v) > 0 {
 			b.WriteString("\n" + yamlText(v, indent+unit, unit))
 		} else {
-			b.WriteString(" " + yamlFlowValue(m.value) + "\n")
+			b.WriteString(" " + yamlFlowValue(m.Value) + "\n")
 		}
 	}
 	return b.String()
@@ -353,7 +353,7 @@ func yamlText(o object, indent, unit string) string {
 func yamlFlow(o object) string {
 	var parts []string
 	for _, m := range o {
-		parts = append(parts, yamlString(m.key)+": "+yamlFlowValue(m.value))
+		parts = append(parts, yamlString(m.Key)+": "+yamlFlowValue(m.Value))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -365,11 +365,7 @@ func yamlFlowValue(v any) string {
 	case object:
 		return "{" + yamlFlow(v) + "}"
 	case []string:
-		var parts []string
-		for _, s := range v {
-			parts = append(parts, yamlString(s))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return inBrackets(v, yamlString, ", ")
 	}
 	return fmt.Sprint(v)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -54,7 +55,7 @@ func NewSkill(dir, name, description, body string, tags ...string) *skill.Skill 
 	digest := sha256.Sum256(fmt.Append(nil, name, "\x00", description, "\x00", body, "\x00", tags))
 	return &skill.Skill{
 		Meta: skill.Meta{
-			Name: name, Description: description, Tags: tags, Tokens: skill.Tokens(body),
+			Name: name, Description: description, Tags: tags, Tokens: words.Tokens(body),
 			Path: dir + "/SKILL.md", Location: "/" + dir + "/SKILL.md",
 			Digest: fmt.Sprintf("sha256:%x", digest), TextDigest: fmt.Sprintf("%x", digest),
 		},

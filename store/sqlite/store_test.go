@@ -11,6 +11,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -78,7 +79,7 @@ func newRecord(name, description, body string) Record {
 		Stamp:   "stamp of " + name,
 		NameKey: name,
 		Skill: &skill.Skill{
-			Meta: skill.Meta{Name: name, Description: description, Tokens: skill.Tokens(body), Digest: "digest of " + name},
+			Meta: skill.Meta{Name: name, Description: description, Tokens: words.Tokens(body), Digest: "digest of " + name},
 			Body: body, Files: []skill.File{{Path: "SKILL.md", Size: int64(len(body))}},
 		},
 		Fields: Fields{Name: name, Description: description, Body: body},

@@ -1,18 +1,12 @@
-package hook
+package event
 
 import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// The tools that load a skill, by how their input names it. The same tool has
-// several names in the clients.
-var (
-	skillTools = []string{"Skill", "skill", "activate_skill"}
-	readTools  = []string{"Read", "read", "view", "read_file"}
-	shellTools = []string{"Bash", "bash", "shell", "exec_command", "run_shell_command"}
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
 // readSkill ends the name of the tool of an MCP server that reads a skill:
@@ -26,19 +20,23 @@ var printers = []string{"cat", "head", "sed", "tail", "nl", "less", "bat", "Get-
 // maxLoads bounds what one event can load.
 const maxLoads = 8
 
-// loads returns the skills that the tool of an event has read.
-func (f fields) loads(dir string) []Load {
+// loads returns the skills that the tool of an event has read. The same tool has
+// several names in the clients.
+func (f fields) loads(hooks []*client.Hook, dir string) []Load {
 	tool, input := f.text("tool_name", "toolName"), f.input()
-	switch {
-	case slices.Contains(skillTools, tool):
-		name := input.text("skill", "name", "command")
-		return named(name[strings.LastIndex(name, ":")+1:]) // "plugin:name"
-	case strings.HasSuffix(tool, readSkill):
+	if strings.HasSuffix(tool, readSkill) {
 		return named(input.text("id", "name"))
-	case slices.Contains(readTools, tool):
-		return at(dir, input.text("file_path", "filePath", "path", "absolute_path"))
-	case slices.Contains(shellTools, tool):
-		return printed(dir, input.command())
+	}
+	for _, h := range hooks {
+		switch {
+		case slices.Contains(h.Tools.Skill, tool):
+			name := input.text("skill", "name", "command")
+			return named(name[strings.LastIndex(name, ":")+1:]) // "plugin:name"
+		case slices.Contains(h.Tools.Read, tool):
+			return at(dir, input.text("file_path", "filePath", "path", "absolute_path"))
+		case slices.Contains(h.Tools.Shell, tool):
+			return printed(dir, input.command())
+		}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cli
+package setup
 
 import "testing"
 
@@ -8,7 +8,7 @@ func TestIsTemporary(t *testing.T) {
 		"/home/me/go/bin/skills":                  false,
 		"/home/me/bin/go-build":                   false,
 	} {
-		if got := isTemporary(program); got != want {
+		if got := IsTemporary(program); got != want {
 			t.Errorf("%s: %t", program, got)
 		}
 	}

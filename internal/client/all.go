@@ -1,0 +1,194 @@
+package client
+
+import "sync"
+
+// shared is the folder in a project or a home that clients share.
+const shared = ".agents"
+
+// room bounds the answer to an event of every client, in characters: the
+// smallest bound of a client on what is put into a prompt is 10,000, or 2,500
+// tokens. The prompt that Copilot wants back does not count.
+const room = 6000
+
+// wrapped is the form of an answer that most clients have taken over from Claude
+// Code.
+const wrapped = `{"hookSpecificOutput":{"hookEventName":` + MarkEvent + `,"additionalContext":` + MarkText + `}}`
+
+const afterRestart = "sessions that are open see it after a restart"
+
+// descriptions are made once, when the first is asked for: most starts of the
+// program need none, and a hook asks for them several times.
+var descriptions struct {
+	once sync.Once
+	list []Client
+}
+
+// All returns the description of every client but the generic one, in the order
+// in which they are shown. It must not be changed.
+func All() []Client {
+	descriptions.once.Do(func() {
+		descriptions.list = []Client{
+			claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed(),
+		}
+	})
+	return descriptions.list
+}
+
+func claude() Client {
+	dir := variable("CLAUDE_CONFIG_DIR", home(".claude"))
+	settings := Places{paths(dir.below("settings.json")), paths(project(".claude/settings.json"))}
+	local := project(".claude/settings.local.json")
+	return Client{Name: "claude", Title: "Claude Code", Homes: paths(dir), Bins: []string{"claude"}, After: afterRestart,
+		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
+		MCP: &MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
+			Handler: commandSeconds, Lines: []string{"command"}, Room: room,
+			Events: []Event{
+				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
+				// What was offered is forgotten then.
+				{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Matcher: "clear|compact", NoMCP: "clear|compact"},
+				{Name: "PostToolUse", Kind: Tool, SetUp: true, Matcher: "Skill|mcp__%__read_skill", NoMCP: "Skill"},
+				{Name: "PreCompact", Kind: Compact},
+				{Name: "PostCompact", Kind: Compact},
+			},
+			Tools: Tools{Skill: []string{"Skill"}, Read: []string{"Read"}, Shell: []string{"Bash"}}},
+		// It lists as much as fits into 1 % of a context of 200,000 tokens of 4
+		// characters each, "- name: description" and a line feed for each skill.
+		Listing: &Listing{Chars: 8000, Overhead: 5, Cut: 1536, Settings: &ListingSettings{
+			Files: settings, Read: append(paths(settings.User[0], settings.Project[0]), local),
+			Fraction: "skillListingBudgetFraction", Context: 800_000, Cut: "skillListingMaxDescChars", CharsVar: "SLASH_COMMAND_TOOL_CHAR_BUDGET",
+			Overrides: "skillOverrides", NameOnly: "name-only", Hidden: []string{"off", "user-invocable-only"},
+		}}}
+}
+
+func codex() Client {
+	dir := variable("CODEX_HOME", home(".codex"))
+	return Client{Name: "codex", Title: "Codex", Homes: paths(dir), Bins: []string{"codex"},
+		After:   "approve the hook once with /hooks in Codex: until then it does not run",
+		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills")),
+		MCP: &MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
+		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
+			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"), Room: room,
+			Events: []Event{
+				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
+				{Name: "SessionStart", Kind: Start, Answer: wrapped},
+				{Name: "PostToolUse", Kind: Tool},
+			},
+			Tools: Tools{Shell: []string{"Bash", "shell", "exec_command"}}},
+		Listing: &Listing{Chars: 8000, Overhead: 5}}
+}
+
+func gemini() Client {
+	dir := variable("GEMINI_CLI_HOME", home("")).below(".gemini")
+	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
+	return Client{Name: "gemini", Title: "Gemini CLI", Homes: paths(dir), Bins: []string{"gemini"}, After: afterRestart,
+		Folders: []string{".gemini"},
+		MCP:     &MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
+		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
+			Handler: namedMilliseconds, Lines: []string{"command"}, Room: room, Markdown: true,
+			Events: []Event{
+				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true},
+				{Name: "AfterTool", Kind: Tool, SetUp: true, Matcher: "activate_skill|.*read_skill", NoMCP: "activate_skill"},
+				{Name: "PreCompress", Kind: Compact, SetUp: true},
+				{Name: "SessionStart", Kind: Start, Answer: wrapped},
+			},
+			Tools: Tools{Skill: []string{"activate_skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}}}
+}
+
+func cursor() Client {
+	dir := home(".cursor")
+	return Client{Name: "cursor", Title: "Cursor", Homes: paths(dir), Bins: []string{"cursor", "cursor-agent"},
+		Folders: []string{".cursor"},
+		MCP:     &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
+			Handler: commandOnly, Lines: []string{"command"}, Room: room, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
+			Events: []Event{
+				{Name: "beforeSubmitPrompt", Kind: Prompt, Answer: `{"continue":true,"additional_context":` + MarkText + `}`, SetUp: true},
+				{Name: "sessionStart", Kind: Start, Answer: `{"additional_context":` + MarkText + `}`, SetUp: true, Arg: SessionStart},
+				{Name: "postToolUse", Kind: Tool},
+				{Name: "preCompact", Kind: Compact},
+			},
+			Tools: Tools{Read: []string{"Read"}}}}
+}
+
+func copilot() Client {
+	dir := copilotHome()
+	return Client{Name: "copilot", Title: "Copilot CLI", Homes: paths(dir), Bins: []string{"copilot"},
+		Folders: []string{".github"},
+		MCP: &MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
+			Instead: project(".mcp.json")},
+		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
+			Handler: perShell, Lines: []string{"bash", "powershell", "command"}, Room: room,
+			Events: []Event{
+				{Name: "userPromptTransformed", Kind: Prompt, Field: "transformedPrompt", Answer: `{"modifiedTransformedPrompt":` + MarkPrompt + `}`, SetUp: true},
+				{Name: "postToolUse", Kind: Tool, Field: "toolName"},
+				{Name: "preCompact", Kind: Compact, Field: "trigger", SetUp: true},
+				{Name: "sessionStart", Kind: Start, Field: "source", Answer: `{"additionalContext":` + MarkText + `}`},
+			},
+			Tools: Tools{Skill: []string{"skill"}, Read: []string{"view", "read"}, Shell: []string{"bash"}},
+			Drops: func(name string, has func(string) bool) bool {
+				return name == "UserPromptSubmit" && has("timestamp") && !has("transcript_path")
+			}}}
+}
+
+func copilotHome() Path { return variable("COPILOT_HOME", home(".copilot")) }
+
+func vscode() Client {
+	dir := on("windows", roaming("Code/User"), on("darwin", home("Library/Application Support/Code/User"), config("Code/User")))
+	return Client{Name: "vscode", Title: "VS Code", Homes: paths(dir), Bins: []string{"code"},
+		MCP: &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
+		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
+			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"}, Room: room,
+			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true}},
+			Drops:  func(_ string, has func(string) bool) bool { return has("hookEventName") }}}
+}
+
+func openCode() Client {
+	dir := config("opencode")
+	return Client{Name: "opencode", Title: "OpenCode", Homes: paths(dir), Bins: []string{"opencode"},
+		After:   "it has no hook that a program could serve: the model calls the tools by itself",
+		Folders: []string{".opencode"},
+		MCP: &MCP{Files: Places{
+			paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
+			paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
+		}, Key: []string{"mcp"}, Entry: localList}}
+}
+
+func goose() Client {
+	dir := on("windows", roaming("Block/goose/config"), config("goose"))
+	return Client{Name: "goose", Title: "Goose", Homes: paths(dir), Bins: []string{"goose"},
+		MCP: &MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
+}
+
+func amp() Client {
+	dir := on("windows", home(".config/amp"), config("amp"))
+	return Client{Name: "amp", Title: "Amp", Homes: paths(dir), Bins: []string{"amp"},
+		MCP: &MCP{Files: Places{
+			paths(dir.below("settings.json"), dir.below("settings.jsonc")),
+			paths(project(".amp/settings.json"), project(".amp/settings.jsonc")),
+		}, Key: []string{"amp.mcpServers"}, Entry: bare}}
+}
+
+func windsurf() Client {
+	dir := home(".codeium/windsurf")
+	return Client{Name: "windsurf", Title: "Windsurf", Homes: paths(dir), Bins: []string{"windsurf"},
+		MCP: &MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
+}
+
+func openClaw() Client {
+	dir := variable("OPENCLAW_STATE_DIR", home(".openclaw"))
+	return Client{Name: "openclaw", Title: "OpenClaw", Homes: paths(dir), Bins: []string{"openclaw"},
+		After:  `"openclaw mcp doctor skills --probe" checks it`,
+		Skills: paths(dir.below("skills"), home(shared+"/skills")),
+		MCP: &MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
+			Key: []string{"mcp", "servers"}, Entry: bare},
+		Listing: &Listing{Chars: 30_000, Skills: 150, Overhead: 97}} // the tags around a skill
+}
+
+func zed() Client {
+	dir := on("windows", roaming("Zed"), config("zed"))
+	return Client{Name: "zed", Title: "Zed", Homes: paths(dir), Bins: []string{"zed", "zeditor"},
+		MCP: &MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom}}
+}
+
+func paths(list ...Path) []Path { return list }

@@ -1,0 +1,193 @@
+// Package client describes the agent clients: their names, their folders of
+// skills, their settings files, how they name MCP servers and hooks there, the
+// events of their hooks with the answers that they take, and how many skills
+// they list themselves.
+//
+// Each client is described once, in All. Other packages ask the description;
+// none of them tests for a client by its name.
+package client
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// A Client is a program that can use the catalog. Fields that a client has
+// nothing for are empty or nil.
+type Client struct {
+	Name  string
+	Title string
+	After string // what the user has to do after the client was set up
+
+	Homes []Path   // a folder that exists where the client is installed
+	Bins  []string // its programs
+
+	// Folders are those in a project, such as ".claude", whose folder "skills"
+	// the client reads. Discovery looks at them in the home as well.
+	Folders []string
+	// Skills are the folders with the skills of the user that the client reads.
+	Skills []Path
+	// ProjectVar is the environment variable that tells an MCP server the folder
+	// of the project.
+	ProjectVar string
+
+	MCP     *MCP     // nil: it takes no MCP server
+	Hook    *Hook    // nil: it has no hook that a program can serve
+	Listing *Listing // nil: nothing is known about its listing of skills
+}
+
+// An MCP says how a client names its MCP servers.
+type MCP struct {
+	Files  Places
+	Format Format
+	Key    []string // of the mapping of servers
+	Entry  func(name string, words []string) Object
+	// Instead is a file of a project. When it exists, the client reads it instead
+	// of its own.
+	Instead Path
+}
+
+// A Format is the language of a settings file.
+type Format int
+
+// The formats. JSON may have comments and trailing commas.
+const (
+	JSON Format = iota
+	TOML
+	YAML
+)
+
+// An Object is a value of settings whose members keep their order. The other
+// values are string, bool, int, []string and []any.
+type Object []Member
+
+// A Member is one name of an Object with its value.
+type Member struct {
+	Key   string
+	Value any
+}
+
+// A Listing is how a client lists the skills in its own folders: it leaves out
+// what it has no room for.
+type Listing struct {
+	Chars    int // characters that it has room for
+	Skills   int // skills that it has room for; 0 means no limit
+	Overhead int // characters around the name and the description of a skill
+	Cut      int // characters of the longest description; 0 means no limit
+
+	Settings *ListingSettings // nil: the user cannot change it
+}
+
+// ListingSettings are the settings with which a user changes a listing. The
+// files are in JSON.
+type ListingSettings struct {
+	Files    Places // where how skills are listed is written
+	Read     []Path // all files with such settings; a later one wins
+	Fraction string // name of the share of the context that is room for the listing
+	Context  int    // characters of the context
+	Cut      string // name of the length of the longest description
+	CharsVar string // environment variable with the room in characters, which wins
+
+	Overrides string   // name of the mapping from a skill to how it is listed
+	NameOnly  string   // lists a skill without its description
+	Hidden    []string // do not list a skill
+}
+
+// Find returns the client of a name.
+func Find(name string) (Client, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
+	if i < 0 {
+		return Client{}, false
+	}
+	return all[i], true
+}
+
+// Generic is the name of a client about which nothing is known but a file in
+// JSON with its MCP servers.
+const Generic = "generic"
+
+// NewGeneric returns that client; key is the name of the mapping of servers in
+// file, "" means mcpServers.
+func NewGeneric(file, key string) Client {
+	if key == "" {
+		key = "mcpServers"
+	}
+	at := []Path{func(*Machine) string { return file }}
+	return Client{Name: Generic, Title: filepath.Base(file), MCP: &MCP{Files: Places{at, at}, Key: []string{key}, Entry: bare}}
+}
+
+// Names returns the names of all clients, that of the generic one last.
+func Names() []string {
+	var names []string
+	for _, c := range All() {
+		names = append(names, c.Name)
+	}
+	return append(names, Generic)
+}
+
+// SkillFolders returns the folders in a project or a home whose folder "skills"
+// some client reads, for discovery: first the one that clients share, then the
+// others by name, so that the order does not depend on that of the clients.
+func SkillFolders() []string {
+	var folders []string
+	for _, c := range All() {
+		for _, folder := range c.Folders {
+			if folder != shared {
+				folders = append(folders, folder)
+			}
+		}
+	}
+	slices.Sort(folders)
+	return append([]string{shared}, slices.Compact(folders)...)
+}
+
+// ProjectDir returns the folder of the project that a client gives to an MCP
+// server by a variable of the environment, "" for none.
+func ProjectDir(getenv func(string) string) string {
+	for _, c := range All() {
+		if c.ProjectVar == "" {
+			continue
+		}
+		if dir := getenv(c.ProjectVar); dir != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+// Installed reports whether a client seems to be on the machine.
+func (m *Machine) Installed(c Client) bool {
+	for _, home := range c.Homes {
+		if isDir(home(m)) {
+			return true
+		}
+	}
+	found := m.Found
+	if found == nil {
+		found = func(bin string) bool {
+			_, err := exec.LookPath(bin)
+			return err == nil
+		}
+	}
+	return slices.ContainsFunc(c.Bins, found)
+}
+
+// SkillDirs returns the folders whose skills a client lists itself, in one scope.
+func (m *Machine) SkillDirs(c Client, s Scope) []string {
+	paths := c.Skills
+	if s == Project {
+		paths = nil
+		for _, folder := range c.Folders {
+			paths = append(paths, project(folder+"/skills"))
+		}
+	}
+	var dirs []string
+	for _, p := range paths {
+		if dir := p(m); dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,165 @@
+package client_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+)
+
+// machine is a computer with an empty home, and with variables.
+func machine(t *testing.T, vars map[string]string) *client.Machine {
+	t.Helper()
+	dir := t.TempDir()
+	return &client.Machine{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
+		Getenv: func(key string) string { return vars[key] }, Found: func(string) bool { return false }}
+}
+
+// TestDescriptions: each description is complete.
+func TestDescriptions(t *testing.T) {
+	m := machine(t, nil)
+	seen := make(map[string]bool)
+	for _, c := range client.All() {
+		if c.Name == "" || c.Title == "" || seen[c.Name] || c.Name == client.Generic || c.Name == client.SessionStart {
+			t.Errorf("a client is called %q, %q", c.Name, c.Title)
+		}
+		seen[c.Name] = true
+		if len(c.Homes) == 0 || len(c.Bins) == 0 || m.Installed(c) {
+			t.Errorf("%s: it is not known where it is installed, or it is here", c.Name)
+		}
+		if c.MCP == nil || m.File(c.MCP.Files, client.User) == "" || len(c.MCP.Key) == 0 || len(c.MCP.Entry("skills", []string{"/bin/skills", "mcp"})) == 0 {
+			t.Errorf("%s: how it names servers is not known", c.Name)
+		}
+		if c.Hook != nil {
+			checkHook(t, m, c)
+		}
+		if l := c.Listing; l != nil && (l.Chars == 0 || l.Overhead == 0 || len(m.SkillDirs(c, client.User)) == 0) {
+			t.Errorf("%s: of its listing something is not known: %+v", c.Name, l)
+		}
+	}
+}
+
+var mark = regexp.MustCompile(`\$[A-Z]+`)
+
+func checkHook(t *testing.T, m *client.Machine, c client.Client) {
+	h := c.Hook
+	if m.File(h.Files, client.User) == "" || len(h.Lines) == 0 || h.Room <= 0 || len(h.SetUp()) == 0 {
+		t.Errorf("%s: the description of its hook is not complete", c.Name)
+	}
+	for _, system := range []string{"linux", "windows"} {
+		handler := h.Handler(system, "LINE")
+		if !slices.ContainsFunc(handler, func(m client.Member) bool { return m.Value == "LINE" && slices.Contains(h.Lines, m.Key) }) {
+			t.Errorf("%s: the command of %v is in none of %q", c.Name, handler, h.Lines)
+		}
+	}
+	if h.Arg != c.Name && h.Arg != client.SessionStart {
+		t.Errorf("%s: its hook is called for %s", c.Name, h.Arg)
+	}
+	if _, ok := h.Event(client.Prompt); ok != (h.Arg == c.Name) {
+		t.Errorf("%s: has an event for a prompt: %t, and a hook of its own: %t", c.Name, ok, !ok)
+	}
+	if _, ok := client.Find(h.RunsHooksOf); h.RunsHooksOf != "" && (!ok || h.RunsVar == "") {
+		t.Errorf("%s: runs the hooks of %q, says so by %q", c.Name, h.RunsHooksOf, h.RunsVar)
+	}
+	for _, ev := range h.Events {
+		takes := ev.Kind == client.Prompt || ev.Kind == client.Start
+		if ev.Name == "" || ev.Kind == client.Other || takes != (ev.Answer != "") {
+			t.Errorf("%s: event %+v", c.Name, ev)
+		}
+		if answer := mark.ReplaceAllString(ev.Answer, `""`); takes && (answer == ev.Answer || !json.Valid([]byte(answer))) {
+			t.Errorf("%s: the answer to %s is %s", c.Name, ev.Name, ev.Answer)
+		}
+	}
+}
+
+// TestSkillFolders: the order decides which of two skills of a name is offered.
+func TestSkillFolders(t *testing.T) {
+	want := []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".opencode"}
+	if diff := cmp.Diff(want, client.SkillFolders()); diff != "" {
+		t.Errorf("folders (-want +got):\n%s", diff)
+	}
+}
+
+func TestHookArgs(t *testing.T) {
+	want := []string{"claude", "codex", "gemini", "cursor", "copilot", "sessionstart"}
+	if diff := cmp.Diff(want, client.HookArgs()); diff != "" {
+		t.Errorf("hooks (-want +got):\n%s", diff)
+	}
+}
+
+// TestFile: of several files the first that exists is meant, else the first.
+func TestFile(t *testing.T) {
+	m := machine(t, nil)
+	c, _ := client.Find("opencode")
+	dir := filepath.Join(m.Home, ".config", "opencode")
+	if got := m.File(c.MCP.Files, client.User); got != filepath.Join(dir, "opencode.json") {
+		t.Errorf("without a file: %s", got)
+	}
+	second := filepath.Join(dir, "opencode.jsonc")
+	for _, err := range []error{os.MkdirAll(dir, 0o700), os.WriteFile(second, nil, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := m.File(c.MCP.Files, client.User); got != second {
+		t.Errorf("with the second file: %s", got)
+	}
+	if !m.Installed(c) {
+		t.Error("its folder is there, and it does not count as installed")
+	}
+	m.Project = ""
+	if got := m.File(c.MCP.Files, client.Project); got != "" {
+		t.Errorf("without a project: %s", got)
+	}
+}
+
+// TestSkillDirs: variables of the environment move the folder of the user only.
+func TestSkillDirs(t *testing.T) {
+	m := machine(t, map[string]string{"CLAUDE_CONFIG_DIR": "/c/claude"})
+	c, _ := client.Find("claude")
+	for scope, want := range map[client.Scope]string{client.User: filepath.FromSlash("/c/claude/skills"), client.Project: filepath.Join(m.Project, ".claude", "skills")} {
+		if got := strings.Join(m.SkillDirs(c, scope), " "); got != want {
+			t.Errorf("%s: %s, want %s", scope, got, want)
+		}
+	}
+}
+
+func TestProjectDir(t *testing.T) {
+	vars := map[string]string{"CLAUDE_PROJECT_DIR": "/p"}
+	if got := client.ProjectDir(func(key string) string { return vars[key] }); got != "/p" {
+		t.Errorf("with the variable: %q", got)
+	}
+	if got := client.ProjectDir(func(string) string { return "" }); got != "" {
+		t.Errorf("without: %q", got)
+	}
+}
+
+// TestSystems: the folders of some clients depend on the operating system.
+func TestSystems(t *testing.T) {
+	for system, want := range map[string]string{"linux": ".config/Code/User", "darwin": "Library/Application Support/Code/User", "windows": "AppData/Roaming/Code/User"} {
+		m := machine(t, nil)
+		m.OS = system
+		c, _ := client.Find("vscode")
+		if got := c.Homes[0](m); got != filepath.Join(m.Home, filepath.FromSlash(want)) {
+			t.Errorf("%s: %s", system, got)
+		}
+	}
+}
+
+func TestGeneric(t *testing.T) {
+	c := client.NewGeneric("/x/settings.json", "")
+	m := machine(t, nil)
+	if c.Name != client.Generic || c.Title != "settings.json" || m.File(c.MCP.Files, client.Project) != "/x/settings.json" || c.MCP.Key[0] != "mcpServers" {
+		t.Errorf("%+v", c)
+	}
+	if names := client.Names(); names[len(names)-1] != client.Generic || len(names) != len(client.All())+1 {
+		t.Errorf("names %q", names)
+	}
+}

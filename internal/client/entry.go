@@ -1,0 +1,48 @@
+package client
+
+// The forms of the entry of an MCP server.
+
+func bare(_ string, words []string) Object {
+	return Object{{"command", words[0]}, {"args", words[1:]}}
+}
+
+func stdio(name string, words []string) Object {
+	return append(Object{{"type", "stdio"}}, bare(name, words)...)
+}
+
+func custom(name string, words []string) Object {
+	return append(Object{{"source", "custom"}}, append(bare(name, words), Member{"env", Object{}})...)
+}
+
+func localTools(name string, words []string) Object {
+	return append(Object{{"type", "local"}}, append(bare(name, words), Member{"tools", []string{"*"}})...)
+}
+
+func localList(_ string, words []string) Object {
+	return Object{{"type", "local"}, {"command", words}, {"enabled", true}}
+}
+
+func gooseExtension(name string, words []string) Object {
+	return Object{{"type", "stdio"}, {"name", name}, {"enabled", true}, {"cmd", words[0]}, {"args", words[1:]}, {"envs", Object{}}, {"timeout", 300}}
+}
+
+// The forms of a handler. The time limit is far above what a hook takes, and
+// far below what people wait for.
+
+func commandOnly(_, line string) Object { return Object{{"command", line}} }
+
+func commandSeconds(_, line string) Object {
+	return Object{{"type", "command"}, {"command", line}, {"timeout", 5}}
+}
+
+func namedMilliseconds(_, line string) Object {
+	return Object{{"name", "skills"}, {"type", "command"}, {"command", line}, {"timeout", 5000}}
+}
+
+func perShell(os, line string) Object {
+	key := "bash"
+	if os == "windows" {
+		key = "powershell"
+	}
+	return Object{{"type", "command"}, {key, line}, {"timeoutSec", 5}}
+}

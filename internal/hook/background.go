@@ -1,0 +1,65 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// pause is how long no further index is started after one: it may fail each
+// time.
+const pause = 10 * time.Second
+
+// indexInBackground starts a process that indexes the catalog in the file db,
+// unless one is at it or was a moment ago. The process gets nothing of this one:
+// a client waits until all have closed the pipes that it gave.
+func (r *run) indexInBackground(db string) error {
+	if r.state == "" {
+		return errors.New("there is no state folder")
+	}
+	sum := sha256.Sum256([]byte(db))
+	name := filepath.Join(r.state, fmt.Sprintf("index-%x.lock", sum[:6]))
+	if err := os.MkdirAll(r.state, 0o700); err != nil {
+		return err
+	}
+	before, statErr := os.Stat(name)
+	lock := flock.New(name, flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		return err // a process is at it
+	}
+	defer lock.Close()
+	now := time.Now()
+	if statErr == nil && now.Sub(before.ModTime()) < pause {
+		return nil
+	}
+	if err := os.Chtimes(name, now, now); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	log, err := r.logFile().open()
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args, err := r.Index(db, name)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Dir, cmd.Stderr = r.dir, log
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r.log.Info("index started in the background", "process", cmd.Process.Pid)
+	return cmd.Process.Release()
+}

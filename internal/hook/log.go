@@ -1,0 +1,46 @@
+package hook
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// maxLog is the size in bytes of a log, of which one older is kept.
+const maxLog = 256 << 10
+
+// A logFile appends to a file of bounded size, which it makes at the first use.
+type logFile string
+
+func (l logFile) Write(p []byte) (int, error) {
+	f, err := l.open()
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.Write(p)
+}
+
+func (l logFile) open() (*os.File, error) {
+	name := string(l)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(name); err == nil && info.Size() > maxLog {
+		os.Rename(name, name+".1") // another process may have done so
+	}
+	return os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+}
+
+func (r *run) logFile() logFile { return logFile(filepath.Join(r.state, "hook.log")) }
+
+func (r *run) logWriter() io.Writer {
+	var out []io.Writer
+	if r.Verbose != nil {
+		out = append(out, r.Verbose)
+	}
+	if r.state != "" {
+		out = append(out, r.logFile())
+	}
+	return io.MultiWriter(out...)
+}

@@ -1,0 +1,135 @@
+package setup
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// Check reports which clients are set up, what is wrong with that, and which
+// clients have no room to list all of the skills that lie in their own folders.
+func Check(env *Env, skills []Listed) []skill.Problem {
+	statuses := Scan(env)
+	var found []skill.Problem
+	for _, st := range statuses {
+		found = append(found, env.checkClient(st)...)
+	}
+	for _, double := range Doubles(statuses) {
+		found = append(found, skill.Problem{Rule: "client-twice", Severity: skill.Warning, Path: double.File, Message: double.Message})
+	}
+	for _, st := range statuses {
+		if st.Installed {
+			found = append(found, env.checkListing(st, skills)...)
+		}
+	}
+	return found
+}
+
+// checkClient reports what is set up for one client.
+func (e *Env) checkClient(st Status) []skill.Problem {
+	title, name := st.Client.Title, st.Client.Name
+	var found []skill.Problem
+	for _, p := range st.Problems {
+		found = append(found, skill.Problem{Rule: "client-settings", Severity: skill.Warning, Path: p.File,
+			Message: fmt.Sprintf("%s: %v", title, p.Err), Hint: "what cannot be read here is not set up, and perhaps not read by the client either"})
+	}
+	for _, r := range st.Registrations {
+		found = append(found, checkProgram(st.Client, r))
+		if server := r.Server(); server != "" && !slices.ContainsFunc(st.Registrations, func(o Registration) bool { return o.Kind == MCP && o.Name == server }) {
+			found = append(found, skill.Problem{Rule: "client-broken", Severity: skill.Warning, Path: r.File,
+				Message: fmt.Sprintf("%s: the hook refers to the MCP server %q, which is not set up", title, server), Hint: fmt.Sprintf("\"skills setup %s\" sets up both", name)})
+		}
+		switch TrustOf(e, st, r) {
+		case Pending:
+			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Warning, Path: r.File,
+				Message: title + " has no approval of the hook on record, and does not run it without one", Hint: "approve it once with /hooks in " + title})
+		case Disabled:
+			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Note, Path: r.File, Message: title + ": the hook is switched off there"})
+		}
+	}
+	return found
+}
+
+// checkProgram says that an entry is there, or that its program is not.
+func checkProgram(c client.Client, r Registration) skill.Problem {
+	what := "hook"
+	if r.Kind == MCP {
+		what = fmt.Sprintf("MCP server %q", r.Name)
+	}
+	if !r.Gone {
+		return skill.Problem{Rule: "client", Severity: skill.Note, Path: r.File, Message: fmt.Sprintf("%s: the %s is set up (%s)", c.Title, what, r.Scope)}
+	}
+	return skill.Problem{Rule: "client-broken", Severity: skill.Error, Path: r.File, Message: fmt.Sprintf("%s: the %s runs %s, which is not there", c.Title, what, r.Words[0]),
+		Hint: fmt.Sprintf("%q writes the place of this program", "skills setup "+c.Name+" --"+r.Kind+scopeFlag(r.Scope))}
+}
+
+// checkListing reports that a client's own listing of skills has no room for all.
+func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
+	c := st.Client
+	folders := slices.Concat(e.SkillDirs(c, User), e.SkillDirs(c, Project))
+	if c.Listing == nil || len(folders) == 0 {
+		return nil
+	}
+	var found []skill.Problem
+	for _, b := range Budgets(e, c, below(folders, skills)) {
+		if !b.Over() {
+			continue
+		}
+		p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: folders[0],
+			Message: fmt.Sprintf("your %d skills need %s %s, %s lists %s", b.Skills, thousands(b.Needs), b.Unit, c.Title, thousands(b.Lists)),
+			Hint:    "what is left out is still found by the catalog; move skills to a folder that is configured as a root"}
+		if b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r Registration) bool { return r.Scope == User }) {
+			p.Hint = fmt.Sprintf("%q has it list names only; the catalog offers the rest", "skills setup "+c.Name+" --listing name-only")
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
+// NamesIn returns the names of the skills that a client lists itself in a scope;
+// without any it is an error.
+func NamesIn(env *Env, c client.Client, s Scope, skills []Listed) ([]string, error) {
+	folders := env.SkillDirs(c, s)
+	var names []string
+	for _, l := range below(folders, skills) {
+		// The client goes by the name of the folder, where the two differ.
+		names = append(names, l.Name, filepath.Base(filepath.Dir(l.Location)))
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no skill of the catalog lies in %s", strings.Join(folders, " or "))
+	}
+	return names, nil
+}
+
+// below returns the skills that lie in folders, whatever links lead there.
+func below(folders []string, skills []Listed) []Listed {
+	real := make([]string, len(folders))
+	for i, folder := range folders {
+		real[i] = realPath(folder)
+	}
+	var found []Listed
+	for _, l := range skills {
+		at := realPath(l.Location)
+		if slices.ContainsFunc(real, func(folder string) bool {
+			rel, err := filepath.Rel(folder, at)
+			return err == nil && filepath.IsLocal(rel)
+		}) {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

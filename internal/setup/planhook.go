@@ -1,0 +1,166 @@
+package setup
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+)
+
+// hasHook reports whether the hooks of a client are there in the wanted scope.
+func (p *planner) hasHook(c client.Client) bool {
+	file := p.env.File(hookFiles(c), p.req.Scope)
+	if file == "" {
+		return false
+	}
+	ed, err := p.open(file, jsonFormat{})
+	return err == nil && len(p.env.handlers(ed.tree, c.Hook)) > 0
+}
+
+// hook plans the hooks of a client, whose MCP server was planned before.
+func (p *planner) hook(c client.Client) Change {
+	ch, ed, ok := p.begin(c, Hook, hookFiles(c), jsonFormat{})
+	if c.Hook == nil {
+		return ch
+	}
+	server := p.serverOf(c)
+	ch.Snippet = snippet(jsonFormat{}, nil, p.env.hooksOf(c.Hook, server))
+	if !ok {
+		return ch
+	}
+	ours := p.env.handlers(ed.tree, c.Hook)
+	action := Unchanged
+	for _, m := range c.Hook.Top {
+		if len(ours) == 0 && !has(ed.tree, path{m.Key}) {
+			if err := ed.set(path{m.Key}, m.Value); err != nil {
+				return settled(ch, action, err)
+			}
+		}
+	}
+	for _, ev := range c.Hook.SetUp() {
+		done, err := p.hookEvent(ed, c.Hook, ev, server)
+		if done == Updated || done == Added && len(ours) > 0 {
+			action = Updated
+		} else if done == Added {
+			action = Added
+		}
+		if err != nil {
+			return settled(ch, action, err)
+		}
+	}
+	return settled(ch, action, nil)
+}
+
+// serverOf returns the name of our MCP server at a client, "" for none; the
+// wanted name comes first.
+func (p *planner) serverOf(c client.Client) string {
+	name := ""
+	for _, s := range []Scope{User, Project} {
+		file := p.env.File(mcpFiles(c), s)
+		if file == "" {
+			continue
+		}
+		ed, err := p.open(file, formatOf(c.MCP))
+		if err != nil {
+			continue
+		}
+		for _, r := range p.env.servers(ed.tree, c.MCP) {
+			if r.Name == p.req.Name {
+				return r.Name
+			}
+			name = cmp.Or(name, r.Name)
+		}
+	}
+	return name
+}
+
+// hookEvent plans the handler of one event.
+func (p *planner) hookEvent(ed *Edit, form *client.Hook, ev client.Event, server string) (string, error) {
+	line := p.env.hookLine(form, ev, server)
+	for _, h := range p.env.handlers(ed.tree, form) {
+		if h.event != ev.Name {
+			continue
+		}
+		action := Unchanged
+		for _, key := range form.Lines {
+			was, _ := lookup(ed.tree, h.at.with(key)).(string)
+			if was == "" || was == line || p.env.hookWords(was, form.Args()...) == nil {
+				continue
+			}
+			action = Updated
+			if err := ed.set(h.at.with(key), line); err != nil {
+				return action, err
+			}
+		}
+		if !form.Groups {
+			return action, nil
+		}
+		group := h.at[:len(h.at)-2]
+		others, _ := lookup(ed.tree, group.with("hooks")).([]any)
+		was, _ := lookup(ed.tree, group.with("matcher")).(string)
+		if was == "" || was == ev.Matches(server) || len(others) > 1 {
+			return action, nil
+		}
+		return Updated, ed.set(group.with("matcher"), ev.Matches(server))
+	}
+	list, _ := lookup(ed.tree, pathTo("hooks", ev.Name)).([]any)
+	return Added, ed.set(pathTo("hooks", ev.Name).with(len(list)), p.env.handlerOf(form, ev, server))
+}
+
+// hookLine is the command of a hook. It does not tell the version, since Codex
+// trusts a command by its text.
+func (e *Env) hookLine(form *client.Hook, ev client.Event, server string) string {
+	words := slices.Concat([]string{e.Program, "hook", cmp.Or(ev.Arg, form.Arg)}, e.Flags)
+	if server != "" {
+		words = append(words, "--mcp-server", server)
+	}
+	if e.OS == "windows" {
+		return commandLine(form.Windows, words)
+	}
+	return commandLine(client.Posix, words)
+}
+
+// handlerOf is what stands in the list of an event.
+func (e *Env) handlerOf(form *client.Hook, ev client.Event, server string) object {
+	handler := form.Handler(e.OS, e.hookLine(form, ev, server))
+	if !form.Groups {
+		return handler
+	}
+	group := object{{Key: "hooks", Value: []any{handler}}}
+	if matcher := ev.Matches(server); matcher != "" {
+		group = append(object{{Key: "matcher", Value: matcher}}, group...)
+	}
+	return group
+}
+
+// hooksOf is a whole file with the hooks of a client.
+func (e *Env) hooksOf(form *client.Hook, server string) object {
+	var events object
+	for _, ev := range form.SetUp() {
+		events = append(events, member{Key: ev.Name, Value: []any{e.handlerOf(form, ev, server)}})
+	}
+	return append(slices.Clone(form.Top), member{Key: "hooks", Value: events})
+}
+
+func (p *planner) removeHook(c client.Client) Change {
+	ch, ed, ok := p.begin(c, Hook, hookFiles(c), jsonFormat{})
+	if !ok {
+		return ch
+	}
+	ch.Action = Absent
+	// From the end, so that the places of those before stay true.
+	for _, h := range slices.Backward(p.env.handlers(ed.tree, c.Hook)) {
+		at := h.at
+		if c.Hook.Groups {
+			list, _ := lookup(ed.tree, at[:len(at)-1]).([]any)
+			if len(list) == 1 {
+				at = at[:len(at)-2] // the group with its matcher
+			}
+		}
+		if err := ed.remove(at, p.record); err != nil {
+			return settled(ch, Refused, err)
+		}
+		ch.Action = Removed
+	}
+	return ch
+}

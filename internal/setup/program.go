@@ -1,0 +1,40 @@
+package setup
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// FindProgram returns the path that clients run: the given one, or that of this
+// program. Where this program was found through a link, the link is taken, since
+// an update may change what it leads to, and Codex trusts a hook by the text of
+// its command.
+func FindProgram(given string) (string, error) {
+	if given != "" {
+		return filepath.Abs(given)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program: %w (name it with --program)", err)
+	}
+	if found, err := exec.LookPath(os.Args[0]); err == nil {
+		if found, err = filepath.Abs(found); err == nil && realPath(found) == realPath(exe) {
+			return found, nil
+		}
+	}
+	return exe, nil
+}
+
+// IsTemporary reports whether a program is one that "go run" has built, which
+// removes it afterwards.
+func IsTemporary(program string) bool {
+	for elem := range strings.SplitSeq(filepath.ToSlash(filepath.Dir(program)), "/") {
+		if strings.HasPrefix(elem, "go-build") {
+			return true
+		}
+	}
+	return false
+}
