@@ -38,8 +38,10 @@ import (
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // The types that the methods of a Catalog take and return.
@@ -166,20 +168,21 @@ type Catalog struct {
 
 // state is what hangs on one open database file.
 type state struct {
-	db       *store.DB
+	store    *sqlite.DB
 	index    *index.Index
+	search   *search.Searcher
 	provider *contextprovider.Provider
 
 	replaced atomic.Bool // the file was damaged: db is closed, or about to be
 }
 
 // close gives up the files.
-func (s *state) close() error { return errors.Join(s.index.Close(), s.db.Close()) }
+func (s *state) close() error { return errors.Join(s.index.Close(), s.store.Close()) }
 
 // isDamaged reports whether err says that the file is damaged, or comes from a
 // file that was closed because it is.
 func (s *state) isDamaged(err error) bool {
-	return store.IsCorrupt(err) || err != nil && s.replaced.Load()
+	return errors.Is(err, store.ErrDamaged) || err != nil && s.replaced.Load()
 }
 
 // Open opens the catalog of cfg and makes its file if it is not there. With a
@@ -242,7 +245,7 @@ func (c *Catalog) chooseEmbedder() error {
 
 // open opens the database file; the store replaces one that it found damaged.
 func (c *Catalog) open(ctx context.Context) (*state, error) {
-	db := store.Defer(c.cfg.DB, nil)
+	db := sqlite.Defer(c.cfg.DB, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(c.cfg.DB) }})
 	if !c.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err
@@ -251,12 +254,12 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
-	x := index.New(db, c.embedder, &index.Options{
+	x := index.New(db, c.embedder, &index.Options{Path: c.cfg.DB, Inline: c.fast, Fallback: c.fallback, FTS5: c.cfg.FTS5})
+	found := search.New(x, db, c.embedder, &search.Options{
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
-		FTS5: c.cfg.FTS5,
 	})
-	return &state{db: db, index: x, provider: contextprovider.New(x, c.reader)}, nil
+	return &state{store: db, index: x, search: found, provider: contextprovider.New(found, c.reader)}, nil
 }
 
 // Close stops the schedule, waits for a rescan that is under way, and closes
@@ -284,7 +287,7 @@ func (c *Catalog) Path() string { return c.cfg.DB }
 
 // Recovered returns the name under which a damaged catalog file was kept, or
 // "" when there was none.
-func (c *Catalog) Recovered() string { return c.state.Load().db.Recovered() }
+func (c *Catalog) Recovered() string { return c.state.Load().store.Recovered() }
 
 // Agent returns the agent of that name, nil for "". A name that the
 // configuration does not have is an error: it must not mean everything.
@@ -301,13 +304,13 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 // Search returns the skills that fit a text, best first; with Query.Syntax those
 // that match a query.
 func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
-	return asked(ctx, c, func(s *state) (Answer, error) { return s.index.Search(ctx, q) })
+	return asked(ctx, c, func(s *state) (Answer, error) { return s.search.Search(ctx, q) })
 }
 
 // Snippets returns for each entry an excerpt of its body, of at most length
-// characters, around what the query matches there; see index.Index.Snippets.
+// characters, around what the query matches there; see search.Searcher.Snippets.
 func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length int) ([]Snippet, error) {
-	return asked(ctx, c, func(s *state) ([]Snippet, error) { return s.index.Snippets(ctx, q, entries, length) })
+	return asked(ctx, c, func(s *state) ([]Snippet, error) { return s.search.Snippets(ctx, q, entries, length) })
 }
 
 // Block returns the text that tells a model which skills fit a prompt, empty
@@ -326,9 +329,9 @@ func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, er
 	return asked(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
 }
 
-// Lookup returns a skill as it is indexed: level 1. See index.Index.Lookup.
+// Lookup returns a skill as it is indexed: level 1. See search.Searcher.Lookup.
 func (c *Catalog) Lookup(ctx context.Context, id string, a *Agent) (Entry, error) {
-	return asked(ctx, c, func(s *state) (Entry, error) { return s.index.Lookup(ctx, id, a) })
+	return asked(ctx, c, func(s *state) (Entry, error) { return s.search.Lookup(ctx, id, a) })
 }
 
 // Manifest returns what other programs must know of a skill to read it file by
@@ -351,17 +354,17 @@ func (c *Catalog) Labels() []string {
 
 // List returns all skills by name; shadowed copies only when asked for.
 func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
-	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.index.List(ctx, a, shadowed) })
+	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, shadowed) })
 }
 
 // Why explains why a skill is or is not offered for a query.
 func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
-	return asked(ctx, c, func(s *state) (Explanation, error) { return s.index.Why(ctx, id, q) })
+	return asked(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
 }
 
 // Files returns the files of a skill as they were indexed.
 func (c *Catalog) Files(ctx context.Context, e Entry) ([]skill.File, error) {
-	return asked(ctx, c, func(s *state) ([]skill.File, error) { return s.index.Files(ctx, e) })
+	return asked(ctx, c, func(s *state) ([]skill.File, error) { return s.search.Files(ctx, e) })
 }
 
 // Problems returns what is wrong with the skills that were indexed.
@@ -371,7 +374,7 @@ func (c *Catalog) Problems(ctx context.Context) ([]Reported, error) {
 
 // Twins returns pairs of skills whose descriptions are nearly the same.
 func (c *Catalog) Twins(ctx context.Context) ([]Twin, error) {
-	return asked(ctx, c, func(s *state) ([]Twin, error) { return s.index.Twins(ctx) })
+	return asked(ctx, c, func(s *state) ([]Twin, error) { return s.search.Twins(ctx) })
 }
 
 // Coverage returns how many texts of the catalog have a vector of a model, see
@@ -393,7 +396,7 @@ func (c *Catalog) Located(label string, p Problem) Problem {
 // are in all.
 func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
 	n, err := asked(ctx, c, func(s *state) ([2]int, error) {
-		offered, found, err := s.index.Size(ctx)
+		offered, found, err := s.search.Size(ctx)
 		return [2]int{offered, found}, err
 	})
 	return n[0], n[1], err

@@ -38,10 +38,10 @@ func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
 
 // sync brings one file in step; the caller holds the lock.
 func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, error) {
-	if err := s.db.Ready(ctx); err != nil {
+	if err := s.store.Ready(ctx); err != nil {
 		return nil, err
 	}
-	if s.db.ReadOnly() {
+	if s.store.ReadOnly() {
 		return nil, nil // it answers from what is there
 	}
 	if c.walked != nil && found == nil {
@@ -93,16 +93,22 @@ func (c *Catalog) finish(ctx context.Context, s *state) error {
 // that nothing has changed since, or that some skills have.
 type walked struct {
 	state      *state
-	generation int64    // of the catalog afterwards
-	folders    []seen   // see order
-	reports    []Report // of a rescan that finds nothing changed
-	unwritten  bool     // the file of what was seen is older
+	generation store.Generation // of the catalog afterwards
+	folders    []seen           // see order
+	reports    []Report         // of a rescan that finds nothing changed
+	unwritten  bool             // the file of what was seen is older
+}
+
+// generation returns the present generation of the catalog.
+func (s *state) generation(ctx context.Context) (store.Generation, error) {
+	now, err := s.store.State(ctx)
+	return now.Generation, err
 }
 
 // keep remembers what a walk saw, for this process and for others.
 func (c *Catalog) keep(ctx context.Context, w *walked) (err error) {
 	order(w.folders)
-	if w.generation, err = w.state.db.Generation(ctx); err == nil {
+	if w.generation, err = w.state.generation(ctx); err == nil {
 		c.walked = w
 		c.writeSeen(w.folders)
 	}
@@ -122,7 +128,7 @@ const (
 // when skills came or went, or another process has changed the catalog.
 func (c *Catalog) resync(ctx context.Context, s *state) (reports []Report, ok bool, err error) {
 	w, start := c.walked, time.Now()
-	generation, err := s.db.Generation(ctx)
+	generation, err := s.generation(ctx)
 	if err != nil || w.state != s || w.generation != generation {
 		return nil, false, err
 	}
@@ -192,7 +198,7 @@ func (c *Catalog) refresh(ctx context.Context, w *walked, folders []seen, change
 	for n, i := range changed {
 		folders[i].Trace = traces[n]
 	}
-	if w.generation, err = w.state.db.Generation(ctx); err == nil {
+	if w.generation, err = w.state.generation(ctx); err == nil {
 		c.walked, w.unwritten = w, true
 	}
 	return true, err
@@ -280,7 +286,7 @@ func counted(refs iter.Seq2[*skill.Ref, error], found func()) iter.Seq2[*skill.R
 // still has them. A catalog that can only be read stays as it is.
 func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error {
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
-		if err := s.db.Ready(ctx); err != nil || s.db.ReadOnly() {
+		if err := s.store.Ready(ctx); err != nil || s.store.ReadOnly() {
 			return struct{}{}, err
 		}
 		if err := s.index.Embed(ctx, progress); err != nil {
@@ -337,7 +343,7 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 
 // startBehind answers at once if the catalog was scanned before.
 func (c *Catalog) startBehind(ctx context.Context) error {
-	indexed := c.state.Load().index.Current(c.indexSources())
+	indexed := c.state.Load().index.Published(c.indexSources())
 	if !indexed {
 		var err error
 		if indexed, err = c.Indexed(ctx); err != nil {
@@ -386,8 +392,7 @@ func (c *Catalog) answer() {
 // moved reports whether the catalog is another one than when it was last called;
 // the first time, whether the reports say so.
 func (c *Catalog) moved(ctx context.Context, reports []Report) bool {
-	now, err := c.state.Load().db.State(ctx)
-	now.Feed = 0 // which says nothing of the skills
+	now, err := c.state.Load().store.State(ctx)
 	before := c.last
 	if err != nil || now == before {
 		return false // the error is also that of the next rescan

@@ -210,7 +210,7 @@ const head = 128
 func (c *Catalog) Glance(ctx context.Context, limit time.Duration) Glance {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if !c.state.Load().index.Current(c.indexSources()) {
+	if !c.state.Load().index.Published(c.indexSources()) {
 		return Glance{}
 	}
 	f, err := os.Open(c.cfg.DB + seenSuffix)

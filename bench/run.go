@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -35,10 +34,10 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 		opts = &Options{}
 	}
 	queries := d.Sample(opts.Limit, opts.Seed)
-	r := &runner{catalog: c, searcher: &searcher{Index: c.index}, modes: make(map[string]int), threshold: opts.Threshold}
+	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int), threshold: opts.Threshold}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// The first search reads the catalog; that is no part of any other.
-	if _, err := c.index.Search(ctx, search.Query{Text: d.Name}); err != nil {
+	if _, err := c.search.Search(ctx, search.Query{Text: d.Name}); err != nil {
 		return Set{}, err
 	}
 	answered := make([]Answered, len(queries))
@@ -60,7 +59,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 // A searcher keeps the answers that blocks are made of: one search serves the
 // ranking and the block, and what is timed is what a prompt costs.
 type searcher struct {
-	*index.Index
+	*search.Searcher
 	answer search.Answer // the last one
 	took   []float64     // milliseconds
 }
@@ -68,7 +67,7 @@ type searcher struct {
 func (s *searcher) Search(ctx context.Context, q search.Query) (search.Answer, error) {
 	q.Limit, q.Relevant = max(q.Limit, depth), false // the block leaves out the others
 	start := time.Now()
-	answer, err := s.Index.Search(ctx, q)
+	answer, err := s.Searcher.Search(ctx, q)
 	s.took = append(s.took, float64(time.Since(start))/float64(time.Millisecond))
 	s.answer = answer
 	return answer, err
