@@ -22,31 +22,29 @@ const (
 // of the space of hashes the low byte of the least hash in it, 0 for none.
 type Sketch []byte
 
-// NewSketch returns the sketch of a text. Case and white space do not matter.
+// NewSketch returns the sketch of a text. White space and the case of ASCII letters
+// do not matter.
 func NewSketch(text string) Sketch {
-	var words []uint64
-	for word := range strings.FieldsSeq(strings.ToLower(text)) {
-		words = append(words, Hash(word))
+	words := make([]uint64, 0, len(text)/6)
+	for word := range strings.FieldsSeq(text) {
+		words = append(words, hashFolded(word))
 	}
 	var least [sketchBins]uint64
-	seen := make(map[uint64]bool, len(words))
-	all := uint64(0)
+	all, runs := uint64(0), uint32(0)
 	for i := 0; i == 0 || i+shingle <= len(words); i++ {
 		h := uint64(0)
 		for _, w := range words[i:min(i+shingle, len(words))] {
 			h = h*hashPrime + w
 		}
-		if h = mix(h); seen[h] {
-			continue
-		}
-		seen[h] = true
+		h = mix(h)
 		all += h // the order of the runs does not matter
+		runs++
 		if bin := h >> 56; least[bin] == 0 || h < least[bin] {
 			least[bin] = h
 		}
 	}
 	s := binary.LittleEndian.AppendUint64(make([]byte, 0, sketchSize), all)
-	s = binary.LittleEndian.AppendUint32(s, uint32(len(seen)))
+	s = binary.LittleEndian.AppendUint32(s, runs)
 	for _, h := range least {
 		if h == 0 {
 			s = append(s, 0)
@@ -104,6 +102,19 @@ func Hash(text string) uint64 {
 	h := uint64(hashStart)
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * hashPrime
+	}
+	return h
+}
+
+// hashFolded is Hash of a word with its ASCII letters in lower case.
+func hashFolded(word string) uint64 {
+	h := uint64(hashStart)
+	for i := range len(word) {
+		c := word[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		h = (h ^ uint64(c)) * hashPrime
 	}
 	return h
 }
