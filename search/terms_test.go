@@ -1,4 +1,4 @@
-package index
+package search_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
 // TestTermsAreTokens: what is one term here must be one token of the
@@ -20,11 +21,11 @@ func TestTermsAreTokens(t *testing.T) {
 		}
 	}
 	text.WriteString("PDFReader getHTTPResponse2 don't ＰＤＦ 数据库 ฐานข้อมูล データベース 데이터 हिन्दी 用PDF填表 עברית العربية")
-	x := newIndex(t, nil)
-	s := newSkill("all", "d", text.String())
-	syncTree(t, x, "a", treeOf(s).refs())
+	x := searchtest.New(t, nil)
+	s := searchtest.Skill("all", "d", text.String())
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(s).Refs())
 	terms := words.Terms(s.Body)
-	counts, _, err := x.db.Frequencies(context.Background(), terms)
+	counts, _, err := x.Store.Frequencies(context.Background(), terms)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package index
+package search_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
 func TestCompile(t *testing.T) {
@@ -122,7 +124,7 @@ func TestSyntaxErrors(t *testing.T) {
 		strings.Repeat("é", 2049):                             `query:2049: a query ends here at the latest, after 4096 bytes; search for a long text without syntax`,
 	} {
 		_, err := compile(query)
-		var se *SyntaxError
+		var se *search.SyntaxError
 		if !errors.As(err, &se) || se.Error() != want {
 			t.Errorf("%.60s: %v, want %s", query, err, want)
 		}
@@ -130,15 +132,15 @@ func TestSyntaxErrors(t *testing.T) {
 }
 
 // library has what the tests of queries look for.
-func library(t testing.TB) *Index {
+func library(t testing.TB) *searchtest.Catalog {
 	t.Helper()
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", treeOf(
-		newSkill("pdf-forms", "Fills in the forms of a PDF.", "Open the form. Then organize its fields.", "office"),
-		newSkill("pdf-merge", "Merges files.", "Merge PDF files; a form stays what it is.", "office"),
-		newSkill("github", "Opens pull requests on GitHub.", "A request to pull. Call getUserName of the GitHub API."),
-		newSkill("数据", "填写数据库的表单", "用PDF填表"),
-	).refs())
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(
+		searchtest.Skill("pdf-forms", "Fills in the forms of a PDF.", "Open the form. Then organize its fields.", "office"),
+		searchtest.Skill("pdf-merge", "Merges files.", "Merge PDF files; a form stays what it is.", "office"),
+		searchtest.Skill("github", "Opens pull requests on GitHub.", "A request to pull. Call getUserName of the GitHub API."),
+		searchtest.Skill("数据", "填写数据库的表单", "用PDF填表"),
+	).Refs())
 	return x
 }
 
@@ -168,18 +170,18 @@ func TestSearchSyntax(t *testing.T) {
 		`表 pdf`:                        "数据",
 		`zzyzx`:                        "",
 	} {
-		a := search(t, x, Query{Text: query, Syntax: true})
-		got := idsOf(a.Hits)
+		a := searchtest.Ask(t, x, search.Query{Text: query, Syntax: true})
+		got := searchtest.IDs(a.Hits)
 		slices.Sort(got)
 		if strings.Join(got, " ") != want || a.Mode != "syntax" {
 			t.Errorf("%s: finds %q (%s), want %s", query, got, a.Mode, want)
 		}
 	}
-	a := search(t, x, Query{Text: `form* NOT tags: office OR description: pull*`, Syntax: true})
-	if len(a.Hits) != 1 || a.Hits[0].Relevant || !reflect.DeepEqual(a.Hits[0].Matched, Matched{Description: []string{"pull"}}) || a.Hits[0].Score <= 0 {
+	a := searchtest.Ask(t, x, search.Query{Text: `form* NOT tags: office OR description: pull*`, Syntax: true})
+	if len(a.Hits) != 1 || a.Hits[0].Relevant || !reflect.DeepEqual(a.Hits[0].Matched, search.Matched{Description: []string{"pull"}}) || a.Hits[0].Score <= 0 {
 		t.Errorf("hits %+v", a.Hits)
 	}
-	if _, err := x.Why(t.Context(), "github", Query{Text: "pull", Syntax: true}); err == nil {
+	if _, err := x.Why(t.Context(), "github", search.Query{Text: "pull", Syntax: true}); err == nil {
 		t.Error("why takes a query for a prompt")
 	}
 }
@@ -189,21 +191,21 @@ func TestSearchSyntax(t *testing.T) {
 func TestSearchSyntaxScope(t *testing.T) {
 	x := zoo(t)
 	for _, tt := range []struct {
-		agent *Agent
+		agent *search.Agent
 		limit int
 		want  []string
 	}{
 		{nil, 0, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
-		{&Agent{Include: Rules{Tags: []string{"code"}}}, 2, []string{"deploy", "git"}},
-		{&Agent{Exclude: Rules{Names: []string{"*"}}}, 0, []string{}},
+		{&search.Agent{Include: search.Rules{Tags: []string{"code"}}}, 2, []string{"deploy", "git"}},
+		{&search.Agent{Exclude: search.Rules{Names: []string{"*"}}}, 0, []string{}},
 	} {
-		got := idsOf(search(t, x, Query{Text: "animal", Syntax: true, Agent: tt.agent, Limit: tt.limit}).Hits)
+		got := searchtest.IDs(searchtest.Ask(t, x, search.Query{Text: "animal", Syntax: true, Agent: tt.agent, Limit: tt.limit}).Hits)
 		slices.Sort(got)
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("agent %+v: %q, want %q", tt.agent, got, tt.want)
 		}
 	}
-	if _, err := x.Search(t.Context(), Query{Text: "animal", Syntax: true, Agent: &Agent{Include: Rules{Names: []string{"unknown"}}}}); err == nil {
+	if _, err := x.Search(t.Context(), search.Query{Text: "animal", Syntax: true, Agent: &search.Agent{Include: search.Rules{Names: []string{"unknown"}}}}); err == nil {
 		t.Error("an agent with a misspelt rule sees something")
 	}
 }
@@ -214,12 +216,12 @@ func TestPrefixFindsAll(t *testing.T) {
 	words := strings.Fields(`organize organization generates automation validity visualization configured databases running happily
 		relational analysis analyze migrating compatibility responsibilities creative hopefulness digitizer conditional dependent
 		caresses ponies agreed motoring conflated troubled sized falling rating`)
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", treeOf(newSkill("one", "d", strings.Join(words, " zzyzx "))).refs())
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("one", "d", strings.Join(words, " zzyzx "))).Refs())
 	for _, word := range words {
 		for n := 1; n <= len(word); n++ {
 			for _, query := range []string{word[:n] + "*", `"zzyzx ` + word[:n] + `"* OR ^` + word[:n] + "*"} {
-				if got := search(t, x, Query{Text: query, Syntax: true}).Hits; len(got) != 1 {
+				if got := searchtest.Ask(t, x, search.Query{Text: query, Syntax: true}).Hits; len(got) != 1 {
 					t.Errorf("%s does not find %s", query, word)
 				}
 			}
@@ -241,7 +243,7 @@ func deepQueries() []string {
 func TestSyntaxDeep(t *testing.T) {
 	x := library(t)
 	for _, text := range deepQueries() {
-		search(t, x, Query{Text: text, Syntax: true})
+		searchtest.Ask(t, x, search.Query{Text: text, Syntax: true})
 	}
 }
 
@@ -261,9 +263,9 @@ func FuzzSyntax(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		q := Query{Text: text, Syntax: true}
+		q := search.Query{Text: text, Syntax: true}
 		a, err := x.Search(context.Background(), q)
-		var se *SyntaxError
+		var se *search.SyntaxError
 		switch {
 		case errors.As(err, &se):
 			if se.Offset < 0 || se.Offset > len(text) || se.Column < 1 || se.Column > se.Offset+1 || !strings.Contains(se.Message, " ") {
@@ -274,7 +276,7 @@ func FuzzSyntax(f *testing.F) {
 			c, _ := compile(text)
 			t.Fatalf("%.200q: %v in %.300s", text, err, c.fts)
 		}
-		var entries []Entry
+		var entries []search.Entry
 		for _, h := range a.Hits {
 			entries = append(entries, h.Entry)
 		}

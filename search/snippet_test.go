@@ -1,4 +1,4 @@
-package index
+package search_test
 
 import (
 	"context"
@@ -10,11 +10,13 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // marked returns a snippet with brackets around what matches.
-func marked(s Snippet) string {
+func marked(s search.Snippet) string {
 	out, at := "", 0
 	for _, m := range s.Matches {
 		out += s.Text[at:m[0]] + "[" + s.Text[m[0]:m[1]] + "]"
@@ -24,10 +26,10 @@ func marked(s Snippet) string {
 }
 
 // snippets returns the snippets of all hits of a query by ID.
-func snippets(t testing.TB, x *Index, q Query, length int) map[string]string {
+func snippets(t testing.TB, x *searchtest.Catalog, q search.Query, length int) map[string]string {
 	t.Helper()
-	var entries []Entry
-	for _, h := range search(t, x, q).Hits {
+	var entries []search.Entry
+	for _, h := range searchtest.Ask(t, x, q).Hits {
 		entries = append(entries, h.Entry)
 	}
 	list, err := x.Snippets(context.Background(), q, entries, length)
@@ -43,7 +45,7 @@ func snippets(t testing.TB, x *Index, q Query, length int) map[string]string {
 }
 
 // checkSnippet holds what is true of every snippet.
-func checkSnippet(t testing.TB, s Snippet, length int) {
+func checkSnippet(t testing.TB, s search.Snippet, length int) {
 	t.Helper()
 	if length <= 0 {
 		length = snippetLength
@@ -64,29 +66,29 @@ func checkSnippet(t testing.TB, s Snippet, length int) {
 }
 
 func TestSnippets(t *testing.T) {
-	x := newIndex(t, nil)
+	x := searchtest.New(t, nil)
 	filler := strings.Repeat("some filler about nothing at all. ", 20)
-	syncTree(t, x, "a", treeOf(
-		newSkill("pdf", "d", "# Forms\n"+filler+"\n\nOpen **the form** in `AcroForms`, then [fill it](https://example.com/form) and save\x1b[31m the user's PDF.\n"+filler),
-		newSkill("form-name", "fill forms", "Nothing here."),
-		newSkill("中文", "d", "我们可以用它来处理文件。"+strings.Repeat("其他内容很多。", 30)+"打开数据库的表单，然后填写。"),
-		newSkill("code", "d", "| a | getUserName |\n|---|---|\n```go\nx := getUserName() // café\n```"),
-	).refs())
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(
+		searchtest.Skill("pdf", "d", "# Forms\n"+filler+"\n\nOpen **the form** in `AcroForms`, then [fill it](https://example.com/form) and save\x1b[31m the user's PDF.\n"+filler),
+		searchtest.Skill("form-name", "fill forms", "Nothing here."),
+		searchtest.Skill("中文", "d", "我们可以用它来处理文件。"+strings.Repeat("其他内容很多。", 30)+"打开数据库的表单，然后填写。"),
+		searchtest.Skill("code", "d", "| a | getUserName |\n|---|---|\n```go\nx := getUserName() // café\n```"),
+	).Refs())
 	for _, tt := range []struct {
-		q      Query
+		q      search.Query
 		length int
 		id     string
 		want   string
 	}{
-		{Query{Text: "fill in forms"}, 60, "pdf", "…all. Open the [form] in [AcroForms], then [fill] it and…"},
-		{Query{Text: "fill in forms"}, 60, "form-name", ""},
-		{Query{Text: "pdf users"}, 40, "pdf", "…save[31m the [user's] [PDF]. some filler…"},
-		{Query{Text: "数据库"}, 24, "中文", "…多。打开[数据库]的表单，然…"},
-		{Query{Text: "user"}, 0, "code", "a [getUserName] x := [getUserName]() // café"},
-		{Query{Text: "CAFE", Syntax: true}, 0, "code", "a getUserName x := getUserName() // [café]"},
-		{Query{Text: "cafe getus*", Syntax: true}, 20, "code", "…// [café]"},
-		{Query{Text: "form NOT (nothing OR user) OR fil*", Syntax: true}, 40, "pdf", "[Forms] some [filler] about nothing at…"},
-		{Query{Text: "name: form OR body: nothing", Syntax: true}, 0, "form-name", "[Nothing] here."},
+		{search.Query{Text: "fill in forms"}, 60, "pdf", "…all. Open the [form] in [AcroForms], then [fill] it and…"},
+		{search.Query{Text: "fill in forms"}, 60, "form-name", ""},
+		{search.Query{Text: "pdf users"}, 40, "pdf", "…save[31m the [user's] [PDF]. some filler…"},
+		{search.Query{Text: "数据库"}, 24, "中文", "…多。打开[数据库]的表单，然…"},
+		{search.Query{Text: "user"}, 0, "code", "a [getUserName] x := [getUserName]() // café"},
+		{search.Query{Text: "CAFE", Syntax: true}, 0, "code", "a getUserName x := getUserName() // [café]"},
+		{search.Query{Text: "cafe getus*", Syntax: true}, 20, "code", "…// [café]"},
+		{search.Query{Text: "form NOT (nothing OR user) OR fil*", Syntax: true}, 40, "pdf", "[Forms] some [filler] about nothing at…"},
+		{search.Query{Text: "name: form OR body: nothing", Syntax: true}, 0, "form-name", "[Nothing] here."},
 	} {
 		got, ok := snippets(t, x, tt.q, tt.length)[tt.id]
 		if got != tt.want || !ok {
@@ -98,19 +100,19 @@ func TestSnippets(t *testing.T) {
 // TestSnippetsRare: of two places the one with the rarer term is shown, and of
 // equal ones the first.
 func TestSnippetsRare(t *testing.T) {
-	x := newIndex(t, nil)
+	x := searchtest.New(t, nil)
 	gap := strings.Repeat(" and so on", 30)
-	src := manySkills(30)
+	src := searchtest.Many(30)
 	for i := range 8 {
 		name := fmt.Sprint("common", i)
-		src[name] = newSkill(name, "d", "common here")
+		src[name] = searchtest.Skill(name, "d", "common here")
 	}
-	src["one"] = newSkill("one", "d", "First common."+gap+" Second common beside rare."+gap+" Third rare and common.")
-	syncTree(t, x, "a", src.refs())
-	if got, want := snippets(t, x, Query{Text: "common rare"}, 40)["one"], "…on Second [common] beside [rare]. and so…"; got != want {
+	src["one"] = searchtest.Skill("one", "d", "First common."+gap+" Second common beside rare."+gap+" Third rare and common.")
+	searchtest.Sync(t, x, "a", src.Refs())
+	if got, want := snippets(t, x, search.Query{Text: "common rare"}, 40)["one"], "…on Second [common] beside [rare]. and so…"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := snippets(t, x, Query{Text: "rare zzyzx"}, 20)["one"], "…beside [rare]. and…"; got != want {
+	if got, want := snippets(t, x, search.Query{Text: "rare zzyzx"}, 20)["one"], "…beside [rare]. and…"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -118,12 +120,12 @@ func TestSnippetsRare(t *testing.T) {
 // TestSnippetsScope: entries of elsewhere are not shown to an agent.
 func TestSnippetsScope(t *testing.T) {
 	x := library(t)
-	agent := &Agent{Exclude: Rules{Names: []string{"github"}}}
+	agent := &search.Agent{Exclude: search.Rules{Names: []string{"github"}}}
 	all, err := x.List(t.Context(), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := x.Snippets(t.Context(), Query{Text: "request form", Agent: agent}, append(all, Entry{Meta: skill.Meta{ID: "gone"}}), 0)
+	list, err := x.Snippets(t.Context(), search.Query{Text: "request form", Agent: agent}, append(all, search.Entry{Meta: skill.Meta{ID: "gone"}}), 0)
 	if err != nil || len(list) != 5 {
 		t.Fatalf("%d snippets, %v", len(list), err)
 	}
@@ -158,11 +160,11 @@ func FuzzExcerpt(f *testing.F) {
 }
 
 func BenchmarkSnippets(b *testing.B) {
-	x := newIndex(b, nil)
-	syncTree(b, x, "a", corpus(b, 500).refs())
-	for _, q := range []Query{{Text: prompts()[0]}, {Text: `"pull request" OR generat*`, Syntax: true}} {
-		var entries []Entry
-		for _, h := range search(b, x, q).Hits {
+	x := searchtest.New(b, nil)
+	searchtest.Sync(b, x, "a", corpus(b, 500).Refs())
+	for _, q := range []search.Query{{Text: prompts()[0]}, {Text: `"pull request" OR generat*`, Syntax: true}} {
+		var entries []search.Entry
+		for _, h := range searchtest.Ask(b, x, q).Hits {
 			entries = append(entries, h.Entry)
 		}
 		b.Run(fmt.Sprintf("syntax=%t/hits=%d", q.Syntax, len(entries)), func(b *testing.B) {
@@ -176,12 +178,12 @@ func BenchmarkSnippets(b *testing.B) {
 }
 
 func BenchmarkSearchSyntax(b *testing.B) {
-	x := newIndex(b, nil)
-	syncTree(b, x, "a", corpus(b, 500).refs())
+	x := searchtest.New(b, nil)
+	searchtest.Sync(b, x, "a", corpus(b, 500).Refs())
 	for _, query := range []string{`"pull request"`, `generat* AND NEAR(test case, 5)`, `name: pdf OR body: organiz*`, `a*`} {
 		b.Run(query, func(b *testing.B) {
 			for b.Loop() {
-				search(b, x, Query{Text: query, Syntax: true})
+				searchtest.Ask(b, x, search.Query{Text: query, Syntax: true})
 			}
 		})
 	}

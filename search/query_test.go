@@ -1,4 +1,4 @@
-package index
+package search_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -70,10 +72,10 @@ func TestFewSkills(t *testing.T) {
 	if p.query() != `"fill" OR "pdf"` {
 		t.Errorf("query %s", p.query())
 	}
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", treeOf(newSkill("pdf-forms", "Fill PDF forms", "body")).refs())
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("pdf-forms", "Fill PDF forms", "body")).Refs())
 	for text, want := range map[string]bool{"fill this pdf form": true, "bake me a cake": false} {
-		hits := search(t, x, Query{Text: text}).Hits
+		hits := searchtest.Ask(t, x, search.Query{Text: text}).Hits
 		if got := len(hits) > 0 && hits[0].Relevant; got != want {
 			t.Errorf("%q: relevant %v, want %v; %+v", text, got, want, hits)
 		}
@@ -106,13 +108,13 @@ func TestLongPromptKeepsRarest(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", tree{
-		"1": newSkill("other", "other", "pdf form"),
-		"2": newSkill("other 2", "other form", "body"),
-		"3": newSkill("pdf merging", "a form for a form", "body"),
-		"4": newSkill("pdf unknown", "x", "body", "form"),
-	}.refs())
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.Tree{
+		"1": searchtest.Skill("other", "other", "pdf form"),
+		"2": searchtest.Skill("other 2", "other form", "body"),
+		"3": searchtest.Skill("pdf merging", "a form for a form", "body"),
+		"4": searchtest.Skill("pdf unknown", "x", "body", "form"),
+	}.Refs())
 	err := x.read(t.Context(), nil, func(in *reading, _ *scope) error {
 		p := promptIn(t, "pdf form unknown", in, counted{1000, map[string]int{"pdf": 1, "form": 1}})
 		for id, want := range map[string]struct{ name, share float64 }{
