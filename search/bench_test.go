@@ -35,3 +35,32 @@ func benchmarkSearch(b *testing.B, x *searchtest.Catalog) {
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
 }
 
+func BenchmarkSnippets(b *testing.B) {
+	x := searchtest.New(b, nil)
+	searchtest.Sync(b, x, "a", searchtest.Corpus(b, 500).Refs())
+	for _, q := range []search.Query{{Text: searchtest.Prompts()[0]}, {Text: `"pull request" OR generat*`, Syntax: true}} {
+		var entries []search.Entry
+		for _, h := range searchtest.Ask(b, x, q).Hits {
+			entries = append(entries, h.Entry)
+		}
+		b.Run(fmt.Sprintf("syntax=%t/hits=%d", q.Syntax, len(entries)), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := x.Snippets(b.Context(), q, entries, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkSearchSyntax(b *testing.B) {
+	x := searchtest.New(b, nil)
+	searchtest.Sync(b, x, "a", searchtest.Corpus(b, 500).Refs())
+	for _, query := range []string{`"pull request"`, `generat* AND NEAR(test case, 5)`, `name: pdf OR body: organiz*`, `a*`} {
+		b.Run(query, func(b *testing.B) {
+			for b.Loop() {
+				searchtest.Ask(b, x, search.Query{Text: query, Syntax: true})
+			}
+		})
+	}
+}

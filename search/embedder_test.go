@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -13,24 +14,25 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-// embeddedIndex returns an index with vectors of e, and a deadline.
+// embeddedIndex returns a catalog with vectors of e, and a deadline; 0 means that of
+// searchtest.
 func embeddedIndex(t *testing.T, e embed.Embedder, deadline time.Duration) *searchtest.Catalog {
 	t.Helper()
-	x := New(searchtest.New(t, nil).db, e, &Options{Deadline: deadline})
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Search: search.Options{Deadline: deadline}})
 	searchtest.Sync(t, x, "a", searchtest.Many(5).Refs())
 	searchtest.Embed(t, x)
 	return x
 }
 
 func TestSlowEmbedder(t *testing.T) {
-	e := &searchtest.Embedder{block: make(chan struct{})}
+	e := &searchtest.Embedder{Block: make(chan struct{})}
 	x := embeddedIndex(t, e, time.Millisecond)
 	before := runtime.NumGoroutine()
 	a := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}) // returns, though the embedder does not
 	if a.Mode != "text (embedder timed out)" || a.Hits[0].ID != "skill-03" {
 		t.Errorf("mode %q, best %q", a.Mode, a.Hits[0].ID)
 	}
-	close(e.block)
+	close(e.Block)
 	for runtime.NumGoroutine() > before { // or the test times out
 		runtime.Gosched()
 	}
@@ -38,7 +40,7 @@ func TestSlowEmbedder(t *testing.T) {
 
 func TestFailingEmbedder(t *testing.T) {
 	e := &searchtest.Embedder{}
-	x := embeddedIndex(t, e, time.Hour)
+	x := embeddedIndex(t, e, 0)
 	for _, tt := range []struct {
 		mode    string
 		vectors []embed.Vector
@@ -50,7 +52,7 @@ func TestFailingEmbedder(t *testing.T) {
 		{"text (embedder answered with another dimension)", []embed.Vector{{1}}, nil},
 		{"text (embedder answered with another dimension)", nil, nil},
 	} {
-		e.query = func(string) ([]embed.Vector, error) { return tt.vectors, tt.err }
+		e.Answer(func(string) ([]embed.Vector, error) { return tt.vectors, tt.err })
 		a := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"})
 		if a.Mode != tt.mode || a.Hits[0].ID != "skill-03" {
 			t.Errorf("%v: mode %q, best %q; want mode %q", tt.err, a.Mode, a.Hits[0].ID, tt.mode)
@@ -59,9 +61,9 @@ func TestFailingEmbedder(t *testing.T) {
 }
 
 func TestSearchCancelled(t *testing.T) {
-	e := &searchtest.Embedder{block: make(chan struct{})}
-	defer close(e.block)
-	x := embeddedIndex(t, e, time.Hour)
+	e := &searchtest.Embedder{Block: make(chan struct{})}
+	defer close(e.Block)
+	x := embeddedIndex(t, e, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	go cancel()
 	if _, err := x.Search(ctx, search.Query{Text: "topic3"}); !errors.Is(err, context.Canceled) {
@@ -73,10 +75,11 @@ func TestSearchCancelled(t *testing.T) {
 // vector, one outside the scope is not.
 func TestVectorsFind(t *testing.T) {
 	e := &searchtest.Embedder{}
-	x := embeddedIndex(t, e, time.Hour)
-	e.query = func(string) ([]embed.Vector, error) {
-		return []embed.Vector{e.vector(texts(searchtest.Many(5)["skill-02"])[0].chunks[0])}, nil
-	}
+	x := embeddedIndex(t, e, 0)
+	e.Answer(func(string) ([]embed.Vector, error) {
+		s := searchtest.Many(5)["skill-02"]
+		return []embed.Vector{e.Vector(s.Name + ": " + s.Description)}, nil
+	})
 	if got := searchtest.Found(t, x, "zzz"); len(got) != 5 || got[0] != "skill-02" {
 		t.Errorf("found %q", got)
 	}
@@ -93,8 +96,8 @@ func TestEmbedderChangedDimension(t *testing.T) {
 	x := searchtest.New(t, e)
 	searchtest.Sync(t, x, "a", searchtest.Many(5).Refs())
 	searchtest.Embed(t, x)
-	e.dim = 8
-	if got := modeOf(t, x); got != "text (embedder answered with another dimension)" {
+	e.SetDim(8)
+	if got := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}).Mode; got != "text (embedder answered with another dimension)" {
 		t.Errorf("mode %q", got)
 	}
 	src := searchtest.Many(5)
@@ -104,10 +107,9 @@ func TestEmbedderChangedDimension(t *testing.T) {
 	if got := searchtest.Found(t, x, "topic3 fruit"); got[0] != "skill-03" {
 		t.Errorf("found %q", got)
 	}
-	e.dim = 0
+	e.SetDim(0)
 	a := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"})
 	if a.Mode != "hybrid" || a.Hits[0].ID != "skill-03" {
 		t.Errorf("mode %q, best %q", a.Mode, a.Hits[0].ID)
 	}
 }
-

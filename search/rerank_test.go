@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
@@ -38,13 +39,14 @@ func backwards(_ context.Context, _ string, documents []string) ([]float64, erro
 	return scores, nil
 }
 
-// reranked returns an index over the catalog of x with a reranker.
-func reranked(x *searchtest.Catalog, f rerankFunc, change func(*Options)) *searchtest.Catalog {
-	opts := &Options{Reranker: f, RerankDeadline: time.Hour}
+// reranked returns the catalog of x with a reranker.
+func reranked(t *testing.T, x *searchtest.Catalog, e embed.Embedder, f rerankFunc, change func(*search.Options)) *searchtest.Catalog {
+	t.Helper()
+	opts := search.Options{Reranker: f, RerankDeadline: time.Hour}
 	if change != nil {
-		change(opts)
+		change(&opts)
 	}
-	return x.Another(t, x.embedder, opts)
+	return x.Another(t, e, &searchtest.Options{Search: opts})
 }
 
 func filled(t *testing.T, skills int) *searchtest.Catalog {
@@ -56,7 +58,7 @@ func filled(t *testing.T, skills int) *searchtest.Catalog {
 
 func TestRerank(t *testing.T) {
 	x := filled(t, 6)
-	a := searchtest.Ask(t, reranked(x, backwards, nil), search.Query{Text: "fruit"})
+	a := searchtest.Ask(t, reranked(t, x, nil, backwards, nil), search.Query{Text: "fruit"})
 	want := []string{"skill-05", "skill-04", "skill-03", "skill-02", "skill-01", "skill-00"}
 	if diff := cmp.Diff(want, searchtest.IDs(a.Hits)); diff != "" || a.Mode != "text (no embedder), reranked" || a.RerankError != nil {
 		t.Errorf("mode %s, error %v, (-want +got)\n%s", a.Mode, a.RerankError, diff)
@@ -83,7 +85,7 @@ func TestRerank(t *testing.T) {
 // of the query is applied afterwards, and names are not contested.
 func TestRerankOnlyBest(t *testing.T) {
 	x := filled(t, 6)
-	three := reranked(x, backwards, func(o *Options) { o.RerankCandidates = 3 })
+	three := reranked(t, x, nil, backwards, func(o *search.Options) { o.RerankCandidates = 3 })
 	for _, tt := range []struct {
 		q    search.Query
 		want []string
@@ -104,16 +106,16 @@ func TestRerankOnlyBest(t *testing.T) {
 // scope, each with the start of its body.
 func TestRerankReads(t *testing.T) {
 	x := searchtest.New(t, nil)
-	long := strings.Repeat("é", bodyStart)
+	long := strings.Repeat("é", search.BodyStart)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("pdf", "Fill forms", long), searchtest.Skill("doc", "Fill pages", ""), searchtest.Skill("secret", "Fill", "")).Refs())
 	var query string
 	var got []string
-	x = reranked(x, func(_ context.Context, q string, documents []string) ([]float64, error) {
+	x = reranked(t, x, nil, func(_ context.Context, q string, documents []string) ([]float64, error) {
 		query, got = q, slices.Sorted(slices.Values(documents))
 		return make([]float64, len(documents)), nil
 	}, nil)
 	searchtest.Ask(t, x, search.Query{Text: "fill this", Agent: &search.Agent{Exclude: search.Rules{Names: []string{"secret"}}}})
-	want := []string{"doc: Fill pages", "pdf: Fill forms\n\n" + long[:bodyStart]}
+	want := []string{"doc: Fill pages", "pdf: Fill forms\n\n" + long[:search.BodyStart]}
 	if diff := cmp.Diff(want, got); diff != "" || query != "fill this" {
 		t.Errorf("query %q, documents (-want +got)\n%s", query, diff)
 	}
@@ -121,7 +123,7 @@ func TestRerankReads(t *testing.T) {
 
 // TestRerankWithoutChoice: where no order can change, nothing is sent.
 func TestRerankWithoutChoice(t *testing.T) {
-	x := reranked(filled(t, 3), func(context.Context, string, []string) ([]float64, error) {
+	x := reranked(t, filled(t, 3), nil, func(context.Context, string, []string) ([]float64, error) {
 		t.Error("the reranker was called")
 		return nil, nil
 	}, nil)
@@ -142,7 +144,7 @@ func TestRerankPartially(t *testing.T) {
 		{[]float64{1, 1, 2, 2}, []string{"skill-02", "skill-03", "skill-00", "skill-01"}},
 		{[]float64{nan, nan, nan, nan}, []string{"skill-00", "skill-01", "skill-02", "skill-03"}},
 	} {
-		x := reranked(filled(t, 4), func(context.Context, string, []string) ([]float64, error) { return tt.scores, nil }, nil)
+		x := reranked(t, filled(t, 4), nil, func(context.Context, string, []string) ([]float64, error) { return tt.scores, nil }, nil)
 		a := searchtest.Ask(t, x, search.Query{Text: "fruit"})
 		if diff := cmp.Diff(tt.want, searchtest.IDs(a.Hits)); diff != "" {
 			t.Errorf("%v (-want +got)\n%s", tt.scores, diff)
@@ -173,7 +175,7 @@ func TestRerankFails(t *testing.T) {
 		{[]float64{1, 2, 3, 4, 5}, nil, "text (no embedder), reranker failed", "5 scores for 4 documents"},
 		{[]float64{1, 2, 3, math.Inf(1)}, nil, "text (no embedder), reranker failed", "infinite"},
 	} {
-		x := reranked(x, func(context.Context, string, []string) ([]float64, error) { return tt.scores, tt.err }, nil)
+		x := reranked(t, x, nil, func(context.Context, string, []string) ([]float64, error) { return tt.scores, tt.err }, nil)
 		a := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"})
 		if a.Mode != tt.mode || a.RerankError == nil || !strings.Contains(a.RerankError.Error(), tt.rerankErr) {
 			t.Errorf("%v, %v: mode %q, error %v; want %q, %q", tt.scores, tt.err, a.Mode, a.RerankError, tt.mode, tt.rerankErr)
@@ -187,10 +189,10 @@ func TestRerankFails(t *testing.T) {
 // TestRerankerHangs: a search returns though the reranker ignores its deadline.
 func TestRerankerHangs(t *testing.T) {
 	release := make(chan struct{})
-	x := reranked(filled(t, 4), func(context.Context, string, []string) ([]float64, error) {
+	x := reranked(t, filled(t, 4), nil, func(context.Context, string, []string) ([]float64, error) {
 		<-release
 		return nil, nil
-	}, func(o *Options) { o.RerankDeadline = time.Millisecond })
+	}, func(o *search.Options) { o.RerankDeadline = time.Millisecond })
 	before := runtime.NumGoroutine()
 	a := searchtest.Ask(t, x, search.Query{Text: "fruit"})
 	if a.Mode != "text (no embedder), reranker timed out" || a.Hits[0].ID != "skill-00" ||
@@ -205,7 +207,7 @@ func TestRerankerHangs(t *testing.T) {
 
 func TestRerankCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	x := reranked(filled(t, 4), func(ctx context.Context, _ string, _ []string) ([]float64, error) {
+	x := reranked(t, filled(t, 4), nil, func(ctx context.Context, _ string, _ []string) ([]float64, error) {
 		cancel()
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -217,14 +219,15 @@ func TestRerankCancelled(t *testing.T) {
 
 // TestRerankAfterVectors: both stages are in the mode.
 func TestRerankAfterVectors(t *testing.T) {
-	x := reranked(embeddedIndex(t, &searchtest.Embedder{}, time.Hour), backwards, func(o *Options) { o.Deadline = time.Hour })
+	e := &searchtest.Embedder{}
+	x := reranked(t, embeddedIndex(t, e, 0), e, backwards, nil)
 	if a := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}); a.Mode != "hybrid, reranked" || a.Hits[0].ID != "skill-04" {
 		t.Errorf("mode %q, best %q", a.Mode, a.Hits[0].ID)
 	}
 }
 
 func TestWhyReranked(t *testing.T) {
-	x := reranked(filled(t, 4), backwards, func(o *Options) { o.RerankCandidates = 2 })
+	x := reranked(t, filled(t, 4), nil, backwards, func(o *search.Options) { o.RerankCandidates = 2 })
 	for _, tt := range []struct {
 		id    string
 		rank  int
@@ -239,7 +242,7 @@ func TestWhyReranked(t *testing.T) {
 			t.Errorf("%s: rank %d, best %s, mode %s, score %v", tt.id, e.Rank, e.Best, e.Mode, e.RerankScore)
 		}
 	}
-	broken := reranked(x, func(context.Context, string, []string) ([]float64, error) { return nil, errors.New("refused") }, nil)
+	broken := reranked(t, x, nil, func(context.Context, string, []string) ([]float64, error) { return nil, errors.New("refused") }, nil)
 	e, err := broken.Why(t.Context(), "skill-02", search.Query{Text: "fruit"})
 	if err != nil || e.RerankError == nil || e.Mode != "text (no embedder), reranker failed" || e.Rank != 3 {
 		t.Errorf("%+v, %v", e, err)

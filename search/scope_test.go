@@ -134,7 +134,7 @@ func TestScopeFailsClosed(t *testing.T) {
 // a leg returns.
 func TestScopeFiltersBeforeTop(t *testing.T) {
 	src := make(searchtest.Tree)
-	for i := range depth + 50 {
+	for i := range search.Depth + 50 {
 		name := fmt.Sprintf("outside-%03d", i)
 		src[name] = searchtest.Skill(name, "mango papaya", "mango papaya")
 	}
@@ -142,11 +142,11 @@ func TestScopeFiltersBeforeTop(t *testing.T) {
 		name := fmt.Sprintf("inside-%d", i)
 		src[name] = searchtest.Skill(name, "papaya among many other things", strings.Repeat("filler ", 50), "mine")
 	}
-	for i := range 2 * depth { // or all words of the prompts would be common
+	for i := range 2 * search.Depth { // or all words of the prompts would be common
 		name := fmt.Sprintf("other-%03d", i)
 		src[name] = searchtest.Skill(name, "something else", "entirely")
 	}
-	for mode, e := range map[string]*searchtest.Embedder{"text (no embedder)": nil, "hybrid": {dim: 64}} {
+	for mode, e := range map[string]*searchtest.Embedder{"text (no embedder)": nil, "hybrid": new(searchtest.Embedder).SetDim(64)} {
 		x := searchtest.New(t, nil)
 		if e != nil {
 			x = x.Another(t, e, nil)

@@ -1,7 +1,6 @@
 package search_test
 
 import (
-	"context"
 	"reflect"
 	"slices"
 	"testing"
@@ -64,7 +63,7 @@ func TestSearchDeterministic(t *testing.T) {
 // the next answer.
 func TestSearchSeesOtherIndex(t *testing.T) {
 	x := searchtest.New(t, nil)
-	other := New(openDB(t, x.Store.Path()), nil, nil)
+	other := searchtest.Open(t, x.Path, nil, nil)
 	if got := searchtest.Found(t, x, "commits"); len(got) != 0 {
 		t.Errorf("found %q", got)
 	}
@@ -85,7 +84,7 @@ func FuzzSearch(f *testing.F) {
 	agent := &search.Agent{Exclude: search.Rules{Names: []string{"pdf"}}}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, a := range []*search.Agent{nil, agent} {
-			answer, err := x.Search(context.Background(), search.Query{Text: text, Agent: a})
+			answer, err := x.Search(t.Context(), search.Query{Text: text, Agent: a})
 			if err != nil {
 				t.Fatalf("%.100q: %v", text, err)
 			}
@@ -96,4 +95,16 @@ func FuzzSearch(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFewSkills: in a catalog of one, every word is in all of its skills.
+func TestFewSkills(t *testing.T) {
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("pdf-forms", "Fill PDF forms", "body")).Refs())
+	for text, want := range map[string]bool{"fill this pdf form": true, "bake me a cake": false} {
+		hits := searchtest.Ask(t, x, search.Query{Text: text}).Hits
+		if got := len(hits) > 0 && hits[0].Relevant; got != want {
+			t.Errorf("%q: relevant %v, want %v; %+v", text, got, want, hits)
+		}
+	}
 }

@@ -1,15 +1,10 @@
 package search_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -32,37 +27,16 @@ func snippets(t testing.TB, x *searchtest.Catalog, q search.Query, length int) m
 	for _, h := range searchtest.Ask(t, x, q).Hits {
 		entries = append(entries, h.Entry)
 	}
-	list, err := x.Snippets(context.Background(), q, entries, length)
+	list, err := x.Snippets(t.Context(), q, entries, length)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := make(map[string]string)
 	for i, s := range list {
-		checkSnippet(t, s, length)
+		search.CheckSnippet(t, s, length)
 		out[entries[i].ID] = marked(s)
 	}
 	return out
-}
-
-// checkSnippet holds what is true of every snippet.
-func checkSnippet(t testing.TB, s search.Snippet, length int) {
-	t.Helper()
-	if length <= 0 {
-		length = snippetLength
-	}
-	if n := utf8.RuneCountInString(s.Text); n > max(length, 4) || !utf8.ValidString(s.Text) || (s.Text == "") != (len(s.Matches) == 0) {
-		t.Fatalf("%d characters of %d, %d matches: %q", n, length, len(s.Matches), s.Text)
-	}
-	if i := strings.IndexFunc(s.Text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' }); i >= 0 {
-		t.Fatalf("%q has %q", s.Text, s.Text[i:])
-	}
-	end := -1
-	for _, m := range s.Matches {
-		if m[0] <= end || m[1] <= m[0] || m[1] > len(s.Text) || !utf8.ValidString(s.Text[m[0]:m[1]]) {
-			t.Fatalf("matches %v in %q", s.Matches, s.Text)
-		}
-		end = m[1]
-	}
 }
 
 func TestSnippets(t *testing.T) {
@@ -133,58 +107,5 @@ func TestSnippetsScope(t *testing.T) {
 		if (s.Text != "") != strings.HasPrefix(all[i].ID, "pdf-") {
 			t.Errorf("%s: %q", all[i].ID, s.Text)
 		}
-	}
-}
-
-func FuzzExcerpt(f *testing.F) {
-	for i, text := range wordstest.NastyTexts() {
-		f.Add("# pdf "+text+" [form](x)", "pdf form", i)
-		f.Add(text, text, 30)
-	}
-	f.Add("数x", "数", 1)
-	f.Add("中文pdf填"+strings.Repeat("写", 90)+"表单", "pdf 表单", 11)
-	f.Fuzz(func(t *testing.T, body, query string, length int) {
-		length %= 1000
-		h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
-		for i, term := range words.Terms(query) {
-			h.add(term, i%5 == 4, float64(i%7))
-		}
-		text := words.PlainText(body)
-		s := h.excerpt(text, length)
-		checkSnippet(t, s, length)
-		inner := strings.TrimSuffix(strings.TrimPrefix(s.Text, "…"), "…")
-		if !strings.Contains(text, inner) {
-			t.Fatalf("%q is not in %q", inner, text)
-		}
-	})
-}
-
-func BenchmarkSnippets(b *testing.B) {
-	x := searchtest.New(b, nil)
-	searchtest.Sync(b, x, "a", corpus(b, 500).Refs())
-	for _, q := range []search.Query{{Text: prompts()[0]}, {Text: `"pull request" OR generat*`, Syntax: true}} {
-		var entries []search.Entry
-		for _, h := range searchtest.Ask(b, x, q).Hits {
-			entries = append(entries, h.Entry)
-		}
-		b.Run(fmt.Sprintf("syntax=%t/hits=%d", q.Syntax, len(entries)), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := x.Snippets(context.Background(), q, entries, 0); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkSearchSyntax(b *testing.B) {
-	x := searchtest.New(b, nil)
-	searchtest.Sync(b, x, "a", corpus(b, 500).Refs())
-	for _, query := range []string{`"pull request"`, `generat* AND NEAR(test case, 5)`, `name: pdf OR body: organiz*`, `a*`} {
-		b.Run(query, func(b *testing.B) {
-			for b.Loop() {
-				searchtest.Ask(b, x, search.Query{Text: query, Syntax: true})
-			}
-		})
 	}
 }

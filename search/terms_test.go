@@ -1,13 +1,13 @@
 package search_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // TestTermsAreTokens: what is one term here must be one token of the
@@ -25,7 +25,7 @@ func TestTermsAreTokens(t *testing.T) {
 	s := searchtest.Skill("all", "d", text.String())
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(s).Refs())
 	terms := words.Terms(s.Body)
-	counts, _, err := x.Store.Frequencies(context.Background(), terms)
+	counts, _, err := x.Store.(store.TextSearcher).Frequencies(t.Context(), terms)
 	if err != nil {
 		t.Fatal(err)
 	}

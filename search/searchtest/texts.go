@@ -82,4 +82,3 @@ func Generated(n, length int) Tree {
 	}
 	return t
 }
-
