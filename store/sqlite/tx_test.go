@@ -109,6 +109,17 @@ func TestRollBackWhole(t *testing.T) {
 	checkWhole(t, db)
 }
 
+// TestViewWritesNothing: a view is a DB too, for those who look.
+func TestViewWritesNothing(t *testing.T) {
+	db := open(t, dbPath(t))
+	err := db.View(t.Context(), func(r store.Reader) error {
+		return r.(*DB).Update(t.Context(), func(store.Tx) error { t.Error("ran"); return nil })
+	})
+	if !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("writing in a view: %v", err)
+	}
+}
+
 // TestReplaceLeavesNothing: a replaced skill is found by its new words only,
 // and a refused one by none.
 func TestReplaceLeavesNothing(t *testing.T) {
