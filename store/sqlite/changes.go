@@ -47,7 +47,7 @@ func (db *DB) View(ctx context.Context, f func(store.Reader) error) error {
 	return f(&DB{path: db.path, file: db.file, readOnly: db.readOnly, view: tx})
 }
 
-// noteVectors makes the skills with these texts part of Changes.
+// noteVectors makes Changes return the skills with these texts.
 func (t *Tx) noteVectors(model int64, hashes [][]byte) error {
 	list := make([]string, len(hashes))
 	for i, h := range hashes {
