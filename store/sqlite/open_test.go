@@ -63,8 +63,11 @@ func TestOpenTwice(t *testing.T) {
 	a := open(t, path)
 	storetest.Put(t, a, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 	b := open(t, path)
-	if got, want := storetest.State(t, b).Generation.Number, storetest.State(t, a).Generation.Number; got != want || a.Recovered()+b.Recovered() != "" {
-		t.Errorf("generation %d, want %d; recovered %q, %q", got, want, a.Recovered(), b.Recovered())
+	if got, want := storetest.State(t, b), storetest.State(t, a); got != want || a.Recovered()+b.Recovered() != "" {
+		t.Errorf("state %+v, want %+v; recovered %q, %q", got, want, a.Recovered(), b.Recovered())
+	}
+	if other := open(t, dbPath(t)); storetest.State(t, other).Catalog == storetest.State(t, a).Catalog {
+		t.Error("two files are the same catalog")
 	}
 	var id, version int
 	if err := b.read.QueryRow("SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &version); err != nil {

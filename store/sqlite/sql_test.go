@@ -106,6 +106,7 @@ func TestPlans(t *testing.T) {
 		"unembedded":  "TEMP B-TREE",
 		"stamps":      "SCAN skills",
 		"coverage_of": "SCAN t",
+		"changes":     "SCAN c",
 		"frequencies": "TEMP B-TREE",
 	} {
 		if got := plan(t, db, name); strings.Contains(got, bad) {

@@ -24,6 +24,7 @@ func writeChecks() []check {
 		{"Changes", "Changes returns the rows that changed after a generation, in rising order, each once: those of skills, and those of vectors of the one model.", testChanges},
 		{"ChangesUnknown", "Changes must not answer for a generation that the catalog never had, such as one of the same number with another token.", testChangesUnknown},
 		{"Forget", "After Forget, Changes answers for the given generation and for later ones, not for older ones.", testForget},
+		{"ForgetWhileReading", "One call of Changes sees one state: it must not lose what is forgotten meanwhile and still say ok.", testForgetWhileReading},
 		{"RowsNotReused", "A reader may still hold the row of a skill that is gone: it must never name another skill.", testRowsNotReused},
 	}
 }
@@ -355,6 +356,40 @@ func testForget(t *testing.T, s store.Store) {
 	Update(t, s, func(tx store.Tx) error { return tx.DeleteSkill(rows[0]) })
 	got, _, err = s.Changes(t.Context(), second, "")
 	wants(t, "after one more change", []int64{rows[0], rows[2]})(got, err)
+}
+
+func testForgetWhileReading(t *testing.T, s store.Store) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ended := false; !ended; {
+			state, err := s.State(t.Context())
+			for ok, most := true, 0; ok && !ended; {
+				var rows []int64
+				var err2 error
+				rows, ok, err2 = s.Changes(t.Context(), state.Generation, "")
+				if err := errors.Join(err, err2); err != nil || ok && len(rows) < most {
+					t.Errorf("after %d changes came %d, although none was undone; %v", most, len(rows), err)
+					return
+				}
+				most = max(most, len(rows))
+				select {
+				case <-done:
+					ended = true
+				default:
+				}
+			}
+		}
+	})
+	for i := range 40 {
+		Put(t, s, store.Source{Label: "a"}, Record(fmt.Sprint("s", i), "d", "b"))
+		if i%4 == 3 {
+			now := State(t, s).Generation
+			Update(t, s, func(tx store.Tx) error { return tx.Forget(now) })
+		}
+	}
+	close(done)
+	wg.Wait()
 }
 
 func testRowsNotReused(t *testing.T, s store.Store) {
