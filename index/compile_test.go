@@ -22,6 +22,7 @@ import (
 // TestCompileSkills: skills that are compiled into an empty catalog rank as those
 // of one, and are still there for who opens it next.
 func TestCompileSkills(t *testing.T) {
+	t.Parallel()
 	var skills []*skill.Skill
 	for i := range 40 {
 		s := searchtest.Skill(fmt.Sprintf("%03d-pdf", i), fmt.Sprintf("Fills form %d in.", i%7), strings.Repeat("Open the form. ", i), "office")
@@ -92,6 +93,7 @@ func yielding(skills []*skill.Skill, err error) iter.Seq2[*skill.Skill, error] {
 // TestCompileSkillsBeside: a catalog that holds skills keeps what is compiled of
 // them.
 func TestCompileSkillsBeside(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "src", searchtest.TreeOf(searchtest.Skill("a", "A.", "a")).Refs())
 	err := x.Compile(t.Context(), index.Source{Label: "src"}, yielding(nil, nil))
@@ -102,6 +104,7 @@ func TestCompileSkillsBeside(t *testing.T) {
 
 // TestCompileSkillsErrors: what cannot be compiled leaves no file.
 func TestCompileSkillsErrors(t *testing.T) {
+	t.Parallel()
 	list := func(names ...string) (skills []*skill.Skill) {
 		for _, name := range names {
 			skills = append(skills, &skill.Skill{Meta: skill.Meta{Name: name, Description: "x"}})

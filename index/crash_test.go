@@ -49,6 +49,7 @@ func freshDump(t *testing.T) string {
 // the next one finishes the work. While a batch is read the one before is written,
 // so that when the third is, the first is there.
 func TestSyncKilled(t *testing.T) {
+	t.Parallel()
 	want := freshDump(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	for _, lines := range []int{1, index.Batch / 2, 2*index.Batch + 40} {
@@ -78,6 +79,7 @@ func TestSyncKilled(t *testing.T) {
 }
 
 func TestTwoProcessesSync(t *testing.T) {
+	t.Parallel()
 	want := freshDump(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	var cmds []*exec.Cmd

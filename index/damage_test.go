@@ -117,6 +117,7 @@ func (p *patient) files(t *testing.T) []string {
 // TestDamage: whatever happens to a published file, searches answer as before,
 // and what is published next is whole.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be changed")
 	}
@@ -206,6 +207,7 @@ func sourcesOf(list []searchtest.Source) []index.Source {
 // catalogs have come to the same generation, and their files differ in nothing
 // else that is looked at.
 func TestForeignFiles(t *testing.T) {
+	t.Parallel()
 	long(t)
 	for at, suffix := range []string{".current", ".base", ".delta"} {
 		p, other := newPatient(t, 1), newPatient(t, 2)

@@ -22,6 +22,7 @@ func modeOf(t *testing.T, x *searchtest.Catalog) string {
 }
 
 func TestEmbedResumes(t *testing.T) {
+	t.Parallel()
 	const fail = index.EmbedBatch + 5
 	e := new(searchtest.Embedder).FailAfter(fail)
 	x := searchtest.New(t, e)
@@ -60,6 +61,7 @@ func TestEmbedResumes(t *testing.T) {
 }
 
 func TestEmbedOnlyNewTexts(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{}
 	x := searchtest.New(t, e)
 	var words strings.Builder
@@ -92,6 +94,7 @@ func TestEmbedOnlyNewTexts(t *testing.T) {
 
 // TestEmbedKeepsWholeTexts: a body of which a part fails has no vector yet.
 func TestEmbedKeepsWholeTexts(t *testing.T) {
+	t.Parallel()
 	e := new(searchtest.Embedder).FailAfter(3)
 	x := searchtest.New(t, e)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("pdf", "Fill forms", strings.Repeat("word ", 3*index.ChunkWords))).Refs())
@@ -106,6 +109,7 @@ func TestEmbedKeepsWholeTexts(t *testing.T) {
 // TestInline: with a fast embedder a sync leaves nothing to embed, and what it
 // could not embed to Embed.
 func TestInline(t *testing.T) {
+	t.Parallel()
 	const fail = 7
 	e := new(searchtest.Embedder).FailAfter(fail)
 	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{Inline: true}})
@@ -132,6 +136,7 @@ func TestInline(t *testing.T) {
 }
 
 func TestModelsApart(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, &searchtest.Embedder{})
 	searchtest.Sync(t, x, "a", searchtest.Many(5).Refs())
 	searchtest.Embed(t, x)
@@ -161,6 +166,7 @@ func TestModelsApart(t *testing.T) {
 // TestSwitch goes from one embedder to another: the old vectors rank until the
 // new ones are nearly complete, and are gone when they are.
 func TestSwitch(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	old, next := &searchtest.Embedder{Name: "old"}, (&searchtest.Embedder{Name: "next"}).SetDim(8).FailAfter(n*8/10)
 	before := searchtest.New(t, old)
@@ -209,6 +215,7 @@ func TestSwitch(t *testing.T) {
 
 // TestSwitchFromIncomplete: old vectors that are too few do not rank.
 func TestSwitchFromIncomplete(t *testing.T) {
+	t.Parallel()
 	old := (&searchtest.Embedder{Name: "old"}).FailAfter(3)
 	before := searchtest.New(t, old)
 	searchtest.Sync(t, before, "a", searchtest.Many(5).Refs())
@@ -233,6 +240,7 @@ func (m *miscounting) Embed(ctx context.Context, kind embed.Kind, texts []string
 }
 
 func TestEmbedderMiscounts(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func([]embed.Vector) []embed.Vector{
 		"too many": func(v []embed.Vector) []embed.Vector { return append(v, v[0]) },
 		"too few":  func(v []embed.Vector) []embed.Vector { return v[1:] },
@@ -252,6 +260,7 @@ func TestEmbedderMiscounts(t *testing.T) {
 // TestSearchWhileSyncing runs searches beside syncs that replace the snapshot;
 // the race detector looks on.
 func TestSearchWhileSyncing(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, &searchtest.Embedder{})
 	src := searchtest.Many(20)
 	searchtest.Sync(t, x, "a", src.Refs())

@@ -133,6 +133,7 @@ var changes = []struct {
 // TestFresh: after every change what was published answers as a new catalog
 // does, whether the change stands beside what was compiled before or in it.
 func TestFresh(t *testing.T) {
+	t.Parallel()
 	long(t)
 	t.Run("text", func(t *testing.T) { testFresh(t, nil, true) })
 	t.Run("vectors", func(t *testing.T) { testFresh(t, &embedtest.Fake{}, false) })
@@ -174,6 +175,7 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 // compiled before, text scores differ by less than 2 % from those of a new
 // catalog. Only the mean length of a skill is not exact.
 func TestDeltaBound(t *testing.T) {
+	t.Parallel()
 	long(t)
 	const few = 128 // that are not merged into a small catalog
 	for _, tt := range []struct {

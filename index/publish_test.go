@@ -91,6 +91,7 @@ func filesBeside(t testing.TB, x *searchtest.Catalog) map[string]int {
 // TestCurrentAfterFirstWalk: the first complete walk of a source is published
 // also when it finds nothing new.
 func TestCurrentAfterFirstWalk(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	src := index.Source{Label: "a", Root: "/a"}
 	skills := searchtest.Many(3)
@@ -109,6 +110,7 @@ func TestCurrentAfterFirstWalk(t *testing.T) {
 // TestTwoProcessesPublish: what two processes publish at the same time is in the
 // end the newest of both, whole, and no more files than needed.
 func TestTwoProcessesPublish(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x := searchtest.Open(t, path, nil, nil)
 	searchtest.SyncSource(t, x, index.Source{Label: "a", Root: "/a"}, versionOf("a", 0, 12).Refs())
@@ -141,6 +143,7 @@ func TestTwoProcessesPublish(t *testing.T) {
 // and the other what changed, one publishes, and the other takes that for its
 // own: neither sweeps what is published.
 func TestSameGenerationPublished(t *testing.T) {
+	t.Parallel()
 	long(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, y := searchtest.Open(t, path, nil, nil), searchtest.Open(t, path, nil, nil)
@@ -164,6 +167,7 @@ func TestSameGenerationPublished(t *testing.T) {
 // TestMerged: what changed stands beside what was compiled before until it is too
 // much, for the time that it takes to compile or for the scores.
 func TestMerged(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	skills := versionOf("a", 0, 400)
 	sync := func(want int, merge bool, what string) {
@@ -198,6 +202,7 @@ func TestMerged(t *testing.T) {
 // TestSweep: what nothing needs any more is removed, and that of others after a
 // day.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	opts := &searchtest.Options{Index: index.Options{Now: func() time.Time { return now }}}
@@ -262,6 +267,7 @@ func TestSweep(t *testing.T) {
 // TestSearchWhilePublishing: every answer is of one version, and never of an older
 // one than the answer before.
 func TestSearchWhilePublishing(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	writer := searchtest.Open(t, path, nil, nil)
 	searchtest.Sync(t, writer, "a", versionOf("a", 0, 40).Refs())
@@ -383,6 +389,7 @@ func TestPublishLeaksNothing(t *testing.T) {
 // TestDamagedSegmentShared: a search that finds the file of a former view damaged,
 // while the present view has it too, does not leave that one closed.
 func TestDamagedSegmentShared(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.Many(40).Refs())
 	searchtest.Publish(t, x, true)

@@ -50,6 +50,7 @@ func wantNames(t *testing.T, x *searchtest.Catalog, want ...string) {
 }
 
 func TestSyncChanges(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	src := searchtest.Three()
 	wantCounts(t, searchtest.Sync(t, x, "a", src.Refs()), "3 found: +3 ~0 -0 =0 !0, complete true")
@@ -84,6 +85,7 @@ func TestSyncChanges(t *testing.T) {
 // TestSyncWithoutStamps: a source that has none is read each time, and a
 // catalog that is not changed by it stays as it is.
 func TestSyncWithoutStamps(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	refs := mapped(searchtest.Three().Refs(), func(r *skill.Ref) {
 		r.Stamp = ""
@@ -105,6 +107,7 @@ func TestSyncWithoutStamps(t *testing.T) {
 
 // TestSyncWithoutDigest: then nothing tells whether a skill changed.
 func TestSyncWithoutDigest(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	s := searchtest.Skill("pdf", "Fill PDF forms", "body")
 	s.Digest = ""
@@ -131,6 +134,7 @@ func (ownProblem) Problem() skill.Problem {
 }
 
 func TestSyncRemovesOnlyAfterCompleteWalk(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		err    error
 		rule   string
@@ -159,6 +163,7 @@ func TestSyncRemovesOnlyAfterCompleteWalk(t *testing.T) {
 // TestSyncUnreadableSkill: what is indexed of a skill stays while its file
 // cannot be read, and so does everything else.
 func TestSyncUnreadableSkill(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.Three().Refs())
 	src := searchtest.Three()
@@ -179,6 +184,7 @@ func TestSyncUnreadableSkill(t *testing.T) {
 }
 
 func TestSyncRefused(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.Three().Refs())
 	broken := mapped(searchtest.Three().Refs(), func(r *skill.Ref) {
@@ -236,6 +242,7 @@ func locations(t *testing.T, x *searchtest.Catalog) []string {
 // TestSyncOtherRoot: the label stands for another folder now, with equal
 // skills; a sync that breaks off must not leave old locations for good.
 func TestSyncOtherRoot(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.SyncSource(t, x, index.Source{Label: "a", Root: "/old"}, located(searchtest.Three(), "/old").Refs())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -252,6 +259,7 @@ func TestSyncOtherRoot(t *testing.T) {
 }
 
 func TestSyncOtherPriority(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 2}, searchtest.Three().Refs())
 	searchtest.SyncSource(t, x, index.Source{Label: "b", Priority: 1}, searchtest.Three().Refs())
@@ -276,6 +284,7 @@ func TestSyncOtherPriority(t *testing.T) {
 }
 
 func TestRetain(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{}
 	x := searchtest.New(t, e)
 	for _, label := range []string{"a", "b", "c"} {
@@ -305,6 +314,7 @@ func TestRetain(t *testing.T) {
 // TestSyncCancelled ends ctx in the middle of a walk: what was read until then
 // is kept, nothing is removed, and the next Sync does the rest.
 func TestSyncCancelled(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("old", "d", "b")).Refs())
 	src := searchtest.Generated(index.Batch+50, 5)
@@ -334,6 +344,7 @@ func TestSyncCancelled(t *testing.T) {
 // TestSyncCancelledWhileReading: ctx ends while a batch is being read. And the
 // iterator ends then, as that of a source does, without a word.
 func TestSyncCancelledWhileReading(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("old", "d", "b")).Refs())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -352,6 +363,7 @@ func TestSyncCancelledWhileReading(t *testing.T) {
 }
 
 func TestSyncManySkillsOfOneName(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	src := make(searchtest.Tree)
 	for i := range 5 {
@@ -378,6 +390,7 @@ func TestSyncManySkillsOfOneName(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	src := searchtest.Three()
 	searchtest.Sync(t, x, "a", src.Refs())

@@ -14,6 +14,7 @@ import (
 // TestUnwritable: a folder that cannot be written costs speed, and nothing else.
 // Permissions do not stop root, so that its child is another user.
 func TestUnwritable(t *testing.T) {
+	t.Parallel()
 	long(t)
 	top := t.TempDir()
 	dir := filepath.Join(top, "cache")

@@ -7,6 +7,7 @@ import (
 )
 
 func TestCompile(t *testing.T) {
+	t.Parallel()
 	for query, want := range map[string]string{
 		// Words become terms, phrases of terms where they are several.
 		`Forms`:               `"form"`,
@@ -69,6 +70,7 @@ func TestCompile(t *testing.T) {
 }
 
 func TestSyntaxErrors(t *testing.T) {
+	t.Parallel()
 	for query, want := range map[string]string{
 		``:                                 `query:1: the query is empty; write a word, or a phrase in quotes`,
 		" \n ":                             `query:4: the query is empty; write a word, or a phrase in quotes`,

@@ -25,6 +25,7 @@ const parcels = "Tracks parcels of every carrier and writes to whoever waits for
 
 // TestCopies: what counts as a copy and what does not.
 func TestCopies(t *testing.T) {
+	t.Parallel()
 	body := essay(300)
 	edited := strings.Replace(body, "word150 ", "another ", 1)
 	original := searchtest.Skill("parcels", parcels, body)
@@ -58,6 +59,7 @@ func TestCopies(t *testing.T) {
 
 // TestCopiesShort: bodies of a few words say little, so all else must agree.
 func TestCopiesShort(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(
 		searchtest.Skill("mail", parcels, ""), searchtest.Skill("post", parcels, ""), searchtest.Skill("post-2", parcels, ""),
@@ -73,6 +75,7 @@ func TestCopiesShort(t *testing.T) {
 // TestCopyNamed: a copy that the prompt names is the best one, and of two that
 // it names none is left out.
 func TestCopyNamed(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("parcels", parcels, "body"), searchtest.Skill("old-parcels", parcels, "body")).Refs())
 	for prompt, want := range map[string][]string{
@@ -89,6 +92,7 @@ func TestCopyNamed(t *testing.T) {
 
 // TestCopiesPriority: of equal copies that of the higher source stays.
 func TestCopiesPriority(t *testing.T) {
+	t.Parallel()
 	for _, high := range []string{"one", "two"} {
 		x := searchtest.New(t, nil)
 		for label, name := range map[string]string{"one": "mail", "two": "post"} {
@@ -108,6 +112,7 @@ func TestCopiesPriority(t *testing.T) {
 // TestCopiesScope: a copy outside of the scope hides none inside, and is not
 // told of.
 func TestCopiesScope(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("parcels", parcels, "body"), searchtest.Skill("parcels-2", parcels, "body")).Refs())
 	for _, hidden := range []string{"parcels", "parcels-2"} {

@@ -39,6 +39,7 @@ func TestSlowEmbedder(t *testing.T) {
 }
 
 func TestFailingEmbedder(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{}
 	x := embeddedIndex(t, e, 0)
 	for _, tt := range []struct {
@@ -61,6 +62,7 @@ func TestFailingEmbedder(t *testing.T) {
 }
 
 func TestSearchCancelled(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{Block: make(chan struct{})}
 	defer close(e.Block)
 	x := embeddedIndex(t, e, 0)
@@ -74,6 +76,7 @@ func TestSearchCancelled(t *testing.T) {
 // TestVectorsFind: a skill that shares no term with the prompt is found by its
 // vector, one outside the scope is not.
 func TestVectorsFind(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{}
 	x := embeddedIndex(t, e, 0)
 	e.Answer(func(string) ([]embed.Vector, error) {
@@ -92,6 +95,7 @@ func TestVectorsFind(t *testing.T) {
 // TestEmbedderChangedDimension under the same name: whatever is in the catalog,
 // search goes on.
 func TestEmbedderChangedDimension(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{}
 	x := searchtest.New(t, e)
 	searchtest.Sync(t, x, "a", searchtest.Many(5).Refs())

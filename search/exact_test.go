@@ -24,6 +24,7 @@ func exactIDs(t *testing.T, x *searchtest.Catalog, text string) []string {
 }
 
 func TestExactNames(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(
 		searchtest.Skill("pdf", "Read documents", "body"),
@@ -81,6 +82,7 @@ func TestExactNames(t *testing.T) {
 
 // TestExactWins: whatever else fits better.
 func TestExactWins(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	src := searchtest.Many(20)
 	src["pdf"] = searchtest.Skill("pdf", "Nothing of it", "at all")
@@ -93,6 +95,7 @@ func TestExactWins(t *testing.T) {
 
 // TestPrefixAlone: what somebody types into a search box.
 func TestPrefixAlone(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("kubernetes-troubleshooting", "Pods", "body"), searchtest.Skill("git-bisect", "Commits", "body")).Refs())
 	for text, want := range map[string][]string{

@@ -10,6 +10,7 @@ import (
 // TestQuiet: a prompt of a kind that wants no skill gets what it names, and the
 // hits of a search are the same.
 func TestQuiet(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	src := searchtest.Many(20)
 	src["parcels"] = searchtest.Skill("parcels", "Tracks parcels of every carrier and writes to whoever waits for them too long", "body")

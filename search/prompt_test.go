@@ -47,6 +47,7 @@ func promptIn(t *testing.T, text string, v *snapshot.View, leg textLeg) *prompt 
 }
 
 func TestPromptChoosesTerms(t *testing.T) {
+	t.Parallel()
 	docs := map[string]int{"pdf": 5, "form": 9, "file": 49, "common": 50, "data": 100}
 	for text, want := range map[string]string{
 		"":                         "",
@@ -67,6 +68,7 @@ func TestPromptChoosesTerms(t *testing.T) {
 
 // TestFewSkills: in a catalog of one, every word is in all of its skills.
 func TestFewSkills(t *testing.T) {
+	t.Parallel()
 	p := promptOf(t, "fill pdf form", counted{1, map[string]int{"fill": 1, "pdf": 1}})
 	if p.query() != `"fill" OR "pdf"` {
 		t.Errorf("query %s", p.query())
@@ -74,6 +76,7 @@ func TestFewSkills(t *testing.T) {
 }
 
 func TestLongPromptKeepsRarest(t *testing.T) {
+	t.Parallel()
 	docs := make(map[string]int)
 	var words, want []string
 	for i := range 60 {
@@ -99,6 +102,7 @@ func TestLongPromptKeepsRarest(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
+	t.Parallel()
 	list := []struct {
 		name, description, body, tags string
 		covers, share                 float64 // of the name by the prompt, and the other way round

@@ -57,6 +57,7 @@ func filled(t *testing.T, skills int) *searchtest.Catalog {
 }
 
 func TestRerank(t *testing.T) {
+	t.Parallel()
 	x := filled(t, 6)
 	a := searchtest.Ask(t, reranked(t, x, nil, backwards, nil), search.Query{Text: "fruit"})
 	want := []string{"skill-05", "skill-04", "skill-03", "skill-02", "skill-01", "skill-00"}
@@ -84,6 +85,7 @@ func TestRerank(t *testing.T) {
 // TestRerankOnlyBest: what is beyond the candidates keeps its place, the limit
 // of the query is applied afterwards, and names are not contested.
 func TestRerankOnlyBest(t *testing.T) {
+	t.Parallel()
 	x := filled(t, 6)
 	three := reranked(t, x, nil, backwards, func(o *search.Options) { o.RerankCandidates = 3 })
 	for _, tt := range []struct {
@@ -105,6 +107,7 @@ func TestRerankOnlyBest(t *testing.T) {
 // TestRerankReads: what leaves the process is the prompt and the candidates in
 // scope, each with the start of its body.
 func TestRerankReads(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	long := strings.Repeat("é", search.BodyStart)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("pdf", "Fill forms", long), searchtest.Skill("doc", "Fill pages", ""), searchtest.Skill("secret", "Fill", "")).Refs())
@@ -123,6 +126,7 @@ func TestRerankReads(t *testing.T) {
 
 // TestRerankWithoutChoice: where no order can change, nothing is sent.
 func TestRerankWithoutChoice(t *testing.T) {
+	t.Parallel()
 	x := reranked(t, filled(t, 3), nil, func(context.Context, string, []string) ([]float64, error) {
 		t.Error("the reranker was called")
 		return nil, nil
@@ -135,6 +139,7 @@ func TestRerankWithoutChoice(t *testing.T) {
 }
 
 func TestRerankPartially(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	for _, tt := range []struct {
 		scores []float64
@@ -160,6 +165,7 @@ func TestRerankPartially(t *testing.T) {
 
 // TestRerankFails: the order is that of the first stage, and the answer tells.
 func TestRerankFails(t *testing.T) {
+	t.Parallel()
 	x := filled(t, 4)
 	want := searchtest.IDs(searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}).Hits)
 	refused := errors.New("refused")
@@ -206,6 +212,7 @@ func TestRerankerHangs(t *testing.T) {
 }
 
 func TestRerankCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	x := reranked(t, filled(t, 4), nil, func(ctx context.Context, _ string, _ []string) ([]float64, error) {
 		cancel()
@@ -219,6 +226,7 @@ func TestRerankCancelled(t *testing.T) {
 
 // TestRerankAfterVectors: both stages are in the mode.
 func TestRerankAfterVectors(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{}
 	x := reranked(t, embeddedIndex(t, e, 0), e, backwards, nil)
 	if a := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}); a.Mode != "hybrid, reranked" || a.Hits[0].ID != "skill-04" {
@@ -227,6 +235,7 @@ func TestRerankAfterVectors(t *testing.T) {
 }
 
 func TestWhyReranked(t *testing.T) {
+	t.Parallel()
 	x := reranked(t, filled(t, 4), nil, backwards, func(o *search.Options) { o.RerankCandidates = 2 })
 	for _, tt := range []struct {
 		id    string

@@ -31,6 +31,7 @@ func zoo(t *testing.T) *searchtest.Catalog {
 }
 
 func TestScopeRules(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	for _, tt := range []struct {
 		name  string
@@ -77,6 +78,7 @@ func TestScopeRules(t *testing.T) {
 
 // TestPatternOfNothing: a pattern may be about skills that are still to come.
 func TestPatternOfNothing(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	all, err := x.List(t.Context(), nil, false)
 	if err != nil {
@@ -93,6 +95,7 @@ func TestPatternOfNothing(t *testing.T) {
 }
 
 func TestPinned(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	list, err := x.Pinned(t.Context(), &search.Agent{Pinned: []string{"pdf-merge", "Deploy"}})
 	if err != nil || len(list) != 2 || list[0].ID != "pdf-merge" || list[1].ID != "deploy" {
@@ -106,6 +109,7 @@ func TestPinned(t *testing.T) {
 // TestScopeFailsClosed: what a configuration names and the catalog does not
 // have is an error everywhere.
 func TestScopeFailsClosed(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	for want, a := range map[string]*search.Agent{
 		`agent x: include.names: no skill "gitt"; did you mean git?`:      {Include: search.Rules{Names: []string{"gitt"}}},
@@ -133,6 +137,7 @@ func TestScopeFailsClosed(t *testing.T) {
 // TestScopeFiltersBeforeTop: 150 skills outside the scope fit better, more than
 // a leg returns.
 func TestScopeFiltersBeforeTop(t *testing.T) {
+	t.Parallel()
 	src := make(searchtest.Tree)
 	for i := range search.Depth + 50 {
 		name := fmt.Sprintf("outside-%03d", i)
@@ -170,6 +175,7 @@ func TestScopeFiltersBeforeTop(t *testing.T) {
 
 // TestNotFoundKeepsSecrets: an error tells nothing of what is outside.
 func TestNotFoundKeepsSecrets(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	a := &search.Agent{Exclude: search.Rules{Tags: []string{"secret"}}}
 	for _, id := range []string{"deploy", "deploi", "work/deploy", "work/tools/pdf-forms", "absent"} {
@@ -190,6 +196,7 @@ func TestNotFoundKeepsSecrets(t *testing.T) {
 }
 
 func TestShadowedCopies(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	for id, want := range map[string]string{
 		"pdf-forms": "home pdf-forms", "home/pdf-forms": "home pdf-forms", "PDF-forms": "home pdf-forms",
@@ -217,6 +224,7 @@ func TestShadowedCopies(t *testing.T) {
 // TestFolderBeforeName: the folder of one skill is the name of another, and the
 // ID of a shadowed copy is its folder.
 func TestFolderBeforeName(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 1}, searchtest.TreeOf(searchtest.Skill("x", "d", "b")).Refs())
 	searchtest.SyncSource(t, x, index.Source{Label: "b"}, searchtest.Tree{"foo": searchtest.Skill("x", "d", "copy"), "bar": searchtest.Skill("foo", "d", "b")}.Refs())

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSearchFindsBody(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.Three().Refs())
 	a := searchtest.Ask(t, x, search.Query{Text: "please bisect the history of tables"})
@@ -28,6 +29,7 @@ func TestSearchFindsBody(t *testing.T) {
 }
 
 func TestSearchLimit(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.Many(30).Refs())
 	for limit, want := range map[int]int{0: 10, -1: 10, 3: 3, 99: 30} {
@@ -40,6 +42,7 @@ func TestSearchLimit(t *testing.T) {
 // TestSearchDeterministic: the same catalog and prompt, the same answer, with
 // and without vectors, in another process' index too.
 func TestSearchDeterministic(t *testing.T) {
+	t.Parallel()
 	e := &searchtest.Embedder{}
 	x := searchtest.New(t, e)
 	src := searchtest.Many(60)
@@ -62,6 +65,7 @@ func TestSearchDeterministic(t *testing.T) {
 // TestSearchSeesOtherIndex: what another index of the same file writes is in
 // the next answer.
 func TestSearchSeesOtherIndex(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	other := searchtest.Open(t, x.Path, nil, nil)
 	if got := searchtest.Found(t, x, "commits"); len(got) != 0 {
@@ -99,6 +103,7 @@ func FuzzSearch(f *testing.F) {
 
 // TestFewSkills: in a catalog of one, every word is in all of its skills.
 func TestFewSkills(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("pdf-forms", "Fill PDF forms", "body")).Refs())
 	for text, want := range map[string]bool{"fill this pdf form": true, "bake me a cake": false} {

@@ -40,6 +40,7 @@ func snippets(t testing.TB, x *searchtest.Catalog, q search.Query, length int) m
 }
 
 func TestSnippets(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	filler := strings.Repeat("some filler about nothing at all. ", 20)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(
@@ -74,6 +75,7 @@ func TestSnippets(t *testing.T) {
 // TestSnippetsRare: of two places the one with the rarer term is shown, and of
 // equal ones the first.
 func TestSnippetsRare(t *testing.T) {
+	t.Parallel()
 	x := searchtest.New(t, nil)
 	gap := strings.Repeat(" and so on", 30)
 	src := searchtest.Many(30)
@@ -93,6 +95,7 @@ func TestSnippetsRare(t *testing.T) {
 
 // TestSnippetsScope: entries of elsewhere are not shown to an agent.
 func TestSnippetsScope(t *testing.T) {
+	t.Parallel()
 	x := library(t)
 	agent := &search.Agent{Exclude: search.Rules{Names: []string{"github"}}}
 	all, err := x.List(t.Context(), nil, false)

@@ -26,6 +26,7 @@ func library(t testing.TB) *searchtest.Catalog {
 }
 
 func TestSearchSyntax(t *testing.T) {
+	t.Parallel()
 	x := library(t)
 	for query, want := range map[string]string{
 		`forms`:                        "pdf-forms pdf-merge",
@@ -70,6 +71,7 @@ func TestSearchSyntax(t *testing.T) {
 // TestSearchSyntaxScope: what is outside does not count against the limit, and
 // copies that are not offered are not found.
 func TestSearchSyntaxScope(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	for _, tt := range []struct {
 		agent *search.Agent
@@ -94,6 +96,7 @@ func TestSearchSyntaxScope(t *testing.T) {
 // TestPrefixFindsAll: whatever stemming makes of a word, the start of the word
 // finds it, alone and in a phrase.
 func TestPrefixFindsAll(t *testing.T) {
+	t.Parallel()
 	words := strings.Fields(`organize organization generates automation validity visualization configured databases running happily
 		relational analysis analyze migrating compatibility responsibilities creative hopefulness digitizer conditional dependent
 		caresses ponies agreed motoring conflated troubled sized falling rating`)
@@ -122,6 +125,7 @@ func deepQueries() []string {
 }
 
 func TestSyntaxDeep(t *testing.T) {
+	t.Parallel()
 	x := library(t)
 	for _, text := range deepQueries() {
 		searchtest.Ask(t, x, search.Query{Text: text, Syntax: true})

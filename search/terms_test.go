@@ -13,6 +13,7 @@ import (
 // TestTermsAreTokens: what is one term here must be one token of the
 // tokenizer in the store, or a term that was indexed is never found.
 func TestTermsAreTokens(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		// Of the large scripts a part is enough.

@@ -41,6 +41,7 @@ var legs = map[string]searchtest.Leg{
 }
 
 func TestLegs(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long under the race detector, and starts nothing that could race")
 	}
@@ -51,6 +52,7 @@ func TestLegs(t *testing.T) {
 
 // TestCompare: all legs answer alike.
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
 		for _, n := range []int{1, 60, 500} {
 			if n > 60 && testing.Short() {
@@ -77,6 +79,7 @@ func TestCompare(t *testing.T) {
 
 // TestCompareNotices: the comparison is not one that everything passes.
 func TestCompareNotices(t *testing.T) {
+	t.Parallel()
 	sources := searchtest.Generate(60, 1)
 	queries := searchtest.Queries(sources, 7, 30, nil)
 	for i := range queries {
@@ -112,6 +115,7 @@ func TestCompareNotices(t *testing.T) {
 // share but for one word, and which of these is tenth, or among the 64 that each
 // leg hands to ranking, is decided by less than a part in a hundred.
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("indexes 2,000 skills")
 	}
