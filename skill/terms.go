@@ -9,26 +9,28 @@ import (
 	"sync"
 )
 
-// Fields are the terms of a skill's text: analysed, in order, with repetitions.
+// Fields are the terms of a skill's text: analysed, in order, with repetitions. A
+// term holds no ASCII but letters and digits.
 type Fields struct {
 	Name, Description, Tags, Body []string
 
-	// Shown is how many of the first terms of Description stand in what is shown
-	// of it. The others (of when_to_use) are searched only.
+	// Shown is how many of the first terms of Description come from the description
+	// that is shown. The others (from when_to_use) are searched only.
 	Shown int
 }
 
-// Weights are the weights of the fields in a text score, none below 0.
+// Weights say how much each field counts in a text score; none is below 0.
 type Weights struct{ Name, Description, Tags, Body float64 }
 
 // Terms are the distinct terms of a skill, sorted, with how often each field has
 // them: all that ranking by text needs, packed into bytes.
 //
-// For each term: the number of bytes that it shares with the term before (one
-// byte below maxShared), its counts, and its other bytes, none of which is below
-// '0'. The counts are twice the count of the body; or, when the term occurs in
-// another field too, 1 and then the counts of name, description, tags and body
-// and of the shown part of the description. All of these are varints.
+// Each term is packed as three things: how many bytes it shares with the term
+// before it (one byte, below maxShared), its counts, and its other bytes, none of
+// which is below '0'. The counts of a term that only the body has are one number,
+// twice the count. Those of any other term are the number 1 and then the counts of
+// name, description, tags, body and the shown part of the description. All of
+// these numbers are varints.
 type Terms []byte
 
 // maxShared bounds how many bytes a packed term shares with the one before.
@@ -36,7 +38,7 @@ const maxShared = 32
 
 // A Term is one of Terms.
 type Term struct {
-	Text                          []byte // valid until the next one is read
+	Text                          []byte // valid until the next term is read
 	Name, Description, Tags, Body int    // how often the fields have it
 	Shown                         int    // how often the shown part of the description has it
 }
@@ -60,8 +62,8 @@ type termTable struct {
 // termTables keeps tables, because growing one takes longer than filling it.
 var termTables = sync.Pool{New: func() any { return &termTable{index: make(map[string]int)} }}
 
-// Pack counts and packs the terms of f. A term of nothing but ASCII below '0' is
-// left out: no analyzer makes one.
+// Pack counts and packs the terms of f. It leaves out empty terms and those with a
+// character below '0', which no analyzer makes.
 func (f *Fields) Pack() Terms {
 	t := termTables.Get().(*termTable)
 	defer termTables.Put(t)
@@ -106,7 +108,7 @@ func (t *termTable) count(list []string, add func(*countedTerm)) {
 	}
 }
 
-// append appends the packed term, which stands behind the term last.
+// append appends the packed term to data, in which last is the term before it.
 func (c *countedTerm) append(data []byte, last string) []byte {
 	shared := 0
 	for shared < min(len(last), len(c.text)-1, maxShared-1) && last[shared] == c.text[shared] {
@@ -124,8 +126,8 @@ func (c *countedTerm) append(data []byte, last string) []byte {
 	return append(data, c.text[shared:]...)
 }
 
-// Each calls f with each term, in order. Bytes that Pack did not make are
-// ErrTerms.
+// Each calls f with each term, in order. It returns ErrTerms when it comes to bytes
+// that are no packed term.
 func (t Terms) Each(f func(*Term)) error {
 	var term Term
 	r := termReader{t}
@@ -141,8 +143,8 @@ func (t Terms) Each(f func(*Term)) error {
 // A termReader reads packed terms.
 type termReader struct{ data []byte }
 
-// next reads the next term, of which there is one, into t, which holds the term
-// before. It reports whether it is well-formed.
+// next reads the next term into t, which holds the term before it, and reports
+// whether it is well-formed. There must be bytes left.
 func (r *termReader) next(t *Term) bool {
 	var shared int
 	shared, r.data = int(r.data[0]), r.data[1:]
@@ -159,6 +161,9 @@ func (r *termReader) next(t *Term) bool {
 				return false
 			}
 		}
+		if t.Shown > t.Description {
+			return false
+		}
 	default:
 		return false
 	}
@@ -171,11 +176,11 @@ func (r *termReader) next(t *Term) bool {
 	return end > 0
 }
 
-// maxCount bounds a count, so that damage cannot ask for more memory than there
-// is.
-const maxCount = 1 << 28
+// maxCount bounds a count, and the bytes of all terms with their repetitions, so
+// that damage cannot ask for gigabytes. A SKILL.md has at most MaxFile bytes.
+const maxCount = 16 * MaxFile
 
-// number reads a number; it is -1 when there is none that makes sense.
+// number reads a number; it returns -1 when there is none, or one above maxCount.
 func (r *termReader) number() int {
 	n, size := binary.Uvarint(r.data)
 	if size <= 0 || n > maxCount {
@@ -185,8 +190,8 @@ func (r *termReader) number() int {
 	return int(n)
 }
 
-// Fields returns the terms field by field: those of each field sorted, but for
-// those of the description, of which the shown ones come first.
+// Fields returns the terms of each field, sorted. In Description the shown terms
+// come first, then the others, each part sorted.
 func (t Terms) Fields() (Fields, error) {
 	var f Fields
 	var hidden []string

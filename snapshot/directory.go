@@ -314,7 +314,8 @@ func (d *Directory) parse(name string) (f besideFile, ok bool) {
 		return f, false
 	}
 	if len(fields) == 3 {
-		return f, true // of an older version: nobody opens it, and Sweep removes it
+		_, err := strconv.ParseInt(fields[2], 10, 64)
+		return f, err == nil // of an older version: nobody opens it, and Sweep removes it
 	}
 	if len(fields) != 4 {
 		return f, false

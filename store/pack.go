@@ -16,9 +16,9 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Pack deflates what is long in the record, so that several processors can do it
-// before the transaction. Engines keep Body and Problems as they are. The skill
-// must not change after it.
+// Pack sets Body and Problems, which engines keep as they are. PutSkill calls it if
+// nobody did; calling it before the transaction lets several processors share the
+// work. The skill must not change afterwards.
 func (r *Record) Pack() (err error) {
 	if len(r.Skill.Problems) > 0 {
 		if r.Problems, err = pack(marshal(r.Skill.Problems)); err != nil {
@@ -31,8 +31,9 @@ func (r *Record) Pack() (err error) {
 	return err
 }
 
-// marshal returns v as JSON. A value that JSON does not have (.inf) is a reported
-// problem of the skill; only the copy of its frontmatter is lost here.
+// marshal returns v as JSON, or {} if JSON has no form for a value (.inf). Such a
+// value is a reported problem of the skill, so nothing more than the copy of its
+// frontmatter is lost.
 func marshal(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -41,7 +42,8 @@ func marshal(v any) []byte {
 	return data
 }
 
-// packers keeps writers, which are far larger than the texts that they deflate.
+// packers keeps writers, because one takes far more memory than the text that it
+// deflates.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, packLevel)
 	if err != nil {
@@ -50,9 +52,9 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packLevel is the effort of deflating: the bodies of 20,000 skills take 76 MB
-// at 1, 70 MB at 4 and 69 MB at 6, for half of the time more each step. Level 1
-// takes a tenth less of the time of indexing than level 4.
+// packLevel is the effort of deflating. The bodies of 20,000 skills take 76 MB at
+// level 1, 70 MB at 4 and 69 MB at 6; each step takes half as much time again. From
+// level 4 to 1 indexing takes a twentieth less.
 const packLevel = flate.BestSpeed
 
 // pack deflates data; SKILL.md files shrink to about 40 %.
@@ -74,18 +76,19 @@ func unpack(data []byte) ([]byte, error) {
 	return io.ReadAll(flate.NewReader(bytes.NewReader(data)))
 }
 
-// errPacked says that bytes are not what this package packed.
+// errPacked says that this package did not pack the bytes.
 var errPacked = errors.New("malformed value")
 
-// What stands between the frontmatter as JSON, which has no such bytes, and the
-// body. Most descriptions are kept as they are in the frontmatter, and once.
+// One of these bytes, which JSON does not have, separates the frontmatter from the
+// body. Most descriptions are the same in the skill and in its frontmatter; such a
+// description is kept once.
 const (
-	wholeEnd = 0 // of a whole frontmatter
-	shortEnd = 1 // of one without its description
+	wholeEnd = 0 // the frontmatter is complete
+	shortEnd = 1 // the frontmatter lacks its description
 )
 
-// packBody deflates the frontmatter and the body together, because the one repeats
-// the words of the other.
+// packBody deflates the frontmatter and the body together, because the body repeats
+// the words of the frontmatter.
 func packBody(s *skill.Skill) ([]byte, error) {
 	frontmatter, end := s.Frontmatter, byte(wholeEnd)
 	if frontmatter["description"] == s.Description {
@@ -95,9 +98,9 @@ func packBody(s *skill.Skill) ([]byte, error) {
 	return pack(slices.Concat(marshal(frontmatter), []byte{end}, []byte(s.Body)))
 }
 
-// Unpack sets the problems, the frontmatter and the body of a skill, whose
-// description is set, from what Pack made of them. The body of a refused skill is
-// nil.
+// Unpack sets the problems, the frontmatter and the body of a skill from the Body
+// and Problems of its record. The description of s must be set. A nil body means a
+// refused skill.
 func Unpack(s *skill.Skill, body, problems []byte) (err error) {
 	if s.Problems, err = UnpackProblems(problems); err != nil || body == nil {
 		return err
@@ -108,7 +111,7 @@ func Unpack(s *skill.Skill, body, problems []byte) (err error) {
 	return nil
 }
 
-// UnpackProblems returns the problems that Pack packed; nil packs none.
+// UnpackProblems returns the problems that Pack packed; nil means no problems.
 func UnpackProblems(packed []byte) ([]skill.Problem, error) {
 	if packed == nil {
 		return []skill.Problem{}, nil
@@ -141,9 +144,9 @@ func unpackBody(s *skill.Skill, packed []byte) error {
 	return err
 }
 
-// PackVector returns a vector in steps of 1/127 of its largest value: the step
-// as a float32 and an int8 for each value. That takes a quarter of the space, and
-// turns a vector by less than a hundredth.
+// PackVector returns the values of a vector as multiples of 1/127 of the largest
+// one: this step as a float32, then an int8 for each value. That takes a quarter of
+// the space, and turns a vector by less than a hundredth.
 func PackVector(v []float32) []byte {
 	most := float32(0)
 	for _, x := range v {

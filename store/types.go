@@ -6,10 +6,10 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Generation is one state of a catalog that readers can see. Numbers grow by
-// one; the token is random, so that a catalog that was restored, copied or made
-// again never takes another's generation for its own. The zero Generation is
-// before every other.
+// A Generation is one state of a catalog that readers can see. Its number is one
+// more than that of the generation before. Its token is random, so that a catalog
+// that was restored, copied or made again never takes a foreign generation for its
+// own. A new catalog has the zero Generation.
 type Generation struct {
 	Number int64 `json:"number"`
 	Token  int64 `json:"token"`
@@ -17,24 +17,24 @@ type Generation struct {
 
 // A State says how far a catalog has come.
 type State struct {
-	Catalog    string // tells this catalog from every other one
+	Catalog    string // identifies this catalog; random
 	Generation Generation
-	Found      int // SKILL.md files, the refused ones too
+	Found      int // number of SKILL.md files, the refused ones too
 }
 
 // A Source is where skills come from.
 type Source struct {
 	Row      int64
 	Label    string
-	Root     string // absolute path, "" when not on disk
-	Priority int    // the highest wins a name
-	Walked   int64  // time of the last complete walk, Unix nanoseconds; 0 for none
+	Root     string // absolute path; "" when it is not on disk
+	Priority int    // of two skills with one name, the one of the higher priority is offered
+	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet
 }
 
 // A Known is what a catalog knows of one SKILL.md without reading it.
 type Known struct {
 	Row    int64
-	Stamp  string // "" when it must be read
+	Stamp  string // "" means that the file must be read
 	Digest string
 }
 
@@ -45,14 +45,14 @@ type Entry struct {
 	Row        int64
 	NameKey    string
 	Refused    bool
-	ShadowedBy int64 // the row of the skill that has its name, or 0
+	ShadowedBy int64 // row of the skill that is offered under its name; 0 means none
 }
 
-// Offered reports whether the skill is the one that is found under its name.
+// Offered reports whether the skill is found under its name.
 func (e *Entry) Offered() bool { return !e.Refused && e.ShadowedBy == 0 }
 
-// SetID sets the ID: what names this skill and no other. That is its name when it
-// is offered under it, else "source/folder".
+// SetID sets the ID, which names this skill and no other: its name when it is
+// offered, else "source/folder".
 func (e *Entry) SetID() {
 	switch dir := path.Dir(e.Path); {
 	case e.Offered():
@@ -67,15 +67,15 @@ func (e *Entry) SetID() {
 // A Record is what a catalog keeps of one SKILL.md.
 type Record struct {
 	Path    string       // of the SKILL.md in its source, slash-separated
-	Stamp   string       // see skill.Ref; "" to have it read again
-	Skill   *skill.Skill // of a refused one only Problems and Digest matter
+	Stamp   string       // see skill.Ref; "" means that the file must be read again
+	Skill   *skill.Skill // engines keep of a refused skill its Meta and Problems
 	Refused bool
 	NameKey string       // two names with the same key are the same name
-	Fields  skill.Fields // what an engine that ranks by text is told
+	Fields  skill.Fields // for engines that rank by text
 	Ranked
-	Texts [][]byte // hashes of the texts that get a vector each, the first is the description's
+	Texts [][]byte // hashes of the texts that get a vector each; the first is the description
 
-	// What Pack made of Skill.
+	// Pack makes these of Skill. Body is nil when the skill is refused.
 	Body, Problems []byte
 }
 
@@ -85,7 +85,7 @@ type Ranked struct {
 	Sketch []byte      // of its body, by which copies are found
 }
 
-// A Text is one text of a skill that has a vector of its own.
+// A Text is one text of a skill, which gets a vector of its own.
 type Text struct {
 	Row     int64 // of the skill
 	Ordinal int   // 0 is the description
@@ -98,10 +98,10 @@ type Vector struct {
 	Values  []float32
 }
 
-// A Model is an embedder that vectors of the catalog are from.
+// A Model is an embedder that made vectors of the catalog.
 type Model struct {
 	Name string
-	Dim  int // of its vectors, 0 when there are none
+	Dim  int // values of each vector; 0 means that the catalog has no vector of it
 }
 
 // A Reported problem belongs to one skill of one source.

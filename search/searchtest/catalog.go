@@ -8,14 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A Source is one source of a catalog, with all of its skills.
@@ -24,30 +21,6 @@ type Source struct {
 	Skills []*skill.Skill // each in its folder Dir
 	// Refused are folders with files that hold no usable skill.
 	Refused []string
-}
-
-// Open returns an index over the catalog at path, which is closed when the test
-// ends. Nil options are all defaults.
-func Open(t testing.TB, path string, e embed.Embedder, opts *index.Options) *index.Index {
-	t.Helper()
-	if opts == nil {
-		opts = &index.Options{}
-	}
-	opts.Deadline = time.Minute // a busy machine must not make an answer one by text
-	db, err := store.Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := index.New(db, e, opts)
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return x
 }
 
 // NewSkill returns a skill in the folder dir, as a source would.
@@ -86,7 +59,7 @@ func (s *Source) refs() iter.Seq2[*skill.Ref, error] {
 }
 
 // Fill brings x in step with the sources, and with no others.
-func Fill(t testing.TB, x *index.Index, sources []Source) {
+func Fill(t testing.TB, x *Catalog, sources []Source) {
 	t.Helper()
 	labels := make([]string, len(sources))
 	for i := range sources {

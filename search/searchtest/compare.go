@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -20,13 +19,13 @@ const tolerance = .02
 // alike. What they list and look up is the same in all ways. The skills that they
 // find are the same, but for those whose scores are as good as equal, and so is
 // what is relevant, but for what is as good as on the threshold.
-func Compare(t testing.TB, a, b *index.Index, queries []search.Query) {
+func Compare(t testing.TB, a, b *Catalog, queries []search.Query) {
 	t.Helper()
-	same(t, "size", func(x *index.Index) (any, error) {
+	same(t, "size", func(x *Catalog) (any, error) {
 		offered, found, err := x.Size(t.Context())
 		return []int{offered, found}, err
 	}, a, b)
-	same(t, "twins", func(x *index.Index) (any, error) { return x.Twins(t.Context()) }, a, b)
+	same(t, "twins", func(x *Catalog) (any, error) { return x.Twins(t.Context()) }, a, b)
 	seen := make(map[*search.Agent]bool)
 	for _, q := range queries {
 		if !seen[q.Agent] {
@@ -58,7 +57,7 @@ func nameOf(a *search.Agent) string {
 	return a.Name
 }
 
-func answer(t testing.TB, x *index.Index, q search.Query) search.Answer {
+func answer(t testing.TB, x *Catalog, q search.Query) search.Answer {
 	t.Helper()
 	a, err := x.Search(t.Context(), q)
 	if err != nil {
@@ -68,7 +67,7 @@ func answer(t testing.TB, x *index.Index, q search.Query) search.Answer {
 }
 
 // same checks that f returns the same of both, errors too.
-func same(t testing.TB, what string, f func(*index.Index) (any, error), a, b *index.Index) {
+func same(t testing.TB, what string, f func(*Catalog) (any, error), a, b *Catalog) {
 	t.Helper()
 	one, err1 := f(a)
 	other, err2 := f(b)
@@ -78,12 +77,12 @@ func same(t testing.TB, what string, f func(*index.Index) (any, error), a, b *in
 }
 
 // compareLists compares all that an agent can list, and each of it.
-func compareLists(t testing.TB, a, b *index.Index, agent *search.Agent) {
+func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	t.Helper()
 	for _, shadowed := range []bool{false, true} {
-		same(t, "list of "+nameOf(agent), func(x *index.Index) (any, error) { return x.List(t.Context(), agent, shadowed) }, a, b)
+		same(t, "list of "+nameOf(agent), func(x *Catalog) (any, error) { return x.List(t.Context(), agent, shadowed) }, a, b)
 	}
-	same(t, "pinned of "+nameOf(agent), func(x *index.Index) (any, error) { return x.Pinned(t.Context(), agent) }, a, b)
+	same(t, "pinned of "+nameOf(agent), func(x *Catalog) (any, error) { return x.Pinned(t.Context(), agent) }, a, b)
 	all, err := a.List(t.Context(), nil, true)
 	if err != nil {
 		t.Fatal(err)
@@ -92,17 +91,17 @@ func compareLists(t testing.TB, a, b *index.Index, agent *search.Agent) {
 	for n := len(nameOf(agent)) % step; n < len(all); n += step {
 		e := all[n]
 		for _, id := range []string{e.ID, e.Name, e.Source + "/" + e.Dir(), e.Source + "/" + e.Name, e.Name + "x"} {
-			same(t, "lookup of "+id, func(x *index.Index) (any, error) { return x.Lookup(t.Context(), id, agent) }, a, b)
+			same(t, "lookup of "+id, func(x *Catalog) (any, error) { return x.Lookup(t.Context(), id, agent) }, a, b)
 		}
 		if agent == nil {
-			same(t, "files of "+e.ID, func(x *index.Index) (any, error) { return x.Files(t.Context(), e) }, a, b)
+			same(t, "files of "+e.ID, func(x *Catalog) (any, error) { return x.Files(t.Context(), e) }, a, b)
 		}
 	}
 }
 
 // compareWhy compares what the indexes say of the best skill for a query, and of
 // another one, which need not be a candidate.
-func compareWhy(t testing.TB, a, b *index.Index, q search.Query, other string) {
+func compareWhy(t testing.TB, a, b *Catalog, q search.Query, other string) {
 	t.Helper()
 	ids := []string{other}
 	if hits := answer(t, a, q).Hits; len(hits) > 0 {

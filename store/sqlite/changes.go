@@ -20,18 +20,19 @@ func (db *DB) State(ctx context.Context) (s store.State, err error) {
 
 // Changes implements store.Reader.
 func (db *DB) Changes(ctx context.Context, since store.Generation, model string) (ids []int64, ok bool, err error) {
-	err = db.query(ctx, "knows_generation", func(rows *sql.Rows) error { return rows.Scan(&ok) },
-		sql.Named("number", since.Number), sql.Named("token", since.Token))
-	if err != nil || !ok {
+	err = db.query(ctx, "changes", func(rows *sql.Rows) error {
+		ok = true
+		var id sql.NullInt64
+		err := rows.Scan(&id)
+		if id.Valid {
+			ids = append(ids, id.Int64)
+		}
+		return err
+	}, sql.Named("number", since.Number), sql.Named("token", since.Token), sql.Named("model", model))
+	if err != nil {
 		return nil, false, err
 	}
-	err = db.query(ctx, "changes", func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, sql.Named("after", since.Number), sql.Named("model", model))
-	return ids, err == nil, err
+	return ids, ok, nil
 }
 
 // View implements store.Store.
@@ -47,7 +48,7 @@ func (db *DB) View(ctx context.Context, f func(store.Reader) error) error {
 	return f(&DB{path: db.path, file: db.file, readOnly: db.readOnly, view: tx})
 }
 
-// noteVectors makes the skills with these texts part of Changes.
+// noteVectors makes Changes return the skills with these texts.
 func (t *Tx) noteVectors(model int64, hashes [][]byte) error {
 	list := make([]string, len(hashes))
 	for i, h := range hashes {

@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
 // writeCatalog makes a catalog with some skills at path and returns its bytes.
@@ -19,11 +23,11 @@ func writeCatalog(t *testing.T, path string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var records []Record
+	var records []*store.Record
 	for i := range 200 {
-		records = append(records, newRecord(fmt.Sprintf("skill-%d", i), fmt.Sprint("does thing ", i), strings.Repeat("some words ", 400)))
+		records = append(records, storetest.Record(fmt.Sprintf("skill-%d", i), fmt.Sprint("does thing ", i), strings.Repeat("some words ", 400)))
 	}
-	put(t, db, Source{Label: "a"}, records...)
+	storetest.Put(t, db, store.Source{Label: "a"}, records...)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +81,10 @@ func TestOpenDamaged(t *testing.T) {
 // checkUsable fails unless db is empty, whole, and can be written.
 func checkUsable(t *testing.T, db *DB) {
 	t.Helper()
-	if got := offered(t, db); len(got) != 0 {
+	if got := storetest.Offered(t, db); len(got) != 0 {
 		t.Errorf("the new catalog has %d skills", len(got))
 	}
-	put(t, db, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"))
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 	if err := checkFile(t.Context(), db); err != nil {
 		t.Error(err)
 	}
@@ -93,20 +97,23 @@ func checkUsable(t *testing.T, db *DB) {
 
 // readAll reads everything that there is in the catalog.
 func readAll(ctx context.Context, db *DB) error {
-	entries, err := db.Entries(ctx)
+	entries, err := db.Entries(ctx, nil)
 	for _, e := range entries {
 		if err == nil {
 			_, _, err = db.Skill(ctx, e.Row)
 		}
+		if err == nil {
+			_, _, err = db.Ranked(ctx, e.Row)
+		}
 	}
 	if err == nil {
-		_, err = db.Match(ctx, "words", Weights{1, 1, 1, 1}, nil, 10)
+		_, err = db.Match(ctx, "words", skill.Weights{Name: 1, Description: 1, Tags: 1, Body: 1}, nil, 10)
 	}
 	return err
 }
 
 // TestDamageFoundLater flips bytes where opening does not look. The damage is
-// an error for which IsCorrupt holds when something reads it, and the next
+// an error for which isCorrupt holds when something reads it, and the next
 // Open then makes a new catalog.
 func TestDamageFoundLater(t *testing.T) {
 	path := dbPath(t)
@@ -121,7 +128,7 @@ func TestDamageFoundLater(t *testing.T) {
 	if err != nil || db.Recovered() != "" {
 		t.Fatalf("open: recovered %q, %v; this test needs damage that opening does not see", db.Recovered(), err)
 	}
-	if err := readAll(t.Context(), db); !IsCorrupt(err) {
+	if err := readAll(t.Context(), db); !isCorrupt(err) {
 		t.Errorf("reading: %v, want an error of damage", err)
 	}
 	db.Close()
@@ -137,7 +144,7 @@ func TestDamageFoundLater(t *testing.T) {
 func checkUsable2(t *testing.T, path string, db *DB) {
 	t.Helper()
 	checkUsable(t, db)
-	if again := open(t, path); again.Recovered() != "" || len(offered(t, again)) != 1 {
+	if again := open(t, path); again.Recovered() != "" || len(storetest.Offered(t, again)) != 1 {
 		t.Errorf("opened again: recovered %q", again.Recovered())
 	}
 }
@@ -152,8 +159,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := open(t, path)
-	put(t, db, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"))
-	old.note(errDamaged)
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	old.note(store.ErrDamaged)
 	if again := open(t, path); again.Recovered() != "" {
 		t.Error("a good catalog was moved aside")
 	}
@@ -182,7 +189,7 @@ func TestDamagedPages(t *testing.T) {
 		}
 		if err := readAll(t.Context(), db); err != nil {
 			found++
-			if !IsCorrupt(err) {
+			if !isCorrupt(err) {
 				t.Errorf("page %d: not known as damage: %v", at/page, err)
 			}
 		}
@@ -197,18 +204,18 @@ func TestDamagedPages(t *testing.T) {
 // too, though SQLite sees nothing wrong.
 func TestDamagedValue(t *testing.T) {
 	db := open(t, dbPath(t))
-	ids := put(t, db, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"))
-	update(t, db, func(tx *Tx) error {
-		if err := tx.PutVectors("m", newRecord("", "fill forms", "").Texts, [][]float32{{1}}); err != nil {
+	ids := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	storetest.Update(t, db, func(tx store.Tx) error {
+		if err := tx.PutVectors("m", storetest.Record("", "fill forms", "").Texts, [][]float32{{1}}); err != nil {
 			return err
 		}
-		_, err := tx.tx.Exec("UPDATE bodies SET body = x'ff'; UPDATE vectors SET vector = x'ff'")
+		_, err := tx.(*Tx).tx.Exec("UPDATE bodies SET body = x'ff'; UPDATE vectors SET vector = x'ff'")
 		return err
 	})
-	if _, _, err := db.Skill(t.Context(), ids[0]); !IsCorrupt(err) {
+	if _, _, err := db.Skill(t.Context(), ids[0]); !isCorrupt(err) {
 		t.Errorf("skill: %v, want an error of damage", err)
 	}
-	if _, err := db.VectorsOf(t.Context(), "m", ids[0]); !IsCorrupt(err) {
+	if _, err := db.Vectors(t.Context(), "m", ids[0]); !isCorrupt(err) {
 		t.Errorf("vectors: %v, want an error of damage", err)
 	}
 }
@@ -217,8 +224,8 @@ func TestIsCorruptOnlyDamage(t *testing.T) {
 	db := open(t, dbPath(t))
 	_, err := db.read.Exec("nonsense")
 	for _, err := range []error{nil, err, sql.ErrNoRows, context.Canceled, errors.New("x")} {
-		if IsCorrupt(err) {
-			t.Errorf("IsCorrupt(%v)", err)
+		if isCorrupt(err) {
+			t.Errorf("isCorrupt(%v)", err)
 		}
 	}
 }
@@ -240,8 +247,8 @@ func TestCancelledIsNotDamaged(t *testing.T) {
 			}
 		}
 	}, sql.Named("source", 1))
-	if !errors.Is(err, context.Canceled) || IsCorrupt(err) {
-		t.Errorf("error %v, corrupt: %t", err, IsCorrupt(err))
+	if !errors.Is(err, context.Canceled) || isCorrupt(err) {
+		t.Errorf("error %v, corrupt: %t", err, isCorrupt(err))
 	}
 	if _, err := os.Stat(path + damagedSuffix); err == nil {
 		t.Error("the file is marked as damaged")

@@ -1,8 +1,8 @@
 // Package sqlite is the engine of catalog files: a store.Store in one SQLite
 // database, with an FTS5 index over the terms of the skills. It owns all SQL.
 //
-// The file is a cache. One that is damaged is moved aside and made again, and one
-// of another program is never touched.
+// The file is a cache: a damaged one is moved aside and made again. A file of another
+// program is never touched.
 package sqlite
 
 import (
@@ -30,8 +30,8 @@ var (
 // processes may have the same file open.
 type DB struct {
 	path      string
-	recovered string      // where a damaged file was moved to, or ""
-	file      os.FileInfo // of the file that was opened
+	recovered string      // where a damaged file was moved to; "" means there was none
+	file      os.FileInfo // the file that was opened
 	readOnly  bool
 
 	write *sql.DB // one connection, its transactions take the write lock at once
@@ -41,15 +41,15 @@ type DB struct {
 	stmts map[string]*sql.Stmt
 
 	opts     Options
-	deferred *deferred // of Defer
-	view     *sql.Tx   // of View: what all reads go through
+	deferred *deferred // of Defer; nil means that Open made the DB
+	view     *sql.Tx   // of View: all reads go through it
 }
 
 // Path returns the name of the database file.
 func (db *DB) Path() string { return db.path }
 
-// Recovered returns the name under which a damaged file was kept when the
-// catalog was opened, or "" when there was none.
+// Recovered returns the name under which Open kept a damaged file, or "" if the file
+// was not damaged.
 func (db *DB) Recovered() string {
 	if !db.isOpen() {
 		return ""
@@ -57,14 +57,14 @@ func (db *DB) Recovered() string {
 	return db.recovered
 }
 
-// ReadOnly implements store.Store. It is false before the file is opened, see
+// ReadOnly implements store.Store. It returns false until the file is open, see
 // Defer.
 func (db *DB) ReadOnly() bool { return db.isOpen() && db.readOnly }
 
 // Close releases the file. A transaction that is under way is rolled back.
 func (db *DB) Close() error {
-	if !db.giveUp() {
-		return nil // it was never opened
+	if !db.forbidOpen() {
+		return nil // the file was never opened
 	}
 	db.mu.Lock()
 	for _, s := range db.stmts {
@@ -88,8 +88,8 @@ func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 	if err != nil {
 		return db.note(fmt.Errorf("starting transaction: %w", err))
 	}
-	// After the commit this does nothing. It can only fail when the connection
-	// is gone, and then the transaction is gone with it.
+	// Rollback does nothing after the commit. It can only fail when the connection is
+	// gone, and then the transaction is gone too.
 	defer tx.Rollback()
 	t := newTx(ctx, tx)
 	if err := t.run(f); err != nil {
@@ -106,8 +106,7 @@ func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 	return nil
 }
 
-// isCorrupt reports whether err says that the database file is damaged, in which
-// case opening it again moves it aside.
+// isCorrupt reports whether err says that the database file is damaged.
 func isCorrupt(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // the end of a context closes rows while they are read
@@ -123,16 +122,16 @@ func isCorrupt(err error) bool {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return true
 	case sqlite3.SQLITE_NOMEM:
-		return true // what a length of nonsense asks for; to rebuild is harmless if it was not
+		return true // a damaged length asks for too much; a needless rebuild does no harm
 	case sqlite3.SQLITE_ERROR:
 		return strings.Contains(e.Error(), "no such ") // table, column: the schema is not ours
 	}
 	return false
 }
 
-// note marks the file as damaged when err says so: opening it does not read all
-// of it, so that Open would not find out by itself. The error that it returns then
-// matches store.ErrDamaged.
+// note returns err. If err says that the file is damaged, note makes it match
+// store.ErrDamaged, and marks the file so that the next Open makes a new one: Open
+// does not read enough to find all damage itself.
 func (db *DB) note(err error) error {
 	if !isCorrupt(err) {
 		return err
@@ -143,7 +142,7 @@ func (db *DB) note(err error) error {
 	if db.readOnly {
 		return err
 	}
-	// Another process may have replaced the file since; that one is good.
+	// Another process may have replaced the file since; the new file is good.
 	if now, statErr := os.Stat(db.path); statErr != nil || !os.SameFile(now, db.file) {
 		return err
 	}
@@ -196,7 +195,7 @@ func each(name string, rows *sql.Rows, scan func(*sql.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			// The statements are ours, so a value of another kind is not.
+			// This package wrote all values, so one of another kind is damage.
 			return fmt.Errorf("reading %s: %w: %w", name, store.ErrDamaged, err)
 		}
 	}

@@ -17,11 +17,11 @@ type deferred struct {
 	closed bool
 }
 
-// Defer returns the catalog in the file at path, which is opened as by Open when
-// it is first used; errors show then. A process that finds all that it needs in
-// published snapshots never opens it.
+// Defer returns the catalog in the file at path and opens the file when it is first
+// used, as Open does. That call returns the error of opening. A process that finds all
+// it needs in published snapshots never opens the file.
 func Defer(path string, opts *Options) *DB {
-	if abs, err := filepath.Abs(path); err == nil { // or else Open will say why
+	if abs, err := filepath.Abs(path); err == nil { // otherwise Open will say why
 		path = abs
 	}
 	return &DB{path: path, deferred: &deferred{opts: opts}}
@@ -55,9 +55,9 @@ func (db *DB) Ready(ctx context.Context) error {
 
 var errClosed = errors.New("catalog is closed")
 
-// giveUp keeps a deferred file from being opened any more, and reports whether one
-// is open.
-func (db *DB) giveUp() bool {
+// forbidOpen keeps a deferred file from being opened from now on, and reports whether
+// the file is open.
+func (db *DB) forbidOpen() bool {
 	if db.deferred == nil {
 		return true
 	}

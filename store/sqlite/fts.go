@@ -12,18 +12,18 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// change is what full-text search is to forget and to learn of one skill.
+// A change replaces what the full-text index holds of one skill.
 type change struct {
 	id       int64
-	old, new *skill.Fields // nil for nothing
+	old, new *skill.Fields // nil means nothing
 }
 
-// change returns the change of a skill, which at first forgets what is known.
+// change returns the change of a skill. A new one removes what the index holds.
 func (t *Tx) change(id int64) (*change, error) {
 	if c := t.fts[id]; c != nil {
 		return c, nil
 	}
-	old, err := t.told(id)
+	old, err := t.indexed(id)
 	if err != nil {
 		return nil, err
 	}
@@ -31,9 +31,9 @@ func (t *Tx) change(id int64) (*change, error) {
 	return t.fts[id], nil
 }
 
-// told returns what full-text search was told of a skill, nil for nothing. The
-// order of the terms, which is lost, does not matter for forgetting them.
-func (t *Tx) told(id int64) (*skill.Fields, error) {
+// indexed returns what the full-text index holds of a skill, or nil if that is
+// nothing. The order of the terms is lost, and removing them does not need it.
+func (t *Tx) indexed(id int64) (*skill.Fields, error) {
 	s, err := t.stmt("ranked")
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (t *Tx) writeChange(c *change) error {
 	return nil
 }
 
-// texts returns the fields as full-text search takes them.
+// texts returns the fields as arguments of put_fts and forget_fts.
 func texts(f *skill.Fields) []any {
 	join := func(terms []string) string { return strings.Join(terms, " ") }
 	return []any{
@@ -108,7 +108,4 @@ func texts(f *skill.Fields) []any {
 }
 
 // Optimize implements store.Optimizer: it merges the whole full-text index.
-func (t *Tx) Optimize() {
-	t.changed = true
-	t.optimize = true
-}
+func (t *Tx) Optimize() { t.optimize = true }

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
 // TestScoresForgetHistory: scores are those of a catalog that never held what
@@ -12,19 +16,20 @@ import (
 func TestScoresForgetHistory(t *testing.T) {
 	records := generated(20)
 	fresh := open(t, dbPath(t))
-	put(t, fresh, Source{Label: "a"}, records...)
+	storetest.Put(t, fresh, store.Source{Label: "a"}, records...)
 
 	old := open(t, dbPath(t))
-	gone := put(t, old, Source{Label: "a"}, newRecord("gone", "w1 w2 w3", strings.Repeat("w4 ", 500)))
-	put(t, old, Source{Label: "a"}, newRecord("skill-3", "w5", strings.Repeat("w6 ", 900)), newRecord("skill-4", "w5", "w5"))
+	gone := storetest.Put(t, old, store.Source{Label: "a"}, storetest.Record("gone", "w1 w2 w3", strings.Repeat("w4 ", 500)))
+	storetest.Put(t, old, store.Source{Label: "a"}, storetest.Record("skill-3", "w5", strings.Repeat("w6 ", 900)), storetest.Record("skill-4", "w5", "w5"))
 	for i := range 30 {
-		edited := records[i%20]
-		edited.Fields.Body = strings.Repeat("w7 w8 ", i)
-		put(t, old, Source{Label: "a"}, edited)
+		edited := *records[i%20]
+		edited.Fields.Body = strings.Fields(strings.Repeat("w7 w8 ", i))
+		edited.Terms = edited.Fields.Pack()
+		storetest.Put(t, old, store.Source{Label: "a"}, &edited)
 	}
-	put(t, old, Source{Label: "a"}, refused("skill-4/SKILL.md"), refused("skill-5/SKILL.md"))
-	update(t, old, func(tx *Tx) error { return tx.DeleteSkill(gone[0]) })
-	put(t, old, Source{Label: "a"}, records...)
+	storetest.Put(t, old, store.Source{Label: "a"}, storetest.Refused("skill-4/SKILL.md"), storetest.Refused("skill-5/SKILL.md"))
+	storetest.Update(t, old, func(tx store.Tx) error { return tx.DeleteSkill(gone[0]) })
+	storetest.Put(t, old, store.Source{Label: "a"}, records...)
 
 	if err := checkFile(t.Context(), old); err != nil {
 		t.Error(err)
@@ -39,7 +44,7 @@ func TestScoresForgetHistory(t *testing.T) {
 // scores returns the scores of all matches, best first.
 func scores(t *testing.T, db *DB, query string) []float64 {
 	t.Helper()
-	matches, err := db.Match(t.Context(), query, Weights{4, 2, 2, .3}, nil, 100)
+	matches, err := db.Match(t.Context(), query, skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}, nil, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

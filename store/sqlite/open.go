@@ -23,30 +23,30 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// applicationID marks our files ("Rept" in ASCII), so that a database of
-// somebody else is never taken for a damaged catalog.
+// applicationID marks our files ("Rept" in ASCII), so that another program's database
+// is never taken for a damaged catalog.
 const applicationID = 0x52657074
 
-// damagedSuffix is that of the file that marks a catalog as damaged.
+// damagedSuffix ends the name of the file that marks a catalog as damaged.
 const damagedSuffix = ".damaged"
 
-// Options of Open; nil means all defaults.
+// Options are the settings of Open. The zero value means all defaults.
 type Options struct {
 	// BusyTimeout is how long a writer waits for another process; 0 means 30 s.
 	BusyTimeout time.Duration
-	// BeforeChange is called before a change that readers can see is committed,
-	// while nobody else can write. Its error undoes the change. nil means that
-	// nothing is done.
+	// BeforeChange is called before a commit that changes what readers see, and before
+	// a new or migrated file is committed, while nobody else can write. Its error
+	// undoes the change. nil means that nothing is called.
 	BeforeChange func() error
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Open opens the catalog in the file at path, and makes it and its folder if
-// they are not there. A damaged file is moved aside (see DB.Recovered) and a new
-// one made. A file that is another program's database is an error, and so is
-// one written by a newer version of this program. When the folder cannot be
-// written but the file can be read, the catalog is opened read-only.
+// Open opens the catalog in the file at path, and makes the file and its folder if
+// they do not exist. It moves a damaged file aside (see DB.Recovered) and makes a new
+// one. It fails if the file is another program's database, or if a newer version of
+// this program wrote it. If the folder cannot be written but the file can be read, it
+// opens the catalog read-only. opts may be nil.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
@@ -95,8 +95,8 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openFile opens and migrates one file; a damaged one is an error for which
-// isCorrupt holds.
+// openFile opens and migrates one file. isCorrupt holds for its error if the file is
+// damaged.
 func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
@@ -121,9 +121,9 @@ func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// refuseForeign fails when the file is another program's database. It looks
-// without setting a pragma and without the right to write: the journal mode
-// alone would rewrite the header of the file.
+// refuseForeign fails if the file is another program's database. It opens the file
+// read-only and sets no pragma, because the journal mode alone would rewrite the
+// header of the file.
 func refuseForeign(ctx context.Context, path string, o Options) error {
 	if ours, err := hasOurID(path); ours || err != nil {
 		return err
@@ -140,8 +140,8 @@ func refuseForeign(ctx context.Context, path string, o Options) error {
 	return errors.Join(err, db.Close())
 }
 
-// hasOurID reports whether the header of the file holds our application ID. It
-// does not when the file is new, or when all that was written is in its log.
+// hasOurID reports whether the header of the file holds our application ID. It does
+// not when the file is new, or when all that was written is in the -wal file.
 func hasOurID(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -167,10 +167,10 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// format sets what only an empty file can be given. Bodies are long, and smaller
-// pages waste twice as much beside them. What merging the full-text index leaves
-// free can be given back. The journal mode, which every connection sets, writes
-// the first page.
+// format sets what can only be set while the file is empty. Large pages waste half
+// as much space beside the bodies, which are long. auto_vacuum lets Optimize give back
+// pages that merging the full-text index leaves free. The journal mode writes the
+// first page, so it comes last.
 func format(ctx context.Context, path string) error {
 	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
 		return err
@@ -183,8 +183,8 @@ func format(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// openReadOnly opens a file whose folder cannot be written: SQLite needs to
-// make files beside one in WAL mode, unless it is told that nobody writes.
+// openReadOnly opens a file whose folder cannot be written. In WAL mode SQLite makes
+// files beside the database, unless immutable says that nobody writes.
 func openReadOnly(ctx context.Context, path string, o Options) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("opening catalog: %w (its folder cannot be written)", err)
@@ -201,7 +201,7 @@ func openReadOnly(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// readable fails unless the file is a catalog of this version: an older one
+// readable fails unless the file is a catalog of this version: an older catalog
 // cannot be migrated where nothing can be written.
 func readable(ctx context.Context, db *DB) error {
 	texts, err := migrations()
@@ -215,16 +215,16 @@ func readable(ctx context.Context, db *DB) error {
 	return err
 }
 
-// pragmas are set on every connection; TestPragmas reads them back. The driver
-// sorts them, and the size of pages must be known before the journal mode writes
-// the first one, so that connect adds that by its own parameter.
+// pragmas are set on every connection; TestPragmas reads them back. The driver sorts
+// them, but the page size must be set before the journal mode writes the first page.
+// That is why connect gives the journal mode as a parameter of its own.
 var pragmas = []string{
-	"page_size(32768)",      // bodies are long: smaller pages waste twice as much
+	"page_size(32768)",      // see format
 	"synchronous(normal)",   // a power cut may lose the last commit, never the file
 	"foreign_keys(on)",      // off by default
 	"temp_store(memory)",    // sorters must not need a writable temp folder
 	"cache_size(-8192)",     // KiB
-	"mmap_size(1073741824)", // reads without copies; pages are the system's to drop
+	"mmap_size(1073741824)", // reads without copies; the system may drop the pages
 }
 
 // connect makes the two pools; no connection is opened yet.
@@ -297,7 +297,8 @@ func migrate(ctx context.Context, o Options, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// version returns how many migrations the file has had, of newest known ones.
+// version returns how many migrations the file has had. newest is how many there
+// are.
 func version(ctx context.Context, db *sql.DB, newest int) (int, error) {
 	var id, done, tables int
 	err := db.QueryRowContext(ctx, "SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &done)
@@ -319,8 +320,8 @@ func version(ctx context.Context, db *sql.DB, newest int) (int, error) {
 	return done, nil
 }
 
-// moveAside renames a damaged file and removes what belongs to it, and returns
-// the new name. The file is kept because it may be worth a bug report.
+// moveAside renames a damaged file, removes the files that belong to it, and returns
+// the new name. It keeps the file because it may be worth a bug report.
 func moveAside(path string, now time.Time) (string, error) {
 	aside := path + ".damaged-" + now.UTC().Format("20060102T150405.000000000")
 	if err := os.Rename(path, aside); err != nil {

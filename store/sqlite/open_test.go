@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
 func TestPragmas(t *testing.T) {
@@ -58,10 +61,13 @@ func checkPragmas(t *testing.T, pool *sql.DB, n int, want map[string]string) {
 func TestOpenTwice(t *testing.T) {
 	path := dbPath(t)
 	a := open(t, path)
-	put(t, a, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"))
+	storetest.Put(t, a, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 	b := open(t, path)
-	if got, want := generation(t, b), generation(t, a); got != want || a.Recovered()+b.Recovered() != "" {
-		t.Errorf("generation %d, want %d; recovered %q, %q", got, want, a.Recovered(), b.Recovered())
+	if got, want := storetest.State(t, b), storetest.State(t, a); got != want || a.Recovered()+b.Recovered() != "" {
+		t.Errorf("state %+v, want %+v; recovered %q, %q", got, want, a.Recovered(), b.Recovered())
+	}
+	if other := open(t, dbPath(t)); storetest.State(t, other).Catalog == storetest.State(t, a).Catalog {
+		t.Error("two files are the same catalog")
 	}
 	var id, version int
 	if err := b.read.QueryRow("SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &version); err != nil {
@@ -77,7 +83,7 @@ func TestOpenTwice(t *testing.T) {
 func TestOpenOddName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a b?c#d%20é", "catalog.db")
 	db := open(t, path)
-	generation(t, db)
+	storetest.State(t, db)
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -89,7 +95,7 @@ func TestOpenEmptyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := open(t, path)
-	if generation(t, db) != 0 || db.Recovered() != "" {
+	if storetest.State(t, db).Generation.Number != 0 || db.Recovered() != "" {
 		t.Errorf("an empty file is not a new catalog: recovered %q", db.Recovered())
 	}
 }
@@ -100,7 +106,7 @@ func TestPrivateFiles(t *testing.T) {
 	}
 	path := dbPath(t)
 	db := open(t, path)
-	put(t, db, Source{Label: "a"}) // so that there are -wal and -shm
+	storetest.Put(t, db, store.Source{Label: "a"}) // so that there are -wal and -shm
 	for name, want := range map[string]fs.FileMode{
 		filepath.Dir(path): 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, path + ".lock": 0o600,
 	} {
@@ -158,7 +164,7 @@ func TestOpenNewer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), path, nil)
-	if err == nil || !strings.Contains(err.Error(), "newer version (schema 99") || IsCorrupt(err) {
+	if err == nil || !strings.Contains(err.Error(), "newer version (schema 99") || isCorrupt(err) {
 		t.Errorf("error %v, want one about a newer version", err)
 	}
 }
@@ -169,7 +175,7 @@ func TestOpenReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, db, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"))
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -178,12 +184,12 @@ func TestOpenReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ro.Close()
-	if got := offered(t, ro); len(got) != 1 || !ro.ReadOnly() {
+	if got := storetest.Offered(t, ro); len(got) != 1 || !ro.ReadOnly() {
 		t.Errorf("offered %q, read-only %v", got, ro.ReadOnly())
 	}
-	err = ro.Update(t.Context(), func(*Tx) error { t.Error("ran"); return nil })
-	if !errors.Is(err, ErrReadOnly) {
-		t.Errorf("update: %v, want ErrReadOnly", err)
+	err = ro.Update(t.Context(), func(store.Tx) error { t.Error("ran"); return nil })
+	if !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("update: %v, want store.ErrReadOnly", err)
 	}
 }
 

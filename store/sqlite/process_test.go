@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
 // childJobs are what the test binary does as a second process.
@@ -31,12 +35,12 @@ func openChild(path string) error {
 	}
 	defer db.Close()
 	name := "skill-" + os.Getenv("NAME")
-	return db.Update(ctx, func(tx *Tx) error {
-		source, err := tx.PutSource(Source{Label: "a"})
+	return db.Update(ctx, func(tx store.Tx) error {
+		source, err := tx.PutSource(store.Source{Label: "a"})
 		if err != nil {
 			return err
 		}
-		_, err = tx.PutSkill(source, newRecord(name, name, name))
+		_, err = tx.PutSkill(source, storetest.Record(name, name, name))
 		return err
 	})
 }
@@ -62,7 +66,7 @@ func TestTwoOpenDamaged(t *testing.T) {
 			}
 		}
 		db := open(t, path)
-		if got := offered(t, db); len(got) != 4 {
+		if got := storetest.Offered(t, db); len(got) != 4 {
 			t.Errorf("round %d: the catalog has %q, want the skills of 4 processes", round, got)
 		}
 		if got := aside(t, path); len(got) != round+1 {
@@ -92,14 +96,14 @@ func rewriteChild(path string) error {
 }
 
 func rewrite(ctx context.Context, db *DB, round int) error {
-	return db.Update(ctx, func(tx *Tx) error {
-		source, err := tx.PutSource(Source{Label: "a"})
+	return db.Update(ctx, func(tx store.Tx) error {
+		source, err := tx.PutSource(store.Source{Label: "a"})
 		if err != nil {
 			return err
 		}
 		for i := range 60 {
 			body := strings.Repeat(fmt.Sprintf("round%d word%d ", round, i), 50)
-			id, err := tx.PutSkill(source, newRecord(fmt.Sprint("skill-", i), body, body))
+			id, err := tx.PutSkill(source, storetest.Record(fmt.Sprint("skill-", i), body, body))
 			if err != nil {
 				return err
 			}
@@ -109,7 +113,7 @@ func rewrite(ctx context.Context, db *DB, round int) error {
 				}
 			}
 		}
-		return tx.Shadow()
+		return nil
 	})
 }
 
@@ -148,7 +152,7 @@ func TestKilledInUpdate(t *testing.T) {
 // checkOneRound fails unless all skills are of the same transaction.
 func checkOneRound(t *testing.T, db *DB) {
 	t.Helper()
-	entries, err := db.Entries(t.Context())
+	entries, err := db.Entries(t.Context(), nil)
 	if err != nil || len(entries) < 51 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
@@ -158,7 +162,7 @@ func checkOneRound(t *testing.T, db *DB) {
 			t.Errorf("%s is of %.10s, others of %s", e.Name, e.Description, round)
 		}
 	}
-	found, err := db.Match(t.Context(), round, Weights{1, 1, 1, 1}, nil, 100)
+	found, err := db.Match(t.Context(), round, skill.Weights{Name: 1, Description: 1, Tags: 1, Body: 1}, nil, 100)
 	if err != nil || len(found) != len(entries) {
 		t.Errorf("full text finds %d of %d skills of %s, %v", len(found), len(entries), round, err)
 	}
@@ -171,7 +175,7 @@ func readOnlyChild(path string) error {
 		return err
 	}
 	defer db.Close()
-	entries, err := db.Entries(context.Background())
+	entries, err := db.Entries(context.Background(), nil)
 	if err != nil || len(entries) != 1 || !db.ReadOnly() {
 		return fmt.Errorf("%d entries, read-only %v, %v", len(entries), db.ReadOnly(), err)
 	}
@@ -190,18 +194,18 @@ func pairsChild(path string) error {
 	}
 	defer db.Close()
 	for i := range pairs {
-		err := db.Update(ctx, func(tx *Tx) error {
-			source, err := tx.PutSource(Source{Label: os.Getenv("NAME")})
+		err := db.Update(ctx, func(tx store.Tx) error {
+			source, err := tx.PutSource(store.Source{Label: os.Getenv("NAME")})
 			if err != nil {
 				return err
 			}
 			for half := range 2 {
 				name := fmt.Sprintf("%s-%d-%d", os.Getenv("NAME"), i, half)
-				if _, err := tx.PutSkill(source, newRecord(name, "a pair", "a pair")); err != nil {
+				if _, err := tx.PutSkill(source, storetest.Record(name, "a pair", "a pair")); err != nil {
 					return err
 				}
 			}
-			return tx.Shadow()
+			return nil
 		})
 		if err != nil {
 			return err
@@ -214,11 +218,11 @@ func pairsChild(path string) error {
 }
 
 func onlyPairs(ctx context.Context, db *DB) error {
-	entries, err := db.Entries(ctx)
+	entries, err := db.Entries(ctx, nil)
 	if err != nil {
 		return err
 	}
-	found, err := db.Match(ctx, "pair", Weights{1, 1, 1, 1}, nil, 1000)
+	found, err := db.Match(ctx, "pair", skill.Weights{Name: 1, Description: 1, Tags: 1, Body: 1}, nil, 1000)
 	if err != nil {
 		return err
 	}
@@ -249,10 +253,10 @@ func TestProcessesWriteAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, want := len(offered(t, db)), processes*pairs*2; got != want {
+	if got, want := len(storetest.Offered(t, db)), processes*pairs*2; got != want {
 		t.Errorf("%d skills, want %d", got, want)
 	}
-	if got, want := generation(t, db), int64(processes*pairs); got != want {
+	if got, want := storetest.State(t, db).Generation.Number, int64(processes*pairs); got != want {
 		t.Errorf("generation %d, want %d", got, want)
 	}
 	if err := checkFile(t.Context(), db); err != nil {

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
 // TestOpenInReadOnlyFolder runs as another user when this one is root, whom
@@ -20,7 +23,7 @@ func TestOpenInReadOnlyFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, db, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"))
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ var statements embed.FS
 func statement(name string) string {
 	text, err := statements.ReadFile("sql/" + name + ".sql")
 	if err != nil {
-		panic(fmt.Sprintf("store: no statement %q", name))
+		panic(fmt.Sprintf("sqlite: no statement %q", name))
 	}
 	return string(text)
 }

@@ -105,6 +105,8 @@ func TestPlans(t *testing.T) {
 		"vectors_of":  "TEMP B-TREE",
 		"unembedded":  "TEMP B-TREE",
 		"stamps":      "SCAN skills",
+		"coverage_of": "SCAN t",
+		"changes":     "SCAN c",
 		"frequencies": "TEMP B-TREE",
 	} {
 		if got := plan(t, db, name); strings.Contains(got, bad) {

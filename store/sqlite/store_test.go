@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,8 +10,8 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
 // childJob names the environment variable that makes the test binary do the
@@ -63,81 +62,33 @@ func open(t testing.TB, path string) *DB {
 	return db
 }
 
-// update runs f in a transaction.
-func update(t testing.TB, db *DB, f func(*Tx) error) {
-	t.Helper()
-	if err := db.Update(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// newRecord returns a record of a skill of that name, in a folder of the name.
-func newRecord(name, description, body string) Record {
-	hash := sha256.Sum256([]byte(description))
-	return Record{
-		Path:    name + "/SKILL.md",
-		Stamp:   "stamp of " + name,
-		NameKey: name,
-		Skill: &skill.Skill{
-			Meta: skill.Meta{Name: name, Description: description, Tokens: words.Tokens(body), Digest: "digest of " + name},
-			Body: body, Files: []skill.File{{Path: "SKILL.md", Size: int64(len(body))}},
-		},
-		Fields: Fields{Name: name, Description: description, Body: body},
-		Texts:  [][]byte{hash[:]},
-	}
-}
-
-// refused returns a record of a file without a usable skill.
-func refused(path string) Record {
-	return Record{Path: path, Refused: true, Skill: &skill.Skill{
-		Problems: []skill.Problem{{Rule: "no-frontmatter", Severity: skill.Error, Path: path, Message: "no frontmatter"}},
-	}}
-}
-
-// put adds records to a source that it makes, and returns their IDs.
-func put(t testing.TB, db *DB, src Source, records ...Record) []int64 {
-	t.Helper()
-	var ids []int64
-	update(t, db, func(tx *Tx) error {
-		source, err := tx.PutSource(src)
-		if err != nil {
-			return err
-		}
-		for _, r := range records {
-			id, err := tx.PutSkill(source, r)
-			if err != nil {
-				return err
-			}
-			ids = append(ids, id)
-		}
-		return tx.Shadow()
+// TestStore runs the contract, after which each file is whole.
+func TestStore(t *testing.T) {
+	storetest.Test(t, func(t *testing.T) store.Store {
+		db := open(t, dbPath(t))
+		t.Cleanup(func() { checkWhole(t, db) })
+		return db
 	})
-	return ids
 }
 
-func generation(t testing.TB, db *DB) int64 {
-	t.Helper()
-	n, err := db.Generation(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+// TestStoreDeferred runs the contract with catalogs that are opened when used.
+func TestStoreDeferred(t *testing.T) {
+	storetest.Test(t, func(t *testing.T) store.Store {
+		db := Defer(dbPath(t), nil)
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return db
+	})
 }
 
-// offered returns "source:name" of all skills that are found under their name.
-func offered(t testing.TB, db *DB) []string {
+func checkWhole(t *testing.T, db *DB) {
 	t.Helper()
-	entries, err := db.Entries(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	if err := checkFile(context.Background(), db); err != nil {
+		t.Error(err)
 	}
-	var list []string
-	for i := range entries {
-		if e := &entries[i]; e.Offered() {
-			list = append(list, e.Source+":"+e.Name)
-		}
-	}
-	return list
 }
 
 // checkFile fails unless the database is whole, and the full-text index has

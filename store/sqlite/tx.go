@@ -15,14 +15,14 @@ type Tx struct {
 	ctx     context.Context
 	tx      *sql.Tx
 	stmts   map[string]*sql.Stmt
-	changed bool  // a reader sees a difference
-	skills  bool  // which of two skills wins may have changed for some names
-	sources bool  // the same for all names
-	newest  int64 // row that a skill was ever given, 0 when not looked up
+	changed bool  // readers see a difference
+	skills  bool  // another skill may be offered under some names
+	sources bool  // another skill may be offered under any name
+	newest  int64 // the highest row ever given to a skill; 0 means not looked up yet
 
-	// fts holds the changes of the full-text index, by skill. They are written
-	// last: any other statement between them would make FTS5 write out what it
-	// has gathered, one segment a skill.
+	// fts holds the changes of the full-text index, by skill. They are written last:
+	// FTS5 gathers changes in memory, and any other statement between them would
+	// make it write a segment for each skill.
 	fts      map[int64]*change
 	optimize bool // merge the whole full-text index at the end
 }
@@ -31,7 +31,8 @@ func newTx(ctx context.Context, tx *sql.Tx) *Tx {
 	return &Tx{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt), fts: make(map[int64]*change)}
 }
 
-// run calls f and then settles what depends on all that it changed.
+// run calls f, then settles what depends on all changes: the offered skills, the
+// full-text index and the generation.
 func (t *Tx) run(f func(store.Tx) error) error {
 	if err := f(t); err != nil {
 		return err
@@ -41,10 +42,7 @@ func (t *Tx) run(f func(store.Tx) error) error {
 			return err
 		}
 	}
-	if !t.changed {
-		return nil
-	}
-	if err := t.writeFTS(); err != nil {
+	if err := t.writeFTS(); err != nil || !t.changed {
 		return err
 	}
 	if _, err := t.exec("grow_generation"); err != nil {
@@ -68,11 +66,11 @@ func (t *Tx) State() (s store.State, err error) {
 }
 
 // Forget implements store.Tx.
-func (t *Tx) Forget(until store.Generation) error {
-	if _, err := t.exec("forget_changes", sql.Named("until", until.Number)); err != nil {
+func (t *Tx) Forget(before store.Generation) error {
+	if _, err := t.exec("forget_changes", sql.Named("until", before.Number)); err != nil {
 		return err
 	}
-	_, err := t.exec("forget_generations", sql.Named("until", until.Number))
+	_, err := t.exec("forget_generations", sql.Named("before", before.Number))
 	return err
 }
 
@@ -136,12 +134,12 @@ func (t *Tx) value(name string, args ...any) (int64, error) {
 
 // PutSource implements store.Tx.
 func (t *Tx) PutSource(s store.Source) (int64, error) {
-	t.changed, t.sources = true, true // scopes name sources, those without skills too
+	t.changed, t.sources = true, true // scopes may name a source without skills
 	return t.value("put_source", sql.Named("label", s.Label), sql.Named("root", s.Root), sql.Named("priority", s.Priority))
 }
 
-// Walked implements store.Tx. The first time is a change: what the catalog lacks
-// is not there from then on.
+// Walked implements store.Tx. The first walk is a change, because from then on a
+// skill that the catalog lacks does not exist.
 func (t *Tx) Walked(source int64, at int64) error {
 	args := []any{sql.Named("source", source), sql.Named("time", at)}
 	first, err := t.exec("first_walked", args...)
@@ -154,7 +152,6 @@ func (t *Tx) Walked(source int64, at int64) error {
 
 // DeleteSource implements store.Tx.
 func (t *Tx) DeleteSource(source int64) error {
-	t.changed = true
 	rows, err := t.rows("skills_of", sql.Named("source", source))
 	if err != nil {
 		return err
@@ -164,7 +161,8 @@ func (t *Tx) DeleteSource(source int64) error {
 			return err
 		}
 	}
-	_, err = t.exec("delete_source", sql.Named("source", source))
+	n, err := t.exec("delete_source", sql.Named("source", source))
+	t.changed = t.changed || n > 0
 	return err
 }
 
@@ -209,8 +207,8 @@ func (t *Tx) PutSkill(source int64, r *store.Record) (int64, error) {
 	return id, t.putParts(id, r)
 }
 
-// begin clears what was there of a skill before its row was written. Most often
-// nothing was: the row is new when its ID is above all that were given out.
+// begin clears what another record left of a skill whose row was just written. A row
+// above all that were ever given out is new, so there is nothing to clear.
 func (t *Tx) begin(id int64) error {
 	if id <= t.newest {
 		return t.clear(id)
@@ -221,15 +219,15 @@ func (t *Tx) begin(id int64) error {
 
 // DeleteSkill implements store.Tx.
 func (t *Tx) DeleteSkill(id int64) error {
-	t.changed, t.skills = true, true
 	if err := t.clear(id); err != nil {
 		return err
 	}
-	_, err := t.exec("delete_skill", sql.Named("skill", id))
+	n, err := t.exec("delete_skill", sql.Named("skill", id))
+	t.changed, t.skills = t.changed || n > 0, t.skills || n > 0
 	return err
 }
 
-// clear removes what PutSkill writes beside the row of a skill.
+// clear removes what other tables and the full-text index hold of a skill.
 func (t *Tx) clear(id int64) error {
 	c, err := t.change(id)
 	if err != nil {
@@ -250,7 +248,7 @@ func (t *Tx) putParts(id int64, r *store.Record) error {
 	if _, err := t.exec("put_body", row, sql.Named("body", r.Body)); err != nil {
 		return err
 	}
-	if _, err := t.exec("put_ranked", row, sql.Named("terms", []byte(r.Terms)), sql.Named("sketch", r.Sketch)); err != nil {
+	if _, err := t.exec("put_ranked", row, sql.Named("terms", append([]byte{}, r.Terms...)), sql.Named("sketch", append([]byte{}, r.Sketch...))); err != nil {
 		return err
 	}
 	for _, f := range r.Skill.Files {
@@ -267,18 +265,20 @@ func (t *Tx) putParts(id int64, r *store.Record) error {
 	return nil
 }
 
-// shadow settles which skill of each name is offered, as far as this transaction
-// may have changed it.
+// shadow settles which skill is offered under each name that this transaction may
+// have changed.
 func (t *Tx) shadow() error {
 	n, err := t.exec("shadow", sql.Named("all", t.sources))
 	t.changed = t.changed || n > 0
 	return err
 }
 
-// PutVectors implements store.Tx. Vectors of different models never meet: the
-// model is part of the key.
+// PutVectors implements store.Tx.
 func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) error {
-	t.changed = t.changed || len(hashes) > 0
+	if len(hashes) == 0 {
+		return nil
+	}
+	t.changed = true
 	id, err := t.value("put_model", sql.Named("model", model))
 	if err != nil {
 		return err
@@ -303,8 +303,8 @@ func (t *Tx) DropModels(keep string) error {
 	n, err := t.exec("drop_models", sql.Named("keep", keep))
 	if n > 0 && err == nil {
 		t.changed = true
-		// The vectors of all skills are gone.
-		_, err = t.exec("forget_generations", sql.Named("until", math.MaxInt64))
+		// Any skill may have lost vectors: no list of changes would be shorter.
+		_, err = t.exec("forget_generations", sql.Named("before", math.MaxInt64))
 	}
 	return err
 }
@@ -320,7 +320,7 @@ func skillArgs(r *store.Record) []any {
 	}
 }
 
-// list returns a list of strings as JSON, in which nil is an empty list.
+// list returns texts as a JSON array; nil means an empty one.
 func list(texts []string) string {
 	if len(texts) == 0 {
 		return "[]"

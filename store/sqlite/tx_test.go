@@ -8,119 +8,116 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
-	"time"
 
 	"modernc.org/sqlite"
 
-	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
-func TestGenerationGrows(t *testing.T) {
-	db := open(t, dbPath(t))
-	ids := put(t, db, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"), newRecord("csv", "read tables", "body"))
-	var source int64
-	for _, tt := range []struct {
-		name string
-		f    func(*Tx) error
-		want int64
-	}{
-		{"nothing", func(*Tx) error { return nil }, 0},
-		{"put source", func(tx *Tx) (err error) { source, err = tx.PutSource(Source{Label: "b"}); return err }, 1},
-		{"put stamp", func(tx *Tx) error { return tx.PutStamp(ids[0], "new stamp") }, 0},
-		{"shadow without effect", (*Tx).Shadow, 0},
-		{"prune vectors", (*Tx).PruneVectors, 0},
-		{"walked", func(tx *Tx) error { return tx.Walked(source, time.Unix(1, 0)) }, 1},
-		{"walked again", func(tx *Tx) error { return tx.Walked(source, time.Unix(2, 0)) }, 0},
-		{"put skill", func(tx *Tx) error { _, err := tx.PutSkill(source, newRecord("xls", "d", "b")); return err }, 1},
-		{"put many", func(tx *Tx) error {
-			_, err1 := tx.PutSkill(source, newRecord("xls", "d", "b"))
-			_, err2 := tx.PutSkill(source, newRecord("doc", "d", "b"))
-			return errors.Join(err1, err2)
-		}, 1},
-		{"no vectors", func(tx *Tx) error { return tx.PutVectors("m", nil, nil) }, 0},
-		{"vectors", func(tx *Tx) error { return tx.PutVectors("m", [][]byte{{1}}, [][]float32{{1}}) }, 1},
-		{"forget stamps of nothing", func(tx *Tx) error { return tx.ForgetStamps(99) }, 0},
-		{"forget stamps", func(tx *Tx) error { return tx.ForgetStamps(source) }, 1},
-		{"delete skill", func(tx *Tx) error { return tx.DeleteSkill(ids[0]) }, 1},
-		{"rolled back", func(tx *Tx) error {
-			tx.DeleteSkill(ids[1])
-			return errors.New("stop")
-		}, 0},
-	} {
-		before := generation(t, db)
-		err := db.Update(t.Context(), tt.f)
-		if grown := generation(t, db) - before; grown != tt.want {
-			t.Errorf("%s: generation grew by %d, want %d; %v", tt.name, grown, tt.want, err)
+// TestBeforeChange: it is called for what readers see and nothing else, before they
+// can see it, and its error undoes the change.
+func TestBeforeChange(t *testing.T) {
+	path := dbPath(t)
+	var db *DB
+	calls, seen := 0, int64(-1)
+	var fail error
+	o := &Options{BeforeChange: func() error {
+		calls++
+		if db != nil {
+			seen = storetest.State(t, db).Generation.Number
 		}
+		return fail
+	}}
+	opened, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	if db = opened; calls != 1 {
+		t.Errorf("%d calls for a new file: what was published of the file before it must go", calls)
+	}
+	is := func(want int, when string) {
+		t.Helper()
+		if calls != want {
+			t.Errorf("%s: %d calls, want %d", when, calls, want)
+		}
+		calls = 0
+	}
+	calls = 0
+	rows := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "d", "b"))
+	is(1, "a new skill")
+	if now := storetest.State(t, db).Generation.Number; seen != now-1 {
+		t.Errorf("readers saw generation %d while it ran, %d afterwards", seen, now)
+	}
+	storetest.Update(t, db, func(tx store.Tx) error {
+		tx.(store.Optimizer).Optimize()
+		return errors.Join(tx.PutStamp(rows[0], "s"), tx.PruneVectors(), tx.Forget(store.Generation{Number: 1}))
+	})
+	is(0, "a stamp")
+	stop := errors.New("stop")
+	if err := db.Update(t.Context(), func(tx store.Tx) error { return errors.Join(tx.DeleteSkill(rows[0]), stop) }); !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	is(0, "a change that was undone")
+	fail = stop
+	before := storetest.State(t, db)
+	if err := db.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteSkill(rows[0]) }); !errors.Is(err, stop) {
+		t.Errorf("error %v, want that of BeforeChange", err)
+	}
+	is(1, "a change")
+	if after := storetest.State(t, db); after != before || len(storetest.Offered(t, db)) != 1 {
+		t.Errorf("%+v became %+v, although BeforeChange failed", before, after)
+	}
+	again, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	is(0, "opening a file that is there")
+	if _, err := Open(t.Context(), dbPath(t), o); !errors.Is(err, stop) {
+		t.Errorf("opening a new file: %v, want the error of BeforeChange", err)
 	}
 }
 
-func TestUpdateRollsBack(t *testing.T) {
+// TestRollBackWhole: what is undone is undone in the full-text index too.
+func TestRollBackWhole(t *testing.T) {
 	db := open(t, dbPath(t))
-	put(t, db, Source{Label: "a"}, newRecord("pdf", "fill forms", "body"))
-	stop := errors.New("stop")
-	add := func(tx *Tx) error {
-		source, err := tx.PutSource(Source{Label: "b"})
+	rows := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	change := func(tx store.Tx) error {
+		source, err := tx.PutSource(store.Source{Label: "b"})
 		if err != nil {
 			return err
 		}
-		_, err = tx.PutSkill(source, newRecord("csv", "tables", "body"))
-		return err
+		_, err = tx.PutSkill(source, storetest.Record("csv", "tables", "body"))
+		return errors.Join(err, tx.DeleteSkill(rows[0]))
 	}
-	err := db.Update(t.Context(), func(tx *Tx) error { return errors.Join(add(tx), stop) })
-	if !errors.Is(err, stop) {
-		t.Errorf("error %v, want %v", err, stop)
+	db.opts.BeforeChange = func() error { return errors.New("stop") } // after all was written
+	if err := db.Update(t.Context(), change); err == nil {
+		t.Error("no error")
 	}
+	db.opts.BeforeChange = func() error { panic("stop") }
 	func() {
 		defer func() { recover() }()
-		db.Update(t.Context(), func(tx *Tx) error { panic(add(tx)) })
+		db.Update(t.Context(), change)
 	}()
-	if got := offered(t, db); !reflect.DeepEqual(got, []string{"a:pdf"}) {
-		t.Errorf("offered %q", got)
+	checkWhole(t, db)
+	if got := matchIDs(t, db, "body", nil, 9); !reflect.DeepEqual(got, rows) {
+		t.Errorf("found %v, want %v", got, rows)
 	}
-	if sources, err := db.Sources(t.Context()); err != nil || len(sources) != 1 {
-		t.Errorf("sources %v, %v", sources, err)
-	}
-	update(t, db, add) // the writer is free again
-	if err := checkFile(t.Context(), db); err != nil {
-		t.Error(err)
-	}
+	db.opts.BeforeChange = nil
+	storetest.Update(t, db, change) // the writer is free again
+	checkWhole(t, db)
 }
 
-func TestSkillRoundTrip(t *testing.T) {
+// TestViewWritesNothing: a view is a DB too, for those who look.
+func TestViewWritesNothing(t *testing.T) {
 	db := open(t, dbPath(t))
-	r := newRecord("pdf", "zero \x00 and ünïcödé", "body \x00 with\nlines")
-	r.Path = "office/pdf/skill.md"
-	r.Skill = &skill.Skill{
-		Meta: skill.Meta{
-			Source: "a", Path: r.Path, Location: "/s/office/pdf/skill.md", Name: "pdf", Description: r.Skill.Description,
-			Tokens: 7, Digest: "d", TextDigest: "t", Tags: []string{"a,b", `"`}, Requires: []string{"other"},
-		},
-		Body:        r.Skill.Body,
-		Frontmatter: map[string]any{"name": "pdf", "nested": map[string]any{"list": []any{"x", true, nil}}},
-		Files:       []skill.File{{Path: "a", Size: 1, SHA256: "x"}, {Path: "skill.md", Size: 1 << 40}},
-		Problems:    []skill.Problem{{Rule: "r", Severity: skill.Note, Path: "p", Line: 3, Message: "m", Hint: "h"}},
-	}
-	id := put(t, db, Source{Label: "a"}, r)[0]
-	got, ok, err := db.Skill(t.Context(), id)
-	if err != nil || !ok || !reflect.DeepEqual(got, r.Skill) {
-		t.Errorf("got %+v, %v, %v\nwant %+v", got, ok, err, r.Skill)
-	}
-	r.Skill.Frontmatter["description"] = r.Skill.Description // is kept once
-	put(t, db, Source{Label: "a"}, r)
-	if got, ok, err := db.Skill(t.Context(), id); err != nil || !ok || !reflect.DeepEqual(got, r.Skill) {
-		t.Errorf("got %+v, %v, %v\nwant %+v", got, ok, err, r.Skill)
-	}
-	if _, ok, err := db.Skill(t.Context(), id+1); ok || err != nil {
-		t.Errorf("absent skill: %v, %v", ok, err)
-	}
-	problems, err := db.Problems(t.Context())
-	if err != nil || len(problems) != 1 || problems[0] != (Reported{"a", id, r.Skill.Problems[0]}) {
-		t.Errorf("problems %v, %v", problems, err)
-	}
-	stamps, err := db.Stamps(t.Context(), 1)
-	if want := (map[string]Stamp{r.Path: {id, r.Stamp, "d"}}); err != nil || !reflect.DeepEqual(stamps, want) {
-		t.Errorf("stamps %v, %v", stamps, err)
+	err := db.View(t.Context(), func(r store.Reader) error {
+		return r.(*DB).Update(t.Context(), func(store.Tx) error { t.Error("ran"); return nil })
+	})
+	if !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("writing in a view: %v", err)
 	}
 }
 
@@ -128,8 +125,8 @@ func TestSkillRoundTrip(t *testing.T) {
 // and a refused one by none.
 func TestReplaceLeavesNothing(t *testing.T) {
 	db := open(t, dbPath(t))
-	id := put(t, db, Source{Label: "a"}, newRecord("pdf", "old", "old"))[0]
-	if again := put(t, db, Source{Label: "a"}, newRecord("pdf", "fresh", "fresh"))[0]; again != id {
+	id := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "old", "old"))[0]
+	if again := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fresh", "fresh"))[0]; again != id {
 		t.Errorf("id %d became %d", id, again)
 	}
 	if got := matchIDs(t, db, "old", nil, 9); len(got) != 0 {
@@ -138,46 +135,11 @@ func TestReplaceLeavesNothing(t *testing.T) {
 	if got := matchIDs(t, db, "fresh", nil, 9); !reflect.DeepEqual(got, []int64{id}) {
 		t.Errorf("new words find %v", got)
 	}
-	put(t, db, Source{Label: "a"}, refused("pdf/SKILL.md"))
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Refused("pdf/SKILL.md"))
 	if got := matchIDs(t, db, "fresh OR old", nil, 9); len(got) != 0 {
 		t.Errorf("a refused skill is found: %v", got)
 	}
-	texts, _, err := db.Coverage(t.Context(), "m")
-	files, err2 := db.Files(t.Context(), id)
-	if texts != 0 || len(files) != 0 || err != nil || err2 != nil {
-		t.Errorf("%d texts, files %v; %v, %v", texts, files, err, err2)
-	}
-	if err := checkFile(t.Context(), db); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestIDsNotReused: another process may still hold the ID of a removed skill.
-func TestIDsNotReused(t *testing.T) {
-	db := open(t, dbPath(t))
-	first := put(t, db, Source{Label: "a"}, newRecord("pdf", "d", "b"))[0]
-	update(t, db, func(tx *Tx) error { return tx.DeleteSkill(first) })
-	if second := put(t, db, Source{Label: "a"}, newRecord("csv", "d", "b"))[0]; second == first {
-		t.Errorf("id %d was given out twice", first)
-	}
-}
-
-func TestDeleteSource(t *testing.T) {
-	db := open(t, dbPath(t))
-	ids := put(t, db, Source{Label: "a", Root: "/a", Priority: 3}, newRecord("pdf", "d", "b"))
-	update(t, db, func(tx *Tx) error { return tx.Walked(1, time.Unix(7, 8)) })
-	sources, err := db.Sources(t.Context())
-	want := Source{ID: 1, Label: "a", Root: "/a", Priority: 3, Walked: time.Unix(7, 8)}
-	if err != nil || len(sources) != 1 || sources[0] != want {
-		t.Errorf("sources %v, %v; want %v", sources, err, want)
-	}
-	if err := db.Update(t.Context(), func(tx *Tx) error { return tx.DeleteSource(1) }); err == nil {
-		t.Error("a source that still has skills was removed")
-	}
-	update(t, db, func(tx *Tx) error { return errors.Join(tx.DeleteSkill(ids[0]), tx.DeleteSource(1)) })
-	if sources, err := db.Sources(t.Context()); err != nil || len(sources) != 0 {
-		t.Errorf("sources %v, %v", sources, err)
-	}
+	checkWhole(t, db)
 }
 
 // running is sent a value each time that a statement calls the SQL function
@@ -212,17 +174,17 @@ func TestCancelInterrupts(t *testing.T) {
 		}
 		cancel()
 	}
-	generation(t, db)
-	err := db.Update(t.Context(), func(tx *Tx) error {
+	storetest.State(t, db)
+	err := db.Update(t.Context(), func(tx store.Tx) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		tx.ctx = ctx
+		tx.(*Tx).ctx = ctx
 		return tx.PutStamp(1, "x")
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("update: %v, want context.Canceled", err)
 	}
-	put(t, db, Source{Label: "a"}, newRecord("pdf", "d", "b")) // the pools are usable
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "d", "b")) // the pools are usable
 }
 
 func BenchmarkPutSkill(b *testing.B) {
@@ -230,8 +192,8 @@ func BenchmarkPutSkill(b *testing.B) {
 	records := generated(500)
 	n := 0
 	for b.Loop() {
-		update(b, db, func(tx *Tx) error {
-			source, err := tx.PutSource(Source{Label: "a"})
+		storetest.Update(b, db, func(tx store.Tx) error {
+			source, err := tx.PutSource(store.Source{Label: "a"})
 			if err != nil {
 				return err
 			}

@@ -1,2 +1,2 @@
--- Changes tells nothing of what follows a generation that is not there.
-DELETE FROM generations WHERE number < :until
+-- Changes does not answer for a generation that has no row here.
+DELETE FROM generations WHERE number < :before

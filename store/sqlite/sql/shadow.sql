@@ -1,10 +1,10 @@
 -- Of the skills of one name the one from the source with the highest priority
 -- is offered; then the first by source and path, so that it never depends on
--- the order of indexing. It is settled for the names that what this transaction
--- changed has or had: a skill that lost its name is still named by those that it
--- shadowed, and one that a deleted skill shadowed has changed too. With :all it is
--- settled for all names. Nearly all are there once: only the others, and those
--- that are still shadowed by a skill of another name, are looked at.
+-- the order of indexing. Contested are the names of the skills that this
+-- transaction changed, and the names that they had before: a skill that lost its
+-- name still stands in shadowed_by of those that it shadowed, and a skill that a
+-- deleted one shadowed has changed too. :all adds the names of all sources: those
+-- that two skills have, and those of skills that are shadowed now.
 WITH changed (id) AS (
   SELECT skill_id FROM changes WHERE generation = (SELECT generation + 1 FROM state) AND model_id = 0
 ),

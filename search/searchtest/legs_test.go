@@ -15,72 +15,62 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/index/indextest"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// open returns a function that opens indexes with options, over the catalogs of
-// a test.
-func open(opts *index.Options) func(testing.TB, embed.Embedder) *index.Index {
-	return func(t testing.TB, e embed.Embedder) *index.Index {
+// open returns a function that opens catalogs of a test with options.
+func open(opts *index.Options) func(testing.TB, embed.Embedder) *searchtest.Catalog {
+	return func(t testing.TB, e embed.Embedder) *searchtest.Catalog {
 		t.Helper()
-		return indextest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, opts)
+		return searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: *opts})
 	}
 }
 
-func publish(t testing.TB, x *index.Index) {
-	t.Helper()
-	if err := x.Publish(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// delta publishes without merging.
-func delta(t testing.TB, x *index.Index) {
-	t.Helper()
-	if err := x.Publish(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
-}
+// merge publishes all in one file, delta what changed beside the rest.
+func merge(t testing.TB, c *searchtest.Catalog) { searchtest.Publish(t, c, true) }
+func delta(t testing.TB, c *searchtest.Catalog) { searchtest.Publish(t, c, false) }
 
 // legs are all ways to rank.
-var legs = map[string]indextest.Leg{
+var legs = map[string]searchtest.Leg{
 	"fts5":        {Open: open(&index.Options{FTS5: true})},
-	"unpublished": {Open: open(nil)},
-	"merged":      {Open: open(nil), Changed: publish},
-	"delta":       {Open: open(nil), Changed: delta},
+	"unpublished": {Open: open(&index.Options{})},
+	"merged":      {Open: open(&index.Options{}), Changed: merge},
+	"delta":       {Open: open(&index.Options{}), Changed: delta},
 }
 
 func TestLegs(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long under the race detector, and starts nothing that could race")
 	}
 	for name, leg := range legs {
-		t.Run(name, func(t *testing.T) { indextest.Run(t, leg) })
+		t.Run(name, func(t *testing.T) { searchtest.Run(t, leg) })
 	}
 }
 
 // TestCompare: all legs answer alike.
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
 		for _, n := range []int{1, 60, 500} {
 			if n > 60 && testing.Short() {
 				continue
 			}
-			sources := indextest.Generate(n, uint64(n))
-			agents := indextest.Agents()
+			sources := searchtest.Generate(n, uint64(n))
+			agents := searchtest.Agents()
 			if n < 60 {
 				agents = agents[:2] // what the others name is not there
 			}
-			queries := indextest.Queries(sources, 7, 90, agents)
+			queries := searchtest.Queries(sources, 7, 90, agents)
 			truth := legs["fts5"].New(t, e, sources)
 			for name, leg := range legs {
 				if name == "fts5" {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s-%s-%d", name, vectors, n), func(t *testing.T) {
-					indextest.Compare(t, truth, leg.New(t, e, sources), queries)
+					searchtest.Compare(t, truth, leg.New(t, e, sources), queries)
 				})
 			}
 		}
@@ -89,17 +79,18 @@ func TestCompare(t *testing.T) {
 
 // TestCompareNotices: the comparison is not one that everything passes.
 func TestCompareNotices(t *testing.T) {
-	sources := indextest.Generate(60, 1)
-	queries := indextest.Queries(sources, 7, 30, nil)
+	t.Parallel()
+	sources := searchtest.Generate(60, 1)
+	queries := searchtest.Queries(sources, 7, 30, nil)
 	for i := range queries {
-		queries[i].Limit = indextest.All
+		queries[i].Limit = searchtest.All
 	}
 	x := legs["merged"].New(t, nil, sources)
 	weights := index.DefaultWeights()
 	weights.Body = 2
-	for name, other := range map[string]*index.Index{
-		"weights": indextest.Leg{Open: open(&index.Options{Weights: &weights})}.New(t, nil, sources),
-		"changed": legs["merged"].New(t, nil, indextest.Generate(60, 2)),
+	for name, other := range map[string]*searchtest.Catalog{
+		"weights": searchtest.Leg{Open: open(&index.Options{Weights: &weights})}.New(t, nil, sources),
+		"changed": legs["merged"].New(t, nil, searchtest.Generate(60, 2)),
 		"vectors": legs["merged"].New(t, &embedtest.Fake{}, sources),
 	} {
 		differ := 0
@@ -109,7 +100,7 @@ func TestCompareNotices(t *testing.T) {
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
-			if indextest.Differ(one, two, 10) != "" {
+			if searchtest.Differ(one, two, 10) != "" {
 				differ++
 			}
 		}
@@ -124,11 +115,12 @@ func TestCompareNotices(t *testing.T) {
 // share but for one word, and which of these is tenth, or among the 64 that each
 // leg hands to ranking, is decided by less than a part in a hundred.
 func TestCorpus(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("indexes 2,000 skills")
 	}
 	skills := corpus(t, 2000)
-	sources := []indextest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
+	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -145,13 +137,13 @@ func TestCorpus(t *testing.T) {
 	}
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": e} {
 		path := filepath.Join(t.TempDir(), "catalog.db")
-		compiled := indextest.Open(t, path, e, nil)
-		indextest.Fill(t, compiled, sources)
-		publish(t, compiled)
-		truth := indextest.Open(t, path, e, &index.Options{FTS5: true})
+		compiled := searchtest.Open(t, path, e, nil)
+		searchtest.Fill(t, compiled, sources)
+		merge(t, compiled)
+		truth := searchtest.Open(t, path, e, &searchtest.Options{Index: index.Options{FTS5: true}})
 		equal, alike := 0, 0
 		for _, prompt := range prompts {
-			q := search.Query{Text: prompt, Limit: indextest.All}
+			q := search.Query{Text: prompt, Limit: searchtest.All}
 			a, err1 := compiled.Search(t.Context(), q)
 			b, err2 := truth.Search(t.Context(), q)
 			if err1 != nil || err2 != nil {
@@ -160,7 +152,7 @@ func TestCorpus(t *testing.T) {
 			if slices.Equal(ids(a), ids(b)) {
 				equal++
 			}
-			if diff := indextest.Differ(a, b, 10); diff == "" {
+			if diff := searchtest.Differ(a, b, 10); diff == "" {
 				alike++
 			} else {
 				t.Logf("%s: %.60q: %s", name, prompt, diff)
@@ -201,7 +193,7 @@ func corpus(t *testing.T, n int) []*skill.Skill {
 		if err := lines.Decode(&s); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, indextest.NewSkill(s.Repo+"/"+strings.TrimSuffix(s.Path, "/SKILL.md"), s.Name, s.Description, s.Body))
+		list = append(list, searchtest.NewSkill(s.Repo+"/"+strings.TrimSuffix(s.Path, "/SKILL.md"), s.Name, s.Description, s.Body))
 	}
 	return list
 }

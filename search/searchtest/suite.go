@@ -1,4 +1,4 @@
-// Package indextest helps to test what ranks in an index: a suite that every way
+// Package searchtest helps to test what searches a catalog: a suite that every way
 // of ranking must pass, and a comparison of two. It fills catalogs with generated
 // skills of all kinds.
 package searchtest
@@ -11,7 +11,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -20,13 +19,13 @@ import (
 // A Leg is one way to rank.
 type Leg struct {
 	// Open returns an index over an empty catalog; the embedder may be nil.
-	Open func(t testing.TB, e embed.Embedder) *index.Index
+	Open func(t testing.TB, e embed.Embedder) *Catalog
 	// Changed is called whenever a source was brought in step; nil does nothing.
-	Changed func(t testing.TB, x *index.Index)
+	Changed func(t testing.TB, x *Catalog)
 }
 
 // New returns an index over the sources, each of which was a change of its own.
-func (l Leg) New(t testing.TB, e embed.Embedder, sources []Source) *index.Index {
+func (l Leg) New(t testing.TB, e embed.Embedder, sources []Source) *Catalog {
 	t.Helper()
 	x := l.Open(t, e)
 	for n := range sources {
@@ -35,7 +34,7 @@ func (l Leg) New(t testing.TB, e embed.Embedder, sources []Source) *index.Index 
 	return x
 }
 
-func (l Leg) fill(t testing.TB, x *index.Index, sources []Source) {
+func (l Leg) fill(t testing.TB, x *Catalog, sources []Source) {
 	t.Helper()
 	Fill(t, x, sources)
 	if l.Changed != nil {
@@ -124,7 +123,7 @@ func namesOf(list []search.Entry) []string {
 }
 
 // testLists: what is listed, looked up and counted is what the sources hold.
-func testLists(t *testing.T, x *index.Index, sources []Source) {
+func testLists(t *testing.T, x *Catalog, sources []Source) {
 	files := 0
 	for i := range sources {
 		s := &sources[i]
@@ -155,7 +154,7 @@ func testLists(t *testing.T, x *index.Index, sources []Source) {
 }
 
 // testScope: an agent sees, finds and looks up its part, and no other skill.
-func testScope(t *testing.T, x *index.Index, sources []Source) {
+func testScope(t *testing.T, x *Catalog, sources []Source) {
 	for _, a := range Agents() {
 		want := visible(sources, a)
 		list, err := x.List(t.Context(), a, false)
@@ -190,7 +189,7 @@ func testScope(t *testing.T, x *index.Index, sources []Source) {
 
 // testThree: a scope is applied before the best are chosen, so that one of three
 // skills finds these three by a word of all.
-func testThree(t *testing.T, x *index.Index) {
+func testThree(t *testing.T, x *Catalog) {
 	a := Agents()[2]
 	want, err := x.List(t.Context(), a, false)
 	if err != nil || len(want) != 3 {
@@ -207,7 +206,7 @@ func testThree(t *testing.T, x *index.Index) {
 
 // testNames: a skill whose name is the prompt comes first, whatever the script,
 // and one whose name begins with it is found.
-func testNames(t *testing.T, x *index.Index, sources []Source) {
+func testNames(t *testing.T, x *Catalog, sources []Source) {
 	n := 0
 	for _, s := range winners(sources) {
 		odd := strings.ContainsFunc(s.name, func(r rune) bool { return r > 127 || r == '/' || r == ':' })
@@ -233,7 +232,7 @@ func testNames(t *testing.T, x *index.Index, sources []Source) {
 
 // testWhy: a hit has the place that Search gave it, and what an agent does not
 // see is told apart from what does not fit.
-func testWhy(t *testing.T, x *index.Index, sources []Source) {
+func testWhy(t *testing.T, x *Catalog, sources []Source) {
 	for _, q := range Queries(sources, 4, 30, nil) {
 		for i, h := range answer(t, x, q).Hits {
 			e, err := x.Why(t.Context(), h.ID, q)
@@ -253,7 +252,7 @@ func testWhy(t *testing.T, x *index.Index, sources []Source) {
 }
 
 // testChanges: what changed is found as it is now, and not as it was.
-func testChanges(t *testing.T, leg Leg, x *index.Index, sources []Source) {
+func testChanges(t *testing.T, leg Leg, x *Catalog, sources []Source) {
 	finds := func(text, name string) bool {
 		return slices.ContainsFunc(answer(t, x, search.Query{Text: text}).Hits, func(h search.Hit) bool {
 			return h.Name == name && h.Strength > 0

@@ -1,17 +1,19 @@
-package index
+package search_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // TestTermsAreTokens: what is one term here must be one token of the
 // tokenizer in the store, or a term that was indexed is never found.
 func TestTermsAreTokens(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		// Of the large scripts a part is enough.
@@ -20,11 +22,11 @@ func TestTermsAreTokens(t *testing.T) {
 		}
 	}
 	text.WriteString("PDFReader getHTTPResponse2 don't ＰＤＦ 数据库 ฐานข้อมูล データベース 데이터 हिन्दी 用PDF填表 עברית العربية")
-	x := newIndex(t, nil)
-	s := newSkill("all", "d", text.String())
-	syncTree(t, x, "a", treeOf(s).refs())
+	x := searchtest.New(t, nil)
+	s := searchtest.Skill("all", "d", text.String())
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(s).Refs())
 	terms := words.Terms(s.Body)
-	counts, _, err := x.db.Frequencies(context.Background(), terms)
+	counts, _, err := x.Store.(store.TextSearcher).Frequencies(t.Context(), terms)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package index
+package search_test
 
 import (
 	"errors"
@@ -7,47 +7,51 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // zoo has two sources with a name in common, and an empty one.
-func zoo(t *testing.T) *Index {
+func zoo(t *testing.T) *searchtest.Catalog {
 	t.Helper()
-	x := newIndex(t, nil)
-	syncSource(t, x, Source{Label: "home", Root: "/h", Priority: 2}, treeOf(
-		newSkill("pdf-forms", "animal forms", "body", "office"),
-		newSkill("pdf-merge", "animal merge", "body", "Office", "files"),
-		newSkill("git", "animal git", "body", "code")).refs())
-	work := tree{
-		"tools/pdf-forms": newSkill("pdf-forms", "animal forms at work", "body", "secret"),
-		"deploy":          newSkill("deploy", "animal deploy", "body", "code", "secret"),
+	x := searchtest.New(t, nil)
+	searchtest.SyncSource(t, x, index.Source{Label: "home", Root: "/h", Priority: 2}, searchtest.TreeOf(
+		searchtest.Skill("pdf-forms", "animal forms", "body", "office"),
+		searchtest.Skill("pdf-merge", "animal merge", "body", "Office", "files"),
+		searchtest.Skill("git", "animal git", "body", "code")).Refs())
+	work := searchtest.Tree{
+		"tools/pdf-forms": searchtest.Skill("pdf-forms", "animal forms at work", "body", "secret"),
+		"deploy":          searchtest.Skill("deploy", "animal deploy", "body", "code", "secret"),
 	}
-	syncSource(t, x, Source{Label: "work", Root: "/w", Priority: 1}, work.refs())
-	syncSource(t, x, Source{Label: "empty", Root: "/e"}, treeOf().refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "work", Root: "/w", Priority: 1}, work.Refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "empty", Root: "/e"}, searchtest.TreeOf().Refs())
 	return x
 }
 
 func TestScopeRules(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	for _, tt := range []struct {
 		name  string
-		agent *Agent
+		agent *search.Agent
 		want  []string
 	}{
 		{"nil", nil, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
-		{"no rules", &Agent{}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
-		{"name", &Agent{Include: Rules{Names: []string{"git"}}}, []string{"git"}},
-		{"name in capitals", &Agent{Include: Rules{Names: []string{"GIT"}}}, []string{"git"}},
-		{"pattern", &Agent{Include: Rules{Names: []string{"pdf-*"}}}, []string{"pdf-forms", "pdf-merge"}},
-		{"everything", &Agent{Include: Rules{Names: []string{"*"}}}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
-		{"tag", &Agent{Include: Rules{Tags: []string{"office"}}}, []string{"pdf-forms", "pdf-merge"}},
-		{"source", &Agent{Include: Rules{Sources: []string{"work"}}}, []string{"deploy"}},
-		{"a source without skills", &Agent{Include: Rules{Sources: []string{"empty"}}}, nil},
-		{"any rule", &Agent{Include: Rules{Names: []string{"git"}, Tags: []string{"files"}}}, []string{"git", "pdf-merge"}},
-		{"exclude", &Agent{Exclude: Rules{Tags: []string{"code"}}}, []string{"pdf-forms", "pdf-merge"}},
-		{"exclude wins", &Agent{Include: Rules{Tags: []string{"code"}}, Exclude: Rules{Sources: []string{"work"}}}, []string{"git"}},
-		{"exclude all", &Agent{Exclude: Rules{Names: []string{"*"}}}, nil},
-		{"pinned", &Agent{Include: Rules{Names: []string{"git"}}, Pinned: []string{"deploy", "git"}}, []string{"deploy", "git"}},
+		{"no rules", &search.Agent{}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
+		{"name", &search.Agent{Include: search.Rules{Names: []string{"git"}}}, []string{"git"}},
+		{"name in capitals", &search.Agent{Include: search.Rules{Names: []string{"GIT"}}}, []string{"git"}},
+		{"pattern", &search.Agent{Include: search.Rules{Names: []string{"pdf-*"}}}, []string{"pdf-forms", "pdf-merge"}},
+		{"everything", &search.Agent{Include: search.Rules{Names: []string{"*"}}}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
+		{"tag", &search.Agent{Include: search.Rules{Tags: []string{"office"}}}, []string{"pdf-forms", "pdf-merge"}},
+		{"source", &search.Agent{Include: search.Rules{Sources: []string{"work"}}}, []string{"deploy"}},
+		{"a source without skills", &search.Agent{Include: search.Rules{Sources: []string{"empty"}}}, nil},
+		{"any rule", &search.Agent{Include: search.Rules{Names: []string{"git"}, Tags: []string{"files"}}}, []string{"git", "pdf-merge"}},
+		{"exclude", &search.Agent{Exclude: search.Rules{Tags: []string{"code"}}}, []string{"pdf-forms", "pdf-merge"}},
+		{"exclude wins", &search.Agent{Include: search.Rules{Tags: []string{"code"}}, Exclude: search.Rules{Sources: []string{"work"}}}, []string{"git"}},
+		{"exclude all", &search.Agent{Exclude: search.Rules{Names: []string{"*"}}}, nil},
+		{"pinned", &search.Agent{Include: search.Rules{Names: []string{"git"}}, Pinned: []string{"deploy", "git"}}, []string{"deploy", "git"}},
 	} {
 		list, err := x.List(t.Context(), tt.agent, false)
 		if err != nil {
@@ -58,7 +62,7 @@ func TestScopeRules(t *testing.T) {
 		for _, e := range list {
 			listed = append(listed, e.ID)
 		}
-		searched := idsOf(search(t, x, Query{Text: "animal", Agent: tt.agent}).Hits)
+		searched := searchtest.IDs(searchtest.Ask(t, x, search.Query{Text: "animal", Agent: tt.agent}).Hits)
 		slices.Sort(searched)
 		if !slices.Equal(listed, tt.want) || !slices.Equal(searched, tt.want) {
 			t.Errorf("%s: lists %q, finds %q, want %q", tt.name, listed, searched, tt.want)
@@ -74,24 +78,26 @@ func TestScopeRules(t *testing.T) {
 
 // TestPatternOfNothing: a pattern may be about skills that are still to come.
 func TestPatternOfNothing(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	all, err := x.List(t.Context(), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := x.List(t.Context(), &Agent{Exclude: Rules{Names: []string{"secret-*"}}}, false)
+	list, err := x.List(t.Context(), &search.Agent{Exclude: search.Rules{Names: []string{"secret-*"}}}, false)
 	if err != nil || len(list) != len(all) {
 		t.Errorf("excluding nothing: %d of %d skills, %v", len(list), len(all), err)
 	}
-	list, err = x.List(t.Context(), &Agent{Include: Rules{Names: []string{"secret-*"}}}, false)
+	list, err = x.List(t.Context(), &search.Agent{Include: search.Rules{Names: []string{"secret-*"}}}, false)
 	if err != nil || len(list) != 0 {
 		t.Errorf("including nothing: %d skills, %v", len(list), err)
 	}
 }
 
 func TestPinned(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
-	list, err := x.Pinned(t.Context(), &Agent{Pinned: []string{"pdf-merge", "Deploy"}})
+	list, err := x.Pinned(t.Context(), &search.Agent{Pinned: []string{"pdf-merge", "Deploy"}})
 	if err != nil || len(list) != 2 || list[0].ID != "pdf-merge" || list[1].ID != "deploy" {
 		t.Errorf("pinned %+v, %v", list, err)
 	}
@@ -103,19 +109,20 @@ func TestPinned(t *testing.T) {
 // TestScopeFailsClosed: what a configuration names and the catalog does not
 // have is an error everywhere.
 func TestScopeFailsClosed(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
-	for want, a := range map[string]*Agent{
-		`agent x: include.names: no skill "gitt"; did you mean git?`:      {Include: Rules{Names: []string{"gitt"}}},
-		`exclude.names: no skill "deplyo"; did you mean deploy?`:          {Exclude: Rules{Names: []string{"deplyo"}}},
-		`include.names: "[" is not a pattern`:                             {Include: Rules{Names: []string{"["}}},
-		`include.tags: no tag "ofice"; did you mean`:                      {Include: Rules{Tags: []string{"ofice"}}},
-		`exclude.tags: no tag "zzz"; there are: Office, code, files`:      {Exclude: Rules{Tags: []string{"zzz"}}},
-		`exclude.sources: no source "wrok"; there are: empty, home, work`: {Exclude: Rules{Sources: []string{"wrok"}}},
+	for want, a := range map[string]*search.Agent{
+		`agent x: include.names: no skill "gitt"; did you mean git?`:      {Include: search.Rules{Names: []string{"gitt"}}},
+		`exclude.names: no skill "deplyo"; did you mean deploy?`:          {Exclude: search.Rules{Names: []string{"deplyo"}}},
+		`include.names: "[" is not a pattern`:                             {Include: search.Rules{Names: []string{"["}}},
+		`include.tags: no tag "ofice"; did you mean`:                      {Include: search.Rules{Tags: []string{"ofice"}}},
+		`exclude.tags: no tag "zzz"; there are: Office, code, files`:      {Exclude: search.Rules{Tags: []string{"zzz"}}},
+		`exclude.sources: no source "wrok"; there are: empty, home, work`: {Exclude: search.Rules{Sources: []string{"wrok"}}},
 		`pinned: no skill "pdf-form"; did you mean pdf-forms?`:            {Pinned: []string{"pdf-form"}},
-		`pinned: skill "git" is excluded too`:                             {Pinned: []string{"git"}, Exclude: Rules{Names: []string{"g*"}}},
+		`pinned: skill "git" is excluded too`:                             {Pinned: []string{"git"}, Exclude: search.Rules{Names: []string{"g*"}}},
 	} {
 		a.Name = "x"
-		_, searched := x.Search(t.Context(), Query{Text: "animal", Agent: a})
+		_, searched := x.Search(t.Context(), search.Query{Text: "animal", Agent: a})
 		_, listed := x.List(t.Context(), a, true)
 		_, looked := x.Lookup(t.Context(), "git", a)
 		_, pinned := x.Pinned(t.Context(), a)
@@ -130,33 +137,34 @@ func TestScopeFailsClosed(t *testing.T) {
 // TestScopeFiltersBeforeTop: 150 skills outside the scope fit better, more than
 // a leg returns.
 func TestScopeFiltersBeforeTop(t *testing.T) {
-	src := make(tree)
-	for i := range depth + 50 {
+	t.Parallel()
+	src := make(searchtest.Tree)
+	for i := range search.Depth + 50 {
 		name := fmt.Sprintf("outside-%03d", i)
-		src[name] = newSkill(name, "mango papaya", "mango papaya")
+		src[name] = searchtest.Skill(name, "mango papaya", "mango papaya")
 	}
 	for i := range 3 {
 		name := fmt.Sprintf("inside-%d", i)
-		src[name] = newSkill(name, "papaya among many other things", strings.Repeat("filler ", 50), "mine")
+		src[name] = searchtest.Skill(name, "papaya among many other things", strings.Repeat("filler ", 50), "mine")
 	}
-	for i := range 2 * depth { // or all words of the prompts would be common
+	for i := range 2 * search.Depth { // or all words of the prompts would be common
 		name := fmt.Sprintf("other-%03d", i)
-		src[name] = newSkill(name, "something else", "entirely")
+		src[name] = searchtest.Skill(name, "something else", "entirely")
 	}
-	for mode, e := range map[string]*fakeEmbedder{"text (no embedder)": nil, "hybrid": {dim: 64}} {
-		x := newIndex(t, nil)
+	for mode, e := range map[string]*searchtest.Embedder{"text (no embedder)": nil, "hybrid": new(searchtest.Embedder).SetDim(64)} {
+		x := searchtest.New(t, nil)
 		if e != nil {
-			x = New(x.db, e, nil)
+			x = x.Another(t, e, nil)
 		}
-		syncTree(t, x, "a", src.refs())
-		embedAll(t, x)
+		searchtest.Sync(t, x, "a", src.Refs())
+		searchtest.Embed(t, x)
 		for _, text := range []string{"mango papaya", "outside-001 mango", "papaya"} {
-			a := search(t, x, Query{Text: text, Limit: 3, Agent: &Agent{Include: Rules{Tags: []string{"mine"}}}})
+			a := searchtest.Ask(t, x, search.Query{Text: text, Limit: 3, Agent: &search.Agent{Include: search.Rules{Tags: []string{"mine"}}}})
 			want := []string{"inside-0", "inside-1", "inside-2"}
 			if text == "outside-001 mango" && e == nil {
 				want = []string{} // they say nothing of it
 			}
-			got := idsOf(a.Hits)
+			got := searchtest.IDs(a.Hits)
 			slices.Sort(got)
 			if a.Mode != mode || !slices.Equal(got, want) {
 				t.Errorf("%s: %q finds %q by %s, want %q", mode, text, got, a.Mode, want)
@@ -167,11 +175,12 @@ func TestScopeFiltersBeforeTop(t *testing.T) {
 
 // TestNotFoundKeepsSecrets: an error tells nothing of what is outside.
 func TestNotFoundKeepsSecrets(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
-	a := &Agent{Exclude: Rules{Tags: []string{"secret"}}}
+	a := &search.Agent{Exclude: search.Rules{Tags: []string{"secret"}}}
 	for _, id := range []string{"deploy", "deploi", "work/deploy", "work/tools/pdf-forms", "absent"} {
 		_, err := x.Lookup(t.Context(), id, a)
-		var e *NotFoundError
+		var e *search.NotFoundError
 		if !errors.As(err, &e) || !errors.Is(err, skill.ErrNotFound) {
 			t.Errorf("%s: error %v, want a NotFoundError", id, err)
 			continue
@@ -187,6 +196,7 @@ func TestNotFoundKeepsSecrets(t *testing.T) {
 }
 
 func TestShadowedCopies(t *testing.T) {
+	t.Parallel()
 	x := zoo(t)
 	for id, want := range map[string]string{
 		"pdf-forms": "home pdf-forms", "home/pdf-forms": "home pdf-forms", "PDF-forms": "home pdf-forms",
@@ -202,7 +212,7 @@ func TestShadowedCopies(t *testing.T) {
 		t.Errorf("with shadowed copies %+v, %v", list, err)
 	}
 	// The winner is outside the scope: the copy does not take its place.
-	a := &Agent{Exclude: Rules{Sources: []string{"home"}}}
+	a := &search.Agent{Exclude: search.Rules{Sources: []string{"home"}}}
 	if _, err := x.Lookup(t.Context(), "pdf-forms", a); err == nil {
 		t.Error("a copy answers to a name that is outside the scope")
 	}
@@ -214,9 +224,10 @@ func TestShadowedCopies(t *testing.T) {
 // TestFolderBeforeName: the folder of one skill is the name of another, and the
 // ID of a shadowed copy is its folder.
 func TestFolderBeforeName(t *testing.T) {
-	x := newIndex(t, nil)
-	syncSource(t, x, Source{Label: "a", Priority: 1}, treeOf(newSkill("x", "d", "b")).refs())
-	syncSource(t, x, Source{Label: "b"}, tree{"foo": newSkill("x", "d", "copy"), "bar": newSkill("foo", "d", "b")}.refs())
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 1}, searchtest.TreeOf(searchtest.Skill("x", "d", "b")).Refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "b"}, searchtest.Tree{"foo": searchtest.Skill("x", "d", "copy"), "bar": searchtest.Skill("foo", "d", "b")}.Refs())
 	list, err := x.List(t.Context(), nil, true)
 	if err != nil {
 		t.Fatal(err)

@@ -1,15 +1,18 @@
-package index
+package search_test
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
 // exactIDs returns the hits that the prompt names.
-func exactIDs(t *testing.T, x *Index, text string) []string {
+func exactIDs(t *testing.T, x *searchtest.Catalog, text string) []string {
 	t.Helper()
 	list := []string{}
-	for _, h := range search(t, x, Query{Text: text}).Hits {
+	for _, h := range searchtest.Ask(t, x, search.Query{Text: text}).Hits {
 		for _, term := range h.Terms {
 			if term.Name == "exact name" {
 				list = append(list, h.ID)
@@ -21,16 +24,17 @@ func exactIDs(t *testing.T, x *Index, text string) []string {
 }
 
 func TestExactNames(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", treeOf(
-		newSkill("pdf", "Read documents", "body"),
-		newSkill("pdf-form-filling", "Fill forms", "body"),
-		newSkill("review", "Look at code", "body"),
-		newSkill("Release Notes", "Write what changed", "body"),
-		newSkill("meeting_notes", "Write minutes", "body"),
-		newSkill("git:bisect", "Find commits", "body"),
-		newSkill("填写表格", "Fill tables", "body"),
-	).refs())
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(
+		searchtest.Skill("pdf", "Read documents", "body"),
+		searchtest.Skill("pdf-form-filling", "Fill forms", "body"),
+		searchtest.Skill("review", "Look at code", "body"),
+		searchtest.Skill("Release Notes", "Write what changed", "body"),
+		searchtest.Skill("meeting_notes", "Write minutes", "body"),
+		searchtest.Skill("git:bisect", "Find commits", "body"),
+		searchtest.Skill("填写表格", "Fill tables", "body"),
+	).Refs())
 	for text, want := range map[string][]string{
 		"use pdf-form-filling please":        {"pdf-form-filling"},
 		"use PDF-Form-Filling, please!":      {"pdf-form-filling"},
@@ -78,11 +82,12 @@ func TestExactNames(t *testing.T) {
 
 // TestExactWins: whatever else fits better.
 func TestExactWins(t *testing.T) {
-	x := newIndex(t, nil)
-	src := manySkills(20)
-	src["pdf"] = newSkill("pdf", "Nothing of it", "at all")
-	syncTree(t, x, "a", src.refs())
-	hits := search(t, x, Query{Text: "topic1 topic2 fruit with `pdf`", Limit: 2}).Hits
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	src := searchtest.Many(20)
+	src["pdf"] = searchtest.Skill("pdf", "Nothing of it", "at all")
+	searchtest.Sync(t, x, "a", src.Refs())
+	hits := searchtest.Ask(t, x, search.Query{Text: "topic1 topic2 fruit with `pdf`", Limit: 2}).Hits
 	if len(hits) != 2 || hits[0].ID != "pdf" || !hits[0].Relevant {
 		t.Errorf("best %+v", hits)
 	}
@@ -90,8 +95,9 @@ func TestExactWins(t *testing.T) {
 
 // TestPrefixAlone: what somebody types into a search box.
 func TestPrefixAlone(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", treeOf(newSkill("kubernetes-troubleshooting", "Pods", "body"), newSkill("git-bisect", "Commits", "body")).refs())
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("kubernetes-troubleshooting", "Pods", "body"), searchtest.Skill("git-bisect", "Commits", "body")).Refs())
 	for text, want := range map[string][]string{
 		"kube":             {"kubernetes-troubleshooting"},
 		"Kubernetes-trou":  {"kubernetes-troubleshooting"},
@@ -100,14 +106,14 @@ func TestPrefixAlone(t *testing.T) {
 		"kube restarts":    {},
 		"troubleshootings": {"kubernetes-troubleshooting"}, // a word of it
 	} {
-		if got := found(t, x, text); !slices.Equal(got, want) {
+		if got := searchtest.Found(t, x, text); !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", text, got, want)
 		}
 	}
-	hidden := &Agent{Exclude: Rules{Names: []string{"kube*"}}}
+	hidden := &search.Agent{Exclude: search.Rules{Names: []string{"kube*"}}}
 	for _, text := range []string{"kube", "kubernetes-troubleshooting", "`kubernetes-troubleshooting`"} {
-		if hits := search(t, x, Query{Text: text, Agent: hidden}).Hits; len(hits) != 0 {
-			t.Errorf("%q finds %q outside the scope", text, idsOf(hits))
+		if hits := searchtest.Ask(t, x, search.Query{Text: text, Agent: hidden}).Hits; len(hits) != 0 {
+			t.Errorf("%q finds %q outside the scope", text, searchtest.IDs(hits))
 		}
 	}
 }

@@ -1,1 +1,0 @@
-SELECT EXISTS (SELECT 1 FROM generations WHERE number = :number AND token = :token)
