@@ -52,7 +52,7 @@ func (r *Reader) Facts(doc int) (Facts, error) {
 }
 
 // sketchSize is the room of one sketch; a document without one has zeros.
-const sketchSize = 268
+const sketchSize = 264
 
 func appendSketch(b []byte, s []byte) []byte {
 	var room [sketchSize]byte

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"strings"
@@ -12,14 +13,15 @@ const (
 	// sketchBins is the size of a sketch: with 256 the likeness is off by less than
 	// .02 in two of three cases, and a catalog of 20,000 skills keeps 5 MB.
 	sketchBins = 256
-	// fewShingles are too few to tell texts apart.
-	fewShingles = 20
-	sketchSize  = 8 + 4 + sketchBins
+	// fewBins are too few to tell texts apart: that many hold the hashes of hardly
+	// more different runs.
+	fewBins    = 20
+	sketchSize = 8 + sketchBins
 )
 
 // A Sketch tells how alike two long texts are, without the texts: a hash of all
-// runs of five words (8 bytes), their number (4 bytes), and for each of 256 parts
-// of the space of hashes the low byte of the least hash in it, 0 for none.
+// runs of five words (8 bytes), and for each of 256 parts of the space of hashes
+// the low byte of the least hash in it, 0 for none.
 type Sketch []byte
 
 // NewSketch returns the sketch of a text. White space and the case of ASCII letters
@@ -30,7 +32,7 @@ func NewSketch(text string) Sketch {
 		words = append(words, hashFolded(word))
 	}
 	var least [sketchBins]uint64
-	all, runs := uint64(0), uint32(0)
+	all := uint64(0)
 	for i := 0; i == 0 || i+shingle <= len(words); i++ {
 		h := uint64(0)
 		for _, w := range words[i:min(i+shingle, len(words))] {
@@ -38,13 +40,11 @@ func NewSketch(text string) Sketch {
 		}
 		h = mix(h)
 		all += h // the order of the runs does not matter
-		runs++
 		if bin := h >> 56; least[bin] == 0 || h < least[bin] {
 			least[bin] = h
 		}
 	}
 	s := binary.LittleEndian.AppendUint64(make([]byte, 0, sketchSize), all)
-	s = binary.LittleEndian.AppendUint32(s, runs)
 	for _, h := range least {
 		if h == 0 {
 			s = append(s, 0)
@@ -60,9 +60,10 @@ func (s Sketch) Same(o Sketch) bool {
 	return len(s) == sketchSize && string(s) == string(o)
 }
 
-// Few reports whether a text has too few words to be told from others.
+// Few reports whether a text has too few different runs of words to be told from
+// others.
 func (s Sketch) Few() bool {
-	return len(s) != sketchSize || binary.LittleEndian.Uint32(s[8:]) < fewShingles
+	return len(s) != sketchSize || sketchBins-bytes.Count(s[8:], []byte{0}) < fewBins
 }
 
 // Likeness estimates the share of the runs of both texts that both have (Jaccard),
@@ -75,8 +76,8 @@ func (s Sketch) Likeness(o Sketch) float64 {
 		return 1
 	}
 	both, used := 0, 0
-	for i, a := range s[12:] {
-		b := o[12+i]
+	for i, a := range s[8:] {
+		b := o[8+i]
 		if a == 0 && b == 0 {
 			continue
 		}
