@@ -60,7 +60,8 @@ type Options struct {
 	RerankDeadline time.Duration
 	// RerankCandidates is how many candidates it gets, at most; 0 means 20.
 	RerankCandidates int
-	// Threshold replaces that of the gate of Params, unless it is 0.
+	// Threshold replaces the threshold of the gate of Params, see Query; 0 keeps
+	// it.
 	Threshold float64
 	// FTS5 makes SQLite rank the text also when a compiled file could: to
 	// compare the two.
