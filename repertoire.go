@@ -35,6 +35,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -70,6 +71,10 @@ var ErrNotFound = skill.ErrNotFound
 // Never is the schedule of a catalog that is rescanned only by Rescan.
 const Never = "never"
 
+// Always is the threshold of a catalog, a Query or a Budget that every prompt
+// reaches, so that skills are offered for each.
+const Always = index.Always
+
 // Config says what a catalog is made of. Only Sources is needed.
 type Config struct {
 	// Sources are where skills come from; see source.Dir, source.New and
@@ -91,7 +96,7 @@ type Config struct {
 	// means 250 ms. Then text alone answers.
 	Deadline time.Duration
 	// Threshold is the least probability that a prompt wants a skill for any to
-	// be offered, 0 to 1; 0 means .6.
+	// be offered, up to 1; 0 means .6, Always that every prompt reaches it.
 	Threshold float64
 
 	// Reranker orders the best candidates of a search anew; nil means none. It
@@ -202,7 +207,7 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 		return nil, err
 	}
 	if c.cfg.DB == "" {
-		if c.cfg.DB, err = defaultDB(cfg.Sources); err != nil {
+		if c.cfg.DB, err = config.DefaultDB(cfg.Sources); err != nil {
 			return nil, err
 		}
 	}
@@ -226,7 +231,7 @@ func (c *Catalog) chooseEmbedder() error {
 	if _, none := c.cfg.Embedder.(embed.None); none {
 		return nil
 	}
-	own, err := builtin()
+	own, err := config.Embedder{}.New() // the built-in one
 	if err != nil {
 		return err
 	}
@@ -277,6 +282,10 @@ func (c *Catalog) Close() error {
 	c.answer() // who waited learns that it is closed
 	return err
 }
+
+// Config returns what the catalog was opened with, and the name of the catalog
+// file in DB. What it refers to must not be changed.
+func (c *Catalog) Config() Config { return c.cfg }
 
 // Path returns the name of the catalog file.
 func (c *Catalog) Path() string { return c.cfg.DB }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -77,11 +76,7 @@ func (a *app) diagnoseFolders(ctx context.Context, folders []string, strict bool
 }
 
 func (a *app) diagnoseCatalog(ctx context.Context, strict bool) (*diagnosis, error) {
-	settings, err := a.settings()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.openWith(ctx, settings, repertoire.Never)
+	c, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +86,7 @@ func (a *app) diagnoseCatalog(ctx context.Context, strict bool) (*diagnosis, err
 	}
 	var d diagnosis
 	if strict {
-		err = a.strictly(ctx, &d, settings)
+		err = strictly(ctx, &d, c)
 	} else {
 		err = d.stored(ctx, c)
 	}
@@ -103,17 +98,13 @@ func (a *app) diagnoseCatalog(ctx context.Context, strict bool) (*diagnosis, err
 			return nil, err
 		}
 	}
-	d.agents(ctx, c, settings.Agents)
+	d.agents(ctx, c, c.Config().Agents)
 	return &d, nil
 }
 
 // strictly checks every skill of every source anew.
-func (a *app) strictly(ctx context.Context, d *diagnosis, s repertoire.Settings) error {
-	sources, err := a.sources(s)
-	if err != nil {
-		return err
-	}
-	for _, src := range sources {
+func strictly(ctx context.Context, d *diagnosis, c *catalog) error {
+	for _, src := range c.Config().Sources {
 		d.walk(ctx, src, true)
 	}
 	return ctx.Err()

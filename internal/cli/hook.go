@@ -16,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
@@ -148,7 +149,7 @@ func (h *hookRun) run(ctx context.Context) {
 // prepare finds the state folder and makes the log the only place where anything
 // is told.
 func (h *hookRun) prepare() {
-	dir, err := repertoire.StateDir()
+	dir, err := config.StateDir()
 	if h.state = dir; err != nil {
 		h.state = ""
 	}
@@ -225,17 +226,17 @@ func (h *hookRun) text(ctx context.Context, e *hook.Event) (string, error) {
 // openIn opens the catalog of the event's project. Embedder and reranker share
 // most of the time, so that text can answer when they are late.
 func (h *hookRun) openIn(ctx context.Context) (*catalog, error) {
-	s, err := h.settings()
+	cfg, err := h.readConfig()
 	if err != nil {
 		return nil, err
 	}
 	rest := time.Until(h.end) * 3 / 5
-	if s.Reranker != nil {
+	if cfg.Reranker != nil {
 		rest /= 2
-		s.Reranker.Deadline = sooner(s.Reranker.Deadline, rest)
+		cfg.RerankDeadline = sooner(cfg.RerankDeadline, rest)
 	}
-	s.Deadline = sooner(s.Deadline, rest)
-	return h.openWith(ctx, s, repertoire.Never)
+	cfg.Deadline = sooner(cfg.Deadline, rest)
+	return h.openWith(ctx, cfg)
 }
 
 // sooner returns the lesser of a configured deadline, if there is one, and most.

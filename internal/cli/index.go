@@ -156,15 +156,15 @@ func (c *catalog) sourceReports() []sourceReport {
 
 // watch reopens the catalog with a schedule and waits to be interrupted.
 func (a *app) watch(ctx context.Context) error {
-	settings, err := a.settings()
+	a.verbose = true // the log of rescans is what one watches
+	cfg, err := a.readScheduled()
 	if err != nil {
 		return err
 	}
-	if settings.Schedule == repertoire.Never {
+	if cfg.Schedule == repertoire.Never {
 		return errors.New("the configured schedule is never, so there is nothing to watch")
 	}
-	a.verbose = true // the log of rescans is what one watches
-	watched, err := a.openWith(ctx, settings, settings.Schedule)
+	watched, err := a.openWith(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
 	defer c.Close()
 	metrics := new(mcpserver.Metrics)
 	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, metrics.Observe, nil)}
-	for _, agent := range c.settings.Agents {
+	for _, agent := range c.Config().Agents {
 		if c.agent == nil || agent == c.agent {
 			scopes[agent.Name] = c.server(agent, metrics.Observe, nil)
 		}

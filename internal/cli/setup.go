@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -415,7 +416,7 @@ func clientOf(st setup.Status) setupClient {
 // setupEnv describes this machine; program is what clients are to run, "" for
 // this program.
 func (a *app) setupEnv(program string) (*setup.Env, error) {
-	state, err := repertoire.StateDir()
+	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
 	}
@@ -427,7 +428,7 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Project = projectRoot(dir)
+	e.Project = config.ProjectRoot(dir)
 	if e.Program, err = programPath(program); err != nil {
 		return nil, err
 	}

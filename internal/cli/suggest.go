@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/source"
@@ -19,7 +19,9 @@ import (
 type suggester struct {
 	catalog *catalog
 	memory  *session.Memory
-	project string // root of the project that the server was started in, "" for none
+
+	ofProject []string // labels of the sources that are the project's
+	project   string   // root of the project that the server was started in, "" for none
 
 	scopes sync.Map // *repertoire.Agent to the same without the skills of the project
 }
@@ -28,32 +30,23 @@ type suggester struct {
 // remembers nothing.
 func newSuggester(c *catalog, log *slog.Logger) (*suggester, error) {
 	s := &suggester{catalog: c, memory: session.New("", nil)}
-	if state, err := repertoire.StateDir(); err == nil {
+	if state, err := config.StateDir(); err == nil {
 		s.memory = session.New(filepath.Join(state, "sessions"), &session.Options{Logger: log})
 		s.memory.Sweep()
 	}
-	dir, err := c.app.workDir()
-	if err != nil {
-		return nil, err
+	for _, src := range c.Config().Sources {
+		if src.Kind() == source.KindProject {
+			s.ofProject = append(s.ofProject, src.Label())
+		}
 	}
-	if len(c.ofProject) > 0 {
-		s.project = projectRoot(dir)
+	if len(s.ofProject) > 0 {
+		dir, err := c.app.workDir()
+		if err != nil {
+			return nil, err
+		}
+		s.project = config.ProjectRoot(dir)
 	}
 	return s, nil
-}
-
-// projectRoot returns the root of the project that a folder belongs to, its
-// links resolved.
-func projectRoot(dir string) string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
-	}
-	folders := source.ProjectFolders(dir, home)
-	if len(folders) == 0 {
-		return ""
-	}
-	return folders[len(folders)-1]
 }
 
 func (s *suggester) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
@@ -76,7 +69,7 @@ func (s *suggester) scope(dir string, a *repertoire.Agent) *repertoire.Agent {
 	if a != nil {
 		elsewhere = *a
 	}
-	elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, s.catalog.ofProject)
+	elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, s.ofProject)
 	// The index keeps what an agent sees by its address.
 	scope, _ := s.scopes.LoadOrStore(a, &elsewhere)
 	return scope.(*repertoire.Agent)

@@ -1,11 +1,12 @@
-package repertoire_test
+package config_test
 
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -50,7 +51,7 @@ func TestFindProjectFile(t *testing.T) {
 				try(t, os.MkdirAll(at(tt.git+"/.git"), 0o700))
 			}
 			write(t, at(tt.file+"/.agents/repertoire.yaml"), "roots: []\n")
-			got, err := repertoire.FindProjectFile(at(tt.dir))
+			got, err := config.FindProjectFile(at(tt.dir))
 			try(t, err)
 			want := ""
 			if tt.want {
@@ -58,6 +59,9 @@ func TestFindProjectFile(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("found %q, want %q", got, want)
+			}
+			if root := config.ProjectRoot(at(tt.dir)); (root == "") != strings.HasPrefix(tt.name, "home ") {
+				t.Errorf("the root of the project is %q", root)
 			}
 			if found := discovered(t, at(tt.dir), at("home")); found != tt.want {
 				t.Errorf("skills of the project discovered: %t, want %t", found, tt.want)
@@ -84,10 +88,10 @@ func TestFindProjectFileOddly(t *testing.T) {
 	try(t, err)
 	setHome(t, t.TempDir())
 	write(t, filepath.Join(dir, ".agents"), "a file where a folder is usual")
-	if got, err := repertoire.FindProjectFile(dir); got != "" || err != nil {
+	if got, err := config.FindProjectFile(dir); got != "" || err != nil {
 		t.Errorf("found %q, error %v; want nothing", got, err)
 	}
-	if got, err := repertoire.FindProjectFile(filepath.Join(dir, "gone")); got != "" || err != nil {
+	if got, err := config.FindProjectFile(filepath.Join(dir, "gone")); got != "" || err != nil {
 		t.Errorf("from a folder that does not exist: %q, error %v; want nothing", got, err)
 	}
 }

@@ -1,6 +1,9 @@
-package repertoire
+// Package config holds the settings of users and projects: it reads configuration files, finds the folders that this
+// program uses, and opens the sources, the embedder and the reranker that the settings name.
+package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,38 +11,40 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Settings are what configuration files say. The user's file may say
-// everything; that of a project, which may be somebody else's, only what adds
-// folders and agents: it must not choose where prompts are sent.
+// Settings are what configuration files, environment and flags say. The file of
+// a user may set everything. The file of a project, which may be somebody
+// else's, may only add folders and agents: it must not choose where prompts are
+// sent.
 type Settings struct {
-	Roots     []Root // further folders with skills, the first wins
-	Project   bool   // look at the usual folders of the project
-	User      bool   // look at the usual folders of the user
+	Roots     []Root // further folders with skills; the first wins
+	Project   bool   // look in the usual folders of the project
+	User      bool   // look in the usual folders of the user
 	Bundled   bool   // offer the skills that are compiled in
-	DB        string // catalog file
-	Schedule  string // of rescans
-	MaxFile   int64  // bytes of the largest file that is served; 0 means 1 MiB
-	Agents    []*Agent
-	Embedder  EmbedderSetting
-	Deadline  time.Duration
-	Threshold float64       // see Config; 0: the default
-	Reranker  *RerankServer // nil: none
+	DB        string // catalog file; "" means the one that DefaultDB returns
+	Schedule  string // of rescans; "" means the default of repertoire.Config
+	MaxFile   int64  // size in bytes of the largest file that is served; 0 means 1 MiB
+	Agents    []*index.Agent
+	Embedder  Embedder
+	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
+	Threshold float64       // see index.Query; 0 means the default
+	Reranker  *Reranker     // nil means none
+	FTS5      bool          // SQLite ranks, see repertoire.Config; only the environment sets it
 }
 
-// A Root is a folder with skills that a configuration names.
+// A Root is a folder with skills that somebody has named.
 type Root struct {
 	Path  string
-	Label string            // "" means one made from Path
+	Label string            // "" means a label made from Path
 	Names map[string]string // see source.Options
 }
 
@@ -50,20 +55,24 @@ const (
 	EmbedderOpenAI = "openai" // an embeddings server
 )
 
-// Embedders returns the names that a configuration may choose from.
-func Embedders() []string { return []string{EmbedderStatic, EmbedderNone, EmbedderOpenAI} }
+// embedderNames returns the names that a configuration may choose from.
+func embedderNames() []string { return []string{EmbedderStatic, EmbedderNone, EmbedderOpenAI} }
 
-// An EmbedderSetting chooses an embedder.
-type EmbedderSetting struct {
-	Name   string         // one of Embedders; "" means EmbedderStatic
-	OpenAI *openai.Config // of EmbedderOpenAI
+// An Embedder is the choice of an embedder.
+type Embedder struct {
+	Name   string         // "" means EmbedderStatic
+	OpenAI *openai.Config // the server, for EmbedderOpenAI
 }
 
-// New returns the embedder, embed.None for none.
-func (e EmbedderSetting) New() (embed.Embedder, error) {
+// New returns the chosen embedder, embed.None{} for EmbedderNone.
+func (e Embedder) New() (embed.Embedder, error) {
 	switch {
 	case e.Name == EmbedderStatic || e.Name == "":
-		return builtin()
+		m, err := static.Default()
+		if err != nil {
+			return nil, fmt.Errorf("opening the built-in embedder: %w", err)
+		}
+		return m, nil
 	case e.Name == EmbedderNone:
 		return embed.None{}, nil
 	case e.Name == EmbedderOpenAI && e.OpenAI != nil:
@@ -75,85 +84,161 @@ func (e EmbedderSetting) New() (embed.Embedder, error) {
 	case e.Name == EmbedderOpenAI:
 		return nil, errors.New("embedder openai: base_url and model are needed")
 	}
-	return nil, fmt.Errorf("no embedder %q; there are: %s", e.Name, strings.Join(Embedders(), ", "))
+	return nil, fmt.Errorf("no embedder %q; there are: %s", e.Name, strings.Join(embedderNames(), ", "))
 }
 
-// builtin returns the embedder that is in the program.
-func builtin() (embed.Embedder, error) {
+// Dimension returns the dimension of the vectors, 0 when there are none or only
+// the server knows.
+func (e Embedder) Dimension() int {
+	switch e.Name {
+	case EmbedderNone:
+		return 0
+	case EmbedderOpenAI:
+		return e.OpenAI.Dimensions
+	}
 	m, err := static.Default()
 	if err != nil {
-		return nil, fmt.Errorf("opening the built-in embedder: %w", err)
+		return 0 // New returns the error
 	}
-	return m, nil
+	return m.Dim()
 }
 
-// A RerankServer is a server that reranks, see remote.Config and Config.
-type RerankServer struct {
+// Embedders returns the choices that these settings allow: the server only if
+// one is configured.
+func (s *Settings) Embedders() []Embedder {
+	list := []Embedder{{Name: EmbedderStatic}, {Name: EmbedderNone}}
+	if s.Embedder.OpenAI != nil {
+		list = append(list, Embedder{Name: EmbedderOpenAI, OpenAI: s.Embedder.OpenAI})
+	}
+	return list
+}
+
+// FindEmbedder returns the choice of this name if these settings allow it. Its
+// error lists the names that they allow.
+func (s *Settings) FindEmbedder(name string) (Embedder, error) {
+	var names []string
+	for _, e := range s.Embedders() {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	err := fmt.Errorf("no embedder %q; there are: %s", name, strings.Join(names, ", "))
+	if name == EmbedderOpenAI {
+		err = fmt.Errorf("%w (no embeddings server is configured)", err)
+	}
+	return Embedder{}, err
+}
+
+// A Reranker is a server that reranks. Deadline and Candidates are those of
+// repertoire.Config.
+type Reranker struct {
 	remote.Config
 	Deadline   time.Duration
 	Candidates int
 }
 
-// Configure makes the reranker of the server that of cfg. It does nothing for
-// no server.
-func (s *RerankServer) Configure(cfg *Config) error {
-	if s == nil {
-		return nil
-	}
-	r, err := remote.New(s.Config, nil)
+// New returns the reranker on the server.
+func (r *Reranker) New() (rerank.Reranker, error) {
+	m, err := remote.New(r.Config, nil)
 	if err != nil {
-		return err // not set: a nil *Reranker in an interface is not nil
+		return nil, err // not m: a nil *Reranker in an interface is not nil
 	}
-	cfg.Reranker, cfg.RerankDeadline, cfg.RerankCandidates = r, s.Deadline, s.Candidates
-	return nil
+	return m, nil
 }
 
-// DefaultSettings returns what holds without a configuration.
-func DefaultSettings() Settings {
-	return Settings{Project: true, User: true, Bundled: true, Embedder: EmbedderSetting{Name: EmbedderStatic}}
+// Default returns the settings that hold without a configuration.
+func Default() Settings {
+	return Settings{Project: true, User: true, Bundled: true, Embedder: Embedder{Name: EmbedderStatic}}
 }
 
-// ConfigFile returns the user's configuration file: $REPERTOIRE_CONFIG, or
-// repertoire/config.yaml in the user's configuration folder.
-func ConfigFile() (string, error) {
-	if name := os.Getenv("REPERTOIRE_CONFIG"); name != "" {
-		return name, nil
-	}
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "repertoire", "config.yaml"), nil
+// Options are what the flags of a program say. Relative paths start at the
+// working folder of the process. A nil *Options is all zero values.
+type Options struct {
+	File      string   // configuration file to read instead of the files of the user and the project; "" means those
+	Roots     []string // further folders with skills, before the configured ones; the first wins
+	OnlyRoots bool     // look for skills nowhere else than in Roots
+	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
+
+	// Warn hears why a usual folder, which is then left out, cannot be read; nil
+	// means nobody.
+	Warn func(error)
 }
 
-// ProjectFile is the configuration of a project, relative to its folder.
-const ProjectFile = ".agents/repertoire.yaml"
+// Read returns the settings for the folder dir, "" for the working folder, and
+// lets o, which may be nil, win over the configuration.
+func Read(dir string, o *Options) (Settings, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	s := Default()
+	if err := s.readFiles(dir, o.File); err != nil {
+		return s, err
+	}
+	if o.OnlyRoots {
+		if len(o.Roots) == 0 {
+			return s, errors.New("no folder to look for skills in: OnlyRoots is set, and Roots is empty")
+		}
+		s.Roots, s.Project, s.User, s.Bundled = nil, false, false, false
+	}
+	var roots []Root
+	for _, r := range o.Roots {
+		roots = append(roots, Root{Path: r})
+	}
+	s.Roots = append(roots, s.Roots...)
+	s.DB = cmp.Or(o.DB, os.Getenv("REPERTOIRE_DB"), s.DB)
+	s.FTS5 = os.Getenv("REPERTOIRE_RANKING") == "fts5"
+	return s, nil
+}
 
-// ReadSettings adds to s what the user's configuration file at name says.
-func (s *Settings) ReadSettings(name string) error { return s.read(name, true) }
+// readFiles adds what the configuration file at name says, or, if name is "",
+// what the files of the user and of the project of dir say.
+func (s *Settings) readFiles(dir, name string) error {
+	if name != "" {
+		return s.ReadUser(name)
+	}
+	name, err := File()
+	if err == nil {
+		// Without a home there is no file of the user; that is no reason to stop.
+		if err := s.ReadUser(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if dir, err = workDir(dir); err != nil {
+		return err
+	}
+	project, err := FindProjectFile(dir)
+	if err != nil || project == "" {
+		return err
+	}
+	return s.ReadProject(project)
+}
 
-// ReadProject adds to s what the project's configuration file at name says.
+// ReadUser adds what the configuration file of a user says.
+func (s *Settings) ReadUser(name string) error { return s.read(name, true) }
+
+// ReadProject adds what the configuration file of a project says.
 func (s *Settings) ReadProject(name string) error { return s.read(name, false) }
 
 func (s *Settings) read(name string, user bool) error {
-	data, err := readConfig(name, user)
+	data, err := readFile(name, user)
 	if err != nil {
 		return fmt.Errorf("reading configuration: %w", err)
 	}
-	top, err := decodeConfig(name, data)
+	top, err := decode(name, data)
 	if err != nil || top == nil {
 		return err
 	}
-	p := &configParser{file: name, dir: filepath.Dir(name), user: user, settings: s}
+	p := &parser{file: name, dir: filepath.Dir(name), user: user, settings: s}
 	return p.top(top)
 }
 
-// maxConfig is the size of the largest configuration file, in bytes.
-const maxConfig = 1 << 20
+// maxFile is the size of the largest configuration file, in bytes.
+const maxFile = 1 << 20
 
-// readConfig reads a configuration file. That of a project may be a link that
+// readFile reads a configuration file. The file of a project may be a link that
 // somebody else made, to something that never ends.
-func readConfig(name string, user bool) ([]byte, error) {
+func readFile(name string, user bool) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -166,30 +251,9 @@ func readConfig(name string, user bool) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = fmt.Errorf("%s is longer than %d bytes", name, maxConfig)
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s is longer than %d bytes", name, maxFile)
 	}
 	return data, err
-}
-
-// FindProjectFile returns the configuration of the project that dir belongs
-// to, looking from dir up to the root of its repository, and outside of a
-// repository in dir only; "" when there is none. As for source.Discover, the
-// user's home is no project.
-func FindProjectFile(dir string) (string, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = "" // there is none to leave out
-	}
-	for _, folder := range source.ProjectFolders(dir, home) {
-		name := filepath.Join(folder, filepath.FromSlash(ProjectFile))
-		switch _, err := os.Stat(name); {
-		case err == nil:
-			return name, nil
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return "", fmt.Errorf("looking for the project's configuration: %w", err)
-		}
-	}
-	return "", nil
 }
