@@ -407,6 +407,23 @@ func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
 	return n[0], n[1], err
 }
 
+// Count returns how many skills an agent sees; nil means all agents.
+func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
+	if a == nil {
+		offered, _, err := c.Size(ctx)
+		return offered, err
+	}
+	entries, err := c.List(ctx, a, false)
+	return len(entries), err
+}
+
+// Mode returns what ranking is based on now, see Answer.
+func (c *Catalog) Mode(ctx context.Context) (string, error) {
+	// Only an answer tells: an embedder that is slow shows when it is asked.
+	answer, err := c.Search(ctx, Query{Text: "mode", Limit: 1})
+	return answer.Mode, err
+}
+
 // asked is repaired for a question, which waits for the first scan of a catalog
 // that has never been scanned.
 func asked[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (v T, err error) {

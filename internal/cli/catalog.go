@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
@@ -121,28 +120,23 @@ func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration)
 	return c, text, err
 }
 
+// refresh brings an open catalog up to date within a limit, and tells what it
+// left to the next command.
 func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
-	if g := c.Glance(ctx, limit); g.Current && !a.verbose { // which wants a report
-		if !g.All {
-			a.note("looked at %d folders for changed skills in %v; the next command goes on (\"skills index\" does all)", g.Looked, limit)
-		}
-		return nil
-	}
-	indexed, err := c.Indexed(ctx)
-	if err != nil {
-		return err
-	}
-	if !indexed {
-		return a.rescan(ctx, c)
-	}
-	bounded, cancel := context.WithTimeout(ctx, freshen)
-	defer cancel()
-	c.reports, err = c.Rescan(bounded, nil)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	bar := a.progress("indexing", -1)
+	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
+		Look: limit, Scan: freshen, Rescan: a.verbose, Found: func() { bar.add(1) },
+	})
+	bar.done()
+	c.reports = f.Reports
+	switch {
+	case f.Cut:
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
-		return nil
+	case f.Reports != nil:
+		a.reportVerbose(f.Reports)
+	case f.Current && !f.All:
+		a.note("looked at %d folders for changed skills in %v; the next command goes on (\"skills index\" does all)", f.Looked, limit)
 	}
-	a.reportVerbose(c.reports)
 	return err
 }
 
@@ -161,16 +155,6 @@ func (a *app) reportVerbose(reports []repertoire.Report) {
 		return
 	}
 	for _, r := range reports {
-		a.note("%s: %s", r.Source, summary(r))
+		a.note("%s: %v", r.Source, r)
 	}
-}
-
-// summary says what a rescan did with one source.
-func summary(r repertoire.Report) string {
-	s := fmt.Sprintf("%d found, %d added, %d changed, %d removed, %d refused, %d unchanged in %v",
-		r.Found, r.Added, r.Changed, r.Removed, r.Refused, r.Unchanged, r.Took.Round(time.Millisecond))
-	if !r.Complete {
-		s += " (incomplete: nothing was removed)"
-	}
-	return s
 }

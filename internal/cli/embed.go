@@ -132,7 +132,7 @@ func embeddersOf(ctx context.Context, c *catalog, choices []config.Embedder, inU
 			Embedded: covered.Embedded, Texts: covered.Texts, InUse: choice.Name == inUse})
 	}
 	var err error
-	out.Mode, err = c.mode(ctx)
+	out.Mode, err = c.Mode(ctx)
 	return out, err
 }
 

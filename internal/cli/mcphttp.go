@@ -73,23 +73,13 @@ func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
 	}
 	h, err := mcpserver.NewHTTP(scopes, &mcpserver.HTTPOptions{
 		Token: token, Hosts: f.hosts, Origins: f.origins, Rate: rate, Metrics: metrics, Logger: c.log,
-		Size: c.size,
+		Size: func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) },
 	})
 	if err != nil {
 		return err
 	}
 	a.note("serving at http://%s/mcp", l.Addr())
 	return h.Serve(ctx, l)
-}
-
-// size returns how many skills the agent sees.
-func (s *served) size(ctx context.Context) (int, error) {
-	if s.agent != nil {
-		entries, err := s.List(ctx, s.agent, false)
-		return len(entries), err
-	}
-	offered, _, err := s.Size(ctx)
-	return offered, err
 }
 
 // leastToken is the least length of a token in bytes. It need not be
