@@ -22,6 +22,7 @@ var layers = map[string][]string{
 	"internal/endpoint":   {},
 	"internal/lazyregexp": {},
 	"internal/config":     {"skill", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "source", "index", "internal/lazyregexp"},
+	"internal/doctor":     {".", "skill", "source"},
 	"internal/hook":       {},
 	"internal/setup":      {"internal/atomicfile", "internal/lazyregexp"},
 	"internal/wellknown":  {"skill"},
