@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"internal/doctor":     {".", "skill", "source"},
 	"internal/hook":       {},
 	"internal/setup":      {"internal/atomicfile", "internal/lazyregexp"},
-	"internal/wellknown":  {"skill"},
+	"internal/wellknown":  {"skill", "index", "contextprovider"},
 	"embed":               {},
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint"},
