@@ -7,9 +7,18 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
-// ConfigOptions are what the flags of a program say: File, Roots, OnlyRoots, DB
-// and Warn. All are optional.
-type ConfigOptions = config.Options
+// ConfigOptions are what the flags of a program say. Relative paths start at the
+// working folder of the process. A nil *ConfigOptions is all zero values.
+type ConfigOptions struct {
+	File      string   // configuration file to read instead of the files of the user and the project; "" means those
+	Roots     []string // further folders with skills, before the configured ones; the first wins
+	OnlyRoots bool     // look for skills nowhere else than in Roots
+	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
+
+	// Warn hears why a usual folder, which is then left out, cannot be read; nil
+	// means nobody.
+	Warn func(error)
+}
 
 // OpenDefault opens the catalog that the command would open in folder dir; ""
 // means the working folder. Unlike most runs of the command it keeps the catalog
@@ -30,7 +39,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	if o == nil {
 		o = new(ConfigOptions)
 	}
-	s, err := config.Read(dir, o)
+	s, err := config.Read(dir, (*config.Options)(o))
 	if err != nil {
 		return Config{}, err
 	}

@@ -81,8 +81,8 @@ func agentsByName(agents []*Agent) (map[string]*Agent, error) {
 	return m, nil
 }
 
-// unknownAgent is the error for an agent that is not configured; it lists
-// those that are.
+// unknownAgent is the error for an agent that is not configured. It lists the
+// configured agents.
 func unknownAgent(name string, agents map[string]*Agent) error {
 	var known []string
 	for n := range agents {

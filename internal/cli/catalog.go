@@ -51,7 +51,7 @@ func (a *app) settings() (config.Settings, error) {
 	if err != nil {
 		return config.Settings{}, err
 	}
-	return config.Read(a.dir, o)
+	return config.Read(a.dir, (*config.Options)(o))
 }
 
 // readScheduled returns what the flags and the configuration say, for a command

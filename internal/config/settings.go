@@ -152,17 +152,14 @@ func Default() Settings {
 	return Settings{Project: true, User: true, Bundled: true, Embedder: Embedder{Name: EmbedderStatic}}
 }
 
-// Options are what the flags of a program say. Relative paths start at the
-// working folder of the process. A nil *Options is all zero values.
+// Options are what the flags of a program say: repertoire.ConfigOptions, which
+// explains the fields. A nil *Options is all zero values.
 type Options struct {
-	File      string   // configuration file to read instead of the files of the user and the project; "" means those
-	Roots     []string // further folders with skills, before the configured ones; the first wins
-	OnlyRoots bool     // look for skills nowhere else than in Roots
-	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
-
-	// Warn hears why a usual folder, which is then left out, cannot be read; nil
-	// means nobody.
-	Warn func(error)
+	File      string
+	Roots     []string
+	OnlyRoots bool
+	DB        string
+	Warn      func(error)
 }
 
 // Read returns the settings for the folder dir, "" for the working folder, and

@@ -12,7 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 )
 
-// scalar returns the text of a value; what says what it should be.
+// scalar returns the text of a value. For errors, what says what it should be.
 func (p *parser) scalar(n *yaml.Node, what string) (string, error) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		return "", p.errorf(n, "expected %s", what)
@@ -35,7 +35,8 @@ func (p *parser) optional(to **string) func(*yaml.Node) error {
 	}
 }
 
-// path reads a path, which may start with ~ and is relative to the file.
+// path reads a path. It may start with ~; a relative path starts at the folder of
+// the file.
 func (p *parser) path(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		s, err := p.scalar(n, "a path")

@@ -64,8 +64,8 @@ func yamlError(name string, err error) error {
 // parser reads one file; its errors name the line and the key.
 type parser struct {
 	file     string
-	dir      string // what relative paths are relative to
-	user     bool   // it is the user's own, not a project's
+	dir      string // folder that relative paths start at
+	user     bool   // the file is the user's own, not a project's
 	settings *Settings
 }
 
@@ -73,11 +73,11 @@ func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", p.file, n.Line, fmt.Sprintf(format, args...))
 }
 
-// isNull reports whether a value is missing, as it is where everything below a
-// key is commented out.
+// isNull reports whether a value is missing, for example because everything below
+// its key is commented out.
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// pairs calls read for each key of a mapping; none may stand there twice.
+// pairs calls read for each key of a mapping. A key that occurs twice is an error.
 func (p *parser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return p.errorf(n, "%s must be a mapping of keys to values", what)
@@ -102,8 +102,8 @@ func (p *parser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Nod
 // keys maps the keys of a mapping to what reads their values.
 type keys map[string]func(*yaml.Node) error
 
-// mapping reads a mapping; a key that is not in known is an error that lists
-// those that are.
+// mapping reads a mapping. A key that is not in known is an error that lists the
+// known keys.
 func (p *parser) mapping(n *yaml.Node, what string, known keys) error {
 	return p.pairs(n, what, func(key, value *yaml.Node) error {
 		read, ok := known[key.Value]
@@ -208,8 +208,8 @@ func (p *parser) agents(n *yaml.Node) error {
 	})
 }
 
-// addAgent adds an agent. A later file of the user's replaces one of the same
-// name; that of a project must not: it could widen what the agent sees.
+// addAgent adds an agent. A later file of the user replaces an agent of the same
+// name. The file of a project must not: it could widen what the agent sees.
 func (p *parser) addAgent(n *yaml.Node, a *index.Agent) error {
 	s := p.settings
 	i := slices.IndexFunc(s.Agents, func(b *index.Agent) bool { return a.Name == b.Name })
@@ -225,7 +225,7 @@ func (p *parser) addAgent(n *yaml.Node, a *index.Agent) error {
 }
 
 // rules reads the rules of an agent. Rules that name nothing are an error: an
-// include without any would let everything through.
+// empty include would let everything through.
 func (p *parser) rules(r *index.Rules, what string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		err := p.mapping(n, what, keys{"names": p.list(&r.Names), "tags": p.list(&r.Tags), "sources": p.list(&r.Sources)})
@@ -265,7 +265,8 @@ func (p *parser) openai(n *yaml.Node) error {
 	return err
 }
 
-// reranker reads a mapping with one protocol, whose settings are its value.
+// reranker reads a mapping with one key, a protocol, whose value is the settings
+// of a server.
 func (p *parser) reranker(n *yaml.Node) error {
 	known := make(keys)
 	var names []string
