@@ -10,6 +10,9 @@
 //     source now, not from the index (level 2).
 //   - [Catalog.File]: what is in this file of it? (level 3)
 //
+// [Open] opens a catalog of any sources, [OpenDefault] the one that the command
+// "skills" would open, with the settings of the user and the project.
+//
 // The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
 // unless an embedder or a reranker is configured that is somewhere else. A
 // catalog that stays open rescans its sources on a schedule.

@@ -29,8 +29,8 @@ type Place struct {
 	Kind     string // KindRoot, KindProject, KindUser or KindBundled
 }
 
-// Open returns the source at p. Label, priority and kind are those of p, whatever
-// opts says.
+// Open returns the source at p, with the label, the priority and the kind of p in
+// place of those in opts.
 func (p Place) Open(opts *Options) (*FS, error) {
 	var o Options
 	if opts != nil {

@@ -83,7 +83,7 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 // A diagnosis adds findings about clients to a report.
 type diagnosis struct{ *doctor.Report }
 
-func (d *diagnosis) add(_ string, p skill.Problem) { d.Add(p) }
+func (d *diagnosis) add(_ string, problems ...skill.Problem) { d.Add(problems...) }
 
 // printReport prints a report and fails when there are errors.
 func (a *app) printReport(r *doctor.Report) error {

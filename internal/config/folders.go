@@ -30,8 +30,8 @@ func File() (string, error) {
 	return filepath.Join(dir, "repertoire", "config.yaml"), nil
 }
 
-// ProjectFile is the configuration file of a project, relative to its folder.
-const ProjectFile = ".agents/repertoire.yaml"
+// projectFile is the configuration file of a project, relative to its folder.
+const projectFile = ".agents/repertoire.yaml"
 
 // FindProjectFile returns the configuration file of the project that dir belongs
 // to, "" when there is none. It looks from dir up to the root of its repository,
@@ -39,7 +39,7 @@ const ProjectFile = ".agents/repertoire.yaml"
 // home is no project.
 func FindProjectFile(dir string) (string, error) {
 	for _, folder := range projectFolders(dir) {
-		name := filepath.Join(folder, filepath.FromSlash(ProjectFile))
+		name := filepath.Join(folder, filepath.FromSlash(projectFile))
 		switch _, err := os.Stat(name); {
 		case err == nil:
 			return name, nil

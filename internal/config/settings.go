@@ -128,7 +128,7 @@ func (s *Settings) FindEmbedder(name string) (Embedder, error) {
 	return Embedder{}, err
 }
 
-// A Reranker is a server that reranks. Deadline and Candidates are those of
+// A Reranker is a server that reranks. For Deadline and Candidates, see
 // repertoire.Config.
 type Reranker struct {
 	remote.Config

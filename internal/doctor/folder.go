@@ -12,7 +12,7 @@ import (
 )
 
 // Folders reports what is wrong with the skills in folders, which need not be in
-// a catalog. strict is that of Options. A folder without any skill is an error.
+// a catalog. For strict, see Options. A folder without any skill is an error.
 func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
 	var d diagnosis
 	for _, folder := range folders {
