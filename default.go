@@ -22,7 +22,8 @@ type ConfigOptions struct {
 
 // OpenDefault opens the catalog that the command would open in folder dir; ""
 // means the working folder. Unlike most runs of the command it keeps the catalog
-// up to date on the configured schedule, until Close.
+// up to date on the configured schedule, until Close; after a configured schedule
+// of Never, call Freshen or Rescan.
 func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
 	cfg, err := ReadConfig(dir, nil)
 	if err != nil {

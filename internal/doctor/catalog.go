@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
@@ -33,22 +34,10 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, e
 		return nil, err
 	}
 	d := &diagnosis{byFolder: make(map[string]string)}
-	var offered []repertoire.Entry
 	for _, e := range all {
 		d.byFolder[folderOf(e.Location)] = e.ID
-		if e.ShadowedBy == "" {
-			offered = append(offered, e)
-		}
 	}
-	if o.Strict {
-		for _, src := range c.Config().Sources {
-			d.walk(ctx, src, true)
-		}
-		err = ctx.Err()
-	} else {
-		err = d.indexed(ctx, c, o.Reports)
-	}
-	if err != nil {
+	if err := d.skills(ctx, c, o); err != nil {
 		return nil, err
 	}
 	d.shadowed(all)
@@ -57,7 +46,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, e
 		return nil, err
 	}
 	d.twins(twins)
-	d.requirements(offered)
+	d.requirements(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
 	for _, a := range c.Config().Agents {
 		if _, err := c.List(ctx, a, false); err != nil {
 			d.report.Add(skill.Problem{Rule: "agent", Severity: skill.Error, Path: "configuration", Message: err.Error()})
@@ -65,6 +54,17 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, e
 	}
 	d.report.finish()
 	return &d.report, nil
+}
+
+// skills reports what is wrong with each skill by itself.
+func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o *Options) error {
+	if !o.Strict {
+		return d.indexed(ctx, c, o.Reports)
+	}
+	for _, src := range c.Config().Sources {
+		d.walk(ctx, src, true)
+	}
+	return ctx.Err()
 }
 
 // indexed reports the problems that were found when the skills were indexed, and

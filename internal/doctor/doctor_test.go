@@ -99,7 +99,7 @@ func TestCatalog(t *testing.T) {
 		"note skill-md-case unseen more lower DIR/lower/Skill.md",
 	}
 	got := lines(r, dir)
-	if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" {
+	if diff := cmp.Diff(counted(want), counted(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if r.Skills != 8 || r.Errors != 2 || r.Warnings != 7 || r.Notes != 2 {
@@ -112,7 +112,9 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-func sorted(list []string) map[string]int {
+// counted returns how often each line is there: the order of lines with the same
+// severity depends on temporary folders.
+func counted(list []string) map[string]int {
 	m := make(map[string]int)
 	for _, s := range list {
 		m[s]++
@@ -131,12 +133,37 @@ func TestStrict(t *testing.T) {
 		"error missing-description unseen lib broken lib:broken/SKILL.md",
 		"warning shadowed unseen more more/cat DIR/cat/SKILL.md",
 	} {
-		if sorted(lines(r, dir))[want] == 0 {
+		if counted(lines(r, dir))[want] == 0 {
 			t.Errorf("%q is missing in\n%s", want, strings.Join(lines(r, dir), "\n"))
 		}
 	}
 	if r.Skills != 8 {
 		t.Errorf("%d skills", r.Skills)
+	}
+}
+
+// TestInSkill: what a skill lacks misleads the models that see the skill; where
+// there may be a skill, none sees it.
+func TestInSkill(t *testing.T) {
+	c, _, dir := catalog(t)
+	for _, name := range []string{"link", "cat/link"} {
+		if os.Symlink("nowhere", filepath.Join(dir, name)) != nil {
+			t.Skip("no symbolic links here")
+		}
+	}
+	try(t, c.Forget(t.Context())) // the text of cat is as it was
+	reports, err := c.Rescan(t.Context(), nil)
+	try(t, err)
+	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Reports: reports})
+	try(t, err)
+	got := counted(lines(r, dir))
+	for _, want := range []string{
+		"note dangling-link unseen more  DIR/link",
+		"warning dangling-link confusing more more/cat DIR/cat/link",
+	} {
+		if got[want] == 0 {
+			t.Errorf("%q is missing in\n%s", want, strings.Join(lines(r, dir), "\n"))
+		}
 	}
 }
 
