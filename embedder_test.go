@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -31,11 +32,9 @@ func endpoint(t *testing.T, url string) embed.Embedder {
 	t.Setenv("REPERTOIRE_TEST_KEY", testKey)
 	name := filepath.Join(t.TempDir(), "config.yaml")
 	write(t, name, "embedder: {openai: {base_url: \""+url+"/v1\", model: fake, key_env: REPERTOIRE_TEST_KEY}}\n")
-	s := repertoire.DefaultSettings()
-	try(t, s.ReadSettings(name))
-	e, err := s.Embedder.New()
+	cfg, err := repertoire.ReadConfig(t.TempDir(), &repertoire.ConfigOptions{File: name})
 	try(t, err)
-	return e
+	return cfg.Embedder
 }
 
 // hasKey fails when a text, or a file below a folder, holds the key.
@@ -255,7 +254,7 @@ func TestSwitchEmbedder(t *testing.T) {
 		synctest.Wait()
 		_, mode = search(t, c, repertoire.Query{Text: "skill-07"})
 		want(t, "mode in the end", []string{mode}, "hybrid")
-		own, err := repertoire.EmbedderSetting{}.New()
+		own, err := config.Embedder{}.New()
 		try(t, err)
 		if left, err := c.Coverage(t.Context(), own.Model()); err != nil || left.Embedded != 0 || left.Texts == 0 {
 			t.Errorf("of the old vectors is left: %+v, %v", left, err)

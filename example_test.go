@@ -73,6 +73,22 @@ func ExampleOpen() {
 	// scripts/check_formulas.py false
 }
 
+// The catalog that the command would open in the working folder: the skills of
+// the user and of the project, as their configuration says.
+func ExampleOpenDefault() {
+	ctx := context.Background()
+	catalog, err := repertoire.OpenDefault(ctx, "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer catalog.Close()
+	block, err := catalog.Block(ctx, "Fill in this PDF form", repertoire.Budget{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(block.Text)
+}
+
 // The block is what a model sees. Skills need not be on disk.
 func ExampleCatalog_Block() {
 	ctx := context.Background()

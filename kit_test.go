@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,26 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/source"
 )
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	try(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	try(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// setHome makes dir the user's home.
+func setHome(t *testing.T, dir string) {
+	t.Helper()
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+}
 
 // open opens a catalog in a temporary folder, unless cfg says another, and
 // closes it when the test ends. Without a schedule nothing is scanned yet.

@@ -10,6 +10,9 @@
 //     source now, not from the index (level 2).
 //   - [Catalog.File]: what is in this file of it? (level 3)
 //
+// [Open] opens a catalog of any sources, [OpenDefault] the one that the command
+// "skills" would open, with the settings of the user and the project.
+//
 // The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
 // unless an embedder or a reranker is configured that is somewhere else. A
 // catalog that stays open rescans its sources on a schedule.
@@ -35,6 +38,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -73,6 +77,10 @@ var ErrNotFound = skill.ErrNotFound
 // Never is the schedule of a catalog that is rescanned only by Rescan.
 const Never = "never"
 
+// Always is the threshold of a catalog, a Query or a Budget that every prompt
+// reaches, so that skills are offered for each.
+const Always = search.Always
+
 // Config says what a catalog is made of. Only Sources is needed.
 type Config struct {
 	// Sources are where skills come from; see source.Dir, source.New and
@@ -94,7 +102,7 @@ type Config struct {
 	// means 250 ms. Then text alone answers.
 	Deadline time.Duration
 	// Threshold is the least probability that a prompt wants a skill for any to
-	// be offered, 0 to 1; 0 means .6.
+	// be offered, up to 1; 0 means .6, Always that every prompt reaches it.
 	Threshold float64
 
 	// Reranker orders the best candidates of a search anew; nil means none. It
@@ -206,7 +214,7 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 		return nil, err
 	}
 	if c.cfg.DB == "" {
-		if c.cfg.DB, err = defaultDB(cfg.Sources); err != nil {
+		if c.cfg.DB, err = config.DefaultDB(cfg.Sources); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +238,7 @@ func (c *Catalog) chooseEmbedder() error {
 	if _, none := c.cfg.Embedder.(embed.None); none {
 		return nil
 	}
-	own, err := builtin()
+	own, err := config.Embedder{}.New() // the built-in one
 	if err != nil {
 		return err
 	}
@@ -281,6 +289,10 @@ func (c *Catalog) Close() error {
 	c.answer() // who waited learns that it is closed
 	return err
 }
+
+// Config returns what the catalog was opened with, and the name of the catalog
+// file in DB. What it refers to must not be changed.
+func (c *Catalog) Config() Config { return c.cfg }
 
 // Path returns the name of the catalog file.
 func (c *Catalog) Path() string { return c.cfg.DB }
@@ -400,6 +412,23 @@ func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
 		return [2]int{offered, found}, err
 	})
 	return n[0], n[1], err
+}
+
+// Count returns how many skills an agent sees; nil means all agents.
+func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
+	if a == nil {
+		offered, _, err := c.Size(ctx)
+		return offered, err
+	}
+	entries, err := c.List(ctx, a, false)
+	return len(entries), err
+}
+
+// Mode returns what ranking is based on now, see Answer.
+func (c *Catalog) Mode(ctx context.Context) (string, error) {
+	// Only an answer tells: an embedder that is slow shows when it is asked.
+	answer, err := c.Search(ctx, Query{Text: "mode", Limit: 1})
+	return answer.Mode, err
 }
 
 // asked is repaired for a question, which waits for the first scan of a catalog

@@ -31,6 +31,10 @@ type Options struct {
 	// states. nil renames none.
 	Names map[string]string
 
+	// Kind says what place the source is: KindRoot, KindProject, KindUser or
+	// KindBundled; "" means no such place.
+	Kind string
+
 	// MaxFile is the size in bytes of the largest file that ReadFile returns.
 	// 0 means 1 MiB.
 	MaxFile int64
@@ -127,6 +131,9 @@ func (s *FS) Label() string { return s.opts.Label }
 
 // Priority returns the priority of the source.
 func (s *FS) Priority() int { return s.opts.Priority }
+
+// Kind returns the kind of place that the source is, see Options.
+func (s *FS) Kind() string { return s.opts.Kind }
 
 // Root returns the absolute path of the source on disk, its symbolic links
 // resolved as they were when it was made, or "" when it is not on disk.

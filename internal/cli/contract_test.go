@@ -16,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
 )
 
 // TestHelpNamesFields ties the help of each command to what it prints with
@@ -29,7 +30,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"read":    contextprovider.File{},
 		"list":    listResult{},
 		"why":     whyResult{},
-		"doctor":  doctorResult{},
+		"doctor":  doctor.Report{},
 		"setup":   setupResult{},
 		"index":   indexResult{},
 		"embed":   embedResult{},
