@@ -13,7 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // reader serves the files of real sources, by label.
@@ -40,20 +40,22 @@ func (r reader) File(ctx context.Context, label, dir, name string) (contextprovi
 type kit struct {
 	*contextprovider.Provider
 	index   *index.Index
+	search  *search.Searcher
 	sources []*source.FS
 }
 
 // open indexes sources in a new catalog; the first has the highest priority.
 func open(t testing.TB, sources ...*source.FS) *kit {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
 	try(t, err)
 	t.Cleanup(func() { db.Close() })
-	x, r := index.New(db, nil, nil), make(reader)
+	x := index.New(db, nil, nil)
+	found, r := search.New(x, db, nil, nil), make(reader)
 	for _, s := range sources {
 		r[s.Label()] = s
 	}
-	k := &kit{contextprovider.New(x, r), x, sources}
+	k := &kit{contextprovider.New(found, r), x, found, sources}
 	k.sync(t)
 	return k
 }

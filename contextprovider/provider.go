@@ -16,7 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Catalog finds skills; *index.Index is one. The agent's scope holds in
+// A Catalog finds skills; *search.Searcher is one. The agent's scope holds in
 // every method: what is outside it does not exist.
 type Catalog interface {
 	Search(ctx context.Context, q search.Query) (search.Answer, error)

@@ -183,7 +183,7 @@ func (c lostCatalog) Lookup(ctx context.Context, id string, a *search.Agent) (se
 func TestRequirementsError(t *testing.T) {
 	src := memory(t, "tools", map[string]string{"pdf/SKILL.md": doc("pdf", "Reads.", "", "requires: [ocr]")})
 	k, lost := open(t, src), errors.New("disk is gone")
-	p := contextprovider.New(lostCatalog{k.index, lost}, reader{"tools": src})
+	p := contextprovider.New(lostCatalog{k.search, lost}, reader{"tools": src})
 	if _, err := p.Body(t.Context(), "pdf", nil); !errors.Is(err, lost) {
 		t.Errorf("error %v, want %v", err, lost)
 	}
