@@ -2,7 +2,6 @@ package skill
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -136,7 +135,7 @@ func (p *parser) fillName(b *block) error {
 		p.judgeName(name, n, line)
 		return nil
 	}
-	folder := strings.Join(strings.Fields(Clean(path.Base(p.skill.Dir()))), " ")
+	folder := strings.Join(strings.Fields(Clean(p.folder)), " ")
 	if folder == "" || folder == "." || folder == "/" || folder == ".." {
 		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
 	}

@@ -21,7 +21,17 @@ func Parse(r io.Reader, name string) (*Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	p := &parser{skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name}
+	return ParseBytes(data, name, "")
+}
+
+// ParseBytes is Parse for a SKILL.md that has been read already. The folder is
+// what the skill's folder is called, without the folders above it; "" means that
+// name tells.
+func ParseBytes(data []byte, name, folder string) (*Skill, error) {
+	p := &parser{skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name, folder: folder}
+	if folder == "" {
+		p.folder = path.Base(p.skill.Dir())
+	}
 	p.values.found = func(rule string, n *yaml.Node, message string) { p.warn(rule, p.base+n.Line, message, "") }
 	if err := p.parse(string(data)); err != nil {
 		return nil, err
@@ -32,8 +42,9 @@ func Parse(r io.Reader, name string) (*Skill, error) {
 
 // A parser reads one file into skill.
 type parser struct {
-	skill *Skill
-	path  string
+	skill  *Skill
+	path   string
+	folder string // what the skill is called if it states no name
 
 	values resolver
 	fields []field

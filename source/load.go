@@ -1,9 +1,8 @@
 package source
 
 import (
-	"errors"
 	"io/fs"
-	"strings"
+	"path"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -14,12 +13,11 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 	if err != nil {
 		return nil, err
 	}
-	sk, err := s.parse(m)
+	sk, err := skill.ParseBytes(m.text, join(dir, m.file), s.folderName(dir))
 	if err != nil {
 		return nil, err
 	}
 	sk.Source = s.opts.Label
-	sk.Path = join(dir, m.file)
 	sk.Location = s.tree.location(s.opts.Label, sk.Path)
 	sk.Name = s.rename(dir, sk.Name)
 	sk.Files = m.files
@@ -42,35 +40,13 @@ func (s *FS) rename(dir, name string) string {
 	return name
 }
 
-// parse parses the bytes that were hashed, not the file a second time. The
-// skill at the top of a source is shown to the parser in a folder with the
-// source's own name, as that is what the parser compares names with.
-func (s *FS) parse(m *manifest) (*skill.Skill, error) {
-	dir := m.dir
-	if dir == "." {
-		dir = s.topName()
-	}
-	sk, err := skill.Load(textFS{dir, m.file, m.text}, dir)
-	if dir == m.dir {
-		return sk, err
-	}
-	var bad *skill.ParseError
-	if errors.As(err, &bad) {
-		bad.Problem.Path = strings.TrimPrefix(bad.Problem.Path, dir+"/")
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i := range sk.Problems {
-		sk.Problems[i].Path = strings.TrimPrefix(sk.Problems[i].Path, dir+"/")
-	}
-	return sk, nil
-}
-
-// topName returns what the top folder is called; the top of a disk has no
-// usable name.
-func (s *FS) topName() string {
-	if s.base == "." || !fs.ValidPath(s.base) {
+// folderName returns what a folder is called, as opposed to its path: the top of
+// the source has the name of the source's folder, and the top of a disk none.
+func (s *FS) folderName(dir string) string {
+	switch {
+	case dir != ".":
+		return path.Base(dir)
+	case s.base == "." || !fs.ValidPath(s.base):
 		return "skill"
 	}
 	return s.base
