@@ -20,20 +20,20 @@ import (
 )
 
 // reader opens the files of skills by the label of their source.
-type reader map[string]*source.FS
+type reader map[string]source.Source
 
-func newReader(sources []*source.FS) (reader, error) {
+func newReader(sources []source.Source) (reader, error) {
 	r := make(reader)
 	for _, s := range sources {
-		if r[s.Label()] != nil {
-			return nil, fmt.Errorf("two sources have the label %q; name one of them differently", s.Label())
+		if r[s.Info().Label] != nil {
+			return nil, fmt.Errorf("two sources have the label %q; name one of them differently", s.Info().Label)
 		}
-		r[s.Label()] = s
+		r[s.Info().Label] = s
 	}
 	return r, nil
 }
 
-func (r reader) source(label string) (*source.FS, error) {
+func (r reader) source(label string) (source.Source, error) {
 	if s := r[label]; s != nil {
 		return s, nil
 	}
@@ -42,16 +42,34 @@ func (r reader) source(label string) (*source.FS, error) {
 
 // Instructions implements contextprovider.Reader.
 func (r reader) Instructions(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
+	var in contextprovider.Instructions
 	s, err := r.source(label)
 	if err != nil {
-		return contextprovider.Instructions{}, err
+		return in, err
 	}
-	f, err := s.Instructions(ctx, dir)
+	f, err := source.ReadInstructions(ctx, s, dir)
 	if err != nil {
-		return contextprovider.Instructions{}, err
+		return in, err
 	}
-	m, err := s.Manifest(ctx, dir)
-	return contextprovider.Instructions{Text: string(f.Data), SHA256: f.SHA256, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved}, err
+	l, err := s.List(ctx, dir)
+	in.Content, in.Files, in.Unserved = contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}, l.Files, l.Unserved
+	return in, err
+}
+
+// Manifest implements contextprovider.Reader.
+func (r reader) Manifest(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
+	var in contextprovider.Instructions
+	s, err := r.source(label)
+	if err != nil {
+		return in, err
+	}
+	m, err := source.ReadManifest(ctx, s, dir)
+	if err != nil {
+		return in, err
+	}
+	in.Content = contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}
+	in.Files, in.Digest, in.Unserved = m.Files, m.Digest, m.Unserved
+	return in, nil
 }
 
 // File implements contextprovider.Reader.
@@ -60,7 +78,7 @@ func (r reader) File(ctx context.Context, label, dir, name string) (contextprovi
 	if err != nil {
 		return contextprovider.Content{}, err
 	}
-	f, err := s.ReadFile(ctx, dir, name)
+	f, err := source.ReadFile(ctx, s, dir, name)
 	if err != nil {
 		return contextprovider.Content{}, err
 	}
@@ -115,14 +133,14 @@ func CacheDir() (string, error) {
 // defaultDB returns the file that belongs to these sources. Each set of
 // sources has its own, so that a ranking never depends on what another project
 // has indexed, and changing to and fro between projects costs nothing.
-func defaultDB(sources []*source.FS) (string, error) {
+func defaultDB(sources []source.Source) (string, error) {
 	dir, err := CacheDir()
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
 	for _, s := range sources {
-		fmt.Fprintf(h, "%q %q\n", s.Label(), s.Root())
+		fmt.Fprintf(h, "%q %q\n", s.Info().Label, s.Info().Root)
 	}
 	name := filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]), "catalog.db")
 	// A catalog whose skills never change is never written: its time is when it

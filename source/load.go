@@ -1,29 +1,52 @@
 package source
 
 import (
+	"context"
 	"io/fs"
 	"path"
+	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// load reads and parses the skill in a folder.
+// Load reads and parses the skill in a folder of any source, and hashes all of
+// its files: what the Load of a skill.Ref does.
+func Load(ctx context.Context, s Source, dir string) (*skill.Skill, error) {
+	m, err := ReadManifest(ctx, s, dir)
+	if err != nil {
+		return nil, err
+	}
+	info := s.Info()
+	location := info.Label + ":" + m.path()
+	if info.Root != "" {
+		location = filepath.Join(info.Root, filepath.FromSlash(m.path()))
+	}
+	return m.parse(info.Label, location, "")
+}
+
+// load is Load with the names and locations of a file system.
 func (s *FS) load(dir string) (*skill.Skill, error) {
 	m, err := s.manifest(dir)
 	if err != nil {
 		return nil, err
 	}
-	sk, err := skill.ParseBytes(m.text, join(dir, m.file), s.folderName(dir))
+	sk, err := m.parse(s.info.Label, s.tree.location(s.info.Label, m.path()), s.folderName(dir))
+	if err == nil {
+		sk.Name = s.rename(dir, sk.Name)
+	}
+	return sk, err
+}
+
+// parse returns the skill of a manifest. It parses the bytes that were hashed.
+func (m *Manifest) parse(label, location, folder string) (*skill.Skill, error) {
+	sk, err := skill.ParseBytes(m.Text, m.path(), folder)
 	if err != nil {
 		return nil, err
 	}
-	sk.Source = s.opts.Label
-	sk.Location = s.tree.location(s.opts.Label, sk.Path)
-	sk.Name = s.rename(dir, sk.Name)
-	sk.Files = m.files
-	sk.Digest, sk.TextDigest = m.digest(), hexSum(m.text)
-	sk.Problems = append(sk.Problems, m.problems...)
-	if m.complete {
+	sk.Source, sk.Location = label, location
+	sk.Files, sk.Digest, sk.TextDigest = m.Files, m.Digest, m.TextDigest()
+	sk.Problems = append(sk.Problems, m.Problems...)
+	if !m.Partial {
 		sk.Problems = append(sk.Problems, m.missing(sk.Body, sk.BodyLine)...)
 	}
 	return sk, nil
@@ -31,10 +54,10 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 
 // rename applies Options.Names, in which a folder counts before a name.
 func (s *FS) rename(dir, name string) string {
-	if to, ok := s.opts.Names[dir]; ok {
+	if to, ok := s.renames[dir]; ok {
 		return to
 	}
-	if to, ok := s.opts.Names[name]; ok {
+	if to, ok := s.renames[name]; ok {
 		return to
 	}
 	return name

@@ -63,7 +63,7 @@ func (s *FS) Skill(dir string) (ref *skill.Ref, t Trace, ok bool) {
 // trace fills in what was seen of a folder, of which l is the listing and stamp
 // the stamp if it is that of a skill.
 func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
-	if t.Full = s.root == ""; t.Skill {
+	if t.Full = s.info.Root == ""; t.Skill {
 		t.Full = t.Full || l.timeless()
 		t.Below = l.below()
 	}

@@ -207,13 +207,13 @@ func (a *app) readSettings(s *repertoire.Settings) error {
 }
 
 // sources opens the folders that settings name and the usual ones.
-func (a *app) sources(s repertoire.Settings) ([]*source.FS, error) {
+func (a *app) sources(s repertoire.Settings) ([]source.Source, error) {
 	sources, _, err := a.places(s)
 	return sources, err
 }
 
 // places is sources, which also returns the labels of those of the project.
-func (a *app) places(s repertoire.Settings) (sources []*source.FS, ofProject []string, err error) {
+func (a *app) places(s repertoire.Settings) (sources []source.Source, ofProject []string, err error) {
 	roots := make(map[string]repertoire.Root) // by path
 	search := source.Search{NoBundled: !s.Bundled}
 	for _, r := range s.Roots {

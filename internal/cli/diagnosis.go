@@ -36,10 +36,10 @@ func (d *diagnosis) add(source string, problems ...skill.Problem) {
 }
 
 // walk reads and checks every skill of a source.
-func (d *diagnosis) walk(ctx context.Context, src *source.FS, strict bool) {
-	for ref, err := range src.Skills(ctx) {
+func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
+	for ref, err := range src.Skills(ctx, nil) {
 		if err != nil {
-			d.add(src.Label(), walkProblem(src, err))
+			d.add(src.Info().Label, walkProblem(src, err))
 			continue
 		}
 		d.skills++
@@ -47,31 +47,31 @@ func (d *diagnosis) walk(ctx context.Context, src *source.FS, strict bool) {
 		var refused *skill.ParseError
 		switch {
 		case errors.As(err, &refused):
-			d.add(src.Label(), located(src, refused.Problem)...)
+			d.add(src.Info().Label, located(src, refused.Problem)...)
 		case err != nil:
-			d.add(src.Label(), located(src, skill.Problem{Rule: "unreadable", Severity: skill.Error, Path: ref.Path, Message: err.Error()})...)
+			d.add(src.Info().Label, located(src, skill.Problem{Rule: "unreadable", Severity: skill.Error, Path: ref.Path, Message: err.Error()})...)
 		case strict:
-			d.add(src.Label(), located(src, skill.Check(s)...)...)
+			d.add(src.Info().Label, located(src, skill.Check(s)...)...)
 		default:
-			d.add(src.Label(), located(src, s.Problems...)...)
+			d.add(src.Info().Label, located(src, s.Problems...)...)
 		}
 	}
 }
 
-func walkProblem(src *source.FS, err error) skill.Problem {
+func walkProblem(src source.Source, err error) skill.Problem {
 	var own interface{ Problem() skill.Problem }
 	if errors.As(err, &own) {
 		return located(src, own.Problem())[0]
 	}
-	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Label(), Message: err.Error()}
+	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Info().Label, Message: err.Error()}
 }
 
 // located makes the paths of problems ones that can be opened.
-func located(src *source.FS, problems ...skill.Problem) []skill.Problem {
+func located(src source.Source, problems ...skill.Problem) []skill.Problem {
 	out := make([]skill.Problem, len(problems))
 	for i, p := range problems {
-		if src.Root() != "" && !filepath.IsAbs(p.Path) {
-			p.Path = filepath.Join(src.Root(), filepath.FromSlash(p.Path))
+		if src.Info().Root != "" && !filepath.IsAbs(p.Path) {
+			p.Path = filepath.Join(src.Info().Root, filepath.FromSlash(p.Path))
 		}
 		out[i] = p
 	}
