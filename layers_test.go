@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"embed/openai":        {"embed", "internal/endpoint"},
 	"embed/static":        {"embed"},
 	"source":              {"skill", "internal/lazyregexp"},
+	"source/sourcetest":   {"skill", "source"},
 	"store":               {"skill"},
 	"rank":                {"skill"},
 	"snapshot":            {"skill"},

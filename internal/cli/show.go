@@ -94,9 +94,9 @@ the folder of the skill and cannot lead out of it. Invisible characters are
 removed from the printed text, and their number is told.
 
 Without a path it lists the files of the skill: kind, path and size in bytes.
-The kind says what a file is for: script, reference and asset are the files below
-scripts/, references/ and assets/, all others are other. --kind lists the files
-of one kind only.
+The kind says what a file is for: script, reference and asset are the files
+below scripts/, references/ and assets/, all others are other. --kind lists the
+files of one kind only.
 
 A binary file is not printed; --output writes any file, byte for byte.
 
