@@ -166,8 +166,8 @@ func (p *parser) metadata() map[string]*yaml.Node {
 		return nil
 	}
 	meta := make(map[string]*yaml.Node, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		meta[n.Content[i].Value] = n.Content[i+1]
+	for key, value := range pairs(n) {
+		meta[key.Value] = value
 	}
 	return meta
 }

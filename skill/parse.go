@@ -165,8 +165,8 @@ func hiddenMessage(h HiddenCount) string {
 // readYAML sets the fields and the frontmatter from b, repairing it if needed.
 func (p *parser) readYAML(b *block) error {
 	p.base = b.line - 1
-	root, err := parseYAML(b.yaml)
-	if err == nil && root != nil && root.Kind == yaml.MappingNode {
+	root, err := parseMapping(b.yaml)
+	if err == nil {
 		err = p.readMapping(root)
 	} else {
 		err = p.repair(b, err)
@@ -182,13 +182,12 @@ func (p *parser) readYAML(b *block) error {
 
 // readMapping sets the fields from a mapping.
 func (p *parser) readMapping(root *yaml.Node) error {
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		k := root.Content[i]
+	for k, value := range pairs(root) {
 		key, err := p.values.key(k, 1)
 		if err != nil {
 			return err
 		}
-		p.fields = append(p.fields, field{key: key, line: p.base + k.Line, base: p.base, node: root.Content[i+1]})
+		p.fields = append(p.fields, field{key: key, line: p.base + k.Line, base: p.base, node: value})
 	}
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// FileNames are the accepted base names of a skill's instructions, best first.
+var FileNames = []string{"SKILL.md", "skill.md"}
+
 // Limits on what is read. Longer files are refused, longer names and
 // descriptions are a warning, and only the first MaxDescription code points
 // of a description are indexed and shown.
