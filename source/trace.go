@@ -16,7 +16,9 @@ import (
 
 // A Trace is what a walk saw of one folder: enough to tell later, without a
 // walk, whether it has changed. The folders of a source have changed when one of
-// them has: a new skill is a change of the folder that it is in.
+// them has: a new skill is a change of the folder that it is in. Catalogs write
+// traces to a file. Dir, Skill and Time are for them; the rest is for the Unchanged
+// of the source, which may do with Stamp alone.
 type Trace struct {
 	Dir   string   // in the source
 	Skill bool     // the folder of a skill, with all below it

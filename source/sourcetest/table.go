@@ -102,7 +102,7 @@ func (s *Table) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2[
 			}
 		}
 		if trace != nil {
-			trace(source.Trace{Dir: ".", Full: true, Stamp: all})
+			trace(source.Trace{Dir: ".", Stamp: all})
 			for _, t := range traces {
 				trace(t)
 			}
@@ -117,7 +117,7 @@ func (s *Table) Skill(dir string) (*skill.Ref, source.Trace, bool) {
 	}
 	stamp := s.stampOf(dir)
 	load := func() (*skill.Skill, error) { return source.Load(context.Background(), s, dir) }
-	return &skill.Ref{Path: dir + "/SKILL.md", Stamp: stamp, Load: load}, source.Trace{Dir: dir, Skill: true, Full: true, Stamp: stamp}, true
+	return &skill.Ref{Path: dir + "/SKILL.md", Stamp: stamp, Load: load}, source.Trace{Dir: dir, Skill: true, Stamp: stamp}, true
 }
 
 // stampOf tells the versions of a skill's files, and of the top, which are skills.
