@@ -37,7 +37,7 @@ func TestReadConfig(t *testing.T) {
 			"reranker: {tei: {base_url: \"http://127.0.0.1:1\", deadline: 2s, candidates: 7}}\n")
 	cfg, err := repertoire.ReadConfig(project, nil)
 	try(t, err)
-	if len(cfg.Sources) != 1 || cfg.Sources[0].Kind() != source.KindProject || len(cfg.Agents) != 1 {
+	if len(cfg.Sources) != 1 || cfg.Sources[0].Info().Kind != source.KindProject || len(cfg.Agents) != 1 {
 		t.Errorf("sources %v, agents %v", cfg.Sources, cfg.Agents)
 	}
 	if cfg.DB != filepath.Join(filepath.Dir(project), "c.db") || cfg.Schedule != repertoire.Never || cfg.Deadline != time.Second || cfg.Threshold != repertoire.Always {
@@ -77,7 +77,7 @@ func TestOpenDefault(t *testing.T) {
 // answers with nothing; neither panics.
 func TestNothing(t *testing.T) {
 	for want, cfg := range map[string]repertoire.Config{
-		"source 2 of 2 is nil": {Sources: []*source.FS{memory(t, "a", 0, nil), nil}},
+		"source 2 of 2 is nil": {Sources: []source.Source{memory(t, "a", 0, nil), nil}},
 		"agent 1 of 1 is nil":  {Agents: []*repertoire.Agent{nil}},
 	} {
 		cfg.DB = filepath.Join(t.TempDir(), "catalog.db")
@@ -85,7 +85,7 @@ func TestNothing(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	for name, sources := range map[string][]*source.FS{"no source": nil, "no skill": {memory(t, "a", 0, nil)}} {
+	for name, sources := range map[string][]source.Source{"no source": nil, "no skill": {memory(t, "a", 0, nil)}} {
 		c := scanned(t, repertoire.Config{Sources: sources})
 		for _, prompt := range []string{"", " ", "bake bread"} {
 			b, err := c.Block(t.Context(), prompt, repertoire.Budget{Threshold: repertoire.Always}, nil)
@@ -102,7 +102,7 @@ func TestNothing(t *testing.T) {
 func TestAlways(t *testing.T) {
 	const prompt = "who bakes something for the party next week"
 	offered := func(cfg, asked float64) (query, block bool) {
-		c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cake"))}, Threshold: cfg})
+		c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake"))}, Threshold: cfg})
 		answer, err := c.Search(t.Context(), repertoire.Query{Text: prompt + " bread", Threshold: asked, Relevant: true})
 		try(t, err)
 		b, err := c.Block(t.Context(), prompt+" bread", repertoire.Budget{Threshold: asked}, nil)

@@ -77,7 +77,7 @@ func TestHybrid(t *testing.T) {
 	defer server.Close()
 	var j journal
 	c := open(t, repertoire.Config{
-		Sources:  []*source.FS{memory(t, "a", 0, docs("bread", "cheese", "wine"))},
+		Sources:  []source.Source{memory(t, "a", 0, docs("bread", "cheese", "wine"))},
 		Embedder: endpoint(t, server.URL), Deadline: time.Minute, Logger: j.logger(),
 	})
 	rescan(t, c)
@@ -125,7 +125,7 @@ func TestEmbedderRefuses(t *testing.T) {
 	defer server.Close()
 	var j journal
 	c := scanned(t, repertoire.Config{
-		Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Logger: j.logger(),
+		Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Logger: j.logger(),
 	})
 	err := c.Embed(t.Context(), nil)
 	var refused *openai.Error
@@ -146,7 +146,7 @@ func TestEmbedderDownScheduled(t *testing.T) {
 		e := &moody{Fake: new(embedtest.Fake)}
 		e.down.Store(true)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e,
+			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e,
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
 		try(t, err)
@@ -188,7 +188,7 @@ func TestSlowEmbedder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := new(embedtest.Fake)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake,
+			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake,
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 		})
 		try(t, err)
@@ -208,17 +208,17 @@ func TestSlowEmbedder(t *testing.T) {
 // TestBuiltInEmbedder is used unless another is chosen, and needs no call.
 func TestBuiltInEmbedder(t *testing.T) {
 	src := memory(t, "a", 0, docs("bread", "cheese"))
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	hits, mode := search(t, c, repertoire.Query{Text: "cheese"})
 	want(t, "mode", []string{mode}, "hybrid")
 	want(t, "hits", hits[:1], "cheese")
-	c = scanned(t, repertoire.Config{Sources: []*source.FS{src}, Embedder: embed.None{}})
+	c = scanned(t, repertoire.Config{Sources: []source.Source{src}, Embedder: embed.None{}})
 	_, mode = search(t, c, repertoire.Query{Text: "cheese"})
 	want(t, "mode without", []string{mode}, "text (no embedder)")
 	try(t, c.Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
 
 	synctest.Test(t, func(t *testing.T) {
-		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
 		try(t, err)
 		_, mode := search(t, c, repertoire.Query{Text: "cheese"})
 		want(t, "mode when Open returns", []string{mode}, "hybrid")
@@ -235,7 +235,7 @@ func TestSwitchEmbedder(t *testing.T) {
 			names = append(names, fmt.Sprintf("skill-%02d", i))
 		}
 		cfg := repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs(names...))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Sources: []source.Source{memory(t, "a", 0, docs(names...))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 			Schedule: "@every 1h",
 		}
 		c, err := repertoire.Open(t.Context(), cfg)
@@ -276,7 +276,7 @@ func TestCloseWhileEmbedding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs("bread"))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 			Embedder: &embedtest.Fake{Delay: time.Hour}, Schedule: "@every 1h", Logger: j.logger(),
 		})
 		try(t, err)

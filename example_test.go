@@ -29,7 +29,7 @@ func ExampleOpen() {
 	// With a schedule, which is the default, the skills are indexed when Open
 	// returns, and are kept up to date until Close.
 	catalog, err := repertoire.Open(ctx, repertoire.Config{
-		Sources: []*source.FS{team},
+		Sources: []source.Source{team},
 		DB:      filepath.Join(cache, "catalog.db"), // leave it out to use the user's cache folder
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func ExampleCatalog_Block() {
 		Pinned:  []string{"house-style"}, // always there, with all instructions
 	}
 	catalog, err := repertoire.Open(ctx, repertoire.Config{
-		Sources: []*source.FS{skills},
+		Sources: []source.Source{skills},
 		DB:      filepath.Join(cache, "catalog.db"),
 		Agents:  []*repertoire.Agent{writer},
 	})

@@ -17,7 +17,7 @@ import (
 func TestFreshen(t *testing.T) {
 	src, dir := folder(t, "a", docs("bread", "cake"))
 	aged(t, dir)
-	c := open(t, repertoire.Config{Sources: []*source.FS{src}, Defer: true})
+	c := open(t, repertoire.Config{Sources: []source.Source{src}, Defer: true})
 	found := 0
 	freshen := func(o repertoire.FreshenOptions) repertoire.Freshness {
 		t.Helper()
@@ -55,7 +55,7 @@ func TestFreshen(t *testing.T) {
 // TestFigures: what a catalog tells of itself, for all and for an agent.
 func TestFigures(t *testing.T) {
 	baker := &repertoire.Agent{Name: "baker", Exclude: repertoire.Rules{Names: []string{"cake"}}}
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cake", "pie"))}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake", "pie"))}})
 	for a, want := range map[*repertoire.Agent]int{nil: 3, baker: 2} {
 		if n, err := c.Count(t.Context(), a); n != want || err != nil {
 			t.Errorf("%+v sees %d skills, error %v; want %d", a, n, err, want)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/source"
@@ -84,11 +83,7 @@ func docs(names ...string) map[string]string {
 // memory is a source of files in memory.
 func memory(t testing.TB, label string, priority int, files map[string]string) *source.FS {
 	t.Helper()
-	fsys := make(fstest.MapFS)
-	for name, text := range files {
-		fsys[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	s, err := source.New(fsys, &source.Options{Label: label, Priority: priority})
+	s, err := source.Files(files, &source.Options{Label: label, Priority: priority})
 	try(t, err)
 	return s
 }

@@ -36,6 +36,7 @@ var layers = map[string][]string{
 	"embed/openai":        {"embed", "internal/endpoint", "internal/words"},
 	"embed/static":        {"embed", "internal/words"},
 	"source":              {"skill", "internal/words", "internal/lazyregexp"},
+	"source/sourcetest":   {"skill", "source"},
 	"store":               {"skill"},
 	"store/sqlite":        {"skill", "store", "internal/words"},
 	"snapshot":            {"skill", "store", "internal/words", "internal/atomicfile"},

@@ -50,22 +50,23 @@ import (
 
 // The types that the methods of a Catalog take and return.
 type (
-	Agent       = search.Agent           // a part of the catalog
-	Rules       = search.Rules           // of an agent
-	Query       = search.Query           // what to search for
-	Answer      = search.Answer          // hits and the mode of ranking
-	Hit         = search.Hit             // a skill with its score
-	Snippet     = search.Snippet         // what matches in a body
-	SyntaxError = search.SyntaxError     // what is wrong with a query
-	Entry       = search.Entry           // a skill, level 1
-	Twin        = search.Twin            // two skills that are hard to tell apart
-	Explanation = search.Explanation     // why a skill is or is not offered
-	Report      = index.Report           // what a rescan did with one source
-	Coverage    = index.Coverage         // how much of the catalog has vectors
-	Budget      = contextprovider.Budget // of a block
-	Block       = contextprovider.Block  // level 1
-	Body        = contextprovider.Body   // level 2
-	File        = contextprovider.File   // level 3
+	Agent       = search.Agent            // a part of the catalog
+	Rules       = search.Rules            // of an agent
+	Query       = search.Query            // what to search for
+	Answer      = search.Answer           // hits and the mode of ranking
+	Hit         = search.Hit              // a skill with its score
+	Snippet     = search.Snippet          // what matches in a body
+	SyntaxError = search.SyntaxError      // what is wrong with a query
+	Entry       = search.Entry            // a skill, level 1
+	Twin        = search.Twin             // two skills that are hard to tell apart
+	Explanation = search.Explanation      // why a skill is or is not offered
+	Report      = index.Report            // what a rescan did with one source
+	Coverage    = index.Coverage          // how much of the catalog has vectors
+	Budget      = contextprovider.Budget  // of a block
+	Block       = contextprovider.Block   // level 1
+	Body        = contextprovider.Body    // level 2
+	File        = contextprovider.File    // level 3
+	Listing     = contextprovider.Listing // the files of a skill
 	Manifest    = contextprovider.Manifest
 	Problem     = skill.Problem  // what is wrong with a skill
 	Reported    = store.Reported // a problem with where it is
@@ -83,9 +84,10 @@ const Always = search.Always
 
 // Config says what a catalog is made of. Only Sources is needed.
 type Config struct {
-	// Sources are where skills come from; see source.Dir, source.New and
-	// source.Discover. Their labels must differ.
-	Sources []*source.FS
+	// Sources are where skills come from: folders (source.Dir, source.Discover),
+	// file systems (source.New), memory (source.Files), or anything else that
+	// implements source.Source. Their labels must differ.
+	Sources []source.Source
 
 	// DB is the catalog file; "" means one in the user's cache folder that
 	// belongs to these sources.
@@ -353,13 +355,24 @@ func (c *Catalog) Manifest(ctx context.Context, id string, a *Agent) (Manifest, 
 	return asked(ctx, c, func(s *state) (Manifest, error) { return s.provider.Manifest(ctx, id, a) })
 }
 
+// Outline is Manifest without the digests: it opens no file but SKILL.md.
+func (c *Catalog) Outline(ctx context.Context, id string, a *Agent) (Manifest, error) {
+	return asked(ctx, c, func(s *state) (Manifest, error) { return s.provider.Outline(ctx, id, a) })
+}
+
+// Listing lists the files of a skill as they are in its source now. It reads all
+// of them if their digests are asked for, and else none but SKILL.md.
+func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool) (Listing, error) {
+	return asked(ctx, c, func(s *state) (Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
+}
+
 // Labels returns the labels of the sources, the one that wins first.
 func (c *Catalog) Labels() []string {
 	list := slices.Clone(c.cfg.Sources)
-	slices.SortStableFunc(list, func(a, b *source.FS) int { return cmp.Compare(b.Priority(), a.Priority()) })
+	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
 	labels := make([]string, len(list))
 	for i, s := range list {
-		labels[i] = s.Label()
+		labels[i] = s.Info().Label
 	}
 	return labels
 }
@@ -398,8 +411,8 @@ func (c *Catalog) Coverage(ctx context.Context, model string) (Coverage, error) 
 // Located returns a problem of a source with a path that can be opened, when
 // the source is on disk.
 func (c *Catalog) Located(label string, p Problem) Problem {
-	if src := c.reader[label]; src != nil && src.Root() != "" && !filepath.IsAbs(p.Path) {
-		p.Path = filepath.Join(src.Root(), filepath.FromSlash(p.Path))
+	if src := c.reader[label]; src != nil && src.Info().Root != "" && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(src.Info().Root, filepath.FromSlash(p.Path))
 	}
 	return p
 }

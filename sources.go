@@ -12,23 +12,23 @@ import (
 )
 
 // reader opens the files of skills by the label of their source.
-type reader map[string]*source.FS
+type reader map[string]source.Source
 
-func newReader(sources []*source.FS) (reader, error) {
+func newReader(sources []source.Source) (reader, error) {
 	r := make(reader)
 	for i, s := range sources {
 		if s == nil {
 			return nil, fmt.Errorf("source %d of %d is nil", i+1, len(sources))
 		}
-		if r[s.Label()] != nil {
-			return nil, fmt.Errorf("two sources have the label %q; name one of them differently", s.Label())
+		if r[s.Info().Label] != nil {
+			return nil, fmt.Errorf("two sources have the label %q; name one of them differently", s.Info().Label)
 		}
-		r[s.Label()] = s
+		r[s.Info().Label] = s
 	}
 	return r, nil
 }
 
-func (r reader) source(label string) (*source.FS, error) {
+func (r reader) source(label string) (source.Source, error) {
 	if s := r[label]; s != nil {
 		return s, nil
 	}
@@ -37,16 +37,34 @@ func (r reader) source(label string) (*source.FS, error) {
 
 // Instructions implements contextprovider.Reader.
 func (r reader) Instructions(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
+	var in contextprovider.Instructions
 	s, err := r.source(label)
 	if err != nil {
-		return contextprovider.Instructions{}, err
+		return in, err
 	}
-	f, err := s.Instructions(ctx, dir)
+	f, err := source.ReadInstructions(ctx, s, dir)
 	if err != nil {
-		return contextprovider.Instructions{}, err
+		return in, err
 	}
-	m, err := s.Manifest(ctx, dir)
-	return contextprovider.Instructions{Text: string(f.Data), SHA256: f.SHA256, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved}, err
+	l, err := s.List(ctx, dir)
+	in.Content, in.Files, in.Unserved = contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}, l.Files, l.Unserved
+	return in, err
+}
+
+// Manifest implements contextprovider.Reader.
+func (r reader) Manifest(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
+	var in contextprovider.Instructions
+	s, err := r.source(label)
+	if err != nil {
+		return in, err
+	}
+	m, err := source.ReadManifest(ctx, s, dir)
+	if err != nil {
+		return in, err
+	}
+	in.Content = contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}
+	in.Files, in.Digest, in.Unserved = m.Files, m.Digest, m.Unserved
+	return in, nil
 }
 
 // File implements contextprovider.Reader.
@@ -55,7 +73,7 @@ func (r reader) File(ctx context.Context, label, dir, name string) (contextprovi
 	if err != nil {
 		return contextprovider.Content{}, err
 	}
-	f, err := s.ReadFile(ctx, dir, name)
+	f, err := source.ReadFile(ctx, s, dir, name)
 	if err != nil {
 		return contextprovider.Content{}, err
 	}

@@ -93,14 +93,14 @@ func CacheDir() (string, error) {
 // catalogs that nobody has opened for 60 days. Each set of sources has its own
 // file, so that a ranking never depends on what another project has indexed, and
 // changing to and fro between projects costs nothing.
-func DefaultDB(sources []*source.FS) (string, error) {
+func DefaultDB(sources []source.Source) (string, error) {
 	dir, err := CacheDir()
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
 	for _, s := range sources {
-		fmt.Fprintf(h, "%q %q\n", s.Label(), s.Root())
+		fmt.Fprintf(h, "%q %q\n", s.Info().Label, s.Info().Root)
 	}
 	name := filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]), "catalog.db")
 	// A catalog whose skills never change is never written: its time is when it

@@ -20,11 +20,11 @@ type Project struct {
 
 // NewProject returns the project of sources that were opened for the folder dir;
 // "" means the working folder.
-func NewProject(dir string, sources []*source.FS) (*Project, error) {
+func NewProject(dir string, sources []source.Source) (*Project, error) {
 	p := new(Project)
 	for _, s := range sources {
-		if s.Kind() == source.KindProject {
-			p.labels = append(p.labels, s.Label())
+		if info := s.Info(); info.Kind == source.KindProject {
+			p.labels = append(p.labels, info.Label)
 		}
 	}
 	if len(p.labels) == 0 {

@@ -97,7 +97,7 @@ func TestSources(t *testing.T) {
 	try(t, err)
 	var got []string
 	for _, src := range sources {
-		got = append(got, src.Kind()+" "+src.Label())
+		got = append(got, src.Info().Kind+" "+src.Info().Label)
 	}
 	want := []string{"root root:more", "root team", "project project:.codex", "user user:.claude", "bundled bundled"}
 	if diff := cmp.Diff(want, got); diff != "" {

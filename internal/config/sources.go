@@ -14,7 +14,7 @@ import (
 // Sources opens the folders that the settings name and the usual folders, those
 // of the project for the folder dir ("" means the working folder). warn, if not
 // nil, hears why a usual folder, which is then left out, cannot be read.
-func (s *Settings) Sources(dir string, warn func(error)) ([]*source.FS, error) {
+func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
 	roots := make(map[string]Root) // by path
 	search := source.Search{Folders: client.SkillFolders(), NoBundled: !s.Bundled}
 	for _, r := range s.Roots {
@@ -41,7 +41,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]*source.FS, error) {
 	if err := unreachable(err, roots, warn); err != nil {
 		return nil, err
 	}
-	var sources []*source.FS
+	var sources []source.Source
 	for _, p := range places {
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)

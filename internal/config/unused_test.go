@@ -90,7 +90,7 @@ func TestDefaultDB(t *testing.T) {
 	embedded, err := source.New(fstest.MapFS{}, &source.Options{Label: "bundled"})
 	try(t, err)
 	seen := make(map[string]string)
-	for name, sources := range map[string][]*source.FS{
+	for name, sources := range map[string][]source.Source{
 		"none": nil, "one": {disk(one, "a")}, "other label": {disk(one, "b")}, "other folder": {disk(two, "a")},
 		"both": {disk(one, "a"), disk(two, "b")}, "both the other way": {disk(two, "b"), disk(one, "a")}, "embedded": {embedded},
 	} {
@@ -119,18 +119,18 @@ func TestUsedIsKept(t *testing.T) {
 	try(t, err)
 	other, err := source.New(fstest.MapFS{}, &source.Options{Label: "b"})
 	try(t, err)
-	used, err := DefaultDB([]*source.FS{src})
+	used, err := DefaultDB([]source.Source{src})
 	try(t, err)
 	old := time.Now().Add(-2 * unusedAfter)
 	unused := filepath.Join(cache, "0123456789ab", "catalog.db")
 	touch(t, used, old)
 	touch(t, unused, old)
-	_, err = DefaultDB([]*source.FS{src}) // opened again
+	_, err = DefaultDB([]source.Source{src}) // opened again
 	try(t, err)
 	if !exists(unused) {
 		t.Error("opening a catalog that is there removed another one")
 	}
-	_, err = DefaultDB([]*source.FS{other}) // a new one
+	_, err = DefaultDB([]source.Source{other}) // a new one
 	try(t, err)
 	if !exists(used) || exists(unused) {
 		t.Errorf("used is there: %t, unused is there: %t; want true, false", exists(used), exists(unused))

@@ -60,7 +60,7 @@ func catalog(t *testing.T) (c *repertoire.Catalog, reports []repertoire.Report, 
 	disk, err := source.Dir(dir, &source.Options{Label: "more", Priority: 1})
 	try(t, err)
 	c, err = repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []*source.FS{memory, disk}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
+		Sources: []source.Source{memory, disk}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 		Agents: []*repertoire.Agent{{Name: "bird", Include: repertoire.Rules{Names: []string{"canary"}}}, {Name: "all"}},
 	})
 	try(t, err)

@@ -37,10 +37,10 @@ type diagnosis struct {
 }
 
 // walk reads and checks every skill of a source.
-func (d *diagnosis) walk(ctx context.Context, src *source.FS, strict bool) {
-	for ref, err := range src.Skills(ctx) {
+func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
+	for ref, err := range src.Skills(ctx, nil) {
 		if err != nil {
-			d.add(src.Label(), "", walkProblem(src, err), false)
+			d.add(src.Info().Label, "", walkProblem(src, err), false)
 			continue
 		}
 		d.report.Skills++
@@ -51,7 +51,7 @@ func (d *diagnosis) walk(ctx context.Context, src *source.FS, strict bool) {
 			if errors.As(err, &refused) {
 				p = refused.Problem
 			}
-			d.add(src.Label(), "", located(src, p), true)
+			d.add(src.Info().Label, "", located(src, p), true)
 			continue
 		}
 		problems := s.Problems
@@ -59,23 +59,23 @@ func (d *diagnosis) walk(ctx context.Context, src *source.FS, strict bool) {
 			problems = skill.Check(s)
 		}
 		for _, p := range problems {
-			d.add(src.Label(), s.Name, located(src, p), false)
+			d.add(src.Info().Label, s.Name, located(src, p), false)
 		}
 	}
 }
 
-func walkProblem(src *source.FS, err error) skill.Problem {
+func walkProblem(src source.Source, err error) skill.Problem {
 	var own interface{ Problem() skill.Problem }
 	if errors.As(err, &own) {
 		return located(src, own.Problem())
 	}
-	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Label(), Message: err.Error()}
+	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Info().Label, Message: err.Error()}
 }
 
 // located makes the path of a problem one that can be opened.
-func located(src *source.FS, p skill.Problem) skill.Problem {
-	if src.Root() != "" && !filepath.IsAbs(p.Path) {
-		p.Path = filepath.Join(src.Root(), filepath.FromSlash(p.Path))
+func located(src source.Source, p skill.Problem) skill.Problem {
+	if root := src.Info().Root; root != "" && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(root, filepath.FromSlash(p.Path))
 	}
 	return p
 }
