@@ -71,7 +71,7 @@ func TestGlance(t *testing.T) {
 			write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "a")
 			write(t, filepath.Join(dir, "group", "old", "SKILL.md"), doc("old", "Is old."))
 			aged(t, dir)
-			cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+			cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 			if g := glanceAt(t, cfg); g.Current {
 				t.Errorf("before anything was indexed: %+v", g)
 			}
@@ -105,7 +105,7 @@ func TestGlance(t *testing.T) {
 func TestGlanceOtherCatalog(t *testing.T) {
 	src, dir := folder(t, "team", docs(many()...))
 	aged(t, dir)
-	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	other, otherDir := folder(t, "other", docs("skill-x"))
 	aged(t, otherDir)
@@ -148,7 +148,7 @@ func TestGlanceGoesOn(t *testing.T) {
 	}
 	src, dir := folder(t, "team", docs(names...))
 	aged(t, dir)
-	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	old := time.Now().Add(-2 * time.Hour) // an edit that does not make it the newest
 	name := filepath.Join(dir, "skill-1234", "SKILL.md")

@@ -10,6 +10,9 @@
 //     source now, not from the index (level 2).
 //   - [Catalog.File]: what is in this file of it? (level 3)
 //
+// [Open] opens a catalog of any sources, [OpenDefault] the one that the command
+// "skills" would open, with the settings of the user and the project.
+//
 // The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
 // unless an embedder or a reranker is configured that is somewhere else. A
 // catalog that stays open rescans its sources on a schedule.
@@ -35,6 +38,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -46,22 +50,23 @@ import (
 
 // The types that the methods of a Catalog take and return.
 type (
-	Agent       = search.Agent           // a part of the catalog
-	Rules       = search.Rules           // of an agent
-	Query       = search.Query           // what to search for
-	Answer      = search.Answer          // hits and the mode of ranking
-	Hit         = search.Hit             // a skill with its score
-	Snippet     = search.Snippet         // what matches in a body
-	SyntaxError = search.SyntaxError     // what is wrong with a query
-	Entry       = search.Entry           // a skill, level 1
-	Twin        = search.Twin            // two skills that are hard to tell apart
-	Explanation = search.Explanation     // why a skill is or is not offered
-	Report      = index.Report           // what a rescan did with one source
-	Coverage    = index.Coverage         // how much of the catalog has vectors
-	Budget      = contextprovider.Budget // of a block
-	Block       = contextprovider.Block  // level 1
-	Body        = contextprovider.Body   // level 2
-	File        = contextprovider.File   // level 3
+	Agent       = search.Agent            // a part of the catalog
+	Rules       = search.Rules            // of an agent
+	Query       = search.Query            // what to search for
+	Answer      = search.Answer           // hits and the mode of ranking
+	Hit         = search.Hit              // a skill with its score
+	Snippet     = search.Snippet          // what matches in a body
+	SyntaxError = search.SyntaxError      // what is wrong with a query
+	Entry       = search.Entry            // a skill, level 1
+	Twin        = search.Twin             // two skills that are hard to tell apart
+	Explanation = search.Explanation      // why a skill is or is not offered
+	Report      = index.Report            // what a rescan did with one source
+	Coverage    = index.Coverage          // how much of the catalog has vectors
+	Budget      = contextprovider.Budget  // of a block
+	Block       = contextprovider.Block   // level 1
+	Body        = contextprovider.Body    // level 2
+	File        = contextprovider.File    // level 3
+	Listing     = contextprovider.Listing // the files of a skill
 	Manifest    = contextprovider.Manifest
 	Problem     = skill.Problem  // what is wrong with a skill
 	Reported    = store.Reported // a problem with where it is
@@ -73,11 +78,16 @@ var ErrNotFound = skill.ErrNotFound
 // Never is the schedule of a catalog that is rescanned only by Rescan.
 const Never = "never"
 
+// Always is the threshold of a catalog, a Query or a Budget that every prompt
+// reaches, so that skills are offered for each.
+const Always = search.Always
+
 // Config says what a catalog is made of. Only Sources is needed.
 type Config struct {
-	// Sources are where skills come from; see source.Dir, source.New and
-	// source.Discover. Their labels must differ.
-	Sources []*source.FS
+	// Sources are where skills come from: folders (source.Dir, source.Discover),
+	// file systems (source.New), memory (source.Files), or anything else that
+	// implements source.Source. Their labels must differ.
+	Sources []source.Source
 
 	// DB is the catalog file; "" means one in the user's cache folder that
 	// belongs to these sources.
@@ -94,7 +104,7 @@ type Config struct {
 	// means 250 ms. Then text alone answers.
 	Deadline time.Duration
 	// Threshold is the least probability that a prompt wants a skill for any to
-	// be offered, 0 to 1; 0 means .6.
+	// be offered, up to 1; 0 means .6, Always that every prompt reaches it.
 	Threshold float64
 
 	// Reranker orders the best candidates of a search anew; nil means none. It
@@ -206,7 +216,7 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 		return nil, err
 	}
 	if c.cfg.DB == "" {
-		if c.cfg.DB, err = defaultDB(cfg.Sources); err != nil {
+		if c.cfg.DB, err = config.DefaultDB(cfg.Sources); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +240,7 @@ func (c *Catalog) chooseEmbedder() error {
 	if _, none := c.cfg.Embedder.(embed.None); none {
 		return nil
 	}
-	own, err := builtin()
+	own, err := config.Embedder{}.New() // the built-in one
 	if err != nil {
 		return err
 	}
@@ -281,6 +291,10 @@ func (c *Catalog) Close() error {
 	c.answer() // who waited learns that it is closed
 	return err
 }
+
+// Config returns what the catalog was opened with, and the name of the catalog
+// file in DB. What it refers to must not be changed.
+func (c *Catalog) Config() Config { return c.cfg }
 
 // Path returns the name of the catalog file.
 func (c *Catalog) Path() string { return c.cfg.DB }
@@ -341,13 +355,24 @@ func (c *Catalog) Manifest(ctx context.Context, id string, a *Agent) (Manifest, 
 	return asked(ctx, c, func(s *state) (Manifest, error) { return s.provider.Manifest(ctx, id, a) })
 }
 
+// Outline is Manifest without the digests: it opens no file but SKILL.md.
+func (c *Catalog) Outline(ctx context.Context, id string, a *Agent) (Manifest, error) {
+	return asked(ctx, c, func(s *state) (Manifest, error) { return s.provider.Outline(ctx, id, a) })
+}
+
+// Listing lists the files of a skill as they are in its source now. It reads all
+// of them if their digests are asked for, and else none but SKILL.md.
+func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool) (Listing, error) {
+	return asked(ctx, c, func(s *state) (Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
+}
+
 // Labels returns the labels of the sources, the one that wins first.
 func (c *Catalog) Labels() []string {
 	list := slices.Clone(c.cfg.Sources)
-	slices.SortStableFunc(list, func(a, b *source.FS) int { return cmp.Compare(b.Priority(), a.Priority()) })
+	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
 	labels := make([]string, len(list))
 	for i, s := range list {
-		labels[i] = s.Label()
+		labels[i] = s.Info().Label
 	}
 	return labels
 }
@@ -386,8 +411,8 @@ func (c *Catalog) Coverage(ctx context.Context, model string) (Coverage, error) 
 // Located returns a problem of a source with a path that can be opened, when
 // the source is on disk.
 func (c *Catalog) Located(label string, p Problem) Problem {
-	if src := c.reader[label]; src != nil && src.Root() != "" && !filepath.IsAbs(p.Path) {
-		p.Path = filepath.Join(src.Root(), filepath.FromSlash(p.Path))
+	if src := c.reader[label]; src != nil && src.Info().Root != "" && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(src.Info().Root, filepath.FromSlash(p.Path))
 	}
 	return p
 }
@@ -400,6 +425,23 @@ func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
 		return [2]int{offered, found}, err
 	})
 	return n[0], n[1], err
+}
+
+// Count returns how many skills an agent sees; nil means all agents.
+func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
+	if a == nil {
+		offered, _, err := c.Size(ctx)
+		return offered, err
+	}
+	entries, err := c.List(ctx, a, false)
+	return len(entries), err
+}
+
+// Mode returns what ranking is based on now, see Answer.
+func (c *Catalog) Mode(ctx context.Context) (string, error) {
+	// Only an answer tells: an embedder that is slow shows when it is asked.
+	answer, err := c.Search(ctx, Query{Text: "mode", Limit: 1})
+	return answer.Mode, err
 }
 
 // asked is repaired for a question, which waits for the first scan of a catalog

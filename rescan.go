@@ -60,7 +60,7 @@ func (c *Catalog) walk(ctx context.Context, s *state, found func()) ([]Report, e
 	complete := true
 	for i, at := range c.indexSources() {
 		var problems []Problem
-		refs := c.cfg.Sources[i].Traced(ctx, func(t source.Trace) { w.folders = append(w.folders, seen{i, t}) })
+		refs := c.cfg.Sources[i].Skills(ctx, func(t source.Trace) { w.folders = append(w.folders, seen{i, t}) })
 		report, err := s.index.Sync(ctx, at, noted(counted(refs, found), &problems))
 		reports = append(reports, report)
 		if err != nil {
@@ -223,7 +223,8 @@ func noted(refs iter.Seq2[*skill.Ref, error], problems *[]Problem) iter.Seq2[*sk
 func (c *Catalog) indexSources() []index.Source {
 	list := make([]index.Source, len(c.cfg.Sources))
 	for i, src := range c.cfg.Sources {
-		list[i] = index.Source{Label: src.Label(), Root: src.Root(), Priority: src.Priority()}
+		info := src.Info()
+		list[i] = index.Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
 	}
 	return list
 }

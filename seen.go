@@ -100,7 +100,7 @@ func (c *Catalog) seenHeader() []byte {
 	b := []byte(seenMagic)
 	var list []byte
 	for _, s := range c.cfg.Sources {
-		list = fmt.Appendf(list, "%q %q %d\n", s.Label(), s.Root(), s.Priority())
+		list = fmt.Appendf(list, "%q %q %d\n", s.Info().Label, s.Info().Root, s.Info().Priority)
 	}
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	return append(b, list...)

@@ -269,7 +269,7 @@ func TestTwins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	list, err := c.index.List(t.Context(), nil, true)
+	list, err := c.search.List(t.Context(), nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ type Budget struct {
 	Skills int    // most that are listed; 0 means 8
 	Format Format // "" means XML
 	// Threshold is the least probability that the prompt wants a skill for any
-	// to be listed, 0 to 1; 0 means that of the catalog.
+	// to be listed, up to 1; 0 means the threshold of the catalog, search.Always
+	// that every prompt reaches it.
 	Threshold float64
 
 	// Chars bounds the text that lists skills: its length as a JSON string, in

@@ -37,7 +37,7 @@ func tools(n int) map[string]string {
 // relevant returns the relevant hits of a search, best first.
 func (k *kit) relevant(t *testing.T, prompt string) []search.Hit {
 	t.Helper()
-	a, err := k.index.Search(t.Context(), search.Query{Text: prompt, Limit: 100})
+	a, err := k.search.Search(t.Context(), search.Query{Text: prompt, Limit: 100})
 	try(t, err)
 	return slices.DeleteFunc(a.Hits, func(h search.Hit) bool { return !h.Relevant })
 }

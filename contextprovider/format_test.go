@@ -149,7 +149,7 @@ func (c promptCase) run(t *testing.T) {
 	src, err := source.Dir(dir, nil)
 	try(t, err)
 	byDir := make(map[string]search.Hit)
-	for ref, err := range src.Skills(t.Context()) {
+	for ref, err := range src.Skills(t.Context(), nil) {
 		try(t, err)
 		s, err := ref.Load()
 		try(t, err)

@@ -32,9 +32,9 @@ func TestBody(t *testing.T) {
 		ID: "pdf", Name: "pdf", Source: "tools",
 		Location: filepath.Join(dir, "pdf", "SKILL.md"), Folder: filepath.Join(dir, "pdf"),
 		Text: text, Tokens: words.Tokens(text),
-		Resources: []skill.File{
-			{Path: "references/forms.md", Size: 7, SHA256: sum("Forms.\n")},
-			{Path: "scripts/fill.py", Size: 8, SHA256: sum("print()\n")},
+		Resources: []contextprovider.Resource{
+			{Path: "references/forms.md", Kind: skill.Reference, Size: 7},
+			{Path: "scripts/fill.py", Kind: skill.Script, Size: 8},
 		},
 		Requires: []contextprovider.Requirement{{Name: "ocr", Available: true}, {Name: "printing"}},
 	}
@@ -48,6 +48,8 @@ func TestBody(t *testing.T) {
 
 func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
 
+// TestBodyStale: instructions are stale when SKILL.md changed, and a manifest when
+// any file did.
 func TestBodyStale(t *testing.T) {
 	for _, edited := range []string{"SKILL.md", "references/forms.md", "new.txt"} {
 		t.Run(edited, func(t *testing.T) {
@@ -62,7 +64,10 @@ func TestBodyStale(t *testing.T) {
 			text := doc("pdf", "Reads PDF files.", "New.\n")
 			write(t, filepath.Join(dir, "pdf", filepath.FromSlash(edited)), text)
 			b := k.body(t, "pdf", nil)
-			if !b.Stale || (edited == "SKILL.md") != (b.Text == text) {
+			if m, err := k.Manifest(t.Context(), "pdf", nil); err != nil || !m.Stale {
+				t.Errorf("manifest is stale: %t, %v", m.Stale, err)
+			}
+			if own := edited == "SKILL.md"; b.Stale != own || own != (b.Text == text) {
 				t.Errorf("stale %t with text %q", b.Stale, b.Text)
 			}
 			k.sync(t)
@@ -183,7 +188,7 @@ func (c lostCatalog) Lookup(ctx context.Context, id string, a *search.Agent) (se
 func TestRequirementsError(t *testing.T) {
 	src := memory(t, "tools", map[string]string{"pdf/SKILL.md": doc("pdf", "Reads.", "", "requires: [ocr]")})
 	k, lost := open(t, src), errors.New("disk is gone")
-	p := contextprovider.New(lostCatalog{k.index, lost}, reader{"tools": src})
+	p := contextprovider.New(lostCatalog{k.search, lost}, reader{"tools": src})
 	if _, err := p.Body(t.Context(), "pdf", nil); !errors.Is(err, lost) {
 		t.Errorf("error %v, want %v", err, lost)
 	}

@@ -37,8 +37,10 @@ type Finder interface {
 type Reader interface {
 	Body(ctx context.Context, id string, a *search.Agent) (contextprovider.Body, error)
 	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
-	// Manifest fails with an error that wraps contextprovider.ErrUnpublishable
-	// for a skill that hosts could not load.
+	// Manifest and Outline fail with an error that wraps
+	// contextprovider.ErrUnpublishable for a skill that hosts could not load.
+	// Outline has no digests and opens no file but SKILL.md.
+	Outline(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 	Manifest(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 }
 

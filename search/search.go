@@ -18,12 +18,18 @@ import (
 // all skills moved no figure by more than .001.
 const depth = 64
 
+// Always is a threshold that every prompt reaches: skills are then offered for
+// any prompt that is not of a kind that wants none. As a threshold, 0 means the
+// default.
+const Always = -1.0
+
 // A Query asks for the skills that fit a prompt.
 type Query struct {
 	Text  string // any text
 	Limit int    // most hits; 0 means 10
 	// Threshold is the least probability that the prompt wants a skill for any
-	// to be relevant, 0 to 1; 0 means that of the options.
+	// to be relevant, up to 1; 0 means the threshold of the options, Always (or
+	// any negative value) that every prompt reaches it.
 	Threshold float64
 	Agent     *Agent // whose part of the catalog is searched; nil means all
 	// Relevant leaves out the hits that are not relevant.
@@ -153,7 +159,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
 		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
 		defer x.analyzers.Put(r.analyzer)
-		r.kind, r.threshold = string(intent.Of(text)), cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold)
+		r.kind, r.threshold = string(intent.Of(text)), max(0, cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold))
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		leg := x.leg(v.Set)
 		var err error

@@ -62,7 +62,8 @@ type Options struct {
 	// RerankCandidates is how many candidates it gets, at most; 0 means 20.
 	RerankCandidates int
 	// Threshold is the least probability that a prompt wants a skill for any to be
-	// relevant, 0 to 1; 0 means the one of Params.
+	// relevant, up to 1; 0 means the one of Params, Always that every prompt reaches
+	// it.
 	Threshold float64
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params

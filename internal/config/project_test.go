@@ -1,11 +1,14 @@
-package repertoire_test
+package config_test
 
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -50,7 +53,7 @@ func TestFindProjectFile(t *testing.T) {
 				try(t, os.MkdirAll(at(tt.git+"/.git"), 0o700))
 			}
 			write(t, at(tt.file+"/.agents/repertoire.yaml"), "roots: []\n")
-			got, err := repertoire.FindProjectFile(at(tt.dir))
+			got, err := config.FindProjectFile(at(tt.dir))
 			try(t, err)
 			want := ""
 			if tt.want {
@@ -58,6 +61,9 @@ func TestFindProjectFile(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("found %q, want %q", got, want)
+			}
+			if root := config.ProjectRoot(at(tt.dir)); (root == "") != strings.HasPrefix(tt.name, "home ") {
+				t.Errorf("the root of the project is %q", root)
 			}
 			if found := discovered(t, at(tt.dir), at("home")); found != tt.want {
 				t.Errorf("skills of the project discovered: %t, want %t", found, tt.want)
@@ -84,10 +90,68 @@ func TestFindProjectFileOddly(t *testing.T) {
 	try(t, err)
 	setHome(t, t.TempDir())
 	write(t, filepath.Join(dir, ".agents"), "a file where a folder is usual")
-	if got, err := repertoire.FindProjectFile(dir); got != "" || err != nil {
+	if got, err := config.FindProjectFile(dir); got != "" || err != nil {
 		t.Errorf("found %q, error %v; want nothing", got, err)
 	}
-	if got, err := repertoire.FindProjectFile(filepath.Join(dir, "gone")); got != "" || err != nil {
+	if got, err := config.FindProjectFile(filepath.Join(dir, "gone")); got != "" || err != nil {
 		t.Errorf("from a folder that does not exist: %q, error %v; want nothing", got, err)
+	}
+}
+
+// TestScope: who works outside of the project does not see its skills.
+func TestScope(t *testing.T) {
+	project := machine(t)
+	s := config.Default()
+	sources, err := s.Sources(project, nil)
+	try(t, err)
+	p, err := config.NewProject(filepath.Join(project, "sub"), sources)
+	try(t, err)
+	a := &search.Agent{Name: "a", Exclude: search.Rules{Sources: []string{"x"}}}
+	for _, dir := range []string{project, filepath.Join(project, "sub"), filepath.Join(project, "gone"), "", "relative"} {
+		if p.Scope(dir, a) != a || p.Scope(dir, nil) != nil {
+			t.Errorf("the scope in %q is another one", dir)
+		}
+	}
+	outside := filepath.Dir(project)
+	got := p.Scope(outside, a)
+	if !slices.Equal(got.Exclude.Sources, []string{"x", "project:.codex"}) || got.Name != "a" || p.Scope(outside, a) != got {
+		t.Errorf("the scope of an agent outside is %+v", got)
+	}
+	if got := p.Scope(project+"-2", nil); got == nil || !slices.Equal(got.Exclude.Sources, []string{"project:.codex"}) {
+		t.Errorf("the scope outside is %+v", got)
+	}
+	p, err = config.NewProject(project, nil)
+	try(t, err)
+	if p.Scope(outside, a) != a {
+		t.Error("without skills of a project there is something to leave out")
+	}
+}
+
+// TestToken: a token comes from a file or the environment, and is refused if it
+// can be guessed or cannot be sent.
+func TestToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	for _, tt := range []struct{ env, text, want, err string }{
+		{"", "", "", ""},
+		{"0123456789abcdef", "", "0123456789abcdef", ""},
+		{"0123456789abcdef", "fedcba9876543210\n", "fedcba9876543210", ""},
+		{"short", "", "", "the token in REPERTOIRE_TOKEN has 5 characters; take 16 or more"},
+		{"", "\n", "", "has 0 characters"},
+		{"two words of a token", "", "", "holds blanks"},
+		{"", "0123456789abcdeé", "", "not ASCII"},
+	} {
+		t.Setenv("REPERTOIRE_TOKEN", tt.env)
+		name := ""
+		if tt.text != "" {
+			name = file
+			write(t, file, tt.text)
+		}
+		got, err := config.Token(name)
+		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("environment %q, file %q: %q, %v", tt.env, tt.text, got, err)
+		}
+	}
+	if _, err := config.Token(file + "-gone"); err == nil || !strings.HasPrefix(err.Error(), "reading token: ") {
+		t.Errorf("error %v", err)
 	}
 }

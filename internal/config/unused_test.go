@@ -1,4 +1,4 @@
-package repertoire
+package config
 
 import (
 	"os"
@@ -90,17 +90,17 @@ func TestDefaultDB(t *testing.T) {
 	embedded, err := source.New(fstest.MapFS{}, &source.Options{Label: "bundled"})
 	try(t, err)
 	seen := make(map[string]string)
-	for name, sources := range map[string][]*source.FS{
+	for name, sources := range map[string][]source.Source{
 		"none": nil, "one": {disk(one, "a")}, "other label": {disk(one, "b")}, "other folder": {disk(two, "a")},
 		"both": {disk(one, "a"), disk(two, "b")}, "both the other way": {disk(two, "b"), disk(one, "a")}, "embedded": {embedded},
 	} {
-		db, err := defaultDB(sources)
+		db, err := DefaultDB(sources)
 		try(t, err)
 		if other, ok := seen[db]; ok {
 			t.Errorf("%q and %q share %s", name, other, db)
 		}
 		seen[db] = name
-		if again, err := defaultDB(sources); again != db || err != nil {
+		if again, err := DefaultDB(sources); again != db || err != nil {
 			t.Errorf("%q: %s, then %s, %v", name, db, again, err)
 		}
 		folder := filepath.Dir(db)
@@ -119,18 +119,18 @@ func TestUsedIsKept(t *testing.T) {
 	try(t, err)
 	other, err := source.New(fstest.MapFS{}, &source.Options{Label: "b"})
 	try(t, err)
-	used, err := defaultDB([]*source.FS{src})
+	used, err := DefaultDB([]source.Source{src})
 	try(t, err)
 	old := time.Now().Add(-2 * unusedAfter)
 	unused := filepath.Join(cache, "0123456789ab", "catalog.db")
 	touch(t, used, old)
 	touch(t, unused, old)
-	_, err = defaultDB([]*source.FS{src}) // opened again
+	_, err = DefaultDB([]source.Source{src}) // opened again
 	try(t, err)
 	if !exists(unused) {
 		t.Error("opening a catalog that is there removed another one")
 	}
-	_, err = defaultDB([]*source.FS{other}) // a new one
+	_, err = DefaultDB([]source.Source{other}) // a new one
 	try(t, err)
 	if !exists(used) || exists(unused) {
 		t.Errorf("used is there: %t, unused is there: %t; want true, false", exists(used), exists(unused))

@@ -1,4 +1,4 @@
-package repertoire
+package config
 
 import (
 	"bytes"
@@ -14,15 +14,22 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// decodeConfig returns the top node of a file with one YAML document, nil for
-// one without any.
-func decodeConfig(name string, data []byte) (*yaml.Node, error) {
+// decode returns the top node of a file with one YAML document, nil for a file
+// without any.
+func decode(name string, data []byte) (top *yaml.Node, err error) {
+	// The library panics on some malformed comments and anchors.
+	defer func() {
+		if r := recover(); r != nil {
+			top, err = nil, fmt.Errorf("%s: malformed YAML: %v", name, r)
+		}
+	}()
 	var doc, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	err := decoder.Decode(&doc)
+	err = decoder.Decode(&doc)
 	if errors.Is(err, io.EOF) {
 		return nil, nil
 	}
@@ -34,7 +41,7 @@ func decodeConfig(name string, data []byte) (*yaml.Node, error) {
 		return nil, fmt.Errorf("%s:%d: a second document; a configuration is one", name, more.Line)
 	case !errors.Is(err, io.EOF):
 		return nil, yamlError(name, err)
-	case isNull(doc.Content[0]):
+	case len(doc.Content) == 0 || isNull(doc.Content[0]):
 		return nil, nil
 	}
 	return doc.Content[0], nil
@@ -54,24 +61,24 @@ func yamlError(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, message)
 }
 
-// configParser reads one file; its errors name the line and the key.
-type configParser struct {
+// parser reads one file; its errors name the line and the key.
+type parser struct {
 	file     string
-	dir      string // what relative paths are relative to
-	user     bool   // it is the user's own, not a project's
+	dir      string // folder that relative paths start at
+	user     bool   // the file is the user's own, not a project's
 	settings *Settings
 }
 
-func (p *configParser) errorf(n *yaml.Node, format string, args ...any) error {
+func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", p.file, n.Line, fmt.Sprintf(format, args...))
 }
 
-// isNull reports whether a value is missing, as it is where everything below a
-// key is commented out.
+// isNull reports whether a value is missing, for example because everything below
+// its key is commented out.
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// pairs calls read for each key of a mapping; none may stand there twice.
-func (p *configParser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Node) error) error {
+// pairs calls read for each key of a mapping. A key that occurs twice is an error.
+func (p *parser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return p.errorf(n, "%s must be a mapping of keys to values", what)
 	}
@@ -95,9 +102,9 @@ func (p *configParser) pairs(n *yaml.Node, what string, read func(key, value *ya
 // keys maps the keys of a mapping to what reads their values.
 type keys map[string]func(*yaml.Node) error
 
-// mapping reads a mapping; a key that is not in known is an error that lists
-// those that are.
-func (p *configParser) mapping(n *yaml.Node, what string, known keys) error {
+// mapping reads a mapping. A key that is not in known is an error that lists the
+// known keys.
+func (p *parser) mapping(n *yaml.Node, what string, known keys) error {
 	return p.pairs(n, what, func(key, value *yaml.Node) error {
 		read, ok := known[key.Value]
 		switch {
@@ -112,7 +119,7 @@ func (p *configParser) mapping(n *yaml.Node, what string, known keys) error {
 	})
 }
 
-func (p *configParser) unknownKey(key *yaml.Node, what string, known keys) error {
+func (p *parser) unknownKey(key *yaml.Node, what string, known keys) error {
 	var names []string
 	for name := range known {
 		names = append(names, name)
@@ -121,7 +128,7 @@ func (p *configParser) unknownKey(key *yaml.Node, what string, known keys) error
 	return p.errorf(key, "%s: no key %q%s", what, key.Value, words.Suggest(key.Value, names))
 }
 
-func (p *configParser) top(n *yaml.Node) error {
+func (p *parser) top(n *yaml.Node) error {
 	s := p.settings
 	known := keys{
 		"roots":  p.roots,
@@ -151,7 +158,7 @@ func (p *configParser) top(n *yaml.Node) error {
 	return p.mapping(n, "configuration", known)
 }
 
-func (p *configParser) roots(n *yaml.Node) error {
+func (p *parser) roots(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
 		return p.errorf(n, "roots must be a list of folders, or of mappings with path, label and names")
 	}
@@ -165,7 +172,7 @@ func (p *configParser) roots(n *yaml.Node) error {
 	return nil
 }
 
-func (p *configParser) root(n *yaml.Node) (r Root, err error) {
+func (p *parser) root(n *yaml.Node) (r Root, err error) {
 	if n.Kind == yaml.ScalarNode {
 		err = p.path(&r.Path)(n)
 	} else {
@@ -183,9 +190,9 @@ func (p *configParser) root(n *yaml.Node) (r Root, err error) {
 	return r, err
 }
 
-func (p *configParser) agents(n *yaml.Node) error {
+func (p *parser) agents(n *yaml.Node) error {
 	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
-		a := &Agent{Name: name.Value}
+		a := &search.Agent{Name: name.Value}
 		err := p.mapping(rules, "agent "+a.Name, keys{
 			"include": p.rules(&a.Include, a.Name+" include"),
 			"exclude": p.rules(&a.Exclude, a.Name+" exclude"),
@@ -198,11 +205,11 @@ func (p *configParser) agents(n *yaml.Node) error {
 	})
 }
 
-// addAgent adds an agent. A later file of the user's replaces one of the same
-// name; that of a project must not: it could widen what the agent sees.
-func (p *configParser) addAgent(n *yaml.Node, a *Agent) error {
+// addAgent adds an agent. A later file of the user replaces an agent of the same
+// name. The file of a project must not: it could widen what the agent sees.
+func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 	s := p.settings
-	i := slices.IndexFunc(s.Agents, func(b *Agent) bool { return a.Name == b.Name })
+	i := slices.IndexFunc(s.Agents, func(b *search.Agent) bool { return a.Name == b.Name })
 	switch {
 	case i < 0:
 		s.Agents = append(s.Agents, a)
@@ -215,8 +222,8 @@ func (p *configParser) addAgent(n *yaml.Node, a *Agent) error {
 }
 
 // rules reads the rules of an agent. Rules that name nothing are an error: an
-// include without any would let everything through.
-func (p *configParser) rules(r *Rules, what string) func(*yaml.Node) error {
+// empty include would let everything through.
+func (p *parser) rules(r *search.Rules, what string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		err := p.mapping(n, what, keys{"names": p.list(&r.Names), "tags": p.list(&r.Tags), "sources": p.list(&r.Sources)})
 		if err == nil && len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
@@ -226,18 +233,18 @@ func (p *configParser) rules(r *Rules, what string) func(*yaml.Node) error {
 	}
 }
 
-func (p *configParser) embedder(n *yaml.Node) error {
+func (p *parser) embedder(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		if n.Value != EmbedderStatic && n.Value != EmbedderNone {
 			return p.errorf(n, "no embedder %q; there are: static, none, openai (a mapping with base_url and model)", n.Value)
 		}
-		p.settings.Embedder = EmbedderSetting{Name: n.Value}
+		p.settings.Embedder = Embedder{Name: n.Value}
 		return nil
 	}
 	return p.mapping(n, "embedder", keys{"openai": p.openai})
 }
 
-func (p *configParser) openai(n *yaml.Node) error {
+func (p *parser) openai(n *yaml.Node) error {
 	e := new(openai.Config)
 	var dimensions, batch, chars int64
 	err := p.mapping(n, "embedder openai", keys{
@@ -251,12 +258,13 @@ func (p *configParser) openai(n *yaml.Node) error {
 		err = p.errorf(n, "embedder openai: base_url and model are needed")
 	}
 	e.Dimensions, e.MaxBatch, e.MaxChars = int(dimensions), int(batch), int(chars)
-	p.settings.Embedder = EmbedderSetting{Name: EmbedderOpenAI, OpenAI: e}
+	p.settings.Embedder = Embedder{Name: EmbedderOpenAI, OpenAI: e}
 	return err
 }
 
-// reranker reads a mapping with one protocol, whose settings are its value.
-func (p *configParser) reranker(n *yaml.Node) error {
+// reranker reads a mapping with one key, a protocol, whose value is the settings
+// of a server.
+func (p *parser) reranker(n *yaml.Node) error {
 	known := make(keys)
 	var names []string
 	for _, api := range remote.APIs() {
@@ -275,8 +283,8 @@ func (p *configParser) reranker(n *yaml.Node) error {
 	return p.mapping(n, "reranker", known)
 }
 
-func (p *configParser) rerankServer(n *yaml.Node, api remote.API) error {
-	s := &RerankServer{Config: remote.Config{API: api}}
+func (p *parser) rerankServer(n *yaml.Node, api remote.API) error {
+	s := &Reranker{Config: remote.Config{API: api}}
 	var candidates, chars int64
 	what := "reranker " + string(api)
 	err := p.mapping(n, what, keys{

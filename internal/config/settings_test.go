@@ -1,4 +1,4 @@
-package repertoire_test
+package config_test
 
 import (
 	"errors"
@@ -11,10 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 func try(t testing.TB, err error) {
@@ -38,8 +39,8 @@ func setHome(t *testing.T, dir string) {
 }
 
 // settings returns the default ones changed by f.
-func settings(f func(*repertoire.Settings)) repertoire.Settings {
-	s := repertoire.DefaultSettings()
+func settings(f func(*config.Settings)) config.Settings {
+	s := config.Default()
 	f(&s)
 	return s
 }
@@ -50,49 +51,50 @@ func TestSettings(t *testing.T) {
 	query, document := "query: ", ""
 	tests := []struct {
 		name, text string
-		want       repertoire.Settings
+		want       config.Settings
 	}{
-		{"empty", "", repertoire.DefaultSettings()},
-		{"comments", "# roots: [x]\n", repertoire.DefaultSettings()},
-		{"null", "---\n", repertoire.DefaultSettings()},
+		{"empty", "", config.Default()},
+		{"comments", "# roots: [x]\n", config.Default()},
+		{"null", "---\n", config.Default()},
 		{"switches", "project: false\nuser: false\nbundled: \"false\"\nembedder: none\n",
-			repertoire.Settings{Embedder: repertoire.EmbedderSetting{Name: "none"}}},
-		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\nthreshold: 0.75\n", settings(func(s *repertoire.Settings) {
+			config.Settings{Embedder: config.Embedder{Name: "none"}}},
+		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\nthreshold: 0.75\n", settings(func(s *config.Settings) {
 			s.Schedule, s.MaxFile, s.Deadline, s.Threshold = "@every 1h", 5, 1500*time.Millisecond, .75
 		})},
-		{"paths", "db: ~/c.db\nroots: [rel, ../up, /abs, ~/h, \"~\", ~user, {path: ./x/}]\n", settings(func(s *repertoire.Settings) {
+		{"every prompt", "threshold: 0\n", settings(func(s *config.Settings) { s.Threshold = search.Always })},
+		{"paths", "db: ~/c.db\nroots: [rel, ../up, /abs, ~/h, \"~\", ~user, {path: ./x/}]\n", settings(func(s *config.Settings) {
 			s.DB = "HOME/c.db"
 			for _, p := range []string{"DIR/rel", "UP/up", "/abs", "HOME/h", "HOME", "DIR/~user", "DIR/x"} {
-				s.Roots = append(s.Roots, repertoire.Root{Path: p})
+				s.Roots = append(s.Roots, config.Root{Path: p})
 			}
 		})},
-		{"root", "roots:\n- {path: /p, label: \"user:mine\", names: {old: new, a/b: c}}\n", settings(func(s *repertoire.Settings) {
-			s.Roots = []repertoire.Root{{Path: "/p", Label: "user:mine", Names: map[string]string{"old": "new", "a/b": "c"}}}
+		{"root", "roots:\n- {path: /p, label: \"user:mine\", names: {old: new, a/b: c}}\n", settings(func(s *config.Settings) {
+			s.Roots = []config.Root{{Path: "/p", Label: "user:mine", Names: map[string]string{"old": "new", "a/b": "c"}}}
 		})},
-		{"agents", "agents:\n  b: {include: {names: x-*, tags: [q, r]}, exclude: {sources: [s]}, pinned: [p, o]}\n  a: {}\n", settings(func(s *repertoire.Settings) {
-			s.Agents = []*repertoire.Agent{
-				{Name: "b", Include: repertoire.Rules{Names: []string{"x-*"}, Tags: []string{"q", "r"}},
-					Exclude: repertoire.Rules{Sources: []string{"s"}}, Pinned: []string{"p", "o"}},
+		{"agents", "agents:\n  b: {include: {names: x-*, tags: [q, r]}, exclude: {sources: [s]}, pinned: [p, o]}\n  a: {}\n", settings(func(s *config.Settings) {
+			s.Agents = []*search.Agent{
+				{Name: "b", Include: search.Rules{Names: []string{"x-*"}, Tags: []string{"q", "r"}},
+					Exclude: search.Rules{Sources: []string{"s"}}, Pinned: []string{"p", "o"}},
 				{Name: "a"},
 			}
 		})},
-		{"built-in embedder", "embedder: static\n", repertoire.DefaultSettings()},
-		{"no embedder", "embedder: none\n", settings(func(s *repertoire.Settings) { s.Embedder.Name = repertoire.EmbedderNone })},
-		{"no reranker", "reranker: none\n", repertoire.DefaultSettings()},
+		{"built-in embedder", "embedder: static\n", config.Default()},
+		{"no embedder", "embedder: none\n", settings(func(s *config.Settings) { s.Embedder.Name = config.EmbedderNone })},
+		{"no reranker", "reranker: none\n", config.Default()},
 		{"reranker", "reranker: {cohere: {base_url: \"http://127.0.0.1:1/v2\", model: m, key_env: K, max_chars: 5, deadline: 2s, candidates: 7}}\n",
-			settings(func(s *repertoire.Settings) {
-				s.Reranker = &repertoire.RerankServer{
+			settings(func(s *config.Settings) {
+				s.Reranker = &config.Reranker{
 					Config:   remote.Config{API: remote.Cohere, BaseURL: "http://127.0.0.1:1/v2", Model: "m", KeyEnv: "K", MaxChars: 5},
 					Deadline: 2 * time.Second, Candidates: 7,
 				}
 			})},
-		{"reranker without model", "reranker: {tei: {base_url: \"http://127.0.0.1:1\"}}\n", settings(func(s *repertoire.Settings) {
-			s.Reranker = &repertoire.RerankServer{Config: remote.Config{API: remote.TEI, BaseURL: "http://127.0.0.1:1"}}
+		{"reranker without model", "reranker: {tei: {base_url: \"http://127.0.0.1:1\"}}\n", settings(func(s *config.Settings) {
+			s.Reranker = &config.Reranker{Config: remote.Config{API: remote.TEI, BaseURL: "http://127.0.0.1:1"}}
 		})},
 		{"embedder", "embedder: {openai: {base_url: \"http://127.0.0.1:1/v1\", model: m, key_env: K, azure: true, allow_insecure: true," +
 			" headers: {X-A: b}, dimensions: 3, encoding: base64, query_prefix: \"query: \", document_prefix: \"\", max_batch: 4, max_chars: 5, timeout: 2s}}\n",
-			settings(func(s *repertoire.Settings) {
-				s.Embedder = repertoire.EmbedderSetting{Name: repertoire.EmbedderOpenAI, OpenAI: &openai.Config{
+			settings(func(s *config.Settings) {
+				s.Embedder = config.Embedder{Name: config.EmbedderOpenAI, OpenAI: &openai.Config{
 					BaseURL: "http://127.0.0.1:1/v1", Model: "m", KeyEnv: "K", Azure: true, AllowInsecure: true,
 					Headers: map[string]string{"X-A": "b"}, Dimensions: 3, Encoding: "base64",
 					QueryPrefix: &query, DocumentPrefix: &document, MaxBatch: 4, MaxChars: 5, Timeout: 2 * time.Second,
@@ -105,8 +107,8 @@ func TestSettings(t *testing.T) {
 			setHome(t, home)
 			name := filepath.Join(dir, "config.yaml")
 			write(t, name, tt.text)
-			got := repertoire.DefaultSettings()
-			try(t, got.ReadSettings(name))
+			got := config.Default()
+			try(t, got.ReadUser(name))
 			if diff := cmp.Diff(tt.want, symbolic(got, dir, home)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -115,7 +117,7 @@ func TestSettings(t *testing.T) {
 }
 
 // symbolic replaces the folders of a test in the paths of settings.
-func symbolic(s repertoire.Settings, dir, home string) repertoire.Settings {
+func symbolic(s config.Settings, dir, home string) config.Settings {
 	r := strings.NewReplacer(dir, "DIR", home, "HOME", filepath.Dir(dir), "UP", `\`, "/")
 	s.DB = r.Replace(s.DB)
 	for i := range s.Roots {
@@ -199,8 +201,8 @@ func TestSettingsErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "config.yaml")
 			write(t, name, tt.text)
-			s := repertoire.DefaultSettings()
-			err := s.ReadSettings(name)
+			s := config.Default()
+			err := s.ReadUser(name)
 			if err == nil {
 				t.Fatalf("no error, settings %+v", s)
 			}
@@ -230,9 +232,9 @@ func TestProjectSettings(t *testing.T) {
 		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": that of a project's folder holds no colon and is not \"bundled\""},
 	}
 	for _, tt := range tests {
-		s := repertoire.DefaultSettings()
-		s.Roots = []repertoire.Root{{Path: "/mine"}}
-		s.Agents = []*repertoire.Agent{{Name: "reviewer", Exclude: repertoire.Rules{Tags: []string{"secret"}}}}
+		s := config.Default()
+		s.Roots = []config.Root{{Path: "/mine"}}
+		s.Agents = []*search.Agent{{Name: "reviewer", Exclude: search.Rules{Tags: []string{"secret"}}}}
 		name := filepath.Join(t.TempDir(), "repertoire.yaml")
 		write(t, name, tt.text)
 		err := s.ReadProject(name)
@@ -250,13 +252,13 @@ func TestProjectSettings(t *testing.T) {
 // TestAgentsOfTwoFiles: a second file of the user's replaces an agent whole.
 func TestAgentsOfTwoFiles(t *testing.T) {
 	dir := t.TempDir()
-	s := repertoire.DefaultSettings()
+	s := config.Default()
 	for name, text := range map[string]string{"1": "agents: {a: {pinned: [x]}}\n", "2": "agents: {a: {exclude: {names: [y]}}}\n"} {
 		write(t, filepath.Join(dir, name), text)
 	}
-	try(t, s.ReadSettings(filepath.Join(dir, "1")))
-	try(t, s.ReadSettings(filepath.Join(dir, "2")))
-	want := []*repertoire.Agent{{Name: "a", Exclude: repertoire.Rules{Names: []string{"y"}}}}
+	try(t, s.ReadUser(filepath.Join(dir, "1")))
+	try(t, s.ReadUser(filepath.Join(dir, "2")))
+	want := []*search.Agent{{Name: "a", Exclude: search.Rules{Names: []string{"y"}}}}
 	if diff := cmp.Diff(want, s.Agents); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -266,11 +268,11 @@ func TestUnreadableSettings(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.yaml")
 	write(t, large, strings.Repeat("# comment\n", 110_000))
-	var s repertoire.Settings
-	if err := s.ReadSettings(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
+	var s config.Settings
+	if err := s.ReadUser(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
 	}
-	if err := s.ReadSettings(large); err == nil || !strings.HasSuffix(err.Error(), "large.yaml is longer than 1048576 bytes") {
+	if err := s.ReadUser(large); err == nil || !strings.HasSuffix(err.Error(), "large.yaml is longer than 1048576 bytes") {
 		t.Errorf("error %v", err)
 	}
 	if err := s.ReadProject(dir); err == nil || !strings.HasSuffix(err.Error(), "is not a regular file") {
@@ -284,14 +286,14 @@ func TestUnreadableSettings(t *testing.T) {
 
 func TestConfigFile(t *testing.T) {
 	t.Setenv("REPERTOIRE_CONFIG", "/somewhere/c.yaml")
-	if name, err := repertoire.ConfigFile(); name != "/somewhere/c.yaml" || err != nil {
-		t.Errorf("ConfigFile() = %s, %v", name, err)
+	if name, err := config.File(); name != "/somewhere/c.yaml" || err != nil {
+		t.Errorf("File() = %s, %v", name, err)
 	}
 	t.Setenv("REPERTOIRE_CONFIG", "")
 	dir, err := os.UserConfigDir()
 	try(t, err)
-	if name, err := repertoire.ConfigFile(); name != filepath.Join(dir, "repertoire", "config.yaml") || err != nil {
-		t.Errorf("ConfigFile() = %s, %v", name, err)
+	if name, err := config.File(); name != filepath.Join(dir, "repertoire", "config.yaml") || err != nil {
+		t.Errorf("File() = %s, %v", name, err)
 	}
 }
 
@@ -300,17 +302,17 @@ func TestConfigFile(t *testing.T) {
 func TestEmbedderSetting(t *testing.T) {
 	server := &openai.Config{BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
 	for _, tt := range []struct {
-		setting repertoire.EmbedderSetting
+		setting config.Embedder
 		model   string // its beginning
 		err     string
 	}{
-		{repertoire.EmbedderSetting{}, "static ", ""},
-		{repertoire.EmbedderSetting{Name: "static", OpenAI: server}, "static ", ""},
-		{repertoire.EmbedderSetting{Name: "none"}, "", ""},
-		{repertoire.EmbedderSetting{Name: "openai", OpenAI: server}, "openai", ""},
-		{repertoire.EmbedderSetting{Name: "openai"}, "", "base_url and model are needed"},
-		{repertoire.EmbedderSetting{Name: "openai", OpenAI: &openai.Config{BaseURL: "ftp://x", Model: "m"}}, "", "base URL"},
-		{repertoire.EmbedderSetting{Name: "magic"}, "", `no embedder "magic"; there are: static, none, openai`},
+		{config.Embedder{}, "static ", ""},
+		{config.Embedder{Name: "static", OpenAI: server}, "static ", ""},
+		{config.Embedder{Name: "none"}, "", ""},
+		{config.Embedder{Name: "openai", OpenAI: server}, "openai", ""},
+		{config.Embedder{Name: "openai"}, "", "base_url and model are needed"},
+		{config.Embedder{Name: "openai", OpenAI: &openai.Config{BaseURL: "ftp://x", Model: "m"}}, "", "base URL"},
+		{config.Embedder{Name: "magic"}, "", `no embedder "magic"; there are: static, none, openai`},
 	} {
 		e, err := tt.setting.New()
 		switch {
@@ -326,22 +328,15 @@ func TestEmbedderSetting(t *testing.T) {
 	}
 }
 
-// TestRerankServer: no server changes nothing, and a bad one is no reranker in
-// disguise.
-func TestRerankServer(t *testing.T) {
-	var cfg repertoire.Config
-	var none *repertoire.RerankServer
-	if err := none.Configure(&cfg); err != nil || cfg.Reranker != nil {
-		t.Errorf("no server: %v, %v", cfg.Reranker, err)
-	}
-	s := &repertoire.RerankServer{Config: remote.Config{API: remote.TEI, BaseURL: "ftp://x"}, Deadline: time.Second, Candidates: 3}
-	if err := s.Configure(&cfg); err == nil || cfg.Reranker != nil {
-		t.Errorf("bad server: %v, %v", cfg.Reranker, err)
+// TestReranker: a bad server is no reranker in disguise.
+func TestReranker(t *testing.T) {
+	s := &config.Reranker{Config: remote.Config{API: remote.TEI, BaseURL: "ftp://x"}}
+	if r, err := s.New(); err == nil || r != nil {
+		t.Errorf("bad server: %v, %v", r, err)
 	}
 	s.BaseURL = "http://127.0.0.1:1"
-	try(t, s.Configure(&cfg))
-	if cfg.Reranker == nil || cfg.RerankDeadline != time.Second || cfg.RerankCandidates != 3 {
-		t.Errorf("configured %+v", cfg)
+	if r, err := s.New(); err != nil || r == nil {
+		t.Errorf("good server: %v, %v", r, err)
 	}
 }
 
@@ -358,8 +353,8 @@ func FuzzSettings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		name := filepath.Join(t.TempDir(), "fuzzed-configuration.yaml")
 		write(t, name, text)
-		var own, project repertoire.Settings
-		for _, err := range []error{own.ReadSettings(name), project.ReadProject(name)} {
+		var own, project config.Settings
+		for _, err := range []error{own.ReadUser(name), project.ReadProject(name)} {
 			if err != nil && !strings.Contains(err.Error(), name) {
 				t.Errorf("the error does not name the file: %v", err)
 			}

@@ -1,7 +1,6 @@
-package repertoire
+package config
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,24 +8,26 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/search"
 )
 
-// scalar returns the text of a value; what says what it should be.
-func (p *configParser) scalar(n *yaml.Node, what string) (string, error) {
+// scalar returns the text of a value. For errors, what says what it should be.
+func (p *parser) scalar(n *yaml.Node, what string) (string, error) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		return "", p.errorf(n, "expected %s", what)
 	}
 	return n.Value, nil
 }
 
-func (p *configParser) text(to *string) func(*yaml.Node) error {
+func (p *parser) text(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) (err error) {
 		*to, err = p.scalar(n, "a text")
 		return err
 	}
 }
 
-func (p *configParser) optional(to **string) func(*yaml.Node) error {
+func (p *parser) optional(to **string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		s, err := p.scalar(n, "a text")
 		*to = &s
@@ -34,8 +35,9 @@ func (p *configParser) optional(to **string) func(*yaml.Node) error {
 	}
 }
 
-// path reads a path, which may start with ~ and is relative to the file.
-func (p *configParser) path(to *string) func(*yaml.Node) error {
+// path reads a path. It may start with ~; a relative path starts at the folder of
+// the file.
+func (p *parser) path(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		s, err := p.scalar(n, "a path")
 		if err != nil {
@@ -56,7 +58,7 @@ func (p *configParser) path(to *string) func(*yaml.Node) error {
 	}
 }
 
-func (p *configParser) boolean(to *bool) func(*yaml.Node) error {
+func (p *parser) boolean(to *bool) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || n.Value != "true" && n.Value != "false" {
 			return p.errorf(n, "expected true or false, not %q", n.Value)
@@ -66,7 +68,7 @@ func (p *configParser) boolean(to *bool) func(*yaml.Node) error {
 	}
 }
 
-func (p *configParser) number(to *int64) func(*yaml.Node) error {
+func (p *parser) number(to *int64) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		v, err := strconv.ParseInt(n.Value, 10, 64)
 		if n.Kind != yaml.ScalarNode || err != nil || v < 0 {
@@ -77,7 +79,7 @@ func (p *configParser) number(to *int64) func(*yaml.Node) error {
 	}
 }
 
-func (p *configParser) duration(to *time.Duration) func(*yaml.Node) error {
+func (p *parser) duration(to *time.Duration) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		d, err := time.ParseDuration(n.Value)
 		if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
@@ -89,20 +91,22 @@ func (p *configParser) duration(to *time.Duration) func(*yaml.Node) error {
 }
 
 // probability reads a number from 0 to 1. As 0 stands for the default elsewhere,
-// it becomes the smallest number above.
-func (p *configParser) probability(to *float64) func(*yaml.Node) error {
+// it becomes search.Always.
+func (p *parser) probability(to *float64) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		v, err := strconv.ParseFloat(n.Value, 64)
 		if n.Kind != yaml.ScalarNode || err != nil || !(v >= 0 && v <= 1) {
 			return p.errorf(n, "expected a probability from 0 to 1, not %q", n.Value)
 		}
-		*to = max(v, math.SmallestNonzeroFloat64)
+		if *to = v; v == 0 {
+			*to = search.Always
+		}
 		return nil
 	}
 }
 
 // list reads a list of texts; a single text is a list of one.
-func (p *configParser) list(to *[]string) func(*yaml.Node) error {
+func (p *parser) list(to *[]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind == yaml.ScalarNode {
 			*to = []string{n.Value}
@@ -123,7 +127,7 @@ func (p *configParser) list(to *[]string) func(*yaml.Node) error {
 }
 
 // names reads a mapping of texts to texts.
-func (p *configParser) names(what string, to *map[string]string) func(*yaml.Node) error {
+func (p *parser) names(what string, to *map[string]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		*to = make(map[string]string)
 		return p.pairs(n, what, func(key, value *yaml.Node) (err error) {

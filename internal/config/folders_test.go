@@ -1,11 +1,11 @@
-package repertoire_test
+package config_test
 
 import (
 	"path/filepath"
 	"runtime"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
 func TestStateDir(t *testing.T) {
@@ -25,7 +25,7 @@ func TestStateDir(t *testing.T) {
 	} {
 		t.Setenv("REPERTOIRE_STATE", tt.own)
 		t.Setenv("XDG_STATE_HOME", tt.xdg)
-		if got, err := repertoire.StateDir(); err != nil || got != tt.want {
+		if got, err := config.StateDir(); err != nil || got != tt.want {
 			t.Errorf("REPERTOIRE_STATE=%q XDG_STATE_HOME=%q: %s, error %v; want %s", tt.own, tt.xdg, got, err, tt.want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestStateDir(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("USERPROFILE", "")
 	t.Setenv("LocalAppData", "")
-	if got, err := repertoire.StateDir(); err == nil {
+	if got, err := config.StateDir(); err == nil {
 		t.Errorf("without a home: %s", got)
 	}
 }
