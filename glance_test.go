@@ -121,7 +121,7 @@ func TestGlanceOtherCatalog(t *testing.T) {
 	if g := glanceAt(t, both); !g.Current || !g.All {
 		t.Errorf("after a rescan: %+v", g)
 	}
-	for _, suffix := range []string{".current", ".seen"} {
+	for _, suffix := range []string{".current", ".stamps"} {
 		closedCatalog(t, cfg)
 		try(t, os.Remove(cfg.DB+suffix))
 		if g := glanceAt(t, cfg); g.Current {
@@ -129,10 +129,10 @@ func TestGlanceOtherCatalog(t *testing.T) {
 		}
 	}
 	closedCatalog(t, cfg)
-	seen, err := os.ReadFile(cfg.DB + ".seen")
+	seen, err := os.ReadFile(cfg.DB + ".stamps")
 	try(t, err)
 	for cut := range seen {
-		try(t, os.WriteFile(cfg.DB+".seen", seen[:cut], 0o600))
+		try(t, os.WriteFile(cfg.DB+".stamps", seen[:cut], 0o600))
 		if g := glanceAt(t, cfg); g.Current {
 			t.Errorf("cut after %d bytes: %+v", cut, g)
 		}

@@ -45,7 +45,7 @@ var layers = map[string][]string{
 	"rank":                {},
 	"rerank":              {},
 	"rerank/remote":       {"rerank", "internal/endpoint", "internal/words"},
-	"index":               {"skill", "embed", "snapshot", "store", "internal/words"},
+	"index":               {"skill", "embed", "source", "snapshot", "store", "internal/atomicfile", "internal/words"},
 	"search":              {"skill", "embed", "rank", "rerank", "snapshot", "store", "internal/intent", "internal/words"},
 	"contextprovider":     {"skill", "search", "rank", "internal/words", "internal/lazyregexp"},
 	"mcpserver":           {"skill", "search", "contextprovider", "internal/words"},

@@ -162,7 +162,6 @@ type Catalog struct {
 
 	rescan sync.Mutex // held by a rescan: one at a time
 	closed bool       // guarded by rescan
-	walked *walked    // guarded by rescan; nil when the next one must walk
 
 	// The schedule, nil without one.
 	cron   *cron.Cron
@@ -181,13 +180,17 @@ type state struct {
 	store    *sqlite.DB
 	index    *index.Index
 	search   *search.Searcher
+	scanner  *index.Scanner // guarded by Catalog.rescan, except for Glance
 	provider *contextprovider.Provider
 
 	replaced atomic.Bool // the file was damaged: db is closed, or about to be
 }
 
 // close gives up the files.
-func (s *state) close() error { return errors.Join(s.index.Close(), s.store.Close()) }
+func (s *state) close() error {
+	s.scanner.Close()
+	return errors.Join(s.index.Close(), s.store.Close())
+}
 
 // isDamaged reports whether err says that the file is damaged, or comes from a
 // file that was closed because it is.
@@ -269,7 +272,7 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
 	})
-	return &state{store: db, index: x, search: found, provider: contextprovider.New(found, c.reader)}, nil
+	return &state{store: db, index: x, search: found, scanner: index.NewScanner(x, c.cfg.Sources), provider: contextprovider.New(found, c.reader)}, nil
 }
 
 // Close stops the schedule, waits for a rescan that is under way, and closes
@@ -283,10 +286,6 @@ func (c *Catalog) Close() error {
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	c.closed = true
-	if c.walked != nil && c.walked.unwritten {
-		order(c.walked.folders)
-		c.writeSeen(c.walked.folders)
-	}
 	err := c.state.Load().close()
 	c.answer() // who waited learns that it is closed
 	return err
