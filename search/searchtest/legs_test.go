@@ -25,7 +25,7 @@ import (
 // the race detector: none of these starts anything that could race. It is the one
 // place that decides this:
 //
-//	TestLegs, TestCompare of 500 skills, TestCorpus
+//	TestLegs, TestCompare of 300 skills, TestCorpus
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -72,7 +72,7 @@ func TestLegs(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
-		for _, n := range []int{1, 60, 500} {
+		for _, n := range []int{1, 60, 300} {
 			t.Run(fmt.Sprintf("%s-%d", vectors, n), func(t *testing.T) { compareLegs(t, e, n) })
 		}
 	}
@@ -90,12 +90,12 @@ func compareLegs(t *testing.T, e embed.Embedder, n int) {
 		agents = agents[:2] // what the others name is not there
 	}
 	queries := searchtest.Queries(sources, 7, 90, agents)
-	truth := legs["fts5"].New(t, e, sources)
+	truth := searchtest.NewTruth(t, legs["fts5"].New(t, e, sources), queries)
 	for name, leg := range legs {
 		if name == "fts5" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) { searchtest.Compare(t, truth, leg.New(t, e, sources), queries) })
+		t.Run(name, func(t *testing.T) { truth.Compare(t, leg.New(t, e, sources)) })
 	}
 }
 
@@ -139,7 +139,7 @@ func TestCompareNotices(t *testing.T) {
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	long(t)
-	skills := corpus(t, 2000)
+	skills := corpus(t, 1200)
 	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {
