@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -135,8 +136,8 @@ var changes = []struct {
 func TestFresh(t *testing.T) {
 	t.Parallel()
 	long(t)
-	t.Run("text", func(t *testing.T) { testFresh(t, nil, true) })
-	t.Run("vectors", func(t *testing.T) { testFresh(t, &embedtest.Fake{}, false) })
+	t.Run("text", func(t *testing.T) { t.Parallel(); testFresh(t, nil, true) })
+	t.Run("vectors", func(t *testing.T) { t.Parallel(); testFresh(t, &embedtest.Fake{}, false) })
 }
 
 func testFresh(t *testing.T, e embed.Embedder, merge bool) {
@@ -177,7 +178,14 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 func TestDeltaBound(t *testing.T) {
 	t.Parallel()
 	long(t)
-	const few = 128 // that are not merged into a small catalog
+	const few = index.Few // that are not merged into a small catalog
+	before, all := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(400, 8)[:1]
+	x := searchtest.Open(t, before, nil, nil)
+	searchtest.Fill(t, x, all)
+	searchtest.Publish(t, x, true)
+	if err := errors.Join(x.Close(), x.Store.Close()); err != nil { // all is in one file then
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name    string
 		merge   bool
@@ -189,15 +197,13 @@ func TestDeltaBound(t *testing.T) {
 		{"all, without merging", false, 400, .008},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "catalog.db")
-			x := searchtest.Open(t, path, nil, nil)
-			sources := searchtest.Generate(400, 8)[:1]
-			searchtest.Fill(t, x, sources)
-			searchtest.Publish(t, x, true)
+			copyCatalog(t, before, path)
+			x, sources := searchtest.Open(t, path, nil, nil), all
 			// Other words, in texts as long: what was common may be rare now.
-			all := len(sources[0].Skills)
-			changed := min(tt.changed, all)
-			bodies := make([][]string, all)
+			changed := min(tt.changed, len(sources[0].Skills))
+			bodies := make([][]string, len(sources[0].Skills))
 			for i, sk := range sources[0].Skills {
 				bodies[i] = strings.Fields(sk.Body)
 			}

@@ -115,6 +115,20 @@ func beside(t testing.TB, path, suffix string) []string {
 	return list
 }
 
+// copyCatalog copies a catalog that is closed, with what is published of it.
+func copyCatalog(t testing.TB, from, to string) {
+	t.Helper()
+	for _, name := range append(beside(t, from, ""), from) {
+		data, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(to+strings.TrimPrefix(name, from), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // dump writes down all that searches depend on, without row IDs and stamps:
 // equal dumps are equal catalogs.
 func dump(t testing.TB, c *searchtest.Catalog) string {

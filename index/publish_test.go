@@ -292,7 +292,7 @@ func TestSearchWhilePublishing(t *testing.T) {
 			}
 		})
 	}
-	versions := 40
+	versions := 16
 	if testing.Short() {
 		versions = 8
 	}

@@ -15,39 +15,68 @@ import (
 // of the best match, which may be off too.
 const tolerance = .02
 
-// Compare checks that two indexes whose catalogs hold the same skills answer
-// alike. What they list and look up is the same in all ways. The skills that they
-// find are the same, but for those whose scores are as good as equal, and so is
-// what is relevant, but for what is as good as on the threshold.
+// Compare checks that two catalogs that hold the same skills answer alike. What
+// they list and look up is the same in all ways. The skills that they find are the
+// same, but for those whose scores are as good as equal, and so is what is relevant,
+// but for what is as good as on the threshold.
 func Compare(t testing.TB, a, b *Catalog, queries []search.Query) {
+	t.Helper()
+	NewTruth(t, a, queries).Compare(t, b)
+}
+
+// A Truth is a catalog and its answers, with which others are compared.
+type Truth struct {
+	*Catalog
+	queries []search.Query
+	answers []search.Answer // with all hits
+	all     []search.Entry
+}
+
+// NewTruth returns the answers of a catalog to queries.
+func NewTruth(t testing.TB, c *Catalog, queries []search.Query) *Truth {
+	t.Helper()
+	all, err := c.List(t.Context(), nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Truth{c, queries, answersOf(t, c, queries), all}
+}
+
+// Compare is Compare of the truth and another catalog.
+func (a *Truth) Compare(t testing.TB, b *Catalog) {
 	t.Helper()
 	same(t, "size", func(x *Catalog) (any, error) {
 		offered, found, err := x.Size(t.Context())
 		return []int{offered, found}, err
-	}, a, b)
-	same(t, "twins", func(x *Catalog) (any, error) { return x.Twins(t.Context()) }, a, b)
+	}, a.Catalog, b)
+	same(t, "twins", func(x *Catalog) (any, error) { return x.Twins(t.Context()) }, a.Catalog, b)
 	seen := make(map[*search.Agent]bool)
-	for _, q := range queries {
+	for _, q := range a.queries {
 		if !seen[q.Agent] {
 			seen[q.Agent] = true
-			compareLists(t, a, b, q.Agent)
+			compareLists(t, a.Catalog, b, q.Agent)
 		}
 	}
-	for _, q := range queries {
-		q.Limit = All
-		if diff := Differ(answer(t, a, q), answer(t, b, q), 10); diff != "" {
+	for i, got := range answersOf(t, b, a.queries) {
+		q := a.queries[i]
+		if diff := Differ(a.answers[i], got, 10); diff != "" {
 			t.Errorf("%.80q of agent %s: %s", q.Text, nameOf(q.Agent), diff)
 		}
-	}
-	all, err := a.List(t.Context(), nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, q := range queries {
-		if len(all) > 0 && i%4 == 0 {
-			compareWhy(t, a, b, q, all[i*7%len(all)].ID)
+		if len(a.all) > 0 && i%4 == 0 {
+			compareWhy(t, a.Catalog, b, q, a.answers[i], a.all[i*7%len(a.all)].ID)
 		}
 	}
+}
+
+// answersOf returns the answers to queries, with all hits.
+func answersOf(t testing.TB, c *Catalog, queries []search.Query) []search.Answer {
+	t.Helper()
+	list := make([]search.Answer, len(queries))
+	for i, q := range queries {
+		q.Limit = All
+		list[i] = answer(t, c, q)
+	}
+	return list
 }
 
 func nameOf(a *search.Agent) string {
@@ -87,7 +116,11 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := max(1, len(all)/40)
+	looked := 40 // up: what is not there is compared with all names
+	if agent != nil {
+		looked = 10
+	}
+	step := max(1, len(all)/looked)
 	for n := len(nameOf(agent)) % step; n < len(all); n += step {
 		e := all[n]
 		for _, id := range []string{e.ID, e.Name, e.Source + "/" + e.Dir(), e.Source + "/" + e.Name, e.Name + "x"} {
@@ -99,13 +132,13 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	}
 }
 
-// compareWhy compares what the indexes say of the best skill for a query, and of
-// another one, which need not be a candidate.
-func compareWhy(t testing.TB, a, b *Catalog, q search.Query, other string) {
+// compareWhy compares what the indexes say of the best skill of an answer to a
+// query, and of another one, which need not be a candidate.
+func compareWhy(t testing.TB, a, b *Catalog, q search.Query, best search.Answer, other string) {
 	t.Helper()
 	ids := []string{other}
-	if hits := answer(t, a, q).Hits; len(hits) > 0 {
-		ids = append(ids, hits[0].ID)
+	if len(best.Hits) > 0 {
+		ids = append(ids, best.Hits[0].ID)
 	}
 	for _, id := range ids {
 		one, err1 := a.Why(t.Context(), id, q)

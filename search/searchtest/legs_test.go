@@ -18,7 +18,20 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store/memory"
 )
+
+// long skips a test that takes seconds when the tests are to be short, as under
+// the race detector: none of these starts anything that could race. It is the one
+// place that decides this:
+//
+//	TestLegs, TestCompare of 300 skills, TestCorpus
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}
 
 // open returns a function that opens catalogs of a test with options.
 func open(opts *index.Options) func(testing.TB, embed.Embedder) *searchtest.Catalog {
@@ -26,6 +39,12 @@ func open(opts *index.Options) func(testing.TB, embed.Embedder) *searchtest.Cata
 		t.Helper()
 		return searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: *opts})
 	}
+}
+
+// inMemory opens a catalog that has no files, in an engine that does not rank.
+func inMemory(t testing.TB, e embed.Embedder) *searchtest.Catalog {
+	t.Helper()
+	return searchtest.Over(t, memory.New(), "", e, nil)
 }
 
 // merge publishes all in one file, delta what changed beside the rest.
@@ -38,15 +57,14 @@ var legs = map[string]searchtest.Leg{
 	"unpublished": {Open: open(&index.Options{})},
 	"merged":      {Open: open(&index.Options{}), Changed: merge},
 	"delta":       {Open: open(&index.Options{}), Changed: delta},
+	"memory":      {Open: inMemory},
 }
 
 func TestLegs(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and starts nothing that could race")
-	}
+	long(t)
 	for name, leg := range legs {
-		t.Run(name, func(t *testing.T) { searchtest.Run(t, leg) })
+		t.Run(name, func(t *testing.T) { t.Parallel(); searchtest.Run(t, leg) })
 	}
 }
 
@@ -54,26 +72,30 @@ func TestLegs(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
-		for _, n := range []int{1, 60, 500} {
-			if n > 60 && testing.Short() {
-				continue
-			}
-			sources := searchtest.Generate(n, uint64(n))
-			agents := searchtest.Agents()
-			if n < 60 {
-				agents = agents[:2] // what the others name is not there
-			}
-			queries := searchtest.Queries(sources, 7, 90, agents)
-			truth := legs["fts5"].New(t, e, sources)
-			for name, leg := range legs {
-				if name == "fts5" {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s-%s-%d", name, vectors, n), func(t *testing.T) {
-					searchtest.Compare(t, truth, leg.New(t, e, sources), queries)
-				})
-			}
+		for _, n := range []int{1, 60, 300} {
+			t.Run(fmt.Sprintf("%s-%d", vectors, n), func(t *testing.T) { compareLegs(t, e, n) })
 		}
+	}
+}
+
+// compareLegs compares all legs with full-text search, over n skills.
+func compareLegs(t *testing.T, e embed.Embedder, n int) {
+	t.Parallel()
+	if n > 60 {
+		long(t)
+	}
+	sources := searchtest.Generate(n, uint64(n))
+	agents := searchtest.Agents()
+	if n < 60 {
+		agents = agents[:2] // what the others name is not there
+	}
+	queries := searchtest.Queries(sources, 7, 90, agents)
+	truth := searchtest.NewTruth(t, legs["fts5"].New(t, e, sources), queries)
+	for name, leg := range legs {
+		if name == "fts5" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) { truth.Compare(t, leg.New(t, e, sources)) })
 	}
 }
 
@@ -116,10 +138,8 @@ func TestCompareNotices(t *testing.T) {
 // leg hands to ranking, is decided by less than a part in a hundred.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("indexes 2,000 skills")
-	}
-	skills := corpus(t, 2000)
+	long(t)
+	skills := corpus(t, 1200)
 	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {
@@ -135,10 +155,10 @@ func TestCorpus(t *testing.T) {
 		from := rng.IntN(len(words) - 11)
 		prompts = append(prompts, strings.Join(words[from:from+12], " "))
 	}
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	searchtest.Fill(t, searchtest.Open(t, path, e, &searchtest.Options{Index: index.Options{Inline: true}}), sources)
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": e} {
-		path := filepath.Join(t.TempDir(), "catalog.db")
 		compiled := searchtest.Open(t, path, e, nil)
-		searchtest.Fill(t, compiled, sources)
 		merge(t, compiled)
 		truth := searchtest.Open(t, path, e, &searchtest.Options{Index: index.Options{FTS5: true}})
 		equal, alike := 0, 0

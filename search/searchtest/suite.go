@@ -46,7 +46,8 @@ func (l Leg) fill(t testing.TB, x *Catalog, sources []Source) {
 func Run(t *testing.T, leg Leg) {
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
 		t.Run(name, func(t *testing.T) {
-			sources := Generate(500, 1)
+			t.Parallel()
+			sources := Generate(240, 1)
 			x := leg.New(t, e, sources)
 			t.Run("Lists", func(t *testing.T) { testLists(t, x, sources) })
 			t.Run("Scope", func(t *testing.T) { testScope(t, x, sources) })
