@@ -22,7 +22,7 @@ func TestPrecedence(t *testing.T) {
 	low := memory(t, "low", 1, map[string]string{"pdf/SKILL.md": doc("pdf", "Low."), "ocr/SKILL.md": doc("ocr", "Scans.")})
 	high := memory(t, "high", 2, map[string]string{"tools/pdf/SKILL.md": doc("PDF", "High.")})
 	db := filepath.Join(t.TempDir(), "catalog.db")
-	for _, sources := range [][]*source.FS{{low, high}, {high, low}} {
+	for _, sources := range [][]source.Source{{low, high}, {high, low}} {
 		c := scanned(t, repertoire.Config{Sources: sources, DB: db})
 		want(t, "offered", list(t, c, nil, false), "ocr", "PDF")
 		want(t, "all", list(t, c, nil, true), "ocr", "PDF", "low/pdf")
@@ -40,7 +40,7 @@ func TestPrecedence(t *testing.T) {
 
 	// A source that is left out takes its skills along, and what it shadowed
 	// comes back.
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{low}, DB: db})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{low}, DB: db})
 	want(t, "without high", list(t, c, nil, true), "ocr", "pdf")
 	if _, err := c.Body(t.Context(), "high/PDF", nil); !errors.Is(err, repertoire.ErrNotFound) {
 		t.Errorf("error %v, want %v", err, repertoire.ErrNotFound)
@@ -49,7 +49,7 @@ func TestPrecedence(t *testing.T) {
 
 // TestForget: after Forget everything is read again.
 func TestForget(t *testing.T) {
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "a", 0, docs("one", "two"))}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("one", "two"))}})
 	if r := rescan(t, c)[0]; r.Unchanged != 2 || r.Added != 0 {
 		t.Errorf("report %+v, want 2 unchanged", r)
 	}
@@ -65,7 +65,7 @@ func TestForget(t *testing.T) {
 func TestFolderGone(t *testing.T) {
 	gone, dir := folder(t, "gone", docs("one", "two"))
 	kept := memory(t, "kept", 1, docs("three"))
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{gone, kept}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{gone, kept}})
 	try(t, os.RemoveAll(dir))
 	for range 2 {
 		reports := rescan(t, c)
@@ -87,7 +87,7 @@ func TestFolderGone(t *testing.T) {
 // rescan has noticed.
 func TestDeletedSkill(t *testing.T) {
 	src, dir := folder(t, "a", docs("one", "two"))
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	try(t, os.RemoveAll(filepath.Join(dir, "one")))
 	if _, err := c.Body(t.Context(), "one", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v, want %v", err, os.ErrNotExist)
@@ -102,7 +102,7 @@ func TestProblems(t *testing.T) {
 	src, dir := folder(t, "a", map[string]string{
 		"bad/SKILL.md": "no frontmatter\n", "good/SKILL.md": doc("good", "Does good."),
 	})
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	problems, err := c.Problems(t.Context())
 	try(t, err)
 	if len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Path != "bad/SKILL.md" {
@@ -163,7 +163,7 @@ func TestScope(t *testing.T) {
 	files["secret-one/key.txt"] = "confidential"
 	files["rules/SKILL.md"] = doc("rules", "How we work.")
 	a := &repertoire.Agent{Name: "a", Include: repertoire.Rules{Names: []string{"public-*"}}, Pinned: []string{"rules"}}
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "s", 0, files)}, Agents: []*repertoire.Agent{a}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "s", 0, files)}, Agents: []*repertoire.Agent{a}})
 	agent, err := c.Agent("a")
 	try(t, err)
 
@@ -194,7 +194,7 @@ func TestScope(t *testing.T) {
 // TestMisspeltScope: an agent whose rules name what does not exist sees nothing
 // until they are right.
 func TestMisspeltScope(t *testing.T) {
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "s", 0, docs("public", "secret"))}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "s", 0, docs("public", "secret"))}})
 	for rule, a := range map[string]*repertoire.Agent{
 		`exclude.names: no skill "secrets"`: {Name: "a", Exclude: repertoire.Rules{Names: []string{"secrets"}}},
 		`exclude.tags: no tag "private"`:    {Name: "a", Exclude: repertoire.Rules{Tags: []string{"private"}}},
@@ -220,7 +220,7 @@ func TestAnswersRepeat(t *testing.T) {
 	var first repertoire.Block
 	for i, order := range [][]string{{"alpha", "beta", "gamma", "delta"}, {"delta", "gamma", "alpha", "beta"}} {
 		src, dir := folder(t, "a", nil)
-		c := open(t, repertoire.Config{Sources: []*source.FS{src}})
+		c := open(t, repertoire.Config{Sources: []source.Source{src}})
 		for _, name := range order {
 			write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
 			rescan(t, c)
@@ -247,7 +247,7 @@ func TestAnswersRepeat(t *testing.T) {
 // run: a skill that does not change is always found.
 func TestConcurrent(t *testing.T) {
 	src, dir := folder(t, "a", docs(many()...))
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var searchers, writers sync.WaitGroup
 	for i := range 8 {

@@ -116,7 +116,7 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 func TestDamaged(t *testing.T) {
 	src := memory(t, "team", 0, docs(many()...))
 	whole := repertoire.Config{
-		Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: new(embedtest.Fake),
+		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: new(embedtest.Fake),
 	}
 	closedCatalog(t, whole)
 	for name, call := range calls {
@@ -169,7 +169,7 @@ func checkKept(t *testing.T, c *repertoire.Catalog, damaged []byte) {
 // shows later or never; each answer is right all the same.
 func TestDamagedInUse(t *testing.T) {
 	src, dir := folder(t, "team", docs(many()...))
-	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	c := open(t, cfg)
 	search(t, c, repertoire.Query{Text: "skill-07"})
@@ -191,7 +191,7 @@ func TestDamagedInUse(t *testing.T) {
 
 // TestDamagedAtOnce: many who meet the damage at the same time are all served.
 func TestDamagedAtOnce(t *testing.T) {
-	cfg := repertoire.Config{Sources: []*source.FS{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	overwrite(t, cfg.DB)
 	c := open(t, cfg)
@@ -217,7 +217,7 @@ func TestDamagedAtOnce(t *testing.T) {
 // TestRepairTriesAgain: a repair that fails leaves a catalog that the next call
 // can repair.
 func TestRepairTriesAgain(t *testing.T) {
-	cfg := repertoire.Config{Sources: []*source.FS{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	overwrite(t, cfg.DB)
 	try(t, os.Remove(cfg.DB+".current")) // or else searches need no database
@@ -239,7 +239,7 @@ func TestRepairTriesAgain(t *testing.T) {
 // TestRepairInterrupted: the caller's context ends while the new file is
 // filled; what is missing comes with the next rescan.
 func TestRepairInterrupted(t *testing.T) {
-	cfg := repertoire.Config{Sources: []*source.FS{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	overwrite(t, cfg.DB)
 	c := open(t, cfg)
@@ -258,7 +258,7 @@ func TestRepairInterrupted(t *testing.T) {
 // TestClosedIsNotRepaired: whoever meets the damage after Close does not open
 // the file again.
 func TestClosedIsNotRepaired(t *testing.T) {
-	cfg := repertoire.Config{Sources: []*source.FS{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: new(embedtest.Fake), Schedule: repertoire.Never}
+	cfg := repertoire.Config{Sources: []source.Source{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: new(embedtest.Fake), Schedule: repertoire.Never}
 	closedCatalog(t, cfg)
 	overwrite(t, cfg.DB)
 	c, err := repertoire.Open(t.Context(), cfg)
@@ -304,7 +304,7 @@ func TestReadOnly(t *testing.T) {
 		t.Skip("this user can write everywhere")
 	}
 	src, dir := folder(t, "team", docs("one"))
-	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	parent := filepath.Dir(cfg.DB)
 	try(t, os.Chmod(parent, 0o500))

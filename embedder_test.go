@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -31,11 +32,9 @@ func endpoint(t *testing.T, url string) embed.Embedder {
 	t.Setenv("REPERTOIRE_TEST_KEY", testKey)
 	name := filepath.Join(t.TempDir(), "config.yaml")
 	write(t, name, "embedder: {openai: {base_url: \""+url+"/v1\", model: fake, key_env: REPERTOIRE_TEST_KEY}}\n")
-	s := repertoire.DefaultSettings()
-	try(t, s.ReadSettings(name))
-	e, err := s.Embedder.New()
+	cfg, err := repertoire.ReadConfig(t.TempDir(), &repertoire.ConfigOptions{File: name})
 	try(t, err)
-	return e
+	return cfg.Embedder
 }
 
 // hasKey fails when a text, or a file below a folder, holds the key.
@@ -78,7 +77,7 @@ func TestHybrid(t *testing.T) {
 	defer server.Close()
 	var j journal
 	c := open(t, repertoire.Config{
-		Sources:  []*source.FS{memory(t, "a", 0, docs("bread", "cheese", "wine"))},
+		Sources:  []source.Source{memory(t, "a", 0, docs("bread", "cheese", "wine"))},
 		Embedder: endpoint(t, server.URL), Deadline: time.Minute, Logger: j.logger(),
 	})
 	rescan(t, c)
@@ -126,7 +125,7 @@ func TestEmbedderRefuses(t *testing.T) {
 	defer server.Close()
 	var j journal
 	c := scanned(t, repertoire.Config{
-		Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Logger: j.logger(),
+		Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Logger: j.logger(),
 	})
 	err := c.Embed(t.Context(), nil)
 	var refused *openai.Error
@@ -147,7 +146,7 @@ func TestEmbedderDownScheduled(t *testing.T) {
 		e := &moody{Fake: new(embedtest.Fake)}
 		e.down.Store(true)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e,
+			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e,
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
 		try(t, err)
@@ -189,7 +188,7 @@ func TestSlowEmbedder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := new(embedtest.Fake)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake,
+			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake,
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 		})
 		try(t, err)
@@ -209,17 +208,17 @@ func TestSlowEmbedder(t *testing.T) {
 // TestBuiltInEmbedder is used unless another is chosen, and needs no call.
 func TestBuiltInEmbedder(t *testing.T) {
 	src := memory(t, "a", 0, docs("bread", "cheese"))
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{src}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	hits, mode := search(t, c, repertoire.Query{Text: "cheese"})
 	want(t, "mode", []string{mode}, "hybrid")
 	want(t, "hits", hits[:1], "cheese")
-	c = scanned(t, repertoire.Config{Sources: []*source.FS{src}, Embedder: embed.None{}})
+	c = scanned(t, repertoire.Config{Sources: []source.Source{src}, Embedder: embed.None{}})
 	_, mode = search(t, c, repertoire.Query{Text: "cheese"})
 	want(t, "mode without", []string{mode}, "text (no embedder)")
 	try(t, c.Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
 
 	synctest.Test(t, func(t *testing.T) {
-		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
 		try(t, err)
 		_, mode := search(t, c, repertoire.Query{Text: "cheese"})
 		want(t, "mode when Open returns", []string{mode}, "hybrid")
@@ -236,7 +235,7 @@ func TestSwitchEmbedder(t *testing.T) {
 			names = append(names, fmt.Sprintf("skill-%02d", i))
 		}
 		cfg := repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs(names...))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Sources: []source.Source{memory(t, "a", 0, docs(names...))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 			Schedule: "@every 1h",
 		}
 		c, err := repertoire.Open(t.Context(), cfg)
@@ -255,7 +254,7 @@ func TestSwitchEmbedder(t *testing.T) {
 		synctest.Wait()
 		_, mode = search(t, c, repertoire.Query{Text: "skill-07"})
 		want(t, "mode in the end", []string{mode}, "hybrid")
-		own, err := repertoire.EmbedderSetting{}.New()
+		own, err := config.Embedder{}.New()
 		try(t, err)
 		if left, err := c.Coverage(t.Context(), own.Model()); err != nil || left.Embedded != 0 || left.Texts == 0 {
 			t.Errorf("of the old vectors is left: %+v, %v", left, err)
@@ -277,7 +276,7 @@ func TestCloseWhileEmbedding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{memory(t, "a", 0, docs("bread"))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 			Embedder: &embedtest.Fake{Delay: time.Hour}, Schedule: "@every 1h", Logger: j.logger(),
 		})
 		try(t, err)

@@ -29,7 +29,7 @@ func ExampleOpen() {
 	// With a schedule, which is the default, the skills are indexed when Open
 	// returns, and are kept up to date until Close.
 	catalog, err := repertoire.Open(ctx, repertoire.Config{
-		Sources: []*source.FS{team},
+		Sources: []source.Source{team},
 		DB:      filepath.Join(cache, "catalog.db"), // leave it out to use the user's cache folder
 	})
 	if err != nil {
@@ -73,6 +73,22 @@ func ExampleOpen() {
 	// scripts/check_formulas.py false
 }
 
+// The catalog that the command would open in the working folder: the skills of
+// the user and of the project, as their configuration says.
+func ExampleOpenDefault() {
+	ctx := context.Background()
+	catalog, err := repertoire.OpenDefault(ctx, "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer catalog.Close()
+	block, err := catalog.Block(ctx, "Fill in this PDF form", repertoire.Budget{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(block.Text)
+}
+
 // The block is what a model sees. Skills need not be on disk.
 func ExampleCatalog_Block() {
 	ctx := context.Background()
@@ -94,7 +110,7 @@ func ExampleCatalog_Block() {
 		Pinned:  []string{"house-style"}, // always there, with all instructions
 	}
 	catalog, err := repertoire.Open(ctx, repertoire.Config{
-		Sources: []*source.FS{skills},
+		Sources: []source.Source{skills},
 		DB:      filepath.Join(cache, "catalog.db"),
 		Agents:  []*repertoire.Agent{writer},
 	})

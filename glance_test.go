@@ -71,7 +71,7 @@ func TestGlance(t *testing.T) {
 			write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "a")
 			write(t, filepath.Join(dir, "group", "old", "SKILL.md"), doc("old", "Is old."))
 			aged(t, dir)
-			cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+			cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 			if g := glanceAt(t, cfg); g.Current {
 				t.Errorf("before anything was indexed: %+v", g)
 			}
@@ -105,7 +105,7 @@ func TestGlance(t *testing.T) {
 func TestGlanceOtherCatalog(t *testing.T) {
 	src, dir := folder(t, "team", docs(many()...))
 	aged(t, dir)
-	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	other, otherDir := folder(t, "other", docs("skill-x"))
 	aged(t, otherDir)
@@ -121,7 +121,7 @@ func TestGlanceOtherCatalog(t *testing.T) {
 	if g := glanceAt(t, both); !g.Current || !g.All {
 		t.Errorf("after a rescan: %+v", g)
 	}
-	for _, suffix := range []string{".current", ".seen"} {
+	for _, suffix := range []string{".current", ".stamps"} {
 		closedCatalog(t, cfg)
 		try(t, os.Remove(cfg.DB+suffix))
 		if g := glanceAt(t, cfg); g.Current {
@@ -129,10 +129,10 @@ func TestGlanceOtherCatalog(t *testing.T) {
 		}
 	}
 	closedCatalog(t, cfg)
-	seen, err := os.ReadFile(cfg.DB + ".seen")
+	seen, err := os.ReadFile(cfg.DB + ".stamps")
 	try(t, err)
 	for cut := range seen {
-		try(t, os.WriteFile(cfg.DB+".seen", seen[:cut], 0o600))
+		try(t, os.WriteFile(cfg.DB+".stamps", seen[:cut], 0o600))
 		if g := glanceAt(t, cfg); g.Current {
 			t.Errorf("cut after %d bytes: %+v", cut, g)
 		}
@@ -148,7 +148,7 @@ func TestGlanceGoesOn(t *testing.T) {
 	}
 	src, dir := folder(t, "team", docs(names...))
 	aged(t, dir)
-	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	old := time.Now().Add(-2 * time.Hour) // an edit that does not make it the newest
 	name := filepath.Join(dir, "skill-1234", "SKILL.md")

@@ -4,16 +4,36 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/source"
 )
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	try(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	try(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// setHome makes dir the user's home.
+func setHome(t *testing.T, dir string) {
+	t.Helper()
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+}
 
 // open opens a catalog in a temporary folder, unless cfg says another, and
 // closes it when the test ends. Without a schedule nothing is scanned yet.
@@ -63,11 +83,7 @@ func docs(names ...string) map[string]string {
 // memory is a source of files in memory.
 func memory(t testing.TB, label string, priority int, files map[string]string) *source.FS {
 	t.Helper()
-	fsys := make(fstest.MapFS)
-	for name, text := range files {
-		fsys[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	s, err := source.New(fsys, &source.Options{Label: label, Priority: priority})
+	s, err := source.Files(files, &source.Options{Label: label, Priority: priority})
 	try(t, err)
 	return s
 }

@@ -25,7 +25,7 @@ func TestSchedule(t *testing.T) {
 		var j journal
 		src, dir := folder(t, "team", docs("one"))
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
+			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
 		try(t, err)
 		want(t, "when Open returns", list(t, c, nil, false), "one")
@@ -53,7 +53,7 @@ func TestSchedule(t *testing.T) {
 // TestRealSchedule is TestSchedule on a real clock.
 func TestRealSchedule(t *testing.T) {
 	src, dir := folder(t, "team", docs("one"))
-	c := open(t, repertoire.Config{Sources: []*source.FS{src}, Schedule: "@every 1s"})
+	c := open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: "@every 1s"})
 	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 	for end := time.Now().Add(time.Minute); len(list(t, c, nil, false)) < 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -67,7 +67,7 @@ func TestOpenOutlivesContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, dir := folder(t, "team", docs("one"))
 		ctx, cancel := context.WithCancel(t.Context())
-		c, err := repertoire.Open(ctx, repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+		c, err := repertoire.Open(ctx, repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
 		try(t, err)
 		cancel()
 		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
@@ -82,7 +82,7 @@ func TestOpenOutlivesContext(t *testing.T) {
 func TestNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, _ := folder(t, "team", docs("one"))
-		c := open(t, repertoire.Config{Sources: []*source.FS{src}})
+		c := open(t, repertoire.Config{Sources: []source.Source{src}})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		want(t, "before Rescan", list(t, c, nil, false))
@@ -107,10 +107,10 @@ func TestOpenErrors(t *testing.T) {
 		cfg  repertoire.Config
 		want string
 	}{
-		{"labels", repertoire.Config{Sources: []*source.FS{a, b, memory(t, "a", 1, nil)}}, `two sources have the label "a"; name one of them differently`},
-		{"agents", repertoire.Config{Sources: []*source.FS{a}, Agents: []*repertoire.Agent{agent, {Name: "x"}}}, `two agents are named "x"`},
-		{"agent", repertoire.Config{Sources: []*source.FS{a}, Agents: []*repertoire.Agent{{}}}, "an agent has no name"},
-		{"schedule", repertoire.Config{Sources: []*source.FS{a}, Schedule: "TZ=0"}, `schedule "TZ=0" is malformed`},
+		{"labels", repertoire.Config{Sources: []source.Source{a, b, memory(t, "a", 1, nil)}}, `two sources have the label "a"; name one of them differently`},
+		{"agents", repertoire.Config{Sources: []source.Source{a}, Agents: []*repertoire.Agent{agent, {Name: "x"}}}, `two agents are named "x"`},
+		{"agent", repertoire.Config{Sources: []source.Source{a}, Agents: []*repertoire.Agent{{}}}, "an agent has no name"},
+		{"schedule", repertoire.Config{Sources: []source.Source{a}, Schedule: "TZ=0"}, `schedule "TZ=0" is malformed`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestOpenErrors(t *testing.T) {
 func TestOpenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c, err := repertoire.Open(ctx, repertoire.Config{Sources: []*source.FS{memory(t, "a", 0, docs("one"))}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+	c, err := repertoire.Open(ctx, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("one"))}, DB: filepath.Join(t.TempDir(), "catalog.db")})
 	if c != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("Open = %v, %v; want %v", c, err, context.Canceled)
 	}
@@ -167,7 +167,7 @@ func TestCloseWaits(t *testing.T) {
 		try(t, err)
 		var j journal
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: "@every 1s", Logger: j.logger(),
+			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: "@every 1s", Logger: j.logger(),
 		})
 		try(t, err)
 		g.close()
@@ -201,7 +201,7 @@ func TestTellOnce(t *testing.T) {
 		var j journal
 		src, dir := folder(t, "team", docs("one"))
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
+			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
 		try(t, err)
 		for round := range 2 {
@@ -225,7 +225,7 @@ func TestOpenLogs(t *testing.T) {
 	var j journal
 	src, dir := folder(t, "team", docs("one"))
 	try(t, os.RemoveAll(dir))
-	open(t, repertoire.Config{Sources: []*source.FS{src}, Schedule: "@daily", Logger: j.logger()})
+	open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: "@daily", Logger: j.logger()})
 	if got := j.lines("source cannot be read completely"); len(got) != 1 {
 		t.Errorf("logged %v", got)
 	}
@@ -241,7 +241,7 @@ func TestBackground(t *testing.T) {
 		try(t, err)
 		var changes atomic.Int32
 		cfg := repertoire.Config{
-			Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 			Background: true, Changed: func() { changes.Add(1) },
 		}
 		c, err := repertoire.Open(t.Context(), cfg)
@@ -285,7 +285,7 @@ func TestBackgroundClosed(t *testing.T) {
 		g := &gate{FS: fstest.MapFS{"one/SKILL.md": {Data: []byte(doc("one", "Does one."))}}, shut: true, open: make(chan struct{})}
 		src, err := source.New(g, &source.Options{Label: "gate"})
 		try(t, err)
-		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Background: true})
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Background: true})
 		try(t, err)
 		failed := make(chan error, 1)
 		go func() {
@@ -306,7 +306,7 @@ func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, dir := folder(t, "team", docs("one"))
 		var changes atomic.Int32
-		cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Changed: func() { changes.Add(1) }}
+		cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Changed: func() { changes.Add(1) }}
 		c, err := repertoire.Open(t.Context(), cfg)
 		try(t, err)
 		told := func(when string, want int32) {

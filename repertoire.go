@@ -10,6 +10,9 @@
 //     source now, not from the index (level 2).
 //   - [Catalog.File]: what is in this file of it? (level 3)
 //
+// [Open] opens a catalog of any sources, [OpenDefault] the one that the command
+// "skills" would open, with the settings of the user and the project.
+//
 // The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
 // unless an embedder or a reranker is configured that is somewhere else. A
 // catalog that stays open rescans its sources on a schedule.
@@ -35,30 +38,35 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // The types that the methods of a Catalog take and return.
 type (
-	Agent       = index.Agent            // a part of the catalog
-	Rules       = index.Rules            // of an agent
-	Query       = index.Query            // what to search for
-	Answer      = index.Answer           // hits and the mode of ranking
-	Hit         = index.Hit              // a skill with its score
-	Snippet     = index.Snippet          // what matches in a body
-	SyntaxError = index.SyntaxError      // what is wrong with a query
-	Entry       = index.Entry            // a skill, level 1
-	Twin        = index.Twin             // two skills that are hard to tell apart
-	Explanation = index.Explanation      // why a skill is or is not offered
-	Report      = index.Report           // what a rescan did with one source
-	Coverage    = index.Coverage         // how much of the catalog has vectors
-	Budget      = contextprovider.Budget // of a block
-	Block       = contextprovider.Block  // level 1
-	Body        = contextprovider.Body   // level 2
-	File        = contextprovider.File   // level 3
+	Agent       = search.Agent            // a part of the catalog
+	Rules       = search.Rules            // of an agent
+	Query       = search.Query            // what to search for
+	Answer      = search.Answer           // hits and the mode of ranking
+	Hit         = search.Hit              // a skill with its score
+	Snippet     = search.Snippet          // what matches in a body
+	SyntaxError = search.SyntaxError      // what is wrong with a query
+	Entry       = search.Entry            // a skill, level 1
+	Twin        = search.Twin             // two skills that are hard to tell apart
+	Explanation = search.Explanation      // why a skill is or is not offered
+	Report      = index.Report            // what a rescan did with one source
+	Coverage    = index.Coverage          // how much of the catalog has vectors
+	Budget      = contextprovider.Budget  // of a block
+	Block       = contextprovider.Block   // level 1
+	Body        = contextprovider.Body    // level 2
+	File        = contextprovider.File    // level 3
+	Listing     = contextprovider.Listing // the files of a skill
 	Manifest    = contextprovider.Manifest
 	Problem     = skill.Problem  // what is wrong with a skill
 	Reported    = store.Reported // a problem with where it is
@@ -70,11 +78,16 @@ var ErrNotFound = skill.ErrNotFound
 // Never is the schedule of a catalog that is rescanned only by Rescan.
 const Never = "never"
 
+// Always is the threshold of a catalog, a Query or a Budget that every prompt
+// reaches, so that skills are offered for each.
+const Always = search.Always
+
 // Config says what a catalog is made of. Only Sources is needed.
 type Config struct {
-	// Sources are where skills come from; see source.Dir, source.New and
-	// source.Discover. Their labels must differ.
-	Sources []*source.FS
+	// Sources are where skills come from: folders (source.Dir, source.Discover),
+	// file systems (source.New), memory (source.Files), or anything else that
+	// implements source.Source. Their labels must differ.
+	Sources []source.Source
 
 	// DB is the catalog file; "" means one in the user's cache folder that
 	// belongs to these sources.
@@ -91,7 +104,7 @@ type Config struct {
 	// means 250 ms. Then text alone answers.
 	Deadline time.Duration
 	// Threshold is the least probability that a prompt wants a skill for any to
-	// be offered, 0 to 1; 0 means .6.
+	// be offered, up to 1; 0 means .6, Always that every prompt reaches it.
 	Threshold float64
 
 	// Reranker orders the best candidates of a search anew; nil means none. It
@@ -149,7 +162,6 @@ type Catalog struct {
 
 	rescan sync.Mutex // held by a rescan: one at a time
 	closed bool       // guarded by rescan
-	walked *walked    // guarded by rescan; nil when the next one must walk
 
 	// The schedule, nil without one.
 	cron   *cron.Cron
@@ -165,20 +177,25 @@ type Catalog struct {
 
 // state is what hangs on one open database file.
 type state struct {
-	db       *store.DB
+	store    *sqlite.DB
 	index    *index.Index
+	search   *search.Searcher
+	scanner  *index.Scanner // guarded by Catalog.rescan, except for Glance
 	provider *contextprovider.Provider
 
 	replaced atomic.Bool // the file was damaged: db is closed, or about to be
 }
 
 // close gives up the files.
-func (s *state) close() error { return errors.Join(s.index.Close(), s.db.Close()) }
+func (s *state) close() error {
+	s.scanner.Close()
+	return errors.Join(s.index.Close(), s.store.Close())
+}
 
 // isDamaged reports whether err says that the file is damaged, or comes from a
 // file that was closed because it is.
 func (s *state) isDamaged(err error) bool {
-	return store.IsCorrupt(err) || err != nil && s.replaced.Load()
+	return errors.Is(err, store.ErrDamaged) || err != nil && s.replaced.Load()
 }
 
 // Open opens the catalog of cfg and makes its file if it is not there. With a
@@ -202,7 +219,7 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 		return nil, err
 	}
 	if c.cfg.DB == "" {
-		if c.cfg.DB, err = defaultDB(cfg.Sources); err != nil {
+		if c.cfg.DB, err = config.DefaultDB(cfg.Sources); err != nil {
 			return nil, err
 		}
 	}
@@ -226,7 +243,7 @@ func (c *Catalog) chooseEmbedder() error {
 	if _, none := c.cfg.Embedder.(embed.None); none {
 		return nil
 	}
-	own, err := builtin()
+	own, err := config.Embedder{}.New() // the built-in one
 	if err != nil {
 		return err
 	}
@@ -241,7 +258,7 @@ func (c *Catalog) chooseEmbedder() error {
 
 // open opens the database file; the store replaces one that it found damaged.
 func (c *Catalog) open(ctx context.Context) (*state, error) {
-	db := store.Defer(c.cfg.DB, nil)
+	db := sqlite.Defer(c.cfg.DB, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(c.cfg.DB) }})
 	if !c.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err
@@ -250,12 +267,12 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
-	x := index.New(db, c.embedder, &index.Options{
+	x := index.New(db, c.embedder, &index.Options{Path: c.cfg.DB, Inline: c.fast, Fallback: c.fallback, FTS5: c.cfg.FTS5})
+	found := search.New(x, db, c.embedder, &search.Options{
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
-		FTS5: c.cfg.FTS5,
 	})
-	return &state{db: db, index: x, provider: contextprovider.New(x, c.reader)}, nil
+	return &state{store: db, index: x, search: found, scanner: index.NewScanner(x, c.cfg.Sources), provider: contextprovider.New(found, c.reader)}, nil
 }
 
 // Close stops the schedule, waits for a rescan that is under way, and closes
@@ -269,21 +286,21 @@ func (c *Catalog) Close() error {
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	c.closed = true
-	if c.walked != nil && c.walked.unwritten {
-		order(c.walked.folders)
-		c.writeSeen(c.walked.folders)
-	}
 	err := c.state.Load().close()
 	c.answer() // who waited learns that it is closed
 	return err
 }
+
+// Config returns what the catalog was opened with, and the name of the catalog
+// file in DB. What it refers to must not be changed.
+func (c *Catalog) Config() Config { return c.cfg }
 
 // Path returns the name of the catalog file.
 func (c *Catalog) Path() string { return c.cfg.DB }
 
 // Recovered returns the name under which a damaged catalog file was kept, or
 // "" when there was none.
-func (c *Catalog) Recovered() string { return c.state.Load().db.Recovered() }
+func (c *Catalog) Recovered() string { return c.state.Load().store.Recovered() }
 
 // Agent returns the agent of that name, nil for "". A name that the
 // configuration does not have is an error: it must not mean everything.
@@ -300,13 +317,13 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 // Search returns the skills that fit a text, best first; with Query.Syntax those
 // that match a query.
 func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
-	return asked(ctx, c, func(s *state) (Answer, error) { return s.index.Search(ctx, q) })
+	return asked(ctx, c, func(s *state) (Answer, error) { return s.search.Search(ctx, q) })
 }
 
 // Snippets returns for each entry an excerpt of its body, of at most length
-// characters, around what the query matches there; see index.Index.Snippets.
+// characters, around what the query matches there; see search.Searcher.Snippets.
 func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length int) ([]Snippet, error) {
-	return asked(ctx, c, func(s *state) ([]Snippet, error) { return s.index.Snippets(ctx, q, entries, length) })
+	return asked(ctx, c, func(s *state) ([]Snippet, error) { return s.search.Snippets(ctx, q, entries, length) })
 }
 
 // Block returns the text that tells a model which skills fit a prompt, empty
@@ -325,9 +342,9 @@ func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, er
 	return asked(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
 }
 
-// Lookup returns a skill as it is indexed: level 1. See index.Index.Lookup.
+// Lookup returns a skill as it is indexed: level 1. See search.Searcher.Lookup.
 func (c *Catalog) Lookup(ctx context.Context, id string, a *Agent) (Entry, error) {
-	return asked(ctx, c, func(s *state) (Entry, error) { return s.index.Lookup(ctx, id, a) })
+	return asked(ctx, c, func(s *state) (Entry, error) { return s.search.Lookup(ctx, id, a) })
 }
 
 // Manifest returns what other programs must know of a skill to read it file by
@@ -337,30 +354,41 @@ func (c *Catalog) Manifest(ctx context.Context, id string, a *Agent) (Manifest, 
 	return asked(ctx, c, func(s *state) (Manifest, error) { return s.provider.Manifest(ctx, id, a) })
 }
 
+// Outline is Manifest without the digests: it opens no file but SKILL.md.
+func (c *Catalog) Outline(ctx context.Context, id string, a *Agent) (Manifest, error) {
+	return asked(ctx, c, func(s *state) (Manifest, error) { return s.provider.Outline(ctx, id, a) })
+}
+
+// Listing lists the files of a skill as they are in its source now. It reads all
+// of them if their digests are asked for, and else none but SKILL.md.
+func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool) (Listing, error) {
+	return asked(ctx, c, func(s *state) (Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
+}
+
 // Labels returns the labels of the sources, the one that wins first.
 func (c *Catalog) Labels() []string {
 	list := slices.Clone(c.cfg.Sources)
-	slices.SortStableFunc(list, func(a, b *source.FS) int { return cmp.Compare(b.Priority(), a.Priority()) })
+	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
 	labels := make([]string, len(list))
 	for i, s := range list {
-		labels[i] = s.Label()
+		labels[i] = s.Info().Label
 	}
 	return labels
 }
 
 // List returns all skills by name; shadowed copies only when asked for.
 func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
-	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.index.List(ctx, a, shadowed) })
+	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, shadowed) })
 }
 
 // Why explains why a skill is or is not offered for a query.
 func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
-	return asked(ctx, c, func(s *state) (Explanation, error) { return s.index.Why(ctx, id, q) })
+	return asked(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
 }
 
 // Files returns the files of a skill as they were indexed.
 func (c *Catalog) Files(ctx context.Context, e Entry) ([]skill.File, error) {
-	return asked(ctx, c, func(s *state) ([]skill.File, error) { return s.index.Files(ctx, e) })
+	return asked(ctx, c, func(s *state) ([]skill.File, error) { return s.search.Files(ctx, e) })
 }
 
 // Problems returns what is wrong with the skills that were indexed.
@@ -370,7 +398,7 @@ func (c *Catalog) Problems(ctx context.Context) ([]Reported, error) {
 
 // Twins returns pairs of skills whose descriptions are nearly the same.
 func (c *Catalog) Twins(ctx context.Context) ([]Twin, error) {
-	return asked(ctx, c, func(s *state) ([]Twin, error) { return s.index.Twins(ctx) })
+	return asked(ctx, c, func(s *state) ([]Twin, error) { return s.search.Twins(ctx) })
 }
 
 // Coverage returns how many texts of the catalog have a vector of a model, see
@@ -382,8 +410,8 @@ func (c *Catalog) Coverage(ctx context.Context, model string) (Coverage, error) 
 // Located returns a problem of a source with a path that can be opened, when
 // the source is on disk.
 func (c *Catalog) Located(label string, p Problem) Problem {
-	if src := c.reader[label]; src != nil && src.Root() != "" && !filepath.IsAbs(p.Path) {
-		p.Path = filepath.Join(src.Root(), filepath.FromSlash(p.Path))
+	if src := c.reader[label]; src != nil && src.Info().Root != "" && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(src.Info().Root, filepath.FromSlash(p.Path))
 	}
 	return p
 }
@@ -392,10 +420,27 @@ func (c *Catalog) Located(label string, p Problem) Problem {
 // are in all.
 func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
 	n, err := asked(ctx, c, func(s *state) ([2]int, error) {
-		offered, found, err := s.index.Size(ctx)
+		offered, found, err := s.search.Size(ctx)
 		return [2]int{offered, found}, err
 	})
 	return n[0], n[1], err
+}
+
+// Count returns how many skills an agent sees; nil means all agents.
+func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
+	if a == nil {
+		offered, _, err := c.Size(ctx)
+		return offered, err
+	}
+	entries, err := c.List(ctx, a, false)
+	return len(entries), err
+}
+
+// Mode returns what ranking is based on now, see Answer.
+func (c *Catalog) Mode(ctx context.Context) (string, error) {
+	// Only an answer tells: an embedder that is slow shows when it is asked.
+	answer, err := c.Search(ctx, Query{Text: "mode", Limit: 1})
+	return answer.Mode, err
 }
 
 // asked is repaired for a question, which waits for the first scan of a catalog

@@ -3,17 +3,12 @@ package repertoire
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"time"
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -38,188 +33,20 @@ func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
 
 // sync brings one file in step; the caller holds the lock.
 func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, error) {
-	if err := s.db.Ready(ctx); err != nil {
+	if err := s.store.Ready(ctx); err != nil {
 		return nil, err
 	}
-	if s.db.ReadOnly() {
+	if s.store.ReadOnly() {
 		return nil, nil // it answers from what is there
 	}
-	if c.walked != nil && found == nil {
-		if reports, ok, err := c.resync(ctx, s); ok || err != nil {
-			return reports, err
-		}
-	}
-	return c.walk(ctx, s, found)
-}
-
-// walk is sync by walking all sources.
-func (c *Catalog) walk(ctx context.Context, s *state, found func()) ([]Report, error) {
-	c.walked = nil
-	w := &walked{state: s}
-	var reports []Report
-	complete := true
-	for i, at := range c.indexSources() {
-		var problems []Problem
-		refs := c.cfg.Sources[i].Traced(ctx, func(t source.Trace) { w.folders = append(w.folders, seen{i, t}) })
-		report, err := s.index.Sync(ctx, at, noted(counted(refs, found), &problems))
-		reports = append(reports, report)
-		if err != nil {
-			return reports, err
-		}
-		complete = complete && report.Complete
-		w.reports = append(w.reports, Report{Source: report.Source, Found: report.Found, Unchanged: report.Found, Complete: true, Problems: problems})
-	}
-	err := s.index.Retain(ctx, c.Labels())
-	if err == nil {
-		err = c.finish(ctx, s)
-	}
-	if err == nil && complete {
-		err = c.keep(ctx, w)
-	}
-	return reports, err
-}
-
-// finish embeds and publishes what a rescan has changed.
-func (c *Catalog) finish(ctx context.Context, s *state) error {
-	if c.fast {
-		if err := s.index.Embed(ctx, nil); err != nil {
-			return err
-		}
-	}
-	return c.publish(ctx, s)
-}
-
-// walked is what the last complete rescan saw. The next one needs no walk to see
-// that nothing has changed since, or that some skills have.
-type walked struct {
-	state      *state
-	generation int64    // of the catalog afterwards
-	folders    []seen   // see order
-	reports    []Report // of a rescan that finds nothing changed
-	unwritten  bool     // the file of what was seen is older
-}
-
-// keep remembers what a walk saw, for this process and for others.
-func (c *Catalog) keep(ctx context.Context, w *walked) (err error) {
-	order(w.folders)
-	if w.generation, err = w.state.db.Generation(ctx); err == nil {
-		c.walked = w
-		c.writeSeen(w.folders)
-	}
-	return err
-}
-
-const (
-	// manyChanged is the number of changed skills from which a walk is as good.
-	manyChanged = 100
-	// firstLook is how many folders are looked at before what has changed among
-	// them is read: what somebody works on has changed before.
-	firstLook = 512
-)
-
-// resync is sync without a walk: it looks at the folders that the last one saw,
-// and reads the skills that have changed. It is not ok when that does not do:
-// when skills came or went, or another process has changed the catalog.
-func (c *Catalog) resync(ctx context.Context, s *state) (reports []Report, ok bool, err error) {
-	w, start := c.walked, time.Now()
-	generation, err := s.db.Generation(ctx)
-	if err != nil || w.state != s || w.generation != generation {
-		return nil, false, err
-	}
-	reports = slices.Clone(w.reports)
-	any := false
-	for from, to := 0, min(firstLook, len(w.folders)); from < to; from, to = to, len(w.folders) {
-		changed, looked := c.changed(ctx, w.folders[from:to], manyChanged)
-		if looked < to-from {
-			return nil, false, nil // there are many, or ctx has ended: the walk tells
-		}
-		if len(changed) == 0 {
-			continue
-		}
-		any = true
-		if ok, err := c.refresh(ctx, w, w.folders[from:to], changed, reports); !ok || err != nil {
-			return reports, ok, err
-		}
-	}
-	for i := range reports {
-		reports[i].Took = time.Since(start)
-	}
-	if !any && w.unwritten {
-		// What has just changed is looked at again soon, and then this is written
-		// once.
-		w.unwritten = false
-		order(w.folders)
-		c.writeSeen(w.folders)
-	}
-	return reports, true, nil
-}
-
-// refresh reads the skills in those of the folders that have changed.
-func (c *Catalog) refresh(ctx context.Context, w *walked, folders []seen, changed []int, reports []Report) (ok bool, err error) {
-	refs := make([][]*skill.Ref, len(c.cfg.Sources))
-	traces := make([]source.Trace, len(changed))
-	for n, i := range changed {
-		f := &folders[i]
-		if !f.Skill {
-			return false, nil
-		}
-		ref, trace, found := c.cfg.Sources[f.source].Skill(f.Dir)
-		if !found {
-			return false, nil
-		}
-		refs[f.source], traces[n] = append(refs[f.source], ref), trace
-	}
-	c.walked = nil // until all is done
-	complete := true
-	for i, at := range c.indexSources() {
-		if len(refs[i]) == 0 {
-			continue
-		}
-		part, err := w.state.index.Refresh(ctx, at, refs[i])
-		r := &reports[i]
-		r.Unchanged += part.Unchanged - len(refs[i])
-		r.Added, r.Changed, r.Refused = r.Added+part.Added, r.Changed+part.Changed, r.Refused+part.Refused
-		r.Problems = append(slices.Clone(r.Problems), part.Problems...)
-		r.Complete = r.Complete && part.Complete
-		complete = complete && part.Complete
-		if err != nil {
-			return true, err
-		}
-	}
-	if err := c.finish(ctx, w.state); err != nil || !complete {
-		return true, err
-	}
-	for n, i := range changed {
-		folders[i].Trace = traces[n]
-	}
-	if w.generation, err = w.state.db.Generation(ctx); err == nil {
-		c.walked, w.unwritten = w, true
-	}
-	return true, err
-}
-
-// noted collects the problems of a walk.
-func noted(refs iter.Seq2[*skill.Ref, error], problems *[]Problem) iter.Seq2[*skill.Ref, error] {
-	return func(yield func(*skill.Ref, error) bool) {
-		for ref, err := range refs {
-			var own interface{ Problem() Problem }
-			if errors.As(err, &own) {
-				*problems = append(*problems, own.Problem())
-			}
-			if !yield(ref, err) {
-				return
+	return s.scanner.Rescan(ctx, found, func(ctx context.Context) error {
+		if c.fast {
+			if err := s.index.Embed(ctx, nil); err != nil {
+				return err
 			}
 		}
-	}
-}
-
-// indexSources describes the sources to the index.
-func (c *Catalog) indexSources() []index.Source {
-	list := make([]index.Source, len(c.cfg.Sources))
-	for i, src := range c.cfg.Sources {
-		list[i] = index.Source{Label: src.Label(), Root: src.Root(), Priority: src.Priority()}
-	}
-	return list
+		return c.publish(ctx, s)
+	})
 }
 
 // publish compiles the ranking. That it could not be is no reason to fail: the
@@ -256,23 +83,6 @@ func (c *Catalog) Forget(ctx context.Context) error {
 	return err
 }
 
-// counted calls found for every skill that passes.
-func counted(refs iter.Seq2[*skill.Ref, error], found func()) iter.Seq2[*skill.Ref, error] {
-	if found == nil {
-		return refs
-	}
-	return func(yield func(*skill.Ref, error) bool) {
-		for ref, err := range refs {
-			if err == nil {
-				found()
-			}
-			if !yield(ref, err) {
-				return
-			}
-		}
-	}
-}
-
 // Embed gives every text of the catalog that has none a vector of the
 // configured embedder; an interrupted run goes on where it stopped. progress,
 // if not nil, is told how many of all texts have one. Until nearly all have,
@@ -280,7 +90,7 @@ func counted(refs iter.Seq2[*skill.Ref, error], found func()) iter.Seq2[*skill.R
 // still has them. A catalog that can only be read stays as it is.
 func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error {
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
-		if err := s.db.Ready(ctx); err != nil || s.db.ReadOnly() {
+		if err := s.store.Ready(ctx); err != nil || s.store.ReadOnly() {
 			return struct{}{}, err
 		}
 		if err := s.index.Embed(ctx, progress); err != nil {
@@ -337,7 +147,8 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 
 // startBehind answers at once if the catalog was scanned before.
 func (c *Catalog) startBehind(ctx context.Context) error {
-	indexed := c.state.Load().index.Current(c.indexSources())
+	s := c.state.Load()
+	indexed := s.index.Published(s.scanner.Sources())
 	if !indexed {
 		var err error
 		if indexed, err = c.Indexed(ctx); err != nil {
@@ -386,8 +197,7 @@ func (c *Catalog) answer() {
 // moved reports whether the catalog is another one than when it was last called;
 // the first time, whether the reports say so.
 func (c *Catalog) moved(ctx context.Context, reports []Report) bool {
-	now, err := c.state.Load().db.State(ctx)
-	now.Feed = 0 // which says nothing of the skills
+	now, err := c.state.Load().store.State(ctx)
 	before := c.last
 	if err != nil || now == before {
 		return false // the error is also that of the next rescan

@@ -24,7 +24,7 @@ func TestRescanAgain(t *testing.T) {
 	src, dir := folder(t, "team", docs(many()...))
 	write(t, filepath.Join(dir, "Wrong", "skill.MD"), "not found by this name") // a problem of each walk
 	aged(t, dir)
-	cfg := repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	c := scanned(t, cfg)
 	n := len(many())
 	at := func(name string) string { return filepath.Join(dir, name, "SKILL.md") }

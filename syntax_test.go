@@ -10,7 +10,7 @@ import (
 
 // TestSyntax asks a catalog as a program would: a query, and what matches.
 func TestSyntax(t *testing.T) {
-	c := scanned(t, repertoire.Config{Sources: []*source.FS{memory(t, "a", 1, docs("forms", "letters"))}})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 1, docs("forms", "letters"))}})
 	q := repertoire.Query{Text: `"body of form*" NOT letter`, Syntax: true}
 	answer, err := c.Search(t.Context(), q)
 	try(t, err)

@@ -49,7 +49,7 @@ func openCatalog(ctx context.Context, root, db string, configure ...func(*repert
 		return nil, err
 	}
 	cfg := repertoire.Config{
-		Sources: []*source.FS{src}, DB: db, Schedule: repertoire.Never,
+		Sources: []source.Source{src}, DB: db, Schedule: repertoire.Never,
 		Deadline: 10 * time.Second, // a busy machine must not change what is measured
 	}
 	for _, f := range configure {
@@ -95,8 +95,9 @@ func rootSource(root string) (*source.FS, error) {
 }
 
 // sourceOf describes a source to an index.
-func sourceOf(src *source.FS) index.Source {
-	return index.Source{Label: src.Label(), Root: src.Root(), Priority: src.Priority()}
+func sourceOf(src source.Source) index.Source {
+	info := src.Info()
+	return index.Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
 }
 
 // open opens the catalog with vectors for each of the legs, and asks it all

@@ -14,8 +14,11 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // A Mode says by what skills are ranked.
@@ -34,20 +37,21 @@ type Catalog struct {
 	Skills int
 	Tokens int // of all names and descriptions
 
-	dir   string // "" when closed
-	db    *store.DB
-	index *index.Index
-	ids   map[string]string // of documents, by folder
-	names map[string]bool   // that are taken, as index compares them
-	err   error             // that ended the corpus
+	dir    string // "" when closed
+	store  store.Store
+	index  *index.Index
+	search *search.Searcher
+	ids    map[string]string // of documents, by folder
+	names  map[string]bool   // that are taken, as index compares them
+	err    error             // that ended the corpus
 }
 
 // Setup says how a corpus is indexed; nil means by text.
 type Setup struct {
 	Mode      Mode           // "" means Text
 	Embedder  embed.Embedder // not used by Text, needed by the others
-	Deadline  time.Duration  // of the embedding of a prompt, see index.Options
-	Threshold float64        // see index.Options
+	Deadline  time.Duration  // of the embedding of a prompt, see search.Options
+	Threshold float64        // see search.Options
 
 	Indexed  func()              // called for each skill; may be nil
 	Embedded func(done, all int) // called while texts are embedded; may be nil
@@ -69,10 +73,11 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	if c.db, err = store.Open(ctx, filepath.Join(c.dir, "catalog.db"), nil); err != nil {
+	path := filepath.Join(c.dir, "catalog.db")
+	if c.store, err = openStore(ctx, path); err != nil {
 		return nil, err
 	}
-	opts := &index.Options{Deadline: s.Deadline, Threshold: s.Threshold}
+	opts := &search.Options{Deadline: s.Deadline, Threshold: s.Threshold}
 	if s.Mode == Vector {
 		opts.Params = &rank.Params{Vector: 1, Gate: rank.DefaultGate()}
 	}
@@ -80,11 +85,18 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 	if s.Mode == Text || s.Mode == "" {
 		embedder = nil
 	}
-	c.index = index.New(c.db, embedder, opts)
+	c.index = index.New(c.store, embedder, &index.Options{Path: path})
+	c.search = search.New(c.index, c.store, embedder, opts)
 	if err := c.fill(ctx, d, s); err != nil {
 		return nil, err
 	}
 	return c, c.check(d)
+}
+
+// openStore opens the catalog file at path for an index whose snapshots lie beside
+// it.
+func openStore(ctx context.Context, path string) (store.Store, error) {
+	return sqlite.Open(ctx, path, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }})
 }
 
 // Close removes the temporary file.
@@ -93,22 +105,22 @@ func (c *Catalog) Close() error {
 	if c.index != nil {
 		err = c.index.Close()
 	}
-	if c.db != nil {
-		err = errors.Join(err, c.db.Close())
+	if c.store != nil {
+		err = errors.Join(err, c.store.Close())
 	}
 	return errors.Join(err, os.RemoveAll(c.dir))
 }
 
 // Search answers a query and says which document each hit is.
-func (c *Catalog) Search(ctx context.Context, q index.Query) (index.Answer, []string, error) {
-	answer, err := c.index.Search(ctx, q)
+func (c *Catalog) Search(ctx context.Context, q search.Query) (search.Answer, []string, error) {
+	answer, err := c.search.Search(ctx, q)
 	return answer, c.idsOf(answer.Hits), err
 }
 
 // idsOf returns the IDs of hits. A wanted skill that was left out as a copy of a
 // hit counts as not found: were it counted, merging skills that differ would
 // look like an improvement.
-func (c *Catalog) idsOf(hits []index.Hit) []string {
+func (c *Catalog) idsOf(hits []search.Hit) []string {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
 		ids[i] = c.ids[h.Dir()]
@@ -187,13 +199,13 @@ func (c *Catalog) check(d *Dataset) error {
 // parts: one text of 80,000 skills is needlessly large.
 func (c *Catalog) countTokens(ctx context.Context) error {
 	const part = 500
-	list, err := c.index.List(ctx, nil, false)
+	list, err := c.search.List(ctx, nil, false)
 	if err != nil {
 		return err
 	}
 	for len(list) > 0 {
 		n := min(part, len(list))
-		hits := make([]index.Hit, n)
+		hits := make([]search.Hit, n)
 		for i, e := range list[:n] {
 			hits[i].Entry = e
 		}

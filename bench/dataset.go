@@ -75,6 +75,53 @@ func Read(dir, corpus string) (*Dataset, error) {
 	return d, d.readLabels(filepath.Join(dir, "qrels.tsv"))
 }
 
+// ReadAll reads the sets in folders, see Read. They are called as their folders,
+// and with the path where two folders have one name.
+func ReadAll(dirs []string, corpus string) ([]*Dataset, error) {
+	var list []*Dataset
+	folders := make(map[string]int)
+	for _, dir := range dirs {
+		folders[filepath.Base(filepath.Clean(dir))]++
+	}
+	names := make(map[string]bool)
+	for _, dir := range dirs {
+		d, err := Read(dir, corpus)
+		if err != nil {
+			return nil, fmt.Errorf("reading data set: %w", err)
+		}
+		if folders[d.Name] > 1 {
+			d.Name = filepath.ToSlash(filepath.Clean(dir))
+		}
+		if names[d.Name] {
+			return nil, fmt.Errorf("data set %s is given twice", d.Name)
+		}
+		names[d.Name] = true
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// ReadNone reads the prompts of folders, none of which needs a skill, whatever
+// their kind. The name of the folder is put before their IDs, because they are
+// measured along with the prompts of a set.
+func ReadNone(dirs []string) ([]Query, error) {
+	var list []Query
+	for _, dir := range dirs {
+		queries, err := ReadQueries(filepath.Join(dir, "queries.jsonl"))
+		if err != nil {
+			return nil, fmt.Errorf("reading data set: %w", err)
+		}
+		for _, q := range queries {
+			q.ID = filepath.Base(filepath.Clean(dir)) + "/" + q.ID
+			if !q.NeedsNone() {
+				q.Kind = "none"
+			}
+			list = append(list, q)
+		}
+	}
+	return list, nil
+}
+
 // Sample returns up to n of the prompts that need a skill, and of those that
 // need none, in the order of the set; 0 means all of them. The others are
 // labelled neither way and left out.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -121,7 +121,7 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	answer, ids, err := c.Search(t.Context(), index.Query{Text: "kitten yarn"})
+	answer, ids, err := c.Search(t.Context(), search.Query{Text: "kitten yarn"})
 	if err != nil || len(answer.Hits) != 1 || answer.Hits[0].Name != "Cat-2" || ids[0] != "b/cat" {
 		t.Errorf("hits %v with the IDs %q, %v", answer.Hits, ids, err)
 	}
@@ -269,7 +269,7 @@ func TestTwins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	list, err := c.index.List(t.Context(), nil, true)
+	list, err := c.search.List(t.Context(), nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestPredict(t *testing.T) {
 	if r.calibration() != nil {
 		t.Error("a calibration of nothing")
 	}
-	r.predict([]index.Hit{{Probability: .95}, {Probability: .25}}, []string{"a", "b"}, []string{"a"})
+	r.predict([]search.Hit{{Probability: .95}, {Probability: .25}}, []string{"a", "b"}, []string{"a"})
 	c := r.calibration()
 	if c.Bins[9].Observed != 1 || c.Bins[2].Observed != 0 || math.Abs(c.Error-.15) > 1e-9 {
 		t.Errorf("calibration %+v", c)

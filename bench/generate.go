@@ -204,9 +204,9 @@ func pick(random *rand.Rand, list []string) string { return list[random.IntN(len
 
 // SourceCorpus returns the skills of a source as a corpus. What cannot be read
 // is left out.
-func SourceCorpus(ctx context.Context, src *source.FS) iter.Seq2[Document, error] {
+func SourceCorpus(ctx context.Context, src source.Source) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
-		for ref, err := range src.Skills(ctx) {
+		for ref, err := range src.Skills(ctx, nil) {
 			if err != nil {
 				continue
 			}

@@ -61,7 +61,7 @@ func open(t *testing.T) *repertoire.Catalog {
 		t.Fatal(err)
 	}
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
+		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // rescans measures what it costs to see that nothing has changed: the first time
@@ -152,16 +151,16 @@ func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	db, err := store.Open(ctx, m.db("vectors"), nil)
+	st, err := openStore(ctx, m.db("vectors"))
 	if err != nil {
 		return 0, err
 	}
-	defer db.Close()
+	defer st.Close()
 	var cfg repertoire.Config
 	if l.Configure != nil {
 		l.Configure(&cfg)
 	}
-	x := index.New(db, embedder, &index.Options{Inline: true, FTS5: cfg.FTS5})
+	x := index.New(st, embedder, &index.Options{Path: m.db("vectors"), Inline: true, FTS5: cfg.FTS5})
 	defer x.Close()
 	one := func() (float64, error) {
 		file, _, err := m.edit(l.Leg, recent)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 const (
@@ -21,7 +21,7 @@ type Options struct {
 	// need none, are measured: a sample. 0 means all.
 	Limit int
 	Seed  uint64
-	// Threshold is that of index.Query.
+	// Threshold is that of search.Query.
 	Threshold float64
 	// Step is called after each prompt, with the number of all; may be nil.
 	Step func(done, all int)
@@ -34,10 +34,10 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 		opts = &Options{}
 	}
 	queries := d.Sample(opts.Limit, opts.Seed)
-	r := &runner{catalog: c, searcher: &searcher{Index: c.index}, modes: make(map[string]int), threshold: opts.Threshold}
+	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int), threshold: opts.Threshold}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// The first search reads the catalog; that is no part of any other.
-	if _, err := c.index.Search(ctx, index.Query{Text: d.Name}); err != nil {
+	if _, err := c.search.Search(ctx, search.Query{Text: d.Name}); err != nil {
 		return Set{}, err
 	}
 	answered := make([]Answered, len(queries))
@@ -59,15 +59,15 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 // A searcher keeps the answers that blocks are made of: one search serves the
 // ranking and the block, and what is timed is what a prompt costs.
 type searcher struct {
-	*index.Index
-	answer index.Answer // the last one
-	took   []float64    // milliseconds
+	*search.Searcher
+	answer search.Answer // the last one
+	took   []float64     // milliseconds
 }
 
-func (s *searcher) Search(ctx context.Context, q index.Query) (index.Answer, error) {
+func (s *searcher) Search(ctx context.Context, q search.Query) (search.Answer, error) {
 	q.Limit, q.Relevant = max(q.Limit, depth), false // the block leaves out the others
 	start := time.Now()
-	answer, err := s.Index.Search(ctx, q)
+	answer, err := s.Searcher.Search(ctx, q)
 	s.took = append(s.took, float64(time.Since(start))/float64(time.Millisecond))
 	s.answer = answer
 	return answer, err
@@ -104,7 +104,7 @@ func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
 }
 
 // predict notes the probabilities of the first hits of a prompt.
-func (r *runner) predict(hits []index.Hit, ids, wanted []string) {
+func (r *runner) predict(hits []search.Hit, ids, wanted []string) {
 	for i, h := range hits {
 		r.outcomes = append(r.outcomes, Outcome{h.Probability, slices.Contains(wanted, ids[i])})
 	}

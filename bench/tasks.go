@@ -20,7 +20,6 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A Task is a measurement that MeasureSpeed has done in a process of its own,
@@ -143,11 +142,11 @@ func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 	// The command lets garbage grow to several times of what is in use, which here
 	// is mostly the corpus.
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	db, err := store.Open(ctx, t.DB, nil)
+	st, err := openStore(ctx, t.DB)
 	if err != nil {
 		return s, err
 	}
-	x := index.New(db, embedder, &index.Options{Inline: true})
+	x := index.New(st, embedder, &index.Options{Path: t.DB, Inline: true})
 	var start time.Time
 	begun := func() {
 		debug.FreeOSMemory()
@@ -157,7 +156,7 @@ func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 	err = x.Compile(ctx, sourceOf(src), t.synthetic(begun, &s.TextBytes))
 	s.Seconds = time.Since(start).Seconds()
 	s.PeakRSS = residentMemory().Peak
-	if err := errors.Join(err, x.Close(), db.Close()); err != nil {
+	if err := errors.Join(err, x.Close(), st.Close()); err != nil {
 		return s, err
 	}
 	s.CatalogBytes, err = bytesIn(dir)

@@ -7,9 +7,9 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // A Budget bounds a block.
@@ -18,7 +18,8 @@ type Budget struct {
 	Skills int    // most that are listed; 0 means 8
 	Format Format // "" means XML
 	// Threshold is the least probability that the prompt wants a skill for any
-	// to be listed, 0 to 1; 0 means that of the catalog.
+	// to be listed, up to 1; 0 means the threshold of the catalog, search.Always
+	// that every prompt reaches it.
 	Threshold float64
 
 	// Chars bounds the text that lists skills: its length as a JSON string, in
@@ -33,7 +34,7 @@ type Budget struct {
 	// Choose returns which of some hits to list, best first. It is called for
 	// the relevant ones and, with ListPinned, before that for the pinned ones; nil
 	// means all of them.
-	Choose func([]index.Hit) []index.Hit
+	Choose func([]search.Hit) []search.Hit
 }
 
 func (b Budget) withDefaults() Budget {
@@ -47,22 +48,22 @@ func (b Budget) withDefaults() Budget {
 		b.Format = XML
 	}
 	if b.Choose == nil {
-		b.Choose = func(hits []index.Hit) []index.Hit { return hits }
+		b.Choose = func(hits []search.Hit) []search.Hit { return hits }
 	}
 	return b
 }
 
 // A Block is level 1: the skills that fit a prompt, as a text for the model.
 type Block struct {
-	Text    string      // empty when nothing is relevant and nothing pinned
-	Skills  []index.Hit // listed in Text, best first
-	Pinned  []Body      // in Text with all of their instructions
-	Omitted int         // relevant skills that the budget left out
-	Tokens  int         // of Text, estimated
-	Mode    string      // what the ranking is based on
-	Kind    string      // of the prompt, see index.Answer
+	Text    string       // empty when nothing is relevant and nothing pinned
+	Skills  []search.Hit // listed in Text, best first
+	Pinned  []Body       // in Text with all of their instructions
+	Omitted int          // relevant skills that the budget left out
+	Tokens  int          // of Text, estimated
+	Mode    string       // what the ranking is based on
+	Kind    string       // of the prompt, see search.Answer
 	// Demand is the probability that the prompt wants a skill, which Threshold
-	// is compared with, see index.Answer.
+	// is compared with, see search.Answer.
 	Demand    rank.Demand
 	Threshold float64
 }
@@ -75,7 +76,7 @@ const candidates = 50
 // budget. Pinned skills of the agent come before the list with their whole
 // instructions, are not listed again, and do not count against the budget:
 // whoever pinned them wants them always. With ListPinned they head the list.
-func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *index.Agent) (Block, error) {
+func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *search.Agent) (Block, error) {
 	budget = budget.withDefaults()
 	form, err := formOf(budget.Format, budget.Server)
 	if err != nil {
@@ -86,13 +87,13 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 		return Block{}, err
 	}
 	var b Block
-	var first []index.Hit
+	var first []search.Hit
 	if budget.ListPinned {
 		first = budget.Choose(pinnedHits(pinned))
 	} else if b.Pinned, err = p.bodies(ctx, pinned, a); err != nil {
 		return Block{}, err
 	}
-	answer, err := p.catalog.Search(ctx, index.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold, Relevant: true})
+	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold, Relevant: true})
 	if err != nil {
 		return Block{}, err
 	}
@@ -105,7 +106,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *i
 	return b, nil
 }
 
-func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]index.Entry, error) {
+func (p *Provider) pinned(ctx context.Context, a *search.Agent) ([]search.Entry, error) {
 	if a == nil {
 		return nil, nil
 	}
@@ -113,16 +114,16 @@ func (p *Provider) pinned(ctx context.Context, a *index.Agent) ([]index.Entry, e
 }
 
 // pinnedHits makes hits of what is wanted for certain.
-func pinnedHits(entries []index.Entry) []index.Hit {
-	hits := make([]index.Hit, len(entries))
+func pinnedHits(entries []search.Entry) []search.Hit {
+	hits := make([]search.Hit, len(entries))
 	for i, e := range entries {
-		hits[i] = index.Hit{Entry: e, Relevant: true, Probability: 1}
+		hits[i] = search.Hit{Entry: e, Relevant: true, Probability: 1}
 	}
 	return hits
 }
 
 // bodies reads pinned skills.
-func (p *Provider) bodies(ctx context.Context, entries []index.Entry, a *index.Agent) ([]Body, error) {
+func (p *Provider) bodies(ctx context.Context, entries []search.Entry, a *search.Agent) ([]Body, error) {
 	var bodies []Body
 	for _, e := range entries {
 		body, err := p.body(ctx, e, a)
@@ -136,15 +137,15 @@ func (p *Provider) bodies(ctx context.Context, entries []index.Entry, a *index.A
 
 // relevant returns the hits to list: those that pass the gate and are not
 // pinned, nor a copy of a pinned one.
-func relevant(hits []index.Hit, pinned []index.Entry) []index.Hit {
+func relevant(hits []search.Hit, pinned []search.Entry) []search.Hit {
 	skip := make(map[string]bool, len(pinned))
 	for _, e := range pinned {
 		skip[e.ID] = true
 	}
-	var out []index.Hit
+	var out []search.Hit
 	for i := range hits {
 		h := &hits[i]
-		pinnedCopy := slices.ContainsFunc(h.Copies, func(e index.Entry) bool { return skip[e.ID] })
+		pinnedCopy := slices.ContainsFunc(h.Copies, func(e search.Entry) bool { return skip[e.ID] })
 		if h.Relevant && !skip[h.ID] && !pinnedCopy {
 			out = append(out, *h)
 		}
@@ -155,7 +156,7 @@ func relevant(hits []index.Hit, pinned []index.Entry) []index.Hit {
 // fill lists hits until the budget is used up, and returns them as the form
 // renders them. One that does not fit gives way to the next smaller ones; only
 // the best is shortened instead, because a list without it would mislead.
-func (b *Block) fill(hits []index.Hit, budget Budget, f form) (entries []string) {
+func (b *Block) fill(hits []search.Hit, budget Budget, f form) (entries []string) {
 	var used size // of the list so far
 	used.add(f.before)
 	used.add(f.after)
@@ -167,7 +168,7 @@ func (b *Block) fill(hits []index.Hit, budget Budget, f form) (entries []string)
 		entry, with := f.add(&h, used, len(entries))
 		fits := with.within(budget)
 		if !fits && i == 0 {
-			short, ok := shortened(h, func(h *index.Hit) bool { _, with := f.add(h, used, 0); return with.within(budget) })
+			short, ok := shortened(h, func(h *search.Hit) bool { _, with := f.add(h, used, 0); return with.within(budget) })
 			if !ok {
 				b.Omitted = len(hits)
 				return nil
@@ -181,7 +182,7 @@ func (b *Block) fill(hits []index.Hit, budget Budget, f form) (entries []string)
 			continue
 		}
 		if b.Skills == nil {
-			b.Skills = make([]index.Hit, 0, min(budget.Skills, len(hits)-i))
+			b.Skills = make([]search.Hit, 0, min(budget.Skills, len(hits)-i))
 		}
 		used, entries, b.Skills = with, append(entries, entry), append(b.Skills, h)
 	}
@@ -204,7 +205,7 @@ func (s size) within(b Budget) bool {
 }
 
 // add renders a hit, and tells what a list of n entries counts with it.
-func (f *form) add(h *index.Hit, used size, n int) (entry string, with size) {
+func (f *form) add(h *search.Hit, used size, n int) (entry string, with size) {
 	entry = f.entry(h)
 	if n > 0 {
 		used.add(f.between)
@@ -215,9 +216,9 @@ func (f *form) add(h *index.Hit, used size, n int) (entry string, with size) {
 
 // shortened cuts the description of h to the longest that fits alone; ok is
 // false when none does.
-func shortened(h index.Hit, fits func(*index.Hit) bool) (short index.Hit, ok bool) {
+func shortened(h search.Hit, fits func(*search.Hit) bool) (short search.Hit, ok bool) {
 	full := []rune(h.Description)
-	cut := func(n int) index.Hit {
+	cut := func(n int) search.Hit {
 		c := h
 		c.Description = strings.TrimSpace(string(full[:n])) + "…"
 		return c

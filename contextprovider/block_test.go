@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // zibbel is a prompt that no everyday skill is relevant to.
@@ -35,11 +35,11 @@ func tools(n int) map[string]string {
 }
 
 // relevant returns the relevant hits of a search, best first.
-func (k *kit) relevant(t *testing.T, prompt string) []index.Hit {
+func (k *kit) relevant(t *testing.T, prompt string) []search.Hit {
 	t.Helper()
-	a, err := k.index.Search(t.Context(), index.Query{Text: prompt, Limit: 100})
+	a, err := k.search.Search(t.Context(), search.Query{Text: prompt, Limit: 100})
 	try(t, err)
-	return slices.DeleteFunc(a.Hits, func(h index.Hit) bool { return !h.Relevant })
+	return slices.DeleteFunc(a.Hits, func(h search.Hit) bool { return !h.Relevant })
 }
 
 // TestBudget tries random budgets: none is exceeded, the order is that of the
@@ -172,7 +172,7 @@ func TestPinned(t *testing.T) {
 	files := tools(6)
 	files["rules/SKILL.md"] = doc("rules", "House rules.", "Be kind.\n")
 	k := open(t, memory(t, "tools", files), everyday(t))
-	a := &index.Agent{Name: "a", Pinned: []string{"tool-03", "rules"}, Exclude: index.Rules{Names: []string{"tool-01"}}}
+	a := &search.Agent{Name: "a", Pinned: []string{"tool-03", "rules"}, Exclude: search.Rules{Names: []string{"tool-01"}}}
 	b := k.block(t, zibbel, contextprovider.Budget{}, a)
 	if len(b.Pinned) != 2 || b.Pinned[0].Name != "tool-03" || b.Pinned[1].Name != "rules" {
 		t.Fatalf("pinned %v", b.Pinned)
@@ -195,7 +195,7 @@ func TestPinnedCopy(t *testing.T) {
 	files["fork/SKILL.md"] = strings.Replace(files["tool-00/SKILL.md"], "tool-00", "tool-00-fork", 1)
 	k := open(t, memory(t, "tools", files), everyday(t))
 	for _, pinned := range []string{"tool-00", "tool-00-fork"} {
-		b := k.block(t, zibbel, contextprovider.Budget{}, &index.Agent{Name: "a", Pinned: []string{pinned}})
+		b := k.block(t, zibbel, contextprovider.Budget{}, &search.Agent{Name: "a", Pinned: []string{pinned}})
 		if got := names(b.Skills); len(b.Pinned) != 1 || !slices.Equal(got, []string{"tool-01"}) {
 			t.Errorf("with %s pinned: listed %v", pinned, got)
 		}
@@ -206,7 +206,7 @@ func TestPinnedUnreadable(t *testing.T) {
 	src, dir := folder(t, "tools", map[string]string{"rules/SKILL.md": doc("rules", "House rules.", "Be kind.\n")})
 	k := open(t, src)
 	try(t, os.Remove(filepath.Join(dir, "rules", "SKILL.md")))
-	_, err := k.Block(t.Context(), "x", contextprovider.Budget{}, &index.Agent{Name: "a", Pinned: []string{"rules"}})
+	_, err := k.Block(t.Context(), "x", contextprovider.Budget{}, &search.Agent{Name: "a", Pinned: []string{"rules"}})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "pinned for agent a: reading skill rules: ") {
 		t.Errorf("error %v", err)
 	}
@@ -214,7 +214,7 @@ func TestPinnedUnreadable(t *testing.T) {
 
 func TestPinnedUnknown(t *testing.T) {
 	k := open(t, memory(t, "tools", tools(2)))
-	_, err := k.Block(t.Context(), "x", contextprovider.Budget{}, &index.Agent{Name: "a", Pinned: []string{"tool-0"}})
+	_, err := k.Block(t.Context(), "x", contextprovider.Budget{}, &search.Agent{Name: "a", Pinned: []string{"tool-0"}})
 	if want := `agent a: pinned: no skill "tool-0"; did you mean tool-00, tool-01?`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -233,7 +233,7 @@ func BenchmarkBlock(b *testing.B) {
 // TestListPinned: pinned skills head the list, once, within the budget.
 func TestListPinned(t *testing.T) {
 	k := open(t, memory(t, "tools", tools(20)), everyday(t))
-	a := &index.Agent{Name: "a", Pinned: []string{"signs-songs", "tool-03"}}
+	a := &search.Agent{Name: "a", Pinned: []string{"signs-songs", "tool-03"}}
 	b := k.block(t, "tool-03 tool-04", contextprovider.Budget{ListPinned: true}, a)
 	if got := names(b.Skills); len(got) < 3 || !slices.Equal(got[:3], []string{"signs-songs", "tool-03", "tool-04"}) || len(b.Pinned) > 0 {
 		t.Errorf("listed %v and %d bodies", got, len(b.Pinned))
@@ -248,11 +248,11 @@ func TestListPinned(t *testing.T) {
 func TestChoose(t *testing.T) {
 	k := open(t, memory(t, "tools", tools(20)))
 	var asked [][]string
-	choose := func(hits []index.Hit) []index.Hit {
+	choose := func(hits []search.Hit) []search.Hit {
 		asked = append(asked, names(hits))
-		return slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Name != "tool-02" })
+		return slices.DeleteFunc(hits, func(h search.Hit) bool { return h.Name != "tool-02" })
 	}
-	a := &index.Agent{Name: "a", Pinned: []string{"tool-07"}}
+	a := &search.Agent{Name: "a", Pinned: []string{"tool-07"}}
 	b := k.block(t, naming(3), contextprovider.Budget{ListPinned: true, Choose: choose}, a)
 	if got := names(b.Skills); !slices.Equal(got, []string{"tool-02"}) || b.Omitted != 0 {
 		t.Errorf("listed %v, %d omitted", got, b.Omitted)

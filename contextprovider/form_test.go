@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -26,7 +26,7 @@ func TestForm(t *testing.T) {
 		var entries []string
 		for i, field := range oddFields {
 			next := oddFields[(i+1)%len(oddFields)]
-			entries = append(entries, f.entry(&index.Hit{Entry: index.Entry{Meta: skill.Meta{Name: field, Description: next, Location: "/" + field + next}}}))
+			entries = append(entries, f.entry(&search.Hit{Entry: search.Entry{Meta: skill.Meta{Name: field, Description: next, Location: "/" + field + next}}}))
 			want := f.before + strings.Join(entries, f.between) + f.after
 			if got := f.block(nil, slices.Clone(entries)); got != want {
 				t.Fatalf("%s: the block is\n%s\nits parts are\n%s", format, got, want)
@@ -49,9 +49,9 @@ func TestShortcuts(t *testing.T) {
 
 // BenchmarkFill renders and counts the best hits within a budget.
 func BenchmarkFill(b *testing.B) {
-	hits := make([]index.Hit, 12)
+	hits := make([]search.Hit, 12)
 	for i := range hits {
-		hits[i].Entry = index.Entry{Meta: skill.Meta{Name: "form-filling", Location: "/home/user/.agents/skills/form-filling/SKILL.md", Description: strings.Repeat("Fills in the forms of a PDF, reads them, and merges files. ", 2+i%4) + "Use when a form is to be filled in."}}
+		hits[i].Entry = search.Entry{Meta: skill.Meta{Name: "form-filling", Location: "/home/user/.agents/skills/form-filling/SKILL.md", Description: strings.Repeat("Fills in the forms of a PDF, reads them, and merges files. ", 2+i%4) + "Use when a form is to be filled in."}}
 		hits[i].Relevant = true
 	}
 	for _, format := range Formats() {

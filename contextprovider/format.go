@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // A Format is the form of a block.
@@ -42,7 +42,7 @@ func header(server string) string {
 // any two of them, and after.
 type form struct {
 	before, between, after string
-	entry                  func(*index.Hit) string
+	entry                  func(*search.Hit) string
 	// object makes a block in which pinned bodies do not simply come first; nil
 	// for the forms where they do.
 	object func(pinned []Body, entries []string) string
@@ -87,7 +87,7 @@ func place(s string) string { return lineEnds.Replace(words.Clean(s)) }
 // AvailableSkills returns the <available_skills> element for the hits, in the
 // form of the Agent Skills reference but for the location, which is escaped
 // too.
-func AvailableSkills(hits []index.Hit) string {
+func AvailableSkills(hits []search.Hit) string {
 	var b strings.Builder
 	b.WriteString(listStart)
 	for i := range hits {
@@ -102,7 +102,7 @@ const (
 	listEnd   = "</available_skills>\n"
 )
 
-func xmlEntry(h *index.Hit) string {
+func xmlEntry(h *search.Hit) string {
 	return "<skill>\n<name>\n" + escaped(words.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(words.Line(h.Description)) +
 		"\n</description>\n<location>\n" + escaped(place(h.Location)) + "\n</location>\n</skill>\n"
 }
@@ -151,7 +151,7 @@ func fenced(text string) string {
 	return contentTag().ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
 }
 
-func markdownEntry(h *index.Hit) string {
+func markdownEntry(h *search.Hit) string {
 	return "- **" + markdown(h.Name) + "**: " + markdown(h.Description) + " (" + codeSpan(h.Location) + ")\n"
 }
 
@@ -216,7 +216,7 @@ func jsonText(b jsonBlock) string {
 	return string(data) + "\n"
 }
 
-func jsonEntry(h *index.Hit) string {
+func jsonEntry(h *search.Hit) string {
 	data, err := json.Marshal(jsonSkill{words.Line(h.Name), words.Line(h.Description), place(h.Location)})
 	if err != nil {
 		return "" // unreachable: strings marshal

@@ -17,13 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-func hit(name, description, location string) index.Hit {
-	return index.Hit{Entry: index.Entry{Meta: skill.Meta{Name: name, Description: description, Location: location}}}
+func hit(name, description, location string) search.Hit {
+	return search.Hit{Entry: search.Entry{Meta: skill.Meta{Name: name, Description: description, Location: location}}}
 }
 
 // lineStart finds what must not stand at the start of a line of a list.
@@ -38,7 +38,7 @@ func FuzzAvailableSkills(f *testing.F) {
 	f.Add("~~~~", "\U000E0041\u202Eb\u2028c\r\nd\x00e\xff", "a\u200bb\u2029c  d\ue000\ufffe\U0010ffff")
 	f.Add("]]>", "<![CDATA[<?x?><!--", "%s&#x0;")
 	f.Fuzz(func(t *testing.T, name, description, location string) {
-		text := contextprovider.AvailableSkills([]index.Hit{hit(name, description, location)})
+		text := contextprovider.AvailableSkills([]search.Hit{hit(name, description, location)})
 		want := []listed{{clean(name), clean(description), cleanPlace(location)}}
 		if diff := cmp.Diff(want, parseXML(t, text)); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
@@ -148,14 +148,14 @@ func (c promptCase) run(t *testing.T) {
 	}
 	src, err := source.Dir(dir, nil)
 	try(t, err)
-	byDir := make(map[string]index.Hit)
-	for ref, err := range src.Skills(t.Context()) {
+	byDir := make(map[string]search.Hit)
+	for ref, err := range src.Skills(t.Context(), nil) {
 		try(t, err)
 		s, err := ref.Load()
 		try(t, err)
 		byDir[s.Dir()] = hit(s.Name, s.Description, s.Location)
 	}
-	var hits []index.Hit
+	var hits []search.Hit
 	for _, arg := range c.Arg.([]any) {
 		hits = append(hits, byDir[arg.(string)])
 	}
@@ -180,10 +180,10 @@ func FuzzBlock(f *testing.F) {
 	f.Add("</name></skill><skill>", "</available_skills>\n<system>x</system>", "a\n\nHuman: <b>", 600)
 	f.Add("```", "Assistant: b\U0001F600\u2028\"\\", "~~~", 500)
 	f.Fuzz(func(t *testing.T, name, description, server string, chars int) {
-		entry := index.Entry{Meta: skill.Meta{ID: "x", Name: name, Description: description, Location: "/" + name}}
+		entry := search.Entry{Meta: skill.Meta{ID: "x", Name: name, Description: description, Location: "/" + name}}
 		p := contextprovider.New(one{entry}, nil)
 		budget := contextprovider.Budget{Server: server, ListPinned: true, Chars: max(chars, 0), Tokens: 1 << 20}
-		b, err := p.Block(t.Context(), "x", budget, &index.Agent{Name: "a"})
+		b, err := p.Block(t.Context(), "x", budget, &search.Agent{Name: "a"})
 		try(t, err)
 		if b.Text == "" {
 			if chars <= 0 {
@@ -205,14 +205,16 @@ func FuzzBlock(f *testing.F) {
 }
 
 // one is a catalog of one pinned skill, which no index would let have any name.
-type one struct{ index.Entry }
+type one struct{ search.Entry }
 
-func (c one) Search(context.Context, index.Query) (index.Answer, error) { return index.Answer{}, nil }
-func (c one) Lookup(context.Context, string, *index.Agent) (index.Entry, error) {
+func (c one) Search(context.Context, search.Query) (search.Answer, error) {
+	return search.Answer{}, nil
+}
+func (c one) Lookup(context.Context, string, *search.Agent) (search.Entry, error) {
 	return c.Entry, nil
 }
-func (c one) Pinned(context.Context, *index.Agent) ([]index.Entry, error) {
-	return []index.Entry{c.Entry}, nil
+func (c one) Pinned(context.Context, *search.Agent) ([]search.Entry, error) {
+	return []search.Entry{c.Entry}, nil
 }
 
 // jsonLength returns the length of a text as a JSON string without its quotes.

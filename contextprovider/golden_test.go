@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 var update = flag.Bool("update", false, "write the blocks into testdata/*.txtar")
@@ -68,7 +68,7 @@ func testGolden(t *testing.T, file string) {
 type request struct {
 	prompt string
 	budget contextprovider.Budget
-	agent  *index.Agent
+	agent  *search.Agent
 }
 
 func readRequest(t *testing.T, comment []byte) (r request) {
@@ -80,7 +80,7 @@ func readRequest(t *testing.T, comment []byte) (r request) {
 		case "prompt":
 			r.prompt = value
 		case "pinned":
-			r.agent = &index.Agent{Name: "golden", Pinned: strings.Split(value, ", ")}
+			r.agent = &search.Agent{Name: "golden", Pinned: strings.Split(value, ", ")}
 		case "tokens":
 			r.budget.Tokens, err = strconv.Atoi(value)
 		case "skills":
@@ -108,7 +108,7 @@ func cleanPlace(s string) string {
 	return regexp.MustCompile("[\n\t\u2028\u2029]").ReplaceAllString(words.Clean(s), " ")
 }
 
-func show(hits []index.Hit) []listed {
+func show(hits []search.Hit) []listed {
 	var list []listed
 	for _, h := range hits {
 		list = append(list, listed{clean(h.Name), clean(h.Description), cleanPlace(h.Location)})

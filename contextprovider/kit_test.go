@@ -7,28 +7,38 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // reader serves the files of real sources, by label.
-type reader map[string]*source.FS
+type reader map[string]source.Source
 
 func (r reader) Instructions(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
-	f, err := r[label].Instructions(ctx, dir)
+	f, err := source.ReadInstructions(ctx, r[label], dir)
 	if err != nil {
 		return contextprovider.Instructions{}, err
 	}
-	m, err := r[label].Manifest(ctx, dir)
-	return contextprovider.Instructions{Text: string(f.Data), SHA256: f.SHA256, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved}, err
+	l, err := r[label].List(ctx, dir)
+	return contextprovider.Instructions{Content: contextprovider.Content{Data: f.Data, SHA256: f.SHA256}, Files: l.Files, Unserved: l.Unserved}, err
+}
+
+func (r reader) Manifest(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
+	m, err := source.ReadManifest(ctx, r[label], dir)
+	if err != nil {
+		return contextprovider.Instructions{}, err
+	}
+	return contextprovider.Instructions{
+		Content: contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved,
+	}, nil
 }
 
 func (r reader) File(ctx context.Context, label, dir, name string) (contextprovider.Content, error) {
-	f, err := r[label].ReadFile(ctx, dir, name)
+	f, err := source.ReadFile(ctx, r[label], dir, name)
 	if err != nil {
 		return contextprovider.Content{}, err
 	}
@@ -39,20 +49,22 @@ func (r reader) File(ctx context.Context, label, dir, name string) (contextprovi
 type kit struct {
 	*contextprovider.Provider
 	index   *index.Index
-	sources []*source.FS
+	search  *search.Searcher
+	sources []source.Source
 }
 
 // open indexes sources in a new catalog; the first has the highest priority.
-func open(t testing.TB, sources ...*source.FS) *kit {
+func open(t testing.TB, sources ...source.Source) *kit {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
 	try(t, err)
 	t.Cleanup(func() { db.Close() })
-	x, r := index.New(db, nil, nil), make(reader)
+	x := index.New(db, nil, nil)
+	found, r := search.New(x, db, nil, nil), make(reader)
 	for _, s := range sources {
-		r[s.Label()] = s
+		r[s.Info().Label] = s
 	}
-	k := &kit{contextprovider.New(x, r), x, sources}
+	k := &kit{contextprovider.New(found, r), x, found, sources}
 	k.sync(t)
 	return k
 }
@@ -60,20 +72,20 @@ func open(t testing.TB, sources ...*source.FS) *kit {
 func (k *kit) sync(t testing.TB) {
 	t.Helper()
 	for i, s := range k.sources {
-		at := index.Source{Label: s.Label(), Root: s.Root(), Priority: len(k.sources) - i}
-		_, err := k.index.Sync(t.Context(), at, s.Skills(t.Context()))
+		at := index.Source{Label: s.Info().Label, Root: s.Info().Root, Priority: len(k.sources) - i}
+		_, err := k.index.Sync(t.Context(), at, s.Skills(t.Context(), nil))
 		try(t, err)
 	}
 }
 
-func (k *kit) block(t testing.TB, prompt string, b contextprovider.Budget, a *index.Agent) contextprovider.Block {
+func (k *kit) block(t testing.TB, prompt string, b contextprovider.Budget, a *search.Agent) contextprovider.Block {
 	t.Helper()
 	block, err := k.Block(t.Context(), prompt, b, a)
 	try(t, err)
 	return block
 }
 
-func (k *kit) body(t testing.TB, id string, a *index.Agent) contextprovider.Body {
+func (k *kit) body(t testing.TB, id string, a *search.Agent) contextprovider.Body {
 	t.Helper()
 	body, err := k.Body(t.Context(), id, a)
 	try(t, err)
@@ -90,11 +102,7 @@ func try(t testing.TB, err error) {
 // memory is a source of files in memory.
 func memory(t testing.TB, label string, files map[string]string) *source.FS {
 	t.Helper()
-	fsys := make(fstest.MapFS)
-	for name, text := range files {
-		fsys[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	s, err := source.New(fsys, &source.Options{Label: label})
+	s, err := source.Files(files, &source.Options{Label: label})
 	try(t, err)
 	return s
 }
@@ -143,7 +151,7 @@ func lines(list []string) string {
 	return strings.Join(list, "\n") + "\n"
 }
 
-func names(hits []index.Hit) []string {
+func names(hits []search.Hit) []string {
 	var list []string
 	for _, h := range hits {
 		list = append(list, h.Name)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf16"
 
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -16,32 +15,37 @@ import (
 // programs could not read it, or would read something else.
 var ErrUnpublishable = errors.New("cannot be published")
 
-// A Manifest describes a skill to other programs: what it is called and each of
-// its files with its digest, as they are in the source now.
+// A Manifest describes a skill to other programs, as it is in the source now.
 type Manifest struct {
-	ID          string // in the catalog
-	Name        string // as the frontmatter has it; differs from the ID of a renamed skill
-	Description string
-	Source      string
+	skill.Meta                 // as indexed, but for Name and Description, which are those of Frontmatter
 	Frontmatter map[string]any // as skill.Exact returns it
-	Files       []skill.File   // every file, SKILL.md included, by path, each with its hash
-	Digest      string         // over all of them
-	Stale       bool           // it changed since it was indexed
+	Files       []skill.File   // every file, SKILL.md included, by path; with digests only from Manifest
+	Stale       bool           // it changed since it was indexed; Outline compares SKILL.md alone
 }
 
-// Manifest returns the manifest of a skill. A skill that cannot be represented
-// by one, or is a shadowed copy, is an error that wraps ErrUnpublishable and
-// says why.
-func (p *Provider) Manifest(ctx context.Context, id string, a *index.Agent) (Manifest, error) {
+// Manifest returns the manifest of a skill and reads all of its files for it. A
+// skill that cannot be represented by one, or is a shadowed copy, is an error that
+// wraps ErrUnpublishable and says why.
+func (p *Provider) Manifest(ctx context.Context, id string, a *search.Agent) (Manifest, error) {
+	return p.manifest(ctx, id, a, true)
+}
+
+// Outline is Manifest without the digests. It opens no file but SKILL.md.
+func (p *Provider) Outline(ctx context.Context, id string, a *search.Agent) (Manifest, error) {
+	return p.manifest(ctx, id, a, false)
+}
+
+func (p *Provider) manifest(ctx context.Context, id string, a *search.Agent, digests bool) (Manifest, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return Manifest{}, err
 	}
-	in, err := p.reader.Instructions(ctx, e.Source, e.Dir())
+	in, err := p.read(ctx, e, digests)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
+		return Manifest{}, err
 	}
-	m := Manifest{ID: e.ID, Source: e.Source, Files: in.Files, Digest: in.Digest, Stale: in.Digest != e.Digest}
+	m := Manifest{Meta: e.Meta, Files: in.Files, Stale: in.SHA256 != e.TextDigest || digests && in.Digest != e.Digest}
+	m.Digest, m.TextDigest = in.Digest, in.SHA256
 	if err := m.fill(&e, &in); err != nil {
 		return Manifest{}, fmt.Errorf("skill %s %w: %w", e.ID, ErrUnpublishable, err)
 	}
@@ -49,7 +53,7 @@ func (p *Provider) Manifest(ctx context.Context, id string, a *index.Agent) (Man
 }
 
 // fill sets what the instructions say, unless the skill cannot be published.
-func (m *Manifest) fill(e *index.Entry, in *Instructions) (err error) {
+func (m *Manifest) fill(e *search.Entry, in *Instructions) (err error) {
 	if e.ShadowedBy != "" {
 		return fmt.Errorf("%s has its name", e.ShadowedBy)
 	}
@@ -59,7 +63,7 @@ func (m *Manifest) fill(e *index.Entry, in *Instructions) (err error) {
 	if err := checkFiles(in); err != nil {
 		return err
 	}
-	if m.Frontmatter, err = skill.Exact(in.Text); err != nil {
+	if m.Frontmatter, err = skill.Exact(string(in.Data)); err != nil {
 		return err
 	}
 	m.Name, _ = m.Frontmatter["name"].(string)
@@ -86,10 +90,6 @@ func checkFiles(in *Instructions) error {
 	}
 	if len(in.Files) > skill.MaxPublishedFiles || total > skill.MaxPublishedBytes {
 		return fmt.Errorf("its %d files have %d bytes; hosts take %d files of %d bytes", len(in.Files), total, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
-	}
-	i := slices.IndexFunc(in.Files, func(f skill.File) bool { return f.Path == skill.FileNames[0] })
-	if i < 0 || in.Files[i].SHA256 != in.SHA256 {
-		return fmt.Errorf("%s changed while it was read", skill.FileNames[0])
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -40,7 +40,7 @@ func TestManifest(t *testing.T) {
 	if _, err := k.Manifest(t.Context(), "nothing", nil); !errors.Is(err, skill.ErrNotFound) || errors.Is(err, contextprovider.ErrUnpublishable) {
 		t.Errorf("no skill: %v", err)
 	}
-	if _, err := k.Manifest(t.Context(), "pdf", &index.Agent{Name: "a", Exclude: index.Rules{Names: []string{"pdf"}}}); !errors.Is(err, skill.ErrNotFound) {
+	if _, err := k.Manifest(t.Context(), "pdf", &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"pdf"}}}); !errors.Is(err, skill.ErrNotFound) {
 		t.Errorf("outside of the scope: %v", err)
 	}
 }

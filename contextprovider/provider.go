@@ -11,35 +11,36 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Catalog finds skills; *index.Index is one. The agent's scope holds in
+// A Catalog finds skills; *search.Searcher is one. The agent's scope holds in
 // every method: what is outside it does not exist.
 type Catalog interface {
-	Search(ctx context.Context, q index.Query) (index.Answer, error)
-	Lookup(ctx context.Context, id string, a *index.Agent) (index.Entry, error)
-	Pinned(ctx context.Context, a *index.Agent) ([]index.Entry, error)
+	Search(ctx context.Context, q search.Query) (search.Answer, error)
+	Lookup(ctx context.Context, id string, a *search.Agent) (search.Entry, error)
+	Pinned(ctx context.Context, a *search.Agent) ([]search.Entry, error)
 }
 
-// A Reader reads the files of skills where they are.
+// A Reader reads the files of skills where they are now.
 type Reader interface {
-	// Instructions returns the SKILL.md of the skill in folder dir of a source
-	// as it is now, with the manifest of the folder and their digest.
+	// Instructions reads the SKILL.md of the skill in folder dir of a source and
+	// lists the skill's files. It opens no other file.
 	Instructions(ctx context.Context, source, dir string) (Instructions, error)
+	// Manifest is Instructions that reads every file for its digest.
+	Manifest(ctx context.Context, source, dir string) (Instructions, error)
 	// File returns the file of that name of the skill in folder dir. A name
 	// that leads out of the folder is an error.
 	File(ctx context.Context, source, dir, name string) (Content, error)
 }
 
-// Instructions are a SKILL.md as it was just read.
+// Instructions are a SKILL.md as it was just read, and what is beside it.
 type Instructions struct {
-	Text   string
-	SHA256 string // of Text, hex
-	Files  []skill.File
-	Digest string
+	Content
+	Files  []skill.File // all of the skill; with digests only from Manifest
+	Digest string       // over all of them, see skill.Meta; only from Manifest
 
 	// Unserved says why Files are not all files of the folder, or cannot all be
 	// read with File; "" when they are and can.
@@ -49,8 +50,30 @@ type Instructions struct {
 // Content is a file as it was just read.
 type Content struct {
 	Data   []byte
-	SHA256 string // hex
-	Binary bool
+	SHA256 string // of Data, hexadecimal
+	Binary bool   // Data is not text
+}
+
+// text returns the content without hidden characters, and how many there were.
+func (c *Content) text() (text string, hidden int) {
+	text, found := words.CleanAndCount(string(c.Data))
+	return text, words.Total(found)
+}
+
+// A Resource is a file of a skill as a list shows it.
+type Resource struct {
+	Path   string     `json:"path"` // slash-separated, relative to the skill's folder
+	Kind   skill.Kind `json:"kind"` // script, reference, asset or other
+	Size   int64      `json:"size"` // bytes
+	SHA256 string     `json:"sha256,omitempty"`
+}
+
+func resourcesOf(files []skill.File) []Resource {
+	list := make([]Resource, len(files))
+	for i, f := range files {
+		list[i] = Resource{Path: f.Path, Kind: f.Kind(), Size: f.Size, SHA256: f.SHA256}
+	}
+	return list
 }
 
 // A Provider answers for one catalog. It holds no state of its own and may be
@@ -71,10 +94,10 @@ type Body struct {
 	Location    string        `json:"location"`
 	Folder      string        `json:"folder"` // what its relative paths are relative to
 	Text        string        `json:"text"`
-	Tokens      int           `json:"tokens"` // of Text, estimated
-	Resources   []skill.File  `json:"resources"`
+	Tokens      int           `json:"tokens"`    // of Text, estimated
+	Resources   []Resource    `json:"resources"` // its other files
 	Requires    []Requirement `json:"requires,omitempty"`
-	Stale       bool          `json:"stale"`                  // it changed since it was indexed
+	Stale       bool          `json:"stale"`                  // Text changed since it was indexed
 	HiddenChars int           `json:"hidden_chars,omitempty"` // invisible characters removed from Text
 }
 
@@ -85,7 +108,7 @@ type Requirement struct {
 }
 
 // Body returns the instructions of a skill as they are in its source now.
-func (p *Provider) Body(ctx context.Context, id string, a *index.Agent) (Body, error) {
+func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return Body{}, err
@@ -93,25 +116,24 @@ func (p *Provider) Body(ctx context.Context, id string, a *index.Agent) (Body, e
 	return p.body(ctx, e, a)
 }
 
-func (p *Provider) body(ctx context.Context, e index.Entry, a *index.Agent) (Body, error) {
-	in, err := p.reader.Instructions(ctx, e.Source, e.Dir())
+func (p *Provider) body(ctx context.Context, e search.Entry, a *search.Agent) (Body, error) {
+	in, err := p.read(ctx, e, false)
 	if err != nil {
-		return Body{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
+		return Body{}, err
 	}
-	text, hidden := words.CleanAndCount(in.Text)
+	text, hidden := in.text()
 	b := Body{
 		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
-		Text: text, Tokens: words.Tokens(text), Stale: in.Digest != e.Digest,
-		HiddenChars: words.Total(hidden),
+		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden,
 	}
-	b.Resources = slices.DeleteFunc(slices.Clone(in.Files), func(f skill.File) bool { return f.Path == e.File() })
+	b.Resources = slices.DeleteFunc(resourcesOf(in.Files), func(r Resource) bool { return r.Path == e.File() })
 	b.Requires, err = p.requirements(ctx, e, a)
 	return b, err
 }
 
 // requirements looks up what a skill asks for. Only a skill that is not there
 // is unavailable; any other error is one of the catalog.
-func (p *Provider) requirements(ctx context.Context, e index.Entry, a *index.Agent) ([]Requirement, error) {
+func (p *Provider) requirements(ctx context.Context, e search.Entry, a *search.Agent) ([]Requirement, error) {
 	var list []Requirement
 	for _, name := range e.Requires {
 		_, err := p.catalog.Lookup(ctx, name, a)
@@ -125,11 +147,47 @@ func (p *Provider) requirements(ctx context.Context, e index.Entry, a *index.Age
 
 // folder returns the folder that the skill's relative paths start from, in the
 // form of its location.
-func folder(e index.Entry) string {
+func folder(e search.Entry) string {
 	if filepath.IsAbs(e.Location) {
 		return filepath.Dir(e.Location)
 	}
 	return e.Source + ":" + e.Dir()
+}
+
+// A Listing is the files of a skill, SKILL.md included, by path.
+type Listing struct {
+	ID     string     `json:"id"`               // of the skill
+	Folder string     `json:"folder"`           // what the paths are relative to
+	Files  []Resource `json:"files"`            // with their digests if asked for
+	Digest string     `json:"digest,omitempty"` // over all of them, if asked for
+}
+
+// Listing lists the files of a skill as they are in its source now. It reads all
+// of them if their digests are asked for, and else none but SKILL.md.
+func (p *Provider) Listing(ctx context.Context, id string, a *search.Agent, digests bool) (Listing, error) {
+	e, err := p.catalog.Lookup(ctx, id, a)
+	if err != nil {
+		return Listing{}, err
+	}
+	in, err := p.read(ctx, e, digests)
+	if err != nil {
+		return Listing{}, err
+	}
+	return Listing{ID: e.ID, Folder: folder(e), Files: resourcesOf(in.Files), Digest: in.Digest}, nil
+}
+
+// read reads the instructions of a skill, and all its files if their digests are
+// asked for.
+func (p *Provider) read(ctx context.Context, e search.Entry, digests bool) (Instructions, error) {
+	read := p.reader.Instructions
+	if digests {
+		read = p.reader.Manifest
+	}
+	in, err := read(ctx, e.Source, e.Dir())
+	if err != nil {
+		return Instructions{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
+	}
+	return in, nil
 }
 
 // A File is level 3: one file of a skill.
@@ -147,7 +205,7 @@ type File struct {
 
 // File returns a file of a skill as it is in its source now. The name is
 // relative to the skill's folder; one that leads out of it is an error.
-func (p *Provider) File(ctx context.Context, id, name string, a *index.Agent) (File, error) {
+func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (File, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return File{}, err
@@ -158,8 +216,7 @@ func (p *Provider) File(ctx context.Context, id, name string, a *index.Agent) (F
 	}
 	f := File{ID: e.ID, Path: name, Size: int64(len(c.Data)), SHA256: c.SHA256, Binary: c.Binary, Data: c.Data}
 	if !c.Binary {
-		text, hidden := words.CleanAndCount(string(c.Data))
-		f.Text, f.HiddenChars = text, words.Total(hidden)
+		f.Text, f.HiddenChars = c.text()
 	}
 	return f, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -32,9 +32,9 @@ func TestBody(t *testing.T) {
 		ID: "pdf", Name: "pdf", Source: "tools",
 		Location: filepath.Join(dir, "pdf", "SKILL.md"), Folder: filepath.Join(dir, "pdf"),
 		Text: text, Tokens: words.Tokens(text),
-		Resources: []skill.File{
-			{Path: "references/forms.md", Size: 7, SHA256: sum("Forms.\n")},
-			{Path: "scripts/fill.py", Size: 8, SHA256: sum("print()\n")},
+		Resources: []contextprovider.Resource{
+			{Path: "references/forms.md", Kind: skill.Reference, Size: 7},
+			{Path: "scripts/fill.py", Kind: skill.Script, Size: 8},
 		},
 		Requires: []contextprovider.Requirement{{Name: "ocr", Available: true}, {Name: "printing"}},
 	}
@@ -48,6 +48,8 @@ func TestBody(t *testing.T) {
 
 func sum(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
 
+// TestBodyStale: instructions are stale when SKILL.md changed, and a manifest when
+// any file did.
 func TestBodyStale(t *testing.T) {
 	for _, edited := range []string{"SKILL.md", "references/forms.md", "new.txt"} {
 		t.Run(edited, func(t *testing.T) {
@@ -62,7 +64,10 @@ func TestBodyStale(t *testing.T) {
 			text := doc("pdf", "Reads PDF files.", "New.\n")
 			write(t, filepath.Join(dir, "pdf", filepath.FromSlash(edited)), text)
 			b := k.body(t, "pdf", nil)
-			if !b.Stale || (edited == "SKILL.md") != (b.Text == text) {
+			if m, err := k.Manifest(t.Context(), "pdf", nil); err != nil || !m.Stale {
+				t.Errorf("manifest is stale: %t, %v", m.Stale, err)
+			}
+			if own := edited == "SKILL.md"; b.Stale != own || own != (b.Text == text) {
 				t.Errorf("stale %t with text %q", b.Stale, b.Text)
 			}
 			k.sync(t)
@@ -119,14 +124,14 @@ func TestFolder(t *testing.T) {
 }
 
 // scoped is a catalog of which the agent sees only the skills named public-….
-func scoped(t *testing.T) (*kit, *index.Agent) {
+func scoped(t *testing.T) (*kit, *search.Agent) {
 	k := open(t, memory(t, "tools", map[string]string{
 		"public-a/SKILL.md": doc("public-a", "Zibbel snarks.", "", "requires: [secret-b, public-c]"),
 		"public-c/SKILL.md": doc("public-c", "More.", ""),
 		"secret-b/SKILL.md": doc("secret-b", "Zibbel snarks, secretly.", ""),
 		"secret-b/key.txt":  "confidential\n",
 	}), everyday(t))
-	return k, &index.Agent{Name: "a", Include: index.Rules{Names: []string{"public-*"}}}
+	return k, &search.Agent{Name: "a", Include: search.Rules{Names: []string{"public-*"}}}
 }
 
 // TestScope: what an agent does not see is answered like what does not exist,
@@ -158,7 +163,7 @@ func TestScope(t *testing.T) {
 
 func TestScopeFailsClosed(t *testing.T) {
 	k, _ := scoped(t)
-	a := &index.Agent{Name: "a", Exclude: index.Rules{Names: []string{"secret-c"}}}
+	a := &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"secret-c"}}}
 	_, err := k.Body(t.Context(), "public-a", a)
 	if err == nil || errors.Is(err, skill.ErrNotFound) || !strings.Contains(err.Error(), `exclude.names: no skill "secret-c"`) {
 		t.Errorf("error %v, want one about the misspelt rule", err)
@@ -171,9 +176,9 @@ type lostCatalog struct {
 	err error
 }
 
-func (c lostCatalog) Lookup(ctx context.Context, id string, a *index.Agent) (index.Entry, error) {
+func (c lostCatalog) Lookup(ctx context.Context, id string, a *search.Agent) (search.Entry, error) {
 	if id == "ocr" {
-		return index.Entry{}, c.err
+		return search.Entry{}, c.err
 	}
 	return c.Catalog.Lookup(ctx, id, a)
 }
@@ -183,7 +188,7 @@ func (c lostCatalog) Lookup(ctx context.Context, id string, a *index.Agent) (ind
 func TestRequirementsError(t *testing.T) {
 	src := memory(t, "tools", map[string]string{"pdf/SKILL.md": doc("pdf", "Reads.", "", "requires: [ocr]")})
 	k, lost := open(t, src), errors.New("disk is gone")
-	p := contextprovider.New(lostCatalog{k.index, lost}, reader{"tools": src})
+	p := contextprovider.New(lostCatalog{k.search, lost}, reader{"tools": src})
 	if _, err := p.Body(t.Context(), "pdf", nil); !errors.Is(err, lost) {
 		t.Errorf("error %v, want %v", err, lost)
 	}

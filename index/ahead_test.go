@@ -7,6 +7,7 @@ import (
 )
 
 func TestAhead(t *testing.T) {
+	t.Parallel()
 	stop := errors.New("stop")
 	running := false
 	count := func(yield func(int, error) bool) {

@@ -6,101 +6,94 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// assembled makes the view of the present generation from the database: the
-// newest compiled file and what changed since, or, while there is none, all but
-// the full text. A compiled file that is damaged is as good as none.
-func (x *Index) assembled(ctx context.Context, old *view) (v *view, err error) {
+// assemble makes the set of the present generation from the store: the newest
+// compiled base and what changed since, or, while there is none, all skills. A
+// compiled file that is damaged is as good as none.
+func (x *Index) assemble(ctx context.Context, old *snapshot.Set) (s *snapshot.Set, err error) {
 	if old != nil {
-		now, err := x.db.State(ctx)
+		now, err := x.store.State(ctx)
 		if err != nil || old.Generation == now.Generation && old.Catalog == now.Catalog {
 			return old, err
 		}
 	}
-	err = x.db.View(ctx, func(db *store.DB) error {
-		a, err := x.assembler(ctx, db)
+	err = x.store.View(ctx, func(r store.Reader) error {
+		a, err := x.assembler(ctx, r)
 		if err != nil {
 			return err
 		}
-		if base := x.openBase(a, old); base != nil {
-			if v, err = a.since(ctx, base); err == nil {
+		base, c, err := a.openBase(ctx, old)
+		if err != nil {
+			return err
+		}
+		if base != nil {
+			if s, err = a.since(ctx, base, c); err == nil {
 				return nil
 			}
-			closeNew([]*snapshot.Snapshot{base}, old)
+			snapshot.CloseNew(base, old)
 			if !errors.Is(err, snapshot.ErrDamaged) {
 				return err
 			}
-			x.spoilFile(base.Path())
 		}
-		v, err = a.all(ctx)
+		s, err = a.all(ctx)
 		return err
 	})
-	return v, err
+	return s, err
 }
 
 // An assembler makes snapshots of one generation.
 type assembler struct {
-	about
+	snapshot.Info
 	x        *Index
-	db       *store.DB // a view
-	feed     int64     // see store.State
+	r        store.Reader // a view
 	embedder embed.Embedder
 	model    string
 	dim      int
 }
 
-func (x *Index) assembler(ctx context.Context, db *store.DB) (*assembler, error) {
-	state, err := db.State(ctx)
+func (x *Index) assembler(ctx context.Context, r store.Reader) (*assembler, error) {
+	state, err := r.State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &assembler{x: x, db: db, feed: state.Feed}
-	a.Catalog, a.Generation = state.Catalog, state.Generation
-	sources, err := db.Sources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a.Sources = make([]knownSource, len(sources))
-	for i, s := range sources {
-		a.Sources[i] = knownSource{s.Label, s.Root, s.Priority, !s.Walked.IsZero()}
-	}
-	if a.Found, err = db.Count(ctx); err != nil {
+	a := &assembler{x: x, r: r}
+	a.Catalog, a.Generation, a.Found = state.Catalog, state.Generation, state.Found
+	if a.Sources, err = r.Sources(ctx); err != nil {
 		return nil, err
 	}
 	var own coverage
-	if a.embedder, a.Mode, own, err = x.answering(ctx, db); err != nil {
+	if a.embedder, a.Mode, own, err = x.answering(ctx, r); err != nil {
 		return nil, err
 	}
 	a.Texts, a.Embedded = own.texts, own.embedded
 	if a.embedder != nil {
 		a.model = a.embedder.Model()
-		a.dim, err = db.Dim(ctx, a.model)
+		a.dim, err = dimOf(ctx, r, a.model)
 	}
 	return a, err
 }
 
-const hybrid = "hybrid" // a mode, see Answer
+const hybrid = "hybrid" // a mode, see search.Answer
 
 // answering returns the embedder whose vectors rank, and the mode that this
 // makes: the vectors of two are never mixed in one answer. It is nil when
 // ranking is by text.
-func (x *Index) answering(ctx context.Context, db *store.DB) (embed.Embedder, string, coverage, error) {
+func (x *Index) answering(ctx context.Context, r store.Reader) (embed.Embedder, string, coverage, error) {
 	if x.embedder == nil {
 		return nil, "text (no embedder)", coverage{}, nil
 	}
-	own, err := x.coverage(ctx, db)
+	own, err := x.coverage(ctx, r)
 	if err != nil || own.complete() {
 		return x.embedder, hybrid, own, err
 	}
 	if old := x.opts.Fallback; old != nil {
-		c, err := coverageBy(ctx, db, old.Model())
+		c, err := coverageBy(ctx, r, old.Model())
 		if err != nil || c.complete() {
 			return old, fmt.Sprintf("hybrid (%s; %s)", old.Model(), own), own, err
 		}
@@ -109,45 +102,38 @@ func (x *Index) answering(ctx context.Context, db *store.DB) (embed.Embedder, st
 }
 
 // meta describes a snapshot of this generation.
-func (a *assembler) meta(extra about) (snapshot.Meta, error) {
-	data, err := json.Marshal(extra)
-	w := a.x.opts.Weights
-	return snapshot.Meta{
-		Generation: a.Generation, Model: a.model, Dim: a.dim, Extra: data,
-		Weights: snapshot.Weights{Name: w.Name, Description: w.Description, Tags: w.Tags, Body: w.Body},
-	}, err
+func (a *assembler) meta(info snapshot.Info) (snapshot.Meta, error) {
+	data, err := json.Marshal(info)
+	return snapshot.Meta{Generation: a.Generation, Model: a.model, Dim: a.dim, Extra: data, Weights: *a.x.opts.Weights}, err
 }
 
-// all makes a view of all skills in memory, without their full text.
-func (a *assembler) all(ctx context.Context) (*view, error) {
-	entries, err := a.db.Entries(ctx)
+// all makes a set of all skills in memory. It leaves their full text to the engine
+// of the store if that ranks by text.
+func (a *assembler) all(ctx context.Context) (*snapshot.Set, error) {
+	_, ranks := a.r.(store.TextSearcher)
+	entries, err := a.r.Entries(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	meta, err := a.meta(a.about)
+	meta, err := a.meta(a.Info)
 	if err != nil {
 		return nil, err
 	}
-	s, err := inMemory(meta, a.documents(ctx, entries, false))
+	snap, err := inMemory(meta, a.documents(ctx, entries, !ranks))
 	if err != nil {
 		return nil, err
 	}
-	v, err := newView(s)
+	s, err := snapshot.NewSet(snap)
 	if err == nil {
-		v.embedder = a.embedder
+		s.Compiled = !ranks
 	}
-	return v, err
+	return s, err
 }
 
-// since makes a view of a compiled snapshot and what has changed since, in
-// memory.
-func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot) (*view, error) {
+// since makes a set of a compiled base and what has changed since, in memory.
+func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot, c changes) (*snapshot.Set, error) {
 	snaps := []*snapshot.Snapshot{base}
-	if base.Meta().Generation < a.Generation {
-		c, err := a.changes(ctx, base)
-		if err != nil {
-			return nil, err
-		}
+	if base.Meta().Generation != a.Generation {
 		meta, docs, err := a.delta(ctx, base, c)
 		if err != nil {
 			return nil, err
@@ -158,32 +144,51 @@ func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot) (*view, 
 		}
 		snaps = append(snaps, delta)
 	}
-	v, err := newView(snaps...)
+	s, err := snapshot.NewSet(snaps...)
 	if err == nil {
-		v.embedder, v.bodies = a.embedder, true
+		s.Compiled = true
 	}
-	return v, err
+	return s, err
 }
 
 // changes are what has changed since a base was compiled.
 type changes struct {
-	ids     []int64       // of all rows
+	rows    []int64       // of all that changed
 	entries []store.Entry // of those that are there
 }
 
-func (a *assembler) changes(ctx context.Context, base *snapshot.Snapshot) (c changes, err error) {
-	if c.ids, err = a.db.Changes(ctx, base.Meta().Generation, a.model); err == nil {
-		c.entries, err = a.db.EntriesByID(ctx, c.ids)
+// openBase returns the newest compiled base from which the changes to this
+// generation are known, and the changes; nil when there is none.
+func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.Snapshot, changes, error) {
+	if a.x.dir == nil || a.x.opts.FTS5 {
+		return nil, changes{}, nil
 	}
-	return c, err
+	for _, path := range a.x.dir.Bases(a.Catalog) {
+		base := a.x.dir.OpenFile(path, old)
+		if base == nil {
+			continue
+		}
+		m := base.Meta()
+		rows, ok, err := a.r.Changes(ctx, m.Generation, a.model)
+		if err == nil && ok && m.Model == a.model && m.Dim == a.dim {
+			c := changes{rows: rows}
+			c.entries, err = a.r.Entries(ctx, append([]int64{}, rows...))
+			return base, c, err
+		}
+		snapshot.CloseNew(base, old)
+		if err != nil {
+			return nil, changes{}, err
+		}
+	}
+	return nil, changes{}, nil
 }
 
 // delta returns what a snapshot holds that adds changed skills to a base, or
 // takes them from it.
 func (a *assembler) delta(ctx context.Context, base *snapshot.Snapshot, c changes) (snapshot.Meta, iter.Seq2[*snapshot.Document, error], error) {
-	about := a.about
-	about.Base, about.Replaced = base.Meta().Generation, c.ids
-	meta, err := a.meta(about)
+	info := a.Info
+	info.Base, info.Replaced = base.Meta().Generation, c.rows
+	meta, err := a.meta(info)
 	meta.MeanLength = base.Meta().MeanLength // scores of both are compared
 	return meta, a.documents(ctx, c.entries, true), err
 }
@@ -202,7 +207,7 @@ func drift(base *snapshot.Snapshot, c changes) (float64, error) {
 			before.add(beside+f.Tokens, 1)
 		}
 		after = before
-		for _, id := range c.ids {
+		for _, id := range c.rows {
 			doc, ok, err := r.Ordinal(id)
 			if err != nil {
 				return err
@@ -241,16 +246,16 @@ func inMemory(m snapshot.Meta, docs iter.Seq2[*snapshot.Document, error]) (*snap
 	return snapshot.New(data)
 }
 
-// documents returns what a snapshot holds of the skills of entries, the body's
-// terms only if they are asked for. Files without a usable skill are left out.
+// documents returns what a snapshot holds of the skills of entries, the terms of
+// the bodies only if they are asked for. Files without a usable skill are left
+// out.
 func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies bool) iter.Seq2[*snapshot.Document, error] {
-	analyzer := new(words.Analyzer)
 	return func(yield func(*snapshot.Document, error) bool) {
 		for i := range entries {
 			if entries[i].Refused {
 				continue
 			}
-			d, err := a.document(ctx, &entries[i], analyzer, bodies)
+			d, err := a.document(ctx, &entries[i], bodies)
 			if !yield(d, err) || err != nil {
 				return
 			}
@@ -290,23 +295,22 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-func (a *assembler) document(ctx context.Context, e *store.Entry, analyzer *words.Analyzer, bodies bool) (*snapshot.Document, error) {
-	d := newDocument(e, analyzer)
-	if bodies {
-		f, ok, err := a.db.Fields(ctx, e.Row)
-		if err != nil {
+func (a *assembler) document(ctx context.Context, e *store.Entry, bodies bool) (*snapshot.Document, error) {
+	d := newDocument(e)
+	ranked, _, err := a.r.Ranked(ctx, e.Row)
+	if err != nil {
+		return nil, err
+	}
+	d.Terms, d.Sketch = ranked.Terms, ranked.Sketch
+	if !bodies {
+		if d.Terms, err = withoutBody(d.Terms); err != nil {
 			return nil, err
 		}
-		if ok {
-			d.Terms = fieldTerms(&f)
-		}
-	} else {
-		d.Terms = snapshot.Fields{Name: analyzer.Terms(e.Name), Description: d.Shown, Tags: analyzer.Terms(strings.Join(e.Tags, " "))}
 	}
 	if a.embedder == nil {
 		return d, nil
 	}
-	vectors, err := a.db.VectorsOf(ctx, a.model, e.Row)
+	vectors, err := a.r.Vectors(ctx, a.model, e.Row)
 	if err != nil {
 		return nil, err
 	}
@@ -314,22 +318,16 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, analyzer *word
 	return d, nil
 }
 
-// newDocument returns the document of a skill, without its terms and vectors.
-func newDocument(e *store.Entry, analyzer *words.Analyzer) *snapshot.Document {
-	d := &snapshot.Document{
-		Meta: e.Meta, Row: e.Row, Key: e.NameKey, Hidden: !e.Offered(),
-	}
-	// What stands behind the description (when_to_use) is searched and not shown.
-	d.Shown = analyzer.Terms(e.Description)
-	return d
+// newDocument returns the document of a skill, without what ranking reads.
+func newDocument(e *store.Entry) *snapshot.Document {
+	return &snapshot.Document{Meta: e.Meta, Row: e.Row, Key: e.NameKey, Hidden: !e.Offered()}
 }
 
-// fieldTerms returns the terms of what full-text search sees.
-func fieldTerms(f *store.Fields) snapshot.Fields {
-	return snapshot.Fields{
-		Name: strings.Fields(f.Name), Description: strings.Fields(f.Description),
-		Tags: strings.Fields(f.Tags), Body: strings.Fields(f.Body),
-	}
+// withoutBody returns the terms of name, description and tags.
+func withoutBody(t skill.Terms) (skill.Terms, error) {
+	f, err := t.Fields()
+	f.Body = nil
+	return f.Pack(), err
 }
 
 // vectorsOf returns the two vectors of a skill: that of its description, and

@@ -31,14 +31,14 @@ func (x *Index) Compile(ctx context.Context, src Source, skills iter.Seq2[*skill
 }
 
 func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
-	a, err := x.assembler(ctx, x.db)
+	a, err := x.assembler(ctx, x.store)
 	if err != nil {
 		return err
 	}
 	if a.Found > 0 {
-		return fmt.Errorf("%s holds %d skills of its own; choose an empty catalog", x.db.Path(), a.Found)
+		return fmt.Errorf("%s holds %d skills of its own; choose an empty catalog", x.opts.Path, a.Found)
 	}
-	a.Sources = []knownSource{{src.Label, src.Root, src.Priority, true}}
+	a.Sources = []store.Source{{Label: src.Label, Root: src.Root, Priority: src.Priority, Walked: 1}}
 	if a.embedder = x.embedder; a.embedder != nil {
 		probe, err := embedTexts(ctx, a.embedder, []text{newText("skill")})
 		if err != nil {
@@ -46,21 +46,24 @@ func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*sk
 		}
 		a.model, a.dim, a.Mode = a.embedder.Model(), len(probe[0]), hybrid
 	}
-	meta, err := a.meta(a.about)
+	meta, err := a.meta(a.Info)
 	if err != nil {
 		return err
 	}
-	name := x.name(a.Catalog, a.Generation, baseSuffix)
+	name := x.dir.BasePath(a.Catalog, a.Generation)
 	if err := snapshot.Write(name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
 		return err
 	}
-	done, err := x.db.Publish(ctx, a.Generation, 0, func() error {
-		return x.writeManifest(a.Generation, files{Base: filepath.Base(name)})
+	return x.store.Update(ctx, func(tx store.Tx) error {
+		now, err := tx.State()
+		if err == nil && now.Generation != a.Generation {
+			err = errOutrun
+		}
+		if err != nil {
+			return err
+		}
+		return x.dir.Publish(a.Generation, snapshot.Files{Base: filepath.Base(name)})
 	})
-	if err == nil && !done {
-		err = errors.New("another process changed the catalog meanwhile")
-	}
-	return err
 }
 
 // prepared returns the documents of skills, in their order.
@@ -141,8 +144,8 @@ func (a *assembler) prepare(ctx context.Context, label string, row int64, s *ski
 	meta.ID, meta.Source = s.Name, label
 	d := newDocument(&store.Entry{
 		Meta: meta, Row: row, NameKey: r.NameKey,
-	}, analyzer)
-	d.Terms = fieldTerms(&r.Fields)
+	})
+	d.Terms, d.Sketch = r.Terms, r.Sketch
 	if a.embedder == nil {
 		return d, nil
 	}
@@ -152,7 +155,7 @@ func (a *assembler) prepare(ctx context.Context, label string, row int64, s *ski
 	}
 	list := make([]store.Vector, len(values))
 	for i := range values {
-		list[i] = store.Vector{Skill: row, Ordinal: i, Values: values[i]}
+		list[i] = store.Vector{Ordinal: i, Values: values[i]}
 	}
 	d.Vectors = vectorsOf(list, a.dim)
 	return d, nil

@@ -1,4 +1,4 @@
-package index
+package index_test
 
 import (
 	"context"
@@ -13,37 +13,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // TestCompileSkills: skills that are compiled into an empty catalog rank as those
 // of one, and are still there for who opens it next.
 func TestCompileSkills(t *testing.T) {
+	t.Parallel()
 	var skills []*skill.Skill
 	for i := range 40 {
-		s := newSkill(fmt.Sprintf("%03d-pdf", i), fmt.Sprintf("Fills form %d in.", i%7), strings.Repeat("Open the form. ", i), "office")
+		s := searchtest.Skill(fmt.Sprintf("%03d-pdf", i), fmt.Sprintf("Fills form %d in.", i%7), strings.Repeat("Open the form. ", i), "office")
 		s.Path = s.Name + "/SKILL.md"
 		skills = append(skills, s)
 	}
-	for _, e := range []embed.Embedder{nil, &fakeEmbedder{}} {
-		want := newIndex(t, e)
-		src := Source{Label: "src", Root: "/x"}
-		if _, err := want.Sync(t.Context(), src, treeOf(skills...).refs()); err != nil {
+	for _, e := range []embed.Embedder{nil, &searchtest.Embedder{}} {
+		want := searchtest.New(t, e)
+		src := index.Source{Label: "src", Root: "/x"}
+		if _, err := want.Sync(t.Context(), src, searchtest.TreeOf(skills...).Refs()); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(want.Embed(t.Context(), nil), want.Publish(t.Context(), false)); err != nil {
 			t.Fatal(err)
 		}
-		made := newIndex(t, e)
+		made := searchtest.New(t, e)
 		if err := made.Compile(t.Context(), src, yielding(skills, nil)); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(made.Close(), made.db.Close()); err != nil {
+		if err := errors.Join(made.Close(), made.Store.Close()); err != nil {
 			t.Fatal(err)
 		}
-		x := New(openDB(t, made.db.Path()), e, nil)
-		t.Cleanup(func() { x.Close() })
-		if !x.Current([]Source{src}) {
+		x := searchtest.Open(t, made.Path, e, nil)
+		if !x.Published([]index.Source{src}) {
 			t.Error("what was compiled is not current")
 		}
 		for _, prompt := range []string{"fill the form 3 in", "pdf office", "open"} {
@@ -60,9 +63,9 @@ func TestCompileSkills(t *testing.T) {
 }
 
 // scores returns those of all skills that a prompt finds.
-func scores(t *testing.T, x *Index, prompt string) map[string]float64 {
+func scores(t *testing.T, x *searchtest.Catalog, prompt string) map[string]float64 {
 	t.Helper()
-	a, err := x.Search(t.Context(), Query{Text: prompt, Limit: 100})
+	a, err := x.Search(t.Context(), search.Query{Text: prompt, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,9 +93,10 @@ func yielding(skills []*skill.Skill, err error) iter.Seq2[*skill.Skill, error] {
 // TestCompileSkillsBeside: a catalog that holds skills keeps what is compiled of
 // them.
 func TestCompileSkillsBeside(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "src", treeOf(newSkill("a", "A.", "a")).refs())
-	err := x.Compile(t.Context(), Source{Label: "src"}, yielding(nil, nil))
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "src", searchtest.TreeOf(searchtest.Skill("a", "A.", "a")).Refs())
+	err := x.Compile(t.Context(), index.Source{Label: "src"}, yielding(nil, nil))
 	if err == nil || !strings.Contains(err.Error(), "holds 1 skills of its own") {
 		t.Errorf("error %v", err)
 	}
@@ -100,6 +104,7 @@ func TestCompileSkillsBeside(t *testing.T) {
 
 // TestCompileSkillsErrors: what cannot be compiled leaves no file.
 func TestCompileSkillsErrors(t *testing.T) {
+	t.Parallel()
 	list := func(names ...string) (skills []*skill.Skill) {
 		for _, name := range names {
 			skills = append(skills, &skill.Skill{Meta: skill.Meta{Name: name, Description: "x"}})
@@ -119,13 +124,13 @@ func TestCompileSkillsErrors(t *testing.T) {
 		"broken": {t.Context(), yielding(list("a", "b"), broken), "broken"},
 		"ended":  {ended, yielding(slices.Repeat(list("a"), 1000), nil), "context canceled"},
 	} {
-		x := newIndex(t, nil)
-		err := x.Compile(c.ctx, Source{Label: "src"}, c.skills)
+		x := searchtest.New(t, nil)
+		err := x.Compile(c.ctx, index.Source{Label: "src"}, c.skills)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
-		if left := x.beside(); len(left) > 0 || x.manifest() != nil {
-			t.Errorf("%s: left behind: %+v", name, left)
+		if left := append(beside(t, x.Path, ".base"), beside(t, x.Path, ".current")...); len(left) > 0 {
+			t.Errorf("%s: left behind: %q", name, left)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // coverage says how many texts of a catalog have a vector of one model.
 type coverage struct {
-	generation int64 // of the catalog
+	generation store.Generation // of the catalog
 	texts      int
 	embedded   int // of texts
 }
@@ -34,7 +34,7 @@ func (c coverage) String() string {
 // text, and a process asks several times for one generation. When nothing was
 // missing before, only what has changed since can be missing; while that is
 // nothing, the counts stay as they were.
-func (x *Index) coverage(ctx context.Context, db *store.DB) (coverage, error) {
+func (x *Index) coverage(ctx context.Context, db store.Reader) (coverage, error) {
 	state, err := db.State(ctx)
 	if err != nil {
 		return coverage{}, err
@@ -42,19 +42,21 @@ func (x *Index) coverage(ctx context.Context, db *store.DB) (coverage, error) {
 	model := x.embedder.Model()
 	if c := x.covered.Load(); c != nil && c.generation == state.Generation {
 		return *c, nil
-	} else if c != nil && c.all() && c.texts > 0 && c.generation >= state.Feed && c.generation < state.Generation {
-		ids, err := db.Changes(ctx, c.generation, model)
+	} else if c != nil && c.all() && c.texts > 0 {
+		rows, ok, err := db.Changes(ctx, c.generation, model)
 		if err != nil {
 			return coverage{}, err
 		}
-		missing, err := db.Missing(ctx, model, ids)
-		if err != nil {
-			return coverage{}, err
-		}
-		if missing == 0 {
-			same := coverage{state.Generation, c.texts, c.embedded}
-			x.covered.Store(&same)
-			return same, nil
+		if ok {
+			texts, embedded, err := db.Coverage(ctx, model, append([]int64{}, rows...))
+			if err != nil {
+				return coverage{}, err
+			}
+			if texts == embedded {
+				same := coverage{state.Generation, c.texts, c.embedded}
+				x.covered.Store(&same)
+				return same, nil
+			}
 		}
 	}
 	c, err := coverageBy(ctx, db, model)
@@ -66,8 +68,8 @@ func (x *Index) coverage(ctx context.Context, db *store.DB) (coverage, error) {
 	return c, nil
 }
 
-func coverageBy(ctx context.Context, db *store.DB, model string) (c coverage, err error) {
-	c.texts, c.embedded, err = db.Coverage(ctx, model)
+func coverageBy(ctx context.Context, db store.Reader, model string) (c coverage, err error) {
+	c.texts, c.embedded, err = db.Coverage(ctx, model, nil)
 	return c, err
 }
 
@@ -81,10 +83,10 @@ type Coverage struct {
 // Coverage returns how many texts the catalog has, and how many of them have a
 // vector of the model.
 func (x *Index) Coverage(ctx context.Context, model string) (c Coverage, err error) {
-	if c.Texts, c.Embedded, err = x.db.Coverage(ctx, model); err != nil {
+	if c.Texts, c.Embedded, err = x.store.Coverage(ctx, model, nil); err != nil {
 		return c, err
 	}
-	c.Dim, err = x.db.Dim(ctx, model)
+	c.Dim, err = dimOf(ctx, x.store, model)
 	return c, err
 }
 
@@ -94,6 +96,17 @@ func (x *Index) Embedded(ctx context.Context) (bool, error) {
 	if x.embedder == nil {
 		return true, nil
 	}
-	c, err := x.coverage(ctx, x.db)
+	c, err := x.coverage(ctx, x.store)
 	return c.complete() || c.all(), err
+}
+
+// dimOf returns the dimension of the vectors of a model, 0 when there are none.
+func dimOf(ctx context.Context, r store.Reader, model string) (int, error) {
+	models, err := r.Models(ctx)
+	for _, m := range models {
+		if m.Name == model {
+			return m.Dim, err
+		}
+	}
+	return 0, err
 }

@@ -1,4 +1,4 @@
-package index
+package index_test
 
 import (
 	"bufio"
@@ -8,38 +8,40 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // childTree is what syncChild indexes: some batches, with names that are there
 // twice.
-func childTree() tree { return generatedTree(2*batch+50, 5) }
+func childTree() searchtest.Tree { return searchtest.Generated(2*index.Batch+50, 5) }
 
-func childSource() Source { return Source{Label: "a", Root: "/a"} }
+func childSource() index.Source { return index.Source{Label: "a", Root: "/a"} }
 
 // syncChild is the work of a second process. It prints a line for every skill
 // that it reads.
 func syncChild(path string) error {
 	ctx := context.Background()
-	db, err := store.Open(ctx, path, nil)
+	db, err := searchtest.OpenStore(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	refs := mapped(childTree().refs(), func(r *skill.Ref) {
+	refs := mapped(childTree().Refs(), func(r *skill.Ref) {
 		load := r.Load
 		r.Load = func() (*skill.Skill, error) { fmt.Println(r.Path); return load() }
 	})
-	_, err = New(db, nil, nil).Sync(ctx, childSource(), refs)
+	_, err = searchtest.Join(db, path, nil, nil).Sync(ctx, childSource(), refs)
 	return err
 }
 
 // freshDump is what the catalog must be in the end.
 func freshDump(t *testing.T) string {
 	t.Helper()
-	x := newIndex(t, nil)
-	syncSource(t, x, childSource(), childTree().refs())
+	x := searchtest.New(t, nil)
+	searchtest.SyncSource(t, x, childSource(), childTree().Refs())
 	return dump(t, x)
 }
 
@@ -47,10 +49,11 @@ func freshDump(t *testing.T) string {
 // the next one finishes the work. While a batch is read the one before is written,
 // so that when the third is, the first is there.
 func TestSyncKilled(t *testing.T) {
+	t.Parallel()
 	want := freshDump(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	for _, lines := range []int{1, batch / 2, 2*batch + 40} {
-		cmd := child(t, path)
+	for _, lines := range []int{1, index.Batch / 2, 2*index.Batch + 40} {
+		cmd := child(t, childPath+"="+path)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -65,23 +68,23 @@ func TestSyncKilled(t *testing.T) {
 		}
 		cmd.Wait()
 	}
-	db := openDB(t, path)
-	x := New(db, nil, nil)
-	if _, all, err := x.Size(t.Context()); err != nil || all < batch || all%batch != 0 && all < len(childTree()) || db.Recovered() != "" {
-		t.Fatalf("the killed processes left %d skills, recovered %q, %v; want whole batches", all, db.Recovered(), err)
+	x := searchtest.Open(t, path, nil, nil)
+	if _, all, err := x.Size(t.Context()); err != nil || all < index.Batch || all%index.Batch != 0 && all < len(childTree()) || x.Store.(*sqlite.DB).Recovered() != "" {
+		t.Fatalf("the killed processes left %d skills, recovered %q, %v; want whole batches", all, x.Store.(*sqlite.DB).Recovered(), err)
 	}
-	syncSource(t, x, childSource(), childTree().refs())
+	searchtest.SyncSource(t, x, childSource(), childTree().Refs())
 	if dump(t, x) != want {
 		t.Error("the catalog is not that of a run that was not killed")
 	}
 }
 
 func TestTwoProcessesSync(t *testing.T) {
+	t.Parallel()
 	want := freshDump(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	var cmds []*exec.Cmd
 	for range 2 {
-		cmd := child(t, path)
+		cmd := child(t, childPath+"="+path)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -92,12 +95,12 @@ func TestTwoProcessesSync(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	x := New(openDB(t, path), nil, nil)
+	x := searchtest.Open(t, path, nil, nil)
 	if dump(t, x) != want {
 		t.Error("the catalog is not that of one process")
 	}
 	before := generationOf(t, x)
-	wantCounts(t, syncSource(t, x, childSource(), childTree().refs()), "450 found: +0 ~0 -0 =450 !0, complete true")
+	wantCounts(t, searchtest.SyncSource(t, x, childSource(), childTree().Refs()), "450 found: +0 ~0 -0 =450 !0, complete true")
 	if generationOf(t, x) != before {
 		t.Error("there was something left to do")
 	}

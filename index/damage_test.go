@@ -8,12 +8,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/index/indextest"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -58,64 +59,70 @@ func replace(path string, data []byte) error {
 // A patient is a catalog whose files are damaged.
 type patient struct {
 	path    string
-	db      *store.DB
+	db      store.Store
 	e       embed.Embedder
-	sources []indextest.Source
+	sources []searchtest.Source
 }
 
 func newPatient(t *testing.T, seed uint64) *patient {
 	t.Helper()
-	p := &patient{path: filepath.Join(t.TempDir(), "catalog.db"), e: &embedtest.Fake{}, sources: indextest.Generate(50, seed)}
+	p := &patient{path: filepath.Join(t.TempDir(), "catalog.db"), e: &embedtest.Fake{}, sources: searchtest.Generate(50, seed)}
 	for at := range 2 {
-		p.sources = replaced(p.sources, at, func(i int, s *indextest.Source) {
+		p.sources = replaced(p.sources, at, func(i int, s *searchtest.Source) {
 			// Many words make a file of many blocks, which are checked one by one.
 			sk := s.Skills[i]
 			var words strings.Builder
 			for w := range 400 {
 				fmt.Fprintf(&words, " %s%dx%dx%d", s.Label, seed, i, w)
 			}
-			s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, sk.Description, sk.Body+words.String(), sk.Tags...)
+			s.Skills[i] = searchtest.NewSkill(sk.Dir(), sk.Name, sk.Description, sk.Body+words.String(), sk.Tags...)
 		})
 	}
-	var err error
-	if p.db, err = store.Open(t.Context(), p.path, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.db.Close() })
+	p.openStore(t)
 	return p
 }
 
-// open returns an index over the catalog. A busy machine must not make an answer
-// one by text.
-func (p *patient) open() *index.Index {
-	return index.New(p.db, p.e, &index.Options{Deadline: time.Minute})
+// openStore opens the database at the path.
+func (p *patient) openStore(t *testing.T) {
+	t.Helper()
+	db, err := searchtest.OpenStore(t.Context(), p.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	p.db = db
 }
 
+// open returns the catalog as a process that opens it sees it.
+func (p *patient) open() *searchtest.Catalog { return searchtest.Join(p.db, p.path, p.e, nil) }
+
 // step changes one skill and publishes: a base and a change of it.
-func (p *patient) step(t *testing.T, x *index.Index, round int) {
+func (p *patient) step(t *testing.T, x *searchtest.Catalog, round int) {
 	t.Helper()
-	p.sources = replaced(p.sources, 1, func(i int, s *indextest.Source) {
+	p.sources = replaced(p.sources, 1, func(i int, s *searchtest.Source) {
 		if sk := s.Skills[i]; i == 0 {
-			s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, fmt.Sprint("round", round), sk.Body, sk.Tags...)
+			s.Skills[i] = searchtest.NewSkill(sk.Dir(), sk.Name, fmt.Sprint("round", round), sk.Body, sk.Tags...)
 		}
 	})
-	indextest.Fill(t, x, p.sources)
-	publish(t, x, true)
+	searchtest.Fill(t, x, p.sources)
+	searchtest.Publish(t, x, true)
 }
 
 // files returns the published files: the manifest first, then one or two more.
 func (p *patient) files(t *testing.T) []string {
 	t.Helper()
-	return append([]string{store.Published(p.path)}, append(beside(t, p.path, ".base"), beside(t, p.path, ".delta")...)...)
+	return append([]string{snapshot.ManifestPath(p.path)}, append(beside(t, p.path, ".base"), beside(t, p.path, ".delta")...)...)
 }
 
 // TestDamage: whatever happens to a published file, searches answer as before,
 // and what is published next is whole.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be changed")
 	}
-	rounds := 140
+	const times = 3 // that each harm is done to each file
+	rounds := times * 3 * len(harms)
 	if testing.Short() {
 		rounds = 2 * len(harms)
 	}
@@ -131,23 +138,23 @@ func TestDamage(t *testing.T) {
 	for round := range rounds {
 		p.step(t, x, round)
 		h := harms[round%len(harms)]
-		queries := append(indextest.Queries(p.sources, uint64(round), 8, nil), index.Query{Text: fmt.Sprint("round", round)})
+		queries := append(searchtest.Queries(p.sources, uint64(round), 8, nil), search.Query{Text: fmt.Sprint("round", round)})
 		want := answers(t, x, queries)
 		files := p.files(t)
 		if len(files) != 3 {
 			// These queries were the first to read what an earlier round has damaged.
-			publish(t, x, true)
+			searchtest.Publish(t, x, true)
 			if files = p.files(t); len(files) < 2 {
 				t.Fatalf("round %d: there are %q, want a base", round, files)
 			}
 		}
-		at := rng.IntN(len(files))
+		at := round / len(harms) % len(files)
 		what := fmt.Sprintf("round %d: %s %s", round, filepath.Ext(files[at]), h.name)
 		p.harm(t, h, files[at], other.files(t), rng)
-		check := func(x *index.Index, when string) {
+		check := func(x *searchtest.Catalog, when string) {
 			t.Helper()
 			for i, a := range answers(t, x, queries) {
-				if diff := indextest.Differ(want[i], a, 10); diff != "" {
+				if diff := searchtest.Differ(want[i], a, 10); diff != "" {
 					t.Fatalf("%s, %s: %.60q: %s", what, when, queries[i].Text, diff)
 				}
 			}
@@ -158,9 +165,9 @@ func TestDamage(t *testing.T) {
 			check(x, "open before")
 		}
 		x.Close()
-		publish(t, fresh, true)
+		searchtest.Publish(t, fresh, true)
 		check(fresh, "published")
-		if x = p.open(); !x.Current(sourcesOf(p.sources)) {
+		if x = p.open(); !x.Published(sourcesOf(p.sources)) {
 			t.Fatalf("%s: what is published cannot be used: %q", what, p.files(t))
 		}
 		check(x, "published and opened")
@@ -189,7 +196,7 @@ func (p *patient) harm(t *testing.T, h harm, path string, others []string, rng *
 	}
 }
 
-func sourcesOf(list []indextest.Source) []index.Source {
+func sourcesOf(list []searchtest.Source) []index.Source {
 	out := make([]index.Source, len(list))
 	for i := range list {
 		out[i] = list[i].Source
@@ -201,23 +208,19 @@ func sourcesOf(list []indextest.Source) []index.Source {
 // catalogs have come to the same generation, and their files differ in nothing
 // else that is looked at.
 func TestForeignFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and starts nothing that could race")
-	}
+	t.Parallel()
+	long(t)
 	for at, suffix := range []string{".current", ".base", ".delta"} {
 		p, other := newPatient(t, 1), newPatient(t, 2)
 		other.path = filepath.Join(filepath.Dir(p.path), "other.db") // in one folder
-		var err error
-		if other.db, err = store.Open(t.Context(), other.path, nil); err != nil {
-			t.Fatal(err)
-		}
+		other.openStore(t)
 		for _, c := range []*patient{p, other} {
 			x := c.open()
 			c.step(t, x, 0)
 			c.step(t, x, 1)
 			x.Close()
 		}
-		queries := indextest.Queries(p.sources, 5, 12, nil)
+		queries := searchtest.Queries(p.sources, 5, 12, nil)
 		want := answers(t, truth(t, p.e, p.sources), queries)
 		files, others := p.files(t), other.files(t)
 		if len(files) != 3 || len(others) != 3 {
@@ -232,11 +235,10 @@ func TestForeignFiles(t *testing.T) {
 		}
 		x := p.open()
 		for i, a := range answers(t, x, queries) {
-			if diff := indextest.Differ(want[i], a, 10); diff != "" {
+			if diff := searchtest.Differ(want[i], a, 10); diff != "" {
 				t.Errorf("with %s of another catalog, %.60q: %s", suffix, queries[i].Text, diff)
 			}
 		}
 		x.Close()
-		other.db.Close()
 	}
 }

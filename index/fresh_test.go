@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -12,36 +13,20 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/index/indextest"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-func publish(t testing.TB, x *index.Index, merge bool) {
-	t.Helper()
-	if err := x.Publish(t.Context(), merge); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// beside returns the names of the files beside a catalog that end so.
-func beside(t testing.TB, path, suffix string) []string {
-	t.Helper()
-	list, err := filepath.Glob(path + ".*" + suffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
 // truth returns an index over a new catalog with the sources, ranked by FTS5.
-func truth(t testing.TB, e embed.Embedder, sources []indextest.Source) *index.Index {
+func truth(t testing.TB, e embed.Embedder, sources []searchtest.Source) *searchtest.Catalog {
 	t.Helper()
-	x := indextest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &index.Options{FTS5: true})
-	indextest.Fill(t, x, sources)
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{FTS5: true}})
+	searchtest.Fill(t, x, sources)
 	return x
 }
 
 // replaced returns the sources with the skills of one of them changed by f.
-func replaced(sources []indextest.Source, at int, f func(i int, s *indextest.Source)) []indextest.Source {
+func replaced(sources []searchtest.Source, at int, f func(i int, s *searchtest.Source)) []searchtest.Source {
 	sources = slices.Clone(sources)
 	s := &sources[at]
 	s.Skills = slices.Clone(s.Skills)
@@ -56,11 +41,11 @@ func replaced(sources []indextest.Source, at int, f func(i int, s *indextest.Sou
 }
 
 // answers returns those to queries, with all hits.
-func answers(t *testing.T, x *index.Index, queries []index.Query) []index.Answer {
+func answers(t *testing.T, x *searchtest.Catalog, queries []search.Query) []search.Answer {
 	t.Helper()
-	list := make([]index.Answer, len(queries))
+	list := make([]search.Answer, len(queries))
 	for i, q := range queries {
-		q.Limit = indextest.All
+		q.Limit = searchtest.All
 		var err error
 		if list[i], err = x.Search(t.Context(), q); err != nil {
 			t.Fatal(err)
@@ -72,76 +57,76 @@ func answers(t *testing.T, x *index.Index, queries []index.Query) []index.Answer
 // changes are what happens to a catalog, one after the other.
 var changes = []struct {
 	name string
-	f    func(s []indextest.Source) []indextest.Source
+	f    func(s []searchtest.Source) []searchtest.Source
 }{
-	{"nothing", func(s []indextest.Source) []indextest.Source { return s }},
-	{"skills added", func(s []indextest.Source) []indextest.Source {
+	{"nothing", func(s []searchtest.Source) []searchtest.Source { return s }},
+	{"skills added", func(s []searchtest.Source) []searchtest.Source {
 		s = slices.Clone(s)
-		more := indextest.Generate(8, 99)[0].Skills
+		more := searchtest.Generate(8, 99)[0].Skills
 		for i, sk := range more {
 			sk.Path = fmt.Sprintf("more/%d/SKILL.md", i)
 		}
 		s[0].Skills = append(slices.Clone(s[0].Skills), more...)
 		return s
 	}},
-	{"bodies changed", func(s []indextest.Source) []indextest.Source {
-		return replaced(s, 0, func(i int, s *indextest.Source) {
+	{"bodies changed", func(s []searchtest.Source) []searchtest.Source {
+		return replaced(s, 0, func(i int, s *searchtest.Source) {
 			if sk := s.Skills[i]; i%9 == 0 {
-				s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, sk.Description, s.Skills[i+1].Body, sk.Tags...)
+				s.Skills[i] = searchtest.NewSkill(sk.Dir(), sk.Name, sk.Description, s.Skills[i+1].Body, sk.Tags...)
 			}
 		})
 	}},
-	{"descriptions and tags changed", func(s []indextest.Source) []indextest.Source {
-		return replaced(s, 0, func(i int, s *indextest.Source) {
+	{"descriptions and tags changed", func(s []searchtest.Source) []searchtest.Source {
+		return replaced(s, 0, func(i int, s *searchtest.Source) {
 			if sk := s.Skills[i]; i%11 == 3 {
-				s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, s.Skills[i-1].Description, sk.Body, "tag1", "tag9")
+				s.Skills[i] = searchtest.NewSkill(sk.Dir(), sk.Name, s.Skills[i-1].Description, sk.Body, "tag1", "tag9")
 			}
 		})
 	}},
-	{"skills deleted", func(s []indextest.Source) []indextest.Source {
-		return replaced(s, 1, func(i int, s *indextest.Source) {
+	{"skills deleted", func(s []searchtest.Source) []searchtest.Source {
+		return replaced(s, 1, func(i int, s *searchtest.Source) {
 			if i%6 == 2 {
 				s.Skills = slices.Delete(s.Skills, i, i+1)
 			}
 		})
 	}},
-	{"skills renamed", func(s []indextest.Source) []indextest.Source {
-		return replaced(s, 0, func(i int, s *indextest.Source) {
+	{"skills renamed", func(s []searchtest.Source) []searchtest.Source {
+		return replaced(s, 0, func(i int, s *searchtest.Source) {
 			if sk := s.Skills[i]; i%13 == 4 && sk.Name[0] < 'z' && sk.Name[0] > 'a' {
-				s.Skills[i] = indextest.NewSkill(sk.Dir(), "x"+sk.Name, sk.Description, sk.Body, sk.Tags...)
+				s.Skills[i] = searchtest.NewSkill(sk.Dir(), "x"+sk.Name, sk.Description, sk.Body, sk.Tags...)
 			}
 		})
 	}},
-	{"folders renamed", func(s []indextest.Source) []indextest.Source {
-		return replaced(s, 0, func(i int, s *indextest.Source) {
+	{"folders renamed", func(s []searchtest.Source) []searchtest.Source {
+		return replaced(s, 0, func(i int, s *searchtest.Source) {
 			if sk := s.Skills[i]; i%13 == 5 {
-				s.Skills[i] = indextest.NewSkill(sk.Dir()+"-moved", sk.Name, sk.Description, sk.Body, sk.Tags...)
+				s.Skills[i] = searchtest.NewSkill(sk.Dir()+"-moved", sk.Name, sk.Description, sk.Body, sk.Tags...)
 			}
 		})
 	}},
-	{"skills shadowed by a new source", func(s []indextest.Source) []indextest.Source {
-		top := indextest.Source{Source: index.Source{Label: "top", Root: "/top", Priority: 9}}
+	{"skills shadowed by a new source", func(s []searchtest.Source) []searchtest.Source {
+		top := searchtest.Source{Source: index.Source{Label: "top", Root: "/top", Priority: 9}}
 		for i := 2; i < len(s[0].Skills); i += 17 {
 			of := s[0].Skills[i]
-			top.Skills = append(top.Skills, indextest.NewSkill(of.Dir(), strings.ToUpper(of.Name), "on top", of.Body, "tag1"))
+			top.Skills = append(top.Skills, searchtest.NewSkill(of.Dir(), strings.ToUpper(of.Name), "on top", of.Body, "tag1"))
 		}
-		return append([]indextest.Source{top}, s...)
+		return append([]searchtest.Source{top}, s...)
 	}},
-	{"priorities turned round", func(s []indextest.Source) []indextest.Source {
+	{"priorities turned round", func(s []searchtest.Source) []searchtest.Source {
 		s = slices.Clone(s)
 		s[0].Priority, s[1].Priority, s[2].Priority = 1, 2, 9
 		return s
 	}},
-	{"the new source gone", func(s []indextest.Source) []indextest.Source { return s[1:] }},
-	{"files refused, and others not any more", func(s []indextest.Source) []indextest.Source {
-		s = replaced(s, 0, func(i int, s *indextest.Source) {
+	{"the new source gone", func(s []searchtest.Source) []searchtest.Source { return s[1:] }},
+	{"files refused, and others not any more", func(s []searchtest.Source) []searchtest.Source {
+		s = replaced(s, 0, func(i int, s *searchtest.Source) {
 			if i == 6 || i == 7 {
 				s.Refused = append(slices.Clone(s.Refused), s.Skills[i].Dir())
 				s.Skills = slices.Delete(s.Skills, i, i+1)
 			}
 		})
 		s[0].Refused = s[0].Refused[1:]
-		s[0].Skills = append(s[0].Skills, indextest.NewSkill("bad/one", "not-bad", "It is usable now", "body"))
+		s[0].Skills = append(s[0].Skills, searchtest.NewSkill("bad/one", "not-bad", "It is usable now", "body"))
 		return s
 	}},
 }
@@ -149,30 +134,29 @@ var changes = []struct {
 // TestFresh: after every change what was published answers as a new catalog
 // does, whether the change stands beside what was compiled before or in it.
 func TestFresh(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and starts nothing that could race")
-	}
-	t.Run("text", func(t *testing.T) { testFresh(t, nil, true) })
-	t.Run("vectors", func(t *testing.T) { testFresh(t, &embedtest.Fake{}, false) })
+	t.Parallel()
+	long(t)
+	t.Run("text", func(t *testing.T) { t.Parallel(); testFresh(t, nil, true) })
+	t.Run("vectors", func(t *testing.T) { t.Parallel(); testFresh(t, &embedtest.Fake{}, false) })
 }
 
 func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	x, other := indextest.Open(t, path, e, nil), indextest.Open(t, path, e, nil)
-	sources := indextest.Generate(120, 5)
-	agents := []*index.Agent{nil, {Name: "work", Include: index.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
+	x, other := searchtest.Open(t, path, e, nil), searchtest.Open(t, path, e, nil)
+	sources := searchtest.Generate(120, 5)
+	agents := []*search.Agent{nil, {Name: "work", Include: search.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
 	deltas := 0
 	for _, c := range changes {
 		sources = c.f(sources)
-		indextest.Fill(t, x, sources)
-		publish(t, x, merge)
+		searchtest.Fill(t, x, sources)
+		searchtest.Publish(t, x, merge)
 		deltas += len(beside(t, path, ".delta"))
 		if n := len(beside(t, path, "")); n > 5 { // of SQLite 3, the manifest, a base and a delta
 			t.Errorf("%s: there are %d files: %q", c.name, n, beside(t, path, ""))
 		}
-		queries := indextest.Queries(sources, 6, 20, agents)
+		queries := searchtest.Queries(sources, 6, 20, agents)
 		want := truth(t, e, sources)
-		if indextest.Compare(t, want, x, queries); t.Failed() {
+		if searchtest.Compare(t, want, x, queries); t.Failed() {
 			t.Fatalf("after %s, with %q", c.name, beside(t, path, ""))
 		}
 		for _, q := range queries {
@@ -192,10 +176,16 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 // compiled before, text scores differ by less than 2 % from those of a new
 // catalog. Only the mean length of a skill is not exact.
 func TestDeltaBound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and starts nothing that could race")
+	t.Parallel()
+	long(t)
+	const few = index.Few // that are not merged into a small catalog
+	before, all := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(400, 8)[:1]
+	x := searchtest.Open(t, before, nil, nil)
+	searchtest.Fill(t, x, all)
+	searchtest.Publish(t, x, true)
+	if err := errors.Join(x.Close(), x.Store.Close()); err != nil { // all is in one file then
+		t.Fatal(err)
 	}
-	const few = 128 // that are not merged into a small catalog
 	for _, tt := range []struct {
 		name    string
 		merge   bool
@@ -207,19 +197,17 @@ func TestDeltaBound(t *testing.T) {
 		{"all, without merging", false, 400, .008},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "catalog.db")
-			x := indextest.Open(t, path, nil, nil)
-			sources := indextest.Generate(400, 8)[:1]
-			indextest.Fill(t, x, sources)
-			publish(t, x, true)
+			copyCatalog(t, before, path)
+			x, sources := searchtest.Open(t, path, nil, nil), all
 			// Other words, in texts as long: what was common may be rare now.
-			all := len(sources[0].Skills)
-			changed := min(tt.changed, all)
-			bodies := make([][]string, all)
+			changed := min(tt.changed, len(sources[0].Skills))
+			bodies := make([][]string, len(sources[0].Skills))
 			for i, sk := range sources[0].Skills {
 				bodies[i] = strings.Fields(sk.Body)
 			}
-			sources = replaced(sources, 0, func(i int, s *indextest.Source) {
+			sources = replaced(sources, 0, func(i int, s *searchtest.Source) {
 				if i >= changed {
 					return
 				}
@@ -231,17 +219,17 @@ func TestDeltaBound(t *testing.T) {
 				}
 				words = append(words, words[:int(tt.longer*float64(len(words)))]...)
 				sk := s.Skills[i]
-				s.Skills[i] = indextest.NewSkill(sk.Dir(), sk.Name, sk.Description, strings.Join(words, " "), sk.Tags...)
+				s.Skills[i] = searchtest.NewSkill(sk.Dir(), sk.Name, sk.Description, strings.Join(words, " "), sk.Tags...)
 			})
-			indextest.Fill(t, x, sources)
-			if publish(t, x, tt.merge); len(beside(t, path, ".delta")) != 1 {
+			searchtest.Fill(t, x, sources)
+			if searchtest.Publish(t, x, tt.merge); len(beside(t, path, ".delta")) != 1 {
 				t.Fatalf("the change does not stand beside the rest: %q", beside(t, path, ""))
 			}
 			want := truth(t, nil, sources)
 			worst, compared := 0.0, 0
-			for _, q := range indextest.Queries(sources, 3, 100, nil) {
-				q.Limit = indextest.All
-				one, two := answers(t, x, []index.Query{q})[0], answers(t, want, []index.Query{q})[0]
+			for _, q := range searchtest.Queries(sources, 3, 100, nil) {
+				q.Limit = searchtest.All
+				one, two := answers(t, x, []search.Query{q})[0], answers(t, want, []search.Query{q})[0]
 				strength := make(map[string]float64)
 				for _, h := range two.Hits {
 					strength[h.ID] = h.Strength

@@ -1,40 +1,40 @@
-// Package index keeps the catalog in step with the sources and searches it. It
-// owns how text becomes terms and which texts become vectors; the store keeps
-// both, and rank orders what the two retrieval legs find.
+// Package index is the write side of a catalog: it keeps the store in step with
+// the sources, embeds what lacks a vector, and publishes snapshots of it.
+//
+// The one rule: only an Index writes to the store or publishes, and it never
+// ranks. Current tells readers which set of snapshots is of the present
+// generation; where nothing is published it makes one in memory.
 package index
 
 import (
-	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/rank"
-	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// An Index searches one catalog and keeps it up to date. It may be used from
-// several goroutines; it starts none that outlives a call, but for an embedder
-// or a reranker that ignores its deadline.
+// An Index keeps one catalog up to date. It may be used from several goroutines;
+// it starts none that outlives a call.
 type Index struct {
-	db       *store.DB
-	embedder embed.Embedder // nil when there is none
+	store    store.Store
+	embedder embed.Embedder      // nil when there is none
+	dir      *snapshot.Directory // nil when snapshots stay in memory
 	opts     Options
-	key      string // of the files of this index, see newKey
 
-	// view is what searches read: it is never changed, only replaced.
-	view atomic.Pointer[view]
-	load sync.Mutex // held while a new view is made
-
-	closed bool // guarded by load
+	// current is what searches read: a set is never changed, only replaced.
+	current atomic.Pointer[snapshot.Set]
+	load    sync.Mutex // held while a new set is made
+	closed  bool       // guarded by load
 
 	publishing sync.Mutex // held while files are written
-
-	analyzers sync.Pool // of prompts, whose words repeat
-	spoiled   sync.Map  // path to stamped, of damaged files that could not be removed
 
 	covered   atomic.Pointer[coverage] // by the embedder's model, as last seen
 	embedding chan struct{}            // holds one element while Embed runs
@@ -43,34 +43,22 @@ type Index struct {
 
 // Options of New; nil means all defaults.
 type Options struct {
-	// Deadline is how long a search waits for the vector of its prompt before
-	// it answers with text alone; 0 means 250 ms.
-	Deadline time.Duration
+	// Path is where the catalog is: snapshots are files beside it. "" means that
+	// they stay in memory, and each process makes its own.
+	Path string
 	// Inline says that the embedder is fast: Sync embeds what it reads, while it
-	// has the texts at hand, so that little is left to Embed, and a search embeds
-	// its prompt without a deadline.
+	// has the texts at hand, so that little is left to Embed.
 	Inline bool
-	// Fallback answers while less than 90 % of the texts have a vector of the
-	// embedder, if that many have one of its own: the embedder that was in use
-	// before. May be nil.
+	// Fallback is the embedder that was in use before: its vectors rank while less
+	// than 90 % of the texts have a vector of the embedder, if that many have one of
+	// its own. nil means that there is none.
 	Fallback embed.Embedder
-	// Reranker orders the best candidates anew; nil means none.
-	Reranker rerank.Reranker
-	// RerankDeadline is how long a search waits for the reranker before it
-	// answers without; 0 means 500 ms.
-	RerankDeadline time.Duration
-	// RerankCandidates is how many candidates it gets, at most; 0 means 20.
-	RerankCandidates int
-	// Threshold replaces that of the gate of Params, unless it is 0.
-	Threshold float64
-	// FTS5 makes SQLite rank the text also when a compiled file could: to
-	// compare the two.
+	// FTS5 leaves ranking by text to the engine of the store: nothing is compiled.
+	// It exists to compare the two.
 	FTS5 bool
-	// Params are the weights of ranking; nil means rank.Defaults.
-	Params *rank.Params
 	// Weights are the weights of the fields of a skill in its text score; nil
 	// means DefaultWeights.
-	Weights *store.Weights
+	Weights *skill.Weights
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -79,26 +67,16 @@ type Options struct {
 // Hit@1 over the four dev sets was .610, against .593 with 6, 4, 4 and 1. SQLite
 // normalises by the length of all fields together, so a lighter body also makes
 // long skills pay less for their length.
-func DefaultWeights() store.Weights {
-	return store.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
+func DefaultWeights() skill.Weights {
+	return skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
 }
 
-// New returns an index over db. The embedder may be nil; then ranking is by
-// text alone, and every answer says so.
-func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
-	x := &Index{db: db, embedder: embedder, embedding: make(chan struct{}, 1)}
-	x.analyzers.New = func() any { return new(words.Analyzer) }
+// New returns an index over a store. The embedder may be nil; then ranking is by
+// text alone.
+func New(st store.Store, embedder embed.Embedder, opts *Options) *Index {
+	x := &Index{store: st, embedder: embedder, embedding: make(chan struct{}, 1)}
 	if opts != nil {
 		x.opts = *opts
-	}
-	if x.opts.Deadline == 0 {
-		x.opts.Deadline = 250 * time.Millisecond
-	}
-	x.opts.RerankDeadline = cmp.Or(x.opts.RerankDeadline, 500*time.Millisecond)
-	x.opts.RerankCandidates = cmp.Or(x.opts.RerankCandidates, 20)
-	if x.opts.Params == nil {
-		p := rank.Defaults()
-		x.opts.Params = &p
 	}
 	if x.opts.Weights == nil {
 		w := DefaultWeights()
@@ -107,6 +85,166 @@ func New(db *store.DB, embedder embed.Embedder, opts *Options) *Index {
 	if x.opts.Now == nil {
 		x.opts.Now = time.Now
 	}
-	x.key = x.newKey()
+	if x.opts.Path != "" {
+		x.dir = snapshot.NewDirectory(x.opts.Path, x.key(), *x.opts.Weights)
+	}
 	return x
+}
+
+// key tells the snapshots of indexes with other embedders or weights apart.
+func (x *Index) key() string {
+	h := sha256.New()
+	if x.embedder != nil {
+		fmt.Fprintf(h, "%q", x.embedder.Model())
+		if x.opts.Fallback != nil {
+			fmt.Fprintf(h, "%q", x.opts.Fallback.Model())
+		}
+	}
+	fmt.Fprintf(h, "%v", *x.opts.Weights)
+	return fmt.Sprintf("%x", h.Sum(nil)[:4])
+}
+
+var errClosed = errors.New("index is closed")
+
+// Current returns the set of the present generation. While it is published, one
+// look at a file tells that nothing has changed; otherwise the store is asked. The
+// set is closed when another one replaces it: a reader then asks again.
+func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
+	if s := x.current.Load(); s != nil && x.dir != nil && x.dir.IsCurrent(s) {
+		return s, nil
+	}
+	x.load.Lock()
+	defer x.load.Unlock()
+	if x.closed {
+		return nil, errClosed
+	}
+	old := x.current.Load()
+	if old != nil && x.dir != nil && x.dir.IsCurrent(old) {
+		return old, nil
+	}
+	s, err := x.openPublished(old)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		if s, err = x.assemble(ctx, old); err != nil {
+			return nil, err
+		}
+	}
+	x.replace(s)
+	return s, nil
+}
+
+// openPublished returns the published set if this index can use it, nil if not.
+func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
+	if x.dir == nil || x.opts.FTS5 {
+		return nil, nil
+	}
+	s, err := x.dir.Open(old)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	if !x.knows(s.Model()) {
+		s.Close(old) // it can only fail to give memory back
+		return nil, nil
+	}
+	if x.embedder != nil && x.covered.Load() == nil {
+		x.covered.Store(&coverage{s.Generation, s.Texts, s.Embedded})
+	}
+	return s, nil
+}
+
+// knows reports whether vectors are from an embedder of this index.
+func (x *Index) knows(model string) bool {
+	own := x.embedder != nil && x.embedder.Model() == model
+	return model == "" || own || x.opts.Fallback != nil && x.opts.Fallback.Model() == model
+}
+
+// Published reports whether the index can answer from published files alone, for
+// these sources, all of which have been walked. Then it does so.
+func (x *Index) Published(sources []Source) bool {
+	x.load.Lock()
+	defer x.load.Unlock()
+	if x.closed {
+		return false
+	}
+	s, err := x.openPublished(x.current.Load())
+	if err != nil || s == nil {
+		return false
+	}
+	x.replace(s)
+	return isOf(s, sources)
+}
+
+// isOf reports whether a set is of these sources and no others, and each has been
+// walked.
+func isOf(s *snapshot.Set, sources []Source) bool {
+	known := make(map[Source]bool)
+	for _, src := range s.Sources {
+		known[Source{src.Label, src.Root, src.Priority}] = src.Walked != 0
+	}
+	for _, src := range sources {
+		if !known[src] {
+			return false
+		}
+	}
+	return len(known) == len(sources)
+}
+
+// replace makes s what searches read.
+func (x *Index) replace(s *snapshot.Set) {
+	if old := x.current.Swap(s); old != nil && old != s {
+		old.Close(s) // it can only fail to give memory back
+	}
+}
+
+// Discard removes the files of a damaged set, and gives up the present set when
+// it has files in common.
+func (x *Index) Discard(s *snapshot.Set) {
+	x.load.Lock()
+	defer x.load.Unlock()
+	if now := x.current.Load(); now != nil && now.Shares(s) {
+		x.current.Store(nil)
+		now.Close(nil) // the damage is known
+	}
+	s.Close(nil) // the damage is known
+	if x.dir != nil {
+		x.dir.Discard(s)
+	}
+}
+
+// Close gives up the files that searches read. The store stays open.
+func (x *Index) Close() error {
+	x.load.Lock()
+	defer x.load.Unlock()
+	x.closed = true
+	if s := x.current.Swap(nil); s != nil {
+		return s.Close(nil)
+	}
+	return nil
+}
+
+// Indexed reports whether every source of those labels has been walked
+// completely at least once, so that what the catalog lacks is not there.
+func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
+	sources, err := x.store.Sources(ctx)
+	if err != nil {
+		return false, err
+	}
+	walked := make(map[string]bool)
+	for _, src := range sources {
+		walked[src.Label] = src.Walked != 0
+	}
+	for _, label := range labels {
+		if !walked[label] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Problems returns what is wrong with the skills of the catalog, by source and
+// path.
+func (x *Index) Problems(ctx context.Context) ([]store.Reported, error) {
+	return x.store.Problems(ctx)
 }

@@ -1,20 +1,23 @@
-package index
+package index_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
-	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // The environment variables that make the test binary a second process: it
@@ -28,21 +31,21 @@ const (
 // it publishes.
 func publishChild(path string) error {
 	ctx, label := context.Background(), os.Getenv(publisherLabel)
-	db, err := store.Open(ctx, path, nil)
+	db, err := searchtest.OpenStore(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	x := New(db, nil, nil)
+	x := searchtest.Join(db, path, nil, nil)
 	defer x.Close()
 	for version := range 15 {
-		if _, err := x.Sync(ctx, Source{Label: label, Root: "/" + label}, versionOf(label, version, 12).refs()); err != nil {
+		if _, err := x.Sync(ctx, index.Source{Label: label, Root: "/" + label}, versionOf(label, version, 12).Refs()); err != nil {
 			return err
 		}
 		if err := x.Publish(ctx, version%3 == 0); err != nil {
 			return err
 		}
-		a, err := x.Search(ctx, Query{Text: "constant words", Limit: 100})
+		a, err := x.Search(ctx, search.Query{Text: "constant words", Limit: 100})
 		if err != nil {
 			return err
 		}
@@ -60,46 +63,46 @@ func describe(label string, version int) string {
 }
 
 // versionOf returns n skills that all say which version they are.
-func versionOf(label string, version, n int) tree {
-	t := make(tree)
+func versionOf(label string, version, n int) searchtest.Tree {
+	t := make(searchtest.Tree)
 	for i := range n {
 		name := fmt.Sprintf("%s-%02d", label, i)
-		t[name] = newSkill(name, describe(label, version), fmt.Sprintf("body%d of number%d", version, i))
+		t[name] = searchtest.Skill(name, describe(label, version), fmt.Sprintf("body%d of number%d", version, i))
 	}
 	return t
 }
 
-// filesBeside returns the snapshots beside the catalog of x, by suffix.
-func filesBeside(x *Index) map[string]int {
+// filesBeside returns how many snapshots lie beside the catalog, by suffix, and how
+// many temporary files.
+func filesBeside(t testing.TB, x *searchtest.Catalog) map[string]int {
+	t.Helper()
+	snapshots := regexp.MustCompile(`^[^.-]+-[0-9a-f]{8}-[0-9]+-[0-9a-f]+(\.base|\.delta)$`)
 	m := make(map[string]int)
-	for _, f := range x.beside() {
-		m[f.suffix]++
+	for _, path := range beside(t, x.Path, "") {
+		if parts := snapshots.FindStringSubmatch(strings.TrimPrefix(path, x.Path+".")); parts != nil {
+			m[parts[1]]++
+		} else if filepath.Ext(path) == atomicfile.Suffix {
+			m[atomicfile.Suffix]++
+		}
 	}
 	return m
-}
-
-// publish compiles what the catalog holds.
-func publish(t testing.TB, x *Index, merge bool) {
-	t.Helper()
-	if err := x.Publish(t.Context(), merge); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestCurrentAfterFirstWalk: the first complete walk of a source is published
 // also when it finds nothing new.
 func TestCurrentAfterFirstWalk(t *testing.T) {
-	x := newIndex(t, nil)
-	src := Source{Label: "a", Root: "/a"}
-	skills := manySkills(3)
-	syncSource(t, x, src, failing(skills.refs(), errors.New("a folder could not be read")))
-	publish(t, x, true)
-	if x.Current([]Source{src}) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	src := index.Source{Label: "a", Root: "/a"}
+	skills := searchtest.Many(3)
+	searchtest.SyncSource(t, x, src, failing(skills.Refs(), errors.New("a folder could not be read")))
+	searchtest.Publish(t, x, true)
+	if x.Published([]index.Source{src}) {
 		t.Error("the source has not been walked completely, and nobody knows")
 	}
-	syncSource(t, x, src, skills.refs())
-	publish(t, x, true)
-	if !x.Current([]Source{src}) {
+	searchtest.SyncSource(t, x, src, skills.Refs())
+	searchtest.Publish(t, x, true)
+	if !x.Published([]index.Source{src}) {
 		t.Error("the source has been walked completely, and the published files do not say so")
 	}
 }
@@ -107,39 +110,31 @@ func TestCurrentAfterFirstWalk(t *testing.T) {
 // TestTwoProcessesPublish: what two processes publish at the same time is in the
 // end the newest of both, whole, and no more files than needed.
 func TestTwoProcessesPublish(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	x := New(openDB(t, path), nil, nil)
-	defer x.Close()
-	syncSource(t, x, Source{Label: "a", Root: "/a"}, versionOf("a", 0, 12).refs())
-	syncSource(t, x, Source{Label: "b", Root: "/b"}, versionOf("b", 0, 12).refs())
-	publish(t, x, true)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := searchtest.Open(t, path, nil, nil)
+	searchtest.SyncSource(t, x, index.Source{Label: "a", Root: "/a"}, versionOf("a", 0, 12).Refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "b", Root: "/b"}, versionOf("b", 0, 12).Refs())
+	searchtest.Publish(t, x, true)
 	var wg sync.WaitGroup
 	for _, label := range []string{"a", "b"} {
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), publisherPath+"="+path, publisherLabel+"="+label)
+		cmd := child(t, publisherPath+"="+path, publisherLabel+"="+label)
 		wg.Go(func() {
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
+			if err := cmd.Run(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	if x.manifest() == nil {
-		t.Fatal("nothing is published")
+	if !x.Published([]index.Source{{Label: "a", Root: "/a"}, {Label: "b", Root: "/b"}}) {
+		t.Errorf("what is published cannot be used; there are %q", beside(t, path, ""))
 	}
-	if !x.Current([]Source{{Label: "a", Root: "/a"}, {Label: "b", Root: "/b"}}) {
-		t.Errorf("what is published cannot be used: %+v; there are %+v", x.manifest(), x.beside())
-	}
-	for _, h := range search(t, x, Query{Text: "constant words", Limit: 100}).Hits {
+	for _, h := range searchtest.Ask(t, x, search.Query{Text: "constant words", Limit: 100}).Hits {
 		if want := describe(h.Source, 14); h.Description != want {
 			t.Errorf("%s is %q, want %q", h.ID, h.Description, want)
 		}
 	}
-	if n := filesBeside(x); n[baseSuffix] != 1 || n[deltaSuffix] > 1 || n[atomicfile.Suffix] != 0 {
+	if n := filesBeside(t, x); n[".base"] != 1 || n[".delta"] > 1 || n[atomicfile.Suffix] != 0 {
 		t.Errorf("there are %v", n)
 	}
 }
@@ -148,17 +143,14 @@ func TestTwoProcessesPublish(t *testing.T) {
 // and the other what changed, one publishes, and the other takes that for its
 // own: neither sweeps what is published.
 func TestSameGenerationPublished(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and starts nothing that could race")
-	}
+	t.Parallel()
+	long(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	x, y := New(openDB(t, path), nil, nil), New(openDB(t, path), nil, nil)
-	defer x.Close()
-	defer y.Close()
+	x, y := searchtest.Open(t, path, nil, nil), searchtest.Open(t, path, nil, nil)
 	for round := range 15 {
-		syncTree(t, x, "a", versionOf("a", round, few+20).refs())
+		searchtest.Sync(t, x, "a", versionOf("a", round, index.Few+20).Refs())
 		var wg sync.WaitGroup
-		for z, merge := range map[*Index]bool{x: true, y: false} {
+		for z, merge := range map[*searchtest.Catalog]bool{x: true, y: false} {
 			wg.Go(func() {
 				if err := z.Publish(t.Context(), merge); err != nil {
 					t.Error(err)
@@ -166,8 +158,8 @@ func TestSameGenerationPublished(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if _, ok := x.published(generationOf(t, x)); !ok {
-			t.Fatalf("round %d: what is published cannot be used: %+v; there are %+v", round, x.manifest(), x.beside())
+		if _, ok := x.Directory().Published(generationOf(t, x)); !ok {
+			t.Fatalf("round %d: what is published cannot be used; there are %q", round, beside(t, path, ""))
 		}
 	}
 }
@@ -175,30 +167,31 @@ func TestSameGenerationPublished(t *testing.T) {
 // TestMerged: what changed stands beside what was compiled before until it is too
 // much, for the time that it takes to compile or for the scores.
 func TestMerged(t *testing.T) {
-	x := newIndex(t, nil)
+	t.Parallel()
+	x := searchtest.New(t, nil)
 	skills := versionOf("a", 0, 400)
 	sync := func(want int, merge bool, what string) {
 		t.Helper()
-		syncTree(t, x, "a", skills.refs())
-		publish(t, x, merge)
-		if n := filesBeside(x); n[baseSuffix] != 1 || n[deltaSuffix] != want {
+		searchtest.Sync(t, x, "a", skills.Refs())
+		searchtest.Publish(t, x, merge)
+		if n := filesBeside(t, x); n[".base"] != 1 || n[".delta"] != want {
 			t.Errorf("%s: there are %v, want %d with a change", what, n, want)
 		}
 	}
 	change := func(n, version int) {
 		for i := range n {
 			name := fmt.Sprintf("a-%02d", i)
-			skills[name] = newSkill(name, describe("a", version), fmt.Sprintf("body%d of number%d", version, i))
+			skills[name] = searchtest.Skill(name, describe("a", version), fmt.Sprintf("body%d of number%d", version, i))
 		}
 	}
 	sync(0, true, "the first time")
-	change(few, 1)
+	change(index.Few, 1)
 	sync(1, true, "as many as the bound")
-	change(few+1, 2)
+	change(index.Few+1, 2)
 	sync(1, false, "one more, without merging")
-	change(few, 3)
+	change(index.Few, 3)
 	sync(0, true, "one more")
-	skills["long"] = newSkill("long", "describes much", strings.Repeat("very long ", 5000))
+	skills["long"] = searchtest.Skill("long", "describes much", strings.Repeat("very long ", 5000))
 	sync(0, false, "one that is longer than all others together")
 	delete(skills, "long")
 	sync(0, false, "and gone again")
@@ -209,19 +202,18 @@ func TestMerged(t *testing.T) {
 // TestSweep: what nothing needs any more is removed, and that of others after a
 // day.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	opts := &Options{Now: func() time.Time { return now }}
-	e := &fakeEmbedder{}
-	x, hybrid := New(openDB(t, path), nil, opts), New(openDB(t, path), e, nil)
-	defer x.Close()
-	defer hybrid.Close()
-	src := []Source{{Label: "a", Root: "/a"}}
-	syncTree(t, x, "a", versionOf("a", 0, 10).refs())
-	embedAll(t, hybrid)
-	publish(t, x, true)
-	publish(t, hybrid, true)
-	if !x.Current(src) || !hybrid.Current(src) {
+	opts := &searchtest.Options{Index: index.Options{Now: func() time.Time { return now }}}
+	e := &searchtest.Embedder{}
+	x, hybrid := searchtest.Open(t, path, nil, opts), searchtest.Open(t, path, e, nil)
+	src := []index.Source{{Label: "a", Root: "/a"}}
+	searchtest.Sync(t, x, "a", versionOf("a", 0, 10).Refs())
+	searchtest.Embed(t, hybrid)
+	searchtest.Publish(t, x, true)
+	searchtest.Publish(t, hybrid, true)
+	if !x.Published(src) || !hybrid.Published(src) {
 		t.Error("two embedders do not publish side by side")
 	}
 	leave := func(names ...string) (paths []string) {
@@ -233,41 +225,41 @@ func TestSweep(t *testing.T) {
 		}
 		return paths
 	}
-	gone := leave("former-0011aabb-3.base", "former-0011aabb-4.delta")
-	temp := leave("former-0011aabb-3.base.123.tmp", "current.77.tmp")
-	kept := leave("old.1234-0011aabb-3.base", "mine", "a-b-c.base")
+	gone := leave("former-0011aabb-3-f00.base", "former-0011aabb-4-f00.delta", "former-0011aabb-3.base")
+	temp := leave("former-0011aabb-3-f00.base.123.tmp", "current.77.tmp")
+	kept := leave("old.1234-0011aabb-3-f00.base", "mine", "a-b.base", "a-b-c.base", "a-b-c-d.base")
 	there := func(paths []string, want bool, when string) {
 		t.Helper()
 		for _, p := range paths {
-			if stamp(p).exists() != want {
+			if _, err := os.Stat(p); (err == nil) != want {
 				t.Errorf("%s: %s is there: %v, want %v", when, filepath.Base(p), !want, want)
 			}
 		}
 	}
-	syncTree(t, x, "a", versionOf("a", 1, 10).refs())
-	publish(t, x, true)
+	searchtest.Sync(t, x, "a", versionOf("a", 1, 10).Refs())
+	searchtest.Publish(t, x, true)
 	there(gone, false, "those of a former catalog")
 	there(temp, true, "those that may be under way")
-	if n := filesBeside(x); n[baseSuffix] != 2 {
+	if n := filesBeside(t, x); n[".base"] != 2 {
 		t.Errorf("there are %v, want one base for each embedder", n)
 	}
-	if got := search(t, hybrid, Query{Text: "version1"}).Hits; len(got) == 0 || got[0].Description != describe("a", 1) {
+	if got := searchtest.Ask(t, hybrid, search.Query{Text: "version1"}).Hits; len(got) == 0 || got[0].Description != describe("a", 1) {
 		t.Errorf("the other embedder finds %+v", got)
 	}
-	now = now.Add(abandoned + time.Minute)
-	syncTree(t, x, "a", versionOf("a", 2, 10).refs())
-	publish(t, x, true)
+	now = now.Add(24*time.Hour + time.Minute)
+	searchtest.Sync(t, x, "a", versionOf("a", 2, 10).Refs())
+	searchtest.Publish(t, x, true)
 	there(temp, false, "those of a killed process")
 	there(kept, true, "those that are not of this catalog")
-	if n := filesBeside(x); n[baseSuffix] != 1 || n[atomicfile.Suffix] != 0 {
+	if n := filesBeside(t, x); n[".base"] != 1 || n[atomicfile.Suffix] != 0 {
 		t.Errorf("after a day there are %v", n)
 	}
-	if got := search(t, hybrid, Query{Text: "version2"}).Hits; len(got) == 0 || got[0].Description != describe("a", 2) {
+	if got := searchtest.Ask(t, hybrid, search.Query{Text: "version2"}).Hits; len(got) == 0 || got[0].Description != describe("a", 2) {
 		t.Errorf("the other embedder finds %+v, without its files", got)
 	}
-	embedAll(t, hybrid)
-	publish(t, hybrid, true)
-	if !hybrid.Current(src) {
+	searchtest.Embed(t, hybrid)
+	searchtest.Publish(t, hybrid, true)
+	if !hybrid.Published(src) {
 		t.Error("the other embedder has not published again")
 	}
 }
@@ -275,17 +267,14 @@ func TestSweep(t *testing.T) {
 // TestSearchWhilePublishing: every answer is of one version, and never of an older
 // one than the answer before.
 func TestSearchWhilePublishing(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	writer := New(openDB(t, path), nil, nil)
-	defer writer.Close()
-	syncTree(t, writer, "a", versionOf("a", 0, 40).refs())
-	readers := []*Index{writer, New(openDB(t, path), nil, nil), New(openDB(t, path), nil, &Options{FTS5: true})}
+	writer := searchtest.Open(t, path, nil, nil)
+	searchtest.Sync(t, writer, "a", versionOf("a", 0, 40).Refs())
+	readers := []*searchtest.Catalog{writer, searchtest.Open(t, path, nil, nil), searchtest.Open(t, path, nil, &searchtest.Options{Index: index.Options{FTS5: true}})}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for _, x := range append(readers, readers[1]) {
-		if x != writer {
-			defer x.Close()
-		}
 		wg.Go(func() {
 			last := 0
 			for n := 0; ; n++ {
@@ -303,13 +292,13 @@ func TestSearchWhilePublishing(t *testing.T) {
 			}
 		})
 	}
-	versions := 40
+	versions := 16
 	if testing.Short() {
 		versions = 8
 	}
 	for version := 1; version <= versions; version++ {
-		syncTree(t, writer, "a", versionOf("a", version, 40).refs())
-		publish(t, writer, version%4 == 0)
+		searchtest.Sync(t, writer, "a", versionOf("a", version, 40).Refs())
+		searchtest.Publish(t, writer, version%4 == 0)
 	}
 	close(done)
 	wg.Wait()
@@ -321,10 +310,10 @@ func TestSearchWhilePublishing(t *testing.T) {
 }
 
 // oneVersion returns the version of all skills that are found, or listed.
-func oneVersion(x *Index, find bool) (version int, err error) {
-	var list []Entry
+func oneVersion(x *searchtest.Catalog, find bool) (version int, err error) {
+	var list []search.Entry
 	if find {
-		a, e := x.Search(context.Background(), Query{Text: "constant words", Limit: 100})
+		a, e := x.Search(context.Background(), search.Query{Text: "constant words", Limit: 100})
 		for _, h := range a.Hits {
 			list = append(list, h.Entry)
 			list = append(list, h.Copies...)
@@ -348,21 +337,19 @@ func oneVersion(x *Index, find bool) (version int, err error) {
 
 // TestPublishLeaksNothing: what is replaced is given up.
 func TestPublishLeaksNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and starts nothing that could race")
-	}
+	long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("counts in /proc")
 	}
-	x := newIndex(t, nil)
-	dir := filepath.Dir(x.db.Path())
+	x := searchtest.New(t, nil)
+	dir := filepath.Dir(x.Path)
 	count := func() (maps, files, goroutines int) {
 		data, err := os.ReadFile("/proc/self/maps")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {
-			if strings.Contains(line, dir) && (strings.Contains(line, baseSuffix) || strings.Contains(line, deltaSuffix)) {
+			if strings.Contains(line, dir) && (strings.Contains(line, ".base") || strings.Contains(line, ".delta")) {
 				maps++
 			}
 		}
@@ -373,10 +360,10 @@ func TestPublishLeaksNothing(t *testing.T) {
 		return maps, len(fds), runtime.NumGoroutine()
 	}
 	step := func(version int) {
-		syncTree(t, x, "a", versionOf("a", version, 5).refs())
-		search(t, x, Query{Text: "version"}) // of what is not compiled yet
-		publish(t, x, version%2 == 0)
-		search(t, x, Query{Text: "version"})
+		searchtest.Sync(t, x, "a", versionOf("a", version, 5).Refs())
+		searchtest.Ask(t, x, search.Query{Text: "version"}) // of what is not compiled yet
+		searchtest.Publish(t, x, version%2 == 0)
+		searchtest.Ask(t, x, search.Query{Text: "version"})
 	}
 	step(0)
 	_, files, goroutines := count()
@@ -384,12 +371,12 @@ func TestPublishLeaksNothing(t *testing.T) {
 		step(version + 1)
 	}
 	maps, files2, goroutines2 := count()
-	for wait := 0; goroutines2 > goroutines+4 && wait < 500; wait++ {
-		time.Sleep(10 * time.Millisecond) // those of a transaction end behind it
+	for goroutines2 > goroutines+4 { // those of a transaction end behind it, or the test times out
+		runtime.Gosched()
 		maps, files2, goroutines2 = count()
 	}
-	if maps > 2 || files2 > files+4 || goroutines2 > goroutines+4 {
-		t.Errorf("%d snapshots are mapped; %d open files, then %d; %d goroutines, then %d", maps, files, files2, goroutines, goroutines2)
+	if maps > 2 || files2 > files+4 {
+		t.Errorf("%d snapshots are mapped; %d open files, then %d", maps, files, files2)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
@@ -402,23 +389,34 @@ func TestPublishLeaksNothing(t *testing.T) {
 // TestDamagedSegmentShared: a search that finds the file of a former view damaged,
 // while the present view has it too, does not leave that one closed.
 func TestDamagedSegmentShared(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", manySkills(40).refs())
-	publish(t, x, true)
-	former := x.view.Load()
-	syncTree(t, x, "b", versionOf("b", 1, 1).refs())
-	publish(t, x, true)
-	if now := x.view.Load(); len(now.segments) != 2 || !former.has(now.segments[0].Snapshot) {
-		t.Fatal("the views share no file")
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.Many(40).Refs())
+	searchtest.Publish(t, x, true)
+	former := current(t, x)
+	searchtest.Sync(t, x, "b", versionOf("b", 1, 1).Refs())
+	searchtest.Publish(t, x, true)
+	if now := current(t, x); now == former || !now.Shares(former) {
+		t.Fatal("the sets share no file")
 	}
-	x.discard(former)
+	x.Discard(former)
 	for range 2 {
-		if got := found(t, x, "topic3"); len(got) == 0 || got[0] != "skill-03" {
+		if got := searchtest.Found(t, x, "topic3"); len(got) == 0 || got[0] != "skill-03" {
 			t.Errorf("found %q", got)
 		}
 	}
-	publish(t, x, true)
-	if !x.view.Load().bodies {
+	searchtest.Publish(t, x, true)
+	if !current(t, x).Compiled {
 		t.Error("the file was not made again")
 	}
+}
+
+// current returns the current set.
+func current(t testing.TB, x *searchtest.Catalog) *snapshot.Set {
+	t.Helper()
+	s, err := x.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -97,10 +97,10 @@ type syncer struct {
 	x      *Index
 	src    Source
 	only   []string // paths of Refresh
-	id     int64    // of the source in the store
+	row    int64    // of the source in the store
 	walked bool     // completely, at least once before
 	start  time.Time
-	known  map[string]store.Stamp // by path
+	known  map[string]store.Known // by path
 	seen   map[string]bool        // paths
 	queue  []*skill.Ref           // to be read
 	report Report
@@ -112,27 +112,23 @@ type syncer struct {
 
 // begin makes sure that the source has a row, without a write when it does.
 func (s *syncer) begin(ctx context.Context) error {
-	sources, err := s.x.db.Sources(ctx)
+	sources, err := s.x.store.Sources(ctx)
 	if err != nil {
 		return err
 	}
 	var old store.Source
 	for _, have := range sources {
 		if have.Label == s.src.Label {
-			s.id, old = have.ID, have
-			s.walked = !have.Walked.IsZero()
+			s.row, old = have.Row, have
+			s.walked = have.Walked != 0
 		}
 	}
-	if s.id == 0 || old.Root != s.src.Root || old.Priority != s.src.Priority {
+	if s.row == 0 || old.Root != s.src.Root || old.Priority != s.src.Priority {
 		if err := s.register(ctx, old.Root != s.src.Root); err != nil {
 			return err
 		}
 	}
-	if s.only != nil {
-		s.known, err = s.x.db.StampsOf(ctx, s.id, s.only)
-	} else {
-		s.known, err = s.x.db.Stamps(ctx, s.id)
-	}
+	s.known, err = s.x.store.Known(ctx, s.row, s.only)
 	return err
 }
 
@@ -140,17 +136,15 @@ func (s *syncer) begin(ctx context.Context) error {
 // folder now, equal stamps mean nothing, and equal skills have another
 // location: all must be read, if not by this walk then by the next.
 func (s *syncer) register(ctx context.Context, moved bool) error {
-	return s.x.db.Update(ctx, func(tx *store.Tx) (err error) {
-		s.id, err = tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority})
+	return s.x.store.Update(ctx, func(tx store.Tx) (err error) {
+		s.row, err = tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority})
 		if err != nil {
 			return err
 		}
 		if moved {
-			if err := tx.ForgetStamps(s.id); err != nil {
-				return err
-			}
+			return tx.ForgetStamps(s.row)
 		}
-		return tx.Shadow()
+		return nil
 	})
 }
 
@@ -242,28 +236,20 @@ func (s *syncer) wait() error {
 
 // write writes one batch in a transaction.
 func (s *syncer) write(ctx context.Context, read []loaded) error {
-	return s.x.db.Update(ctx, func(tx *store.Tx) error {
+	return s.x.store.Update(ctx, func(tx store.Tx) error {
 		var hashes [][]byte
 		var vectors [][]float32
-		changed := false
 		for i := range read {
 			l := &read[i]
-			put, err := s.put(tx, l)
-			if err != nil {
+			if err := s.put(tx, l); err != nil {
 				return err
 			}
-			changed = changed || put
 			hashes, vectors = append(hashes, l.Texts[:len(l.vectors)]...), append(vectors, l.vectors...)
 		}
-		if !changed {
+		if len(vectors) == 0 {
 			return nil
 		}
-		if len(vectors) > 0 {
-			if err := tx.PutVectors(s.x.embedder.Model(), hashes, vectors); err != nil {
-				return err
-			}
-		}
-		return tx.Shadow()
+		return tx.PutVectors(s.x.embedder.Model(), hashes, vectors)
 	})
 }
 
@@ -331,21 +317,20 @@ func refusal(p skill.Problem) *skill.Skill {
 	}
 }
 
-// put writes one skill that was read, and reports whether there was more to
-// write than its stamp.
-func (s *syncer) put(tx *store.Tx, l *loaded) (bool, error) {
+// put writes one skill that was read, or no more than its stamp.
+func (s *syncer) put(tx store.Tx, l *loaded) error {
 	have := s.known[l.ref.Path]
 	switch {
 	case l.failed():
 		// That it could not be read says nothing about the skill: what is indexed
 		// of it stays.
 	case l.Skill != nil:
-		_, err := tx.PutSkill(s.id, l.Record)
-		return true, err
+		_, err := tx.PutSkill(s.row, &l.Record)
+		return err
 	case have.Stamp != l.ref.Stamp:
-		return false, tx.PutStamp(have.ID, l.ref.Stamp)
+		return tx.PutStamp(have.Row, l.ref.Stamp)
 	}
-	return false, nil
+	return nil
 }
 
 // failed reports whether the file of the skill could not be read.
@@ -380,49 +365,30 @@ func (s *syncer) finish(ctx context.Context) error {
 	var gone []int64
 	for path, have := range s.known {
 		if !s.seen[path] {
-			gone = append(gone, have.ID)
+			gone = append(gone, have.Row)
 		}
 	}
 	if len(gone) == 0 && s.walked {
 		return nil // the usual case writes nothing
 	}
 	s.report.Removed = len(gone)
-	return s.x.db.Update(ctx, func(tx *store.Tx) error {
+	return s.x.store.Update(ctx, func(tx store.Tx) error {
 		for _, id := range gone {
 			if err := tx.DeleteSkill(id); err != nil {
 				return err
 			}
 		}
-		if 2*(s.report.Added+s.report.Changed) > s.report.Found {
-			tx.Optimize()
+		if o, ok := tx.(store.Optimizer); ok && 2*(s.report.Added+s.report.Changed) > s.report.Found {
+			o.Optimize()
 		}
-		return errors.Join(tx.PruneVectors(), tx.Shadow(), tx.Walked(s.id, s.start))
+		return errors.Join(tx.PruneVectors(), tx.Walked(s.row, s.start.UnixNano()))
 	})
-}
-
-// Indexed reports whether every source of those labels has been walked
-// completely at least once, so that what the catalog lacks is not there.
-func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
-	sources, err := x.db.Sources(ctx)
-	if err != nil {
-		return false, err
-	}
-	walked := make(map[string]bool)
-	for _, src := range sources {
-		walked[src.Label] = !src.Walked.IsZero()
-	}
-	for _, label := range labels {
-		if !walked[label] {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // Retain removes all sources but those with the given labels, with their
 // skills.
 func (x *Index) Retain(ctx context.Context, labels []string) error {
-	sources, err := x.db.Sources(ctx)
+	sources, err := x.store.Sources(ctx)
 	if err != nil {
 		return err
 	}
@@ -434,39 +400,28 @@ func (x *Index) Retain(ctx context.Context, labels []string) error {
 		if keep[src.Label] {
 			continue
 		}
-		if err := x.drop(ctx, src.ID); err != nil {
+		err := x.store.Update(ctx, func(tx store.Tx) error {
+			return errors.Join(tx.DeleteSource(src.Row), tx.PruneVectors())
+		})
+		if err != nil {
 			return fmt.Errorf("removing source %s: %w", src.Label, err)
 		}
 	}
 	return nil
 }
 
-func (x *Index) drop(ctx context.Context, source int64) error {
-	known, err := x.db.Stamps(ctx, source)
-	if err != nil {
-		return err
-	}
-	return x.db.Update(ctx, func(tx *store.Tx) error {
-		for _, have := range known {
-			if err := tx.DeleteSkill(have.ID); err != nil {
-				return err
-			}
-		}
-		if err := errors.Join(tx.DeleteSource(source), tx.PruneVectors()); err != nil {
-			return err
-		}
-		return tx.Shadow()
-	})
-}
-
 // fill adds to a record what the skill in it is found by.
 func fill(r *store.Record, a *words.Analyzer) {
 	sk := r.Skill
 	r.NameKey = words.NameKey(sk.Name)
-	r.Fields = store.Fields{
-		Name:        strings.Join(a.Terms(sk.Name), " "),
-		Description: strings.Join(a.Terms(sk.Description+"\n"+sk.WhenToUse), " "),
-		Tags:        strings.Join(a.Terms(strings.Join(sk.Tags, " ")), " "),
-		Body:        strings.Join(a.Terms(sk.Body), " "),
+	shown := a.Terms(sk.Description)
+	r.Fields = skill.Fields{
+		Name:        a.Terms(sk.Name),
+		Description: append(shown, a.Terms(sk.WhenToUse)...),
+		Shown:       len(shown),
+		Tags:        a.Terms(strings.Join(sk.Tags, " ")),
+		Body:        a.Terms(sk.Body),
 	}
+	r.Terms = r.Fields.Pack()
+	r.Sketch = words.NewSketch(sk.Body)
 }

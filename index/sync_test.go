@@ -1,4 +1,4 @@
-package index
+package index_test
 
 import (
 	"context"
@@ -9,27 +9,29 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // counts are the numbers of a report.
-func counts(r Report) string {
+func counts(r index.Report) string {
 	return fmt.Sprintf("%d found: +%d ~%d -%d =%d !%d, complete %v",
 		r.Found, r.Added, r.Changed, r.Removed, r.Unchanged, r.Refused, r.Complete)
 }
 
 // wantCounts fails unless the report has these numbers, and nothing in it is a
 // problem that the test does not expect.
-func wantCounts(t *testing.T, r Report, want string) {
+func wantCounts(t *testing.T, r index.Report, want string) {
 	t.Helper()
 	if got := counts(r); got != want {
 		t.Errorf("%s\nwant %s\nproblems %v", got, want, r.Problems)
 	}
 }
 
-func nameList(t *testing.T, x *Index) []string {
+func nameList(t *testing.T, x *searchtest.Catalog) []string {
 	t.Helper()
-	list, err := x.List(context.Background(), nil, false)
+	list, err := x.List(t.Context(), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,48 +42,42 @@ func nameList(t *testing.T, x *Index) []string {
 	return out
 }
 
-func wantNames(t *testing.T, x *Index, want ...string) {
+func wantNames(t *testing.T, x *searchtest.Catalog, want ...string) {
 	t.Helper()
 	if got := nameList(t, x); !slices.Equal(got, want) {
 		t.Errorf("offered %q, want %q", got, want)
 	}
 }
 
-// three is a small source.
-func three() tree {
-	return treeOf(newSkill("pdf", "Fill PDF forms", "open the form"),
-		newSkill("csv", "Read tables", "count the rows"),
-		newSkill("git", "Find commits", "bisect the history"))
-}
-
 func TestSyncChanges(t *testing.T) {
-	x := newIndex(t, nil)
-	src := three()
-	wantCounts(t, syncTree(t, x, "a", src.refs()), "3 found: +3 ~0 -0 =0 !0, complete true")
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	src := searchtest.Three()
+	wantCounts(t, searchtest.Sync(t, x, "a", src.Refs()), "3 found: +3 ~0 -0 =0 !0, complete true")
 	wantNames(t, x, "csv", "git", "pdf")
 
 	before := generationOf(t, x)
-	unread := mapped(src.refs(), func(r *skill.Ref) {
+	unread := mapped(src.Refs(), func(r *skill.Ref) {
 		r.Load = func() (*skill.Skill, error) { t.Error("read", r.Path); return nil, fs.ErrNotExist }
 	})
-	wantCounts(t, syncTree(t, x, "a", unread), "3 found: +0 ~0 -0 =3 !0, complete true")
+	wantCounts(t, searchtest.Sync(t, x, "a", unread), "3 found: +0 ~0 -0 =3 !0, complete true")
 
-	touched := mapped(src.refs(), func(r *skill.Ref) { r.Stamp = "touched " + r.Path })
-	wantCounts(t, syncTree(t, x, "a", touched), "3 found: +0 ~0 -0 =3 !0, complete true")
+	touched := mapped(src.Refs(), func(r *skill.Ref) { r.Stamp = "touched " + r.Path })
+	wantCounts(t, searchtest.Sync(t, x, "a", touched), "3 found: +0 ~0 -0 =3 !0, complete true")
 	if got := generationOf(t, x); got != before {
-		t.Errorf("generation %d, want %d: nothing changed", got, before)
+		t.Errorf("generation %v, want %v: nothing changed", got, before)
 	}
-	stamps, err := x.db.Stamps(t.Context(), 1)
+	stamps, err := x.Store.Known(t.Context(), 1, nil)
 	if err != nil || stamps["pdf/SKILL.md"].Stamp != "touched pdf/SKILL.md" {
 		t.Errorf("stamps %v, %v: the new one was not kept", stamps, err)
 	}
 
-	src["pdf"] = newSkill("pdf", "Fill PDF forms", "now with signatures")
-	src["new"] = newSkill("new", "Something else", "body")
+	src["pdf"] = searchtest.Skill("pdf", "Fill PDF forms", "now with signatures")
+	src["new"] = searchtest.Skill("new", "Something else", "body")
 	delete(src, "git")
-	wantCounts(t, syncTree(t, x, "a", src.refs()), "3 found: +1 ~1 -1 =1 !0, complete true")
+	wantCounts(t, searchtest.Sync(t, x, "a", src.Refs()), "3 found: +1 ~1 -1 =1 !0, complete true")
 	wantNames(t, x, "csv", "new", "pdf")
-	if got := found(t, x, "signatures bisect"); !slices.Equal(got, []string{"pdf"}) {
+	if got := searchtest.Found(t, x, "signatures bisect"); !slices.Equal(got, []string{"pdf"}) {
 		t.Errorf("found %q", got)
 	}
 }
@@ -89,31 +85,33 @@ func TestSyncChanges(t *testing.T) {
 // TestSyncWithoutStamps: a source that has none is read each time, and a
 // catalog that is not changed by it stays as it is.
 func TestSyncWithoutStamps(t *testing.T) {
-	x := newIndex(t, nil)
-	refs := mapped(three().refs(), func(r *skill.Ref) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	refs := mapped(searchtest.Three().Refs(), func(r *skill.Ref) {
 		r.Stamp = ""
 		if r.Path == "git/SKILL.md" {
 			r.Load = func() (*skill.Skill, error) { return nil, parseError(r.Path) }
 		}
 	})
-	syncTree(t, x, "a", refs)
+	searchtest.Sync(t, x, "a", refs)
 	before := generationOf(t, x)
-	r := syncTree(t, x, "a", refs)
+	r := searchtest.Sync(t, x, "a", refs)
 	wantCounts(t, r, "3 found: +0 ~0 -0 =2 !1, complete true")
 	if len(r.Problems) != 1 || r.Problems[0].Rule != "no-frontmatter" {
 		t.Errorf("problems %v: what is refused is reported each time it is read", r.Problems)
 	}
 	if got := generationOf(t, x); got != before {
-		t.Errorf("generation %d, want %d: nothing changed", got, before)
+		t.Errorf("generation %v, want %v: nothing changed", got, before)
 	}
 }
 
 // TestSyncWithoutDigest: then nothing tells whether a skill changed.
 func TestSyncWithoutDigest(t *testing.T) {
-	x := newIndex(t, nil)
-	s := newSkill("pdf", "Fill PDF forms", "body")
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	s := searchtest.Skill("pdf", "Fill PDF forms", "body")
 	s.Digest = ""
-	syncTree(t, x, "a", treeOf(s).refs())
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(s).Refs())
 	wantNames(t, x, "pdf")
 }
 
@@ -136,6 +134,7 @@ func (ownProblem) Problem() skill.Problem {
 }
 
 func TestSyncRemovesOnlyAfterCompleteWalk(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		err    error
 		rule   string
@@ -147,11 +146,11 @@ func TestSyncRemovesOnlyAfterCompleteWalk(t *testing.T) {
 		{walkErr{incomplete: false}, "unreadable", true},
 		{fmt.Errorf("walking: %w", ownProblem{walkErr{incomplete: false}}), "too-deep", true},
 	} {
-		x := newIndex(t, nil)
-		syncTree(t, x, "a", three().refs())
-		src := three()
+		x := searchtest.New(t, nil)
+		searchtest.Sync(t, x, "a", searchtest.Three().Refs())
+		src := searchtest.Three()
 		delete(src, "git")
-		r := syncTree(t, x, "a", failing(src.refs(), tt.err))
+		r := searchtest.Sync(t, x, "a", failing(src.Refs(), tt.err))
 		if r.Complete != tt.remove || len(r.Problems) != 1 || r.Problems[0].Rule != tt.rule {
 			t.Errorf("%v: complete %v, problems %v", tt.err, r.Complete, r.Problems)
 		}
@@ -164,41 +163,43 @@ func TestSyncRemovesOnlyAfterCompleteWalk(t *testing.T) {
 // TestSyncUnreadableSkill: what is indexed of a skill stays while its file
 // cannot be read, and so does everything else.
 func TestSyncUnreadableSkill(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", three().refs())
-	src := three()
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.Three().Refs())
+	src := searchtest.Three()
 	delete(src, "git")
-	locked := mapped(src.refs(), func(r *skill.Ref) {
+	locked := mapped(src.Refs(), func(r *skill.Ref) {
 		if r.Path == "pdf/SKILL.md" {
 			r.Stamp = "new"
 			r.Load = func() (*skill.Skill, error) { return nil, fs.ErrPermission }
 		}
 	})
-	r := syncTree(t, x, "a", locked)
+	r := searchtest.Sync(t, x, "a", locked)
 	wantCounts(t, r, "2 found: +0 ~0 -0 =1 !0, complete false")
 	if len(r.Problems) != 1 {
 		t.Errorf("problems %v", r.Problems)
 	}
 	wantNames(t, x, "csv", "git", "pdf")
-	wantCounts(t, syncTree(t, x, "a", src.refs()), "2 found: +0 ~0 -1 =2 !0, complete true")
+	wantCounts(t, searchtest.Sync(t, x, "a", src.Refs()), "2 found: +0 ~0 -1 =2 !0, complete true")
 }
 
 func TestSyncRefused(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", three().refs())
-	broken := mapped(three().refs(), func(r *skill.Ref) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.Three().Refs())
+	broken := mapped(searchtest.Three().Refs(), func(r *skill.Ref) {
 		if r.Path == "pdf/SKILL.md" {
 			r.Stamp = "broken"
 			r.Load = func() (*skill.Skill, error) { return nil, fmt.Errorf("loading: %w", parseError(r.Path)) }
 		}
 	})
-	r := syncTree(t, x, "a", broken)
+	r := searchtest.Sync(t, x, "a", broken)
 	wantCounts(t, r, "3 found: +0 ~0 -0 =2 !1, complete true")
 	wantNames(t, x, "csv", "git")
-	if got := found(t, x, "fill forms"); len(got) != 0 {
+	if got := searchtest.Found(t, x, "fill forms"); len(got) != 0 {
 		t.Errorf("a refused skill is found: %q", got)
 	}
-	wantCounts(t, syncTree(t, x, "a", broken), "3 found: +0 ~0 -0 =3 !0, complete true")
+	wantCounts(t, searchtest.Sync(t, x, "a", broken), "3 found: +0 ~0 -0 =3 !0, complete true")
 	problems, err := x.Problems(t.Context())
 	if err != nil || len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Source != "a" {
 		t.Errorf("problems %v, %v: it is kept", problems, err)
@@ -207,7 +208,7 @@ func TestSyncRefused(t *testing.T) {
 		t.Errorf("%d of %d, %v; want 2 of 3", offered, all, err)
 	}
 
-	wantCounts(t, syncTree(t, x, "a", three().refs()), "3 found: +0 ~1 -0 =2 !0, complete true")
+	wantCounts(t, searchtest.Sync(t, x, "a", searchtest.Three().Refs()), "3 found: +0 ~1 -0 =2 !0, complete true")
 	wantNames(t, x, "csv", "git", "pdf")
 	if problems, err := x.Problems(t.Context()); err != nil || len(problems) != 0 {
 		t.Errorf("problems %v, %v: it was fixed", problems, err)
@@ -215,8 +216,8 @@ func TestSyncRefused(t *testing.T) {
 }
 
 // located returns refs whose skills say where they are.
-func located(src tree, root string) tree {
-	out := make(tree)
+func located(src searchtest.Tree, root string) searchtest.Tree {
+	out := make(searchtest.Tree)
 	for dir, s := range src {
 		moved := *s
 		moved.Location = root + "/" + dir + "/SKILL.md"
@@ -225,7 +226,7 @@ func located(src tree, root string) tree {
 	return out
 }
 
-func locations(t *testing.T, x *Index) []string {
+func locations(t *testing.T, x *searchtest.Catalog) []string {
 	t.Helper()
 	list, err := x.List(t.Context(), nil, false)
 	if err != nil {
@@ -241,15 +242,16 @@ func locations(t *testing.T, x *Index) []string {
 // TestSyncOtherRoot: the label stands for another folder now, with equal
 // skills; a sync that breaks off must not leave old locations for good.
 func TestSyncOtherRoot(t *testing.T) {
-	x := newIndex(t, nil)
-	syncSource(t, x, Source{Label: "a", Root: "/old"}, located(three(), "/old").refs())
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.SyncSource(t, x, index.Source{Label: "a", Root: "/old"}, located(searchtest.Three(), "/old").Refs())
 	ctx, cancel := context.WithCancel(t.Context())
-	moved := Source{Label: "a", Root: "/new"}
-	_, err := x.Sync(ctx, moved, mapped(located(three(), "/new").refs(), func(*skill.Ref) { cancel() }))
+	moved := index.Source{Label: "a", Root: "/new"}
+	_, err := x.Sync(ctx, moved, mapped(located(searchtest.Three(), "/new").Refs(), func(*skill.Ref) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
 	}
-	syncSource(t, x, moved, located(three(), "/new").refs())
+	searchtest.SyncSource(t, x, moved, located(searchtest.Three(), "/new").Refs())
 	want := []string{"/new/csv/SKILL.md", "/new/git/SKILL.md", "/new/pdf/SKILL.md"}
 	if got := locations(t, x); !slices.Equal(got, want) {
 		t.Errorf("locations %q, want %q", got, want)
@@ -257,14 +259,15 @@ func TestSyncOtherRoot(t *testing.T) {
 }
 
 func TestSyncOtherPriority(t *testing.T) {
-	x := newIndex(t, nil)
-	syncSource(t, x, Source{Label: "a", Priority: 2}, three().refs())
-	syncSource(t, x, Source{Label: "b", Priority: 1}, three().refs())
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 2}, searchtest.Three().Refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "b", Priority: 1}, searchtest.Three().Refs())
 	e, err := x.Lookup(t.Context(), "pdf", nil)
 	if err != nil || e.Source != "a" {
 		t.Errorf("pdf is %+v, %v", e, err)
 	}
-	syncSource(t, x, Source{Label: "b", Priority: 3}, three().refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "b", Priority: 3}, searchtest.Three().Refs())
 	if e, err = x.Lookup(t.Context(), "pdf", nil); err != nil || e.Source != "b" {
 		t.Errorf("after the change pdf is %+v, %v", e, err)
 	}
@@ -281,28 +284,29 @@ func TestSyncOtherPriority(t *testing.T) {
 }
 
 func TestRetain(t *testing.T) {
-	e := &fakeEmbedder{}
-	x := newIndex(t, e)
+	t.Parallel()
+	e := &searchtest.Embedder{}
+	x := searchtest.New(t, e)
 	for _, label := range []string{"a", "b", "c"} {
-		syncTree(t, x, label, treeOf(newSkill("skill-"+label, "about "+label, "body "+label)).refs())
+		searchtest.Sync(t, x, label, searchtest.TreeOf(searchtest.Skill("skill-"+label, "about "+label, "body "+label)).Refs())
 	}
-	embedAll(t, x)
+	searchtest.Embed(t, x)
 	if err := x.Retain(t.Context(), []string{"b", "absent"}); err != nil {
 		t.Fatal(err)
 	}
 	wantNames(t, x, "skill-b")
-	sources, err := x.db.Sources(t.Context())
+	sources, err := x.Store.Sources(t.Context())
 	if err != nil || len(sources) != 1 || sources[0].Label != "b" {
 		t.Errorf("sources %v, %v", sources, err)
 	}
 	before := generationOf(t, x)
 	if err := x.Retain(t.Context(), []string{"b"}); err != nil || generationOf(t, x) != before {
-		t.Errorf("nothing to remove: %v, generation %d, want %d", err, generationOf(t, x), before)
+		t.Errorf("nothing to remove: %v, generation %v, want %v", err, generationOf(t, x), before)
 	}
-	syncTree(t, x, "a", treeOf(newSkill("skill-a", "about a", "body a")).refs())
-	n := len(e.embedded)
-	embedAll(t, x)
-	if len(e.embedded) == n {
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("skill-a", "about a", "body a")).Refs())
+	e.Embedded()
+	searchtest.Embed(t, x)
+	if len(e.Embedded()) == 0 {
 		t.Error("the vectors of a removed source were kept")
 	}
 }
@@ -310,13 +314,14 @@ func TestRetain(t *testing.T) {
 // TestSyncCancelled ends ctx in the middle of a walk: what was read until then
 // is kept, nothing is removed, and the next Sync does the rest.
 func TestSyncCancelled(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", treeOf(newSkill("old", "d", "b")).refs())
-	src := generatedTree(batch+50, 5)
-	for _, at := range []int{batch / 2, batch} {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("old", "d", "b")).Refs())
+	src := searchtest.Generated(index.Batch+50, 5)
+	for _, at := range []int{index.Batch / 2, index.Batch} {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		r, err := x.Sync(ctx, Source{Label: "a", Root: "/a"}, mapped(src.refs(), func(r *skill.Ref) {
+		r, err := x.Sync(ctx, index.Source{Label: "a", Root: "/a"}, mapped(src.Refs(), func(r *skill.Ref) {
 			if n++; n == at+1 {
 				cancel()
 			}
@@ -328,9 +333,9 @@ func TestSyncCancelled(t *testing.T) {
 			t.Errorf("after %d: the catalog has %d, %v", at, all, err)
 		}
 	}
-	syncTree(t, x, "a", src.refs())
-	fresh := newIndex(t, nil)
-	syncTree(t, fresh, "a", src.refs())
+	searchtest.Sync(t, x, "a", src.Refs())
+	fresh := searchtest.New(t, nil)
+	searchtest.Sync(t, fresh, "a", src.Refs())
 	if dump(t, x) != dump(t, fresh) {
 		t.Error("the catalog is not that of one run")
 	}
@@ -339,10 +344,11 @@ func TestSyncCancelled(t *testing.T) {
 // TestSyncCancelledWhileReading: ctx ends while a batch is being read. And the
 // iterator ends then, as that of a source does, without a word.
 func TestSyncCancelledWhileReading(t *testing.T) {
-	x := newIndex(t, nil)
-	syncTree(t, x, "a", treeOf(newSkill("old", "d", "b")).refs())
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("old", "d", "b")).Refs())
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := x.Sync(ctx, Source{Label: "a", Root: "/a"}, mapped(three().refs(), func(r *skill.Ref) {
+	r, err := x.Sync(ctx, index.Source{Label: "a", Root: "/a"}, mapped(searchtest.Three().Refs(), func(r *skill.Ref) {
 		load := r.Load
 		r.Load = func() (*skill.Skill, error) { cancel(); return load() }
 	}))
@@ -350,21 +356,22 @@ func TestSyncCancelledWhileReading(t *testing.T) {
 		t.Errorf("error %v, complete %v", err, r.Complete)
 	}
 	wantNames(t, x, "csv", "git", "old", "pdf")
-	if r, err := x.Sync(ctx, Source{Label: "a", Root: "/a"}, treeOf().refs()); err == nil || r.Complete {
+	if r, err := x.Sync(ctx, index.Source{Label: "a", Root: "/a"}, searchtest.TreeOf().Refs()); err == nil || r.Complete {
 		t.Errorf("a walk that ctx ended is complete; %v", err)
 	}
 	wantNames(t, x, "csv", "git", "old", "pdf")
 }
 
 func TestSyncManySkillsOfOneName(t *testing.T) {
-	x := newIndex(t, nil)
-	src := make(tree)
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	src := make(searchtest.Tree)
 	for i := range 5 {
-		src[fmt.Sprintf("dir-%d", i)] = newSkill("Same", fmt.Sprint("copy ", i), "body")
+		src[fmt.Sprintf("dir-%d", i)] = searchtest.Skill("Same", fmt.Sprint("copy ", i), "body")
 	}
-	src["dir-5"] = newSkill("ＳＡＭＥ", "copy 5", "body") // the same name too
-	syncTree(t, x, "a", src.refs())
-	if got := found(t, x, "copy body"); !slices.Equal(got, []string{"Same"}) {
+	src["dir-5"] = searchtest.Skill("ＳＡＭＥ", "copy 5", "body") // the same name too
+	searchtest.Sync(t, x, "a", src.Refs())
+	if got := searchtest.Found(t, x, "copy body"); !slices.Equal(got, []string{"Same"}) {
 		t.Errorf("found %q", got)
 	}
 	list, err := x.List(t.Context(), nil, true)
@@ -383,9 +390,10 @@ func TestSyncManySkillsOfOneName(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	x := newIndex(t, nil)
-	src := three()
-	syncTree(t, x, "a", src.refs())
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	src := searchtest.Three()
+	searchtest.Sync(t, x, "a", src.Refs())
 	e, err := x.Lookup(t.Context(), "pdf", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -393,7 +401,7 @@ func TestFiles(t *testing.T) {
 	if files, err := x.Files(t.Context(), e); err != nil || !reflect.DeepEqual(files, src["pdf"].Files) {
 		t.Errorf("files %v, %v", files, err)
 	}
-	syncTree(t, x, "a", treeOf().refs())
+	searchtest.Sync(t, x, "a", searchtest.TreeOf().Refs())
 	if files, err := x.Files(t.Context(), e); err != nil || files != nil {
 		t.Errorf("files of a removed skill: %v, %v", files, err)
 	}

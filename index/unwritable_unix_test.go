@@ -1,6 +1,6 @@
 //go:build unix
 
-package index
+package index_test
 
 import (
 	"errors"
@@ -14,9 +14,8 @@ import (
 // TestUnwritable: a folder that cannot be written costs speed, and nothing else.
 // Permissions do not stop root, so that its child is another user.
 func TestUnwritable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and starts nothing that could race")
-	}
+	t.Parallel()
+	long(t)
 	top := t.TempDir()
 	dir := filepath.Join(top, "cache")
 	exe, err := os.Executable()

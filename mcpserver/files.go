@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ func (s *Server) listResources(ctx context.Context, p *mcp.ListResourcesParams) 
 	if p == nil {
 		p = new(mcp.ListResourcesParams)
 	}
-	manifests, next, err := s.page(ctx, p.Cursor)
+	manifests, next, err := s.page(ctx, p.Cursor, s.catalog.Outline)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +51,12 @@ func resourceOf(m *contextprovider.Manifest, f skill.File) *mcp.Resource {
 	return r
 }
 
-// readResource reads a file of a skill, byte for byte, if the manifest of the
-// skill has it: the URI is looked up there and never made a path.
+// readResource reads a file of a skill, byte for byte, if the skill has it: the
+// URI is looked up among its files and never made a path. The host verifies what
+// it gets with the digest that it got from skills/get.
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	p := req.Params
-	m, err := s.manifest(ctx, p.URI)
+	m, err := s.manifest(ctx, p.URI, s.catalog.Outline)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,6 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 		return nil, notServed(p.URI)
 	}
 	f, err := s.catalog.File(ctx, m.ID, want.Path, s.opts.Agent)
-	if err == nil && f.SHA256 != want.SHA256 {
-		err = errors.New("the file changed while it was read; read it again")
-	}
 	if err != nil {
 		return nil, internal(err)
 	}
@@ -107,7 +104,7 @@ func (s *Server) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *rea
 	case p.Cursor != "":
 		return nil, invalid("%v", errCursor)
 	}
-	m, err := s.manifest(ctx, p.URI)
+	m, err := s.manifest(ctx, p.URI, s.catalog.Outline)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func FuzzURI(f *testing.F) {
 			t.Errorf("%q is of the skill %q", uri, got)
 		}
 		// What is published under a URI is found by it, and by nothing else.
-		m := &contextprovider.Manifest{ID: id, Name: "name", Files: []skill.File{{Path: name}}}
+		m := &contextprovider.Manifest{Meta: skill.Meta{ID: id, Name: "name"}, Files: []skill.File{{Path: name}}}
 		own := below(root(m), name)
 		if got, ok := idOf(own); id != "" && len(own) <= maxURI && (!ok || got != id) {
 			t.Errorf("%q of %q is of the skill %q", own, id, got)

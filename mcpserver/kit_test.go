@@ -86,7 +86,7 @@ func serve(t testing.TB, files map[string]string, agent string, complete ...func
 	src, err := source.Dir(k.dir, &source.Options{Label: "team", Priority: 1})
 	try(t, err)
 	cfg := repertoire.Config{
-		Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{},
+		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{},
 		Agents: agents(), Schedule: repertoire.Never,
 	}
 	o := &mcpserver.Options{Version: "1.2.3", Agents: cfg.Agents}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 const listText = `Browse the catalog of skills by name, a page at a time, optionally those with a tag or from a source. To find a skill for a task, call search_skills instead: a catalog may hold thousands. Call this when the user asks what skills there are.`
@@ -59,11 +59,11 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	if err := known(entries, p); err != nil {
 		return nil, none, err
 	}
-	entries = slices.DeleteFunc(entries, func(e index.Entry) bool {
+	entries = slices.DeleteFunc(entries, func(e search.Entry) bool {
 		return p.Source != "" && e.Source != p.Source || p.Tag != "" && !hasTag(e.Tags, p.Tag)
 	})
 	r := listResult{Total: len(entries), Skills: []listed{}}
-	slices.SortStableFunc(entries, func(a, b index.Entry) int { return strings.Compare(words.NameKey(a.ID), words.NameKey(b.ID)) })
+	slices.SortStableFunc(entries, func(a, b search.Entry) int { return strings.Compare(words.NameKey(a.ID), words.NameKey(b.ID)) })
 	from := sort.Search(len(entries), func(i int) bool { return c.After == "" || words.NameKey(entries[i].ID) > c.After })
 	page := entries[from:min(from+pageOfNames, len(entries))]
 	for _, e := range page {
@@ -80,7 +80,7 @@ func hasTag(tags []string, tag string) bool {
 }
 
 // known is an error for a tag or a source that no skill has.
-func known(entries []index.Entry, p listParams) error {
+func known(entries []search.Entry, p listParams) error {
 	var tags, sources []string
 	for _, e := range entries {
 		tags, sources = append(tags, e.Tags...), append(sources, e.Source)

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -87,7 +87,7 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 		}
 		return len(s.opts.Sources)
 	}
-	place := func(e *index.Entry) int {
+	place := func(e *search.Entry) int {
 		if n, ok := rank[words.NameKey(e.ID)]; ok {
 			return n
 		}
@@ -96,7 +96,7 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 		}
 		return ranked + source(e.Source)
 	}
-	slices.SortStableFunc(entries, func(a, b index.Entry) int {
+	slices.SortStableFunc(entries, func(a, b search.Entry) int {
 		return cmp.Or(cmp.Compare(place(&a), place(&b)), strings.Compare(a.ID, b.ID))
 	})
 	entries = entries[:min(len(entries), maxListed)]

@@ -8,7 +8,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/skill"
 )
 
 const readText = `Load a skill: its instructions (the whole SKILL.md as it is on disk now), the folder that relative paths in them start at, and the list of its other files. Call it when a skill found with search_skills, or named by the user, is about the task at hand, and before you do that task. The id is the one of the search, or the skill's name.`
@@ -21,17 +20,17 @@ type readParams struct {
 }
 
 type readResult struct {
-	ID           string       `json:"id"`
-	Name         string       `json:"name"`
-	Source       string       `json:"source" jsonschema:"where the skill comes from"`
-	Folder       string       `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
-	Instructions string       `json:"instructions" jsonschema:"SKILL.md"`
-	Next         string       `json:"next,omitempty" jsonschema:"lines of SKILL.md that are left out, for read_skill_resource"`
-	Tokens       int          `json:"tokens" jsonschema:"of the whole SKILL.md, estimated"`
-	Resources    []skill.File `json:"resources" jsonschema:"the other files of the skill"`
-	Requires     []required   `json:"requires,omitempty" jsonschema:"skills that this one asks for"`
-	Stale        bool         `json:"stale,omitempty" jsonschema:"the skill changed since it was indexed"`
-	HiddenChars  int          `json:"hidden_chars,omitempty" jsonschema:"invisible characters that were removed from the instructions"`
+	ID           string                     `json:"id"`
+	Name         string                     `json:"name"`
+	Source       string                     `json:"source" jsonschema:"where the skill comes from"`
+	Folder       string                     `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
+	Instructions string                     `json:"instructions" jsonschema:"SKILL.md"`
+	Next         string                     `json:"next,omitempty" jsonschema:"lines of SKILL.md that are left out, for read_skill_resource"`
+	Tokens       int                        `json:"tokens" jsonschema:"of the whole SKILL.md, estimated"`
+	Resources    []contextprovider.Resource `json:"resources" jsonschema:"the other files of the skill"`
+	Requires     []required                 `json:"requires,omitempty" jsonschema:"skills that this one asks for"`
+	Stale        bool                       `json:"stale,omitempty" jsonschema:"SKILL.md changed since it was indexed"`
+	HiddenChars  int                        `json:"hidden_chars,omitempty" jsonschema:"invisible characters that were removed from the instructions"`
 }
 
 type required struct {
@@ -57,9 +56,6 @@ func readResultOf(b *contextprovider.Body) readResult {
 	r := readResult{
 		ID: b.ID, Name: b.Name, Source: b.Source, Folder: b.Folder, Tokens: b.Tokens,
 		Resources: b.Resources, Stale: b.Stale, HiddenChars: b.HiddenChars,
-	}
-	if r.Resources == nil {
-		r.Resources = []skill.File{}
 	}
 	for _, q := range b.Requires {
 		r.Requires = append(r.Requires, required{q.Name, q.Available})

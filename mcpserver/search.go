@@ -8,7 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 const searchText = `Find agent skills (tested instructions, often with scripts) for a task. Search before starting any task that others have likely done before: working on a kind of file, with a tool, service, framework or API, or by a convention of this team; and again when the task changes. Do not search for small talk or when the right skill is already loaded.
@@ -44,7 +44,7 @@ type found struct {
 	Location    string  `json:"location" jsonschema:"of its SKILL.md"`
 }
 
-func foundOf(hits []index.Hit) []found {
+func foundOf(hits []search.Hit) []found {
 	list := make([]found, len(hits))
 	for i, h := range hits {
 		list[i] = found{
@@ -72,7 +72,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 	if err != nil {
 		return nil, none, err
 	}
-	answer, err := s.catalog.Search(ctx, index.Query{Text: p.Query, Limit: p.Limit, Agent: agent})
+	answer, err := s.catalog.Search(ctx, search.Query{Text: p.Query, Limit: p.Limit, Agent: agent})
 	if err != nil {
 		return nil, none, err
 	}

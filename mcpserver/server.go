@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // A Catalog is what a server serves; *repertoire.Catalog is one. Its methods
@@ -26,20 +26,22 @@ type Catalog interface {
 
 // A Finder finds skills.
 type Finder interface {
-	Search(ctx context.Context, q index.Query) (index.Answer, error)
+	Search(ctx context.Context, q search.Query) (search.Answer, error)
 	// Block returns the block of the skills that fit a prompt, or an empty one.
-	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *index.Agent) (contextprovider.Block, error)
+	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 	// List returns all skills by name, shadowed copies only when asked for.
-	List(ctx context.Context, a *index.Agent, shadowed bool) ([]index.Entry, error)
+	List(ctx context.Context, a *search.Agent, shadowed bool) ([]search.Entry, error)
 }
 
 // A Reader reads skills as they are now.
 type Reader interface {
-	Body(ctx context.Context, id string, a *index.Agent) (contextprovider.Body, error)
-	File(ctx context.Context, id, name string, a *index.Agent) (contextprovider.File, error)
-	// Manifest fails with an error that wraps contextprovider.ErrUnpublishable
-	// for a skill that hosts could not load.
-	Manifest(ctx context.Context, id string, a *index.Agent) (contextprovider.Manifest, error)
+	Body(ctx context.Context, id string, a *search.Agent) (contextprovider.Body, error)
+	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
+	// Manifest and Outline fail with an error that wraps
+	// contextprovider.ErrUnpublishable for a skill that hosts could not load.
+	// Outline has no digests and opens no file but SKILL.md.
+	Outline(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
+	Manifest(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 }
 
 // DefaultName is the name of a server that gets no other.
@@ -52,15 +54,15 @@ type Options struct {
 
 	// Agent is the scope of the server; nil means the whole catalog. Agents are
 	// those that a search may narrow that to, by name, when Agent is nil.
-	Agent  *index.Agent
-	Agents []*index.Agent
+	Agent  *search.Agent
+	Agents []*search.Agent
 
 	// Sources are the labels of the catalog's sources, the one whose skills are
 	// listed first coming first.
 	Sources []string
 
 	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
-	Suggest func(ctx context.Context, p Prompt, a *index.Agent) (contextprovider.Block, error)
+	Suggest func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error)
 
 	// Loaded is told of each skill that read_skill has read, with the session of
 	// the last suggest_skills that named one; nil for nobody. It is for servers of

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -89,7 +90,7 @@ func (s *Server) listSkills(ctx context.Context, _ *mcp.ServerSession, p *listSk
 	if p == nil {
 		p = new(listSkillsParams)
 	}
-	manifests, next, err := s.page(ctx, p.Cursor)
+	manifests, next, err := s.page(ctx, p.Cursor, s.catalog.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (s *Server) getSkill(ctx context.Context, _ *mcp.ServerSession, p *getSkill
 	if p == nil {
 		return nil, invalid("uri is missing")
 	}
-	m, err := s.manifest(ctx, p.URI)
+	m, err := s.manifest(ctx, p.URI, s.catalog.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +123,15 @@ var (
 	stale = mcp.Cacheable{TTLMs: 0, CacheScope: "private"}
 )
 
-// pageOfSkills is how many skills a page has: each is read in full.
+// pageOfSkills is how many skills a page has: each is read.
 const pageOfSkills = 50
+
+// A describer is Reader.Manifest, or Reader.Outline where no digests are needed.
+type describer func(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 
 // page returns the manifests of a page of the enumeration. Skills that cannot
 // be published are left out; the log tells why.
-func (s *Server) page(ctx context.Context, after string) (manifests []contextprovider.Manifest, next string, err error) {
+func (s *Server) page(ctx context.Context, after string, describe describer) (manifests []contextprovider.Manifest, next string, err error) {
 	c, err := decodeCursor(after)
 	if err != nil {
 		return nil, "", invalid("%v", err)
@@ -144,7 +148,7 @@ func (s *Server) page(ctx context.Context, after string) (manifests []contextpro
 		if len(manifests) == pageOfSkills {
 			return manifests, cursor{Order: s.orders.keep(ids), Next: i}.encode(), nil
 		}
-		m, err := s.catalog.Manifest(ctx, ids[i], s.opts.Agent)
+		m, err := describe(ctx, ids[i], s.opts.Agent)
 		switch {
 		case err == nil:
 			manifests = append(manifests, m)
@@ -158,12 +162,12 @@ func (s *Server) page(ctx context.Context, after string) (manifests []contextpro
 }
 
 // manifest returns the manifest of the skill that a URI is about.
-func (s *Server) manifest(ctx context.Context, uri string) (contextprovider.Manifest, error) {
+func (s *Server) manifest(ctx context.Context, uri string, describe describer) (contextprovider.Manifest, error) {
 	id, ok := idOf(uri)
 	if !ok {
 		return contextprovider.Manifest{}, notServed(uri)
 	}
-	m, err := s.catalog.Manifest(ctx, id, s.opts.Agent)
+	m, err := describe(ctx, id, s.opts.Agent)
 	switch {
 	case err == nil:
 		return m, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -68,7 +68,7 @@ func setCacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 
 // agent returns the scope of a search. A name may narrow the scope of the
 // server, never leave it.
-func (s *Server) agent(name string) (*index.Agent, error) {
+func (s *Server) agent(name string) (*search.Agent, error) {
 	fixed := s.opts.Agent
 	switch {
 	case name == "" || fixed != nil && name == fixed.Name:
@@ -91,7 +91,7 @@ func (s *Server) agent(name string) (*index.Agent, error) {
 
 // named returns an error about a skill with its name as it may be shown.
 func named(err error, id string) error {
-	var missing *index.NotFoundError
+	var missing *search.NotFoundError
 	switch {
 	case !errors.As(err, &missing):
 		return err

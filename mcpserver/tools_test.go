@@ -170,6 +170,12 @@ func TestReadSkill(t *testing.T) {
 		c := k.connect(t, modern)
 		text, r := c.tool("read_skill", object{"id": "pdf-forms"})
 		contains(t, "text", text, "Skill pdf-forms from team", k.dir, "references/fields.md", "asks for the skill pdf-base", "asks for nowhere, which the catalog does not have", files["pdf-forms/SKILL.md"])
+		if kinds := field(r["resources"], "kind"); !slices.Contains(kinds, "script") || !slices.Contains(kinds, "reference") || !slices.Contains(kinds, "other") {
+			t.Errorf("kinds %q", kinds)
+		}
+		if _, ok := r["resources"].([]any)[0].(object)["sha256"]; ok {
+			t.Error("a file that was not read has a digest")
+		}
 		if r["instructions"] != files["pdf-forms/SKILL.md"] || len(r["resources"].([]any)) != 6 || r["stale"] != nil || r["tokens"].(float64) < 10 {
 			t.Errorf("structured: %v", r)
 		}

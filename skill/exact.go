@@ -20,16 +20,13 @@ func Exact(text string) (map[string]any, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
 	}
-	block, err := exactBlock(text)
+	block, err := exactBlock(strings.ReplaceAll(text, "\r\n", "\n"))
 	if err != nil {
 		return nil, err
 	}
-	root, err := parseYAML(block)
+	root, err := parseMapping(block)
 	if err != nil {
 		return nil, err
-	}
-	if root == nil || root.Kind != yaml.MappingNode {
-		return nil, errors.New("the frontmatter is not a mapping")
 	}
 	if err := checkExact(root, 1); err != nil {
 		return nil, err
@@ -45,40 +42,33 @@ func Exact(text string) (map[string]any, error) {
 	return v.(map[string]any), odd
 }
 
-// exactBlock returns the lines between the two fences.
+// exactBlock returns the frontmatter that Parse finds, if every reader finds the
+// same and Parse would take no character out of it.
 func exactBlock(text string) (string, error) {
-	first, at := cutLine(text, 0)
-	if strings.TrimSuffix(first, "\r") != fenceLine {
+	b, ok := split(text)
+	if !ok || b.line != 2 || !strings.HasPrefix(text, "---\n") {
 		return "", errors.New("the first line is not ---")
 	}
-	start := at
-	for at < len(text) {
-		line, next := cutLine(text, at)
-		if strings.TrimSuffix(line, "\r") == fenceLine {
-			return checkBlock(text[start:at])
+	for line := range strings.Lines(text[len("---\n"):]) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "---" {
+			break
 		}
-		if strings.HasPrefix(line, fenceLine) || strings.HasPrefix(line, "...") {
+		if strings.HasPrefix(line, "---") || strings.HasPrefix(line, "...") {
 			return "", fmt.Errorf("the line %s ends the frontmatter for some readers", quote(line))
 		}
-		at = next
 	}
-	return "", errors.New("the frontmatter is never closed")
-}
-
-const fenceLine = "---"
-
-// checkBlock refuses what Parse would take out of a text.
-func checkBlock(block string) (string, error) {
-	block = strings.ReplaceAll(block, "\r\n", "\n")
-	switch _, hidden := words.CleanAndCount(block); {
-	case len(block) > MaxFrontmatter:
+	switch _, hidden := words.CleanAndCount(b.yaml); {
+	case len(b.found) > 0:
+		return "", errors.New(b.found[0].Message)
+	case len(b.yaml) > MaxFrontmatter:
 		return "", fmt.Errorf("frontmatter larger than %d bytes", MaxFrontmatter)
 	case len(hidden) > 0:
 		return "", errors.New(hiddenMessage(hidden[0]))
-	case strings.Contains(block, "\r"):
+	case strings.Contains(b.yaml, "\r"):
 		return "", errors.New("a carriage return without a line feed")
 	}
-	return block, nil
+	return b.yaml, nil
 }
 
 // checkExact refuses nodes whose value depends on the reader: tags, keys that

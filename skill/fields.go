@@ -2,7 +2,6 @@ package skill
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -138,7 +137,7 @@ func (p *parser) fillName(b *block) error {
 		p.judgeName(name, n, line)
 		return nil
 	}
-	folder := words.Line(path.Base(p.skill.Dir()))
+	folder := words.Line(p.folder)
 	if folder == "" || folder == "." || folder == "/" || folder == ".." {
 		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
 	}
@@ -169,8 +168,8 @@ func (p *parser) metadata() map[string]*yaml.Node {
 		return nil
 	}
 	meta := make(map[string]*yaml.Node, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		meta[n.Content[i].Value] = n.Content[i+1]
+	for key, value := range pairs(n) {
+		meta[key.Value] = value
 	}
 	return meta
 }

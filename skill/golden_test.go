@@ -2,6 +2,7 @@ package skill
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -107,10 +108,13 @@ func dump(s *Skill, err error) string {
 			fmt.Fprintf(&out, "%s: %+q\n", f.key, f.value)
 		}
 	}
-	if doc, err := s.FrontmatterJSON(); err != nil {
+	var doc strings.Builder
+	enc := json.NewEncoder(&doc)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s.Frontmatter); err != nil {
 		fmt.Fprintf(&out, "frontmatter: %v\n", err)
 	} else {
-		fmt.Fprintf(&out, "frontmatter: %s\n", ascii(string(doc)))
+		fmt.Fprintf(&out, "frontmatter: %s\n", ascii(strings.TrimSuffix(doc.String(), "\n")))
 	}
 	fmt.Fprintf(&out, "body: line %d %+q\n", s.BodyLine, s.Body)
 	for _, p := range s.Problems {

@@ -2,12 +2,8 @@ package skill
 
 import (
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 const minimal = "---\nname: my-skill\ndescription: Use when it helps.\n---\nBody\n"
@@ -25,68 +21,50 @@ func wantRefused(t *testing.T, err error, rule string) Problem {
 	return refused.Problem
 }
 
-func TestLoad(t *testing.T) {
-	fsys := fstest.MapFS{
-		"file.txt":           {Data: []byte("text")},
-		"upper/SKILL.md":     {Data: []byte(minimal)},
-		"upper/skill.md":     {Data: []byte("not this one")},
-		"lower/skill.md":     {Data: []byte(minimal)},
-		"title/Skill.md":     {Data: []byte(minimal)},
-		"empty/notes.md":     {Data: []byte(minimal)},
-		"folder/SKILL.md/x":  {Data: []byte("text")},
-		"deep/down/SKILL.md": {Data: []byte(minimal)},
+// TestTooLarge refuses what is too large without reading all of it.
+func TestTooLarge(t *testing.T) {
+	zeros := &endless{}
+	_, err := Parse(zeros, "big/SKILL.md")
+	wantRefused(t, err, "file-too-large")
+	if zeros.read > 4*MaxFile {
+		t.Errorf("read %d bytes", zeros.read)
 	}
-	for _, c := range []struct{ dir, file, rule string }{
-		{"upper", "SKILL.md", ""},
-		{"lower", "skill.md", ""},
-		{"deep/down", "SKILL.md", ""},
-		{"title", "", "missing-skill-md"},
-		{"empty", "", "missing-skill-md"},
-		{"missing", "", "missing-path"},
-		{"file.txt", "", "not-a-folder"},
-		{"folder", "", "not-a-file"},
+}
+
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += len(p)
+	return len(p), nil
+}
+
+// TestFolder: the name of the folder is that of a skill that states none, also at
+// the top of a source, where the path does not tell.
+func TestFolder(t *testing.T) {
+	text := []byte("---\ndescription: Use when it helps.\n---\nBody\n")
+	for _, c := range []struct{ path, folder, want string }{
+		{"a/b/SKILL.md", "", "b"}, {"a/b/SKILL.md", "other", "other"}, {"SKILL.md", "top", "top"}, {"SKILL.md", "", ""},
 	} {
-		s, err := Load(fsys, c.dir)
-		if c.rule != "" {
-			p := wantRefused(t, err, c.rule)
-			if c.dir == "title" && !strings.Contains(p.Hint, "Skill.md") {
-				t.Errorf("hint %q does not name the file", p.Hint)
-			}
+		s, err := ParseBytes(text, c.path, c.folder)
+		if c.want == "" {
+			wantRefused(t, err, "missing-name")
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.File() != c.file || s.Dir() != c.dir {
-			t.Errorf("read %s of %s, want %s of %s", s.File(), s.Dir(), c.file, c.dir)
+		if err != nil || s.Name != c.want || s.Path != c.path || s.Problems[0].Path != c.path {
+			t.Errorf("%s in %q: %+v, %v", c.path, c.folder, s, err)
 		}
 	}
 }
 
-// TestLoadUnreadable tells a folder that could not be read from one that holds
-// no skill.
-func TestLoadUnreadable(t *testing.T) {
-	var refused *ParseError
-	_, err := Load(os.DirFS(t.TempDir()), "../elsewhere")
-	if err == nil || errors.As(err, &refused) || !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("error %v, want one that wraps fs.ErrInvalid", err)
+func TestKind(t *testing.T) {
+	for path, want := range map[string]Kind{
+		"SKILL.md": Other, "scripts/a.py": Script, "scripts/deep/b": Script, "references/x.md": Reference, "assets/logo.png": Asset,
+		"scripts": Other, "docs/scripts/a.py": Other, "Scripts/a.py": Other, "others/x": Other, "assets.md": Other,
+	} {
+		if got := (File{Path: path}).Kind(); got != want {
+			t.Errorf("%s is of kind %s, want %s", path, got, want)
+		}
 	}
-}
-
-// TestLoadLimits refuses what is too large without reading all of it.
-func TestLoadLimits(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "big"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "big", "SKILL.md"), []byte(minimal), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(dir, "big", "SKILL.md"), 1<<40); err != nil {
-		t.Skipf("no sparse files here: %v", err)
-	}
-	_, err := Load(os.DirFS(dir), "big")
-	wantRefused(t, err, "file-too-large")
 }
 
 func TestLimits(t *testing.T) {

@@ -23,7 +23,17 @@ func Parse(r io.Reader, name string) (*Skill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	p := &parser{skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name}
+	return ParseBytes(data, name, "")
+}
+
+// ParseBytes is Parse for a SKILL.md that has been read already. The folder is
+// what the skill's folder is called, without the folders above it; "" means that
+// name tells.
+func ParseBytes(data []byte, name, folder string) (*Skill, error) {
+	p := &parser{skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name, folder: folder}
+	if folder == "" {
+		p.folder = path.Base(p.skill.Dir())
+	}
 	p.values.found = func(rule string, n *yaml.Node, message string) { p.warn(rule, p.base+n.Line, message, "") }
 	if err := p.parse(string(data)); err != nil {
 		return nil, err
@@ -34,8 +44,9 @@ func Parse(r io.Reader, name string) (*Skill, error) {
 
 // A parser reads one file into skill.
 type parser struct {
-	skill *Skill
-	path  string
+	skill  *Skill
+	path   string
+	folder string // what the skill is called if it states no name
 
 	values resolver
 	fields []field
@@ -156,8 +167,8 @@ func hiddenMessage(h words.Hidden) string {
 // readYAML sets the fields and the frontmatter from b, repairing it if needed.
 func (p *parser) readYAML(b *block) error {
 	p.base = b.line - 1
-	root, err := parseYAML(b.yaml)
-	if err == nil && root != nil && root.Kind == yaml.MappingNode {
+	root, err := parseMapping(b.yaml)
+	if err == nil {
 		err = p.readMapping(root)
 	} else {
 		err = p.repair(b, err)
@@ -173,13 +184,12 @@ func (p *parser) readYAML(b *block) error {
 
 // readMapping sets the fields from a mapping.
 func (p *parser) readMapping(root *yaml.Node) error {
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		k := root.Content[i]
+	for k, value := range pairs(root) {
 		key, err := p.values.key(k, 1)
 		if err != nil {
 			return err
 		}
-		p.fields = append(p.fields, field{key: key, line: p.base + k.Line, base: p.base, node: root.Content[i+1]})
+		p.fields = append(p.fields, field{key: key, line: p.base + k.Line, base: p.base, node: value})
 	}
 	return nil
 }

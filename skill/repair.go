@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,8 +15,8 @@ const (
 
 // repair reads a block that is not a YAML mapping, entry by entry, so that one
 // broken value costs no other. Each entry is tried as it stands, then with one
-// fix after the other, then as plain text. The cause is what the YAML parser
-// said about the whole, if anything.
+// fix after the other, then as plain text. The cause is what parseMapping said
+// about the whole.
 func (p *parser) repair(b *block, cause error) error {
 	entries := splitEntries(b.yaml, b.line)
 	if len(entries) == 0 {
@@ -54,7 +55,7 @@ func (p *parser) noEntries(b *block, cause error) error {
 	switch {
 	case !b.closed:
 		return p.refuse("unclosed-frontmatter", b.line-1, "the frontmatter is never closed", "end it with a line ---")
-	case cause != nil:
+	case !errors.Is(cause, errNotMapping):
 		return p.refuse("invalid-yaml", b.line, "frontmatter: "+strings.TrimPrefix(cause.Error(), "yaml: "), hint)
 	case strings.TrimSpace(withoutComments(b.yaml)) == "":
 		return p.refuse("empty-frontmatter", b.line, "the frontmatter is empty", hint)
@@ -151,8 +152,8 @@ func joinReasons(a, b string) string {
 
 // singleValue returns the value of text if it is a YAML mapping of one key.
 func singleValue(text string) *yaml.Node {
-	root, err := parseYAML(text)
-	if err != nil || root == nil || root.Kind != yaml.MappingNode || len(root.Content) != 2 {
+	root, err := parseMapping(text)
+	if err != nil || len(root.Content) != 2 {
 		return nil
 	}
 	return root.Content[1]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -240,12 +241,23 @@ func (c referenceCase) run(t *testing.T) {
 	if !ok {
 		t.Fatalf("argument %v", c.Arg)
 	}
-	s, err := Load(os.DirFS(dir), arg)
+	s, err := loadFolder(filepath.Join(dir, filepath.FromSlash(arg)), arg)
 	if c.Op == "find_skill_md" {
 		c.compareFound(t, err)
 		return
 	}
 	c.compare(t, s, err, c.Properties)
+}
+
+// loadFolder parses the skill in a folder, of which name is the path in its source.
+func loadFolder(folder, name string) (*Skill, error) {
+	for _, base := range FileNames {
+		data, err := os.ReadFile(filepath.Join(folder, base))
+		if err == nil {
+			return ParseBytes(data, path.Join(name, base), "")
+		}
+	}
+	return nil, &ParseError{Problem{Rule: "missing-skill-md", Severity: Error, Path: name}}
 }
 
 // compareFound checks which file was taken; none of them holds a skill.

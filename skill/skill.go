@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// FileNames are the accepted base names of a skill's instructions, best first.
+var FileNames = []string{"SKILL.md", "skill.md"}
+
 // Limits on what is read. Longer files are refused, longer names and
 // descriptions are a warning, and only the first MaxDescription code points
 // of a description are indexed and shown.
@@ -57,11 +60,35 @@ type Skill struct {
 	raw string // the file as read, not cleaned: what Check judges; empty unless Parse made the skill
 }
 
-// A File is one entry of a skill's manifest.
+// A File is one file of a skill.
 type File struct {
-	Path   string `json:"path"` // slash-separated, relative to the skill's folder
-	Size   int64  `json:"size"` // bytes
-	SHA256 string `json:"sha256,omitempty"`
+	Path   string // slash-separated, relative to the skill's folder
+	Size   int64  // bytes
+	SHA256 string // hexadecimal; "" when nobody read the file
+}
+
+// A Kind says what a file of a skill is for, by the folder that it is in.
+type Kind string
+
+// The kinds, with the folders that the specification has for them.
+const (
+	Script    Kind = "script"    // below scripts/: to be run
+	Reference Kind = "reference" // below references/: to be read when needed
+	Asset     Kind = "asset"     // below assets/: to be used in what is made
+	Other     Kind = "other"     // anywhere else, as SKILL.md is
+)
+
+// Kinds are all kinds, in the order in which lists have them.
+var Kinds = [...]Kind{Script, Reference, Asset, Other}
+
+// Kind returns what the file is for.
+func (f File) Kind() Kind {
+	for _, k := range Kinds {
+		if strings.HasPrefix(f.Path, string(k)+"s/") {
+			return k
+		}
+	}
+	return Other
 }
 
 // A Ref is a skill that a walk found but did not read: enough to tell whether

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,14 +31,14 @@ func (c *checker) checkFile() {
 	}
 	// To the reference, as to YAML 1.2, U+0085 ends no line.
 	front = strings.ReplaceAll(front, "\u0085", " ")
-	root, err := parseYAML(front)
+	root, err := parseMapping(front)
+	if errors.Is(err, errNotMapping) {
+		c.fail("not-a-mapping", 1, "the frontmatter is not a list of keys and values", "write name and description as \"key: value\" lines")
+		return
+	}
 	if err != nil {
 		line, message := yamlError(err)
 		c.fail("invalid-yaml", line, "invalid YAML in the frontmatter: "+message, "quote the value, or write it as a block (key: >-)")
-		return
-	}
-	if root == nil || root.Kind != yaml.MappingNode {
-		c.fail("not-a-mapping", 1, "the frontmatter is not a list of keys and values", "write name and description as \"key: value\" lines")
 		return
 	}
 	c.lines = strings.Split(front, "\n")
@@ -75,8 +76,7 @@ var yamlLine = lazyregexp.New(`^line (\d+): (.*)$`)
 // strictFields returns the top-level fields as the reference reads them.
 func strictFields(root *yaml.Node) map[string]strictField {
 	fields := make(map[string]strictField, len(root.Content)/2)
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key, value := root.Content[i], root.Content[i+1]
+	for key, value := range pairs(root) {
 		fields[key.Value] = strictField{text: value.Value, scalar: value.Kind == yaml.ScalarNode, line: key.Line}
 	}
 	return fields
@@ -116,8 +116,7 @@ func (c *checker) checkStyle(n *yaml.Node) {
 func (c *checker) checkKeys(n *yaml.Node) {
 	seen := map[string]bool{}
 	column := 0
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+	for key, value := range pairs(n) {
 		if seen[key.Value] {
 			c.fail("duplicate-key", key.Line, "key "+quote(key.Value)+" occurs twice", "keep one of them")
 		}

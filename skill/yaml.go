@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"iter"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +77,28 @@ func hideBreaks(text string) (string, func(*yaml.Node)) {
 	return strings.NewReplacer("\u2028", "\U0010FFFC", "\u2029", "\U0010FFFD").Replace(text), restore
 }
 
+var errNotMapping = errors.New("the frontmatter is not a mapping")
+
+// parseMapping returns the mapping that the only document in text is.
+func parseMapping(text string) (*yaml.Node, error) {
+	root, err := parseYAML(text)
+	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
+		err = errNotMapping
+	}
+	return root, err
+}
+
+// pairs iterates over the keys and values of a mapping.
+func pairs(mapping *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		for i := 0; i+1 < len(mapping.Content); i += 2 {
+			if !yield(mapping.Content[i], mapping.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
 // A resolver turns YAML nodes into values by the core schema of YAML 1.2,
 // which is what the other clients of skills see: dates stay strings, 014 is
 // fourteen and << is an ordinary key.
@@ -117,17 +138,17 @@ func (r *resolver) value(n *yaml.Node, depth int) (any, error) {
 
 func (r *resolver) mapping(n *yaml.Node, depth int) (any, error) {
 	m := make(map[string]any, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, err := r.key(n.Content[i], depth+1)
+	for k, value := range pairs(n) {
+		key, err := r.key(k, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		v, err := r.value(n.Content[i+1], depth+1)
+		v, err := r.value(value, depth+1)
 		if err != nil {
 			return nil, err
 		}
 		if _, twice := m[key]; twice {
-			r.found("duplicate-key", n.Content[i], "key "+quote(key)+" occurs twice; the last one counts")
+			r.found("duplicate-key", k, "key "+quote(key)+" occurs twice; the last one counts")
 		}
 		m[key] = v
 	}
@@ -300,8 +321,8 @@ func flatText(n *yaml.Node) string {
 				prefix = ""
 			}
 		case yaml.MappingNode:
-			for i := 0; i+1 < len(n.Content); i += 2 {
-				walk(n.Content[i+1], prefix+n.Content[i].Value+": ", depth+1)
+			for key, value := range pairs(n) {
+				walk(value, prefix+key.Value+": ", depth+1)
 				prefix = ""
 			}
 		default:
@@ -317,43 +338,4 @@ func flatText(n *yaml.Node) string {
 func quote(s string) string {
 	const most = 80
 	return strconv.Quote(words.Shorten(s, most))
-}
-
-// FrontmatterJSON returns the frontmatter as JSON. It fails, naming the key,
-// when a value has no JSON form (.inf or .nan).
-func (s *Skill) FrontmatterJSON() ([]byte, error) {
-	if key := notJSON(s.Frontmatter, ""); key != "" {
-		return nil, fmt.Errorf("frontmatter of %s: %s cannot be represented in JSON", s.Name, key)
-	}
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s.Frontmatter); err != nil {
-		return nil, fmt.Errorf("frontmatter of %s: %w", s.Name, err)
-	}
-	return []byte(strings.TrimSuffix(out.String(), "\n")), nil
-}
-
-// notJSON returns the path of the first value in v that JSON cannot hold, or
-// "". Keys are tried in sorted order, so that the answer is always the same.
-func notJSON(v any, at string) string {
-	switch v := v.(type) {
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return strings.TrimPrefix(at, ".")
-		}
-	case []any:
-		for i, e := range v {
-			if key := notJSON(e, at+"["+strconv.Itoa(i)+"]"); key != "" {
-				return key
-			}
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if key := notJSON(v[k], at+"."+k); key != "" {
-				return key
-			}
-		}
-	}
-	return ""
 }

@@ -26,21 +26,6 @@ func TestResolvePlain(t *testing.T) {
 	}
 }
 
-func TestFrontmatterJSON(t *testing.T) {
-	s, err := Parse(strings.NewReader("---\nname: a\ndescription: <b> & c\nx:\n  - 1.0\n  - {1: null}\n---\n"), "a/SKILL.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.FrontmatterJSON()
-	if want := `{"description":"<b> & c","name":"a","x":[1,{"1":null}]}`; err != nil || string(got) != want {
-		t.Errorf("%s, %v, want %s", got, err, want)
-	}
-	s.Frontmatter["x"] = []any{map[string]any{"deep": math.Inf(1)}}
-	if _, err := s.FrontmatterJSON(); err == nil || !strings.Contains(err.Error(), "x[0].deep") {
-		t.Errorf("error %v does not name the key", err)
-	}
-}
-
 // TestCheckWithoutFile judges a skill that was not read from a file by its
 // fields.
 func TestCheckWithoutFile(t *testing.T) {

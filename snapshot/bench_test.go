@@ -56,7 +56,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-func benchmarkSnapshot(b *testing.B, docs []snapshot.Document) {
+func benchmarkSnapshot(b *testing.B, docs []document) {
 	meta := snapshot.Meta{Dim: benchDim, Weights: weights}
 	path := write(b, meta, docs)
 	s := open(b, path)
@@ -105,14 +105,14 @@ func benchmarkSnapshot(b *testing.B, docs []snapshot.Document) {
 }
 
 // reportSize reports the size of a file, and how large it is per byte of text.
-func reportSize(b *testing.B, path string, docs []snapshot.Document) {
+func reportSize(b *testing.B, path string, docs []document) {
 	info, err := os.Stat(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	text := 0
 	for _, d := range docs {
-		for _, list := range [][]string{d.Terms.Name, d.Terms.Description, d.Terms.Tags, d.Terms.Body} {
+		for _, list := range [][]string{d.Fields.Name, d.Fields.Description, d.Fields.Tags, d.Fields.Body} {
 			for _, t := range list {
 				text += len(t) + 1
 			}

@@ -8,7 +8,8 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // An inverter turns documents into postings by term: it collects some documents,
@@ -16,7 +17,7 @@ import (
 // when the mean length is known, without which there are no impacts. So it needs
 // the memory of one run, however many documents there are.
 type inverter struct {
-	weights []float64
+	weights skill.Weights
 	runs    *spool
 	ends    []run    // of the runs
 	lengths []uint32 // in terms, by document
@@ -30,10 +31,9 @@ type inverter struct {
 	ids      map[string]uint32
 	counts   []uint32 // documents, by ID
 	postings []posting
-	perDoc   []uint32  // postings, by document
-	heads    []uint32  // see addHead, of one document after the other
-	weighted []float64 // occurrences in one document, by ID; -1 for none
-	met      []uint32  // IDs in one document
+	perDoc   []uint32    // postings, by document
+	heads    []uint32    // IDs that appendDocTerms writes, each list behind its length, of one document after the other
+	head     [3][]uint32 // the same of one document
 }
 
 // runDocs is the number of documents of a run, a part of a stretch: at some 400
@@ -52,38 +52,44 @@ type run struct {
 // posting is one term of one document.
 type posting struct{ id, code uint32 }
 
-func newInverter(w Weights, runs *spool) *inverter {
-	return &inverter{weights: w.list(), runs: runs, codes: make(map[float64]uint32), ids: make(map[string]uint32)}
+func newInverter(w skill.Weights, runs *spool) *inverter {
+	return &inverter{weights: w, runs: runs, codes: make(map[float64]uint32), ids: make(map[string]uint32)}
 }
 
 // add collects one document.
-func (in *inverter) add(t *Fields, shown []string) {
-	in.met = in.met[:0]
-	length := 0
-	for f, list := range t.lists() {
-		length += len(list)
-		for _, term := range list {
-			id, ok := in.ids[term]
-			if !ok {
-				id = uint32(len(in.ids))
-				in.ids[strings.Clone(term)] = id // the term may be a part of a long text
-				in.counts, in.weighted = append(in.counts, 0), append(in.weighted, -1)
-			}
-			if in.weighted[id] < 0 {
-				in.weighted[id] = 0
-				in.met = append(in.met, id)
-			}
-			in.weighted[id] += in.weights[f]
+func (in *inverter) add(terms skill.Terms) error {
+	length, before := 0, len(in.postings)
+	for i := range in.head {
+		in.head[i] = in.head[i][:0]
+	}
+	err := terms.Each(func(t *skill.Term) {
+		id, ok := in.ids[string(t.Text)]
+		if !ok {
+			id = uint32(len(in.ids))
+			in.ids[string(t.Text)] = id
+			in.counts = append(in.counts, 0)
 		}
-	}
-	in.lengths = append(in.lengths, uint32(length))
-	for _, id := range in.met {
-		in.postings = append(in.postings, posting{id, in.code(in.weighted[id])})
+		length += t.Name + t.Description + t.Tags + t.Body
+		w := &in.weights
+		weighted := w.Name*float64(t.Name) + w.Description*float64(t.Description) + w.Tags*float64(t.Tags) + w.Body*float64(t.Body)
+		in.postings = append(in.postings, posting{id, in.code(weighted)})
 		in.counts[id]++
-		in.weighted[id] = -1
+		for range t.Name {
+			in.head[0] = append(in.head[0], id)
+		}
+		if t.Shown > 0 {
+			in.head[1] = append(in.head[1], id)
+		}
+		if t.Tags > 0 {
+			in.head[2] = append(in.head[2], id)
+		}
+	})
+	in.lengths = append(in.lengths, uint32(length))
+	in.perDoc = append(in.perDoc, uint32(len(in.postings)-before))
+	for _, list := range in.head {
+		in.heads = append(append(in.heads, uint32(len(list))), list...)
 	}
-	in.perDoc = append(in.perDoc, uint32(len(in.met)))
-	in.addHead(t, shown)
+	return err
 }
 
 func (in *inverter) code(weighted float64) uint32 {
@@ -94,23 +100,6 @@ func (in *inverter) code(weighted float64) uint32 {
 	}
 	return code
 }
-
-// addHead keeps the IDs that appendDocTerms writes: of the name, of what is shown
-// of the description and of the tags, each list behind its length.
-func (in *inverter) addHead(t *Fields, shown []string) {
-	for _, list := range [][]string{t.Name, shown, t.Tags} {
-		length := len(in.heads)
-		in.heads = append(in.heads, 0)
-		for _, term := range list {
-			if id, ok := in.ids[term]; ok {
-				in.heads = append(in.heads, id)
-			}
-		}
-		in.heads[length] = uint32(len(in.heads) - length - 1)
-	}
-}
-
-func (t *Fields) lists() [4][]string { return [4][]string{t.Name, t.Description, t.Tags, t.Body} }
 
 // full reports whether the run is to be ended before the next document.
 func (in *inverter) full() bool { return len(in.perDoc) == runDocs }
@@ -161,7 +150,7 @@ func (in *inverter) endRun(docTerms *spool) error {
 	in.ends = append(in.ends, run{at: at, size: in.runs.size() - at, terms: len(terms)})
 	err := in.endHeads(docTerms, rank)
 	clear(in.ids)
-	in.counts, in.weighted = in.counts[:0], in.weighted[:0]
+	in.counts = in.counts[:0]
 	in.postings, in.perDoc, in.heads = in.postings[:0], in.perDoc[:0], in.heads[:0]
 	return err
 }
@@ -177,10 +166,7 @@ func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
 				list = append(list, rank[id])
 			}
 			rest = rest[1+n:]
-			if i > 0 {
-				slices.Sort(list)
-				list = slices.Compact(list)
-			}
+			slices.Sort(list)
 			lists[i] = list
 		}
 		docTerms.buf = appendDocTerms(docTerms.buf, &lists)

@@ -17,13 +17,14 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // catalog puts the terms of documents into a real catalog, and returns it and
 // the documents by row.
-func catalog(t *testing.T, docs []snapshot.Document) (*store.DB, map[int64]int) {
+func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,23 +34,22 @@ func catalog(t *testing.T, docs []snapshot.Document) (*store.DB, map[int64]int) 
 		}
 	})
 	ordinals := make(map[int64]int)
-	err = db.Update(t.Context(), func(tx *store.Tx) error {
+	err = db.Update(t.Context(), func(tx store.Tx) error {
 		source, err := tx.PutSource(store.Source{Label: "a"})
 		if err != nil {
 			return err
 		}
 		for i, d := range docs {
-			join := func(terms []string) string { return strings.Join(terms, " ") }
-			row, err := tx.PutSkill(source, store.Record{
+			row, err := tx.PutSkill(source, &store.Record{
 				Path: d.Path, Stamp: "stamp", NameKey: d.Key, Skill: &skill.Skill{Meta: skill.Meta{Name: d.Key}},
-				Fields: store.Fields{Name: join(d.Terms.Name), Description: join(d.Terms.Description), Tags: join(d.Terms.Tags), Body: join(d.Terms.Body)},
+				Fields: d.Fields, Ranked: store.Ranked{Terms: d.Fields.Pack()},
 			})
 			if err != nil {
 				return err
 			}
 			ordinals[row] = i
 		}
-		return tx.Shadow()
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +61,7 @@ func catalog(t *testing.T, docs []snapshot.Document) (*store.DB, map[int64]int) 
 // same, but for those whose scores are as good as equal (each may be off by a part
 // in a hundred), and so are the scores.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{3, 200, 3000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
@@ -73,13 +74,13 @@ func TestContract(t *testing.T) {
 				for i, term := range terms {
 					quoted[i] = `"` + term + `"`
 				}
-				all, err := db.Match(t.Context(), strings.Join(quoted, " OR "), store.Weights(weights), nil, n)
+				all, err := db.Match(t.Context(), strings.Join(quoted, " OR "), weights, nil, n)
 				if err != nil {
 					t.Fatal(err)
 				}
 				scores := make([]float64, n)
 				for _, m := range all {
-					scores[ordinals[m.ID]] = m.Score
+					scores[ordinals[m.Row]] = m.Score
 				}
 				hits := search(t, s, terms, nil, 20)
 				if len(hits) != min(20, len(all)) {
@@ -101,6 +102,7 @@ const shared = "../../shared"
 // TestRecall: the 1-bit codes lose next to none of the nearest vectors of real
 // skills and prompts.
 func TestRecall(t *testing.T) {
+	t.Parallel()
 	f, err := os.Open(filepath.Join(shared, "corpus", "skills.jsonl.gz"))
 	if err != nil || testing.Short() {
 		t.Skip("without the corpus, or short")
@@ -121,17 +123,17 @@ func TestRecall(t *testing.T) {
 		}
 		return v[0]
 	}
-	var docs []snapshot.Document
+	var docs []document
 	for lines := json.NewDecoder(z); lines.More() && len(docs) < 6000; {
 		var r struct{ Name, Description, Body string }
 		if err := lines.Decode(&r); err != nil {
 			t.Fatal(err)
 		}
 		words := strings.Fields(r.Body)
-		d := snapshot.Document{Key: fmt.Sprintf("%05d", len(docs)), Vectors: snapshot.Vectors{
+		d := document{Document: snapshot.Document{Key: fmt.Sprintf("%05d", len(docs)), Vectors: snapshot.Vectors{
 			Description: vector(embed.Document, r.Name+": "+r.Description),
 			Full:        vector(embed.Document, strings.Join(words[:min(len(words), 400)], " ")),
-		}}
+		}}}
 		if isUnit(d.Vectors.Description) && isUnit(d.Vectors.Full) {
 			docs = append(docs, d)
 		}
@@ -140,7 +142,7 @@ func TestRecall(t *testing.T) {
 	read(t, s, func(r *snapshot.Reader) { checkRecall(t, r, docs, vector) })
 }
 
-func checkRecall(t *testing.T, r *snapshot.Reader, docs []snapshot.Document, vector func(embed.Kind, string) []float32) {
+func checkRecall(t *testing.T, r *snapshot.Reader, docs []document, vector func(embed.Kind, string) []float32) {
 	wanted := 0
 	found := make(map[int]int) // by k
 	for _, text := range queries(t) {

@@ -50,6 +50,8 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 		keep(head, e)
 		name, e := r.NameTerms(nil, i)
 		keep(name, e)
+		sketch, e := r.Sketch(i)
+		keep(append([]byte{}, sketch...), e) // the bytes are gone when the file is closed
 		ordinal, _, e := r.Ordinal(int64(3*i + 7))
 		keep(ordinal, e)
 	}
@@ -59,8 +61,6 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 			keep(set, e)
 		}
 	}
-	tags, e := r.Tags()
-	keep(tags, e)
 	all, e := r.Hidden()
 	keep(all, e)
 	first, last, e := r.Prefixed("skill-0011")
@@ -75,6 +75,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 // TestDamage: a file with a bit flipped, or cut, answers as the intact one or
 // says that it is damaged.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	g := newGenerator(11)
 	path := write(t, snapshot.Meta{Model: "test", Dim: dim, Weights: weights, Extra: bytes.Repeat([]byte("extra"), 20_000)}, g.documents(2200, 40, dim))
 	prompt := g.vector(dim)
@@ -117,6 +118,7 @@ func TestDamage(t *testing.T) {
 
 // TestCutWhileMapped: the pages are gone when they are read.
 func TestCutWhileMapped(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be cut")
 	}
@@ -137,6 +139,7 @@ func TestCutWhileMapped(t *testing.T) {
 // TestPanic: a panic that is not a fault of the mapping is not taken for one, and
 // lets the snapshot go.
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	s := open(t, write(t, snapshot.Meta{}, nil))
 	for _, f := range []func(){
 		func() { panic("mine") },
@@ -156,6 +159,7 @@ func TestPanic(t *testing.T) {
 
 // TestClose: a Read that has begun goes on, one that begins later is told.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	s, err := snapshot.Open(write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(100, 30, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -190,6 +194,7 @@ func TestClose(t *testing.T) {
 
 // TestConcurrent: a snapshot is closed under its readers, who stop one by one.
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	path := write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(500, 30, 0))
 	s, err := snapshot.Open(path)
 	if err != nil {

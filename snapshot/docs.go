@@ -26,8 +26,9 @@ func appendDocument(b []byte, d *Document) []byte {
 	return b
 }
 
-// appendDocTerms encodes the term IDs of a document: those of its name as they
-// stand, then those of its description and those of its tags, each rising.
+// appendDocTerms encodes the term IDs of a document, each list rising: those of
+// its name, with repetitions, then those of what is shown of its description and
+// those of its tags, each once.
 func appendDocTerms(b []byte, lists *[3][]uint32) []byte {
 	for i, list := range lists {
 		b = appendInt(b, len(list))
@@ -164,17 +165,17 @@ func (r *Reader) AppendRef(dst []byte, doc int) ([]byte, error) {
 	return append(dst, ref...), nil
 }
 
-// NameTerms appends to dst the IDs of the terms of a document's name, in order,
-// with repetitions.
+// NameTerms appends to dst the IDs of the terms of a document's name, rising, with
+// repetitions.
 func (r *Reader) NameTerms(dst []uint32, doc int) ([]uint32, error) {
 	ids, _, err := r.docTerms(dst, doc, 1)
 	return ids, err
 }
 
 // HeadTerms appends to dst the IDs of the terms of what is shown of a document:
-// those of its name, in order and with repetitions, then those of its
-// description, then those of its tags, both rising and each once. The ends are
-// the places in ids behind each of the three.
+// those of its name, with repetitions, then those of its description and those of
+// its tags, each once. Each of the three lists rises; ends are the places in ids
+// behind them.
 func (r *Reader) HeadTerms(dst []uint32, doc int) (ids []uint32, ends [3]int, err error) {
 	return r.docTerms(dst, doc, 3)
 }

@@ -3,8 +3,9 @@ package snapshot
 import (
 	"cmp"
 	"encoding/binary"
-	"hash/fnv"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Facts are what is short of a document, in one place of fixed size.
@@ -28,14 +29,8 @@ func appendFacts(b []byte, d *Document) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(d.Row))
 	b = binary.LittleEndian.AppendUint32(b, uint32(d.Tokens))
 	b = append(b, hidden, 0, 0, 0)
-	b = binary.LittleEndian.AppendUint64(b, hash(d.Digest))
-	return binary.LittleEndian.AppendUint64(b, hash(d.Description))
-}
-
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(s)) // never fails
-	return h.Sum64()
+	b = binary.LittleEndian.AppendUint64(b, words.Hash(d.Digest))
+	return binary.LittleEndian.AppendUint64(b, words.Hash(d.Description))
 }
 
 // Facts returns the facts of a document.
@@ -54,6 +49,24 @@ func (r *Reader) Facts(doc int) (Facts, error) {
 		Digest:      binary.LittleEndian.Uint64(b[16:]),
 		Description: binary.LittleEndian.Uint64(b[24:]),
 	}, nil
+}
+
+// sketchSize is the room of one sketch; a document without one has zeros.
+const sketchSize = 264
+
+func appendSketch(b []byte, s []byte) []byte {
+	var room [sketchSize]byte
+	copy(room[:], s)
+	return append(b, room[:]...)
+}
+
+// Sketch returns the sketch of the body of a document. It is valid while the
+// Reader is.
+func (r *Reader) Sketch(doc int) (words.Sketch, error) {
+	if err := r.s.checkOrdinal(doc); err != nil {
+		return nil, err
+	}
+	return r.s.bytes(sketchSection, doc*sketchSize, sketchSize)
 }
 
 // The rows of the catalog stand sorted, 8 bytes each, and behind them all, in

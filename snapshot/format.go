@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // The file, little-endian:
@@ -21,14 +23,14 @@ import (
 // of the header, vouches for everything that Open believes.
 const (
 	magic     = "skills\x00\x01"
-	version   = 5
+	version   = 6
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
 	maxDim    = 1 << 13
 
 	// fixedHeader is what stands before the name of the model.
-	fixedHeader = len(magic) + 2*4 + 2*8 + 5*4 + 5*8 + 8*int(sections)
+	fixedHeader = len(magic) + 2*4 + 3*8 + 5*4 + 5*8 + 8*int(sections)
 )
 
 // A section is one of the parts of the data.
@@ -39,13 +41,13 @@ const (
 	docTermSection                   // term IDs of documents
 	docIndexSection                  // where in both each document is
 	factSection                      // what is short of each document, see facts.go
+	sketchSection                    // sketches of bodies
 	rowSection                       // documents by row of the catalog
 	hiddenSection                    // documents that are hidden
 	dictSection                      // terms, front-coded in groups, see dict.go
 	postingSection                   // where terms occur, see postings.go
 	groupSection                     // where in both each group of terms is
 	tagSection                       // documents by tag, see scope.go
-	tagNameSection                   // tags as they are written
 	sourceSection                    // documents by source
 	vectorSection                    // int8 vectors, see vectors.go
 	vectoredSection                  // bitmap of the documents that have vectors
@@ -99,11 +101,12 @@ func (h *header) encode() []byte {
 	b = binary.LittleEndian.AppendUint32(b, version)
 	b = binary.LittleEndian.AppendUint32(b, uint32(h.data))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.end-h.data))
-	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation))
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation.Number))
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation.Token))
 	for _, n := range []int{h.meta.Dim, h.docs, h.terms, len(h.meta.Model)} {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	}
-	for _, x := range append(h.meta.Weights.list(), h.meta.MeanLength) {
+	for _, x := range append(weightList(h.meta.Weights), h.meta.MeanLength) {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
 	for _, n := range h.sizes {
@@ -115,7 +118,7 @@ func (h *header) encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
 }
 
-func (w Weights) list() []float64 { return []float64{w.Name, w.Description, w.Tags, w.Body} }
+func weightList(w skill.Weights) []float64 { return []float64{w.Name, w.Description, w.Tags, w.Body} }
 
 // decode reads the header of a file and checks that it fits the file.
 func (h *header) decode(file []byte) error {
@@ -136,7 +139,7 @@ func (h *header) decode(file []byte) error {
 	}
 	r = cursor{b: body[len(magic)+8:]}
 	data := r.uint64()
-	h.meta.Generation = int64(r.uint64())
+	h.meta.Generation.Number, h.meta.Generation.Token = int64(r.uint64()), int64(r.uint64())
 	var model int
 	for _, n := range []*int{&h.meta.Dim, &h.docs, &h.terms, &model} {
 		*n = int(r.uint32())
@@ -177,6 +180,8 @@ func (h *header) checkCounts() error {
 		return errors.New("an index has not the size that its count asks for")
 	case h.sizes[factSection] != h.docs*factSize || h.sizes[rowSection] != h.docs*rowEntrySize:
 		return errors.New("facts have not the size that their count asks for")
+	case h.sizes[sketchSection] != h.docs*sketchSize:
+		return errors.New("sketches have not the size that their count asks for")
 	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[vectoredSection] != (h.docs+63)/64*8,
 		h.sizes[firstCodeSection] != h.docs*codeSize(h.meta.Dim), h.sizes[secondCodeSection] != h.sizes[firstCodeSection]:
 		return errors.New("vectors have not the size that their count asks for")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -75,8 +76,8 @@ func few(n int) iter.Seq2[*Document, error] {
 	unit := []float32{.6, .8, 0}
 	docs := []Document{
 		{Row: 9, Hidden: true},
-		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}}, Terms: Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}, Vectors: Vectors{unit, unit}},
-		{Row: 7, Key: "pdf", Meta: skill.Meta{Name: "pdf", Source: "a"}, Terms: Fields{Name: []string{"pdf"}, Body: []string{"form"}}, Vectors: Vectors{unit, unit}},
+		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}}, Terms: packed(skill.Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}), Sketch: words.NewSketch("table csv"), Vectors: Vectors{unit, unit}},
+		{Row: 7, Key: "pdf", Meta: skill.Meta{Name: "pdf", Source: "a"}, Terms: packed(skill.Fields{Name: []string{"pdf"}, Body: []string{"form"}}), Vectors: Vectors{unit, unit}},
 	}
 	return func(yield func(*Document, error) bool) {
 		for i := range n {
@@ -86,6 +87,8 @@ func few(n int) iter.Seq2[*Document, error] {
 		}
 	}
 }
+
+func packed(f skill.Fields) skill.Terms { return f.Pack() }
 
 // useAll calls everything on a file.
 func useAll(path string) error {
@@ -106,15 +109,15 @@ func readAll(r *Reader) error {
 		_, err2 := r.NameTerms(nil, doc)
 		_, _, err3 := r.HeadTerms(nil, doc)
 		_, err4 := r.Facts(doc)
-		errs = append(errs, err1, err2, err3, err4)
+		_, err5 := r.Sketch(doc)
+		errs = append(errs, err1, err2, err3, err4, err5)
 	}
 	_, _, err1 = r.Prefixed("p")
 	_, _, err2 = r.Tag("data")
 	_, _, err3 = r.Source("a")
 	_, _, err4 := r.Ordinal(7)
-	_, err5 := r.Tags()
-	_, err6 := r.Hidden()
-	errs = append(errs, err1, err2, err3, err4, err5, err6)
+	_, err5 := r.Hidden()
+	errs = append(errs, err1, err2, err3, err4, err5)
 	if dim := r.s.Meta().Dim; dim > 0 {
 		unit := make([]float32, dim)
 		unit[0] = 1
@@ -131,6 +134,7 @@ func readAll(r *Reader) error {
 
 // TestReadFallback: where there is no mapping the bytes are the same.
 func TestReadFallback(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := Write(path, Meta{}, few(1)); err != nil {
 		t.Fatal(err)

@@ -9,11 +9,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
+// A document of a test, with its terms as they were before they are packed.
+type document struct {
+	snapshot.Document
+	Fields skill.Fields
+}
+
+// generation is that of the snapshots of tests.
+var generation = store.Generation{Number: 42, Token: -7}
+
 // weights are those that ranking uses.
-var weights = snapshot.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
+var weights = skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
 
 // dim is that of the vectors of generated documents.
 const dim = 96
@@ -53,18 +65,19 @@ func (g *generator) vector(dim int) []float32 {
 
 // documents returns n documents with bodies of up to twice that many terms. Every
 // ninth has no vectors when there are any, every eleventh is hidden.
-func (g *generator) documents(n, body, dim int) []snapshot.Document {
-	docs := make([]snapshot.Document, n)
+func (g *generator) documents(n, body, dim int) []document {
+	docs := make([]document, n)
 	for i := range docs {
 		d := &docs[i]
-		d.Terms = snapshot.Fields{
+		d.Fields = skill.Fields{
 			Name: g.terms(1 + g.rng.IntN(3)), Description: g.terms(g.rng.IntN(40)),
 			Tags: g.terms(g.rng.IntN(3)), Body: g.terms(g.rng.IntN(2*body + 1)),
 		}
-		d.Shown = append([]string{"unknown"}, d.Terms.Description[:len(d.Terms.Description)-g.rng.IntN(4)*len(d.Terms.Description)/8]...)
+		d.Fields.Shown = len(d.Fields.Description) - g.rng.IntN(4)*len(d.Fields.Description)/8
+		d.Sketch = words.NewSketch(strings.Join(d.Fields.Body, " "))
 		d.Row, d.Key = int64(3*i+7), fmt.Sprintf("skill-%06d", i)
-		d.ID, d.Name = "ref of "+d.Key, strings.Join(d.Terms.Name, "-")
-		d.Description = strings.Join(d.Terms.Description, " ")
+		d.ID, d.Name = "ref of "+d.Key, strings.Join(d.Fields.Name, "-")
+		d.Description = strings.Join(d.Fields.Description, " ")
 		d.Source = fmt.Sprintf("source-%d", g.rng.IntN(3))
 		d.Location, d.Path, d.Digest = "/"+d.Key, d.Key+"/SKILL.md", "digest of "+d.Key
 		d.Hidden = i%11 == 10
@@ -82,20 +95,21 @@ func (g *generator) documents(n, body, dim int) []snapshot.Document {
 	return docs
 }
 
-// each hands the documents out one by one, and takes each back.
-func each(docs []snapshot.Document) iter.Seq2[*snapshot.Document, error] {
+// each hands the documents out one by one, their terms packed, and takes each back.
+func each(docs []document) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
 		for _, d := range docs {
-			if !yield(&d, nil) {
+			d.Terms = d.Fields.Pack()
+			if !yield(&d.Document, nil) {
 				return
 			}
-			d = snapshot.Document{}
+			d = document{}
 		}
 	}
 }
 
 // write writes documents to a new file.
-func write(tb testing.TB, m snapshot.Meta, docs []snapshot.Document) string {
+func write(tb testing.TB, m snapshot.Meta, docs []document) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "ranking.snapshot")
 	if err := snapshot.Write(path, m, each(docs)); err != nil {
@@ -120,9 +134,9 @@ func open(tb testing.TB, path string) *snapshot.Snapshot {
 }
 
 // build writes and opens documents.
-func build(tb testing.TB, docs []snapshot.Document, dim int) *snapshot.Snapshot {
+func build(tb testing.TB, docs []document, dim int) *snapshot.Snapshot {
 	tb.Helper()
-	return open(tb, write(tb, snapshot.Meta{Generation: 42, Model: "test", Dim: dim, Weights: weights}, docs))
+	return open(tb, write(tb, snapshot.Meta{Generation: generation, Model: "test", Dim: dim, Weights: weights}, docs))
 }
 
 // read reads a snapshot, without an error.

@@ -1,238 +1,52 @@
 package snapshot
 
-import (
-	"encoding/binary"
-	"maps"
-	"math/bits"
-	"slices"
-	"strings"
-	"unicode"
-)
+// A Scope is a part of a set: the skills that somebody may see.
+type Scope struct {
+	segments []segment
+	in       []Bitmap // what is seen of each segment
+	searched []Bitmap // of these, what is found under its name
 
-// A Bitmap is a set of documents, a bit for each, lowest first. A nil one is the
-// set of all; a shorter one lacks the others.
-type Bitmap []uint64
-
-// Has reports whether the document is in the set.
-func (m Bitmap) Has(doc int) bool {
-	return m == nil || doc>>6 < len(m) && m[doc>>6]>>(doc&63)&1 == 1
+	All     bool  // everything is seen
+	Visible int   // how many skills are searched
+	Pinned  []int // skills that are always offered, in this order
 }
 
-// Count returns the number of documents in a set that is not nil.
-func (m Bitmap) Count() int {
-	n := 0
-	for _, x := range m {
-		n += bits.OnesCount64(x)
+// NewScope returns the scope of the documents that in returns for each segment.
+func (v *View) NewScope(in func(n int, r *Reader, live Bitmap) Bitmap) *Scope {
+	s := &Scope{segments: v.segments}
+	for n, r := range v.readers {
+		set := in(n, r, v.segments[n].live)
+		searched := set.And(v.segments[n].offered)
+		s.in, s.searched = append(s.in, set), append(s.searched, searched)
+		s.Visible += searched.Count()
 	}
-	return n
+	return s
 }
 
-// And returns the documents that are in both sets.
-func (m Bitmap) And(o Bitmap) Bitmap {
-	switch {
-	case m == nil:
-		return slices.Clone(o)
-	case o == nil:
-		return slices.Clone(m)
-	}
-	out := make(Bitmap, min(len(m), len(o)))
-	for i := range out {
-		out[i] = m[i] & o[i]
-	}
-	return out
+// Only returns the scope of one skill.
+func (v *View) Only(i int) *Scope {
+	at, doc := v.At(i)
+	return v.NewScope(func(n int, _ *Reader, live Bitmap) Bitmap {
+		set := make(Bitmap, len(live))
+		if n == at {
+			set.Set(doc)
+		}
+		return set
+	})
 }
 
-// Or returns the documents that are in one of the sets.
-func (m Bitmap) Or(o Bitmap) Bitmap {
-	if m == nil || o == nil {
-		return nil
-	}
-	if len(m) < len(o) {
-		m, o = o, m
-	}
-	out := append(make(Bitmap, 0, len(m)), m...)
-	for i, x := range o {
-		out[i] |= x
-	}
-	return out
-}
+// Allowed reports whether a skill is in the scope.
+func (s *Scope) Allowed(i int) bool { return s.has(s.in, i) }
 
-// AndNot returns the documents that are in m and not in o. m is not nil: how
-// many are all is not known here, see Snapshot.All.
-func (m Bitmap) AndNot(o Bitmap) Bitmap {
-	out := make(Bitmap, len(m))
-	for i, x := range m {
-		switch {
-		case o == nil:
-		case i < len(o):
-			out[i] = x &^ o[i]
-		default:
-			out[i] = x
+// Searches reports whether a skill is searched in the scope.
+func (s *Scope) Searches(i int) bool { return s.has(s.searched, i) }
+
+// has reports whether a skill is in one of the sets, which are by segment.
+func (s *Scope) has(sets []Bitmap, i int) bool {
+	for n := len(s.segments) - 1; n >= 0; n-- {
+		if g := &s.segments[n]; i >= g.first {
+			return sets[n].Has(i - g.first)
 		}
 	}
-	return out
-}
-
-// Set adds a document, for which the bitmap is long enough.
-func (m Bitmap) Set(doc int) { m[doc>>6] |= 1 << (doc & 63) }
-
-// NewBitmap returns the empty set with room for all documents.
-func (s *Snapshot) NewBitmap() Bitmap { return make(Bitmap, (s.header.docs+63)/64) }
-
-// All returns the set of all documents, for AndNot.
-func (s *Snapshot) All() Bitmap {
-	m := s.NewBitmap()
-	for i := range m {
-		m[i] = ^uint64(0)
-	}
-	if rest := s.header.docs & 63; rest > 0 {
-		m[len(m)-1] = 1<<rest - 1
-	}
-	return m
-}
-
-// Hidden returns the documents that are hidden.
-func (r *Reader) Hidden() (Bitmap, error) {
-	data, err := r.s.bytes(hiddenSection, 0, r.s.header.sizes[hiddenSection])
-	if err != nil {
-		return nil, err
-	}
-	set, err := r.s.decodeSet(&cursor{b: data})
-	if err != nil {
-		return nil, r.s.damaged(hiddenSection, 0)
-	}
-	return set, nil
-}
-
-// A set is documents that rise, as the distances between them.
-type set struct {
-	entries []byte
-	last    int
-}
-
-// add adds a document that is not before the last; the same one twice is
-// harmless.
-func (s *set) add(doc int) {
-	s.entries = appendInt(s.entries, doc-s.last)
-	s.last = doc
-}
-
-func addTo(sets map[string]*set, name string, doc int) {
-	s := sets[name]
-	if s == nil {
-		s = new(set)
-		sets[strings.Clone(name)] = s
-	}
-	s.add(doc)
-}
-
-// encodeSets encodes sets of documents by name: their number, where each starts,
-// then for each, in the order of the names, the name and the set.
-func encodeSets(sets map[string]*set) []byte {
-	names := slices.Sorted(maps.Keys(sets))
-	var entries []byte
-	out := binary.LittleEndian.AppendUint32(nil, uint32(len(names)))
-	start := 4 + 4*(len(names)+1)
-	for _, name := range names {
-		out = binary.LittleEndian.AppendUint32(out, uint32(start+len(entries)))
-		entries = append(appendString(entries, name), sets[name].entries...)
-	}
-	out = binary.LittleEndian.AppendUint32(out, uint32(start+len(entries)))
-	return append(out, entries...)
-}
-
-// encodeNames encodes names, sorted.
-func encodeNames(names map[string]bool) (b []byte) {
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		b = appendString(b, name)
-	}
-	return b
-}
-
-// Tags returns the tags that documents have, as they are written: sorted, each
-// spelling once.
-func (r *Reader) Tags() ([]string, error) {
-	data, err := r.s.bytes(tagNameSection, 0, r.s.header.sizes[tagNameSection])
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for c := (textCursor{cursor{b: data}, string(data)}); len(c.b) > 0; {
-		list = append(list, c.string())
-		if c.bad {
-			return nil, r.s.damaged(tagNameSection, 0)
-		}
-	}
-	return list, nil
-}
-
-// Tag returns the documents that have the tag, whatever its case; ok is false
-// when none has.
-func (r *Reader) Tag(name string) (set Bitmap, ok bool, err error) {
-	return r.s.set(tagSection, fold(name))
-}
-
-// Source returns the documents of the source; ok is false when it has none.
-func (r *Reader) Source(label string) (set Bitmap, ok bool, err error) {
-	return r.s.set(sourceSection, label)
-}
-
-func (s *Snapshot) set(sec section, name string) (set Bitmap, ok bool, err error) {
-	head, err := s.bytes(sec, 0, 4)
-	if err != nil {
-		return nil, false, err
-	}
-	for lo, hi := 0, int(binary.LittleEndian.Uint32(head)); lo < hi; {
-		mid := int(uint(lo+hi) / 2)
-		offsets, err := s.bytes(sec, 4+4*mid, 8)
-		if err != nil {
-			return nil, false, err
-		}
-		from, to := int(binary.LittleEndian.Uint32(offsets)), int(binary.LittleEndian.Uint32(offsets[4:]))
-		entry, err := s.bytes(sec, from, to-from)
-		if err != nil {
-			return nil, false, err
-		}
-		c := cursor{b: entry}
-		switch found := string(c.block()); {
-		case c.bad:
-			return nil, false, s.damaged(sec, from)
-		case found < name:
-			lo = mid + 1
-		case found > name:
-			hi = mid
-		default:
-			set, err = s.decodeSet(&c)
-			if err != nil {
-				err = s.damaged(sec, from)
-			}
-			return set, err == nil, err
-		}
-	}
-	return nil, false, nil
-}
-
-func (s *Snapshot) decodeSet(c *cursor) (Bitmap, error) {
-	set := s.NewBitmap()
-	for doc := 0; len(c.b) > 0; {
-		doc += c.uvarint()
-		if c.bad || doc >= s.header.docs {
-			return nil, ErrDamaged
-		}
-		set.Set(doc)
-	}
-	return set, nil
-}
-
-// fold returns the same text for all that strings.EqualFold takes for equal.
-func fold(s string) string {
-	out := []rune(s)
-	for i, r := range out {
-		least := r
-		for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
-			least = min(least, o)
-		}
-		out[i] = least
-	}
-	return string(out)
+	return false
 }

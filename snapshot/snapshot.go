@@ -22,6 +22,7 @@ import (
 	"unsafe"
 
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 var (
@@ -34,10 +35,10 @@ var (
 
 // Meta says what a snapshot was made of.
 type Meta struct {
-	Generation int64   // of the catalog
-	Model      string  // of the embedder that the vectors are from, "" for none
-	Dim        int     // of the vectors, 0 for none
-	Weights    Weights // that text scores were computed with
+	Generation store.Generation // of the catalog
+	Model      string           // of the embedder that the vectors are from, "" for none
+	Dim        int              // of the vectors, 0 for none
+	Weights    skill.Weights    // that text scores were computed with
 
 	// MeanLength is the number of terms of a document that text scores were
 	// computed with. 0 when writing: the mean of the documents.
@@ -46,9 +47,6 @@ type Meta struct {
 	// Extra is for the caller: up to some MiB, which Open reads.
 	Extra []byte
 }
-
-// Weights are the weights of the fields in a text score, none below 0.
-type Weights struct{ Name, Description, Tags, Body float64 }
 
 // A Document is one skill.
 type Document struct {
@@ -59,13 +57,10 @@ type Document struct {
 	Hidden bool   // found like the others: the caller may leave it out, see Reader.Hidden
 
 	// What ranking searches. Doc does not return these.
-	Terms   Fields
-	Shown   []string // terms of the description that HeadTerms returns; others are left out
+	Terms   skill.Terms
+	Sketch  []byte // of the body, to find copies
 	Vectors Vectors
 }
-
-// Fields are the terms of a document, analysed, in order, with repetitions.
-type Fields struct{ Name, Description, Tags, Body []string }
 
 // Vectors are the two vectors of a document, both of the snapshot's dimension
 // and of length 1; nil for none.

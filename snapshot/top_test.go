@@ -10,6 +10,7 @@ import (
 
 // TestTop: the best k of what was offered, as sorting would choose them.
 func TestTop(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 5))
 	var best top
 	for round := range 400 {
@@ -36,6 +37,7 @@ func TestTop(t *testing.T) {
 
 // TestSelectGreatest: also of keys in an order that is hard for quicksort.
 func TestSelectGreatest(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 17, 100} {
 		for k := range n + 2 {
 			for name, key := range map[string]func(i int) uint64{

@@ -42,6 +42,7 @@ func flat(dim int, sign func(i int) float32) []float32 {
 // TestDot: products that share a multiplication are the same as one by one, for
 // all dimensions, also when the sums are the largest possible.
 func TestDot(t *testing.T) {
+	t.Parallel()
 	plus, minus := func(int) float32 { return 1 }, func(int) float32 { return -1 }
 	mixed := func(i int) float32 { return float32(1 - 2*(i/3%2)) }
 	for _, dim := range []int{1, 3, 8, 63, 64, 65, 96, 256, 384, maxDim} {
@@ -80,6 +81,7 @@ func rowProduct(prompt []float32, row []byte, at int) (sum float64) {
 
 // TestDistances: the kernel for codes is the same as bit by bit.
 func TestDistances(t *testing.T) {
+	t.Parallel()
 	for _, dim := range []int{1, 64, 96, 256, 257, 1024} {
 		rng := rand.New(rand.NewPCG(uint64(dim), 2))
 		code := encodePrompt(randomUnit(rng, dim))
@@ -109,6 +111,7 @@ func TestDistances(t *testing.T) {
 
 // TestSieve: what is left are the nearest of those that are eligible.
 func TestSieve(t *testing.T) {
+	t.Parallel()
 	const dim, docs = 96, 1000
 	rng := rand.New(rand.NewPCG(3, 3))
 	var first, second []byte

@@ -84,11 +84,10 @@ type writer struct {
 	sources  map[string]*set
 	tags     map[string]*set
 	vectored Bitmap
-	tagNames map[string]bool
 }
 
 func newWriter(path string, m Meta) *writer {
-	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set), tagNames: make(map[string]bool)}
+	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set)}
 	w.h.meta = m
 	w.h.meta.Extra = nil
 	for i := range w.parts {
@@ -142,7 +141,6 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	w.parts[rowSection].buf = appendRows(nil, w.rows)
 	w.parts[hiddenSection].buf = w.hidden.entries
 	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
-	w.parts[tagNameSection].buf = encodeNames(w.tagNames)
 	for _, word := range w.vectored {
 		w.parts[vectoredSection].buf = binary.LittleEndian.AppendUint64(w.parts[vectoredSection].buf, word)
 	}
@@ -168,15 +166,18 @@ func (w *writer) add(d *Document) error {
 	addTo(w.sources, d.Source, doc)
 	for _, tag := range d.Tags {
 		addTo(w.tags, fold(tag), doc)
-		w.tagNames[tag] = true
 	}
 	if w.in.full() {
 		if err := w.in.endRun(&w.terms); err != nil {
 			return err
 		}
 	}
-	w.in.add(&d.Terms, d.Shown)
+	if err := w.in.add(d.Terms); err != nil {
+		return err
+	}
 	docs, facts, rows := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection]
+	sketches := &w.parts[sketchSection]
+	sketches.buf = appendSketch(sketches.buf, d.Sketch)
 	docs.buf = appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
 	facts.buf = appendFacts(facts.buf, d)
@@ -189,7 +190,7 @@ func (w *writer) add(d *Document) error {
 	if d.Vectors.Full != nil {
 		w.vectored.Set(doc)
 	}
-	return errors.Join(docs.spill(), facts.spill(), rows.spill(), first.spill(), second.spill())
+	return errors.Join(docs.spill(), facts.spill(), sketches.spill(), rows.spill(), first.spill(), second.spill())
 }
 
 // addDocTerms copies the terms of documents, from IDs of runs to those of all.
@@ -220,7 +221,7 @@ func (w *writer) addDocTerms() error {
 
 // checkMeta reports the first thing that a snapshot cannot hold.
 func checkMeta(m *Meta) error {
-	for _, w := range m.Weights.list() {
+	for _, w := range weightList(m.Weights) {
 		if !(w >= 0) || math.IsInf(w, 0) {
 			return fmt.Errorf("weights %v: they are numbers from 0 up", m.Weights)
 		}

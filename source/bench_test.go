@@ -36,7 +36,7 @@ func BenchmarkWalk(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				found := 0
-				for ref, err := range s.Skills(b.Context()) {
+				for ref, err := range s.Skills(b.Context(), nil) {
 					if err != nil || ref.Stamp == "" {
 						b.Fatal(ref, err)
 					}

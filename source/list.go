@@ -1,17 +1,19 @@
 package source
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Bounds of one skill.
-const (
-	maxFiles   = 512      // entries of its manifest, and as many folders
-	maxHash    = 16 << 20 // bytes of the largest file that is hashed
-	maxHashAll = 64 << 20 // bytes hashed for one skill
-)
+// maxFiles bounds the files of one skill, and its folders.
+const maxFiles = 512
 
 // An entry is something in a skill's folder that is not a folder.
 type entry struct {
@@ -97,4 +99,121 @@ func (s *FS) entry(dir, prefix string, e fs.DirEntry) (entry, bool) {
 		found.mtime = t.UnixNano()
 	}
 	return found, true
+}
+
+// List lists the files of the skill in a folder.
+func (s *FS) List(ctx context.Context, dir string) (Listing, error) {
+	if err := ctx.Err(); err != nil {
+		return Listing{}, err
+	}
+	f, err := s.skillFolder(dir)
+	if err != nil {
+		return Listing{}, fmt.Errorf("opening skill folder %s: %w", dir, err)
+	}
+	defer f.Close()
+	entries, err := s.tree.readDir(dir)
+	if err != nil {
+		return Listing{}, fmt.Errorf("listing skill folder %s: %w", dir, err)
+	}
+	return s.listing(f, dir, s.list(dir, entries)), nil
+}
+
+// listing turns what a skill's folder holds into files and problems.
+func (s *FS) listing(f folder, dir string, found *listing) Listing {
+	l := lister{folder: f, dir: dir}
+	l.Partial = found.more || len(found.failed) > 0
+	if found.more {
+		l.problem(skill.Note, "too-many-files", "", fmt.Sprintf("more than %d files or folders: the rest is ignored", maxFiles), "")
+	}
+	for _, e := range found.failed {
+		l.problem(skill.Warning, "unreadable-folder", e.path, e.err.Error(), "")
+	}
+	for _, e := range found.entries {
+		l.add(e)
+	}
+	slices.SortFunc(l.Files, func(a, b skill.File) int { return strings.Compare(a.Path, b.Path) })
+	l.checkCase()
+	l.Unserved = l.unserved(cmp.Or(s.info.MaxFile, defaultMaxFile))
+	return l.Listing
+}
+
+// A lister makes a Listing of one folder.
+type lister struct {
+	Listing
+	folder folder
+	dir    string
+}
+
+func (l *lister) problem(sev skill.Severity, rule, path, message, hint string) {
+	l.Problems = append(l.Problems, skill.Problem{
+		Rule: rule, Severity: sev, Path: join(l.dir, path), Message: message, Hint: hint,
+	})
+}
+
+// add adds what the folder holds. Where a link leads, only the folder may say.
+func (l *lister) add(e entry) {
+	if e.link || e.err != nil || !e.mode.IsRegular() {
+		info, err := l.folder.stat(e.path)
+		switch {
+		case errors.Is(err, ErrRefused):
+			l.problem(skill.Warning, "link-outside", e.path, err.Error(), "copy what it leads to into the skill's folder")
+			return
+		case errors.Is(err, fs.ErrNotExist) && e.link:
+			l.problem(skill.Warning, "dangling-link", e.path, "link to something that does not exist", "")
+			return
+		case errors.Is(err, fs.ErrNotExist):
+			return // deleted since it was listed
+		case err != nil:
+			l.problem(skill.Warning, "unreadable-file", e.path, err.Error(), "")
+			return
+		case info.IsDir():
+			l.Links = append(l.Links, e.path)
+			return
+		case !info.Mode().IsRegular():
+			l.problem(skill.Warning, "not-a-regular-file", e.path, "neither a file nor a folder, but "+kindOf(info.Mode())+": it is ignored", "")
+			return
+		}
+		e.size = info.Size()
+	}
+	if reason := badName(e.path); reason != "" {
+		l.problem(skill.Warning, "unportable-name", e.path, "the file is not served: "+reason, "rename it")
+	}
+	l.Files = append(l.Files, skill.File{Path: e.path, Size: e.size})
+}
+
+// checkCase warns of names that are one on a file system that ignores case.
+func (l *lister) checkCase() {
+	byFold := make(map[string]string, len(l.Files))
+	for _, f := range l.Files {
+		fold := strings.ToLower(f.Path)
+		first, ok := byFold[fold]
+		switch {
+		case !ok:
+			byFold[fold] = f.Path
+		case first == upperFile && f.Path == lowerFile:
+			l.problem(skill.Warning, "two-skill-files", f.Path, "the skill has a SKILL.md too, which is the one that counts", "remove one of the two")
+		default:
+			l.problem(skill.Warning, "case-collision", f.Path, "the name differs from "+first+" by case only", "rename one of the two")
+		}
+	}
+}
+
+// unserved says what of a skill cannot be read file by file. What is neither a
+// file nor a folder, and links out of the folder, are no part of it.
+func (l *lister) unserved(limit int64) string {
+	switch {
+	case l.Partial:
+		return fmt.Sprintf("more than %d files or folders, or one that cannot be read", maxFiles)
+	case len(l.Links) > 0:
+		return l.Links[0] + " is a link to a folder"
+	}
+	for _, f := range l.Files {
+		if reason := badName(f.Path); reason != "" {
+			return fmt.Sprintf("%q: %s", f.Path, reason)
+		}
+		if f.Size > limit && !slices.Contains(skill.FileNames, f.Path) {
+			return fmt.Sprintf("%q is larger than the %d bytes of max_file", f.Path, limit)
+		}
+	}
+	return ""
 }

@@ -1,31 +1,52 @@
 package source
 
 import (
-	"errors"
+	"context"
 	"io/fs"
-	"strings"
+	"path"
+	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// load reads and parses the skill in a folder.
+// Load reads and parses the skill in a folder of any source, and hashes all of
+// its files: what the Load of a skill.Ref does.
+func Load(ctx context.Context, s Source, dir string) (*skill.Skill, error) {
+	m, err := ReadManifest(ctx, s, dir)
+	if err != nil {
+		return nil, err
+	}
+	info := s.Info()
+	location := info.Label + ":" + m.path()
+	if info.Root != "" {
+		location = filepath.Join(info.Root, filepath.FromSlash(m.path()))
+	}
+	return m.parse(info.Label, location, "")
+}
+
+// load is Load with the names and locations of a file system.
 func (s *FS) load(dir string) (*skill.Skill, error) {
 	m, err := s.manifest(dir)
 	if err != nil {
 		return nil, err
 	}
-	sk, err := s.parse(m)
+	sk, err := m.parse(s.info.Label, s.tree.location(s.info.Label, m.path()), s.folderName(dir))
+	if err == nil {
+		sk.Name = s.rename(dir, sk.Name)
+	}
+	return sk, err
+}
+
+// parse returns the skill of a manifest. It parses the bytes that were hashed.
+func (m *Manifest) parse(label, location, folder string) (*skill.Skill, error) {
+	sk, err := skill.ParseBytes(m.Text, m.path(), folder)
 	if err != nil {
 		return nil, err
 	}
-	sk.Source = s.opts.Label
-	sk.Path = join(dir, m.file)
-	sk.Location = s.tree.location(s.opts.Label, sk.Path)
-	sk.Name = s.rename(dir, sk.Name)
-	sk.Files = m.files
-	sk.Digest, sk.TextDigest = m.digest(), hexSum(m.text)
-	sk.Problems = append(sk.Problems, m.problems...)
-	if m.complete {
+	sk.Source, sk.Location = label, location
+	sk.Files, sk.Digest, sk.TextDigest = m.Files, m.Digest, m.TextDigest()
+	sk.Problems = append(sk.Problems, m.Problems...)
+	if !m.Partial {
 		sk.Problems = append(sk.Problems, m.missing(sk.Body, sk.BodyLine)...)
 	}
 	return sk, nil
@@ -33,44 +54,22 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 
 // rename applies Options.Names, in which a folder counts before a name.
 func (s *FS) rename(dir, name string) string {
-	if to, ok := s.opts.Names[dir]; ok {
+	if to, ok := s.renames[dir]; ok {
 		return to
 	}
-	if to, ok := s.opts.Names[name]; ok {
+	if to, ok := s.renames[name]; ok {
 		return to
 	}
 	return name
 }
 
-// parse parses the bytes that were hashed, not the file a second time. The
-// skill at the top of a source is shown to the parser in a folder with the
-// source's own name, as that is what the parser compares names with.
-func (s *FS) parse(m *manifest) (*skill.Skill, error) {
-	dir := m.dir
-	if dir == "." {
-		dir = s.topName()
-	}
-	sk, err := skill.Load(textFS{dir, m.file, m.text}, dir)
-	if dir == m.dir {
-		return sk, err
-	}
-	var bad *skill.ParseError
-	if errors.As(err, &bad) {
-		bad.Problem.Path = strings.TrimPrefix(bad.Problem.Path, dir+"/")
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i := range sk.Problems {
-		sk.Problems[i].Path = strings.TrimPrefix(sk.Problems[i].Path, dir+"/")
-	}
-	return sk, nil
-}
-
-// topName returns what the top folder is called; the top of a disk has no
-// usable name.
-func (s *FS) topName() string {
-	if s.base == "." || !fs.ValidPath(s.base) {
+// folderName returns what a folder is called, as opposed to its path: the top of
+// the source has the name of the source's folder, and the top of a disk none.
+func (s *FS) folderName(dir string) string {
+	switch {
+	case dir != ".":
+		return path.Base(dir)
+	case s.base == "." || !fs.ValidPath(s.base):
 		return "skill"
 	}
 	return s.base

@@ -57,11 +57,11 @@ func TestDigest(t *testing.T) {
 	if got := load(t, m, "a/SKILL.md").Digest; got != want {
 		t.Errorf("digest in memory %s, on disk %s", got, want)
 	}
-	if got, err := s.Manifest(t.Context(), "a"); err != nil || got.Digest != want {
+	if got, err := source.ReadManifest(t.Context(), s, "a"); err != nil || got.Digest != want {
 		t.Errorf("Digest = %s, %v; want %s", got.Digest, err, want)
 	}
 	writeFile(t, filepath.Join(dir, "a", "x.txt"), "y")
-	if got, err := s.Manifest(t.Context(), "a"); err != nil || got.Digest == want {
+	if got, err := source.ReadManifest(t.Context(), s, "a"); err != nil || got.Digest == want {
 		t.Errorf("Digest after a change = %s, %v", got.Digest, err)
 	}
 }
@@ -175,9 +175,9 @@ func TestDigestLongInstructions(t *testing.T) {
 	long := strings.Repeat("x", skill.MaxFile+10)
 	dir := folder(t, map[string]string{"a/SKILL.md": long, "b/SKILL.md": long[1:] + "y"})
 	s := open(t, dir, nil)
-	a, err := s.Manifest(t.Context(), "a")
+	a, err := source.ReadManifest(t.Context(), s, "a")
 	try(t, err)
-	b, err := s.Manifest(t.Context(), "b")
+	b, err := source.ReadManifest(t.Context(), s, "b")
 	try(t, err)
 	if a.Digest == b.Digest {
 		t.Error("different files have one digest")
@@ -232,7 +232,7 @@ func TestLoadGone(t *testing.T) {
 func TestBundled(t *testing.T) {
 	s, err := source.New(source.Bundled(), &source.Options{Label: "bundled"})
 	try(t, err)
-	for ref, err := range s.Skills(t.Context()) {
+	for ref, err := range s.Skills(t.Context(), nil) {
 		try(t, err)
 		if ref.Stamp == "" {
 			t.Errorf("%s has no stamp", ref.Path)
@@ -274,7 +274,7 @@ func TestManifestUnserved(t *testing.T) {
 		case strings.HasPrefix(name, "is"):
 			link(t, "b", filepath.Join(dir, "a", "link"))
 		}
-		m, err := open(t, dir, &source.Options{MaxFile: most}).Manifest(t.Context(), "a")
+		m, err := source.ReadManifest(t.Context(), open(t, dir, &source.Options{MaxFile: most}), "a")
 		try(t, err)
 		if (m.Unserved == "") != (name == "") || !strings.Contains(m.Unserved, name) {
 			t.Errorf("%q: %q", name, m.Unserved)

@@ -2,43 +2,77 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A manifest is a skill's folder as read: its instructions, its files and what
-// is wrong with them.
-type manifest struct {
-	dir      string
-	file     string // base name of the instructions
-	text     []byte // the instructions, cut after skill.MaxFile+1 bytes
-	files    []skill.File
-	folders  []string // links to folders, which are not listed
-	complete bool     // nothing was left out
-	problems []skill.Problem
+// Bounds of what is hashed.
+const (
+	maxHash    = 16 << 20 // bytes of one file
+	maxHashAll = 64 << 20 // bytes of one skill
+)
 
-	hash   hash.Hash
-	hashed int64 // bytes hashed so far
+// A Manifest is a skill's folder of which every file was read: a Listing whose
+// files have their digests.
+type Manifest struct {
+	Listing
+	Dir    string // the folder in the source
+	File   string // base name of the instructions: SKILL.md or skill.md
+	Text   []byte // the instructions, cut after skill.MaxFile+1 bytes
+	Digest string // over the instructions and the list of files: skill.Meta.Digest
 }
 
-// manifest reads a skill's folder. It fails with a *skill.ParseError when the
-// instructions are something that is never read.
-func (s *FS) manifest(dir string) (*manifest, error) {
+// TextDigest returns the digest of Text: skill.Meta.TextDigest.
+func (m *Manifest) TextDigest() string { return hexSum(m.Text) }
+
+// path returns the path of the instructions in the source.
+func (m *Manifest) path() string { return join(m.Dir, m.File) }
+
+// ReadManifest reads all files of the skill in a folder. It fails with a
+// *skill.ParseError when the instructions are something that is never read.
+func ReadManifest(ctx context.Context, s Source, dir string) (*Manifest, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s, ok := s.(*FS); ok { // it opens the folder once for all files
+		f, err := s.skillFolder(dir)
+		if err != nil {
+			return nil, fmt.Errorf("opening skill folder %s: %w", dir, err)
+		}
+		f.Close()
+		return s.manifest(dir)
+	}
+	l, err := s.List(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{Listing: l, Dir: dir, File: upperFile}
+	if isListed(l.Files, lowerFile) && !isListed(l.Files, upperFile) {
+		m.File = lowerFile
+	}
+	return m, m.read(func(name string) (fs.File, error) { return s.Open(ctx, dir, name) })
+}
+
+func isListed(files []skill.File, name string) bool {
+	return slices.ContainsFunc(files, func(f skill.File) bool { return f.Path == name })
+}
+
+// manifest reads a skill's folder.
+func (s *FS) manifest(dir string) (*Manifest, error) {
 	entries, err := s.tree.readDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("listing skill folder %s: %w", dir, err)
 	}
-	m := &manifest{dir: dir, file: instructions(entries), hash: sha256.New()}
-	if m.file == "" {
+	m := &Manifest{Dir: dir, File: instructions(entries)}
+	if m.File == "" {
 		return nil, fmt.Errorf("reading skill folder %s: no SKILL.md: %w", dir, fs.ErrNotExist)
 	}
 	f, err := s.tree.folder(dir)
@@ -46,143 +80,98 @@ func (s *FS) manifest(dir string) (*manifest, error) {
 		return nil, fmt.Errorf("opening skill folder %s: %w", dir, err)
 	}
 	defer f.Close()
-	if err := m.readText(f); err != nil {
-		return nil, err
-	}
-	m.add(f, s.list(dir, entries))
-	m.checkCase()
-	return m, nil
+	m.Listing = s.listing(f, dir, s.list(dir, entries))
+	return m, m.read(f.open)
 }
 
-func (m *manifest) problem(sev skill.Severity, rule, path, message, hint string) {
-	m.problems = append(m.problems, skill.Problem{
-		Rule: rule, Severity: sev, Path: join(m.dir, path), Message: message, Hint: hint,
-	})
+// read reads the instructions and hashes all files.
+func (m *Manifest) read(open func(name string) (fs.File, error)) error {
+	if err := m.readText(open); err != nil {
+		return err
+	}
+	h := hasher{open: open}
+	files := make([]skill.File, 0, len(m.Files))
+	for _, f := range m.Files {
+		if f.Path == m.File && len(m.Text) <= skill.MaxFile {
+			f.Size, f.SHA256 = int64(len(m.Text)), hexSum(m.Text) // what is parsed is what is hashed
+		} else if err := h.hash(&f); errors.Is(err, fs.ErrNotExist) {
+			continue // deleted since it was listed
+		} else if err != nil {
+			m.Problems = append(m.Problems, hashProblem(err, join(m.Dir, f.Path)))
+		}
+		if f.SHA256 == "" && !m.Partial {
+			m.Unserved = fmt.Sprintf("%q cannot be read, or is too large to hash", f.Path)
+		}
+		files = append(files, f)
+	}
+	m.Files = files
+	m.Digest = m.digest()
+	return nil
 }
 
 // readText reads the instructions. One byte more than allowed lets the parser
 // see that they are too long.
-func (m *manifest) readText(f folder) error {
-	file, err := f.open(m.file)
+func (m *Manifest) readText(open func(name string) (fs.File, error)) error {
+	file, err := open(m.File)
 	if errors.Is(err, ErrRefused) {
 		return &skill.ParseError{Problem: skill.Problem{
-			Rule: "not-a-file", Severity: skill.Error, Path: join(m.dir, m.file),
+			Rule: "not-a-file", Severity: skill.Error, Path: m.path(),
 			Message: err.Error(), Hint: "link the whole folder instead of its files",
 		}}
 	}
 	if err != nil {
-		return fmt.Errorf("opening %s: %w", join(m.dir, m.file), err)
+		return fmt.Errorf("opening %s: %w", m.path(), err)
 	}
 	defer file.Close()
-	m.text, err = io.ReadAll(io.LimitReader(file, skill.MaxFile+1))
+	m.Text, err = io.ReadAll(io.LimitReader(file, skill.MaxFile+1))
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", join(m.dir, m.file), err)
+		return fmt.Errorf("reading %s: %w", m.path(), err)
 	}
 	return nil
 }
 
-// add turns a listing into files and problems.
-func (m *manifest) add(f folder, l *listing) {
-	m.complete = !l.more && len(l.failed) == 0
-	if l.more {
-		m.problem(skill.Note, "too-many-files", "", fmt.Sprintf("more than %d files or folders: the rest is ignored", maxFiles), "")
-	}
-	for _, e := range l.failed {
-		m.problem(skill.Warning, "unreadable-folder", e.path, e.err.Error(), "")
-	}
-	for _, e := range l.entries {
-		m.addEntry(f, e)
-	}
-	slices.SortFunc(m.files, func(a, b skill.File) int { return strings.Compare(a.Path, b.Path) })
+// A hasher hashes the files of one skill, up to a bound.
+type hasher struct {
+	open   func(name string) (fs.File, error)
+	hashed int64 // bytes so far
 }
 
-func (m *manifest) addEntry(f folder, e entry) {
-	info, err := f.stat(e.path)
-	switch {
-	case errors.Is(err, ErrRefused):
-		m.problem(skill.Warning, "link-outside", e.path, err.Error(), "copy what it leads to into the skill's folder")
-		return
-	case errors.Is(err, fs.ErrNotExist) && e.link:
-		m.problem(skill.Warning, "dangling-link", e.path, "link to something that does not exist", "")
-		return
-	case errors.Is(err, fs.ErrNotExist):
-		return // deleted since it was listed
-	case err != nil:
-		m.problem(skill.Warning, "unreadable-file", e.path, err.Error(), "")
-		return
-	case info.IsDir():
-		m.folders = append(m.folders, e.path)
-		return
-	case !info.Mode().IsRegular():
-		m.problem(skill.Warning, "not-a-regular-file", e.path, "neither a file nor a folder, but "+kindOf(info.Mode())+": it is ignored", "")
-		return
-	}
-	if reason := badName(e.path); reason != "" {
-		m.problem(skill.Warning, "unportable-name", e.path, "the file is not served: "+reason, "rename it")
-	}
-	m.files = append(m.files, m.hashFile(f, e.path, info.Size()))
-}
+var errTooLargeToHash = fmt.Errorf("too many to hash (%d in one file, %d in a skill)", maxHash, maxHashAll)
 
-// hashFile returns the entry of one file, without a hash if that would cost
-// too much.
-func (m *manifest) hashFile(f folder, name string, size int64) skill.File {
-	file := skill.File{Path: name, Size: size}
-	if name == m.file && len(m.text) <= skill.MaxFile {
-		file.Size = int64(len(m.text)) // what is parsed is what is hashed
-		file.SHA256 = hexSum(m.text)
-		return file
+// hash sets the digest and the size of a file as it is read. One that grows
+// meanwhile is cut, so that a log that is written to has an end.
+func (h *hasher) hash(f *skill.File) error {
+	if f.Size > maxHash || h.hashed+f.Size > maxHashAll {
+		return fmt.Errorf("%d bytes are %w", f.Size, errTooLargeToHash)
 	}
-	if size > maxHash || m.hashed+size > maxHashAll {
-		m.problem(skill.Note, "file-not-hashed", name,
-			fmt.Sprintf("%d bytes are too many to hash (%d in one file, %d in a skill)", size, maxHash, maxHashAll), "")
-		return file
-	}
-	sum, n, err := m.sum(f, name)
+	file, err := h.open(f.Path)
 	if err != nil {
-		m.problem(skill.Warning, "unreadable-file", name, err.Error(), "")
-		return file
-	}
-	file.Size, file.SHA256 = n, sum
-	return file
-}
-
-// sum hashes a file as it is read. One that grows meanwhile is cut, so that a
-// log that is written to has an end.
-func (m *manifest) sum(f folder, name string) (string, int64, error) {
-	file, err := f.open(name)
-	if err != nil {
-		return "", 0, err
+		return err
 	}
 	defer file.Close()
-	m.hash.Reset()
-	n, err := io.Copy(m.hash, io.LimitReader(file, maxHash))
-	m.hashed += n
-	return hex.EncodeToString(m.hash.Sum(nil)), n, err
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(file, maxHash))
+	h.hashed += n
+	if err == nil {
+		f.Size, f.SHA256 = n, hex.EncodeToString(sum.Sum(nil))
+	}
+	return err
 }
 
-// checkCase warns of names that are one on a file system that ignores case.
-func (m *manifest) checkCase() {
-	byFold := make(map[string]string, len(m.files))
-	for _, f := range m.files {
-		fold := strings.ToLower(f.Path)
-		first, ok := byFold[fold]
-		switch {
-		case !ok:
-			byFold[fold] = f.Path
-		case first == upperFile && f.Path == lowerFile:
-			m.problem(skill.Warning, "two-skill-files", f.Path, "the skill has a SKILL.md too, which is the one that counts", "remove one of the two")
-		default:
-			m.problem(skill.Warning, "case-collision", f.Path, "the name differs from "+first+" by case only", "rename one of the two")
-		}
+func hashProblem(err error, path string) skill.Problem {
+	p := skill.Problem{Rule: "unreadable-file", Severity: skill.Warning, Path: path, Message: err.Error()}
+	if errors.Is(err, errTooLargeToHash) {
+		p.Rule, p.Severity = "file-not-hashed", skill.Note
 	}
+	return p
 }
 
 // digest identifies the contents of the folder. Paths are quoted because they
 // may hold line breaks.
-func (m *manifest) digest() string {
+func (m *Manifest) digest() string {
 	var b bytes.Buffer
-	fmt.Fprintln(&b, hexSum(m.text))
-	for _, f := range m.files {
+	fmt.Fprintln(&b, hexSum(m.Text))
+	for _, f := range m.Files {
 		fmt.Fprintf(&b, "%q %d %s\n", f.Path, f.Size, f.SHA256)
 	}
 	return "sha256:" + hexSum(b.Bytes())

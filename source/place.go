@@ -25,14 +25,14 @@ type Place struct {
 	Kind     string // KindRoot, KindProject, KindUser or KindBundled
 }
 
-// Open returns the source at p, with the label and the priority of p in place
-// of those in opts.
+// Open returns the source at p, with the label, the priority and the kind of p in
+// place of those in opts.
 func (p Place) Open(opts *Options) (*FS, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	o.Label, o.Priority = p.Label, p.Priority
+	o.Label, o.Priority, o.Kind = p.Label, p.Priority, p.Kind
 	if p.Kind == KindBundled {
 		return New(Bundled(), &o)
 	}

@@ -119,8 +119,9 @@ func TestPlaceOpen(t *testing.T) {
 	}
 	for i, want := range []int{1, 0} {
 		s, err := places[i].Open(&source.Options{Label: "ignored", Priority: 9})
-		if err != nil || s.Label() != places[i].Label || s.Priority() != want || (s.Root() == "") != (want == 0) {
-			t.Errorf("%+v: %+v, %v", places[i], s, err)
+		try(t, err)
+		if info := s.Info(); info.Label != places[i].Label || info.Kind != places[i].Kind || info.Priority != want || (info.Root == "") != (want == 0) {
+			t.Errorf("%+v: %+v", places[i], info)
 		}
 	}
 	try(t, os.RemoveAll(dir))

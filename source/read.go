@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A File is one file of a skill as it is now.
+// A File is one file of a skill as it was just read.
 type File struct {
 	Path   string // slash-separated, relative to the skill's folder
 	Size   int64  // bytes
@@ -26,7 +27,10 @@ type File struct {
 // Open opens a file of the skill whose folder in the source is dir. It opens
 // regular files in that folder only, wherever name or a link claims to lead,
 // and only if Skills would find a skill at dir. Errors are *FileError.
-func (s *FS) Open(dir, name string) (fs.File, error) {
+func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := checkName(name); err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
@@ -95,74 +99,31 @@ func (s *FS) fileError(dir, name string, err error) error {
 	return e
 }
 
-// ReadFile reads a file of the skill whose folder in the source is dir, as
-// Open opens it. A file of more than Options.MaxFile bytes is refused with an
-// error that wraps ErrTooLarge.
-func (s *FS) ReadFile(ctx context.Context, dir, name string) (*File, error) {
-	return s.readFile(ctx, dir, name, s.opts.MaxFile)
+// ReadFile reads a file of the skill in a folder of a source. It refuses a name
+// that is not a plain relative path, and a file of more than Info.MaxFile bytes
+// with an error that wraps ErrTooLarge.
+func ReadFile(ctx context.Context, s Source, dir, name string) (*File, error) {
+	if err := checkName(name); err != nil {
+		return nil, &FileError{Dir: dir, Name: name, Err: err}
+	}
+	return readFile(ctx, s, dir, name, cmp.Or(s.Info().MaxFile, defaultMaxFile))
 }
 
-// Instructions reads the whole SKILL.md, or else skill.md, of the skill whose
-// folder in the source is dir. Compare the SHA256 with that of the manifest
-// entry to tell whether the instructions changed since the skill was loaded,
-// and Manifest to tell whether anything did.
-func (s *FS) Instructions(ctx context.Context, dir string) (*File, error) {
-	f, err := s.readFile(ctx, dir, upperFile, skill.MaxFile)
+// ReadInstructions reads the SKILL.md, or else skill.md, of the skill in a folder
+// of a source. Compare the SHA256 with the TextDigest of the skill to tell whether
+// it changed since the skill was loaded.
+func ReadInstructions(ctx context.Context, s Source, dir string) (*File, error) {
+	f, err := readFile(ctx, s, dir, upperFile, skill.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		if lower, lowerErr := s.readFile(ctx, dir, lowerFile, skill.MaxFile); lowerErr == nil {
+		if lower, lowerErr := readFile(ctx, s, dir, lowerFile, skill.MaxFile); lowerErr == nil {
 			return lower, nil
 		}
 	}
 	return f, err
 }
 
-// A Manifest lists the regular files of a skill as they are now.
-type Manifest struct {
-	Files    []skill.File
-	Digest   string // what the skill would have if it were loaded
-	Unserved string // why Files lacks a file, or has one that ReadFile refuses; "" when neither
-}
-
-// Manifest lists the files of the skill whose folder is dir. It reads all of
-// them.
-func (s *FS) Manifest(ctx context.Context, dir string) (Manifest, error) {
-	if err := ctx.Err(); err != nil {
-		return Manifest{}, err
-	}
-	m, err := s.manifest(dir)
-	if err != nil {
-		return Manifest{}, err
-	}
-	return Manifest{Files: m.files, Digest: m.digest(), Unserved: s.unserved(m)}, nil
-}
-
-// unserved says what of a skill cannot be read file by file. What is neither a
-// file nor a folder, and links out of the folder, are no part of it.
-func (s *FS) unserved(m *manifest) string {
-	if !m.complete {
-		return fmt.Sprintf("more than %d files or folders, or one that cannot be read", maxFiles)
-	}
-	if len(m.folders) > 0 {
-		return m.folders[0] + " is a link to a folder"
-	}
-	for _, f := range m.files {
-		switch {
-		case badName(f.Path) != "":
-			return fmt.Sprintf("%q: %s", f.Path, badName(f.Path))
-		case f.SHA256 == "":
-			return fmt.Sprintf("%q cannot be read, or is too large to hash", f.Path)
-		case f.Size > s.opts.MaxFile && f.Path != m.file:
-			return fmt.Sprintf("%q is larger than the %d bytes of max_file", f.Path, s.opts.MaxFile)
-		}
-	}
-	return ""
-}
-
-func (s *FS) readFile(ctx context.Context, dir, name string, limit int64) (*File, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	f, err := s.Open(dir, name)
+func readFile(ctx context.Context, s Source, dir, name string, limit int64) (*File, error) {
+	f, err := s.Open(ctx, dir, name)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func TestReadFile(t *testing.T) {
 		"SKILL.md": doc("a"), "x/file.txt": "text", "x/y/deep.txt": "deep", "nested/SKILL.md": doc("nested"),
 		"in": "text", "indir/file.txt": "text", "x/up": doc("a"),
 	} {
-		f, err := s.ReadFile(t.Context(), "a", name)
+		f, err := source.ReadFile(t.Context(), s, "a", name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -78,13 +78,13 @@ func TestReadFileRefused(t *testing.T) {
 		strings.Repeat("x", 2000): "longer",
 	}
 	for name, reason := range names {
-		f, err := s.ReadFile(t.Context(), "a", name)
+		f, err := source.ReadFile(t.Context(), s, "a", name)
 		var fe *source.FileError
 		if !errors.Is(err, source.ErrRefused) || !errors.As(err, &fe) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%.40q: %v, %v; want a refusal that says %q", name, f, err, reason)
 		}
 	}
-	if _, err := s.ReadFile(t.Context(), "a", "loop"); err == nil {
+	if _, err := source.ReadFile(t.Context(), s, "a", "loop"); err == nil {
 		t.Error("a link to itself was read")
 	}
 }
@@ -96,7 +96,7 @@ func TestReadFileFolder(t *testing.T) {
 		".": fs.ErrNotExist, "none": fs.ErrNotExist, "a/x": source.ErrRefused, "a/nested": source.ErrRefused, "a/.git": source.ErrRefused,
 		"a/sibling": source.ErrRefused, "": source.ErrRefused, "..": source.ErrRefused, "/": source.ErrRefused, "../skills/a": source.ErrRefused, "a/": source.ErrRefused, "a/../b": source.ErrRefused, `b\`: fs.ErrNotExist, "b\x00": fs.ErrNotExist,
 	} {
-		if f, err := s.ReadFile(t.Context(), dir, "secret.txt"); !errors.Is(err, want) {
+		if f, err := source.ReadFile(t.Context(), s, dir, "secret.txt"); !errors.Is(err, want) {
 			t.Errorf("folder %q: %v, %v; want %v", dir, f, err, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestReadFileNear(t *testing.T) {
 		"zebra.txt/below":     nil,
 	}
 	for name, want := range tests {
-		_, err := s.ReadFile(t.Context(), "a", name)
+		_, err := source.ReadFile(t.Context(), s, "a", name)
 		var fe *source.FileError
 		if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &fe) {
 			t.Errorf("%s: %v", name, err)
@@ -134,21 +134,21 @@ func TestReadFileNear(t *testing.T) {
 func TestReadFileSize(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/ten": "0123456789", "a/eleven": "0123456789x"})
 	s := open(t, dir, &source.Options{MaxFile: 10})
-	if _, err := s.ReadFile(t.Context(), "a", "ten"); err != nil {
+	if _, err := source.ReadFile(t.Context(), s, "a", "ten"); err != nil {
 		t.Error(err)
 	}
-	_, err := s.ReadFile(t.Context(), "a", "eleven")
+	_, err := source.ReadFile(t.Context(), s, "a", "eleven")
 	if !errors.Is(err, source.ErrTooLarge) || !strings.Contains(err.Error(), "11 bytes") || !strings.Contains(err.Error(), "limit is 10") {
 		t.Errorf("eleven bytes: %v", err)
 	}
-	if f, err := s.Instructions(t.Context(), "a"); err != nil || string(f.Data) != doc("a") {
+	if f, err := source.ReadInstructions(t.Context(), s, "a"); err != nil || string(f.Data) != doc("a") {
 		t.Errorf("MaxFile bounds the instructions: %v, %v", f, err)
 	}
 	try(t, os.Truncate(filepath.Join(dir, "a", "ten"), 1<<20+1))
-	if _, err := open(t, dir, nil).ReadFile(t.Context(), "a", "ten"); !errors.Is(err, source.ErrTooLarge) {
+	if _, err := source.ReadFile(t.Context(), open(t, dir, nil), "a", "ten"); !errors.Is(err, source.ErrTooLarge) {
 		t.Errorf("default limit: %v", err)
 	}
-	if _, err := open(t, dir, &source.Options{MaxFile: 1<<63 - 1}).ReadFile(t.Context(), "a", "ten"); err != nil {
+	if _, err := source.ReadFile(t.Context(), open(t, dir, &source.Options{MaxFile: 1<<63 - 1}), "a", "ten"); err != nil {
 		t.Errorf("no limit: %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestReadFileBinary(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "text": false, "tëxt": false, "a\x00b": true, "\xff\xfe": true, late: false} {
 		s, err := source.New(fstest.MapFS{"a/SKILL.md": {}, "a/f": {Data: []byte(text)}}, nil)
 		try(t, err)
-		f, err := s.ReadFile(t.Context(), "a", "f")
+		f, err := source.ReadFile(t.Context(), s, "a", "f")
 		try(t, err)
 		if f.Binary != want || string(f.Data) != text {
 			t.Errorf("%.10q: binary %t, data %.10q", text, f.Binary, f.Data)
@@ -177,15 +177,15 @@ func TestReadFileFS(t *testing.T) {
 		"linked":     {Data: []byte("a"), Mode: fs.ModeSymlink},
 	}, nil)
 	try(t, err)
-	if f, err := s.ReadFile(t.Context(), "a", "x/f.txt"); err != nil || string(f.Data) != "text" {
+	if f, err := source.ReadFile(t.Context(), s, "a", "x/f.txt"); err != nil || string(f.Data) != "text" {
 		t.Errorf("x/f.txt: %v, %v", f, err)
 	}
 	for _, name := range []string{"link", "dir/secret.txt", "pipe", "x", "../secret.txt"} {
-		if f, err := s.ReadFile(t.Context(), "a", name); !errors.Is(err, source.ErrRefused) {
+		if f, err := source.ReadFile(t.Context(), s, "a", name); !errors.Is(err, source.ErrRefused) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
-	if f, err := s.ReadFile(t.Context(), "linked", "SKILL.md"); err == nil {
+	if f, err := source.ReadFile(t.Context(), s, "linked", "SKILL.md"); err == nil {
 		t.Errorf("through a linked folder: %v", f)
 	}
 }
@@ -195,11 +195,11 @@ func TestReadFileLinkedSkill(t *testing.T) {
 	out := folder(t, map[string]string{"secret.txt": secret, "real/SKILL.md": doc("real"), "real/f": "text", "real/up": "-> ../secret.txt", "real/s": "-> SKILL.md"})
 	s := open(t, folder(t, map[string]string{"a": "-> " + out + "/real"}), nil)
 	for _, name := range []string{"f", "s", "SKILL.md"} {
-		if _, err := s.ReadFile(t.Context(), "a", name); err != nil {
+		if _, err := source.ReadFile(t.Context(), s, "a", name); err != nil {
 			t.Error(err)
 		}
 	}
-	if f, err := s.ReadFile(t.Context(), "a", "up"); !errors.Is(err, source.ErrRefused) {
+	if f, err := source.ReadFile(t.Context(), s, "a", "up"); !errors.Is(err, source.ErrRefused) {
 		t.Errorf("up: %v, %v", f, err)
 	}
 }
@@ -207,17 +207,17 @@ func TestReadFileLinkedSkill(t *testing.T) {
 func TestInstructions(t *testing.T) {
 	s := open(t, folder(t, map[string]string{"a/SKILL.md": doc("a"), "b/skill.md": doc("b"), "c/x": ""}), nil)
 	for dir, file := range map[string]string{"a": "SKILL.md", "b": "skill.md"} {
-		f, err := s.Instructions(t.Context(), dir)
+		f, err := source.ReadInstructions(t.Context(), s, dir)
 		if err != nil || f.Path != file || f.SHA256 != sum(doc(dir)) {
 			t.Errorf("%s: %+v, %v", dir, f, err)
 		}
 	}
-	if _, err := s.Instructions(t.Context(), "c"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := source.ReadInstructions(t.Context(), s, "c"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no skill: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Instructions(ctx, "a"); !errors.Is(err, context.Canceled) {
+	if _, err := source.ReadInstructions(ctx, s, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -235,7 +235,7 @@ func FuzzReadFile(f *testing.F) {
 		if dir == "b" {
 			return // its own files hold the secret
 		}
-		got, err := s.ReadFile(t.Context(), dir, name)
+		got, err := source.ReadFile(t.Context(), s, dir, name)
 		if err == nil && (strings.Contains(string(got.Data), secret) || !slices.Contains([]string{doc("a"), "text", "deep", doc("nested")}, string(got.Data))) {
 			t.Errorf("folder %q, name %q: read %q", dir, name, got.Data)
 		}

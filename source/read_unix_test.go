@@ -31,7 +31,7 @@ func TestSpecialFiles(t *testing.T) {
 
 	s := open(t, dir, nil)
 	for name, kind := range map[string]string{"pipe": "named pipe", "to-pipe": "named pipe", "sock": "socket"} {
-		if f, err := s.ReadFile(t.Context(), "a", name); !errors.Is(err, source.ErrRefused) || !strings.Contains(err.Error(), kind) {
+		if f, err := source.ReadFile(t.Context(), s, "a", name); !errors.Is(err, source.ErrRefused) || !strings.Contains(err.Error(), kind) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestFolderBecomesPipe(t *testing.T) {
 	_, _, refs := walk(t, s)
 	try(t, os.RemoveAll(filepath.Join(dir, "a")))
 	try(t, syscall.Mkfifo(filepath.Join(dir, "a"), 0o600))
-	if f, err := s.ReadFile(t.Context(), "a", "SKILL.md"); err == nil {
+	if f, err := source.ReadFile(t.Context(), s, "a", "SKILL.md"); err == nil {
 		t.Errorf("read %v", f)
 	}
 	if sk, err := refs["a/SKILL.md"].Load(); err == nil {

@@ -23,7 +23,7 @@ var (
 // scripts/, references/ or assets/, that the skill does not have. Of 20,000
 // published skills one in ten has some; in a sample of 45 that were reported,
 // four named a file of the user's project or of an example.
-func (m *manifest) missing(body string, bodyLine int) []skill.Problem {
+func (m *Manifest) missing(body string, bodyLine int) []skill.Problem {
 	var problems []skill.Problem
 	seen := make(map[string]bool)
 	for _, r := range resources(body) {
@@ -35,7 +35,7 @@ func (m *manifest) missing(body string, bodyLine int) []skill.Problem {
 		}
 		seen[r.path] = true
 		p := missingProblem(r.path)
-		p.Path = join(m.dir, m.file)
+		p.Path = m.path()
 		if bodyLine > 0 {
 			p.Line = bodyLine + r.line
 		}
@@ -53,16 +53,16 @@ func missingProblem(target string) skill.Problem {
 
 // has reports whether name is a file or a folder of the skill. What lies
 // behind a link to a folder is not listed and taken for there.
-func (m *manifest) has(name string) bool {
+func (m *Manifest) has(name string) bool {
 	if name == "." {
 		return true
 	}
-	for _, f := range m.files {
+	for _, f := range m.Files {
 		if within(f.Path, name) {
 			return true
 		}
 	}
-	for _, dir := range m.folders {
+	for _, dir := range m.Links {
 		if within(name, dir) {
 			return true
 		}

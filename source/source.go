@@ -1,9 +1,11 @@
 // Package source is where skills come from: folders on disk, embedded and
-// in-memory file systems. It finds skills, tells cheaply whether one changed,
-// reads them, and opens their files without ever leaving a skill's folder.
+// in-memory file systems, and whatever else implements Source. It finds skills,
+// tells cheaply whether one changed, reads them, and opens their files without
+// ever leaving a skill's folder.
 package source
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -16,6 +18,62 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
+// A Source is a place that skills come from: a folder, an archive, a database,
+// an API. Paths in it are slash-separated and relative to its top, which is ".".
+// Every call answers from what is there now. A Source may be used by several
+// goroutines. Package sourcetest checks an implementation.
+type Source interface {
+	// Info describes the source. It returns the same at every call.
+	Info() Info
+
+	// Skills finds the skills of the source, in the order of their folders.
+	// An error means that some part could not be read, and the search goes on
+	// behind it. Skills may be missing then, so that a catalog removes none,
+	// unless the error has a method Incomplete() bool that returns false.
+	//
+	// When the search has seen everything, Skills at last calls trace, if it
+	// is not nil, for each folder whose change could change what it yields:
+	// those of the skills, and those in which new skills could appear.
+	Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error]
+
+	// Skill returns the skill in a folder and the folder's trace, as Skills
+	// does; ok is false when no skill is there.
+	Skill(dir string) (ref *skill.Ref, t Trace, ok bool)
+
+	// Unchanged reports whether a folder is still as its trace says. It is
+	// called often, so it should cost less than Skill. When in doubt it
+	// returns false.
+	Unchanged(t Trace) bool
+
+	// List lists the files of the skill in a folder and opens none of them. It
+	// fails with an error that wraps fs.ErrNotExist when no skill is there.
+	List(ctx context.Context, dir string) (Listing, error)
+
+	// Open opens a file of the skill in a folder, and nothing that is not one
+	// of its regular files: that is an error that wraps ErrRefused or
+	// fs.ErrNotExist. ReadFile and the other functions of this package call it
+	// with plain relative paths only.
+	Open(ctx context.Context, dir, name string) (fs.File, error)
+}
+
+// Info describes a source.
+type Info struct {
+	Label    string // names the source in a catalog
+	Priority int    // of two skills of one name, the one of the higher priority wins
+	Kind     string // KindRoot, KindProject, KindUser or KindBundled; "" means that nobody said
+	Root     string // absolute path of the source, links resolved when it was opened; "" when it is not on disk
+	MaxFile  int64  // bytes of the largest file that ReadFile returns; 0 means 1 MiB
+}
+
+// A Listing is what a skill's folder holds, found without opening a file.
+type Listing struct {
+	Files    []skill.File    // the regular files, SKILL.md included, by path, without digests
+	Links    []string        // links to folders, whose files are not in Files
+	Partial  bool            // Files lacks some for another reason
+	Unserved string          // why Files lacks a file or has one that ReadFile refuses; "" when neither
+	Problems []skill.Problem // what is wrong with the files; paths are those in the source
+}
+
 // Options describe one source. A nil *Options is all zero values.
 type Options struct {
 	// Label names the source; it must be unique in a catalog. "" means the
@@ -25,6 +83,9 @@ type Options struct {
 	// Priority decides when two sources hold a skill of the same name: the
 	// higher one wins. 0 is the priority of the bundled skills.
 	Priority int
+
+	// Kind says whose skills they are, see Info.
+	Kind string
 
 	// Names renames skills. A key is the path of a skill's folder in the
 	// source ("." for a skill at the top) or else the name that a skill
@@ -38,14 +99,14 @@ type Options struct {
 
 const defaultMaxFile = 1 << 20
 
-// An FS is one source. It holds nothing open and caches nothing, so every
-// call answers from what is there now; it may be used by several goroutines.
+// An FS is the source of the skills in a file system. It holds nothing open and
+// caches nothing.
 type FS struct {
-	tree tree
-	root string // real path, "" when not on disk
-	base string // name of the top folder
-	opts Options
-	seed []byte // what decides, besides its files, how a skill loads
+	tree    tree
+	info    Info
+	base    string            // name of the top folder
+	renames map[string]string // Options.Names with clean keys
+	seed    []byte            // what decides, besides its files, how a skill loads
 }
 
 // Dir returns the source of the skills in a folder on disk. A folder that does
@@ -83,24 +144,19 @@ func New(fsys fs.FS, opts *Options) (*FS, error) {
 }
 
 func newFS(t tree, root, base string, opts *Options) (*FS, error) {
-	s := &FS{tree: t, root: root, base: base}
+	var o Options
 	if opts != nil {
-		s.opts = *opts
+		o = *opts
 	}
-	if s.opts.Label == "" {
-		s.opts.Label = base
+	info := Info{Label: cmp.Or(o.Label, base), Priority: o.Priority, Kind: o.Kind, Root: root, MaxFile: o.MaxFile}
+	if o.MaxFile < 0 {
+		return nil, fmt.Errorf("source %s: MaxFile is negative: %d", info.Label, o.MaxFile)
 	}
-	if s.opts.MaxFile < 0 {
-		return nil, fmt.Errorf("source %s: MaxFile is negative: %d", s.opts.Label, s.opts.MaxFile)
-	}
-	if s.opts.MaxFile == 0 {
-		s.opts.MaxFile = defaultMaxFile
-	}
-	names, err := cleanNames(s.opts.Names)
+	names, err := cleanNames(o.Names)
 	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", s.opts.Label, err)
+		return nil, fmt.Errorf("source %s: %w", info.Label, err)
 	}
-	s.opts.Names = names
+	s := &FS{tree: t, info: info, base: base, renames: names}
 	s.seed = s.newSeed()
 	return s, nil
 }
@@ -122,15 +178,8 @@ func cleanNames(names map[string]string) (map[string]string, error) {
 	return clean, nil
 }
 
-// Label returns the name of the source.
-func (s *FS) Label() string { return s.opts.Label }
-
-// Priority returns the priority of the source.
-func (s *FS) Priority() int { return s.opts.Priority }
-
-// Root returns the absolute path of the source on disk, its symbolic links
-// resolved as they were when it was made, or "" when it is not on disk.
-func (s *FS) Root() string { return s.root }
+// Info describes the source.
+func (s *FS) Info() Info { return s.info }
 
 // Skills finds the skills of the source, in the order of their folders. A folder
 // that holds a SKILL.md (or else a skill.md) is a skill and is not searched
@@ -141,30 +190,25 @@ func (s *FS) Root() string { return s.root }
 // is visited twice. Every error is a *WalkError; when the Incomplete method of
 // one reports true, a skill that was not yielded may still exist. The search
 // is done when the first item is yielded.
-func (s *FS) Skills(ctx context.Context) iter.Seq2[*skill.Ref, error] {
-	return func(yield func(*skill.Ref, error) bool) { s.walk(ctx).yield(yield) }
-}
-
-// Traced is Skills, which also gives trace every folder that the walk saw, at its
-// end, if it saw all of them.
-func (s *FS) Traced(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
+func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		w := s.walk(ctx)
-		w.yield(yield)
-		if !w.partial {
-			for _, t := range w.traces {
-				trace(*t)
-			}
+		if !w.yield(yield) || w.partial || trace == nil {
+			return
+		}
+		for _, t := range w.traces {
+			trace(*t)
 		}
 	}
 }
 
-func (w *walker) yield(yield func(*skill.Ref, error) bool) {
+func (w *walker) yield(yield func(*skill.Ref, error) bool) bool {
 	for _, it := range w.items {
 		if !yield(it.ref, it.err) {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 //go:embed all:bundled

@@ -44,7 +44,7 @@ func (s *FS) stamp(dir string, l *listing, start time.Time) string {
 		if err != nil {
 			return ""
 		}
-		buf = append(buf, m.digest()...)
+		buf = append(buf, m.Digest...)
 	}
 	sum := sha256.Sum256(buf)
 	return hex.EncodeToString(sum[:16])
@@ -73,11 +73,11 @@ func (s *FS) newSeed() []byte {
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
 		h.Write([]byte(text))
 	}
-	write(s.opts.Label)
-	write(s.tree.location(s.opts.Label, "."))
-	for _, from := range slices.Sorted(maps.Keys(s.opts.Names)) {
+	write(s.info.Label)
+	write(s.tree.location(s.info.Label, "."))
+	for _, from := range slices.Sorted(maps.Keys(s.renames)) {
 		write(from)
-		write(s.opts.Names[from])
+		write(s.renames[from])
 	}
 	return h.Sum(nil)
 }

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
 	"hash/fnv"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +16,9 @@ import (
 
 // A Trace is what a walk saw of one folder: enough to tell later, without a
 // walk, whether it has changed. The folders of a source have changed when one of
-// them has: a new skill is a change of the folder that it is in.
+// them has: a new skill is a change of the folder that it is in. Catalogs write
+// traces to a file. Dir, Skill and Time are for them; the rest is for the Unchanged
+// of the source, which may do with Stamp alone.
 type Trace struct {
 	Dir   string   // in the source
 	Skill bool     // the folder of a skill, with all below it
@@ -63,13 +67,13 @@ func (s *FS) Skill(dir string) (ref *skill.Ref, t Trace, ok bool) {
 // trace fills in what was seen of a folder, of which l is the listing and stamp
 // the stamp if it is that of a skill.
 func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
-	if t.Full = s.root == ""; t.Skill {
+	if t.Full = s.info.Root == ""; t.Skill {
 		t.Full = t.Full || l.timeless()
 		t.Below = l.below()
 	}
 	switch {
 	case !t.Full:
-		t.Stamp, t.Time = s.times(t.Dir, t.Below, start)
+		t.Stamp, t.Time = s.listedTimes(t.Dir, l, start)
 	case t.Skill:
 		t.Stamp, t.Time = stamp, l.newest()
 	default:
@@ -81,33 +85,67 @@ func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
 // below it, and the newest of the times. It is empty when one of them is too new
 // to tell anything.
 func (s *FS) times(dir string, below []string, start time.Time) (string, int64) {
-	h := fnv.New64a()
-	var buf [21]byte
-	newest := int64(0)
-	add := func(name string) {
-		info, err := s.tree.stat(join(dir, strings.TrimSuffix(name, "/")))
-		b := buf[:0]
-		if err != nil {
-			b = append(b, 1) // also a link that leads nowhere stays as it is
-		} else {
-			time := info.ModTime().UnixNano()
-			newest = max(newest, time)
-			b = binary.LittleEndian.AppendUint64(append(b, 0), uint64(time))
-			b = binary.LittleEndian.AppendUint32(b, uint32(info.Mode().Type()))
-			if !info.IsDir() { // the size of a folder is the file system's affair
-				b = binary.LittleEndian.AppendUint64(b, uint64(info.Size()))
-			}
-		}
-		h.Write(b) // never fails
-	}
-	add("")
+	h := timeHash{Hash64: fnv.New64a()}
+	h.stat(s, dir)
 	for _, name := range below {
-		add(name)
+		h.stat(s, join(dir, strings.TrimSuffix(name, "/")))
 	}
-	if newest > start.Add(-racy).UnixNano() {
-		return "", newest
+	return h.sum(start)
+}
+
+// listedTimes is times for a folder that was just listed: its files need no
+// second look. A nil listing has none.
+func (s *FS) listedTimes(dir string, l *listing, start time.Time) (string, int64) {
+	h := timeHash{Hash64: fnv.New64a()}
+	h.stat(s, dir)
+	if l != nil {
+		for i := range l.entries {
+			e := &l.entries[i]
+			h.add(e.mode, e.size, e.mtime, e.err)
+		}
+		for _, name := range l.subs {
+			h.stat(s, join(dir, strings.TrimSuffix(name, "/")))
+		}
 	}
-	return strconv.FormatUint(h.Sum64(), 36), newest
+	return h.sum(start)
+}
+
+// A timeHash hashes what tells that a file or a folder changed.
+type timeHash struct {
+	hash.Hash64
+	newest int64
+	buf    [21]byte
+}
+
+func (h *timeHash) stat(s *FS, name string) {
+	if info, err := s.tree.stat(name); err != nil {
+		h.add(0, 0, 0, err)
+	} else {
+		h.add(info.Mode(), info.Size(), info.ModTime().UnixNano(), nil)
+	}
+}
+
+func (h *timeHash) add(mode fs.FileMode, size, mtime int64, err error) {
+	b := h.buf[:0]
+	if err != nil {
+		b = append(b, 1) // also a link that leads nowhere stays as it is
+	} else {
+		h.newest = max(h.newest, mtime)
+		b = binary.LittleEndian.AppendUint64(append(b, 0), uint64(mtime))
+		b = binary.LittleEndian.AppendUint32(b, uint32(mode.Type()))
+		if !mode.IsDir() { // the size of a folder is the file system's affair
+			b = binary.LittleEndian.AppendUint64(b, uint64(size))
+		}
+	}
+	h.Write(b) // never fails
+}
+
+// sum returns the hash, "" if the newest time tells nothing, and that time.
+func (h *timeHash) sum(start time.Time) (string, int64) {
+	if h.newest > start.Add(-racy).UnixNano() {
+		return "", h.newest
+	}
+	return strconv.FormatUint(h.Sum64(), 36), h.newest
 }
 
 // names returns a hash of the names in a folder, "" when it cannot be listed.

@@ -216,7 +216,7 @@ func TestWalkInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var got []string
-	for ref, err := range s.Skills(ctx) {
+	for ref, err := range s.Skills(ctx, nil) {
 		if ref != nil || !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v, %v", ref, err)
 		}
@@ -241,7 +241,7 @@ func TestWalkFSWithLinks(t *testing.T) {
 func TestWalkStops(t *testing.T) {
 	s := open(t, folder(t, map[string]string{"a/SKILL.md": "", "b/SKILL.md": ""}), nil)
 	n := 0
-	for range s.Skills(t.Context()) {
+	for range s.Skills(t.Context(), nil) {
 		n++
 		break
 	}
@@ -272,12 +272,12 @@ func TestDir(t *testing.T) {
 	s := open(t, filepath.Join(dir, "skills"), &source.Options{Priority: 7})
 	real, err := filepath.EvalSymlinks(filepath.Join(dir, "skills"))
 	try(t, err)
-	if s.Label() != "skills" || s.Priority() != 7 || s.Root() != real {
-		t.Errorf("label %q, priority %d, root %q", s.Label(), s.Priority(), s.Root())
+	if s.Info().Label != "skills" || s.Info().Priority != 7 || s.Info().Root != real {
+		t.Errorf("label %q, priority %d, root %q", s.Info().Label, s.Info().Priority, s.Info().Root)
 	}
 	m, err := source.New(fstest.MapFS{}, nil)
 	try(t, err)
-	if m.Label() != "fs" || m.Root() != "" {
-		t.Errorf("label %q, root %q", m.Label(), m.Root())
+	if m.Info().Label != "fs" || m.Info().Root != "" {
+		t.Errorf("label %q, root %q", m.Info().Label, m.Info().Root)
 	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"encoding/binary"
 	"encoding/json"
@@ -12,14 +11,39 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// packers keeps writers, which are far larger than the texts that they deflate.
+// Pack sets Body and Problems, which engines keep as they are. PutSkill calls it if
+// nobody did; calling it before the transaction lets several processors share the
+// work. The skill must not change afterwards.
+func (r *Record) Pack() (err error) {
+	if len(r.Skill.Problems) > 0 {
+		if r.Problems, err = pack(marshal(r.Skill.Problems)); err != nil {
+			return err
+		}
+	}
+	if !r.Refused {
+		r.Body, err = packBody(r.Skill)
+	}
+	return err
+}
+
+// marshal returns v as JSON, or {} if JSON has no form for a value (.inf). Such a
+// value is a reported problem of the skill, so nothing more than the copy of its
+// frontmatter is lost.
+func marshal(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return []byte("{}")
+	}
+	return data
+}
+
+// packers keeps writers, because one takes far more memory than the text that it
+// deflates.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, packLevel)
 	if err != nil {
@@ -28,9 +52,10 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packLevel is the effort of deflating: the bodies of 20,000 skills take 76 MB
-// at 1, 70 MB at 4 and 69 MB at 6, for half of the time more each step.
-const packLevel = 4
+// packLevel is the effort of deflating. The bodies of 20,000 skills take 76 MB at
+// level 1, 70 MB at 4 and 69 MB at 6; each step takes half as much time again. From
+// level 4 to 1 indexing takes a twentieth less.
+const packLevel = flate.BestSpeed
 
 // pack deflates data; SKILL.md files shrink to about 40 %.
 func pack(data []byte) ([]byte, error) {
@@ -51,18 +76,19 @@ func unpack(data []byte) ([]byte, error) {
 	return io.ReadAll(flate.NewReader(bytes.NewReader(data)))
 }
 
-// errPacked says that bytes are not what this package packed.
+// errPacked says that this package did not pack the bytes.
 var errPacked = errors.New("malformed value")
 
-// What stands between the frontmatter as JSON, which has no such bytes, and the
-// body. Most descriptions are kept as they are in the frontmatter, and once.
+// One of these bytes, which JSON does not have, separates the frontmatter from the
+// body. Most descriptions are the same in the skill and in its frontmatter; such a
+// description is kept once.
 const (
-	wholeEnd = 0 // of a whole frontmatter
-	shortEnd = 1 // of one without its description
+	wholeEnd = 0 // the frontmatter is complete
+	shortEnd = 1 // the frontmatter lacks its description
 )
 
-// packBody deflates the frontmatter and the body together, because the one repeats
-// the words of the other.
+// packBody deflates the frontmatter and the body together, because the body repeats
+// the words of the frontmatter.
 func packBody(s *skill.Skill) ([]byte, error) {
 	frontmatter, end := s.Frontmatter, byte(wholeEnd)
 	if frontmatter["description"] == s.Description {
@@ -72,8 +98,35 @@ func packBody(s *skill.Skill) ([]byte, error) {
 	return pack(slices.Concat(marshal(frontmatter), []byte{end}, []byte(s.Body)))
 }
 
-// unpackBody sets the frontmatter and the body of a skill whose description is
-// set.
+// Unpack sets the problems, the frontmatter and the body of a skill from the Body
+// and Problems of its record. The description of s must be set. A nil body means a
+// refused skill.
+func Unpack(s *skill.Skill, body, problems []byte) (err error) {
+	if s.Problems, err = UnpackProblems(problems); err != nil || body == nil {
+		return err
+	}
+	if err := unpackBody(s, body); err != nil {
+		return fmt.Errorf("body of %s: %w: %w", s.Path, ErrDamaged, err)
+	}
+	return nil
+}
+
+// UnpackProblems returns the problems that Pack packed; nil means no problems.
+func UnpackProblems(packed []byte) ([]skill.Problem, error) {
+	if packed == nil {
+		return []skill.Problem{}, nil
+	}
+	data, err := unpack(packed)
+	var list []skill.Problem
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("problems: %w: %w", ErrDamaged, err)
+	}
+	return list, nil
+}
+
 func unpackBody(s *skill.Skill, packed []byte) error {
 	text, err := unpack(packed)
 	if err != nil {
@@ -91,169 +144,10 @@ func unpackBody(s *skill.Skill, packed []byte) error {
 	return err
 }
 
-// Terms are packed as a sorted list of the distinct ones, because their order is
-// of no interest. Each is three things: how many bytes it shares with the one
-// before (a byte below maxShared), how often it occurs, and its other bytes, none
-// of which is below '0'. Occurrences are two times those in the body, or, when it
-// is in another field too, 1 and then those in each field. All numbers but the
-// first are varints.
-const maxShared = 32
-
-// A packedTerm is a term while it is packed.
-type packedTerm struct {
-	start  uint64 // the first 8 bytes of the term, which sorting compares first
-	term   string
-	counts [4]int // by field
-}
-
-// A termTable counts the distinct terms of fields.
-type termTable struct {
-	index map[string]int // in terms
-	terms []packedTerm
-}
-
-// termTables keeps tables, because growing one takes longer than filling it.
-var termTables = sync.Pool{New: func() any { return &termTable{index: make(map[string]int)} }}
-
-// count returns the distinct terms of the fields, sorted, until the next call.
-func (t *termTable) count(f *Fields) []packedTerm {
-	clear(t.index)
-	t.terms = t.terms[:0]
-	for field, text := range f.list() {
-		for term := range strings.FieldsFuncSeq(*text, isSeparator) {
-			i, ok := t.index[term]
-			if !ok {
-				i = len(t.terms)
-				t.index[term] = i
-				var start [8]byte
-				copy(start[:], term)
-				t.terms = append(t.terms, packedTerm{start: binary.BigEndian.Uint64(start[:]), term: term})
-			}
-			t.terms[i].counts[field]++
-		}
-	}
-	slices.SortFunc(t.terms, func(a, b packedTerm) int {
-		if a.start != b.start {
-			return cmp.Compare(a.start, b.start)
-		}
-		return strings.Compare(a.term, b.term)
-	})
-	return t.terms
-}
-
-func packFields(f *Fields) ([]byte, error) {
-	table := termTables.Get().(*termTable)
-	defer termTables.Put(table)
-	terms := table.count(f)
-	data := make([]byte, 0, 8*len(terms))
-	last := ""
-	for i := range terms {
-		t := &terms[i]
-		shared := 0
-		for shared < min(len(last), len(t.term), maxShared-1) && last[shared] == t.term[shared] {
-			shared++
-		}
-		data = t.appendCounts(append(data, byte(shared)))
-		data = append(data, t.term[shared:]...)
-		last = t.term
-	}
-	return pack(data)
-}
-
-func (t *packedTerm) appendCounts(data []byte) []byte {
-	if t.counts == [4]int{bodyField: t.counts[bodyField]} {
-		return binary.AppendUvarint(data, uint64(2*t.counts[bodyField]))
-	}
-	data = append(data, 1)
-	for _, n := range t.counts {
-		data = binary.AppendUvarint(data, uint64(n))
-	}
-	return data
-}
-
-// isSeparator reports whether full-text search cuts terms at r: ASCII but letters
-// and digits.
-func isSeparator(r rune) bool {
-	return r < '0' || '9' < r && r < 'A' || 'Z' < r && r < 'a' || 'z' < r && r < utf8.RuneSelf
-}
-
-// unpackFields returns packed fields, the terms of each sorted.
-func unpackFields(packed []byte) (*Fields, error) {
-	data, err := unpack(packed)
-	if err != nil {
-		return nil, err
-	}
-	var texts [4]strings.Builder
-	var term []byte
-	for r := (termReader{data}); len(r.data) > 0; {
-		shared, counts, rest := r.next()
-		if shared > len(term) || rest == nil {
-			return nil, errPacked
-		}
-		term = append(term[:shared], rest...)
-		for field, n := range counts {
-			if texts[field].Len()+n*(len(term)+1) > maxField {
-				return nil, errPacked
-			}
-			for range n {
-				texts[field].Write(term)
-				texts[field].WriteByte(' ')
-			}
-		}
-	}
-	f := new(Fields)
-	for field, text := range f.list() {
-		*text = strings.TrimSuffix(texts[field].String(), " ")
-	}
-	return f, nil
-}
-
-// maxField bounds the length of a field in bytes, so that damage cannot make one
-// that fills the memory.
-const maxField = 1 << 28
-
-// A termReader reads packed terms.
-type termReader struct{ data []byte }
-
-// next returns the parts of the next term, of which there is one; rest is nil
-// when it is malformed.
-func (r *termReader) next() (shared int, counts [4]int, rest []byte) {
-	shared, r.data = int(r.data[0]), r.data[1:]
-	switch n := r.number(); {
-	case n%2 == 0:
-		counts[bodyField] = n / 2
-	case n == 1:
-		for i := range counts {
-			counts[i] = r.number()
-		}
-	default:
-		return 0, counts, nil
-	}
-	end := 0
-	for end < len(r.data) && r.data[end] >= '0' {
-		end++
-	}
-	rest, r.data = r.data[:end:end], r.data[end:]
-	if shared >= maxShared || end == 0 || slices.Min(counts[:]) < 0 {
-		return 0, counts, nil
-	}
-	return shared, counts, rest
-}
-
-// number returns the next number, or -1 when there is none that makes sense.
-func (r *termReader) number() int {
-	n, size := binary.Uvarint(r.data)
-	if size <= 0 || n > maxField {
-		return -1
-	}
-	r.data = r.data[size:]
-	return int(n)
-}
-
-// packVector returns a vector in steps of 1/127 of its largest value: the step
-// as a float32 and an int8 for each value. That takes a quarter of the space, and
-// turns a vector by less than a hundredth.
-func packVector(v []float32) []byte {
+// PackVector returns the values of a vector as multiples of 1/127 of the largest
+// one: this step as a float32, then an int8 for each value. That takes a quarter of
+// the space, and turns a vector by less than a hundredth.
+func PackVector(v []float32) []byte {
 	most := float32(0)
 	for _, x := range v {
 		most = max(most, x, -x)
@@ -270,9 +164,10 @@ func packVector(v []float32) []byte {
 	return data
 }
 
-func unpackVector(data []byte) ([]float32, error) {
+// UnpackVector returns what PackVector packed.
+func UnpackVector(data []byte) ([]float32, error) {
 	if len(data) < 4 {
-		return nil, fmt.Errorf("%w: a vector of %d bytes", errPacked, len(data))
+		return nil, fmt.Errorf("a vector of %d bytes: %w", len(data), ErrDamaged)
 	}
 	step := math.Float32frombits(binary.LittleEndian.Uint32(data))
 	v := make([]float32, len(data)-4)

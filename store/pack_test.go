@@ -1,10 +1,12 @@
 package store
 
 import (
-	"encoding/binary"
+	"errors"
+	"math"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 func FuzzPack(f *testing.F) {
@@ -23,51 +25,70 @@ func FuzzPack(f *testing.F) {
 	})
 }
 
-func sorted(text string) string {
-	terms := strings.FieldsFunc(text, isSeparator)
-	slices.Sort(terms)
-	return strings.Join(terms, " ")
+func TestPackVector(t *testing.T) {
+	for _, v := range [][]float32{
+		{}, {0, 0}, {0, 1, -1, .5, -.001}, {3e38, -3e38}, {1e-30, -2e-30, 0},
+	} {
+		got, err := UnpackVector(PackVector(v))
+		if err != nil || len(got) != len(v) {
+			t.Errorf("%v became %v, %v", v, got, err)
+			continue
+		}
+		for i, x := range v {
+			if off := math.Abs(float64(got[i] - x)); off > 1.0001/254*float64(max(slices.Max(v), -slices.Min(v))) {
+				t.Errorf("%v became %v", v, got)
+				break
+			}
+		}
+	}
+	if _, err := UnpackVector(make([]byte, 3)); err == nil {
+		t.Error("3 bytes are a vector")
+	}
 }
 
-func FuzzPackFields(f *testing.F) {
-	f.Add("pdf", "fill forms", "", "form form forms formul fill b日本 日本 \x00 \xff")
-	f.Add("a", strings.Repeat("a", 70)+" "+strings.Repeat("a", 71), "Zebra zebra 0", strings.Repeat("word ", 300))
-	f.Fuzz(func(t *testing.T, name, description, tags, body string) {
-		data, err := packFields(&Fields{name, description, tags, body})
-		if err != nil {
-			t.Fatal(err)
+func FuzzUnpackVector(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{1, 2, 3, 4, 5})
+	f.Add(PackVector([]float32{1, -2}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := UnpackVector(data)
+		if (err == nil) != (len(data) >= 4) {
+			t.Fatalf("%d bytes: %v", len(data), err)
 		}
-		want := Fields{sorted(name), sorted(description), sorted(tags), sorted(body)}
-		if got, err := unpackFields(data); err != nil || *got != want {
-			t.Errorf("became %q, %v; want %q", got, err, want)
+		if err == nil && len(PackVector(v)) != len(data) {
+			t.Errorf("%x became %x", data, PackVector(v))
 		}
 	})
 }
 
-// FuzzUnpackFields: whatever the file holds is refused, or is what would be
-// packed of it.
-func FuzzUnpackFields(f *testing.F) {
-	f.Add([]byte{})
-	f.Add([]byte("\x00\x02pdf\x01\x04age"))
-	f.Add([]byte("\x00\x01\x01\x00\x02\x03pdf"))
-	f.Add([]byte("\x05\x02pdf"))
-	f.Add(append(binary.AppendUvarint([]byte{0}, 2*maxField), 'a'))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		packed, err := pack(data)
-		if err != nil {
+// FuzzUnpack: a body and problems that Pack did not make are damage, or they are
+// what Pack keeps.
+func FuzzUnpack(f *testing.F) {
+	f.Add([]byte("{}\x00body"), []byte("[]"))
+	f.Add([]byte(`{"description":1}`+"\x01body"), []byte(`[{"rule":"r","line":3}]`))
+	f.Add([]byte("null\x01"), []byte("null"))
+	f.Add([]byte("no end"), []byte("{}"))
+	f.Fuzz(func(t *testing.T, body, problems []byte) {
+		body, err1 := pack(body)
+		problems, err2 := pack(problems)
+		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
-		got, err := unpackFields(packed)
-		if err != nil || len(got.Name)+len(got.Description)+len(got.Tags)+len(got.Body) > 1<<16 {
+		s := &skill.Skill{Meta: skill.Meta{Description: "d"}}
+		if err := Unpack(s, body, problems); err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("error %v, want ErrDamaged", err)
+			}
 			return
 		}
-		want := Fields{sorted(got.Name), sorted(got.Description), sorted(got.Tags), sorted(got.Body)}
-		again, err := packFields(got)
-		if err != nil {
+		r := Record{Skill: s}
+		if err := r.Pack(); err != nil {
 			t.Fatal(err)
 		}
-		if same, err := unpackFields(again); err != nil || *same != want {
-			t.Errorf("%q became %q, %v", got, same, err)
+		again := &skill.Skill{Meta: s.Meta}
+		err := Unpack(again, r.Body, r.Problems)
+		if err != nil || again.Body != s.Body || len(again.Frontmatter) != len(s.Frontmatter) || len(again.Problems) != len(s.Problems) {
+			t.Errorf("%+v became %+v, %v", s, again, err)
 		}
 	})
 }

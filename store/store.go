@@ -1,207 +1,149 @@
-// Package store is the catalog file: one SQLite database with the skills, the
-// full-text index over them and their vectors. It owns all SQL. The file is a
-// cache: whatever is in it can be made again from the sources.
+// Package store declares what a catalog keeps of its skills: their text, terms,
+// vectors, and what has changed since when. The write side fills a Store and the
+// read side asks it. store/sqlite is the engine of every catalog file,
+// store/memory is one for tests. Everything in a store can be made again from the
+// sources.
+//
+// The one rule: only an Update changes anything, and each Update that changes what
+// readers see makes the number of the generation grow by one. A store does not
+// know what is published of a generation, or where.
 package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
-	"os"
-	"strings"
-	"sync"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A DB is an open catalog. It may be used from several goroutines, and several
-// processes may have the same file open.
-type DB struct {
-	path      string
-	recovered string      // where a damaged file was moved to, or ""
-	file      os.FileInfo // of the file that was opened
-	readOnly  bool
+var (
+	// ErrReadOnly says that the catalog cannot be written.
+	ErrReadOnly = errors.New("catalog is read-only")
+	// ErrDamaged says that an engine found what it never wrote: the catalog must be
+	// made again.
+	ErrDamaged = errors.New("catalog is damaged")
+)
 
-	write *sql.DB // one connection, its transactions take the write lock at once
-	read  *sql.DB
+// A Store is one catalog in one engine. Several goroutines may use it, and several
+// processes may use the same catalog. Package storetest checks an engine.
+type Store interface {
+	Reader // of the present state; two calls may see different states
 
-	mu    sync.Mutex // guards stmts
-	stmts map[string]*sql.Stmt
-
-	deferred *deferred // of Defer
-	view     *sql.Tx   // of View: what all reads go through
+	// Ready opens what was not needed before; its error says why that failed.
+	Ready(ctx context.Context) error
+	// ReadOnly reports whether the catalog cannot be written where it is: then
+	// Update fails with ErrReadOnly.
+	ReadOnly() bool
+	// View calls f with a Reader that sees one state of the catalog all the time,
+	// whoever writes meanwhile. f must not keep the Reader.
+	View(ctx context.Context, f func(Reader) error) error
+	// Update calls f in a transaction. One transaction runs at a time, in all
+	// processes, so f must not call Update. When f returns nil, the transaction is
+	// committed; when f fails or panics, nothing has happened.
+	Update(ctx context.Context, f func(Tx) error) error
+	Close() error
 }
 
-// Path returns the name of the database file.
-func (db *DB) Path() string { return db.path }
-
-// Recovered returns the name under which a damaged file was kept when the
-// catalog was opened, or "" when there was none.
-func (db *DB) Recovered() string {
-	if !db.isOpen() {
-		return ""
-	}
-	return db.recovered
+// A Reader reads a catalog. A call whose context has ended fails with the error of
+// the context. Callers must not change what a Reader returns.
+type Reader interface {
+	State(ctx context.Context) (State, error)
+	// Sources returns all sources, ordered by label.
+	Sources(ctx context.Context) ([]Source, error)
+	// Known returns what the catalog knows of the skills of a source, by path. It
+	// looks at these paths only; nil means all.
+	Known(ctx context.Context, source int64, paths []string) (map[string]Known, error)
+	// Entries returns the entries of these rows; nil means all. They are ordered by
+	// NameKey, then by precedence: the highest priority first, then by label and path.
+	// Rows that do not exist are left out.
+	Entries(ctx context.Context, rows []int64) ([]Entry, error)
+	// Skill returns what the catalog keeps of a skill: its Meta without the ID, its
+	// Frontmatter, Body, Files and Problems. ok is false when there is no such row.
+	Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error)
+	// Files returns the files of a skill, ordered by path.
+	Files(ctx context.Context, row int64) ([]skill.File, error)
+	// Problems returns the problems of all skills: those of the highest priority
+	// first, then by label and path.
+	Problems(ctx context.Context) ([]Reported, error)
+	// Ranked returns what ranking by text reads of a skill. ok is false when the skill
+	// is refused, or when there is no such row.
+	Ranked(ctx context.Context, row int64) (r Ranked, ok bool, err error)
+	// Vectors returns the vectors of a skill by a model, ordered by ordinal. Engines
+	// round: a value may differ by 1/254 of the largest value of its vector.
+	Vectors(ctx context.Context, model string, row int64) ([]Vector, error)
+	// Changes returns the rows of the skills that changed after a generation, in
+	// rising order: skills that were put or deleted or whose Entry is another one, and
+	// skills with new vectors of the model. ok is false when the catalog cannot tell:
+	// it never had this generation, or it has forgotten what followed.
+	Changes(ctx context.Context, since Generation, model string) (rows []int64, ok bool, err error)
+	// Unembedded returns the texts that have no vector of the model, ordered by row
+	// and ordinal: all such texts of the first limit skills that have any and whose
+	// rows are greater than after.
+	Unembedded(ctx context.Context, model string, after int64, limit int) ([]Text, error)
+	// Coverage counts the texts of these rows, and how many of the texts have a vector
+	// of the model; nil means all rows.
+	Coverage(ctx context.Context, model string, rows []int64) (texts, embedded int, err error)
+	// Models returns the models that made vectors of the catalog, ordered by name.
+	Models(ctx context.Context) ([]Model, error)
 }
 
-// ReadOnly reports whether the file can only be read, because its folder does
-// not let anybody write. It is false before the file is opened, see Defer.
-func (db *DB) ReadOnly() bool { return db.isOpen() && db.readOnly }
-
-// Close releases the file. A transaction that is under way is rolled back.
-func (db *DB) Close() error {
-	if !db.giveUp() {
-		return nil // it was never opened
-	}
-	db.mu.Lock()
-	for _, s := range db.stmts {
-		s.Close() // the connection is closed below, whatever this says
-	}
-	db.stmts = nil
-	db.mu.Unlock()
-	return errors.Join(db.read.Close(), db.write.Close())
+// A Tx is the transaction of one Update. It must not be used after the Update, or
+// from several goroutines. Each method says when it changes nothing that readers
+// see; all others count as a change, even if they put what was there.
+type Tx interface {
+	// State returns the state so far. Its Generation is the one before the
+	// transaction, because a commit makes the next one.
+	State() (State, error)
+	// PutSource adds or replaces the source with the label of s and returns its row.
+	// It ignores s.Row and s.Walked, and keeps the time of the last walk.
+	PutSource(s Source) (int64, error)
+	// DeleteSource removes a source and its skills. Without such a source it changes
+	// nothing.
+	DeleteSource(source int64) error
+	// Walked notes when the source was walked completely, in Unix nanoseconds. Only
+	// the first walk of a source is a change that readers see.
+	Walked(source int64, at int64) error
+	// PutSkill adds or replaces the skill at r.Path of the source and returns its row.
+	// A skill keeps its row, and a row is never given to another skill. Which skill of
+	// each name is offered is settled when the transaction ends.
+	PutSkill(source int64, r *Record) (int64, error)
+	// PutStamp notes the new stamp of a skill whose digest is the same. Readers see no
+	// change.
+	PutStamp(row int64, stamp string) error
+	// ForgetStamps empties the stamps and digests of the skills of a source, so that
+	// all of them are read again. Without skills it changes nothing.
+	ForgetStamps(source int64) error
+	// DeleteSkill removes a skill and all that belongs to it, but for the vectors of
+	// its texts. Without such a row it changes nothing.
+	DeleteSkill(row int64) error
+	// PutVectors stores vectors[i] as the vector of the text with hashes[i]. Without
+	// hashes it changes nothing.
+	PutVectors(model string, hashes [][]byte, vectors [][]float32) error
+	// PruneVectors removes the vectors of texts that no skill has. Readers see no
+	// change.
+	PruneVectors() error
+	// DropModels removes all models but one, with their vectors. Changes then knows no
+	// generation before this transaction. Without other models it changes nothing.
+	DropModels(keep string) error
+	// Forget lets the catalog forget what changed before a generation, because no
+	// reader asks Changes for an older one any more. Readers see no change.
+	Forget(before Generation) error
 }
 
-// Generation returns a number that grows with every change a reader must see.
-func (db *DB) Generation(ctx context.Context) (int64, error) {
-	var n int64
-	err := db.query(ctx, "generation", func(rows *sql.Rows) error { return rows.Scan(&n) })
-	return n, err
+// A TextSearcher is an engine that ranks by text itself and knows a query
+// language.
+type TextSearcher interface {
+	// Match returns the best skills for a query, best first, then by name. It ranks
+	// the offered skills whose rows are in allowed; nil means all.
+	Match(ctx context.Context, query string, w skill.Weights, allowed []int64, limit int) ([]Match, error)
+	// Frequencies returns in how many skills each of the terms occurs, and the number
+	// of skills that are not refused. A term that occurs nowhere is not in the map.
+	Frequencies(ctx context.Context, terms []string) (map[string]int, int, error)
 }
 
-// Update runs f in a transaction that holds the write lock from its start. It
-// commits when f returns nil and then, if f changed anything that a reader
-// sees, the generation has grown by one; otherwise nothing happened.
-func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
-	return db.transact(ctx, func(t *Tx) error {
-		if err := t.run(f); err != nil || !t.changed {
-			return err
-		}
-		return withdraw(db.path)
-	})
-}
-
-// transact runs f in a transaction that holds the write lock from its start.
-func (db *DB) transact(ctx context.Context, f func(*Tx) error) error {
-	if err := db.Ready(ctx); err != nil {
-		return err
-	}
-	if db.readOnly || db.view != nil {
-		return fmt.Errorf("%s: %w", db.path, ErrReadOnly)
-	}
-	tx, err := db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return db.note(fmt.Errorf("starting transaction: %w", err))
-	}
-	// After the commit this does nothing. It can only fail when the connection
-	// is gone, and then the transaction is gone with it.
-	defer tx.Rollback()
-	if err := f(newTx(ctx, tx)); err != nil {
-		return db.note(err)
-	}
-	if err := tx.Commit(); err != nil {
-		return db.note(fmt.Errorf("committing: %w", err))
-	}
-	return nil
-}
-
-// ErrReadOnly says that the catalog cannot be written where it is.
-var ErrReadOnly = errors.New("catalog is read-only")
-
-// errDamaged says that a value is not what this package wrote.
-var errDamaged = errors.New("catalog is damaged")
-
-// IsCorrupt reports whether err says that the database file is damaged, in
-// which case opening it again moves it aside.
-func IsCorrupt(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false // the end of a context closes rows while they are read
-	}
-	if errors.Is(err, errDamaged) {
-		return true
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() & 0xff { // the low byte is the primary result code
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return true
-	case sqlite3.SQLITE_NOMEM:
-		return true // what a length of nonsense asks for; to rebuild is harmless if it was not
-	case sqlite3.SQLITE_ERROR:
-		return strings.Contains(e.Error(), "no such ") // table, column: the schema is not ours
-	}
-	return false
-}
-
-// note marks the file as damaged when err says so: opening it does not read all
-// of it, so that Open would not find out by itself. It returns err.
-func (db *DB) note(err error) error {
-	if !IsCorrupt(err) || db.readOnly {
-		return err
-	}
-	// Another process may have replaced the file since; that one is good.
-	if now, statErr := os.Stat(db.path); statErr != nil || !os.SameFile(now, db.file) {
-		return err
-	}
-	return errors.Join(err, os.WriteFile(db.path+damagedSuffix, nil, 0o600))
-}
-
-// prepare returns the prepared statement of that name on the read pool.
-func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
-	if err := db.Ready(ctx); err != nil {
-		return nil, err
-	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if s := db.stmts[name]; s != nil {
-		return s, nil
-	}
-	if db.stmts == nil {
-		db.stmts = make(map[string]*sql.Stmt)
-	}
-	var s *sql.Stmt
-	var err error
-	if db.view != nil {
-		s, err = db.view.PrepareContext(ctx, statement(name))
-	} else {
-		s, err = db.read.PrepareContext(ctx, statement(name))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("preparing %s: %w", name, err)
-	}
-	db.stmts[name] = s
-	return s, nil
-}
-
-// query runs the statement of that name on the read pool and calls scan for
-// every row.
-func (db *DB) query(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
-	stmt, err := db.prepare(ctx, name)
-	if err != nil {
-		return db.note(err)
-	}
-	rows, err := stmt.QueryContext(ctx, args...)
-	if err != nil {
-		return db.note(fmt.Errorf("running %s: %w", name, err))
-	}
-	return db.note(each(name, rows, scan))
-}
-
-// each calls scan for every row and closes rows.
-func each(name string, rows *sql.Rows, scan func(*sql.Rows) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			// The statements are ours, so a value of another kind is not.
-			return fmt.Errorf("reading %s: %w: %w", name, errDamaged, err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("running %s: %w", name, err)
-	}
-	return nil
+// An Optimizer is a Tx of an engine that can make searching faster.
+type Optimizer interface {
+	// Optimize reorganizes the catalog when the transaction ends. Its cost grows with
+	// the whole catalog, so it is worth it after a large change. Readers see no change.
+	Optimize()
 }

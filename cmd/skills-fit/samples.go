@@ -12,8 +12,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed/static"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -171,7 +171,7 @@ func (in *input) search(ctx context.Context, mode bench.Mode, of catalog) (_ gro
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, q := range of.prompts {
-		answer, ids, err := c.Search(ctx, index.Query{Text: q.Text, Limit: depth})
+		answer, ids, err := c.Search(ctx, search.Query{Text: q.Text, Limit: depth})
 		if err != nil {
 			return g, err
 		}
@@ -200,7 +200,7 @@ func (in *input) mix(of catalog) iter.Seq2[bench.Document, error] {
 
 // newSample takes the features from the answer itself, so that what is fitted is
 // what a gate sees.
-func newSample(q bench.Query, answer index.Answer, ids []string) sample {
+func newSample(q bench.Query, answer search.Answer, ids []string) sample {
 	s := sample{none: q.NeedsNone(), usable: len(answer.Demand.Terms) > 0}
 	for _, t := range answer.Demand.Terms {
 		s.x.set(t)

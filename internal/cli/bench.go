@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -143,7 +142,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	datasets, err := readDatasets(b)
+	datasets, err := bench.ReadAll(b.datasets, b.corpus)
 	if err != nil {
 		return err
 	}
@@ -154,13 +153,13 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 			return err
 		}
 		defer c.Close() // not sooner: the corpus is read while it is indexed
-		own, unusable, err := c.evals(ctx)
+		own, unusable, err := bench.FromEvals(ctx, c.Catalog, c.agent, func(err error) { a.note("%s", messageOf(err)) })
 		if err != nil {
 			return err
 		}
 		out.Unusable, datasets = unusable, append(datasets, own)
 	}
-	none, err := readNone(b.none)
+	none, err := bench.ReadNone(b.none)
 	if err != nil {
 		return err
 	}
@@ -204,52 +203,6 @@ func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
 	return s, nil
 }
 
-// readDatasets reads the sets. They are called as their folders, and with the
-// path where two folders have one name.
-func readDatasets(b *benchFlags) ([]*bench.Dataset, error) {
-	var list []*bench.Dataset
-	folders := make(map[string]int)
-	for _, dir := range b.datasets {
-		folders[filepath.Base(filepath.Clean(dir))]++
-	}
-	names := make(map[string]bool)
-	for _, dir := range b.datasets {
-		d, err := bench.Read(dir, b.corpus)
-		if err != nil {
-			return nil, fmt.Errorf("reading data set: %w", err)
-		}
-		if folders[d.Name] > 1 {
-			d.Name = filepath.ToSlash(filepath.Clean(dir))
-		}
-		if names[d.Name] {
-			return nil, fmt.Errorf("data set %s is given twice", d.Name)
-		}
-		names[d.Name] = true
-		list = append(list, d)
-	}
-	return list, nil
-}
-
-// readNone reads prompts that need no skill, whatever their kind. Their IDs get
-// the name of the folder, because they are measured along with those of a set.
-func readNone(dirs []string) ([]bench.Query, error) {
-	var list []bench.Query
-	for _, dir := range dirs {
-		queries, err := bench.ReadQueries(filepath.Join(dir, "queries.jsonl"))
-		if err != nil {
-			return nil, fmt.Errorf("reading data set: %w", err)
-		}
-		for _, q := range queries {
-			q.ID = filepath.Base(filepath.Clean(dir)) + "/" + q.ID
-			if !q.NeedsNone() {
-				q.Kind = "none"
-			}
-			list = append(list, q)
-		}
-	}
-	return list, nil
-}
-
 // measure indexes one set and asks its prompts, with a bar for each step.
 func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
 	start := time.Now()
@@ -282,7 +235,7 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 type benchResult struct {
 	Mode string `json:"mode"`
 	bench.Result
-	Unusable []unusable         `json:"unusable,omitempty"`
+	Unusable []bench.Unusable   `json:"unusable,omitempty"`
 	Compared []bench.Comparison `json:"compared,omitempty"`
 }
 

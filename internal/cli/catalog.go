@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
 // How long a one-shot command looks for changes before it answers with what it
@@ -28,8 +23,6 @@ type catalog struct {
 	app     *app
 	agent   *repertoire.Agent
 	reports []repertoire.Report
-
-	ofProject []string // labels of the sources that are the project's
 }
 
 // Close closes the catalog and tells whether it had to be rebuilt, which may
@@ -41,39 +34,57 @@ func (c *catalog) Close() error {
 	return c.Catalog.Close()
 }
 
+// options returns what the flags say of the catalog.
+func (a *app) options() (*repertoire.ConfigOptions, error) {
+	if a.onlyRoot && len(a.roots) == 0 {
+		return nil, &usageError{"skills", errors.New("--only-root needs a --root")}
+	}
+	return &repertoire.ConfigOptions{
+		File: a.config, Roots: a.roots, OnlyRoots: a.onlyRoot, DB: a.db, Warn: func(err error) { a.note("%v", err) },
+	}, nil
+}
+
+// settings returns what the configuration says, for a command that opens no
+// catalog of it.
+func (a *app) settings() (config.Settings, error) {
+	o, err := a.options()
+	if err != nil {
+		return config.Settings{}, err
+	}
+	return config.Read(a.dir, (*config.Options)(o))
+}
+
+// readScheduled returns what the flags and the configuration say, for a command
+// that stays running.
+func (a *app) readScheduled() (repertoire.Config, error) {
+	o, err := a.options()
+	if err != nil {
+		return repertoire.Config{}, err
+	}
+	cfg, err := repertoire.ReadConfig(a.dir, o)
+	cfg.Defer, cfg.Logger = true, a.logger()
+	return cfg, err
+}
+
+// readConfig is readScheduled for a command that answers once: it scans nothing
+// by itself.
+func (a *app) readConfig() (repertoire.Config, error) {
+	cfg, err := a.readScheduled()
+	cfg.Schedule = repertoire.Never
+	return cfg, err
+}
+
 // open opens the catalog that the flags and the configuration describe.
 func (a *app) open(ctx context.Context) (*catalog, error) {
-	settings, err := a.settings()
+	cfg, err := a.readConfig()
 	if err != nil {
 		return nil, err
 	}
-	return a.openWith(ctx, settings, repertoire.Never)
+	return a.openWith(ctx, cfg)
 }
 
-// openWith is open with settings and a schedule.
-func (a *app) openWith(ctx context.Context, s repertoire.Settings, schedule string) (*catalog, error) {
-	return a.openAs(ctx, s, func(cfg *repertoire.Config) { cfg.Schedule, cfg.Defer = schedule, schedule == repertoire.Never })
-}
-
-// openAs is open with settings and a function that completes the configuration.
-func (a *app) openAs(ctx context.Context, s repertoire.Settings, complete func(*repertoire.Config)) (*catalog, error) {
-	sources, ofProject, err := a.places(s)
-	if err != nil {
-		return nil, err
-	}
-	embedder, err := s.Embedder.New()
-	if err != nil {
-		return nil, fmt.Errorf("configuring embedder: %w", err)
-	}
-	cfg := repertoire.Config{
-		Sources: sources, DB: s.DB, Embedder: embedder, Deadline: s.Deadline, Threshold: s.Threshold,
-		Agents: s.Agents, Schedule: s.Schedule, Logger: a.logger(),
-		FTS5: os.Getenv("REPERTOIRE_RANKING") == "fts5",
-	}
-	if err := s.Reranker.Configure(&cfg); err != nil {
-		return nil, fmt.Errorf("configuring %w", err)
-	}
-	complete(&cfg)
+// openWith opens the catalog of cfg for the agent of the flags.
+func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, error) {
 	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -82,7 +93,7 @@ func (a *app) openAs(ctx context.Context, s repertoire.Settings, complete func(*
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &catalog{Catalog: c, app: a, agent: agent, ofProject: ofProject}, nil
+	return &catalog{Catalog: c, app: a, agent: agent}, nil
 }
 
 // openFresh opens the catalog and brings it up to date: completely when it is
@@ -109,28 +120,23 @@ func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration)
 	return c, text, err
 }
 
+// refresh brings an open catalog up to date within a limit, and tells what it
+// left to the next command.
 func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
-	if g := c.Glance(ctx, limit); g.Current && !a.verbose { // which wants a report
-		if !g.All {
-			a.note("looked at %d folders for changed skills in %v; the next command goes on (\"skills index\" does all)", g.Looked, limit)
-		}
-		return nil
-	}
-	indexed, err := c.Indexed(ctx)
-	if err != nil {
-		return err
-	}
-	if !indexed {
-		return a.rescan(ctx, c)
-	}
-	bounded, cancel := context.WithTimeout(ctx, freshen)
-	defer cancel()
-	c.reports, err = c.Rescan(bounded, nil)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	bar := a.progress("indexing", -1)
+	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
+		Look: limit, Scan: freshen, Rescan: a.verbose, Found: func() { bar.add(1) },
+	})
+	bar.done()
+	c.reports = f.Reports
+	switch {
+	case f.Cut:
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
-		return nil
+	case f.Reports != nil:
+		a.reportVerbose(f.Reports)
+	case f.Current && !f.All:
+		a.note("looked at %d folders for changed skills in %v; the next command goes on (\"skills index\" does all)", f.Looked, limit)
 	}
-	a.reportVerbose(c.reports)
 	return err
 }
 
@@ -149,131 +155,6 @@ func (a *app) reportVerbose(reports []repertoire.Report) {
 		return
 	}
 	for _, r := range reports {
-		a.note("%s: %s", r.Source, summary(r))
+		a.note("%s: %v", r.Source, r)
 	}
-}
-
-// summary says what a rescan did with one source.
-func summary(r repertoire.Report) string {
-	s := fmt.Sprintf("%d found, %d added, %d changed, %d removed, %d refused, %d unchanged in %v",
-		r.Found, r.Added, r.Changed, r.Removed, r.Refused, r.Unchanged, r.Took.Round(time.Millisecond))
-	if !r.Complete {
-		s += " (incomplete: nothing was removed)"
-	}
-	return s
-}
-
-// settings reads the configuration and lets the flags win.
-func (a *app) settings() (repertoire.Settings, error) {
-	s := repertoire.DefaultSettings()
-	if err := a.readSettings(&s); err != nil {
-		return s, err
-	}
-	if a.onlyRoot {
-		if len(a.roots) == 0 {
-			return s, &usageError{"skills", errors.New("--only-root needs a --root")}
-		}
-		s.Roots, s.Project, s.User, s.Bundled = nil, false, false, false
-	}
-	var roots []repertoire.Root
-	for _, r := range a.roots {
-		roots = append(roots, repertoire.Root{Path: r})
-	}
-	s.Roots = append(roots, s.Roots...)
-	s.DB = cmp.Or(a.db, os.Getenv("REPERTOIRE_DB"), s.DB)
-	return s, nil
-}
-
-func (a *app) readSettings(s *repertoire.Settings) error {
-	if a.config != "" {
-		return s.ReadSettings(a.config)
-	}
-	name, err := repertoire.ConfigFile()
-	if err == nil {
-		// Without a home there is no file of the user; that is no reason to stop.
-		if err := s.ReadSettings(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	dir, err := a.workDir()
-	if err != nil {
-		return err
-	}
-	project, err := repertoire.FindProjectFile(dir)
-	if err != nil || project == "" {
-		return err
-	}
-	return s.ReadProject(project)
-}
-
-// sources opens the folders that settings name and the usual ones.
-func (a *app) sources(s repertoire.Settings) ([]*source.FS, error) {
-	sources, _, err := a.places(s)
-	return sources, err
-}
-
-// places is sources, which also returns the labels of those of the project.
-func (a *app) places(s repertoire.Settings) (sources []*source.FS, ofProject []string, err error) {
-	roots := make(map[string]repertoire.Root) // by path
-	search := source.Search{Folders: repertoire.SkillFolders(), NoBundled: !s.Bundled}
-	for _, r := range s.Roots {
-		abs, err := filepath.Abs(r.Path)
-		if err != nil {
-			return nil, nil, err
-		}
-		roots[abs] = r
-		search.Roots = append(search.Roots, abs)
-	}
-	if s.Project {
-		dir, err := a.workDir()
-		if err != nil {
-			return nil, nil, err
-		}
-		search.WorkDir = dir
-	}
-	if s.User {
-		// Without a home there are no folders of the user to look at.
-		if home, err := os.UserHomeDir(); err == nil {
-			search.Home, search.Config = home, os.Getenv("XDG_CONFIG_HOME")
-		}
-	}
-	places, err := source.Discover(search)
-	if err := a.unreachable(err, roots); err != nil {
-		return nil, nil, err
-	}
-	for _, p := range places {
-		r := roots[p.Path]
-		p.Label = cmp.Or(r.Label, p.Label)
-		src, err := p.Open(&source.Options{Names: r.Names, MaxFile: s.MaxFile})
-		if err != nil {
-			return nil, nil, err
-		}
-		sources = append(sources, src)
-		if p.Kind == source.KindProject {
-			ofProject = append(ofProject, p.Label)
-		}
-	}
-	return sources, ofProject, nil
-}
-
-// unreachable returns the errors of Discover that concern a root, which
-// somebody asked for. Of the usual places one that cannot be looked at is told,
-// and the others are used.
-func (a *app) unreachable(err error, roots map[string]repertoire.Root) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
-	}
-	var fatal []error
-	for _, err := range joined.Unwrap() {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			if _, root := roots[at.Path]; !root {
-				a.note("%v", err)
-				continue
-			}
-		}
-		fatal = append(fatal, err)
-	}
-	return errors.Join(fatal...)
 }

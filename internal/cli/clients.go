@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
@@ -52,9 +53,10 @@ func clientOf(st setup.Status) setupClient {
 	return c
 }
 
-// clients reports which clients are set up, and what is wrong with that.
-func (d *diagnosis) clients(ctx context.Context, c *catalog) error {
-	env, err := c.app.setupEnv("")
+// checkClients adds to a report which clients are set up, and what is wrong with
+// that.
+func (a *app) checkClients(ctx context.Context, c *catalog, r *doctor.Report) error {
+	env, err := a.setupEnv("")
 	if err != nil {
 		return nil // without a home nothing is set up
 	}
@@ -62,7 +64,7 @@ func (d *diagnosis) clients(ctx context.Context, c *catalog) error {
 	if err != nil {
 		return err
 	}
-	d.add("", setup.Check(env, skills)...)
+	r.Add(setup.Check(env, skills)...)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
 )
 
 // TestHelpNamesFields ties the help of each command to what it prints with
@@ -25,11 +26,11 @@ func TestHelpNamesFields(t *testing.T) {
 		"bench":   benchResult{},
 		"search":  searchResult{},
 		"context": contextResult{},
-		"show":    contextprovider.Body{},
-		"read":    contextprovider.File{},
+		"show":    shown{},
+		"read":    read{},
 		"list":    listResult{},
 		"why":     whyResult{},
-		"doctor":  doctorResult{},
+		"doctor":  doctor.Report{},
 		"setup":   setupResult{},
 		"index":   indexResult{},
 		"embed":   embedResult{},
@@ -61,6 +62,18 @@ func TestHelpNamesFields(t *testing.T) {
 		t.Errorf("there is no command %s", name)
 	}
 }
+
+// shown and read are what these commands print, depending on their arguments.
+type (
+	shown struct {
+		Body     contextprovider.Body
+		Manifest contextprovider.Listing
+	}
+	read struct {
+		File    contextprovider.File
+		Listing contextprovider.Listing
+	}
+)
 
 // fieldsOf returns the JSON names of all fields of a type, also those of what
 // it contains. Hits are explained by search; others refer to it.
@@ -178,7 +191,9 @@ func TestJSON(t *testing.T) {
 		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block demand kind mode omitted pinned skills threshold tokens"},
 		{"list", []string{"list"}, "skills"},
 		{"show", []string{"show", "cat"}, "folder id location name requires resources source stale text tokens"},
+		{"show --manifest", []string{"show", "cat", "--manifest"}, "digest files folder id"},
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
+		{"read without a path", []string{"read", "cat"}, "files folder id"},
 		{"why", []string{"why", "cat", "feed the cat"}, "best demand demand_terms description id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
 		{"doctor", []string{"doctor"}, "errors notes problems skills warnings"},
 		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills"}, "changes files written"},

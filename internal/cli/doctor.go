@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
@@ -29,8 +31,10 @@ The severities are error, warning and note. The exit status is 1 when there are
 errors.
 
 --json prints an object with skills (how many were looked at), errors, warnings,
-notes (numbers), and problems, a list of objects with source, rule, severity,
-path, line, message and hint.`
+notes (numbers), and problems, a list of objects with source, skill (its ID, or
+its folder when it was refused), cost, rule, severity, path, line, message and
+hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
+(it misleads a model that sees it) or "author" (only its author need care).`
 
 func (a *app) doctorCommand() *cobra.Command {
 	var strict bool
@@ -41,47 +45,27 @@ func (a *app) doctorCommand() *cobra.Command {
 		Example: "  skills doctor\n  skills doctor --strict ./my-skill",
 		Args:    args(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := a.diagnose(cmd.Context(), args, strict)
+			var r *doctor.Report
+			var err error
+			if len(args) > 0 {
+				r, err = doctor.Folders(cmd.Context(), args, strict)
+			} else {
+				r, err = a.diagnose(cmd.Context(), strict)
+			}
 			if err != nil {
 				return err
 			}
-			return a.printDiagnosis(d)
+			return a.printReport(r)
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "apply the specification to the letter")
 	return cmd
 }
 
-func (a *app) diagnose(ctx context.Context, folders []string, strict bool) (*diagnosis, error) {
-	if len(folders) > 0 {
-		return a.diagnoseFolders(ctx, folders, strict)
-	}
-	return a.diagnoseCatalog(ctx, strict)
-}
-
-// diagnoseFolders checks the skills in folders that need not be in the catalog.
-func (a *app) diagnoseFolders(ctx context.Context, folders []string, strict bool) (*diagnosis, error) {
-	var d diagnosis
-	for _, folder := range folders {
-		src, err := source.Dir(folder, &source.Options{Label: folder})
-		if err != nil {
-			return nil, err
-		}
-		skills, found := d.skills, len(d.found)
-		d.walk(ctx, src, strict)
-		if d.skills == skills && len(d.found) == found {
-			return nil, fmt.Errorf("no SKILL.md in %s", folder)
-		}
-	}
-	return &d, ctx.Err()
-}
-
-func (a *app) diagnoseCatalog(ctx context.Context, strict bool) (*diagnosis, error) {
-	settings, err := a.settings()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.openWith(ctx, settings, repertoire.Never)
+// diagnose reports what is wrong with the catalog, and with the clients that use
+// it.
+func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error) {
+	c, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,32 +73,76 @@ func (a *app) diagnoseCatalog(ctx context.Context, strict bool) (*diagnosis, err
 	if err := a.rescan(ctx, c); err != nil {
 		return nil, err
 	}
-	var d diagnosis
-	if strict {
-		err = a.strictly(ctx, &d, settings)
-	} else {
-		err = d.stored(ctx, c)
-	}
+	r, err := doctor.Catalog(ctx, c.Catalog, &doctor.Options{Strict: strict, Reports: c.reports})
 	if err != nil {
 		return nil, err
 	}
-	for _, check := range []func(context.Context, *catalog) error{d.shadowed, d.twins, d.requirements, d.clients} {
-		if err := check(ctx, c); err != nil {
-			return nil, err
-		}
-	}
-	d.agents(ctx, c, settings.Agents)
-	return &d, nil
+	return r, a.checkClients(ctx, c, r)
 }
 
-// strictly checks every skill of every source anew.
-func (a *app) strictly(ctx context.Context, d *diagnosis, s repertoire.Settings) error {
-	sources, err := a.sources(s)
-	if err != nil {
+// printReport prints a report and fails when there are errors.
+func (a *app) printReport(r *doctor.Report) error {
+	if err := a.printFindings(r); err != nil {
 		return err
 	}
-	for _, src := range sources {
-		d.walk(ctx, src, true)
+	if r.Errors > 0 {
+		return &exitStatus{exitError}
 	}
-	return ctx.Err()
+	return nil
+}
+
+func (a *app) printFindings(r *doctor.Report) error {
+	if a.json {
+		return a.printJSON(r)
+	}
+	out := bufio.NewWriter(a.stdout)
+	if _, ok := terminal(a.stdout); ok && !a.verbose {
+		printGroups(out, r.Groups())
+	} else {
+		for _, f := range r.Findings {
+			fmt.Fprintln(out, words.Line(f.String()+hintOf(f)))
+		}
+	}
+	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
+		count(r.Errors, "error"), count(r.Warnings, "warning"), count(r.Notes, "note"))
+	return out.Flush()
+}
+
+func hintOf(f doctor.Finding) string {
+	if f.Hint == "" {
+		return ""
+	}
+	return " (" + f.Hint + ")"
+}
+
+// examples is how many findings of a rule a summary shows.
+const examples = 3
+
+// printGroups prints how often each rule was broken and the first few findings
+// of it: with thousands of skills nobody reads them all, and one rule must not
+// hide the others.
+func printGroups(w io.Writer, groups []doctor.Group) {
+	hidden := 0
+	for _, g := range groups {
+		fmt.Fprintf(w, "%s: %s\n", g.Rule, count(len(g.Findings), string(g.Severity)))
+		shown := g.Findings[:min(examples, len(g.Findings))]
+		for i, f := range shown {
+			at := f.Path
+			if f.Line > 0 {
+				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
+			}
+			fmt.Fprintf(w, "  %s\n    %s\n", words.Line(at), words.Line(f.Message))
+			if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
+				fmt.Fprintf(w, "    (%s)\n", words.Line(f.Hint))
+			}
+		}
+		if more := len(g.Findings) - len(shown); more > 0 {
+			fmt.Fprintf(w, "  … and %d more\n", more)
+			hidden += more
+		}
+		fmt.Fprintln(w)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(w, "\"skills doctor -v\" shows the %d that are left out here.\n", hidden)
+	}
 }

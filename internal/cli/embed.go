@@ -5,16 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/embed/openai"
-	"github.com/repertoire-skills/repertoire/embed/static"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
 const embedHelp = `Embed gives every text of the catalog that lacks one a vector of the configured
@@ -69,17 +64,14 @@ const allEmbedders = "all"
 
 func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	ctx := cmd.Context()
-	s, err := a.settings()
+	s, choices, err := a.choices(cmd, only)
 	if err != nil {
 		return err
 	}
-	if err := checkEmbedder(s, only); err != nil {
-		return &usageError{cmd.CommandPath(), err}
-	}
-	if !list && s.Embedder.Name == repertoire.EmbedderNone {
+	if !list && s.Embedder.Name == config.EmbedderNone {
 		return errors.New("nothing to embed with: the configured embedder is none")
 	}
-	c, err := a.openWith(ctx, s, repertoire.Never)
+	c, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,33 +84,27 @@ func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	if err != nil {
 		return err
 	}
-	out, err := embeddersOf(ctx, c, s, only)
+	out, err := embeddersOf(ctx, c, choices, s.Embedder.Name)
 	if err != nil {
 		return err
 	}
 	return a.printEmbedders(out)
 }
 
-// checkEmbedder refuses a name that is no embedder that can be used.
-func checkEmbedder(s repertoire.Settings, name string) error {
-	known := usable(s)
-	if name == "" || name == allEmbedders || slices.Contains(known, name) {
-		return nil
+// choices returns the settings and the embedders to tell about: the one of the
+// name only, or all that can be used.
+func (a *app) choices(cmd *cobra.Command, only string) (s config.Settings, list []config.Embedder, err error) {
+	if s, err = a.settings(); err != nil {
+		return s, nil, err
 	}
-	err := fmt.Errorf("no embedder %q%s", name, words.Suggest(name, known))
-	if name == repertoire.EmbedderOpenAI {
-		err = fmt.Errorf("%w (no embeddings server is configured)", err)
+	if only == "" || only == allEmbedders {
+		return s, s.Embedders(), nil
 	}
-	return err
-}
-
-// usable names the embedders that the configuration lets one use.
-func usable(s repertoire.Settings) []string {
-	names := []string{repertoire.EmbedderStatic, repertoire.EmbedderNone}
-	if s.Embedder.OpenAI != nil {
-		names = append(names, repertoire.EmbedderOpenAI)
+	e, err := s.FindEmbedder(only)
+	if err != nil {
+		return s, nil, &usageError{cmd.CommandPath(), err}
 	}
-	return names
+	return s, []config.Embedder{e}, nil
 }
 
 func (a *app) embedAll(ctx context.Context, c *catalog) error {
@@ -130,14 +116,11 @@ func (a *app) embedAll(ctx context.Context, c *catalog) error {
 	return c.Embed(ctx, bar.set)
 }
 
-// embeddersOf describes all embedders that can be used, or only one.
-func embeddersOf(ctx context.Context, c *catalog, s repertoire.Settings, only string) (embedResult, error) {
+// embeddersOf describes embedders; inUse is the name of the configured one.
+func embeddersOf(ctx context.Context, c *catalog, choices []config.Embedder, inUse string) (embedResult, error) {
 	var out embedResult
-	for _, name := range usable(s) {
-		if only != "" && only != allEmbedders && only != name {
-			continue
-		}
-		e, err := repertoire.EmbedderSetting{Name: name, OpenAI: s.Embedder.OpenAI}.New()
+	for _, choice := range choices {
+		e, err := choice.New()
 		if err != nil {
 			return out, err
 		}
@@ -145,23 +128,12 @@ func embeddersOf(ctx context.Context, c *catalog, s repertoire.Settings, only st
 		if err != nil {
 			return out, err
 		}
-		out.Embedders = append(out.Embedders, embedderEntry{Name: name, Model: e.Model(), Dimension: dimension(e, s, covered),
-			Embedded: covered.Embedded, Texts: covered.Texts, InUse: name == s.Embedder.Name})
+		out.Embedders = append(out.Embedders, embedderEntry{Name: choice.Name, Model: e.Model(), Dimension: cmp.Or(covered.Dim, choice.Dimension()),
+			Embedded: covered.Embedded, Texts: covered.Texts, InUse: choice.Name == inUse})
 	}
 	var err error
-	out.Mode, err = c.mode(ctx)
+	out.Mode, err = c.Mode(ctx)
 	return out, err
-}
-
-// dimension returns that of the vectors of e, 0 when only its server knows.
-func dimension(e embed.Embedder, s repertoire.Settings, covered repertoire.Coverage) int {
-	switch e := e.(type) {
-	case *static.Embedder:
-		return e.Dim()
-	case *openai.Embedder:
-		return cmp.Or(covered.Dim, s.Embedder.OpenAI.Dimensions)
-	}
-	return 0
 }
 
 func (a *app) printEmbedders(out embedResult) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 )
 
@@ -73,7 +74,7 @@ func (a *app) hookCommand() *cobra.Command {
 // complete adds to a call of a hook what every call has.
 func (a *app) complete(call hook.Call) hook.Call {
 	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.stdout
-	call.Getenv, call.StateDir = os.Getenv, repertoire.StateDir
+	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command = a.openForHook, a.indexArgs, a.commandLine
 	if a.verbose {
 		call.Verbose = a.stderr
@@ -90,16 +91,16 @@ func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *r
 	if o.Dir != "" {
 		a.dir = o.Dir
 	}
-	s, err := a.settings()
+	cfg, err := a.readConfig()
 	if err != nil {
 		return nil, nil, err
 	}
 	var reranker *time.Duration
-	if s.Reranker != nil {
-		reranker = &s.Reranker.Deadline
+	if cfg.Reranker != nil {
+		reranker = &cfg.RerankDeadline
 	}
-	o.Bound(&s.Deadline, reranker)
-	c, err := a.openWith(ctx, s, repertoire.Never)
+	o.Bound(&cfg.Deadline, reranker)
+	c, err := a.openWith(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -108,13 +108,7 @@ func (a *app) embed(ctx context.Context, c *catalog) (string, error) {
 	if err != nil {
 		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
 	}
-	return c.mode(ctx)
-}
-
-// mode says what ranking is based on now.
-func (c *catalog) mode(ctx context.Context) (string, error) {
-	answer, err := c.Search(ctx, repertoire.Query{Text: "mode", Limit: 1})
-	return answer.Mode, err
+	return c.Mode(ctx)
 }
 
 func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time.Duration) error {
@@ -126,17 +120,10 @@ func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time
 		return a.printJSON(indexResult{Offered: offered, Found: found, Mode: mode, DB: c.Path(),
 			TookMS: milliseconds(took), Sources: c.sourceReports()})
 	}
-	var total repertoire.Report
-	problems := 0
-	for _, r := range c.reports {
-		total.Added += r.Added
-		total.Changed += r.Changed
-		total.Removed += r.Removed
-		problems += len(r.Problems)
-	}
+	total := repertoire.Total(c.reports)
 	_, err = fmt.Fprintf(a.stdout, "%s offered, of %d found in %s: %d added, %d changed, %d removed\nranking: %s\ncatalog: %s\n",
 		count(offered, "skill"), found, count(len(c.reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
-	if problems > 0 {
+	if problems := len(total.Problems); problems > 0 {
 		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
 	}
 	return err
@@ -156,15 +143,15 @@ func (c *catalog) sourceReports() []sourceReport {
 
 // watch reopens the catalog with a schedule and waits to be interrupted.
 func (a *app) watch(ctx context.Context) error {
-	settings, err := a.settings()
+	a.verbose = true // the log of rescans is what one watches
+	cfg, err := a.readScheduled()
 	if err != nil {
 		return err
 	}
-	if settings.Schedule == repertoire.Never {
+	if cfg.Schedule == repertoire.Never {
 		return errors.New("the configured schedule is never, so there is nothing to watch")
 	}
-	a.verbose = true // the log of rescans is what one watches
-	watched, err := a.openWith(ctx, settings, settings.Schedule)
+	watched, err := a.openWith(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // printJSON prints v, indented, without escaping what is plain in JSON.
@@ -65,12 +65,12 @@ func snippetOf(s repertoire.Snippet) *hitSnippet {
 
 // hitWhy is what a score is made of.
 type hitWhy struct {
-	Terms    []rank.Term   `json:"terms"`
-	Matched  index.Matched `json:"matched"`
-	Strength float64       `json:"strength"`
-	Coverage float64       `json:"coverage"`
-	Evidence float64       `json:"evidence"`
-	Rerank   *float64      `json:"rerank,omitempty"`
+	Terms    []rank.Term    `json:"terms"`
+	Matched  search.Matched `json:"matched"`
+	Strength float64        `json:"strength"`
+	Coverage float64        `json:"coverage"`
+	Evidence float64        `json:"evidence"`
+	Rerank   *float64       `json:"rerank,omitempty"`
 }
 
 func resultOf(h repertoire.Hit) resultHit {

@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const listHelp = `List prints all skills of the catalog by name, or those with a tag or from a
@@ -51,7 +47,7 @@ func (a *app) list(cmd *cobra.Command, tag, from string, shadowed bool) error {
 	if err != nil {
 		return err
 	}
-	entries, err = filter(entries, tag, from)
+	entries, err = repertoire.Filter(entries, from, tag)
 	if err != nil {
 		return err
 	}
@@ -67,44 +63,6 @@ func (a *app) list(cmd *cobra.Command, tag, from string, shadowed bool) error {
 		rows = append(rows, []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description})
 	}
 	return a.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, rows)
-}
-
-// filter keeps the skills with the tag and from the source, if they are given;
-// one that nothing has is an error that lists what there is.
-func filter(entries []repertoire.Entry, tag, from string) ([]repertoire.Entry, error) {
-	sourceOf := func(e repertoire.Entry) []string { return []string{e.Source} }
-	tagsOf := func(e repertoire.Entry) []string { return e.Tags }
-	entries, err := keep(entries, "source", from, sourceOf)
-	if err != nil {
-		return nil, err
-	}
-	return keep(entries, "tag", tag, tagsOf)
-}
-
-func keep(entries []repertoire.Entry, kind, want string, of func(repertoire.Entry) []string) ([]repertoire.Entry, error) {
-	if want == "" {
-		return entries, nil
-	}
-	var kept []repertoire.Entry
-	var known []string
-	for _, e := range entries {
-		known = append(known, of(e)...)
-		if slices.ContainsFunc(of(e), func(s string) bool { return strings.EqualFold(s, want) }) {
-			kept = append(kept, e)
-		}
-	}
-	if len(kept) > 0 {
-		return kept, nil
-	}
-	slices.Sort(known)
-	known = slices.Compact(known)
-	if similar := words.Similar(want, known); len(similar) > 0 {
-		known = similar
-	}
-	if len(known) == 0 {
-		return nil, errors.New("no skill has a " + kind)
-	}
-	return nil, fmt.Errorf("no skill with %s %q; %s", kind, want, words.ThereAre(known))
 }
 
 func listEntries(entries []repertoire.Entry) []listEntry {

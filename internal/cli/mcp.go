@@ -92,29 +92,26 @@ func (a *app) serve(ctx context.Context) error {
 type served struct {
 	*catalog
 	*suggester
-	settings repertoire.Settings
-	log      *slog.Logger
-	servers  atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
+	log     *slog.Logger
+	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
 }
 
 // openServed opens the catalog for servers.
 func (a *app) openServed(ctx context.Context) (*served, error) {
-	settings, err := a.settings()
+	cfg, err := a.readScheduled()
 	if err != nil {
 		return nil, err
 	}
-	s := &served{settings: settings, log: a.serverLogger()}
-	s.catalog, err = a.openAs(ctx, settings, func(cfg *repertoire.Config) {
-		cfg.Background, cfg.Defer, cfg.Logger = true, true, s.log
-		cfg.Changed = func() {
-			if servers := s.servers.Load(); servers != nil {
-				for _, server := range *servers {
-					server.Changed()
-				}
+	s := &served{log: a.serverLogger()}
+	cfg.Background, cfg.Logger = true, s.log
+	cfg.Changed = func() {
+		if servers := s.servers.Load(); servers != nil {
+			for _, server := range *servers {
+				server.Changed()
 			}
 		}
-	})
-	if err != nil {
+	}
+	if s.catalog, err = a.openWith(ctx, cfg); err != nil {
 		return nil, err
 	}
 	if s.suggester, err = newSuggester(s.catalog, s.log); err != nil {
@@ -127,7 +124,7 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 // mcpserver.Options.
 func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
 	return mcpserver.New(s.Catalog, &mcpserver.Options{
-		Version: versionOf().Version, Agent: agent, Agents: s.settings.Agents, Sources: s.Labels(),
+		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels(),
 		Suggest: s.suggest, Loaded: loaded, Observe: observe, Logger: s.log,
 	})
 }

@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
@@ -41,7 +38,7 @@ func (f *httpFlags) changed(flags *pflag.FlagSet) string {
 
 // serveHTTP serves at an address until ctx ends.
 func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
-	token, err := readToken(f.tokenFile)
+	token, err := config.Token(f.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -57,7 +54,7 @@ func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
 	defer c.Close()
 	metrics := new(mcpserver.Metrics)
 	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, metrics.Observe, nil)}
-	for _, agent := range c.settings.Agents {
+	for _, agent := range c.Config().Agents {
 		if c.agent == nil || agent == c.agent {
 			scopes[agent.Name] = c.server(agent, metrics.Observe, nil)
 		}
@@ -73,49 +70,11 @@ func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
 	}
 	h, err := mcpserver.NewHTTP(scopes, &mcpserver.HTTPOptions{
 		Token: token, Hosts: f.hosts, Origins: f.origins, Rate: rate, Metrics: metrics, Logger: c.log,
-		Size: c.size,
+		Size: func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) },
 	})
 	if err != nil {
 		return err
 	}
 	a.note("serving at http://%s/mcp", l.Addr())
 	return h.Serve(ctx, l)
-}
-
-// size returns how many skills the agent sees.
-func (s *served) size(ctx context.Context) (int, error) {
-	if s.agent != nil {
-		entries, err := s.List(ctx, s.agent, false)
-		return len(entries), err
-	}
-	offered, _, err := s.Size(ctx)
-	return offered, err
-}
-
-// leastToken is the least length of a token in bytes. It need not be
-// remembered, so it can be long.
-const leastToken = 16
-
-// readToken returns the token from a file or the environment, "" for none. It
-// is no flag, because everyone on the machine sees those.
-func readToken(file string) (string, error) {
-	const variable = "REPERTOIRE_TOKEN"
-	token, from := os.Getenv(variable), variable
-	if file != "" {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return "", fmt.Errorf("reading token: %w", err)
-		}
-		token, from = string(data), file
-	}
-	token = strings.TrimSpace(token)
-	switch {
-	case token == "" && file == "":
-		return "", nil
-	case len(token) < leastToken:
-		return "", fmt.Errorf("the token in %s has %d characters; take %d or more, such as what \"openssl rand -hex 32\" prints", from, len(token), leastToken)
-	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", errors.New("the token in " + from + " holds blanks or characters that are not ASCII")
-	}
-	return token, nil
 }

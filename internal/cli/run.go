@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -198,14 +197,6 @@ func (a *app) prompt(ctx context.Context, args []string) (string, error) {
 		}
 		return string(r.data), nil
 	}
-}
-
-// workDir returns the folder whose project is meant.
-func (a *app) workDir() (string, error) {
-	if a.dir != "" {
-		return a.dir, nil
-	}
-	return os.Getwd()
 }
 
 // flags returns the flags of this call that say which catalog it is, for a

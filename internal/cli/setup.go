@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -341,7 +341,7 @@ func scopesOf(st setup.Status, kind string, has bool) string {
 // setupEnv describes this machine; program is what clients are to run, "" for
 // this program.
 func (a *app) setupEnv(program string) (*setup.Env, error) {
-	state, err := repertoire.StateDir()
+	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Project = projectRoot(dir)
+	e.Project = config.ProjectRoot(dir)
 	if e.Program, err = setup.FindProgram(program); err != nil {
 		return nil, err
 	}

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
@@ -27,11 +27,14 @@ func (t *threshold) check() error {
 	return fmt.Errorf("--threshold %g: a probability from 0 to 1", t.value)
 }
 
-// probability returns what the library takes, for which 0 is the configured
-// one: 0 becomes one that everything reaches.
+// probability returns the threshold for the library, which takes 0 for the
+// configured one.
 func (t *threshold) probability() float64 {
-	if !t.given() {
+	switch {
+	case !t.given():
 		return 0
+	case t.value == 0:
+		return repertoire.Always
 	}
-	return max(t.value, math.SmallestNonzeroFloat64)
+	return t.value
 }

@@ -2,15 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -78,27 +74,22 @@ func (a *app) wellKnown(ctx context.Context, dir string) error {
 		return err
 	}
 	defer c.Close()
-	w, err := wellknown.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	omitted, err := publish(ctx, c, w)
-	if err != nil {
-		return err
-	}
-	done, err := w.Finish()
+	done, err := wellknown.Publish(ctx, c, c.agent, dir)
 	if err != nil {
 		return err
 	}
 	if a.json {
+		omitted := []omittedSkill{}
+		for _, o := range done.Omitted {
+			omitted = append(omitted, omittedSkill{Name: o.Name, Reason: o.Reason, OldOnly: o.OldOnly})
+		}
 		return a.printJSON(wellKnownResult{
 			Dir: dir, Skills: done.Skills, Archives: done.Archives, Old: done.Old, Omitted: omitted,
 			Removed: slices.Concat([]string{}, done.Removed), Kept: slices.Concat([]string{}, done.Kept),
 		})
 	}
-	for _, o := range omitted {
-		a.note("%v", &wellknown.OmittedError{Name: o.Name, OldOnly: o.OldOnly, Reason: words.Line(o.Reason)})
+	for _, o := range done.Omitted {
+		a.note("%s", words.Line(o.Error()))
 	}
 	for _, name := range done.Kept {
 		a.note("%s is not needed any more, but was changed since it was written, and is kept", name)
@@ -106,54 +97,4 @@ func (a *app) wellKnown(ctx context.Context, dir string) error {
 	_, err = fmt.Fprintf(a.stdout, "%s in %s (%s), %d in the form of version 0.1; %s of before removed\n",
 		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), done.Old, count(len(done.Removed), "file"))
 	return err
-}
-
-// publish adds all skills that the agent sees, and returns those that are left
-// out.
-func publish(ctx context.Context, c *catalog, w *wellknown.Writer) ([]omittedSkill, error) {
-	entries, err := c.List(ctx, c.agent, false)
-	if err != nil {
-		return nil, err
-	}
-	omitted := []omittedSkill{}
-	for _, e := range entries {
-		s, err := readWhole(ctx, c, e)
-		if err == nil {
-			err = w.Add(s)
-		}
-		var out *wellknown.OmittedError
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case errors.As(err, &out):
-			omitted = append(omitted, omittedSkill{Name: out.Name, Reason: out.Reason, OldOnly: out.OldOnly})
-		case err != nil:
-			return nil, err
-		}
-	}
-	return omitted, nil
-}
-
-// readWhole reads all files of a skill as they are now.
-func readWhole(ctx context.Context, c *catalog, e repertoire.Entry) (wellknown.Skill, error) {
-	s := wellknown.Skill{Name: e.Name}
-	omit := func(err error) (wellknown.Skill, error) {
-		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", e.ID, contextprovider.ErrUnpublishable))
-		return s, &wellknown.OmittedError{Name: e.Name, Reason: reason}
-	}
-	m, err := c.Manifest(ctx, e.ID, c.agent)
-	if err != nil {
-		return omit(err)
-	}
-	for _, listed := range m.Files {
-		f, err := c.File(ctx, e.ID, listed.Path, c.agent)
-		if err != nil {
-			return omit(err)
-		}
-		if f.SHA256 != listed.SHA256 {
-			return omit(fmt.Errorf("%s changed while it was read; publish again", f.Path))
-		}
-		s.Files = append(s.Files, wellknown.File{Path: f.Path, Data: f.Data})
-	}
-	return s, nil
 }

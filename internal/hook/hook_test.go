@@ -36,7 +36,7 @@ func newPlace(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &place{dir, filepath.Join(dir, "state"), repertoire.Config{Sources: []*source.FS{src}, DB: filepath.Join(dir, "catalog.db"), Schedule: repertoire.Never, Defer: true}}
+	return &place{dir, filepath.Join(dir, "state"), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(dir, "catalog.db"), Schedule: repertoire.Never, Defer: true}}
 }
 
 // open opens the catalog of the place.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -35,9 +35,9 @@ func TestChoose(t *testing.T) {
 		for name, p := range tt.offered {
 			s.offer(offer{name, "/" + name, p})
 		}
-		var hits []index.Hit
+		var hits []search.Hit
 		for i, name := range tt.hits {
-			hits = append(hits, index.Hit{Entry: index.Entry{Meta: skill.Meta{ID: name, Name: name, Location: "/" + name}}, Probability: tt.now[i]})
+			hits = append(hits, search.Hit{Entry: search.Entry{Meta: skill.Meta{ID: name, Name: name, Location: "/" + name}}, Probability: tt.now[i]})
 		}
 		var got []string
 		for _, h := range s.choose(hits) {
@@ -51,7 +51,7 @@ func TestChoose(t *testing.T) {
 
 // TestKnownCopy: a copy of a skill that is known is known.
 func TestKnownCopy(t *testing.T) {
-	h := &index.Hit{Entry: index.Entry{Meta: skill.Meta{ID: "a", Name: "a", Location: "/x/a"}}, Copies: []index.Entry{{Meta: skill.Meta{ID: "y/a", Name: "a", Location: "/y/a"}}}}
+	h := &search.Hit{Entry: search.Entry{Meta: skill.Meta{ID: "a", Name: "a", Location: "/x/a"}}, Copies: []search.Entry{{Meta: skill.Meta{ID: "y/a", Name: "a", Location: "/y/a"}}}}
 	for o, want := range map[offer]bool{
 		{Location: "/y/a"}: true, {Name: "a", Location: "/x/a"}: true, {Name: "a"}: true, {Name: "y/a"}: true,
 		{Name: "a", Location: "/z/a"}: false, {Location: "/z/a"}: false, {Name: "b"}: false, {}: false,

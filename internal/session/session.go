@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // A Catalog makes blocks; *repertoire.Catalog is one.
 type Catalog interface {
 	// Block lists the skills that fit a prompt.
-	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *index.Agent) (contextprovider.Block, error)
+	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 }
 
 // Options of New; nil means all defaults.
@@ -86,7 +86,7 @@ const (
 // It waits for another Suggest of the session at most for half of the time until
 // the deadline of ctx, without one for a second, and then answers without what is
 // remembered.
-func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *index.Agent) (contextprovider.Block, error) {
+func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	s, release := m.open(ctx, p.Session)
 	defer release()
 	if p.Turn != "" && s.Turn == turn(p) {
@@ -173,7 +173,7 @@ const (
 )
 
 // is reports whether the offer is of this skill, or of a copy of it.
-func (o *offer) is(h *index.Hit) bool {
+func (o *offer) is(h *search.Hit) bool {
 	if o.isEntry(&h.Entry) {
 		return true
 	}
@@ -185,7 +185,7 @@ func (o *offer) is(h *index.Hit) bool {
 	return false
 }
 
-func (o *offer) isEntry(e *index.Entry) bool {
+func (o *offer) isEntry(e *search.Entry) bool {
 	if o.Name == "" || o.Location != "" && e.Location != "" {
 		return o.Location == e.Location
 	}
@@ -193,9 +193,9 @@ func (o *offer) isEntry(e *index.Entry) bool {
 }
 
 // choose leaves out of hits what the session knows.
-func (s *state) choose(hits []index.Hit) []index.Hit {
+func (s *state) choose(hits []search.Hit) []search.Hit {
 	known := 0.0 // the highest probability of one that is left out
-	left := make([]index.Hit, 0, len(hits))
+	left := make([]search.Hit, 0, len(hits))
 	for i := range hits {
 		h := &hits[i]
 		if then, ok := s.known(h); ok && odds(h.Probability) < much*odds(then) {
@@ -204,11 +204,11 @@ func (s *state) choose(hits []index.Hit) []index.Hit {
 			left = append(left, *h)
 		}
 	}
-	return slices.DeleteFunc(left, func(h index.Hit) bool { return much*h.Probability < known })
+	return slices.DeleteFunc(left, func(h search.Hit) bool { return much*h.Probability < known })
 }
 
 // known returns the probability with which the session was offered a skill.
-func (s *state) known(h *index.Hit) (probability float64, ok bool) {
+func (s *state) known(h *search.Hit) (probability float64, ok bool) {
 	for i := range s.Offers {
 		if o := &s.Offers[i]; o.is(h) {
 			probability, ok = max(probability, o.Probability), true

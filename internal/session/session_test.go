@@ -32,7 +32,7 @@ func catalog(t testing.TB, skills map[string]string) *repertoire.Catalog {
 	src, err := source.New(files, &source.Options{Label: "tools"})
 	try(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []*source.FS{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Embedder: embed.None{},
+		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Embedder: embed.None{},
 	})
 	try(t, err)
 	t.Cleanup(func() { c.Close() })

@@ -142,13 +142,15 @@ func (w *Writer) addOld(p *prepared) error {
 	return nil
 }
 
-// A Result says what Finish left in the folder.
+// A Result says what Finish left in the folder, and what Publish left out.
 type Result struct {
 	Skills   int      // in the index
 	Archives int      // of them
 	Old      int      // in the index of version 0.1
 	Removed  []string // files of an earlier site, relative to the folder
 	Kept     []string // files of an earlier site that somebody has changed since
+
+	Omitted []*OmittedError // set by Publish
 }
 
 // Finish writes the indexes and removes what an earlier Finish left and this

@@ -1,0 +1,58 @@
+package repertoire
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/index"
+)
+
+// FreshenOptions bound what Freshen does. A nil *FreshenOptions is all zero
+// values.
+type FreshenOptions struct {
+	Look   time.Duration // for a look at the folders of the skills, see Glance; 0 means 1 s
+	Scan   time.Duration // for a rescan of a catalog that has been indexed before; 0 means 1 s
+	Rescan bool          // rescan even if the look shows no change: for the reports
+	Found  func()        // see Rescan; it is called only while the catalog is indexed for the first time
+}
+
+// A Freshness says how up to date Freshen has made a catalog.
+type Freshness struct {
+	Glance           // what the look at the folders showed
+	Reports []Report // of the rescan; nil when there was none
+	Cut     bool     // the rescan ran out of time
+}
+
+// Freshen brings the catalog up to date for a process that answers once and
+// ends. A catalog that has never been indexed is indexed completely. Any other is
+// brought up to date as far as the limits of o, which may be nil, allow: changes
+// beyond them are missing from the answers, and later calls go on.
+func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, error) {
+	if o == nil {
+		o = new(FreshenOptions)
+	}
+	f := Freshness{Glance: c.Glance(ctx, cmp.Or(o.Look, time.Second))}
+	if err := ctx.Err(); err != nil || f.Current && !o.Rescan {
+		return f, err
+	}
+	indexed, err := c.Indexed(ctx)
+	if err != nil {
+		return f, err
+	}
+	if !indexed {
+		f.Reports, err = c.Rescan(ctx, o.Found)
+		return f, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(o.Scan, time.Second))
+	defer cancel()
+	f.Reports, err = c.Rescan(bounded, nil)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		f.Cut, err = true, nil
+	}
+	return f, err
+}
+
+// Total adds up what a rescan did with all sources.
+func Total(reports []Report) Report { return index.Total(reports) }

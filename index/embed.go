@@ -1,0 +1,120 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// embedBatch is how many skills have their texts embedded at a time.
+const embedBatch = 16
+
+// Embed computes the missing vectors of the index's embedder, in small batches,
+// each of which is kept: a run that was interrupted goes on where it stopped, and
+// one that is called during another waits for it. When every text has a vector,
+// the vectors of other models are removed. progress, if not nil, is called with
+// the number of texts that have a vector and with that of all texts. Without an
+// embedder there is nothing to do.
+func (x *Index) Embed(ctx context.Context, progress func(done, all int)) error {
+	if x.embedder == nil {
+		return nil
+	}
+	select {
+	case x.embedding <- struct{}{}:
+		defer func() { <-x.embedding }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c, err := x.coverage(ctx, x.store)
+	if err == nil && !c.all() {
+		c, err = x.embedMissing(ctx, c, progress)
+	}
+	if err != nil || !c.all() || c.texts == 0 {
+		return err
+	}
+	return x.dropOthers(ctx)
+}
+
+// embedMissing embeds what has no vector. Progress counts up from c: to count all
+// texts anew after each batch would take longer than the batch.
+func (x *Index) embedMissing(ctx context.Context, c coverage, progress func(done, all int)) (coverage, error) {
+	model, after := x.embedder.Model(), int64(0)
+	for {
+		missing, err := x.store.Unembedded(ctx, model, after, embedBatch)
+		if err != nil {
+			return coverage{}, err
+		}
+		if len(missing) == 0 {
+			return x.coverage(ctx, x.store)
+		}
+		if err := x.embedSkills(ctx, model, missing); err != nil {
+			return coverage{}, fmt.Errorf("embedding: %w", err)
+		}
+		after = missing[len(missing)-1].Row
+		if c.embedded = min(c.embedded+len(missing), c.texts); progress != nil {
+			progress(c.embedded, c.texts)
+		}
+	}
+}
+
+// embedSkills embeds texts that have no vector yet. Equal texts are embedded once.
+func (x *Index) embedSkills(ctx context.Context, model string, missing []store.Text) error {
+	var list []text
+	queued := make(map[string]bool)
+	for len(missing) > 0 {
+		row := missing[0].Row
+		s, ok, err := x.store.Skill(ctx, row)
+		if err != nil {
+			return err
+		}
+		all := []text(nil)
+		if ok { // or it was removed since
+			all = texts(s)
+		}
+		for ; len(missing) > 0 && missing[0].Row == row; missing = missing[1:] {
+			hash := string(missing[0].Hash)
+			i := slices.IndexFunc(all, func(t text) bool { return string(t.hash) == hash })
+			if i >= 0 && !queued[hash] { // or the skill was changed since
+				queued[hash] = true
+				list = append(list, all[i])
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	vectors, err := embedTexts(ctx, x.embedder, list)
+	if len(vectors) == 0 {
+		return err
+	}
+	hashes := make([][]byte, len(vectors))
+	for i := range vectors {
+		hashes[i] = list[i].hash
+	}
+	// What was embedded before an error is paid for: keep it.
+	return errors.Join(err, x.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		return tx.PutVectors(model, hashes, vectors)
+	}))
+}
+
+// dropOthers removes the vectors of other models. An index does so once: two
+// programs that open one catalog with different embedders must not make each
+// other embed everything again and again.
+func (x *Index) dropOthers(ctx context.Context) error {
+	if x.dropped {
+		return nil
+	}
+	models, err := x.store.Models(ctx)
+	if err != nil {
+		return err
+	}
+	own := x.embedder.Model()
+	if slices.ContainsFunc(models, func(m store.Model) bool { return m.Name != own }) {
+		err = x.store.Update(ctx, func(tx store.Tx) error { return tx.DropModels(own) })
+	}
+	x.dropped = err == nil
+	return err
+}

@@ -1,0 +1,233 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
+)
+
+// edited returns the sources with other texts in some skills, different ones for
+// each edition.
+func edited(sources []searchtest.Source, edition string) []searchtest.Source {
+	return replaced(sources, 0, func(i int, s *searchtest.Source) {
+		if sk := s.Skills[i]; i < 3 {
+			text := fmt.Sprintf("%s of number%d", edition, i)
+			s.Skills[i] = searchtest.NewSkill(sk.Dir(), sk.Name, text, sk.Body+" "+text, sk.Tags...)
+		}
+	})
+}
+
+// lives opens the catalog at path for one life: it is brought in step, published
+// and closed.
+func lives(t *testing.T, path string, e embed.Embedder, sources []searchtest.Source) {
+	t.Helper()
+	x := searchtest.Open(t, path, e, nil)
+	searchtest.Fill(t, x, sources)
+	searchtest.Publish(t, x, false)
+	if err := errors.Join(x.Close(), x.Store.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRolledBack: a database that was put back to an older state, and has changed
+// otherwise since, has come to the generation that it had in its other life. What
+// was published then lies beside it, and is never used.
+func TestRolledBack(t *testing.T) {
+	t.Parallel()
+	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
+		// Whether the base was published before the copy was taken, and whether the
+		// manifest of the other life is there when the copy is back.
+		for _, base := range []bool{false, true} {
+			for _, manifest := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, base %v, manifest %v", name, base, manifest), func(t *testing.T) {
+					t.Parallel()
+					testRolledBack(t, e, base, manifest)
+				})
+			}
+		}
+	}
+}
+
+func testRolledBack(t *testing.T, e embed.Embedder, base, manifest bool) {
+	path, sources := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(30, 3)
+	first := searchtest.Open(t, path, e, nil)
+	searchtest.Fill(t, first, sources)
+	if base {
+		searchtest.Publish(t, first, false)
+	}
+	if err := errors.Join(first.Close(), first.Store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	aside, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lives(t, path, e, edited(sources, "marsupials"))
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, aside, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := searchtest.Open(t, path, e, nil)
+	if !manifest { // as if whoever put the copy back had removed it
+		if err := os.Remove(path + ".current"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := edited(sources, "crustaceans")
+	searchtest.Fill(t, other, now)
+	queries := append(searchtest.Queries(now, 5, 12, nil), search.Query{Text: "marsupials"}, search.Query{Text: "crustaceans of number1"})
+	want := truth(t, e, now)
+	searchtest.Compare(t, want, other, queries)
+	searchtest.Compare(t, want, searchtest.Open(t, path, e, nil), queries)
+	searchtest.Publish(t, other, false)
+	searchtest.Compare(t, want, other, queries)
+	again := searchtest.Open(t, path, e, nil)
+	if !again.Published(sourcesOf(now)) {
+		t.Errorf("what is published cannot be used: %q", beside(t, path, ""))
+	}
+	searchtest.Compare(t, want, again, queries)
+}
+
+// TestReplaced: a database that was made anew beside what was published of the
+// former one has the same generation in the end, and uses none of it.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	path, sources := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(30, 3)
+	lives(t, path, nil, edited(sources, "marsupials"))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	now := edited(sources, "crustaceans")
+	x := searchtest.Open(t, path, nil, nil)
+	searchtest.Fill(t, x, now)
+	queries := append(searchtest.Queries(now, 5, 12, nil), search.Query{Text: "marsupials"}, search.Query{Text: "crustaceans of number1"})
+	want := truth(t, nil, now)
+	searchtest.Compare(t, want, x, queries)
+	searchtest.Publish(t, x, false)
+	searchtest.Compare(t, want, searchtest.Open(t, path, nil, nil), queries)
+	if n := filesBeside(t, x); n[".base"] != 1 || n[".delta"] != 0 {
+		t.Errorf("there are %v, want what was published last", n)
+	}
+}
+
+// counting is a store that counts how often all texts are counted.
+type counting struct {
+	store.Store
+	counts int
+}
+
+func (c *counting) Coverage(ctx context.Context, model string, rows []int64) (texts, embedded int, err error) {
+	if rows == nil {
+		c.counts++
+	}
+	return c.Store.Coverage(ctx, model, rows)
+}
+
+// TestEmbedProgress: progress counts up to all texts, a batch at a time, and does
+// not count what is embedded after each batch.
+func TestEmbedProgress(t *testing.T) {
+	t.Parallel()
+	const n = 6 * index.EmbedBatch
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.Many(n).Refs())
+	st := &counting{Store: x.Store}
+	y := searchtest.Over(t, st, "", &searchtest.Embedder{}, nil)
+	var steps []int
+	err := y.Embed(t.Context(), func(done, all int) {
+		if steps = append(steps, done); all != n {
+			t.Errorf("%d texts, want %d", all, n)
+		}
+	})
+	want := []int{16, 32, 48, 64, 80, 96}
+	if err != nil || !slices.Equal(steps, want) {
+		t.Errorf("progress %v, %v; want %v", steps, err, want)
+	}
+	if st.counts > 2 { // at first and at last
+		t.Errorf("all texts were counted %d times in %d batches", st.counts, len(steps))
+	}
+	searchtest.Embed(t, y)
+	if st.counts > 2 {
+		t.Errorf("all texts were counted again, although nothing has changed: %d times", st.counts)
+	}
+}
+
+// TestAnswersWithoutDatabase: what is published answers prompts, lists and looks up
+// when the database is gone, also prompts whose hits are copies of each other.
+func TestAnswersWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, sources := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(60, 4)
+			lives(t, path, e, sources)
+			sources = edited(sources, "crustaceans") // a delta beside the base
+			lives(t, path, e, sources)
+			whole := searchtest.Open(t, path, e, nil)
+			queries := append(searchtest.Queries(sources, 9, 40, searchtest.Agents()[:2]), copied(t, whole, sources)...)
+			want := answers(t, whole, queries)
+			list, err := whole.List(t.Context(), nil, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(whole.Close(), whole.Store.Close(), os.RemoveAll(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			db := sqlite.Defer(path, searchtest.WithdrawAt(path))
+			defer db.Close()
+			x := searchtest.Over(t, db, path, e, nil)
+			if !x.Published(sourcesOf(sources)) {
+				t.Fatal("what is published is not current")
+			}
+			for i, a := range answers(t, x, queries) {
+				if diff := searchtest.Differ(want[i], a, 10); diff != "" {
+					t.Errorf("%.60q: %s", queries[i].Text, diff)
+				}
+			}
+			got, err := x.List(t.Context(), nil, true)
+			if err != nil || len(got) != len(list) {
+				t.Errorf("lists %d skills, %v; want %d", len(got), err, len(list))
+			}
+			for i := range list {
+				if found, err := x.Lookup(t.Context(), list[i].ID, nil); err != nil || found.Digest != list[i].Digest {
+					t.Errorf("looking up %s: %s, %v", list[i].ID, found.ID, err)
+				}
+			}
+			if err := db.Ready(t.Context()); err == nil {
+				t.Error("the database can be opened: the test proves nothing")
+			}
+		})
+	}
+}
+
+// copied returns queries whose hits have copies.
+func copied(t *testing.T, x *searchtest.Catalog, sources []searchtest.Source) (list []search.Query) {
+	t.Helper()
+	for _, s := range sources[1].Skills {
+		q := search.Query{Text: "please " + s.Description}
+		if slices.ContainsFunc(searchtest.Ask(t, x, q).Hits, func(h search.Hit) bool { return len(h.Copies) > 0 }) {
+			list = append(list, q)
+		}
+	}
+	if len(list) < 2 {
+		t.Fatalf("only %d queries hit copies", len(list))
+	}
+	return list
+}

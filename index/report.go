@@ -1,0 +1,33 @@
+package index
+
+import (
+	"fmt"
+	"time"
+)
+
+// String returns the figures of r in one line, without its source and problems.
+func (r Report) String() string {
+	s := fmt.Sprintf("%d found, %d added, %d changed, %d removed, %d refused, %d unchanged in %v",
+		r.Found, r.Added, r.Changed, r.Removed, r.Refused, r.Unchanged, r.Took.Round(time.Millisecond))
+	if !r.Complete {
+		s += " (incomplete: nothing was removed)"
+	}
+	return s
+}
+
+// Total adds up reports. The sum has no source, and is complete if all are.
+func Total(reports []Report) Report {
+	total := Report{Complete: true}
+	for _, r := range reports {
+		total.Found += r.Found
+		total.Added += r.Added
+		total.Changed += r.Changed
+		total.Removed += r.Removed
+		total.Unchanged += r.Unchanged
+		total.Refused += r.Refused
+		total.Complete = total.Complete && r.Complete
+		total.Problems = append(total.Problems, r.Problems...)
+		total.Took += r.Took
+	}
+	return total
+}

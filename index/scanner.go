@@ -1,0 +1,271 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Scanner keeps a catalog in step with its sources. It holds the one list of
+// stamps, in memory and on file, by which it tells that nothing has changed, or
+// which skills may have. It is for one goroutine at a time, except for Glance.
+type Scanner struct {
+	index   *Index
+	sources []source.Source
+	file    stampFile
+
+	seen *scan // what the last complete walk saw; nil when the next rescan must walk
+}
+
+// A scan is what a complete walk saw.
+type scan struct {
+	generation store.Generation // of the catalog afterwards
+	stamps     []stamp          // see sortStamps
+	reports    []Report         // of a rescan that finds nothing changed
+	unwritten  bool             // the list on file is older
+}
+
+// NewScanner returns a scanner of the sources for the catalog of x, whose labels
+// differ. The list of stamps lies beside the catalog; without a path it is in
+// memory only.
+func NewScanner(x *Index, sources []source.Source) *Scanner {
+	return &Scanner{index: x, sources: sources, file: stampFile{x.opts.Path, sources}}
+}
+
+// Sources describes the sources of the scanner, in their order.
+func (s *Scanner) Sources() []Source {
+	list := make([]Source, len(s.sources))
+	for i, src := range s.sources {
+		info := src.Info()
+		list[i] = Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
+	}
+	return list
+}
+
+func (s *Scanner) labels() []string {
+	list := make([]string, len(s.sources))
+	for i, src := range s.sources {
+		list[i] = src.Info().Label
+	}
+	return list
+}
+
+// Rescan brings the store in step with the sources and returns what it did with
+// each. It walks the sources only when the list of stamps does not tell what has
+// changed, or when found is not nil: that is called for each SKILL.md that the
+// walk has come to. Then finish is called, to embed and to publish. A source or a
+// skill that cannot be read is a problem in the report of its source, never an
+// error. When ctx ends first, what was done is kept, and the error is that of ctx.
+func (s *Scanner) Rescan(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
+	if s.seen != nil && found == nil {
+		if reports, ok, err := s.rescanChanged(ctx, finish); ok || err != nil {
+			return reports, err
+		}
+	}
+	return s.walk(ctx, found, finish)
+}
+
+// walk is Rescan by walking all sources.
+func (s *Scanner) walk(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
+	s.seen = nil
+	seen := &scan{}
+	var reports []Report
+	complete := true
+	for i, at := range s.Sources() {
+		var problems []skill.Problem
+		refs := s.sources[i].Skills(ctx, func(t source.Trace) { seen.stamps = append(seen.stamps, stamp{i, t}) })
+		report, err := s.index.Sync(ctx, at, watched(refs, found, &problems))
+		reports = append(reports, report)
+		if err != nil {
+			return reports, err
+		}
+		complete = complete && report.Complete
+		seen.reports = append(seen.reports, Report{Source: report.Source, Found: report.Found, Unchanged: report.Found, Complete: true, Problems: problems})
+	}
+	err := s.index.Retain(ctx, s.labels())
+	if err == nil {
+		err = finish(ctx)
+	}
+	if err == nil && complete {
+		sortStamps(seen.stamps)
+		s.seen = seen
+		err = s.Settle(ctx)
+	}
+	return reports, err
+}
+
+// Settle ties the list of stamps to the present generation of the catalog, which
+// this process alone has changed since the list was made, and writes it for other
+// processes.
+func (s *Scanner) Settle(ctx context.Context) error {
+	if s.seen == nil {
+		return nil
+	}
+	now, err := s.index.store.State(ctx)
+	if err != nil {
+		return err
+	}
+	s.seen.generation = now.Generation
+	s.write()
+	return nil
+}
+
+// write writes the list of stamps.
+func (s *Scanner) write() {
+	s.seen.unwritten = false
+	if s.file.path != "" {
+		sortStamps(s.seen.stamps)
+		s.file.write(s.seen.generation, s.seen.stamps) // without it the next process walks
+	}
+}
+
+// Close writes the list of stamps if the one on file is older.
+func (s *Scanner) Close() {
+	if s.seen != nil && s.seen.unwritten {
+		s.write()
+	}
+}
+
+const (
+	// manyChanged is the number of changed skills from which a walk is as good.
+	manyChanged = 100
+	// firstLook is how many folders are looked at before what has changed among
+	// them is read: what somebody works on has changed before.
+	firstLook = 512
+)
+
+// rescanChanged is Rescan without a walk: it looks at the folders that the last
+// walk saw, and reads the skills that have changed. It is not ok when that does
+// not do: when skills came or went, or another process has changed the catalog.
+func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context) error) (reports []Report, ok bool, err error) {
+	seen, start := s.seen, time.Now()
+	now, err := s.index.store.State(ctx)
+	if err != nil || seen.generation != now.Generation {
+		return nil, false, err
+	}
+	reports = slices.Clone(seen.reports)
+	any := false
+	for from, to := 0, min(firstLook, len(seen.stamps)); from < to; from, to = to, len(seen.stamps) {
+		list, looked := changed(ctx, s.sources, seen.stamps[from:to], manyChanged)
+		if looked < to-from {
+			return nil, false, nil // there are many, or ctx has ended: the walk tells
+		}
+		if len(list) == 0 {
+			continue
+		}
+		any = true
+		if ok, err := s.refresh(ctx, seen.stamps[from:to], list, reports, finish); !ok || err != nil {
+			return reports, ok, err
+		}
+	}
+	for i := range reports {
+		reports[i].Took = time.Since(start)
+	}
+	if !any && seen.unwritten {
+		s.write() // what has just changed is looked at again soon, so it is written once
+	}
+	return reports, true, nil
+}
+
+// refresh reads the skills in those of the folders that have changed.
+func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, reports []Report, finish func(context.Context) error) (ok bool, err error) {
+	refs := make([][]*skill.Ref, len(s.sources))
+	traces := make([]source.Trace, len(list))
+	for n, i := range list {
+		at := &stamps[i]
+		if !at.Skill {
+			return false, nil
+		}
+		ref, trace, found := s.sources[at.source].Skill(at.Dir)
+		if !found {
+			return false, nil
+		}
+		refs[at.source], traces[n] = append(refs[at.source], ref), trace
+	}
+	seen := s.seen
+	s.seen = nil // until all is done
+	complete := true
+	for i, at := range s.Sources() {
+		if len(refs[i]) == 0 {
+			continue
+		}
+		part, err := s.index.Refresh(ctx, at, refs[i])
+		reports[i].add(part, len(refs[i]))
+		complete = complete && part.Complete
+		if err != nil {
+			return true, err
+		}
+	}
+	if err := finish(ctx); err != nil || !complete {
+		return true, err
+	}
+	for n, i := range list {
+		stamps[i].Trace = traces[n]
+	}
+	now, err := s.index.store.State(ctx)
+	if err == nil {
+		seen.generation, seen.unwritten = now.Generation, true
+		s.seen = seen
+	}
+	return true, err
+}
+
+// add adds what was done with n skills that counted as unchanged.
+func (r *Report) add(part Report, n int) {
+	r.Unchanged += part.Unchanged - n
+	r.Added, r.Changed, r.Refused = r.Added+part.Added, r.Changed+part.Changed, r.Refused+part.Refused
+	r.Problems = append(slices.Clone(r.Problems), part.Problems...)
+	r.Complete = r.Complete && part.Complete
+}
+
+// watched passes the skills of a walk on. It calls found for each, unless found is
+// nil, and collects the problems of the walk.
+func watched(refs iter.Seq2[*skill.Ref, error], found func(), problems *[]skill.Problem) iter.Seq2[*skill.Ref, error] {
+	return func(yield func(*skill.Ref, error) bool) {
+		for ref, err := range refs {
+			var own interface{ Problem() skill.Problem }
+			switch {
+			case err == nil && found != nil:
+				found()
+			case errors.As(err, &own):
+				*problems = append(*problems, own.Problem())
+			}
+			if !yield(ref, err) {
+				return
+			}
+		}
+	}
+}
+
+// Glance looks whether the catalog can answer as it is: whether its ranking is
+// published for these sources, and whether their folders are as the last complete
+// walk saw them. It looks at the 128 folders that are most likely to have changed
+// and then, if there are more, for about the time of limit at others: it goes on
+// where the last Glance, of whatever process, stopped. It does not need the store.
+func (s *Scanner) Glance(ctx context.Context, limit time.Duration) Glance {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if s.file.path == "" || !s.index.Published(s.Sources()) {
+		return Glance{}
+	}
+	set, err := s.index.Current(ctx)
+	if err != nil {
+		return Glance{}
+	}
+	file, start, err := s.file.open(set.Generation)
+	if err != nil {
+		return Glance{}
+	}
+	defer file.Close()
+	g, err := s.file.look(ctx, bounded, file, start)
+	if err != nil {
+		return Glance{} // it is damaged
+	}
+	return g
+}

@@ -1,0 +1,174 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// File returns the configuration file of the user: $REPERTOIRE_CONFIG, or
+// repertoire/config.yaml in the user's configuration folder.
+func File() (string, error) {
+	if name := os.Getenv("REPERTOIRE_CONFIG"); name != "" {
+		return name, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "repertoire", "config.yaml"), nil
+}
+
+// projectFile is the configuration file of a project, relative to its folder.
+const projectFile = ".agents/repertoire.yaml"
+
+// FindProjectFile returns the configuration file of the project that dir belongs
+// to, "" when there is none. It looks from dir up to the root of its repository,
+// and outside of a repository in dir only. As for source.Discover, the user's
+// home is no project.
+func FindProjectFile(dir string) (string, error) {
+	for _, folder := range projectFolders(dir) {
+		name := filepath.Join(folder, filepath.FromSlash(projectFile))
+		switch _, err := os.Stat(name); {
+		case err == nil:
+			return name, nil
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return "", fmt.Errorf("looking for the project's configuration: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// ProjectRoot returns the root of the project that dir belongs to, its links
+// resolved, or "" when dir belongs to none.
+func ProjectRoot(dir string) string {
+	folders := projectFolders(dir)
+	if len(folders) == 0 {
+		return ""
+	}
+	return folders[len(folders)-1]
+}
+
+func projectFolders(dir string) []string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // there is none to leave out
+	}
+	return source.ProjectFolders(dir, home)
+}
+
+// workDir returns dir, or the working folder for "".
+func workDir(dir string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	return os.Getwd()
+}
+
+// CacheDir returns the folder of rebuildable files: $REPERTOIRE_CACHE, or
+// "repertoire" in the user's cache folder.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("REPERTOIRE_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("finding a folder for the catalog: %w (set REPERTOIRE_CACHE, or name a file with --db)", err)
+	}
+	return filepath.Join(dir, "repertoire"), nil
+}
+
+// DefaultDB returns the catalog file that belongs to these sources, and removes
+// catalogs that nobody has opened for 60 days. Each set of sources has its own
+// file, so that a ranking never depends on what another project has indexed, and
+// changing to and fro between projects costs nothing.
+func DefaultDB(sources []source.Source) (string, error) {
+	dir, err := CacheDir()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, s := range sources {
+		fmt.Fprintf(h, "%q %q\n", s.Info().Label, s.Info().Root)
+	}
+	name := filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]), "catalog.db")
+	// A catalog whose skills never change is never written: its time is when it
+	// was last opened.
+	if now := time.Now(); os.Chtimes(name, now, now) != nil {
+		removeUnused(dir, now.Add(-unusedAfter))
+	}
+	return name, nil
+}
+
+// unusedAfter is the age at which a catalog that nobody opened is removed.
+const unusedAfter = 60 * 24 * time.Hour
+
+// catalogFolder matches the names that DefaultDB gives to folders.
+var catalogFolder = lazyregexp.New(`^[0-9a-f]{12}$`)
+
+// removeUnused removes the catalogs in dir that were last opened before a time.
+// It ignores errors: the next call tries again. REPERTOIRE_CACHE may name a
+// folder that holds other things, so removeUnused looks only at what DefaultDB made.
+func removeUnused(dir string, before time.Time) {
+	folders, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, f := range folders {
+		if !f.IsDir() || !catalogFolder().MatchString(f.Name()) {
+			continue
+		}
+		db := filepath.Join(dir, f.Name(), "catalog.db")
+		if info, err := os.Lstat(db); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			removeCatalog(db)
+		}
+	}
+}
+
+// removeCatalog removes the catalog file db, the files whose names begin with
+// its name, and the folder if nothing else is in it.
+func removeCatalog(db string) {
+	folder := filepath.Dir(db)
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, f := range files {
+		if f.Type().IsRegular() && strings.HasPrefix(f.Name(), filepath.Base(db)) {
+			os.Remove(filepath.Join(folder, f.Name()))
+		}
+	}
+	os.Remove(folder)
+}
+
+// StateDir returns the folder of files that are no cache of the sources, such as
+// sessions and logs: $REPERTOIRE_STATE, or "repertoire" in the user's state
+// folder, which is $XDG_STATE_HOME or the usual one of the system.
+func StateDir() (string, error) {
+	if dir := os.Getenv("REPERTOIRE_STATE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	// The XDG specification says to ignore a relative path.
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "repertoire"), nil
+	}
+	if dir := os.Getenv("LocalAppData"); runtime.GOOS == "windows" && dir != "" {
+		return filepath.Join(dir, "repertoire", "state"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("finding a folder for state: %w (set REPERTOIRE_STATE)", err)
+	}
+	return filepath.Join(home, ".local", "state", "repertoire"), nil
+}

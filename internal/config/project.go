@@ -1,0 +1,65 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// A Project is the project whose skills a catalog holds. It may be used from
+// several goroutines.
+type Project struct {
+	root   string   // "" without skills of a project
+	labels []string // of its sources
+
+	scopes sync.Map // *search.Agent to the same agent without the skills of the project
+}
+
+// NewProject returns the project of sources that were opened for the folder dir;
+// "" means the working folder.
+func NewProject(dir string, sources []source.Source) (*Project, error) {
+	p := new(Project)
+	for _, s := range sources {
+		if info := s.Info(); info.Kind == source.KindProject {
+			p.labels = append(p.labels, info.Label)
+		}
+	}
+	if len(p.labels) == 0 {
+		return p, nil
+	}
+	dir, err := workDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	p.root = ProjectRoot(dir)
+	return p, nil
+}
+
+// Scope returns what an agent, nil for all skills, sees from a folder: who works
+// outside of the project has no use for the project's own skills. A folder that
+// is not absolute is not known, and changes nothing.
+func (p *Project) Scope(dir string, a *search.Agent) *search.Agent {
+	if p.root == "" || !filepath.IsAbs(dir) || isBelow(p.root, dir) {
+		return a
+	}
+	var elsewhere search.Agent
+	if a != nil {
+		elsewhere = *a
+	}
+	elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, p.labels)
+	// The catalog keeps what an agent sees by its address.
+	scope, _ := p.scopes.LoadOrStore(a, &elsewhere)
+	return scope.(*search.Agent)
+}
+
+// isBelow reports whether dir, whose links are resolved, is folder or below it.
+func isBelow(folder, dir string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	rel, err := filepath.Rel(folder, dir)
+	return err == nil && filepath.IsLocal(rel)
+}

@@ -1,0 +1,195 @@
+// Package config holds the settings of users and projects: it reads configuration files, finds the folders that this
+// program uses, and opens the sources, the embedder and the reranker that the settings name.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/rerank/remote"
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// Settings are what configuration files, environment and flags say. The file of
+// a user may set everything. The file of a project, which may be somebody
+// else's, may only add folders and agents: it must not choose where prompts are
+// sent.
+type Settings struct {
+	Roots     []Root // further folders with skills; the first wins
+	Project   bool   // look in the usual folders of the project
+	User      bool   // look in the usual folders of the user
+	Bundled   bool   // offer the skills that are compiled in
+	DB        string // catalog file; "" means the one that DefaultDB returns
+	Schedule  string // of rescans; "" means the default of repertoire.Config
+	MaxFile   int64  // size in bytes of the largest file that is served; 0 means 1 MiB
+	Agents    []*search.Agent
+	Embedder  Embedder
+	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
+	Threshold float64       // see search.Query; 0 means the default
+	Reranker  *Reranker     // nil means none
+	FTS5      bool          // SQLite ranks, see repertoire.Config; only the environment sets it
+}
+
+// A Root is a folder with skills that somebody has named.
+type Root struct {
+	Path  string
+	Label string            // "" means a label made from Path
+	Names map[string]string // see source.Options
+}
+
+// The names of embedders in a configuration.
+const (
+	EmbedderStatic = "static" // the built-in one
+	EmbedderNone   = "none"   // ranking is by text alone
+	EmbedderOpenAI = "openai" // an embeddings server
+)
+
+// embedderNames returns the names that a configuration may choose from.
+func embedderNames() []string { return []string{EmbedderStatic, EmbedderNone, EmbedderOpenAI} }
+
+// An Embedder is the choice of an embedder.
+type Embedder struct {
+	Name   string         // "" means EmbedderStatic
+	OpenAI *openai.Config // the server, for EmbedderOpenAI
+}
+
+// New returns the chosen embedder, embed.None{} for EmbedderNone.
+func (e Embedder) New() (embed.Embedder, error) {
+	switch {
+	case e.Name == EmbedderStatic || e.Name == "":
+		m, err := static.Default()
+		if err != nil {
+			return nil, fmt.Errorf("opening the built-in embedder: %w", err)
+		}
+		return m, nil
+	case e.Name == EmbedderNone:
+		return embed.None{}, nil
+	case e.Name == EmbedderOpenAI && e.OpenAI != nil:
+		m, err := openai.New(*e.OpenAI, nil)
+		if err != nil {
+			return nil, err // not m: a nil *Embedder in an interface is not nil
+		}
+		return m, nil
+	case e.Name == EmbedderOpenAI:
+		return nil, errors.New("embedder openai: base_url and model are needed")
+	}
+	return nil, fmt.Errorf("no embedder %q%s", e.Name, words.Suggest(e.Name, embedderNames()))
+}
+
+// Dimension returns the dimension of the vectors, 0 when there are none or only
+// the server knows.
+func (e Embedder) Dimension() int {
+	switch e.Name {
+	case EmbedderNone:
+		return 0
+	case EmbedderOpenAI:
+		return e.OpenAI.Dimensions
+	}
+	m, err := static.Default()
+	if err != nil {
+		return 0 // New returns the error
+	}
+	return m.Dim()
+}
+
+// Embedders returns the choices that these settings allow: the server only if
+// one is configured.
+func (s *Settings) Embedders() []Embedder {
+	list := []Embedder{{Name: EmbedderStatic}, {Name: EmbedderNone}}
+	if s.Embedder.OpenAI != nil {
+		list = append(list, Embedder{Name: EmbedderOpenAI, OpenAI: s.Embedder.OpenAI})
+	}
+	return list
+}
+
+// FindEmbedder returns the choice of this name if these settings allow it. Its
+// error lists the names that they allow.
+func (s *Settings) FindEmbedder(name string) (Embedder, error) {
+	var names []string
+	for _, e := range s.Embedders() {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	err := fmt.Errorf("no embedder %q%s", name, words.Suggest(name, names))
+	if name == EmbedderOpenAI {
+		err = fmt.Errorf("%w (no embeddings server is configured)", err)
+	}
+	return Embedder{}, err
+}
+
+// A Reranker is a server that reranks. For Deadline and Candidates, see
+// repertoire.Config.
+type Reranker struct {
+	remote.Config
+	Deadline   time.Duration
+	Candidates int
+}
+
+// New returns the reranker on the server.
+func (r *Reranker) New() (rerank.Reranker, error) {
+	m, err := remote.New(r.Config, nil)
+	if err != nil {
+		return nil, err // not m: a nil *Reranker in an interface is not nil
+	}
+	return m, nil
+}
+
+// Default returns the settings that hold without a configuration.
+func Default() Settings {
+	return Settings{Project: true, User: true, Bundled: true, Embedder: Embedder{Name: EmbedderStatic}}
+}
+
+// ReadUser adds what the configuration file of a user says.
+func (s *Settings) ReadUser(name string) error { return s.read(name, true) }
+
+// ReadProject adds what the configuration file of a project says.
+func (s *Settings) ReadProject(name string) error { return s.read(name, false) }
+
+func (s *Settings) read(name string, user bool) error {
+	data, err := readFile(name, user)
+	if err != nil {
+		return fmt.Errorf("reading configuration: %w", err)
+	}
+	top, err := decode(name, data)
+	if err != nil || top == nil {
+		return err
+	}
+	p := &parser{file: name, dir: filepath.Dir(name), user: user, settings: s}
+	return p.top(top)
+}
+
+// maxFile is the size of the largest configuration file, in bytes.
+const maxFile = 1 << 20
+
+// readFile reads a configuration file. The file of a project may be a link that
+// somebody else made, to something that never ends.
+func readFile(name string, user bool) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !user && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s is longer than %d bytes", name, maxFile)
+	}
+	return data, err
+}

@@ -1,0 +1,371 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/rerank/remote"
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	try(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	try(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// setHome makes dir the user's home.
+func setHome(t *testing.T, dir string) {
+	t.Helper()
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+}
+
+// settings returns the default ones changed by f.
+func settings(f func(*config.Settings)) config.Settings {
+	s := config.Default()
+	f(&s)
+	return s
+}
+
+// TestSettings reads files that are right. Paths are those of Unix; DIR is the
+// folder of the file and HOME the user's.
+func TestSettings(t *testing.T) {
+	query, document := "query: ", ""
+	tests := []struct {
+		name, text string
+		want       config.Settings
+	}{
+		{"empty", "", config.Default()},
+		{"comments", "# roots: [x]\n", config.Default()},
+		{"null", "---\n", config.Default()},
+		{"switches", "project: false\nuser: false\nbundled: \"false\"\nembedder: none\n",
+			config.Settings{Embedder: config.Embedder{Name: "none"}}},
+		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\nthreshold: 0.75\n", settings(func(s *config.Settings) {
+			s.Schedule, s.MaxFile, s.Deadline, s.Threshold = "@every 1h", 5, 1500*time.Millisecond, .75
+		})},
+		{"every prompt", "threshold: 0\n", settings(func(s *config.Settings) { s.Threshold = search.Always })},
+		{"paths", "db: ~/c.db\nroots: [rel, ../up, /abs, ~/h, \"~\", ~user, {path: ./x/}]\n", settings(func(s *config.Settings) {
+			s.DB = "HOME/c.db"
+			for _, p := range []string{"DIR/rel", "UP/up", "/abs", "HOME/h", "HOME", "DIR/~user", "DIR/x"} {
+				s.Roots = append(s.Roots, config.Root{Path: p})
+			}
+		})},
+		{"root", "roots:\n- {path: /p, label: \"user:mine\", names: {old: new, a/b: c}}\n", settings(func(s *config.Settings) {
+			s.Roots = []config.Root{{Path: "/p", Label: "user:mine", Names: map[string]string{"old": "new", "a/b": "c"}}}
+		})},
+		{"agents", "agents:\n  b: {include: {names: x-*, tags: [q, r]}, exclude: {sources: [s]}, pinned: [p, o]}\n  a: {}\n", settings(func(s *config.Settings) {
+			s.Agents = []*search.Agent{
+				{Name: "b", Include: search.Rules{Names: []string{"x-*"}, Tags: []string{"q", "r"}},
+					Exclude: search.Rules{Sources: []string{"s"}}, Pinned: []string{"p", "o"}},
+				{Name: "a"},
+			}
+		})},
+		{"built-in embedder", "embedder: static\n", config.Default()},
+		{"no embedder", "embedder: none\n", settings(func(s *config.Settings) { s.Embedder.Name = config.EmbedderNone })},
+		{"no reranker", "reranker: none\n", config.Default()},
+		{"reranker", "reranker: {cohere: {base_url: \"http://127.0.0.1:1/v2\", model: m, key_env: K, max_chars: 5, deadline: 2s, candidates: 7}}\n",
+			settings(func(s *config.Settings) {
+				s.Reranker = &config.Reranker{
+					Config:   remote.Config{API: remote.Cohere, BaseURL: "http://127.0.0.1:1/v2", Model: "m", KeyEnv: "K", MaxChars: 5},
+					Deadline: 2 * time.Second, Candidates: 7,
+				}
+			})},
+		{"reranker without model", "reranker: {tei: {base_url: \"http://127.0.0.1:1\"}}\n", settings(func(s *config.Settings) {
+			s.Reranker = &config.Reranker{Config: remote.Config{API: remote.TEI, BaseURL: "http://127.0.0.1:1"}}
+		})},
+		{"embedder", "embedder: {openai: {base_url: \"http://127.0.0.1:1/v1\", model: m, key_env: K, azure: true, allow_insecure: true," +
+			" headers: {X-A: b}, dimensions: 3, encoding: base64, query_prefix: \"query: \", document_prefix: \"\", max_batch: 4, max_chars: 5, timeout: 2s}}\n",
+			settings(func(s *config.Settings) {
+				s.Embedder = config.Embedder{Name: config.EmbedderOpenAI, OpenAI: &openai.Config{
+					BaseURL: "http://127.0.0.1:1/v1", Model: "m", KeyEnv: "K", Azure: true, AllowInsecure: true,
+					Headers: map[string]string{"X-A": "b"}, Dimensions: 3, Encoding: "base64",
+					QueryPrefix: &query, DocumentPrefix: &document, MaxBatch: 4, MaxChars: 5, Timeout: 2 * time.Second,
+				}}
+			})},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir, home := t.TempDir(), t.TempDir()
+			setHome(t, home)
+			name := filepath.Join(dir, "config.yaml")
+			write(t, name, tt.text)
+			got := config.Default()
+			try(t, got.ReadUser(name))
+			if diff := cmp.Diff(tt.want, symbolic(got, dir, home)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// symbolic replaces the folders of a test in the paths of settings.
+func symbolic(s config.Settings, dir, home string) config.Settings {
+	r := strings.NewReplacer(dir, "DIR", home, "HOME", filepath.Dir(dir), "UP", `\`, "/")
+	s.DB = r.Replace(s.DB)
+	for i := range s.Roots {
+		s.Roots[i].Path = r.Replace(s.Roots[i].Path)
+	}
+	return s
+}
+
+// TestSettingsErrors reads files that are wrong; FILE stands for their name.
+func TestSettingsErrors(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"syntax", "roots: [\n", "FILE:1: did not find expected node content"},
+		{"tab", "project: true\n\tuser: true\n", "FILE:2: found a tab character that violates indentation"},
+		{"control character", "db: \"\x01\"\n", "FILE: control characters are not allowed"},
+		{"two documents", "user: true\n---\nuser: false\n", "FILE:2: a second document; a configuration is one"},
+		{"not a mapping", "- a\n", "FILE:1: configuration must be a mapping of keys to values"},
+		{"text", "hello\n", "FILE:1: configuration must be a mapping of keys to values"},
+
+		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, threshold, user"},
+		{"misspelt key", "root: [x]\n", "FILE:1: configuration: no key \"root\"; did you mean roots?"},
+		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, threshold, user"},
+		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
+		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
+		{"duplicate agent", "agents:\n  a: {}\n  a: {pinned: [x]}\n", "FILE:3: agents: key \"a\" stands here twice"},
+		{"duplicate name", "roots:\n- path: x\n  names: {a: b, a: c}\n", "FILE:3: names: key \"a\" stands here twice"},
+		{"duplicate header", "embedder:\n  openai:\n    headers: {a: b, a: c}\n", "FILE:3: headers: key \"a\" stands here twice"},
+
+		{"no roots", "user: true\nroots:\n#- x\n", "FILE:2: configuration: key \"roots\" has no value"},
+		{"roots", "roots: x\n", "FILE:1: roots must be a list of folders, or of mappings with path, label and names"},
+		{"root null", "roots: [~]\n", "FILE:1: expected a path"},
+		{"root empty", "roots: [\"\"]\n", "FILE:1: roots: a path is missing"},
+		{"root list", "roots:\n- [x]\n", "FILE:2: roots must be a mapping of keys to values"},
+		{"root without path", "roots:\n- label: x\n", "FILE:2: roots: a path is missing"},
+		{"root key", "roots:\n- path: x\n  lable: y\n", "FILE:3: roots: no key \"lable\"; there are: label, names, path"},
+		{"names", "roots: [{path: x, names: [a]}]\n", "FILE:1: names must be a mapping of keys to values"},
+		{"name list", "roots: [{path: x, names: {a: [b]}}]\n", "FILE:1: expected a text"},
+
+		{"boolean", "user: yes\n", "FILE:1: expected true or false, not \"yes\""},
+		{"boolean number", "user: 1\n", "FILE:1: expected true or false, not \"1\""},
+		{"boolean list", "user: [true]\n", "FILE:1: expected true or false, not \"\""},
+		{"number", "max_file: 1MB\n", "FILE:1: expected a whole number, not \"1MB\""},
+		{"threshold", "threshold: 60%\n", "FILE:1: expected a probability from 0 to 1, not \"60%\""},
+		{"threshold too high", "threshold: 1.1\n", "FILE:1: expected a probability from 0 to 1, not \"1.1\""},
+		{"threshold is no number", "threshold: NaN\n", "FILE:1: expected a probability from 0 to 1, not \"NaN\""},
+		{"number negative", "max_file: -1\n", "FILE:1: expected a whole number, not \"-1\""},
+		{"duration", "deadline: 250\n", "FILE:1: expected a duration such as 250ms or 2s, not \"250\""},
+		{"duration zero", "deadline: 0s\n", "FILE:1: expected a duration such as 250ms or 2s, not \"0s\""},
+		{"schedule", "schedule: {every: 5s}\n", "FILE:1: expected a text"},
+		{"db", "db: [x]\n", "FILE:1: expected a path"},
+		{"alias", "db: &x a\nschedule: *x\n", "FILE:2: expected a text"},
+
+		{"agents", "agents: [a]\n", "FILE:1: agents must be a mapping of keys to values"},
+		{"agent without rules", "agents:\n  a:\n  # include: {names: [x]}\n", "FILE:2: agent a must be a mapping of keys to values"},
+		{"agent without name", "agents: {\"\": {}}\n", "FILE:1: agents: a key must be a text"},
+		{"agent key", "agents: {a: {includes: {}}}\n", "FILE:1: agent a: no key \"includes\"; did you mean include?"},
+		{"include null", "agents:\n  a:\n    include:\n", "FILE:3: agent a: key \"include\" has no value"},
+		{"include empty", "agents:\n  a:\n    include: {}\n", "FILE:3: a include names nothing; leave it out or say what"},
+		{"names null", "agents:\n  a:\n    include:\n      names:\n", "FILE:4: a include: key \"names\" has no value"},
+		{"names empty", "agents: {a: {include: {names: [], tags: []}}}\n", "FILE:1: a include names nothing; leave it out or say what"},
+		{"rules key", "agents: {a: {exclude: {name: x}}}\n", "FILE:1: a exclude: no key \"name\"; did you mean names?"},
+		{"rules list", "agents: {a: {exclude: {names: [[x]]}}}\n", "FILE:1: expected a text"},
+		{"rules mapping", "agents: {a: {exclude: {names: {x: y}}}}\n", "FILE:1: expected a list of texts"},
+
+		{"embedder", "embedder: magic\n", "FILE:1: no embedder \"magic\"; there are: static, none, openai (a mapping with base_url and model)"},
+		{"embedder server without its address", "\nembedder: openai\n", "FILE:2: no embedder \"openai\"; there are: static, none, openai (a mapping with base_url and model)"},
+		{"embedder key", "embedder: {opnai: {}}\n", "FILE:1: embedder: no key \"opnai\"; did you mean openai?"},
+		{"embedder without model", "embedder:\n  openai: {base_url: \"http://127.0.0.1/v1\"}\n", "FILE:2: embedder openai: base_url and model are needed"},
+		{"reranker", "reranker: jina\n", "FILE:1: no reranker \"jina\"; there are: none, jina, cohere, voyage, tei (a mapping with base_url and model)"},
+		{"reranker list", "reranker: [jina]\n", "FILE:1: no reranker \"\"; there are: none, jina, cohere, voyage, tei (a mapping with base_url and model)"},
+		{"reranker key", "reranker:\n  cohera: {}\n", "FILE:2: reranker: no key \"cohera\"; did you mean cohere?"},
+		{"reranker null", "reranker:\n  tei:\n", "FILE:2: reranker: key \"tei\" has no value"},
+		{"reranker nothing", "reranker: {}\n", "FILE:1: reranker: one protocol is needed, of: jina, cohere, voyage, tei"},
+		{"reranker twice", "reranker:\n  tei: {}\n  jina: {}\n", "FILE:2: reranker: one protocol is needed, of: jina, cohere, voyage, tei"},
+		{"reranker without address", "reranker: {tei: {}}\n", "FILE:1: reranker tei: base_url is needed"},
+		{"reranker without model", "reranker:\n  voyage:\n    base_url: \"http://127.0.0.1/v1\"\n", "FILE:3: reranker voyage: model is needed"},
+		{"reranker misspelt", "reranker: {jina: {base_url: x, modell: y}}\n", "FILE:1: reranker jina: no key \"modell\"; did you mean model?"},
+		{"reranker deadline", "reranker: {jina: {base_url: x, model: y, deadline: soon}}\n", "FILE:1: expected a duration such as 250ms or 2s, not \"soon\""},
+		{"embedder wrong type", "embedder: {openai: {base_url: x, model: y, dimensions: many}}\n", "FILE:1: expected a whole number, not \"many\""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "config.yaml")
+			write(t, name, tt.text)
+			s := config.Default()
+			err := s.ReadUser(name)
+			if err == nil {
+				t.Fatalf("no error, settings %+v", s)
+			}
+			if got := strings.ReplaceAll(err.Error(), name, "FILE"); got != tt.want {
+				t.Errorf("\n got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestProjectSettings: the configuration of a project adds folders and agents.
+// It can neither choose where prompts are sent nor change what the user set.
+func TestProjectSettings(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"roots: [x, {path: y, label: team}]\nagents: {mine: {include: {names: [a]}}}\n", ""},
+		{"embedder: {openai: {base_url: \"http://192.0.2.1/v1\", model: m}}\n", "FILE:1: embedder: a project's configuration cannot set this; move it to your own"},
+		{"db: x\n", "FILE:1: db: a project's configuration cannot set this; move it to your own"},
+		{"user: false\n", "FILE:1: user: a project's configuration cannot set this; move it to your own"},
+		{"project: false\n", "FILE:1: project: a project's configuration cannot set this; move it to your own"},
+		{"bundled: false\n", "FILE:1: bundled: a project's configuration cannot set this; move it to your own"},
+		{"schedule: never\n", "FILE:1: schedule: a project's configuration cannot set this; move it to your own"},
+		{"max_file: 9\n", "FILE:1: max_file: a project's configuration cannot set this; move it to your own"},
+		{"reranker: {tei: {base_url: \"http://x\"}}\n", "FILE:1: reranker: a project's configuration cannot set this; move it to your own"},
+		{"deadline: 1h\n", "FILE:1: deadline: a project's configuration cannot set this; move it to your own"},
+		{"agents:\n  reviewer: {}\n", "FILE:2: agent reviewer: your own configuration has an agent of this name, which a project's cannot replace"},
+		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": that of a project's folder holds no colon and is not \"bundled\""},
+		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": that of a project's folder holds no colon and is not \"bundled\""},
+	}
+	for _, tt := range tests {
+		s := config.Default()
+		s.Roots = []config.Root{{Path: "/mine"}}
+		s.Agents = []*search.Agent{{Name: "reviewer", Exclude: search.Rules{Tags: []string{"secret"}}}}
+		name := filepath.Join(t.TempDir(), "repertoire.yaml")
+		write(t, name, tt.text)
+		err := s.ReadProject(name)
+		switch {
+		case tt.want != "" && (err == nil || strings.ReplaceAll(err.Error(), name, "FILE") != tt.want):
+			t.Errorf("%s\n got %v\nwant %s", tt.text, err, tt.want)
+		case tt.want == "" && err != nil:
+			t.Error(err)
+		case tt.want == "" && (len(s.Roots) != 3 || s.Roots[0].Path != "/mine" || len(s.Agents) != 2):
+			t.Errorf("%s: settings %+v", tt.text, s)
+		}
+	}
+}
+
+// TestAgentsOfTwoFiles: a second file of the user's replaces an agent whole.
+func TestAgentsOfTwoFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := config.Default()
+	for name, text := range map[string]string{"1": "agents: {a: {pinned: [x]}}\n", "2": "agents: {a: {exclude: {names: [y]}}}\n"} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	try(t, s.ReadUser(filepath.Join(dir, "1")))
+	try(t, s.ReadUser(filepath.Join(dir, "2")))
+	want := []*search.Agent{{Name: "a", Exclude: search.Rules{Names: []string{"y"}}}}
+	if diff := cmp.Diff(want, s.Agents); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestUnreadableSettings(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large.yaml")
+	write(t, large, strings.Repeat("# comment\n", 110_000))
+	var s config.Settings
+	if err := s.ReadUser(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
+	}
+	if err := s.ReadUser(large); err == nil || !strings.HasSuffix(err.Error(), "large.yaml is longer than 1048576 bytes") {
+		t.Errorf("error %v", err)
+	}
+	if err := s.ReadProject(dir); err == nil || !strings.HasSuffix(err.Error(), "is not a regular file") {
+		t.Errorf("error %v", err)
+	}
+	// A link in a repository to what has no end.
+	if err := s.ReadProject(os.DevNull); err == nil {
+		t.Errorf("a device was read as the configuration of a project")
+	}
+}
+
+func TestConfigFile(t *testing.T) {
+	t.Setenv("REPERTOIRE_CONFIG", "/somewhere/c.yaml")
+	if name, err := config.File(); name != "/somewhere/c.yaml" || err != nil {
+		t.Errorf("File() = %s, %v", name, err)
+	}
+	t.Setenv("REPERTOIRE_CONFIG", "")
+	dir, err := os.UserConfigDir()
+	try(t, err)
+	if name, err := config.File(); name != filepath.Join(dir, "repertoire", "config.yaml") || err != nil {
+		t.Errorf("File() = %s, %v", name, err)
+	}
+}
+
+// TestEmbedderSetting: what is chosen is made, and a bad choice is no embedder
+// in disguise.
+func TestEmbedderSetting(t *testing.T) {
+	server := &openai.Config{BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
+	for _, tt := range []struct {
+		setting config.Embedder
+		model   string // its beginning
+		err     string
+	}{
+		{config.Embedder{}, "static ", ""},
+		{config.Embedder{Name: "static", OpenAI: server}, "static ", ""},
+		{config.Embedder{Name: "none"}, "", ""},
+		{config.Embedder{Name: "openai", OpenAI: server}, "openai", ""},
+		{config.Embedder{Name: "openai"}, "", "base_url and model are needed"},
+		{config.Embedder{Name: "openai", OpenAI: &openai.Config{BaseURL: "ftp://x", Model: "m"}}, "", "base URL"},
+		{config.Embedder{Name: "magic"}, "", `no embedder "magic"; there are: static, none, openai`},
+	} {
+		e, err := tt.setting.New()
+		switch {
+		case tt.err != "":
+			if e != nil || err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%+v: %v, %v; want an error with %q", tt.setting, e, err, tt.err)
+			}
+		case err != nil:
+			t.Errorf("%+v: %v", tt.setting, err)
+		case !strings.HasPrefix(e.Model(), tt.model) || (e == embed.None{}) != (tt.model == ""):
+			t.Errorf("%+v: model %q, want %q…", tt.setting, e.Model(), tt.model)
+		}
+	}
+}
+
+// TestReranker: a bad server is no reranker in disguise.
+func TestReranker(t *testing.T) {
+	s := &config.Reranker{Config: remote.Config{API: remote.TEI, BaseURL: "ftp://x"}}
+	if r, err := s.New(); err == nil || r != nil {
+		t.Errorf("bad server: %v, %v", r, err)
+	}
+	s.BaseURL = "http://127.0.0.1:1"
+	if r, err := s.New(); err != nil || r == nil {
+		t.Errorf("good server: %v, %v", r, err)
+	}
+}
+
+func FuzzSettings(f *testing.F) {
+	f.Add("roots: [~/x, {path: y, label: z, names: {a: b}}]\nagents: {a: {include: {names: x}, pinned: [p]}}\n")
+	f.Add("embedder: {openai: {base_url: \"http://127.0.0.1/v1\", model: m, headers: {a: b}, timeout: 1s}}\ndb: \"\"\n")
+	f.Add("reranker: {tei: {base_url: \"http://127.0.0.1\", deadline: 1s, candidates: 7}}\n")
+	f.Add("user: true\n---\n- *a\n")
+	f.Add("? {}\n: [\x00")
+	for _, empty := range []string{"", "\ufeff", "---\n...\n", "---\n---\n", "%YAML 1.2\n---\n", "...\n", "--- |\n"} {
+		f.Add(empty)
+	}
+	f.Add("%YAML 9.9\n--- !!binary x\n...\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		name := filepath.Join(t.TempDir(), "fuzzed-configuration.yaml")
+		write(t, name, text)
+		var own, project config.Settings
+		for _, err := range []error{own.ReadUser(name), project.ReadProject(name)} {
+			if err != nil && !strings.Contains(err.Error(), name) {
+				t.Errorf("the error does not name the file: %v", err)
+			}
+		}
+		if project.Embedder.Name != "" || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Threshold != 0 || project.Schedule != "" || project.MaxFile != 0 {
+			t.Errorf("a project set %+v", project)
+		}
+		for _, a := range own.Agents {
+			if a.Name == "" {
+				t.Errorf("an agent without a name")
+			}
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// scalar returns the text of a value. For errors, what says what it should be.
+func (p *parser) scalar(n *yaml.Node, what string) (string, error) {
+	if n.Kind != yaml.ScalarNode || isNull(n) {
+		return "", p.errorf(n, "expected %s", what)
+	}
+	return n.Value, nil
+}
+
+func (p *parser) text(to *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) (err error) {
+		*to, err = p.scalar(n, "a text")
+		return err
+	}
+}
+
+func (p *parser) optional(to **string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		s, err := p.scalar(n, "a text")
+		*to = &s
+		return err
+	}
+}
+
+// path reads a path. It may start with ~; a relative path starts at the folder of
+// the file.
+func (p *parser) path(to *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		s, err := p.scalar(n, "a path")
+		if err != nil {
+			return err
+		}
+		if rest, ok := strings.CutPrefix(s, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return p.errorf(n, "%s: %v", s, err)
+			}
+			s = filepath.Join(home, rest)
+		}
+		if s != "" && !filepath.IsAbs(s) {
+			s = filepath.Join(p.dir, s)
+		}
+		*to = s
+		return nil
+	}
+}
+
+func (p *parser) boolean(to *bool) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode || n.Value != "true" && n.Value != "false" {
+			return p.errorf(n, "expected true or false, not %q", n.Value)
+		}
+		*to = n.Value == "true"
+		return nil
+	}
+}
+
+func (p *parser) number(to *int64) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		v, err := strconv.ParseInt(n.Value, 10, 64)
+		if n.Kind != yaml.ScalarNode || err != nil || v < 0 {
+			return p.errorf(n, "expected a whole number, not %q", n.Value)
+		}
+		*to = v
+		return nil
+	}
+}
+
+func (p *parser) duration(to *time.Duration) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		d, err := time.ParseDuration(n.Value)
+		if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
+			return p.errorf(n, "expected a duration such as 250ms or 2s, not %q", n.Value)
+		}
+		*to = d
+		return nil
+	}
+}
+
+// probability reads a number from 0 to 1. As 0 stands for the default elsewhere,
+// it becomes search.Always.
+func (p *parser) probability(to *float64) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		v, err := strconv.ParseFloat(n.Value, 64)
+		if n.Kind != yaml.ScalarNode || err != nil || !(v >= 0 && v <= 1) {
+			return p.errorf(n, "expected a probability from 0 to 1, not %q", n.Value)
+		}
+		if *to = v; v == 0 {
+			*to = search.Always
+		}
+		return nil
+	}
+}
+
+// list reads a list of texts; a single text is a list of one.
+func (p *parser) list(to *[]string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind == yaml.ScalarNode {
+			*to = []string{n.Value}
+			return nil
+		}
+		if n.Kind != yaml.SequenceNode {
+			return p.errorf(n, "expected a list of texts")
+		}
+		for _, item := range n.Content {
+			s, err := p.scalar(item, "a text")
+			if err != nil {
+				return err
+			}
+			*to = append(*to, s)
+		}
+		return nil
+	}
+}
+
+// names reads a mapping of texts to texts.
+func (p *parser) names(what string, to *map[string]string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		*to = make(map[string]string)
+		return p.pairs(n, what, func(key, value *yaml.Node) (err error) {
+			(*to)[key.Value], err = p.scalar(value, "a text")
+			return err
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// Options choose what is checked. A nil *Options is all zero values.
+type Options struct {
+	// Strict applies the Agent Skills specification to the letter, as its
+	// reference validator does, instead of reporting what indexing found.
+	Strict bool
+
+	// Reports are what the rescan before the diagnosis returned: they hold the
+	// problems of folders in which skills may be. nil means that there was none.
+	Reports []repertoire.Report
+}
+
+// Catalog reports what is wrong with a catalog: skills that cannot be used, that
+// another skill shadows, that are hard to tell apart, or that require skills
+// which are not there, and agents whose rules name what does not exist. o may be
+// nil.
+func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	all, err := c.List(ctx, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	d := &diagnosis{byFolder: make(map[string]string)}
+	for _, e := range all {
+		d.byFolder[folderOf(e.Location)] = e.ID
+	}
+	if err := d.skills(ctx, c, o); err != nil {
+		return nil, err
+	}
+	d.shadowed(all)
+	twins, err := c.Twins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.twins(twins)
+	d.requirements(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
+	for _, a := range c.Config().Agents {
+		if _, err := c.List(ctx, a, false); err != nil {
+			d.report.Add(skill.Problem{Rule: "agent", Severity: skill.Error, Path: "configuration", Message: err.Error()})
+		}
+	}
+	d.report.finish()
+	return &d.report, nil
+}
+
+// skills reports what is wrong with each skill by itself.
+func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o *Options) error {
+	if !o.Strict {
+		return d.indexed(ctx, c, o.Reports)
+	}
+	for _, src := range c.Config().Sources {
+		d.walk(ctx, src, true)
+	}
+	return ctx.Err()
+}
+
+// indexed reports the problems that were found when the skills were indexed, and
+// the problems of the walk.
+func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, reports []repertoire.Report) error {
+	_, found, err := c.Size(ctx)
+	if err != nil {
+		return err
+	}
+	d.report.Skills = found
+	reported, err := c.Problems(ctx)
+	if err != nil {
+		return err
+	}
+	seen := make(map[skill.Problem]bool)
+	for _, r := range reported {
+		seen[r.Problem] = true
+		d.add(r.Source, "", c.Located(r.Source, r.Problem), r.Severity == skill.Error)
+	}
+	for _, report := range reports {
+		for _, p := range report.Problems {
+			if !seen[p] {
+				d.add(report.Source, "", c.Located(report.Source, p), p.Severity == skill.Error)
+			}
+		}
+	}
+	return nil
+}
+
+// shadowed reports skills that cannot be found under their name.
+func (d *diagnosis) shadowed(entries []repertoire.Entry) {
+	byID := make(map[string]repertoire.Entry)
+	for _, e := range entries {
+		byID[e.ID] = e
+	}
+	for _, e := range entries {
+		winner, ok := byID[e.ShadowedBy]
+		if !ok {
+			continue
+		}
+		f := Finding{Source: e.Source, Skill: e.ID, Cost: Unseen, Problem: skill.Problem{
+			Rule: "shadowed", Severity: skill.Warning, Path: e.Location,
+			Message: fmt.Sprintf("not offered: the skill %s at %s has the same name and comes first", e.Name, winner.Location),
+			Hint:    fmt.Sprintf("remove or rename one of them, or use it as %s", e.ID)}}
+		if e.Digest == winner.Digest {
+			f.Cost, f.Severity = Author, skill.Note
+			f.Message = fmt.Sprintf("not offered: a copy of the skill %s at %s, which is", e.Name, winner.Location)
+		}
+		d.report.Findings = append(d.report.Findings, f)
+	}
+}
+
+// twins reports offered skills with nearly the same description, each once: in
+// a family of fifty made from one template all are alike, and nobody reads
+// twelve hundred pairs.
+func (d *diagnosis) twins(pairs []repertoire.Twin) {
+	var order []repertoire.Entry
+	likes := make(map[string][]repertoire.Twin) // by ID, the most alike first
+	for _, t := range pairs {
+		for _, pair := range []repertoire.Twin{t, {A: t.B, B: t.A, Similarity: t.Similarity}} {
+			if likes[pair.A.ID] == nil {
+				order = append(order, pair.A)
+			}
+			likes[pair.A.ID] = append(likes[pair.A.ID], pair)
+		}
+	}
+	for _, e := range order {
+		nearest := likes[e.ID][0]
+		message := fmt.Sprintf("its description is nearly that of %s (%.0f %% of the words)", nearest.B.ID, 100*nearest.Similarity)
+		if more := len(likes[e.ID]) - 1; more > 0 {
+			message += fmt.Sprintf(" and of %d more", more)
+		}
+		d.add(e.Source, e.ID, skill.Problem{Rule: "near-duplicate", Severity: skill.Warning, Path: e.Location, Message: message,
+			Hint: "say in each description what sets it apart, or keep one"}, false)
+	}
+}
+
+// requirements reports skills that ask for others that are not there.
+func (d *diagnosis) requirements(entries []repertoire.Entry) {
+	names := make([]string, len(entries))
+	have := make(map[string]bool)
+	for i, e := range entries {
+		names[i] = e.Name
+		have[strings.ToLower(e.Name)] = true
+	}
+	for _, e := range entries {
+		for _, want := range e.Requires {
+			if have[strings.ToLower(want)] {
+				continue
+			}
+			p := skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
+				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want)}
+			p.Hint = words.DidYouMean(words.Similar(want, names))
+			d.add(e.Source, e.ID, p, false)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// Package doctor finds what is wrong with the skills of a catalog or of folders, for the command, a web page and CI
+// alike. It decides what a finding costs; who calls it only shows the findings.
+package doctor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A Cost says who pays for a finding.
+type Cost string
+
+// The costs, from the highest to the lowest.
+const (
+	Unseen    Cost = "unseen"    // no model sees the skill, or a part of the skills, as things are
+	Confusing Cost = "confusing" // a model that sees the skill is misled, or lacks what it is pointed to
+	Author    Cost = "author"    // models are served well; it is for whoever keeps the skill or the settings
+)
+
+// A Finding is a problem with where it is and what it costs.
+type Finding struct {
+	Source string `json:"source,omitempty"` // label of the source; "" when the finding is about none
+	Skill  string `json:"skill,omitempty"`  // ID of the skill, or the name of the folder of one that was refused; "" when it is about none
+	Cost   Cost   `json:"cost"`
+	skill.Problem
+}
+
+// A Report is the findings, the worst severity first, with their numbers.
+type Report struct {
+	Skills   int       `json:"skills"` // how many were looked at
+	Errors   int       `json:"errors"`
+	Warnings int       `json:"warnings"`
+	Notes    int       `json:"notes"`
+	Findings []Finding `json:"problems"`
+}
+
+// Add adds findings about things that are no skills, such as the settings of
+// clients.
+func (r *Report) Add(problems ...skill.Problem) {
+	for _, p := range problems {
+		r.Findings = append(r.Findings, Finding{Cost: costOf(p, false), Problem: p})
+	}
+	r.finish()
+}
+
+// finish sorts and counts the findings.
+func (r *Report) finish() {
+	if r.Findings == nil {
+		r.Findings = []Finding{} // JSON has a list, also when it is empty
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(weight(a.Severity), weight(b.Severity)),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
+	})
+	var n [3]int
+	for _, f := range r.Findings {
+		n[weight(f.Severity)]++
+	}
+	r.Errors, r.Warnings, r.Notes = n[0], n[1], n[2]
+}
+
+// weight orders severities, the worst first.
+func weight(s skill.Severity) int {
+	switch s {
+	case skill.Error:
+		return 0
+	case skill.Warning:
+		return 1
+	}
+	return 2
+}
+
+// A Group is all findings of one rule and severity.
+type Group struct {
+	Rule     string
+	Severity skill.Severity
+	Findings []Finding
+}
+
+// Groups returns the findings by rule: the worst severity first, and of one
+// severity the most frequent rule.
+func (r *Report) Groups() []Group {
+	var groups []Group
+	for _, f := range r.Findings {
+		i := slices.IndexFunc(groups, func(g Group) bool { return g.Rule == f.Rule && g.Severity == f.Severity })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, Group{Rule: f.Rule, Severity: f.Severity})
+		}
+		groups[i].Findings = append(groups[i].Findings, f)
+	}
+	slices.SortStableFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(weight(a.Severity), weight(b.Severity)), cmp.Compare(len(b.Findings), len(a.Findings)))
+	})
+	return groups
+}
+
+// costOf returns what a problem costs; inSkill says that it is in the folder of
+// a skill that is offered.
+func costOf(p skill.Problem, inSkill bool) Cost {
+	switch p.Rule {
+	case "agent", "client-broken", "client-budget":
+		return Unseen
+	case "client-trust":
+		if p.Severity == skill.Note {
+			return Author // the user has switched the hook off
+		}
+		return Unseen
+	case "unreadable", "unreadable-folder", "interrupted", "too-many-folders", "too-deep", "skill-md-case",
+		"link-not-followed", "dangling-link", "link-loop":
+		if inSkill {
+			return Confusing // it lacks a file
+		}
+		return Unseen // there may be a skill
+	case "near-duplicate", "unmet-requirement", "missing-resource", "outside-resource", "empty-body", "no-trigger",
+		"description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
+		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file":
+		return Confusing
+	}
+	if strings.HasPrefix(p.Rule, "hidden-") {
+		return Confusing
+	}
+	return Author
+}

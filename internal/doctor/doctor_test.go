@@ -1,0 +1,220 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files are the skills of the tests; more shadows two of lib.
+var files = map[string]map[string]string{
+	"lib": {
+		"broken/SKILL.md":     "---\nname: broken\n---\n",
+		"cat/SKILL.md":        "---\nname: cat\ndescription: Feeds the cat. Use when it is hungry.\nrequires: [hamsters]\n---\nRun scripts/feed.sh.\n",
+		"hamster/SKILL.md":    "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night.\n---\nClean it.\n",
+		"guinea-pig/SKILL.md": "---\nname: guinea-pig\ndescription: Cleans the cage of a small animal that sleeps all day and runs by night.\n---\nClean it.\n",
+		"odd/SKILL.md":        "---\nname: Odd\ndescription: Has a hidden character.\n---\nright \u202e to left\n",
+		"bom/SKILL.md":        "\ufeff---\nname: bom\ndescription: Starts with a mark that nobody needs.\n---\nBe well.\n",
+	},
+	"more": {
+		"cat/SKILL.md":     "---\nname: cat\ndescription: Feeds another cat.\n---\nFeed it.\n",
+		"hamster/SKILL.md": "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night.\n---\nClean it.\n",
+	},
+}
+
+// catalog returns a scanned catalog of lib in memory and more on disk, and the
+// folder of more.
+func catalog(t *testing.T) (c *repertoire.Catalog, reports []repertoire.Report, dir string) {
+	t.Helper()
+	lib := make(fstest.MapFS)
+	for name, text := range files["lib"] {
+		lib[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	memory, err := source.New(lib, &source.Options{Label: "lib", Priority: 2})
+	try(t, err)
+	dir, err = filepath.EvalSymlinks(t.TempDir())
+	try(t, err)
+	for name, text := range files["more"] {
+		try(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		try(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	try(t, os.MkdirAll(filepath.Join(dir, "lower"), 0o700))
+	try(t, os.WriteFile(filepath.Join(dir, "lower", "Skill.md"), nil, 0o600))
+	disk, err := source.Dir(dir, &source.Options{Label: "more", Priority: 1})
+	try(t, err)
+	c, err = repertoire.Open(t.Context(), repertoire.Config{
+		Sources: []source.Source{memory, disk}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
+		Agents: []*repertoire.Agent{{Name: "bird", Include: repertoire.Rules{Names: []string{"canary"}}}, {Name: "all"}},
+	})
+	try(t, err)
+	t.Cleanup(func() { try(t, c.Close()) })
+	reports, err = c.Rescan(t.Context(), nil)
+	try(t, err)
+	return c, reports, dir
+}
+
+// lines returns what a report says, without messages and hints.
+func lines(r *doctor.Report, dir string) []string {
+	var list []string
+	for _, f := range r.Findings {
+		at := filepath.ToSlash(strings.Replace(f.Path, dir, "DIR", 1))
+		list = append(list, strings.Join([]string{string(f.Severity), f.Rule, string(f.Cost), f.Source, f.Skill, at}, " "))
+	}
+	return list
+}
+
+// TestCatalog: each finding says which skill it is about and what it costs.
+func TestCatalog(t *testing.T) {
+	c, reports, dir := catalog(t)
+	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Reports: reports})
+	try(t, err)
+	want := []string{
+		"error agent unseen   configuration",
+		"error missing-description unseen lib broken lib:broken/SKILL.md",
+		"warning shadowed unseen more more/cat DIR/cat/SKILL.md",
+		"warning byte-order-mark author lib bom lib:bom/SKILL.md",
+		"warning unmet-requirement confusing lib cat lib:cat/SKILL.md",
+		"warning missing-resource confusing lib cat lib:cat/SKILL.md",
+		"warning near-duplicate confusing lib guinea-pig lib:guinea-pig/SKILL.md",
+		"warning near-duplicate confusing lib hamster lib:hamster/SKILL.md",
+		"warning hidden-bidi confusing lib Odd lib:odd/SKILL.md",
+		"note shadowed author more more/hamster DIR/hamster/SKILL.md",
+		"note skill-md-case unseen more lower DIR/lower/Skill.md",
+	}
+	got := lines(r, dir)
+	if diff := cmp.Diff(counted(want), counted(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if r.Skills != 8 || r.Errors != 2 || r.Warnings != 7 || r.Notes != 2 {
+		t.Errorf("%d skills, %d errors, %d warnings, %d notes", r.Skills, r.Errors, r.Warnings, r.Notes)
+	}
+	before := len(r.Findings)
+	r.Add(skill.Problem{Rule: "client-budget", Severity: skill.Warning}, skill.Problem{Rule: "client", Severity: skill.Note})
+	if r.Warnings != 8 || r.Notes != 3 || len(r.Findings) != before+2 {
+		t.Errorf("after an addition: %d warnings, %d notes", r.Warnings, r.Notes)
+	}
+}
+
+// counted returns how often each line is there: the order of lines with the same
+// severity depends on temporary folders.
+func counted(list []string) map[string]int {
+	m := make(map[string]int)
+	for _, s := range list {
+		m[s]++
+	}
+	return m
+}
+
+// TestStrict: the specification refuses what indexing forgives, and models see
+// the skill all the same.
+func TestStrict(t *testing.T) {
+	c, reports, dir := catalog(t)
+	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Strict: true, Reports: reports})
+	try(t, err)
+	for _, want := range []string{
+		"error name-case author lib Odd lib:odd/SKILL.md",
+		"error missing-description unseen lib broken lib:broken/SKILL.md",
+		"warning shadowed unseen more more/cat DIR/cat/SKILL.md",
+	} {
+		if counted(lines(r, dir))[want] == 0 {
+			t.Errorf("%q is missing in\n%s", want, strings.Join(lines(r, dir), "\n"))
+		}
+	}
+	if r.Skills != 8 {
+		t.Errorf("%d skills", r.Skills)
+	}
+}
+
+// TestInSkill: what a skill lacks misleads the models that see the skill; where
+// there may be a skill, none sees it.
+func TestInSkill(t *testing.T) {
+	c, _, dir := catalog(t)
+	for _, name := range []string{"link", "cat/link"} {
+		if os.Symlink("nowhere", filepath.Join(dir, name)) != nil {
+			t.Skip("no symbolic links here")
+		}
+	}
+	try(t, c.Forget(t.Context())) // the text of cat is as it was
+	reports, err := c.Rescan(t.Context(), nil)
+	try(t, err)
+	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Reports: reports})
+	try(t, err)
+	got := counted(lines(r, dir))
+	for _, want := range []string{
+		"note dangling-link unseen more  DIR/link",
+		"warning dangling-link confusing more more/cat DIR/cat/link",
+	} {
+		if got[want] == 0 {
+			t.Errorf("%q is missing in\n%s", want, strings.Join(lines(r, dir), "\n"))
+		}
+	}
+}
+
+// TestFolders: folders are checked without a catalog.
+func TestFolders(t *testing.T) {
+	_, _, dir := catalog(t)
+	r, err := doctor.Folders(t.Context(), []string{filepath.Join(dir, "cat"), dir}, false)
+	try(t, err)
+	if r.Skills != 3 || r.Errors+r.Warnings != 0 || r.Notes != 1 {
+		t.Errorf("report %+v", r)
+	}
+	empty := t.TempDir()
+	if _, err := doctor.Folders(t.Context(), []string{dir, empty}, false); err == nil || err.Error() != "no SKILL.md in "+empty {
+		t.Errorf("error %v", err)
+	}
+	if _, err := doctor.Folders(t.Context(), []string{filepath.Join(empty, "none")}, false); err == nil {
+		t.Error("a folder that does not exist is no error")
+	}
+}
+
+// TestGroups: one rule with many findings does not hide the others.
+func TestGroups(t *testing.T) {
+	var r doctor.Report
+	for _, p := range []skill.Problem{
+		{Rule: "b", Severity: skill.Warning}, {Rule: "a", Severity: skill.Warning, Path: "x"}, {Rule: "a", Severity: skill.Warning, Path: "y"},
+		{Rule: "a", Severity: skill.Note}, {Rule: "c", Severity: skill.Error},
+	} {
+		r.Add(p)
+	}
+	var got []string
+	for _, g := range r.Groups() {
+		got = append(got, string(g.Severity)+" "+g.Rule+strings.Repeat(" +", len(g.Findings)))
+	}
+	if diff := cmp.Diff([]string{"error c +", "warning a + +", "warning b +", "note a +"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestJSON: what other programs read.
+func TestJSON(t *testing.T) {
+	var r doctor.Report
+	r.Add()
+	data, err := json.Marshal(&r)
+	try(t, err)
+	if want := `{"skills":0,"errors":0,"warnings":0,"notes":0,"problems":[]}`; string(data) != want {
+		t.Errorf("got %s, want %s", data, want)
+	}
+	data, err = json.Marshal(doctor.Finding{Source: "s", Skill: "cat", Cost: doctor.Confusing,
+		Problem: skill.Problem{Rule: "r", Severity: skill.Note, Path: "p", Line: 3, Message: "m", Hint: "h"}})
+	try(t, err)
+	if want := `{"source":"s","skill":"cat","cost":"confusing","rule":"r","severity":"note","path":"p","line":3,"message":"m","hint":"h"}`; string(data) != want {
+		t.Errorf("got %s, want %s", data, want)
+	}
+}

@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// Folders reports what is wrong with the skills in folders, which need not be in
+// a catalog. For strict, see Options. A folder without any skill is an error.
+func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
+	var d diagnosis
+	for _, folder := range folders {
+		src, err := source.Dir(folder, &source.Options{Label: folder})
+		if err != nil {
+			return nil, err
+		}
+		skills, found := d.report.Skills, len(d.report.Findings)
+		d.walk(ctx, src, strict)
+		if d.report.Skills == skills && len(d.report.Findings) == found {
+			return nil, fmt.Errorf("no SKILL.md in %s", folder)
+		}
+	}
+	d.report.finish()
+	return &d.report, ctx.Err()
+}
+
+// A diagnosis collects findings.
+type diagnosis struct {
+	report   Report
+	byFolder map[string]string // IDs of the skills of the catalog by the folders that they are in
+}
+
+// walk reads and checks every skill of a source.
+func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
+	for ref, err := range src.Skills(ctx, nil) {
+		if err != nil {
+			d.add(src.Info().Label, "", walkProblem(src, err), false)
+			continue
+		}
+		d.report.Skills++
+		s, err := ref.Load()
+		var refused *skill.ParseError
+		if err != nil {
+			p := skill.Problem{Rule: "unreadable", Severity: skill.Error, Path: ref.Path, Message: err.Error()}
+			if errors.As(err, &refused) {
+				p = refused.Problem
+			}
+			d.add(src.Info().Label, "", located(src, p), true)
+			continue
+		}
+		problems := s.Problems
+		if strict {
+			problems = skill.Check(s)
+		}
+		for _, p := range problems {
+			d.add(src.Info().Label, s.Name, located(src, p), false)
+		}
+	}
+}
+
+func walkProblem(src source.Source, err error) skill.Problem {
+	var own interface{ Problem() skill.Problem }
+	if errors.As(err, &own) {
+		return located(src, own.Problem())
+	}
+	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Info().Label, Message: err.Error()}
+}
+
+// located makes the path of a problem one that can be opened.
+func located(src source.Source, p skill.Problem) skill.Problem {
+	if root := src.Info().Root; root != "" && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(root, filepath.FromSlash(p.Path))
+	}
+	return p
+}
+
+// add adds a problem of a source. name is the name of the skill, "" when only
+// the path says which skill it is; refused says that the skill is not offered
+// because of the problem.
+func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
+	if p.Path != source && !filepath.IsAbs(p.Path) && !strings.HasPrefix(p.Path, source+":") {
+		p.Path = source + ":" + p.Path // a file that is compiled in cannot be opened, so its source is named
+	}
+	f := Finding{Source: source, Skill: name, Problem: p}
+	if id := d.skillAt(p.Path); id != "" {
+		f.Skill = id
+	}
+	if f.Cost = costOf(p, f.Skill != ""); refused {
+		f.Cost = Unseen
+	}
+	if dir := folderOf(p.Path); f.Skill == "" && dir != "" && strings.EqualFold(p.Path[len(dir)+1:], "SKILL.md") {
+		f.Skill = dir[strings.LastIndexAny(dir, `/\:`)+1:]
+	}
+	d.report.Findings = append(d.report.Findings, f)
+}
+
+// skillAt returns the ID of the skill of the catalog in whose folder a path is,
+// or "".
+func (d *diagnosis) skillAt(name string) string {
+	for folder := name; folder != ""; folder = folderOf(folder) {
+		if id := d.byFolder[folder]; id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// folderOf returns what is before the last separator of a path, or "".
+func folderOf(name string) string { return name[:max(0, strings.LastIndexAny(name, `/\`))] }

@@ -1,0 +1,80 @@
+package wellknown
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// A Catalog is where the skills of a site come from; *repertoire.Catalog is one.
+// Its methods may fail for one skill and work for the others.
+type Catalog interface {
+	// List returns the skills that an agent sees, shadowed copies only when asked for.
+	List(ctx context.Context, a *search.Agent, shadowed bool) ([]search.Entry, error)
+	// Manifest lists the files of a skill as they are now.
+	Manifest(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
+	// File reads one of them.
+	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
+}
+
+// Publish writes the site in folder dir, with all skills that an agent sees; nil
+// means all skills. Skills that clients could not read are left out and are in
+// Result.Omitted.
+func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Result, error) {
+	w, err := Open(dir)
+	if err != nil {
+		return Result{}, err
+	}
+	defer w.Close()
+	entries, err := c.List(ctx, a, false)
+	if err != nil {
+		return Result{}, err
+	}
+	var omitted []*OmittedError
+	for _, e := range entries {
+		s, err := read(ctx, c, e, a)
+		if err == nil {
+			err = w.Add(s)
+		}
+		var out *OmittedError
+		switch {
+		case ctx.Err() != nil:
+			return Result{}, ctx.Err()
+		case errors.As(err, &out):
+			omitted = append(omitted, out)
+		case err != nil:
+			return Result{}, err
+		}
+	}
+	r, err := w.Finish()
+	r.Omitted = omitted
+	return r, err
+}
+
+// read reads all files of a skill as they are now.
+func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (Skill, error) {
+	s := Skill{Name: e.Name}
+	omit := func(err error) (Skill, error) {
+		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", e.ID, contextprovider.ErrUnpublishable))
+		return s, &OmittedError{Name: e.Name, Reason: reason}
+	}
+	m, err := c.Manifest(ctx, e.ID, a)
+	if err != nil {
+		return omit(err)
+	}
+	for _, listed := range m.Files {
+		f, err := c.File(ctx, e.ID, listed.Path, a)
+		if err != nil {
+			return omit(err)
+		}
+		if f.SHA256 != listed.SHA256 {
+			return omit(fmt.Errorf("%s changed while it was read; publish again", f.Path))
+		}
+		s.Files = append(s.Files, File{Path: f.Path, Data: f.Data})
+	}
+	return s, nil
+}

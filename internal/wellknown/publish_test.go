@@ -1,0 +1,72 @@
+package wellknown_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/wellknown"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestPublish publishes the skills that an agent sees. One that clients could
+// not read, or that changes while it is read, is left out.
+func TestPublish(t *testing.T) {
+	files := fstest.MapFS{
+		"bread/SKILL.md":     {Data: instructions("bread", "Bakes bread.")},
+		"cake/SKILL.md":      {Data: instructions("cake", "Bakes cakes.")},
+		"cake/notes.md":      {Data: []byte("sweet\n")},
+		"Odd Name/SKILL.md":  {Data: instructions("Odd Name", "Has a name that clients refuse.")},
+		"internal/SKILL.md":  {Data: instructions("internal", "Is not for others.")},
+		"shifting/SKILL.md":  {Data: instructions("shifting", "Changes all the time.")},
+		"shifting/clock.txt": {Data: []byte("1\n")},
+	}
+	src, err := source.New(files, &source.Options{Label: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Rescan(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	others := &repertoire.Agent{Name: "others", Exclude: repertoire.Rules{Names: []string{"internal"}}}
+	dir := t.TempDir()
+	r, err := wellknown.Publish(t.Context(), changing{c, files}, others, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Skills != 2 || r.Archives != 1 || len(r.Omitted) != 2 {
+		t.Errorf("result %+v", r)
+	}
+	for i, want := range []string{"skill Odd Name is left out: ", "skill shifting is left out: clock.txt changed while it was read; publish again"} {
+		if i < len(r.Omitted) && !strings.HasPrefix(r.Omitted[i].Error(), want) {
+			t.Errorf("%v, want %s", r.Omitted[i], want)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := wellknown.Publish(ended, c, nil, dir); err == nil {
+		t.Error("a run that was cut off is no error")
+	}
+}
+
+// changing is a catalog of files of which one changes after it was listed.
+type changing struct {
+	*repertoire.Catalog
+	files fstest.MapFS
+}
+
+func (c changing) Manifest(ctx context.Context, id string, a *repertoire.Agent) (repertoire.Manifest, error) {
+	m, err := c.Catalog.Manifest(ctx, id, a)
+	if id == "shifting" {
+		c.files["shifting/clock.txt"] = &fstest.MapFile{Data: []byte("2\n")}
+	}
+	return m, err
+}

@@ -1,0 +1,64 @@
+package words
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestLikeness compares sketches with the likeness that counting gives.
+func TestLikeness(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{30, 200, 1000, 5000} {
+		text := make([]string, n)
+		for i := range text {
+			text[i] = fmt.Sprint("w", rng.IntN(3000))
+		}
+		for _, edits := range []int{0, 1, n / 200, n / 60, n / 20} {
+			other := append([]string(nil), text...)
+			for range edits {
+				other[rng.IntN(n)] = "edited"
+			}
+			a, b := strings.Join(text, " "), strings.Join(other, "  ")
+			want, got := jaccard(text, other), NewSketch(a).Likeness(NewSketch(strings.ToUpper(b)))
+			if math.Abs(got-want) > .08 || (want == 1) != (got == 1) {
+				t.Errorf("%d words, %d edits: likeness %.3f, want %.3f", n, edits, got, want)
+			}
+		}
+	}
+}
+
+func jaccard(a, b []string) float64 {
+	runs := func(words []string) map[string]bool {
+		m := make(map[string]bool)
+		for i := 0; i+shingle <= len(words); i++ {
+			m[strings.Join(words[i:i+shingle], " ")] = true
+		}
+		return m
+	}
+	x, y := runs(a), runs(b)
+	both := 0
+	for r := range x {
+		if y[r] {
+			both++
+		}
+	}
+	return float64(both) / float64(len(x)+len(y)-both)
+}
+
+// TestSketchOfLittle: short, empty and broken sketches are like nothing but
+// themselves.
+func TestSketchOfLittle(t *testing.T) {
+	empty, short := NewSketch(""), NewSketch("one two")
+	if !empty.Few() || !short.Few() || !Sketch(nil).Few() || NewSketch(strings.Repeat("a b c d ", 9)+strings.Join(strings.Split("efghijklmnopqrstuvwxyz", ""), " ")).Few() {
+		t.Error("few is wrong")
+	}
+	if !empty.Same(NewSketch(" \n")) || empty.Same(short) || Sketch(nil).Same(nil) {
+		t.Error("same is wrong")
+	}
+	if got := Sketch("x").Likeness(short); got != 0 {
+		t.Errorf("a broken sketch: %v", got)
+	}
+}

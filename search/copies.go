@@ -1,0 +1,153 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+const (
+	// copyDepth is how many of the best candidates are compared.
+	copyDepth = 50
+	// sameBody is the share of all runs of words that the bodies of copies have in
+	// common (Jaccard), as sketches estimate it. Of 20,000 skills no two with different
+	// tasks reach it; releases of one program reach .83.
+	sameBody = .9
+	// sameDescription is the share of the words of the longer description that
+	// the shorter one has.
+	sameDescription = .8
+)
+
+// distinct leaves out skills that are copies of better ones, and notes them in
+// r. All candidates are in the scope, so a copy outside of it hides none. Of
+// copies with the same score that of the source with the highest priority
+// stays. A skill that the prompt names is never left out.
+func (r *retrieval) distinct(scored []rank.Scored) []rank.Scored {
+	r.copies = make(map[int][]int)
+	kept := make([]rank.Scored, 0, len(scored))
+	facts := make([]snapshot.Facts, 0, copyDepth) // of the first of kept
+	for n, s := range scored {
+		if n >= copyDepth {
+			return append(kept, scored[n:]...)
+		}
+		at, own := -1, r.view.Facts(s.Key)
+		for k := 0; k < len(kept) && at < 0 && !s.Exact; k++ {
+			if r.isCopy(kept[k].Key, s.Key, &facts[k], &own) {
+				at = k
+			}
+		}
+		if at < 0 {
+			kept, facts = append(kept, s), append(facts, own)
+			continue
+		}
+		if r.addCopy(&kept[at], s) {
+			facts[at] = own
+		}
+	}
+	return kept
+}
+
+// addCopy notes that s is a copy of best, or the other way round when their
+// scores are equal and s has the higher priority. What is relevant of one is so
+// of the other, and wanted is the one or the other. It reports whether s took
+// the place of best.
+func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) (swapped bool) {
+	i, j := best.Key, s.Key
+	relevant, probability := best.Relevant || s.Relevant, min(1, best.Probability+s.Probability)
+	priority := func(i int) int { return r.view.Priority(r.view.Doc(i).Source) }
+	if swapped = s.Score == best.Score && priority(j) > priority(i); swapped {
+		*best = s
+		r.copies[j] = append(r.copies[i], i)
+		delete(r.copies, i)
+	} else {
+		r.copies[i] = append(r.copies[i], j)
+	}
+	best.Relevant, best.Probability = relevant, probability
+	return swapped
+}
+
+// copiesOf returns the copies of skill i that were left out.
+func (r *retrieval) copiesOf(i int) []Entry {
+	var list []Entry
+	for _, j := range r.copies[i] {
+		list = append(list, entryOf(r.view, j))
+	}
+	return list
+}
+
+// copyOf returns the entry that was kept instead of skill i.
+func (r *retrieval) copyOf(i int) (kept int, ok bool) {
+	for k, list := range r.copies {
+		if slices.Contains(list, i) {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// isCopy reports whether two skills do the same: one is a copy of the other, or
+// a fork with small edits. Name, description and body must agree, because skills
+// made from one template ("… for AWS", "… for Azure") agree in most of each. The
+// bodies are compared last and seldom, and the result is remembered.
+func (r *retrieval) isCopy(i, j int, a, b *snapshot.Facts) bool {
+	equal := a.Description == b.Description
+	if big := max(a.Tokens, b.Tokens); a.Digest != b.Digest && big-min(a.Tokens, b.Tokens) > big/6 ||
+		a.Digest != b.Digest && !equal && !sameName(r.view, i, j) {
+		return false
+	}
+	pair := [2]int64{min(a.Row, b.Row), max(a.Row, b.Row)}
+	same, _ := r.view.Note(pair, func() (any, error) {
+		same := r.compare(i, j)
+		return same, r.view.Err()
+	})
+	return same.(bool)
+}
+
+// sameName reports whether the words of one name are among those of the other,
+// as far as that is quickly told.
+func sameName(v *snapshot.View, i, j int) bool {
+	m, _ := v.At(i)
+	if n, _ := v.At(j); m != n {
+		return true // the segments number their words differently
+	}
+	one := slices.Clone(v.NameTerms(i))
+	return overlap(one, v.NameTerms(j)) > 0
+}
+
+// compare compares two skills word by word.
+func (r *retrieval) compare(i, j int) bool {
+	a, b := r.view.Doc(i), r.view.Doc(j)
+	if a.Digest == b.Digest {
+		return true
+	}
+	terms := r.analyzer.Terms
+	equal, names := a.Description == b.Description, overlap(terms(a.Name), terms(b.Name)) > 0
+	if !equal && !(names && overlap(terms(a.Description), terms(b.Description)) >= sameDescription) {
+		return false
+	}
+	alike, few := r.view.Alike(i, j)
+	identical := equal && alike == 1
+	return names && identical || !few && (identical || names && alike >= sameBody)
+}
+
+// overlap returns the share of the words of the longer list that the shorter one
+// has, 0 when the shorter one has a word that the longer one lacks: then each
+// says something that the other does not.
+func overlap[T comparable](a, b []T) float64 {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	for _, w := range a {
+		if !slices.Contains(b, w) {
+			return 0
+		}
+	}
+	shared := 0
+	for _, w := range b {
+		if slices.Contains(a, w) {
+			shared++
+		}
+	}
+	return float64(shared) / max(1, float64(len(b)))
+}

@@ -1,0 +1,125 @@
+package search_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// essay is a body of n words, all different.
+func essay(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "word%d ", i)
+	}
+	return b.String()
+}
+
+const parcels = "Tracks parcels of every carrier and writes to whoever waits for them too long"
+
+// TestCopies: what counts as a copy and what does not.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	body := essay(300)
+	edited := strings.Replace(body, "word150 ", "another ", 1)
+	original := searchtest.Skill("parcels", parcels, body)
+	for _, c := range []struct {
+		what  string
+		other *skill.Skill
+		copy  bool
+	}{
+		{"same text, longer name", searchtest.Skill("parcels-2", parcels, body), true},
+		{"same text, another name", searchtest.Skill("mail-tracker", parcels, body), true},
+		{"edited body", searchtest.Skill("my-parcels", parcels, edited), true},
+		{"longer description", searchtest.Skill("parcels-fork", parcels+" at home", body), true},
+		{"edited body, another name", searchtest.Skill("mail-tracker", parcels, edited), false},
+		{"another word in the description", searchtest.Skill("parcels-2", strings.Replace(parcels, "carrier", "airline", 1), body), false},
+		{"much longer description", searchtest.Skill("parcels-2", parcels+" at home, in ships, trains, depots, harbours, shops", body), false},
+		{"another body", searchtest.Skill("parcels-2", parcels, strings.ReplaceAll(body, "word", "term")), false},
+		{"a template filled in otherwise", searchtest.Skill("parcels-2", parcels, strings.ReplaceAll(body, "5 ", "x ")), false},
+		{"longer body", searchtest.Skill("parcels-2", parcels, body+strings.ReplaceAll(essay(60), "word", "term")), false},
+		{"no body", searchtest.Skill("parcels-2", parcels, ""), false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			x := searchtest.New(t, nil)
+			searchtest.Sync(t, x, "a", searchtest.TreeOf(original, c.other).Refs())
+			hits := searchtest.Ask(t, x, search.Query{Text: "track a parcel of a carrier"}).Hits
+			if c.copy != (len(hits) == 1 && len(hits[0].Copies) == 1) || len(hits)+len(hits[0].Copies) != 2 {
+				t.Errorf("found %q, copies of the first: %d", searchtest.IDs(hits), len(hits[0].Copies))
+			}
+		})
+	}
+}
+
+// TestCopiesShort: bodies of a few words say little, so all else must agree.
+func TestCopiesShort(t *testing.T) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(
+		searchtest.Skill("mail", parcels, ""), searchtest.Skill("post", parcels, ""), searchtest.Skill("post-2", parcels, ""),
+		searchtest.Skill("post-3", parcels, "now"), searchtest.Skill("post-4", parcels+" now", ""),
+	).Refs())
+	got := searchtest.Found(t, x, "parcels")
+	slices.Sort(got)
+	if want := []string{"mail", "post", "post-3", "post-4"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+// TestCopyNamed: a copy that the prompt names is the best one, and of two that
+// it names none is left out.
+func TestCopyNamed(t *testing.T) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("parcels", parcels, "body"), searchtest.Skill("old-parcels", parcels, "body")).Refs())
+	for prompt, want := range map[string][]string{
+		"track the parcel":                 {"parcels"},
+		"use `old-parcels`":                {"old-parcels"},
+		"use `parcels` or `old-parcels`":   {"old-parcels", "parcels"},
+		"continue with the parcels skill ": {"parcels"},
+	} {
+		if got := searchtest.Found(t, x, prompt); !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", prompt, got, want)
+		}
+	}
+}
+
+// TestCopiesPriority: of equal copies that of the higher source stays.
+func TestCopiesPriority(t *testing.T) {
+	t.Parallel()
+	for _, high := range []string{"one", "two"} {
+		x := searchtest.New(t, nil)
+		for label, name := range map[string]string{"one": "mail", "two": "post"} {
+			src := index.Source{Label: label, Root: "/" + label}
+			if label == high {
+				src.Priority = 1
+			}
+			searchtest.SyncSource(t, x, src, searchtest.TreeOf(searchtest.Skill(name, parcels, essay(50))).Refs())
+		}
+		hits := searchtest.Ask(t, x, search.Query{Text: "track the parcel"}).Hits
+		if len(hits) != 1 || hits[0].Source != high || len(hits[0].Copies) != 1 || hits[0].Copies[0].Source == high {
+			t.Errorf("with %s first: found %+v", high, hits)
+		}
+	}
+}
+
+// TestCopiesScope: a copy outside of the scope hides none inside, and is not
+// told of.
+func TestCopiesScope(t *testing.T) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("parcels", parcels, "body"), searchtest.Skill("parcels-2", parcels, "body")).Refs())
+	for _, hidden := range []string{"parcels", "parcels-2"} {
+		agent := &search.Agent{Name: "clerk", Exclude: search.Rules{Names: []string{hidden}}}
+		hits := searchtest.Ask(t, x, search.Query{Text: "track the parcel", Agent: agent}).Hits
+		if len(hits) != 1 || hits[0].ID == hidden || len(hits[0].Copies) != 0 {
+			t.Errorf("without %s: found %+v", hidden, hits)
+		}
+	}
+}

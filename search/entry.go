@@ -1,0 +1,99 @@
+package search
+
+import (
+	"context"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// An Entry is what the catalog shows of a skill without reading it: level 1.
+type Entry struct {
+	skill.Meta        // as it was indexed
+	ShadowedBy string // ID of the skill that has its name, or ""
+}
+
+// Lookup returns the skill of that ID: a name, "source/name" or
+// "source/folder". One outside the agent's scope does not exist for it: the
+// error is a *NotFoundError either way.
+func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
+	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
+		i, err := lookup(v, id, sc.Allowed)
+		if err == nil {
+			e = entryOf(v, i)
+		}
+		return err
+	})
+	return e, err
+}
+
+// List returns the skills that the agent sees, by name; shadowed copies only
+// when they are asked for.
+func (x *Searcher) List(ctx context.Context, a *Agent, shadowed bool) (list []Entry, err error) {
+	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
+		list = nil // of an attempt before
+		for _, s := range v.Sorted(sc.Allowed) {
+			if shadowed || v.IsOffered(s.I) {
+				list = append(list, entryOfDoc(v, s.Document, v.IsOffered(s.I)))
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Pinned returns the skills that the agent always has, in its order.
+func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err error) {
+	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
+		list = make([]Entry, len(sc.Pinned))
+		for n, i := range sc.Pinned {
+			list[n] = entryOf(v, i)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Files returns the manifest of a skill as it was indexed.
+func (x *Searcher) Files(ctx context.Context, e Entry) ([]skill.File, error) {
+	row, ok, err := x.row(ctx, e)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return x.store.Files(ctx, row)
+}
+
+// row returns the row ID of an entry; ok is false when it is gone.
+func (x *Searcher) row(ctx context.Context, e Entry) (row int64, ok bool, err error) {
+	err = x.read(ctx, nil, func(v *snapshot.View, sc *snapshot.Scope) error {
+		i, err := lookup(v, e.ID, sc.Allowed)
+		if ok = err == nil; ok {
+			row = v.Facts(i).Row
+		}
+		return nil // gone is not a failure
+	})
+	return row, ok, err
+}
+
+// Size returns how many skills are offered and how many SKILL.md files were found
+// in all.
+func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {
+	s, err := x.sets.Current(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return s.Offered(), s.Found, nil
+}
+
+// entryOf returns a skill as the outside sees it.
+func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, v.Doc(i), v.IsOffered(i)) }
+
+func entryOfDoc(v *snapshot.View, d snapshot.Document, offered bool) Entry {
+	e := Entry{Meta: d.Meta}
+	if !offered {
+		if winner, ok := v.Find(d.Key); ok {
+			e.ShadowedBy = v.ID(winner)
+		}
+	}
+	return e
+}

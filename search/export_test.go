@@ -1,0 +1,44 @@
+package search
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	Depth     = depth
+	BodyStart = bodyStart
+	MaxDepth  = maxDepth
+)
+
+// CheckSnippet checks what is true of every snippet.
+func CheckSnippet(t testing.TB, s Snippet, length int) {
+	t.Helper()
+	if length <= 0 {
+		length = snippetLength
+	}
+	if n := utf8.RuneCountInString(s.Text); n > max(length, 4) || !utf8.ValidString(s.Text) || (s.Text == "") != (len(s.Matches) == 0) {
+		t.Fatalf("%d characters of %d, %d matches: %q", n, length, len(s.Matches), s.Text)
+	}
+	if i := strings.IndexFunc(s.Text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' }); i >= 0 {
+		t.Fatalf("%q has %q", s.Text, s.Text[i:])
+	}
+	end := -1
+	for _, m := range s.Matches {
+		if m[0] <= end || m[1] <= m[0] || m[1] > len(s.Text) || !utf8.ValidString(s.Text[m[0]:m[1]]) {
+			t.Fatalf("matches %v in %q", s.Matches, s.Text)
+		}
+		end = m[1]
+	}
+}
+
+// Compiled returns what SQLite gets of a query in the query language.
+func Compiled(query string) string {
+	c, err := compile(query)
+	if err != nil {
+		return err.Error()
+	}
+	return c.fts
+}

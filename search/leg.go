@@ -1,0 +1,121 @@
+package search
+
+import (
+	"context"
+	"errors"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A textLeg ranks the full text.
+type textLeg interface {
+	// frequencies returns in how many skills each term occurs, and how many skills
+	// there are; found is what each segment knows of the terms.
+	frequencies(ctx context.Context, v *snapshot.View, terms []string, found [][]snapshot.Term) (docs []int, all int, err error)
+	// match returns the k skills of the scope that match best, by BM25.
+	match(ctx context.Context, v *snapshot.View, p *prompt, sc *snapshot.Scope, k int) ([]snapshot.Hit, error)
+}
+
+// leg returns what ranks the text of a set: its snapshots, or while they lack the
+// full text the engine of the store if it can, else what the snapshots have.
+func (x *Searcher) leg(s *snapshot.Set) textLeg {
+	if engine, ok := x.store.(store.TextSearcher); ok && !s.Compiled {
+		return engineLeg{engine, s.Weights()}
+	}
+	return compiledLeg{}
+}
+
+// compiledLeg ranks by the postings of the segments. The mean length of a skill is
+// that of the first segment, until both are compiled into one.
+type compiledLeg struct{}
+
+func (compiledLeg) frequencies(_ context.Context, v *snapshot.View, terms []string, found [][]snapshot.Term) ([]int, int, error) {
+	known := make([][]snapshot.Term, len(found))
+	for n := range found {
+		known[n] = found[n][:len(terms)]
+	}
+	return v.Frequencies(known), v.Size(), v.Err()
+}
+
+func (compiledLeg) match(_ context.Context, v *snapshot.View, p *prompt, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
+	if len(p.terms) == 0 {
+		return nil, nil
+	}
+	all := v.Size()
+	terms := make([][]snapshot.Term, len(p.segments))
+	for n := range terms {
+		terms[n] = make([]snapshot.Term, 0, len(p.terms))
+		for _, t := range p.terms {
+			if found := p.segments[n].all[t.at]; found.Docs > 0 {
+				found.IDF = snapshot.InverseFrequency(t.docs, all)
+				terms[n] = append(terms[n], found)
+			}
+		}
+	}
+	return v.Search(terms, sc, k), nil
+}
+
+// engineLeg ranks by the engine of the store, which knows all that is in the
+// catalog now.
+type engineLeg struct {
+	engine  store.TextSearcher
+	weights skill.Weights
+}
+
+func (l engineLeg) frequencies(ctx context.Context, _ *snapshot.View, terms []string, _ [][]snapshot.Term) ([]int, int, error) {
+	found, all, err := l.engine.Frequencies(ctx, terms)
+	docs := make([]int, len(terms))
+	for i, t := range terms {
+		docs[i] = found[t]
+	}
+	return docs, all, err
+}
+
+func (l engineLeg) match(ctx context.Context, v *snapshot.View, p *prompt, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
+	if len(p.terms) == 0 {
+		return nil, nil
+	}
+	return l.find(ctx, v, p.query(), sc, k)
+}
+
+// find returns the k best matches of a query in the language of the engine.
+func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
+	var allowed []int64 // nil for all
+	if !sc.All {
+		allowed = rows(v, sc)
+	}
+	matches, err := l.engine.Match(ctx, query, l.weights, allowed, k)
+	var hits []snapshot.Hit
+	for _, m := range matches {
+		// A skill that was added after the set was made waits for the next one.
+		if i, ok := v.Numbered(m.Row); ok && sc.Searches(i) {
+			hits = append(hits, snapshot.Hit{Doc: i, Score: m.Score})
+		}
+	}
+	return hits, err
+}
+
+// rows returns the rows of what is searched in a scope.
+func rows(v *snapshot.View, sc *snapshot.Scope) []int64 {
+	list := make([]int64, 0, sc.Visible)
+	v.Each(func(i int) {
+		if sc.Searches(i) {
+			list = append(list, v.Facts(i).Row)
+		}
+	})
+	return list
+}
+
+// errNoSyntax says that the store of a catalog has no query language.
+var errNoSyntax = errors.New("this catalog has no query language; leave syntax out")
+
+// engine returns the engine of the query language.
+func (x *Searcher) engine(s *snapshot.Set) (engineLeg, error) {
+	engine, ok := x.store.(store.TextSearcher)
+	if !ok {
+		return engineLeg{}, errNoSyntax
+	}
+	return engineLeg{engine, s.Weights()}, nil
+}

@@ -1,0 +1,75 @@
+package search
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// lookup finds a skill by its name, by "source/name" or by "source/folder", among
+// those that allowed lets through.
+func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) {
+	if i, ok := v.Find(words.NameKey(id)); ok && allowed(i) {
+		return i, nil
+	}
+	found, folder := -1, false
+	var first snapshot.Document // the one that was found
+	for _, src := range v.Sources {
+		rest, ok := strings.CutPrefix(id, src.Label+"/")
+		if !ok {
+			continue
+		}
+		v.Each(func(i int) {
+			// A folder names one skill only, and is the ID of shadowed copies.
+			if folder || !allowed(i) {
+				return
+			}
+			d := v.Doc(i)
+			if d.Source != src.Label {
+				return
+			}
+			// Of two of one name in one source the first by path is meant, whatever
+			// segment it is in.
+			folder = rest == path.Dir(d.Path)
+			if folder || rest == d.Name && (found < 0 || first.Source == d.Source && d.Path < first.Path) {
+				found, first = i, d
+			}
+		})
+	}
+	if found < 0 {
+		return 0, notFound(v, id, allowed)
+	}
+	return found, nil
+}
+
+func notFound(v *snapshot.View, id string, allowed func(i int) bool) error {
+	var known []string
+	v.Each(func(i int) {
+		if v.IsOffered(i) && allowed(i) {
+			known = append(known, v.Doc(i).Name)
+		}
+	})
+	return &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
+}
+
+// A NotFoundError says that there is no skill of that ID in the scope.
+type NotFoundError struct {
+	ID      string
+	Similar []string // names it may be a misspelling of
+	Known   int      // how many skills there are in the scope
+}
+
+func (e *NotFoundError) Error() string {
+	msg := fmt.Sprintf("no skill %q among %d", e.ID, e.Known)
+	if len(e.Similar) > 0 {
+		msg += "; " + words.DidYouMean(e.Similar)
+	}
+	return msg
+}
+
+// Unwrap makes errors.Is(err, skill.ErrNotFound) hold.
+func (e *NotFoundError) Unwrap() error { return skill.ErrNotFound }

@@ -1,0 +1,100 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// named returns the skills that the prompt names. A
+// name of several words counts wherever it stands as it is written; a single
+// word, which may be an everyday one, only where it is meant as a name: as the
+// whole prompt, in quotes or backticks, behind $ or @, behind / as the first word
+// (elsewhere that is a path), or next to the word "skill".
+func named(v *snapshot.View, text string) map[int]bool {
+	found := make(map[int]bool)
+	key := words.NameKey(text)
+	add := func(name string) {
+		if i, ok := v.Find(name); ok {
+			found[i] = true
+		}
+	}
+	if len(key) <= 4*200 { // a name has at most 64 characters, malformed ones a little more
+		add(key)
+		add(strings.Join(strings.Fields(key), "-"))
+	}
+	lower := strings.ToLower(text)
+	cuts := [][]string{strings.Fields(lower)}
+	if strings.ContainsFunc(lower, words.Dense) { // among scripts without spaces a name has none around it either
+		cuts = append(cuts, strings.FieldsFunc(lower, func(r rune) bool { return unicode.IsSpace(r) || words.Dense(r) }))
+	}
+	mentioned := strings.Contains(lower, "skill")
+	for _, fields := range cuts {
+		for i, word := range fields {
+			name, marked := bareName(word)
+			command := i == 0 && strings.HasPrefix(word, "/")
+			if marked || command || compound(name) || mentioned && besideSkill(fields, i) {
+				add(words.NameKey(name))
+			}
+		}
+	}
+	return found
+}
+
+// bareName strips the punctuation around a word, and reports whether it marks
+// the word as a name.
+func bareName(word string) (name string, marked bool) {
+	const quotes = "`\"'“”‘’«»„「」"
+	if isASCIIWord(word) {
+		return word, false
+	}
+	rest := strings.TrimLeftFunc(word, words.IsSeparator)
+	name = strings.TrimRightFunc(rest, words.IsSeparator)
+	before, after := word[:len(word)-len(rest)], rest[len(name):]
+	// A quote on one side only is that of a whole sentence.
+	quoted := strings.ContainsAny(before, quotes) && strings.ContainsAny(after, quotes)
+	return name, quoted || strings.IndexAny(word, "$@") == 0
+}
+
+// isASCIIWord reports whether the word is ASCII letters and digits alone, as
+// most are.
+func isASCIIWord(word string) bool {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf || words.IsSeparator(rune(word[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func compound(name string) bool { return strings.ContainsAny(name, "-_:") }
+
+// besideSkill reports whether the word at i stands next to "skill", as in "the
+// pdf skill" and "skill: pdf".
+func besideSkill(fields []string, i int) bool {
+	is := func(j int) bool {
+		if j < 0 || j >= len(fields) {
+			return false
+		}
+		w, _ := bareName(fields[j])
+		return w == "skill"
+	}
+	return is(i-1) || is(i+1)
+}
+
+// typed returns the skills whose names begin with the prompt, when it is a
+// single word that is long enough to mean one: what somebody types into a
+// search box.
+func typed(v *snapshot.View, text string) []int {
+	if strings.ContainsAny(strings.TrimSpace(text), " \t\n") {
+		return nil // which the key would hold too
+	}
+	key := words.NameKey(text)
+	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {
+		return nil
+	}
+	return v.Prefixed(key, func(string) bool { return true })
+}

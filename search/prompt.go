@@ -1,0 +1,230 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+const (
+	// maxPrompt is how many bytes of a prompt are read: pasted logs are longer,
+	// and what they are about stands at their start or at their end.
+	maxPrompt = 64 << 10
+	// maxUnique is how many different terms of a prompt are weighed.
+	maxUnique = 512
+	// maxTerms is how many terms are searched for. Of a long prompt the rarest
+	// 25 ranked better than all of them (Hit@1 .667 against .640), 12 worse.
+	maxTerms = 25
+	// fewSkills is the size below which a catalog says nothing about how common
+	// a word is: its words are weighed as if it had as many.
+	fewSkills = 20
+)
+
+// A prompt is a text prepared for both legs.
+type prompt struct {
+	text     string
+	terms    []term    // different terms by rising frequency, the commonest left out
+	shares   []float64 // of total, of each of terms
+	total    float64   // sum of the weights of all its terms, unknown ones too
+	rarest   float64   // the weight of a term that one skill has
+	segments []segmentTerms
+}
+
+// A term is one word of a prompt as the index knows it.
+type term struct {
+	text string
+	docs int     // number of skills that have it
+	idf  float64 // as BM25 weighs it, never below 0
+	at   int     // among the different terms of the prompt
+}
+
+// segmentTerms are the terms of a prompt as one segment of a view knows them.
+type segmentTerms struct {
+	all    []snapshot.Term // different terms
+	known  []uint32        // IDs of those that occur, rising
+	chosen []chosenTerm    // IDs of terms that occur, rising
+	sieve  [4]uint64       // a bit for each of chosen, by the low bits of the ID
+}
+
+type chosenTerm struct {
+	id uint32
+	at int // in terms
+}
+
+// newPrompt analyses text, which is not longer than maxPrompt, with a; any text is
+// safe.
+func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.View, leg textLeg) (*prompt, error) {
+	p := &prompt{text: text, rarest: 1}
+	var unique []string
+	has := make(map[string]bool)
+	for _, t := range a.Terms(p.text) {
+		if !has[t] {
+			has[t] = true
+			unique = append(unique, t)
+		}
+	}
+	found := v.Lookup(unique)
+	p.segments = make([]segmentTerms, len(found))
+	for n := range found {
+		p.segments[n].all = found[n]
+	}
+	if err := v.Err(); err != nil || len(unique) == 0 {
+		return p, err
+	}
+	weighed := unique[:min(maxUnique, len(unique))]
+	docs, all, err := leg.frequencies(ctx, v, weighed, found)
+	if err != nil {
+		return nil, err
+	}
+	all = max(all, fewSkills)
+	p.rarest = snapshot.InverseFrequency(1, all)
+	for i, t := range weighed {
+		// A term that no skill has weighs as much as one that one has: the prompt says
+		// something that the catalog does not know.
+		idf := snapshot.InverseFrequency(max(docs[i], 1), all)
+		p.total += idf
+		if docs[i] > 0 {
+			p.terms = append(p.terms, term{text: t, docs: docs[i], idf: idf, at: i})
+		}
+	}
+	p.choose(all)
+	for n := range p.segments {
+		p.segments[n].sort(p.terms)
+	}
+	return p, nil
+}
+
+// choose keeps the rarest terms. A term that most skills have weighs nothing,
+// but costs a visit of all of them: it is searched for only when there is no
+// other.
+func (p *prompt) choose(all int) {
+	slices.SortStableFunc(p.terms, func(a, b term) int { return cmp.Compare(a.docs, b.docs) })
+	keep := 0
+	for keep < min(maxTerms, len(p.terms)) && (2*p.terms[keep].docs < all || keep == 0) {
+		keep++
+	}
+	p.terms = p.terms[:keep]
+	p.shares = make([]float64, keep)
+	for i, t := range p.terms {
+		p.shares[i] = t.idf / max(p.total, 1e-9)
+	}
+}
+
+// query returns the query of FTS5, "" when there is nothing to search for.
+func (p *prompt) query() string {
+	quoted := make([]string, len(p.terms))
+	for i, t := range p.terms {
+		quoted[i] = `"` + t.text + `"` // terms hold letters, digits and marks only
+	}
+	return strings.Join(quoted, " OR ")
+}
+
+// sort fills the lists of IDs.
+func (t *segmentTerms) sort(terms []term) {
+	for i := range t.all {
+		if t.all[i].Docs > 0 {
+			t.known = append(t.known, t.all[i].ID)
+		}
+	}
+	slices.Sort(t.known)
+	for at, term := range terms {
+		if found := &t.all[term.at]; found.Docs > 0 {
+			t.chosen = append(t.chosen, chosenTerm{found.ID, at})
+			t.sieve[found.ID>>6&3] |= 1 << (found.ID & 63)
+		}
+	}
+	slices.SortFunc(t.chosen, func(a, b chosenTerm) int { return cmp.Compare(a.id, b.id) })
+}
+
+// nameCoverage returns the share of the words of the name of skill i that the
+// prompt has.
+func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
+	ids, known := v.NameTerms(i), 0
+	for _, id := range ids {
+		if _, ok := slices.BinarySearch(p.segments[v.Segment(i)].known, id); ok {
+			known++
+		}
+	}
+	return float64(known) / max(1, float64(len(ids)))
+}
+
+// coverage returns the share of the prompt's weight that the name, description
+// and tags of skill i have, and that weight in words that one skill has.
+func (p *prompt) coverage(v *snapshot.View, i int) (share, evidence float64) {
+	has := p.present(v, i)
+	for at, x := range p.shares {
+		if has[0][at] || has[1][at] || has[2][at] {
+			share += x
+		}
+	}
+	return share, share * p.total / p.rarest
+}
+
+// presence says of each of the terms of a prompt whether the name, the description
+// and the tags of a skill have it.
+type presence [3][maxTerms]bool
+
+// present compares the prompt with skill i.
+func (p *prompt) present(v *snapshot.View, i int) (has presence) {
+	ids, ends := v.HeadTerms(i)
+	known := &p.segments[v.Segment(i)]
+	start := 0
+	for f, end := range ends {
+		for _, id := range ids[start:end] {
+			if at, ok := known.find(id); ok {
+				has[f][at] = true
+			}
+		}
+		start = end
+	}
+	return has
+}
+
+// find returns which of the terms of the prompt has an ID.
+func (t *segmentTerms) find(id uint32) (at int, ok bool) {
+	// Most IDs are none of them.
+	if t.sieve[id>>6&3]>>(id&63)&1 == 0 {
+		return 0, false
+	}
+	lo, hi := 0, len(t.chosen)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if t.chosen[mid].id < id {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == len(t.chosen) || t.chosen[lo].id != id {
+		return 0, false
+	}
+	return t.chosen[lo].at, true
+}
+
+// matchedBy returns the terms of the prompt that skill i has, by field.
+func (p *prompt) matchedBy(v *snapshot.View, i int) (m Matched) {
+	has := p.present(v, i)
+	for f, list := range []*[]string{&m.Name, &m.Description, &m.Tags} {
+		for at, t := range p.terms {
+			if has[f][at] {
+				*list = append(*list, t.text)
+			}
+		}
+	}
+	return m
+}
+
+// matched returns the terms of the prompt that list has.
+func (p *prompt) matched(list []string) []string {
+	var out []string
+	for _, t := range p.terms {
+		if slices.Contains(list, t.text) {
+			out = append(out, t.text)
+		}
+	}
+	return out
+}

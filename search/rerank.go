@@ -1,0 +1,134 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rank"
+)
+
+// bodyStart is how many bytes of a body a reranker gets: it reads slowly, and
+// what a skill is about stands at its start.
+const bodyStart = 1000
+
+// order ranks the candidates of r without their copies, and lets the reranker, if there is one,
+// order the best of them anew. What is relevant stays as rank decided. When the
+// reranker fails or is late its order is that of rank, and the mode says so.
+func (x *Searcher) order(ctx context.Context, r *retrieval) error {
+	r.all = x.judge(r, r.candidates)
+	if r.relevant {
+		r.all = slices.DeleteFunc(r.all, func(s rank.Scored) bool { return !s.Relevant })
+	}
+	r.scored = r.distinct(r.all)
+	places := contested(r.scored, x.opts.RerankCandidates)
+	if x.opts.Reranker == nil || len(places) < 2 {
+		return nil
+	}
+	documents := make([]string, len(places))
+	for i, at := range places {
+		var err error
+		if documents[i], err = x.document(ctx, r, r.scored[at].Key); err != nil {
+			return err
+		}
+	}
+	scores, err := x.rerank(ctx, r.prompt.text, documents)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.rerankError = err
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		r.mode += ", reranker timed out"
+	case err != nil:
+		r.mode += ", reranker failed"
+	default:
+		r.mode += ", reranked"
+		r.reorder(places, scores)
+	}
+	return nil
+}
+
+// contested returns the places of the first n skills that the prompt does not
+// name: those it names stay where they are.
+func contested(scored []rank.Scored, n int) []int {
+	var places []int
+	for i := range scored {
+		if len(places) < n && !scored[i].Exact {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// document returns what a reranker reads of a candidate.
+func (x *Searcher) document(ctx context.Context, r *retrieval, i int) (string, error) {
+	d := r.view.Doc(i)
+	text := d.Name + ": " + d.Description
+	s, ok, err := x.store.Skill(ctx, d.Row)
+	if err != nil || !ok { // removed since: the next view is without it
+		return text, err
+	}
+	start := words.Cut(s.Body, bodyStart)
+	return strings.TrimSpace(text + "\n\n" + start), nil
+}
+
+// rerank returns the scores of documents, one each, or gives up at the
+// deadline, even when the reranker does not.
+func (x *Searcher) rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.opts.RerankDeadline)
+	defer cancel()
+	type result struct {
+		scores []float64
+		err    error
+	}
+	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
+	go func() {
+		scores, err := x.opts.Reranker.Rerank(ctx, query, documents)
+		done <- result{scores, err}
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		r.err = ctx.Err()
+	}
+	switch {
+	case r.err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("the reranker did not answer within %v: %w", x.opts.RerankDeadline, ctx.Err())
+	case r.err != nil:
+		return nil, r.err
+	case len(r.scores) != len(documents):
+		return nil, fmt.Errorf("the reranker returned %d scores for %d documents", len(r.scores), len(documents))
+	case slices.ContainsFunc(r.scores, func(s float64) bool { return math.IsInf(s, 0) }):
+		return nil, errors.New("the reranker returned an infinite score")
+	}
+	return r.scores, nil
+}
+
+// reorder puts the skills at places in the order of their scores, those without
+// one behind them; equals keep their order.
+func (r *retrieval) reorder(places []int, scores []float64) {
+	type item struct {
+		skill rank.Scored
+		score float64
+	}
+	items := make([]item, len(places))
+	r.reranked = make(map[int]float64)
+	for i, at := range places {
+		items[i] = item{r.scored[at], scores[i]}
+		if !math.IsNaN(scores[i]) {
+			r.reranked[r.scored[at].Key] = scores[i]
+		}
+	}
+	// NaN is less than any number to Compare.
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(b.score, a.score) })
+	for i, at := range places {
+		r.scored[at] = items[i].skill
+	}
+}

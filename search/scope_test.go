@@ -1,0 +1,240 @@
+package search_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// zoo has two sources with a name in common, and an empty one.
+func zoo(t *testing.T) *searchtest.Catalog {
+	t.Helper()
+	x := searchtest.New(t, nil)
+	searchtest.SyncSource(t, x, index.Source{Label: "home", Root: "/h", Priority: 2}, searchtest.TreeOf(
+		searchtest.Skill("pdf-forms", "animal forms", "body", "office"),
+		searchtest.Skill("pdf-merge", "animal merge", "body", "Office", "files"),
+		searchtest.Skill("git", "animal git", "body", "code")).Refs())
+	work := searchtest.Tree{
+		"tools/pdf-forms": searchtest.Skill("pdf-forms", "animal forms at work", "body", "secret"),
+		"deploy":          searchtest.Skill("deploy", "animal deploy", "body", "code", "secret"),
+	}
+	searchtest.SyncSource(t, x, index.Source{Label: "work", Root: "/w", Priority: 1}, work.Refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "empty", Root: "/e"}, searchtest.TreeOf().Refs())
+	return x
+}
+
+func TestScopeRules(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	for _, tt := range []struct {
+		name  string
+		agent *search.Agent
+		want  []string
+	}{
+		{"nil", nil, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
+		{"no rules", &search.Agent{}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
+		{"name", &search.Agent{Include: search.Rules{Names: []string{"git"}}}, []string{"git"}},
+		{"name in capitals", &search.Agent{Include: search.Rules{Names: []string{"GIT"}}}, []string{"git"}},
+		{"pattern", &search.Agent{Include: search.Rules{Names: []string{"pdf-*"}}}, []string{"pdf-forms", "pdf-merge"}},
+		{"everything", &search.Agent{Include: search.Rules{Names: []string{"*"}}}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
+		{"tag", &search.Agent{Include: search.Rules{Tags: []string{"office"}}}, []string{"pdf-forms", "pdf-merge"}},
+		{"source", &search.Agent{Include: search.Rules{Sources: []string{"work"}}}, []string{"deploy"}},
+		{"a source without skills", &search.Agent{Include: search.Rules{Sources: []string{"empty"}}}, nil},
+		{"any rule", &search.Agent{Include: search.Rules{Names: []string{"git"}, Tags: []string{"files"}}}, []string{"git", "pdf-merge"}},
+		{"exclude", &search.Agent{Exclude: search.Rules{Tags: []string{"code"}}}, []string{"pdf-forms", "pdf-merge"}},
+		{"exclude wins", &search.Agent{Include: search.Rules{Tags: []string{"code"}}, Exclude: search.Rules{Sources: []string{"work"}}}, []string{"git"}},
+		{"exclude all", &search.Agent{Exclude: search.Rules{Names: []string{"*"}}}, nil},
+		{"pinned", &search.Agent{Include: search.Rules{Names: []string{"git"}}, Pinned: []string{"deploy", "git"}}, []string{"deploy", "git"}},
+	} {
+		list, err := x.List(t.Context(), tt.agent, false)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		var listed []string
+		for _, e := range list {
+			listed = append(listed, e.ID)
+		}
+		searched := searchtest.IDs(searchtest.Ask(t, x, search.Query{Text: "animal", Agent: tt.agent}).Hits)
+		slices.Sort(searched)
+		if !slices.Equal(listed, tt.want) || !slices.Equal(searched, tt.want) {
+			t.Errorf("%s: lists %q, finds %q, want %q", tt.name, listed, searched, tt.want)
+		}
+		for _, id := range []string{"deploy", "git", "pdf-forms", "pdf-merge"} {
+			_, err := x.Lookup(t.Context(), id, tt.agent)
+			if got, want := err == nil, slices.Contains(tt.want, id); got != want {
+				t.Errorf("%s: looking up %s: %v", tt.name, id, err)
+			}
+		}
+	}
+}
+
+// TestPatternOfNothing: a pattern may be about skills that are still to come.
+func TestPatternOfNothing(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	all, err := x.List(t.Context(), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := x.List(t.Context(), &search.Agent{Exclude: search.Rules{Names: []string{"secret-*"}}}, false)
+	if err != nil || len(list) != len(all) {
+		t.Errorf("excluding nothing: %d of %d skills, %v", len(list), len(all), err)
+	}
+	list, err = x.List(t.Context(), &search.Agent{Include: search.Rules{Names: []string{"secret-*"}}}, false)
+	if err != nil || len(list) != 0 {
+		t.Errorf("including nothing: %d skills, %v", len(list), err)
+	}
+}
+
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	list, err := x.Pinned(t.Context(), &search.Agent{Pinned: []string{"pdf-merge", "Deploy"}})
+	if err != nil || len(list) != 2 || list[0].ID != "pdf-merge" || list[1].ID != "deploy" {
+		t.Errorf("pinned %+v, %v", list, err)
+	}
+	if list, err := x.Pinned(t.Context(), nil); err != nil || len(list) != 0 {
+		t.Errorf("pinned of nobody %+v, %v", list, err)
+	}
+}
+
+// TestScopeFailsClosed: what a configuration names and the catalog does not
+// have is an error everywhere.
+func TestScopeFailsClosed(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	for want, a := range map[string]*search.Agent{
+		`agent x: include.names: no skill "gitt"; did you mean git?`:      {Include: search.Rules{Names: []string{"gitt"}}},
+		`exclude.names: no skill "deplyo"; did you mean deploy?`:          {Exclude: search.Rules{Names: []string{"deplyo"}}},
+		`include.names: "[" is not a pattern`:                             {Include: search.Rules{Names: []string{"["}}},
+		`include.tags: no tag "ofice"; did you mean`:                      {Include: search.Rules{Tags: []string{"ofice"}}},
+		`exclude.tags: no tag "zzz"; there are: Office, code, files`:      {Exclude: search.Rules{Tags: []string{"zzz"}}},
+		`exclude.sources: no source "wrok"; there are: empty, home, work`: {Exclude: search.Rules{Sources: []string{"wrok"}}},
+		`pinned: no skill "pdf-form"; did you mean pdf-forms?`:            {Pinned: []string{"pdf-form"}},
+		`pinned: skill "git" is excluded too`:                             {Pinned: []string{"git"}, Exclude: search.Rules{Names: []string{"g*"}}},
+	} {
+		a.Name = "x"
+		_, searched := x.Search(t.Context(), search.Query{Text: "animal", Agent: a})
+		_, listed := x.List(t.Context(), a, true)
+		_, looked := x.Lookup(t.Context(), "git", a)
+		_, pinned := x.Pinned(t.Context(), a)
+		for _, err := range []error{searched, listed, looked, pinned} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v\nwant one with %s", err, want)
+			}
+		}
+	}
+}
+
+// TestScopeFiltersBeforeTop: 150 skills outside the scope fit better, more than
+// a leg returns.
+func TestScopeFiltersBeforeTop(t *testing.T) {
+	t.Parallel()
+	src := make(searchtest.Tree)
+	for i := range search.Depth + 50 {
+		name := fmt.Sprintf("outside-%03d", i)
+		src[name] = searchtest.Skill(name, "mango papaya", "mango papaya")
+	}
+	for i := range 3 {
+		name := fmt.Sprintf("inside-%d", i)
+		src[name] = searchtest.Skill(name, "papaya among many other things", strings.Repeat("filler ", 50), "mine")
+	}
+	for i := range 2 * search.Depth { // or all words of the prompts would be common
+		name := fmt.Sprintf("other-%03d", i)
+		src[name] = searchtest.Skill(name, "something else", "entirely")
+	}
+	for mode, e := range map[string]*searchtest.Embedder{"text (no embedder)": nil, "hybrid": new(searchtest.Embedder).SetDim(64)} {
+		x := searchtest.New(t, nil)
+		if e != nil {
+			x = x.Another(t, e, nil)
+		}
+		searchtest.Sync(t, x, "a", src.Refs())
+		searchtest.Embed(t, x)
+		for _, text := range []string{"mango papaya", "outside-001 mango", "papaya"} {
+			a := searchtest.Ask(t, x, search.Query{Text: text, Limit: 3, Agent: &search.Agent{Include: search.Rules{Tags: []string{"mine"}}}})
+			want := []string{"inside-0", "inside-1", "inside-2"}
+			if text == "outside-001 mango" && e == nil {
+				want = []string{} // they say nothing of it
+			}
+			got := searchtest.IDs(a.Hits)
+			slices.Sort(got)
+			if a.Mode != mode || !slices.Equal(got, want) {
+				t.Errorf("%s: %q finds %q by %s, want %q", mode, text, got, a.Mode, want)
+			}
+		}
+	}
+}
+
+// TestNotFoundKeepsSecrets: an error tells nothing of what is outside.
+func TestNotFoundKeepsSecrets(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	a := &search.Agent{Exclude: search.Rules{Tags: []string{"secret"}}}
+	for _, id := range []string{"deploy", "deploi", "work/deploy", "work/tools/pdf-forms", "absent"} {
+		_, err := x.Lookup(t.Context(), id, a)
+		var e *search.NotFoundError
+		if !errors.As(err, &e) || !errors.Is(err, skill.ErrNotFound) {
+			t.Errorf("%s: error %v, want a NotFoundError", id, err)
+			continue
+		}
+		if slices.Contains(e.Similar, "deploy") || e.Known != 3 {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	_, err := x.Lookup(t.Context(), "pdf-form", a)
+	if want := `no skill "pdf-form" among 3; did you mean pdf-forms?`; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func TestShadowedCopies(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	for id, want := range map[string]string{
+		"pdf-forms": "home pdf-forms", "home/pdf-forms": "home pdf-forms", "PDF-forms": "home pdf-forms",
+		"work/pdf-forms": "work tools/pdf-forms", "work/tools/pdf-forms": "work tools/pdf-forms",
+	} {
+		e, err := x.Lookup(t.Context(), id, nil)
+		if got := e.Source + " " + e.Dir(); err != nil || got != want {
+			t.Errorf("%s is %q, %v; want %q", id, got, err, want)
+		}
+	}
+	list, err := x.List(t.Context(), nil, true)
+	if err != nil || len(list) != 5 || list[3].ID != "work/tools/pdf-forms" || list[3].ShadowedBy != "pdf-forms" {
+		t.Errorf("with shadowed copies %+v, %v", list, err)
+	}
+	// The winner is outside the scope: the copy does not take its place.
+	a := &search.Agent{Exclude: search.Rules{Sources: []string{"home"}}}
+	if _, err := x.Lookup(t.Context(), "pdf-forms", a); err == nil {
+		t.Error("a copy answers to a name that is outside the scope")
+	}
+	if _, err := x.Lookup(t.Context(), "work/pdf-forms", a); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFolderBeforeName: the folder of one skill is the name of another, and the
+// ID of a shadowed copy is its folder.
+func TestFolderBeforeName(t *testing.T) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 1}, searchtest.TreeOf(searchtest.Skill("x", "d", "b")).Refs())
+	searchtest.SyncSource(t, x, index.Source{Label: "b"}, searchtest.Tree{"foo": searchtest.Skill("x", "d", "copy"), "bar": searchtest.Skill("foo", "d", "b")}.Refs())
+	list, err := x.List(t.Context(), nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if got, err := x.Lookup(t.Context(), e.ID, nil); err != nil || got.Dir() != e.Dir() || got.Source != e.Source {
+			t.Errorf("%s is %+v, %v; want %+v", e.ID, got, err, e)
+		}
+	}
+}

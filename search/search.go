@@ -1,0 +1,279 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// depth is how many candidates each leg hands to ranking. With 50, 70 and 100
+// Hit@1 over the four dev sets was .655 and nDCG@10 .766, .767 and .767; to rank
+// all skills moved no figure by more than .001.
+const depth = 64
+
+// Always is a threshold that every prompt reaches: skills are then offered for
+// any prompt that is not of a kind that wants none. As a threshold, 0 means the
+// default.
+const Always = -1.0
+
+// A Query asks for the skills that fit a prompt.
+type Query struct {
+	Text  string // any text
+	Limit int    // most hits; 0 means 10
+	// Threshold is the least probability that the prompt wants a skill for any
+	// to be relevant, up to 1; 0 means the threshold of the options, Always (or
+	// any negative value) that every prompt reaches it.
+	Threshold float64
+	Agent     *Agent // whose part of the catalog is searched; nil means all
+	// Relevant leaves out the hits that are not relevant.
+	Relevant bool
+	// Syntax makes Text a query in the language of SQLite's FTS5 with columns
+	// name, description, tags and body, in which words match by their stems. Hits
+	// are what it matches, ranked by BM25 alone: vectors, reranker, Threshold and
+	// probabilities have no part in it. A malformed query is a *SyntaxError.
+	Syntax bool
+}
+
+// An Answer holds the hits of a query, best first.
+type Answer struct {
+	// Mode says what the ranking is based on: "hybrid", "hybrid (…)" with the
+	// model of the fallback and how far embedding has come, "text (no
+	// embedder)", "text (embedder timed out)" and so on, with ", reranked" or
+	// why not; "syntax" for a query in the query language.
+	Mode string
+	// Kind says why nothing is worth offering, unless the prompt names it: the
+	// prompt is "empty", a "slash command", "reply" (or greeting), "shell
+	// command", "diff", "log" or "code" without a request. It is "" for all
+	// others.
+	Kind string
+	// Demand is the probability that the prompt wants any of the skills, with
+	// its reasons. Skills are relevant when it reaches Threshold.
+	Demand    rank.Demand
+	Threshold float64
+	Hits      []Hit
+	// RerankError says why the reranker had no part in the order; nil when it
+	// had, or there is none or nothing to order.
+	RerankError error
+}
+
+// A Hit is one skill of an answer.
+type Hit struct {
+	Entry
+	Score    float64     // comparable within one answer only
+	Terms    []rank.Term // what Score is the sum of
+	Coverage float64     // share of the prompt that name, description and tags cover, see rank.Candidate
+	Evidence float64     // how much that is, see rank.Candidate
+	Strength float64     // how strongly the full text matches, see rank.Candidate
+	Relevant bool        // worth showing to a model that did not ask
+	// Probability is that the skill is wanted for the prompt, 0 to 1: comparable
+	// between answers and catalogs.
+	Probability float64
+	Matched     Matched
+	Copies      []Entry // copies of this skill that are left out, best first
+
+	// RerankScore is the score of the reranker, by which the best hits are
+	// ordered; nil for a hit that it did not score.
+	RerankScore *float64
+}
+
+// Matched are the terms of the prompt (stemmed) that a skill has, by field.
+type Matched struct {
+	Name        []string `json:"name,omitempty"`
+	Description []string `json:"description,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	Body        []string `json:"body,omitempty"` // known only to Why
+}
+
+// Search answers a query. The scope of its agent is applied before the best
+// skills are chosen. When the embedder fails or is late the answer is by text
+// alone, and its mode says so.
+func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
+	if q.Limit <= 0 {
+		q.Limit = 10
+	}
+	if q.Syntax {
+		return x.searchSyntax(ctx, q)
+	}
+	err = x.retrieve(ctx, q, func(r *retrieval) error {
+		r.relevant = q.Relevant
+		if err := x.order(ctx, r); err != nil {
+			return err
+		}
+		best := r.scored[:min(q.Limit, len(r.scored))]
+		a = Answer{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Hits: make([]Hit, len(best))}
+		for i := range best {
+			a.Hits[i] = r.hit(&best[i])
+		}
+		return nil
+	})
+	return a, err
+}
+
+// retrieval is what the two legs found for one query.
+type retrieval struct {
+	view       *snapshot.View
+	scope      *snapshot.Scope
+	analyzer   *words.Analyzer
+	embedder   embed.Embedder // whose vectors rank, nil for none
+	prompt     *prompt
+	mode       string
+	kind       string          // of the prompt, see Answer
+	threshold  float64         // see Answer
+	relevant   bool            // only what is relevant counts
+	vector     snapshot.Vector // of the prompt, nil for text alone
+	candidates []rank.Candidate
+	copies     map[int][]int // left out, by the one that stays
+
+	// What order makes of them.
+	all         []rank.Scored   // best first
+	demand      rank.Demand     // of the prompt
+	scored      []rank.Scored   // the same without copies, the best as reranked
+	reranked    map[int]float64 // the reranker's scores
+	rerankError error
+}
+
+func (r *retrieval) hit(s *rank.Scored) Hit {
+	r.measure(s)
+	h := Hit{
+		Entry: entryOf(r.view, s.Key), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence,
+		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
+		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key),
+	}
+	if score, ok := r.reranked[s.Key]; ok {
+		h.RerankScore = &score
+	}
+	return h
+}
+
+// retrieve runs both legs, the embedder beside the text leg, and calls f with
+// what they found. It may do so again, when a file turns out to be damaged.
+func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
+	text := words.CutMiddle(q.Text, maxPrompt)
+	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
+		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
+		defer x.analyzers.Put(r.analyzer)
+		r.kind, r.threshold = string(intent.Of(text)), max(0, cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold))
+		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
+		leg := x.leg(v.Set)
+		var err error
+		if r.prompt, err = newPrompt(ctx, r.analyzer, text, v, leg); err != nil {
+			return err
+		}
+		lexical, err := leg.match(ctx, v, r.prompt, sc, depth)
+		if err != nil {
+			return fmt.Errorf("searching text: %w", err)
+		}
+		var prompt embed.Vector
+		prompt, r.mode = embedded()
+		r.vector = v.Prepare(prompt)
+		r.merge(lexical)
+		if err := cmp.Or(ctx.Err(), v.Err()); err != nil {
+			return err
+		}
+		return f(r)
+	})
+}
+
+// merge makes candidates of what the legs found and of what the prompt names.
+func (r *retrieval) merge(lexical []snapshot.Hit) {
+	mentioned := named(r.view, r.prompt.text)
+	known := make(map[int]bool, 2*depth)
+	add := func(i int, score float64) {
+		if !known[i] && r.scope.Allowed(i) {
+			known[i] = true
+			c := r.candidate(i, score)
+			c.Exact = mentioned[i]
+			r.candidates = append(r.candidates, c)
+		}
+	}
+	r.candidates = make([]rank.Candidate, 0, 2*depth)
+	for _, h := range lexical {
+		add(h.Doc, h.Score)
+	}
+	for _, i := range typed(r.view, r.prompt.text) {
+		add(i, 0)
+	}
+	for i := range mentioned {
+		add(i, 0)
+	}
+	for _, h := range r.view.Nearest(r.vector, r.scope, depth) {
+		add(h.Doc, 0)
+	}
+	r.setIDs()
+}
+
+// candidate returns skill i as one, without its ID.
+func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
+	c := rank.Candidate{Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.view, i)}
+	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
+	return c
+}
+
+// setIDs sets the IDs of the candidates. They share one allocation.
+func (r *retrieval) setIDs() {
+	all := make([]byte, 0, 32*len(r.candidates))
+	ends := make([]int, len(r.candidates))
+	for n := range r.candidates {
+		all = r.view.AppendID(all, r.candidates[n].Key)
+		ends[n] = len(all)
+	}
+	text, start := string(all), 0
+	for n, end := range ends {
+		r.candidates[n].ID = text[start:end]
+		start = end
+	}
+}
+
+// embedPrompt starts the embedding of a prompt by the embedder of a set and
+// returns a function that waits for it, until the deadline. A vector of nil means
+// text alone; the mode says why.
+func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
+	if e == nil {
+		return func() (embed.Vector, string) { return nil, s.Mode }
+	}
+	if x.opts.Inline && e == x.embedder {
+		return func() (embed.Vector, string) {
+			vectors, err := e.Embed(ctx, embed.Query, []string{text})
+			return checkPrompt(s, vectors, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.opts.Deadline)
+	type result struct {
+		vectors []embed.Vector
+		err     error
+	}
+	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
+	go func() {
+		vectors, err := e.Embed(ctx, embed.Query, []string{text})
+		done <- result{vectors, err}
+	}()
+	return func() (embed.Vector, string) {
+		defer cancel()
+		select {
+		case r := <-done:
+			return checkPrompt(s, r.vectors, r.err)
+		case <-ctx.Done():
+			return checkPrompt(s, nil, ctx.Err())
+		}
+	}
+}
+
+// checkPrompt turns the answer of the embedder into a vector and a mode.
+func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, "text (embedder timed out)"
+	case err != nil:
+		return nil, "text (embedder failed)"
+	case len(vectors) != 1 || len(vectors[0]) != s.Dim():
+		return nil, "text (embedder answered with another dimension)"
+	}
+	return vectors[0], s.Mode
+}

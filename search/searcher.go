@@ -1,0 +1,130 @@
+// Package search is the read side of a catalog: a prompt, an agent and a set of
+// snapshots in, an answer out. It also explains an answer (Why), shows what matches
+// (Snippets), lists and looks up skills, and finds twins.
+//
+// The one rule: it never writes. What is current is told by whoever publishes (see
+// Sets). While that is compiled the database is opened only for instructions
+// (snippets, a reranker, Why) and for the query language.
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// Sets say what is current; *index.Index does. Both methods may be called by
+// several goroutines.
+type Sets interface {
+	// Current returns the set of the present generation of the catalog. It may be
+	// closed at any time; then the next call returns another one.
+	Current(ctx context.Context) (*snapshot.Set, error)
+	// Discard gives up a set that turned out to be damaged.
+	Discard(s *snapshot.Set)
+}
+
+// A Searcher answers questions about one catalog. It may be used from several
+// goroutines; it starts none that outlives a call, but for an embedder or a
+// reranker that ignores its deadline.
+type Searcher struct {
+	sets      Sets
+	store     store.Reader
+	embedder  embed.Embedder // nil when there is none
+	opts      Options
+	analyzers sync.Pool // of prompts, whose words repeat
+}
+
+// Options of New; nil means all defaults.
+type Options struct {
+	// Deadline is how long a search waits for the vector of its prompt before
+	// it answers with text alone; 0 means 250 ms.
+	Deadline time.Duration
+	// Inline says that the embedder is fast: a search embeds its prompt without a
+	// deadline.
+	Inline bool
+	// Fallback embeds prompts while the vectors of the catalog are from it; nil
+	// means that there is none. See index.Options.
+	Fallback embed.Embedder
+	// Reranker orders the best candidates anew; nil means none.
+	Reranker rerank.Reranker
+	// RerankDeadline is how long a search waits for the reranker before it
+	// answers without; 0 means 500 ms.
+	RerankDeadline time.Duration
+	// RerankCandidates is how many candidates it gets, at most; 0 means 20.
+	RerankCandidates int
+	// Threshold is the least probability that a prompt wants a skill for any to be
+	// relevant, up to 1; 0 means the one of Params, Always that every prompt reaches
+	// it.
+	Threshold float64
+	// Params are the weights of ranking; nil means rank.Defaults.
+	Params *rank.Params
+}
+
+// New returns a Searcher of the catalog in st, whose sets are the current ones.
+// The embedder may be nil; then ranking is by text alone, and every answer says
+// so.
+func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Searcher {
+	x := &Searcher{sets: sets, store: st, embedder: embedder}
+	x.analyzers.New = func() any { return new(words.Analyzer) }
+	if opts != nil {
+		x.opts = *opts
+	}
+	x.opts.Deadline = cmp.Or(x.opts.Deadline, 250*time.Millisecond)
+	x.opts.RerankDeadline = cmp.Or(x.opts.RerankDeadline, 500*time.Millisecond)
+	x.opts.RerankCandidates = cmp.Or(x.opts.RerankCandidates, 20)
+	if x.opts.Params == nil {
+		p := rank.Defaults()
+		x.opts.Params = &p
+	}
+	return x
+}
+
+// read calls f with a view of the current set, and with what the agent sees of it.
+// It does so again when the set was replaced or turned out to be damaged.
+func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *snapshot.Scope) error) error {
+	// Each replacement costs whoever makes it more than one of these.
+	const attempts = 20
+	for attempt := 1; ; attempt++ {
+		set, err := x.sets.Current(ctx)
+		if err != nil {
+			return err
+		}
+		err = set.Read(func(v *snapshot.View) error {
+			s, err := scopeOf(v, a)
+			if err != nil {
+				return err
+			}
+			return f(v, s)
+		})
+		switch {
+		case attempt == attempts:
+			return err
+		case errors.Is(err, snapshot.ErrDamaged):
+			x.sets.Discard(set)
+		case !errors.Is(err, snapshot.ErrClosed):
+			return err
+		}
+	}
+}
+
+// embedderOf returns the embedder whose vectors a set holds, nil for none.
+func (x *Searcher) embedderOf(s *snapshot.Set) embed.Embedder {
+	switch model := s.Model(); {
+	case model == "":
+		return nil
+	case x.embedder != nil && x.embedder.Model() == model:
+		return x.embedder
+	case x.opts.Fallback != nil && x.opts.Fallback.Model() == model:
+		return x.opts.Fallback
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package searchtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A Tree is a source for tests: skills by folder.
+type Tree map[string]*skill.Skill
+
+// TreeOf returns a tree of skills in folders of their names.
+func TreeOf(skills ...*skill.Skill) Tree {
+	t := make(Tree)
+	for _, s := range skills {
+		t[s.Name] = s
+	}
+	return t
+}
+
+// Skill returns a skill for a Tree.
+func Skill(name, description, body string, tags ...string) *skill.Skill {
+	s := NewSkill(name, name, description, body, tags...)
+	s.Path, s.Location = "", "" // a Tree says where it is
+	return s
+}
+
+// Three returns a small source.
+func Three() Tree {
+	return TreeOf(Skill("pdf", "Fill PDF forms", "open the form"),
+		Skill("csv", "Read tables", "count the rows"),
+		Skill("git", "Find commits", "bisect the history"))
+}
+
+// Many returns n skills with one text each.
+func Many(n int) Tree {
+	t := make(Tree)
+	for i := range n {
+		name := fmt.Sprintf("skill-%02d", i)
+		t[name] = Skill(name, fmt.Sprintf("handles topic%d and fruit", i), "")
+	}
+	return t
+}
+
+// Refs walks the tree; the stamps are the digests.
+func (t Tree) Refs() iter.Seq2[*skill.Ref, error] {
+	return func(yield func(*skill.Ref, error) bool) {
+		for _, dir := range slices.Sorted(maps.Keys(t)) {
+			s := t[dir]
+			ref := &skill.Ref{Path: path.Join(dir, "SKILL.md"), Stamp: s.Digest, Load: func() (*skill.Skill, error) { return s, nil }}
+			if !yield(ref, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Sync brings a source of that label in step, whose root is named after it.
+func Sync(t testing.TB, c *Catalog, label string, refs iter.Seq2[*skill.Ref, error]) index.Report {
+	t.Helper()
+	return SyncSource(t, c, index.Source{Label: label, Root: "/" + label}, refs)
+}
+
+// SyncSource brings a source in step, which must not fail.
+func SyncSource(t testing.TB, c *Catalog, src index.Source, refs iter.Seq2[*skill.Ref, error]) index.Report {
+	t.Helper()
+	r, err := c.Sync(t.Context(), src, refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Embed embeds what has no vector, which must not fail.
+func Embed(t testing.TB, c *Catalog) {
+	t.Helper()
+	if err := c.Embed(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Publish publishes what the catalog holds.
+func Publish(t testing.TB, c *Catalog, merge bool) {
+	t.Helper()
+	if err := c.Publish(t.Context(), merge); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ask returns the answer to a query that must not fail.
+func Ask(t testing.TB, c *Catalog, q search.Query) search.Answer {
+	t.Helper()
+	a, err := c.Search(t.Context(), q)
+	if err != nil {
+		t.Fatalf("searching %.80q: %v", q.Text, err)
+	}
+	return a
+}
+
+// Found returns the IDs of the hits for a prompt.
+func Found(t testing.TB, c *Catalog, text string) []string {
+	t.Helper()
+	return IDs(Ask(t, c, search.Query{Text: text}).Hits)
+}
+
+// IDs returns those of hits.
+func IDs(hits []search.Hit) []string {
+	list := []string{}
+	for _, h := range hits {
+		list = append(list, h.ID)
+	}
+	return list
+}
+
+// ErrEmbed is the error of an Embedder that was told to fail.
+var ErrEmbed = errors.New("no more vectors")
+
+// An Embedder makes vectors of the words of a text, and fails as it is told. What
+// is told to it may change while an embedding that nobody waits for goes on.
+type Embedder struct {
+	Name  string        // of the model; "" means "fake"
+	Block chan struct{} // queries wait until it is closed; nil means that they do not
+
+	mu       sync.Mutex // guards what follows
+	dim      int        // 0 means 16
+	fail     int
+	count    int      // of documents
+	embedded []string // documents, since Embedded was called
+	answer   func(text string) ([]embed.Vector, error)
+}
+
+// SetDim makes vectors of that dimension from now on; 0 means 16.
+func (e *Embedder) SetDim(n int) *Embedder {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dim = n
+	return e
+}
+
+// FailAfter fails once n documents have been embedded; 0 means never.
+func (e *Embedder) FailAfter(n int) *Embedder {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fail = n
+	return e
+}
+
+// Answer answers queries with f; nil means with the vector of their words.
+func (e *Embedder) Answer(f func(text string) ([]embed.Vector, error)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.answer = f
+}
+
+// Embedded returns the documents that were embedded since the last call.
+func (e *Embedder) Embedded() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := e.embedded
+	e.embedded = nil
+	return list
+}
+
+// Model implements embed.Embedder.
+func (e *Embedder) Model() string {
+	if e.Name == "" {
+		return "fake"
+	}
+	return e.Name
+}
+
+// Embed implements embed.Embedder.
+func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
+	if kind == embed.Query {
+		if e.Block != nil {
+			<-e.Block
+		}
+		e.mu.Lock()
+		answer := e.answer
+		e.mu.Unlock()
+		if answer == nil {
+			return []embed.Vector{e.Vector(texts[0])}, nil
+		}
+		return answer(texts[0])
+	}
+	var list []embed.Vector
+	for _, text := range texts {
+		if !e.take(text) {
+			return list, ErrEmbed
+		}
+		list = append(list, e.Vector(text))
+	}
+	return list, ctx.Err()
+}
+
+// take notes a document, unless it is one too many.
+func (e *Embedder) take(text string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.fail > 0 && e.count >= e.fail {
+		return false
+	}
+	e.count++
+	e.embedded = append(e.embedded, text)
+	return true
+}
+
+// Vector returns the vector of a text: one direction for every word, added up.
+func (e *Embedder) Vector(text string) embed.Vector {
+	e.mu.Lock()
+	dim := e.dim
+	e.mu.Unlock()
+	if dim == 0 {
+		dim = 16
+	}
+	v := make(embed.Vector, dim)
+	v[0] = .01 // a text without words has a direction too
+	for _, w := range words.Terms(text) {
+		h := fnv.New32a()
+		h.Write([]byte(w))
+		v[int(h.Sum32())%dim]++
+	}
+	if err := embed.Unit(v); err != nil {
+		panic(err)
+	}
+	return v
+}

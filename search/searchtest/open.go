@@ -1,0 +1,100 @@
+package searchtest
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
+)
+
+// A Catalog is both sides of one: what is written goes through the Index, and
+// the Searcher answers.
+type Catalog struct {
+	*index.Index
+	*search.Searcher
+	Store store.Store
+	Path  string // snapshots lie beside it; "" means that they stay in memory
+}
+
+// Options of Open; nil means all defaults. The Searcher has the Fallback of the
+// Index, and Inline if that has it.
+type Options struct {
+	Index  index.Options
+	Search search.Options
+}
+
+// Open returns the catalog in the SQLite file at path, which is closed when the
+// test ends. Without options a busy machine does not make an answer one by text:
+// a search waits for the vector of its prompt for an hour.
+func Open(t testing.TB, path string, e embed.Embedder, opts *Options) *Catalog {
+	t.Helper()
+	db, err := OpenStore(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return Over(t, db, path, e, opts)
+}
+
+// OpenStore opens the store at path as programs do: a change withdraws what is
+// published.
+func OpenStore(ctx context.Context, path string) (*sqlite.DB, error) {
+	return sqlite.Open(ctx, path, WithdrawAt(path))
+}
+
+// WithdrawAt returns the options of a store at path whose changes withdraw what is
+// published.
+func WithdrawAt(path string) *sqlite.Options {
+	return &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }}
+}
+
+// New returns a new catalog in a folder of the test.
+func New(t testing.TB, e embed.Embedder) *Catalog {
+	t.Helper()
+	return Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, nil)
+}
+
+// Over returns an Index and a Searcher over an open store; the Index is closed
+// when the test ends.
+func Over(t testing.TB, st store.Store, path string, e embed.Embedder, opts *Options) *Catalog {
+	t.Helper()
+	c := Join(st, path, e, opts)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Join is Over without a test, for a process that a test starts.
+func Join(st store.Store, path string, e embed.Embedder, opts *Options) *Catalog {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	o.Index.Path = path
+	o.Search.Fallback, o.Search.Inline = o.Index.Fallback, o.Search.Inline || o.Index.Inline
+	o.Search.Deadline = cmp.Or(o.Search.Deadline, time.Hour)
+	x := index.New(st, e, &o.Index)
+	return &Catalog{Index: x, Searcher: search.New(x, st, e, &o.Search), Store: st, Path: path}
+}
+
+// Another returns another Index and Searcher over the same store, as another
+// part of a program would have them.
+func (c *Catalog) Another(t testing.TB, e embed.Embedder, opts *Options) *Catalog {
+	t.Helper()
+	return Over(t, c.Store, c.Path, e, opts)
+}

@@ -1,0 +1,340 @@
+package search
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+const (
+	// snippetLength is the length of a snippet when none is asked for.
+	snippetLength = 160
+	// maxSnippetBody is how many bytes of a body are looked at. Hardly any is as
+	// long.
+	maxSnippetBody = 256 << 10
+	// maxHighlighted is how many terms of a query are highlighted: the bits of a
+	// set.
+	maxHighlighted = 64
+)
+
+// A Snippet is an excerpt of the body of a skill around what a query matches.
+// It is one line without Markdown and without characters that a terminal obeys.
+type Snippet struct {
+	Text    string   // "" when nothing in the body matches
+	Matches [][2]int // start and end in Text of what matches, in bytes; rising, apart from each other
+}
+
+// Snippets returns a snippet for each entry, which are hits of the query: that
+// part of the body which has the most of its terms, the rare ones first. A
+// snippet has at most length characters, those of scripts without spaces
+// counting twice, and at least 4; 0 means 160. What the agent of the query does not see, or what
+// is gone, has none. The texts are those that were indexed.
+func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
+	err = x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
+		out = make([]Snippet, len(entries))
+		h, err := x.highlighter(ctx, v, q)
+		if err != nil || len(h.weights) == 0 {
+			return err
+		}
+		for n, e := range entries {
+			i, err := lookup(v, e.ID, sc.Allowed)
+			if err != nil {
+				continue
+			}
+			s, ok, err := x.store.Skill(ctx, v.Facts(i).Row)
+			if err != nil {
+				return err
+			}
+			if ok {
+				out[n] = h.excerpt(words.PlainText(words.Cut(s.Body, maxSnippetBody)), length)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// A highlighter finds what a query matches in a text.
+type highlighter struct {
+	analyzer *words.Analyzer
+	terms    map[string]int // index in weights
+	prefixes []string       // of words
+	prefix   []int          // index in weights of each prefix
+	weights  []float64
+	initials [utf8.RuneSelf]bool // of ASCII words that may match
+}
+
+// highlighter returns the one for a query: of a prompt it has the terms that it
+// is searched for by, of a query in the query language those that it asks for
+// in the body.
+func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (*highlighter, error) {
+	h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
+	if !q.Syntax {
+		p, err := newPrompt(ctx, h.analyzer, q.Text, v, x.leg(v.Set))
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range p.terms {
+			h.add(t.text, false, t.idf)
+		}
+		return h, nil
+	}
+	c, err := compile(q.Text)
+	if err != nil {
+		return nil, err
+	}
+	var terms []string
+	for _, s := range c.sought {
+		if s.term != "" {
+			terms = append(terms, s.term)
+		}
+	}
+	leg, err := x.engine(v.Set)
+	if err != nil {
+		return nil, err
+	}
+	docs, all, err := leg.engine.Frequencies(ctx, terms)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range c.sought {
+		switch {
+		case !slices.Contains(s.columns, "body"):
+		case s.prefix != "":
+			h.add(s.prefix, true, snapshot.InverseFrequency(1, all)/2) // how common it is, is not known
+		default:
+			h.add(s.term, false, snapshot.InverseFrequency(max(docs[s.term], 1), all))
+		}
+	}
+	return h, nil
+}
+
+// add lets h find a term or a prefix.
+func (h *highlighter) add(text string, prefix bool, weight float64) {
+	if _, ok := h.terms[text]; ok && !prefix || len(h.weights) == maxHighlighted {
+		return
+	}
+	if prefix {
+		h.prefixes, h.prefix = append(h.prefixes, text), append(h.prefix, len(h.weights))
+	} else {
+		h.terms[text] = len(h.weights)
+	}
+	h.weights = append(h.weights, weight+.1) // a term that every skill has is better than none
+	if c := text[0]; c < utf8.RuneSelf {
+		h.initials[c], h.initials[unicode.ToUpper(rune(c))] = true, true
+	}
+}
+
+// A match is a part of a text that has some of the terms.
+type match struct {
+	start, end int    // in bytes
+	from, to   int    // in cells, see cells
+	terms      uint64 // set of indexes in weights
+}
+
+// find returns the matches in a text, in order.
+func (h *highlighter) find(text string) []match {
+	var list []match
+	counted, at := 0, 0 // text[:counted] has at cells
+	add := func(start, end int) {
+		set := h.match(text[start:end])
+		if set == 0 {
+			return
+		}
+		m := match{start: start, end: end, terms: set}
+		m.from = at + cells(text[counted:start])
+		m.to = m.from + cells(text[start:end])
+		counted, at = start, m.from // pairs overlap
+		list = append(list, m)
+	}
+	for start, end := range words.Runs(text) {
+		if !h.hopeless(text[start:end]) {
+			pieces(text, start, end, add)
+		}
+	}
+	return list
+}
+
+// hopeless reports, for most words, that a run cannot match: stemming keeps the
+// first letter of a word.
+func (h *highlighter) hopeless(run string) bool {
+	for i := range len(run) {
+		if c := run[i]; c >= utf8.RuneSelf || i > 0 && 'A' <= c && c <= 'Z' {
+			return false // may be an identifier
+		}
+	}
+	return !h.initials[run[0]]
+}
+
+// pieces calls yield for the words of a run; of a script without spaces for
+// each pair of neighbours.
+func pieces(text string, start, end int, yield func(start, end int)) {
+	for start < end {
+		first, size := utf8.DecodeRuneInString(text[start:end])
+		next := start + size
+		for next < end {
+			r, n := utf8.DecodeRuneInString(text[next:end])
+			if words.Dense(r) != words.Dense(first) {
+				break
+			}
+			if words.Dense(first) {
+				yield(start, next+n)
+				start = next
+			}
+			next += n
+		}
+		if !words.Dense(first) || start+size == next {
+			yield(start, next)
+		}
+		start = next
+	}
+}
+
+// match returns the terms that a piece of a text has.
+func (h *highlighter) match(piece string) uint64 {
+	var set uint64
+	words.Split(piece, func(word string, kind words.Kind) {
+		if i, ok := h.terms[h.analyzer.Term(word, kind)]; ok {
+			set |= 1 << i
+		}
+		for n, p := range h.prefixes {
+			if strings.HasPrefix(strings.ToLower(word), p) {
+				set |= 1 << h.prefix[n]
+			}
+		}
+	})
+	return set
+}
+
+// excerpt returns the snippet of a text that is one line.
+func (h *highlighter) excerpt(text string, length int) Snippet {
+	if length <= 0 {
+		length = snippetLength
+	}
+	room := max(length, 4) - 2 // between two ellipses
+	list := h.find(text)
+	if len(list) == 0 {
+		return Snippet{}
+	}
+	first, last := h.best(list, room)
+	start, end := surroundings(text, list[first].start, list[last].end, room)
+	var s Snippet
+	if start > 0 {
+		s.Text = "…"
+	}
+	shift := len(s.Text) - start
+	s.Text += text[start:end]
+	if end < len(text) {
+		s.Text += "…"
+	}
+	for _, m := range list {
+		from, to := max(m.start, start)+shift, min(m.end, end)+shift
+		if n := len(s.Matches); n > 0 && from <= s.Matches[n-1][1] && to > from {
+			s.Matches[n-1][1] = max(s.Matches[n-1][1], to)
+		} else if to > from {
+			s.Matches = append(s.Matches, [2]int{from, to})
+		}
+	}
+	return s
+}
+
+// best returns the first and the last match of the window that weighs most, and
+// of those that weigh the same the first. A match that is wider than room stands
+// alone.
+func (h *highlighter) best(list []match, room int) (first, last int) {
+	most := 0.0
+	for i := range list {
+		var set uint64
+		weight := 0.0
+		for j := i; j < len(list) && (j == i || list[j].to-list[i].from <= room); j++ {
+			for more := list[j].terms &^ set; more != 0; more &= more - 1 {
+				weight += h.weights[bits.TrailingZeros64(more)]
+			}
+			set |= list[j].terms
+			if weight > most+1e-9 {
+				most, first, last = weight, i, j
+			}
+		}
+	}
+	return first, last
+}
+
+// surroundings widens a part of a text on both sides to room cells, less what
+// it takes not to cut words. A part that is wider is cut.
+func surroundings(text string, start, end, room int) (int, int) {
+	slack := room - cells(text[start:end])
+	if slack <= 0 {
+		return start, forward(text, start, room)
+	}
+	right := cells(text[end:forward(text, end, slack)])
+	left := cells(text[backward(text, start, max(slack/2, slack-right)):start])
+	from, to := backward(text, start, left), forward(text, end, slack-left)
+	for from < start && !border(text, from) {
+		_, n := utf8.DecodeRuneInString(text[from:])
+		from += n
+	}
+	for to > end && !border(text, to) {
+		_, n := utf8.DecodeLastRuneInString(text[:to])
+		to -= n
+	}
+	if from < start && text[from] == ' ' {
+		from++
+	}
+	if to > end && text[to-1] == ' ' {
+		to--
+	}
+	return from, to
+}
+
+// forward returns where n cells behind i end, backward where they begin before.
+func forward(text string, i, n int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if n -= cellsOf(r); n < 0 {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+func backward(text string, i, n int) int {
+	for i > 0 {
+		r, size := utf8.DecodeLastRuneInString(text[:i])
+		if n -= cellsOf(r); n < 0 {
+			break
+		}
+		i -= size
+	}
+	return i
+}
+
+// border reports whether no word goes on across i.
+func border(text string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	return i == 0 || i == len(text) || before == ' ' || after == ' ' || words.Dense(before) || words.Dense(after)
+}
+
+// cells is the width of a text: characters, those of scripts without spaces
+// twice, because most of them are as wide as two on a terminal.
+func cells(s string) int {
+	n := 0
+	for _, r := range s {
+		n += cellsOf(r)
+	}
+	return n
+}
+
+func cellsOf(r rune) int {
+	if words.Dense(r) {
+		return 2
+	}
+	return 1
+}

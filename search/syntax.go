@@ -1,0 +1,150 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// modeSyntax is the mode of an answer to a query in the query language.
+const modeSyntax = "syntax"
+
+// maxQuoted is how many characters of a query an error quotes.
+const maxQuoted = 40
+
+// A SyntaxError says what is wrong with a query whose Syntax is set. Its text is
+// "query:COLUMN: what is wrong; what to do".
+type SyntaxError struct {
+	Column  int // from 1, in characters as a reader counts them
+	Offset  int // in bytes, from 0
+	Message string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("query:%d: %s", e.Column, e.Message) }
+
+// syntaxError returns the error at an offset of a query.
+func syntaxError(query string, at int, format string, args ...any) *SyntaxError {
+	return &SyntaxError{Column: 1 + characters(query[:at]), Offset: at, Message: fmt.Sprintf(format, args...)}
+}
+
+// characters counts what a reader takes for one character each: marks, joined
+// emoji, variants and the second half of a flag belong to what is before them.
+func characters(s string) int {
+	n, flag, joined := 0, false, false
+	for _, r := range s {
+		isFlag := r >= 0x1F1E6 && r <= 0x1F1FF
+		switch {
+		case isFlag && flag: // the second half
+			isFlag = false
+		case joined, unicode.IsMark(r), r == 0x200D, r >= 0x1F3FB && r <= 0x1F3FF:
+		default:
+			n++
+		}
+		flag, joined = isFlag, r == 0x200D
+	}
+	return n
+}
+
+// searchSyntax answers a query in the query language: the skills that it
+// matches, ranked by BM25 alone.
+func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err error) {
+	c, err := compile(q.Text)
+	if err != nil {
+		return Answer{}, err
+	}
+	err = x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
+		leg, err := x.engine(v.Set)
+		if err != nil {
+			return err
+		}
+		hits, err := leg.find(ctx, v, c.fts, sc, q.Limit)
+		if err != nil {
+			return fmt.Errorf("searching by syntax: %w", err)
+		}
+		a = Answer{Mode: modeSyntax, Hits: make([]Hit, len(hits))}
+		analyzer := new(words.Analyzer)
+		for n, h := range hits {
+			e := entryOf(v, h.Doc)
+			a.Hits[n] = Hit{
+				Entry: e, Score: h.Score, Terms: []rank.Term{{Name: "bm25", Value: h.Score, Weight: 1}},
+				Matched: Matched{
+					Name:        c.matched("name", analyzer.Terms(e.Name)),
+					Description: c.matched("description", analyzer.Terms(e.Description)),
+					Tags:        c.matched("tags", analyzer.Terms(strings.Join(e.Tags, " "))),
+				},
+			}
+		}
+		return nil
+	})
+	return a, err
+}
+
+// A compiled query is ready for SQLite.
+type compiled struct {
+	fts    string   // never empty
+	sought []sought // what a skill may have that matches
+}
+
+// sought is what the query asks for and does not exclude: a term, or words that
+// begin with a prefix.
+type sought struct {
+	term    string
+	prefix  string   // not stemmed; "" for a term
+	stems   []string // of words that begin with prefix, if they do not
+	columns []string
+}
+
+// is reports whether a term of the index is meant.
+func (s *sought) is(term string) bool {
+	return term == s.term || s.prefix != "" && (strings.HasPrefix(term, s.prefix) || slices.Contains(s.stems, term))
+}
+
+// compile parses a query and translates it into the terms of the index.
+func compile(query string) (*compiled, error) {
+	root, err := parseSyntax(query)
+	if err != nil {
+		return nil, err
+	}
+	t := &translator{analyzer: new(words.Analyzer)}
+	fts := root.fts(t)
+	if fts == "" {
+		return nil, nothingLeft(query, t.vanished)
+	}
+	root.collect(t, columnNames())
+	return &compiled{fts: fts, sought: t.sought}, nil
+}
+
+// nothingLeft is the error for a query of which the index keeps no word.
+func nothingLeft(query string, vanished []part) error {
+	p := vanished[0] // every leaf of a query that vanished is one
+	text := strings.TrimSpace(p.text)
+	if !strings.ContainsFunc(text, words.IsLetter) {
+		return syntaxError(query, p.at, "there is no word between the quotes; write one")
+	}
+	return syntaxError(query, p.at, "nothing is left to search for: %q is too common to be in the index; add a word that says more", words.Shorten(text, maxQuoted))
+}
+
+// matched returns the terms of list that the query asks for in a column.
+func (c *compiled) matched(column string, list []string) []string {
+	var out []string
+	for _, s := range c.sought {
+		if !slices.Contains(s.columns, column) {
+			continue
+		}
+		for _, t := range list {
+			if s.is(t) && !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// columnNames returns the columns of the full-text index.
+func columnNames() []string { return []string{"name", "description", "tags", "body"} }

@@ -1,0 +1,266 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// A translator turns the words of a query into the terms of the index.
+type translator struct {
+	analyzer *words.Analyzer
+	vanished []part   // of which the index keeps no word
+	sought   []sought // in the order of the query
+}
+
+// quoted returns a term in the language of FTS5; for a prefix, all terms that
+// begin with it. Terms hold letters, digits and marks only.
+func quoted(term string, prefix bool) string {
+	if prefix {
+		return `"` + term + `" *`
+	}
+	return `"` + term + `"`
+}
+
+func (n *andNode) fts(t *translator) string { return joined(t, n.of, " AND ") }
+func (n *orNode) fts(t *translator) string  { return joined(t, n.of, " OR ") }
+
+// fts of what keeps nothing is nothing: there is no "all but".
+func (n *notNode) fts(t *translator) string {
+	keep, drop := n.keep.fts(t), joined(t, n.drop, " OR ")
+	if keep == "" || drop == "" {
+		return keep
+	}
+	return "(" + keep + " NOT " + drop + ")"
+}
+
+func (n *columnNode) fts(t *translator) string {
+	of := n.of.fts(t)
+	if of == "" {
+		return ""
+	}
+	if !strings.HasPrefix(of, "(") { // what begins so is in parentheses as a whole
+		of = "(" + of + ")"
+	}
+	return "{" + strings.Join(n.columns, " ") + "} : " + of
+}
+
+// joined translates nodes with an operator between them.
+func joined(t *translator, list []node, operator string) string {
+	var out []string
+	for _, n := range list {
+		if s := n.fts(t); s != "" {
+			out = append(out, s)
+		}
+	}
+	return group(out, operator)
+}
+
+// group puts an operator between expressions and parentheses around.
+func group(list []string, operator string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return "(" + strings.Join(list, operator) + ")"
+}
+
+// fts writes the phrases as they are in the index. Of "GitHub" it has git, hub
+// and github, but of "github" only the last. So an identifier is searched for
+// as a whole, and where its parts stand in the way, behind another word or at
+// the start of a column, also with them.
+func (n *nearNode) fts(t *translator) string {
+	var whole, parts []string
+	differ := false
+	for _, p := range n.phrases {
+		list := t.terms(p)
+		if len(list) == 0 {
+			t.vanished = append(t.vanished, p.parts...)
+			continue
+		}
+		if len(n.phrases) == 1 && len(list) == 1 && list[0].start {
+			return startsWith(p, list[0].word)
+		}
+		w, all, inside := p.variants(list)
+		whole, parts = append(whole, w), append(parts, all)
+		differ = differ || inside
+	}
+	if !differ {
+		return n.near(whole)
+	}
+	return group([]string{n.near(whole), n.near(parts)}, " OR ")
+}
+
+func (n *nearNode) near(phrases []string) string {
+	if len(phrases) < 2 {
+		return strings.Join(phrases, "")
+	}
+	return fmt.Sprintf("NEAR(%s, %d)", strings.Join(phrases, " "), n.distance)
+}
+
+// startsWith is a search for words that begin with start, all of which it
+// finds: what begins so in the text need not do so in the index, where
+// "organize" is "organ".
+func startsWith(p phrase, start string) string {
+	list := []string{p.join(quoted(start, true))}
+	for _, stem := range stemsOf(start) {
+		list = append(list, p.join(quoted(stem, false)))
+	}
+	return group(list, " OR ")
+}
+
+// variants returns a phrase with identifiers as a whole, and with their parts;
+// inside tells whether the second finds more.
+func (p phrase) variants(list []queryTerm) (whole, parts string, inside bool) {
+	var w, all []string
+	for _, x := range list {
+		if s := x.fts(); x.inner {
+			inside = inside || p.initial || len(w) > 0
+			all = append(all, s)
+		} else {
+			w, all = append(w, s), append(all, s)
+		}
+	}
+	return p.join(w...), p.join(all...), inside
+}
+
+func (p phrase) join(terms ...string) string {
+	s := strings.Join(terms, " + ")
+	if p.initial {
+		return "^ " + s
+	}
+	return s
+}
+
+// A queryTerm is a term of a phrase.
+type queryTerm struct {
+	term  string
+	word  string // what it was made from, in lower case
+	inner bool   // a part of an identifier that follows
+	start bool   // the start of a word
+}
+
+// fts returns the term alone. The start of a word becomes what all its stems
+// have in common, which finds a little too much; in a phrase that is rare.
+func (q queryTerm) fts() string {
+	if !q.start {
+		return quoted(q.term, false)
+	}
+	common := q.word
+	for _, stem := range stemsOf(q.word) {
+		for !strings.HasPrefix(stem, common) {
+			common = common[:len(common)-1] // stemsOf is for ASCII only
+		}
+	}
+	return quoted(common, true)
+}
+
+// terms returns the terms of a phrase, without words that the index leaves out.
+func (t *translator) terms(p phrase) []queryTerm {
+	var out []queryTerm
+	for _, part := range p.parts {
+		list := t.words(part.text)
+		if last := len(list) - 1; last >= 0 && part.prefix {
+			list[last].start = true
+			// An identifier of which there is only the start may have more parts.
+			whole := last
+			for whole > 0 && list[whole-1].inner {
+				whole--
+			}
+			list = slices.Delete(list, whole, last)
+		}
+		for _, q := range list {
+			if q.start || q.term != "" {
+				out = append(out, q)
+			}
+		}
+	}
+	return out
+}
+
+// words returns what a text becomes, stop words too, with an empty term.
+func (t *translator) words(text string) []queryTerm {
+	var out []queryTerm
+	var sizes []int
+	words.Split(text, func(word string, kind words.Kind) {
+		q := queryTerm{term: t.analyzer.Term(word, kind), word: words.Cut(strings.ToLower(word), words.MaxTerm)}
+		if kind == words.Whole && q.term != "" {
+			// It follows its parts, which are as long together.
+			for i, n := len(out)-1, len(word); i >= 0 && n > 0; i-- {
+				out[i].inner = true
+				n -= sizes[i]
+			}
+		}
+		out, sizes = append(out, q), append(sizes, len(word))
+	})
+	// A lone character of a script without spaces is in the index as the first
+	// of a pair.
+	if last := len(out) - 1; last >= 0 && isDenseRune(out[last].word) {
+		out[last].start = true
+	}
+	return out
+}
+
+func isDenseRune(s string) bool {
+	r := []rune(s)
+	return len(r) == 1 && words.Dense(r[0])
+}
+
+// endings are those of English words that stemming removes or changes, enough
+// for one of them to show what becomes of a word that was begun.
+var endings = strings.Fields(`s es ed ing y ies e er ion ions ation ations ational ate ated ating ator ative al ally ality able ible ability bility bilities
+	ity ities ize ized izing izer ization ment ments ness ous ously ousness ive iveness ivity ful fulness ance ence ant ent ently ic ical icate ism ist li ly`)
+
+// stemsOf returns the stems of English words that begin with start while they
+// themselves do not.
+func stemsOf(start string) []string {
+	if len(start) < 3 || strings.ContainsFunc(start, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		return nil
+	}
+	var a words.Analyzer
+	var out []string
+	add := func(word string) {
+		if s := a.Term(word, words.Word); s != "" && !strings.HasPrefix(s, start) && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	add(start)
+	for _, e := range endings {
+		for k := range len(e) {
+			if strings.HasSuffix(start, e[:k]) { // k letters of the ending are there already
+				add(start + e[k:])
+			}
+		}
+	}
+	return out
+}
+
+func (n *andNode) collect(t *translator, columns []string) { collectAll(t, n.of, columns) }
+func (n *orNode) collect(t *translator, columns []string)  { collectAll(t, n.of, columns) }
+
+func collectAll(t *translator, list []node, columns []string) {
+	for _, n := range list {
+		n.collect(t, columns)
+	}
+}
+
+func (n *notNode) collect(t *translator, columns []string) { n.keep.collect(t, columns) }
+
+func (n *columnNode) collect(t *translator, columns []string) {
+	n.of.collect(t, slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(n.columns, c) }))
+}
+
+func (n *nearNode) collect(t *translator, columns []string) {
+	for _, p := range n.phrases {
+		for _, q := range t.terms(p) {
+			s := sought{term: q.term, columns: columns}
+			if q.start {
+				s = sought{prefix: q.word, stems: stemsOf(q.word), columns: columns}
+			}
+			if !q.inner {
+				t.sought = append(t.sought, s)
+			}
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package skill
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Fields are the terms of a skill's text: analysed, in order, with repetitions. A
+// term holds no ASCII but letters and digits.
+type Fields struct {
+	Name, Description, Tags, Body []string
+
+	// Shown is how many of the first terms of Description come from the description
+	// that is shown. The others (from when_to_use) are searched only.
+	Shown int
+}
+
+// Weights say how much each field counts in a text score; none is below 0.
+type Weights struct{ Name, Description, Tags, Body float64 }
+
+// Terms are the distinct terms of a skill, sorted, with how often each field has
+// them: all that ranking by text needs, packed into bytes.
+//
+// Each term is packed as three things: how many bytes it shares with the term
+// before it (one byte, below maxShared), its counts, and its other bytes, none of
+// which is below '0'. The counts of a term that only the body has are one number,
+// twice the count. Those of any other term are the number 1 and then the counts of
+// name, description, tags, body and the shown part of the description. All of
+// these numbers are varints.
+type Terms []byte
+
+// maxShared bounds how many bytes a packed term shares with the one before.
+const maxShared = 32
+
+// A Term is one of Terms.
+type Term struct {
+	Text                          []byte // valid until the next term is read
+	Name, Description, Tags, Body int    // how often the fields have it
+	Shown                         int    // how often the shown part of the description has it
+}
+
+// ErrTerms says that bytes are not packed terms.
+var ErrTerms = errors.New("malformed list of terms")
+
+// countedTerm is a term while terms are counted.
+type countedTerm struct {
+	start uint64 // its first 8 bytes, which sorting compares first
+	text  string
+	Term
+}
+
+// A termTable counts the distinct terms of fields.
+type termTable struct {
+	index map[string]int // in terms
+	terms []countedTerm
+}
+
+// termTables keeps tables, because growing one takes longer than filling it.
+var termTables = sync.Pool{New: func() any { return &termTable{index: make(map[string]int)} }}
+
+// Pack counts and packs the terms of f. It leaves out empty terms and those with a
+// character below '0', which no analyzer makes.
+func (f *Fields) Pack() Terms {
+	t := termTables.Get().(*termTable)
+	defer termTables.Put(t)
+	clear(t.index)
+	t.terms = t.terms[:0]
+	t.count(f.Name, func(c *countedTerm) { c.Name++ })
+	t.count(f.Description, func(c *countedTerm) { c.Description++ })
+	t.count(f.Description[:f.Shown], func(c *countedTerm) { c.Shown++ })
+	t.count(f.Tags, func(c *countedTerm) { c.Tags++ })
+	t.count(f.Body, func(c *countedTerm) { c.Body++ })
+	slices.SortFunc(t.terms, func(a, b countedTerm) int {
+		if a.start != b.start {
+			return cmp.Compare(a.start, b.start)
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	data := make([]byte, 0, 8*len(t.terms))
+	last := ""
+	for i := range t.terms {
+		c := &t.terms[i]
+		data = c.append(data, last)
+		last = c.text
+	}
+	return data
+}
+
+// count adds one to a count of each term of a list.
+func (t *termTable) count(list []string, add func(*countedTerm)) {
+	for _, text := range list {
+		i, ok := t.index[text]
+		if !ok {
+			if text == "" || strings.IndexFunc(text, func(r rune) bool { return r < '0' }) >= 0 {
+				continue
+			}
+			i = len(t.terms)
+			t.index[text] = i
+			var start [8]byte
+			copy(start[:], text)
+			t.terms = append(t.terms, countedTerm{start: binary.BigEndian.Uint64(start[:]), text: text})
+		}
+		add(&t.terms[i])
+	}
+}
+
+// append appends the packed term to data, in which last is the term before it.
+func (c *countedTerm) append(data []byte, last string) []byte {
+	shared := 0
+	for shared < min(len(last), len(c.text)-1, maxShared-1) && last[shared] == c.text[shared] {
+		shared++
+	}
+	data = append(data, byte(shared))
+	if c.Name+c.Description+c.Tags == 0 {
+		data = binary.AppendUvarint(data, uint64(2*c.Body))
+	} else {
+		data = append(data, 1)
+		for _, n := range []int{c.Name, c.Description, c.Tags, c.Body, c.Shown} {
+			data = binary.AppendUvarint(data, uint64(n))
+		}
+	}
+	return append(data, c.text[shared:]...)
+}
+
+// Each calls f with each term, in order. It returns ErrTerms when it comes to bytes
+// that are no packed term.
+func (t Terms) Each(f func(*Term)) error {
+	var term Term
+	r := termReader{t}
+	for len(r.data) > 0 {
+		if !r.next(&term) {
+			return ErrTerms
+		}
+		f(&term)
+	}
+	return nil
+}
+
+// A termReader reads packed terms.
+type termReader struct{ data []byte }
+
+// next reads the next term into t, which holds the term before it, and reports
+// whether it is well-formed. There must be bytes left.
+func (r *termReader) next(t *Term) bool {
+	var shared int
+	shared, r.data = int(r.data[0]), r.data[1:]
+	if shared >= maxShared || shared > len(t.Text) {
+		return false
+	}
+	t.Name, t.Description, t.Tags, t.Shown = 0, 0, 0, 0
+	switch n := r.number(); {
+	case n >= 0 && n%2 == 0:
+		t.Body = n / 2
+	case n == 1:
+		for _, count := range []*int{&t.Name, &t.Description, &t.Tags, &t.Body, &t.Shown} {
+			if *count = r.number(); *count < 0 {
+				return false
+			}
+		}
+		if t.Shown > t.Description {
+			return false
+		}
+	default:
+		return false
+	}
+	end := 0
+	for end < len(r.data) && r.data[end] >= '0' {
+		end++
+	}
+	t.Text = append(t.Text[:shared], r.data[:end]...)
+	r.data = r.data[end:]
+	return end > 0
+}
+
+// maxCount bounds a count, and the bytes of all terms with their repetitions, so
+// that damage cannot ask for gigabytes. A SKILL.md has at most MaxFile bytes.
+const maxCount = 16 * MaxFile
+
+// number reads a number; it returns -1 when there is none, or one above maxCount.
+func (r *termReader) number() int {
+	n, size := binary.Uvarint(r.data)
+	if size <= 0 || n > maxCount {
+		return -1
+	}
+	r.data = r.data[size:]
+	return int(n)
+}
+
+// Fields returns the terms of each field, sorted. In Description the shown terms
+// come first, then the others, each part sorted.
+func (t Terms) Fields() (Fields, error) {
+	var f Fields
+	var hidden []string
+	total := 0
+	err := t.Each(func(term *Term) {
+		n := term.Name + term.Description + term.Tags + term.Body
+		if total += n * len(term.Text); total > maxCount {
+			return // an error below
+		}
+		text := string(term.Text)
+		f.Name = appendTimes(f.Name, text, term.Name)
+		f.Description = appendTimes(f.Description, text, term.Shown)
+		hidden = appendTimes(hidden, text, term.Description-term.Shown)
+		f.Tags = appendTimes(f.Tags, text, term.Tags)
+		f.Body = appendTimes(f.Body, text, term.Body)
+	})
+	if err == nil && total > maxCount {
+		err = ErrTerms
+	}
+	f.Shown = len(f.Description)
+	f.Description = append(f.Description, hidden...)
+	return f, err
+}
+
+func appendTimes(list []string, text string, n int) []string {
+	for range n {
+		list = append(list, text)
+	}
+	return list
+}

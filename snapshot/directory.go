@@ -1,0 +1,384 @@
+package snapshot
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Directory is the files of snapshots beside a catalog, and the manifest that
+// says which of them are current. The names of all begin with the catalog's:
+//
+//	catalog.db.current                              the manifest
+//	catalog.db.CATALOG-KEY-NUMBER-TOKEN.base        all skills of a generation
+//	catalog.db.CATALOG-KEY-NUMBER-TOKEN.delta       what has changed since a base
+//
+// The manifest is there only while nothing has changed since: whoever changes the
+// catalog withdraws it before the change can be seen. So a look at this one file
+// tells that nothing has changed. A Directory may be used by several goroutines,
+// and its files by several processes.
+type Directory struct {
+	path    string // of the catalog
+	key     string
+	weights skill.Weights
+	spoiled sync.Map // path to fileState, of damaged files that could not be removed
+}
+
+// NewDirectory returns the directory of the catalog at path. The key tells the
+// snapshots of one choice of embedders and weights from those of others.
+func NewDirectory(path, key string, w skill.Weights) *Directory {
+	return &Directory{path: path, key: key, weights: w}
+}
+
+const (
+	manifestSuffix = ".current"
+	baseSuffix     = ".base"
+	deltaSuffix    = ".delta"
+)
+
+// ManifestPath returns the path of the manifest of the catalog at path.
+func ManifestPath(path string) string { return path + manifestSuffix }
+
+// Withdraw removes the manifest of the catalog at path, before a change of the
+// catalog can be seen.
+func Withdraw(path string) error {
+	if err := os.Remove(ManifestPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("withdrawing what is published of the catalog: %w", err)
+	}
+	return nil
+}
+
+// manifest is the content of the manifest.
+type manifest struct {
+	Generation store.Generation `json:"generation"`
+	Files      map[string]Files `json:"files"` // by key
+}
+
+// Files are the base names of the snapshots of one generation. Without a Base
+// there are none.
+type Files struct {
+	Base  string `json:"base"`
+	Delta string `json:"delta,omitempty"`
+}
+
+// fileState is a file as it was at some time.
+type fileState struct{ info fs.FileInfo }
+
+// stateOf returns the present state of a file.
+func stateOf(name string) fileState {
+	info, err := os.Stat(name)
+	if err != nil {
+		return fileState{}
+	}
+	return fileState{info}
+}
+
+// is reports whether both are one file, written once.
+func (s fileState) is(o fileState) bool {
+	return s.info != nil && o.info != nil && s.info.ModTime().Equal(o.info.ModTime()) && os.SameFile(s.info, o.info)
+}
+
+// IsCurrent reports whether a set is what the manifest names, by a look at one
+// file. It is false for a set that is not of files.
+func (d *Directory) IsCurrent(s *Set) bool { return s.files.is(stateOf(ManifestPath(d.path))) }
+
+// manifest reads the manifest, nil when there is none.
+func (d *Directory) manifest() *manifest {
+	data, err := os.ReadFile(ManifestPath(d.path))
+	if err != nil {
+		return nil
+	}
+	m := new(manifest)
+	if json.Unmarshal(data, m) != nil {
+		return nil // it is written anew
+	}
+	return m
+}
+
+// Open returns the current set, which may share snapshots with an older one. It is
+// nil when nothing is published, or what is cannot be used.
+func (d *Directory) Open(old *Set) (*Set, error) {
+	now := stateOf(ManifestPath(d.path))
+	m := d.manifest()
+	if m == nil || m.Files[d.key].Base == "" {
+		return nil, nil
+	}
+	// The manifest may have been replaced between these two; then the next look
+	// finds another one.
+	var snaps []*Snapshot
+	for _, path := range d.paths(m.Files[d.key]) {
+		snap := d.OpenFile(path, old)
+		if snap == nil {
+			closeNew(snaps, old)
+			return nil, nil
+		}
+		snaps = append(snaps, snap)
+	}
+	s, err := NewSet(snaps...)
+	if err == nil && s.Generation == m.Generation && s.fits() {
+		s.files, s.Compiled = now, true
+		return s, nil
+	}
+	closeNew(snaps, old)
+	if errors.Is(err, ErrDamaged) {
+		d.remove(snaps)
+		err = nil
+	}
+	return nil, err
+}
+
+// paths returns where files are, whatever folder their names claim.
+func (d *Directory) paths(f Files) []string {
+	var list []string
+	for _, name := range []string{f.Base, f.Delta} {
+		if name != "" {
+			list = append(list, filepath.Join(filepath.Dir(d.path), filepath.Base(name)))
+		}
+	}
+	return list
+}
+
+// OpenFile opens a snapshot beside the catalog, or returns the one that the old
+// set has open. It is nil when the file is not a whole snapshot of what its name
+// says.
+func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
+	if old != nil {
+		for i := range old.segments {
+			if s := old.segments[i].Snapshot; s.Path() == path {
+				return s
+			}
+		}
+	}
+	f, ok := d.parse(filepath.Base(path))
+	if bad, known := d.spoiled.Load(path); !ok || known && bad.(fileState).is(stateOf(path)) {
+		return nil
+	}
+	s, err := Open(path)
+	if err == nil && !d.isOf(s, f) {
+		err = errors.Join(ErrDamaged, s.Close())
+	}
+	if errors.Is(err, ErrDamaged) {
+		d.removeFile(path)
+	}
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// isOf reports whether a snapshot is what the name of its file says.
+func (d *Directory) isOf(s *Snapshot, f besideFile) bool {
+	m := s.Meta()
+	var info Info
+	return json.Unmarshal(m.Extra, &info) == nil && info.Catalog == f.catalog && f.key == d.key &&
+		m.Generation == f.generation && m.Weights == d.weights
+}
+
+// Discard removes the files of a set that turned out to be damaged.
+func (d *Directory) Discard(s *Set) {
+	snaps := make([]*Snapshot, len(s.segments))
+	for i := range s.segments {
+		snaps[i] = s.segments[i].Snapshot
+	}
+	d.remove(snaps)
+}
+
+func (d *Directory) remove(snaps []*Snapshot) {
+	for _, s := range snaps {
+		if s.Path() != "" {
+			d.removeFile(s.Path())
+		}
+	}
+}
+
+// removeFile removes a damaged file. One that stays, because its folder cannot be
+// written or another process maps it, is not opened again until it is replaced.
+func (d *Directory) removeFile(name string) {
+	if now := stateOf(name); os.Remove(name) != nil {
+		d.spoiled.Store(name, now)
+	}
+}
+
+// CloseNew closes a snapshot that a set does not have open.
+func CloseNew(snap *Snapshot, old *Set) { closeNew([]*Snapshot{snap}, old) }
+
+func closeNew(snaps []*Snapshot, old *Set) {
+	for _, s := range snaps {
+		if old == nil || !old.has(s) {
+			s.Close() // it can only fail to give memory back
+		}
+	}
+}
+
+// BasePath returns the path of the base of a generation.
+func (d *Directory) BasePath(catalog string, g store.Generation) string {
+	return d.name(catalog, g) + baseSuffix
+}
+
+// DeltaPath returns the path of the delta of a generation.
+func (d *Directory) DeltaPath(catalog string, g store.Generation) string {
+	return d.name(catalog, g) + deltaSuffix
+}
+
+func (d *Directory) name(catalog string, g store.Generation) string {
+	return fmt.Sprintf("%s.%s-%s-%d-%x", d.path, catalog, d.key, g.Number, uint64(g.Token))
+}
+
+// Bases returns the paths of the bases of a catalog, the newest first.
+func (d *Directory) Bases(catalog string) []string {
+	list := slices.DeleteFunc(d.beside(), func(f besideFile) bool {
+		return f.catalog != catalog || f.key != d.key || f.suffix != baseSuffix
+	})
+	slices.SortFunc(list, func(a, b besideFile) int { return cmp.Compare(b.generation.Number, a.generation.Number) })
+	paths := make([]string, len(list))
+	for i := range list {
+		paths[i] = list[i].path
+	}
+	return paths
+}
+
+// Oldest returns the generation of the oldest base of a catalog that somebody may
+// still start from, of all keys; this directory's own newest is taken to be own.
+func (d *Directory) Oldest(catalog string, own store.Generation) store.Generation {
+	newest := map[string]store.Generation{d.key: own}
+	for _, f := range d.beside() {
+		if f.catalog == catalog && f.suffix == baseSuffix && f.generation.Number > newest[f.key].Number {
+			newest[f.key] = f.generation
+		}
+	}
+	oldest := own
+	for _, g := range newest {
+		if g.Number < oldest.Number {
+			oldest = g
+		}
+	}
+	return oldest
+}
+
+// besideFile is a snapshot beside the catalog.
+type besideFile struct {
+	path, catalog, key, suffix string
+	generation                 store.Generation
+	modified                   time.Time
+}
+
+// beside returns the snapshots beside the catalog, and the temporary files that a
+// process that was killed left of one.
+func (d *Directory) beside() []besideFile {
+	entries, err := os.ReadDir(filepath.Dir(d.path))
+	if err != nil {
+		return nil
+	}
+	var list []besideFile
+	for _, e := range entries {
+		f, ok := d.parse(e.Name())
+		if !ok {
+			continue
+		}
+		if info, err := e.Info(); err == nil {
+			f.modified = info.ModTime()
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// parse reads the name of a file beside the catalog; ok is false for one that is
+// not a snapshot, nor becomes one.
+func (d *Directory) parse(name string) (f besideFile, ok bool) {
+	dir, base := filepath.Split(d.path)
+	rest, ok := strings.CutPrefix(name, base+".")
+	if !ok {
+		return f, false
+	}
+	f = besideFile{path: filepath.Join(dir, name), suffix: filepath.Ext(rest)}
+	if f.suffix == atomicfile.Suffix {
+		return f, true
+	}
+	fields := strings.Split(strings.TrimSuffix(rest, f.suffix), "-")
+	// With a dot the name of the catalog goes on: the file is another catalog's.
+	if f.suffix != baseSuffix && f.suffix != deltaSuffix || strings.Contains(fields[0], ".") {
+		return f, false
+	}
+	if len(fields) == 3 {
+		_, err := strconv.ParseInt(fields[2], 10, 64)
+		return f, err == nil // of an older version: nobody opens it, and Sweep removes it
+	}
+	if len(fields) != 4 {
+		return f, false
+	}
+	f.catalog, f.key = fields[0], fields[1]
+	number, err := strconv.ParseInt(fields[2], 10, 64)
+	token, tokenErr := strconv.ParseUint(fields[3], 16, 64)
+	f.generation = store.Generation{Number: number, Token: int64(token)}
+	return f, err == nil && tokenErr == nil
+}
+
+// Published returns the files that the manifest names for a generation; ok is
+// false when there are none, or they cannot be used.
+func (d *Directory) Published(g store.Generation) (f Files, ok bool) {
+	if m := d.manifest(); m != nil && m.Generation == g {
+		f = m.Files[d.key]
+	}
+	return f, f.Base != "" && d.Usable(f)
+}
+
+// Usable reports whether files are there and whole at first sight.
+func (d *Directory) Usable(f Files) bool {
+	for _, path := range d.paths(f) {
+		s := d.OpenFile(path, nil)
+		if s == nil {
+			return false
+		}
+		s.Close() // it can only fail to give memory back
+	}
+	return true
+}
+
+// Publish writes the manifest: these are the files of the present generation,
+// beside those of other keys. The caller keeps others from changing the catalog.
+func (d *Directory) Publish(g store.Generation, f Files) error {
+	m := d.manifest()
+	if m == nil || m.Generation != g {
+		m = &manifest{Generation: g}
+	}
+	if m.Files == nil {
+		m.Files = make(map[string]Files)
+	}
+	m.Files[d.key] = f
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(ManifestPath(d.path), data)
+}
+
+// abandoned is the age at which a file belongs to nobody any more: one of another
+// key, or one that is being written.
+const abandoned = 24 * time.Hour
+
+// Sweep removes the files that nothing needs any more, at the time now. One that
+// another process still maps stays readable for it; where that keeps it from being
+// removed, the next sweep removes it.
+func (d *Directory) Sweep(catalog string, keep Files, now time.Time) {
+	for _, f := range d.beside() {
+		base := filepath.Base(f.path)
+		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == d.key)
+		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified) > abandoned) {
+			os.Remove(f.path)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package snapshot_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// setOf returns the set of a base of these skills and of a delta that replaces rows
+// by others; no rows mean that there is no delta.
+func setOf(t *testing.T, base []document, replaced []int64, delta []document) *snapshot.Set {
+	t.Helper()
+	encode := func(g store.Generation, info snapshot.Info, docs []document) *snapshot.Snapshot {
+		info.Generation = g
+		info.Sources = []store.Source{{Label: "home", Priority: 2}, {Label: "work", Priority: 1}}
+		data, err := snapshot.Encode(metaOf(t, g, info), each(docs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := snapshot.New(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	snaps := []*snapshot.Snapshot{encode(first, snapshot.Info{}, base)}
+	if replaced != nil {
+		snaps = append(snaps, encode(second, snapshot.Info{Base: first, Replaced: replaced}, delta))
+	}
+	s, err := snapshot.NewSet(snaps...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(nil) })
+	return s
+}
+
+// example has five skills in a base, of which one is hidden; the second is replaced,
+// the third is gone and one is new.
+func example(t *testing.T) *snapshot.Set {
+	base := named(nil, "a", "b", "c", "d", "e")
+	base[4].Hidden = true
+	return setOf(t, base, []int64{2, 3, 9}, named([]int64{2, 9}, "b", "bb"))
+}
+
+// view reads a set without an error.
+func view(t *testing.T, s *snapshot.Set, f func(v *snapshot.View)) {
+	t.Helper()
+	if err := s.Read(func(v *snapshot.View) error { f(v); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNumbering: skills of the base have the numbers of their documents, those of
+// the delta the numbers behind them, and what is replaced is not there.
+func TestNumbering(t *testing.T) {
+	t.Parallel()
+	s := example(t)
+	if s.Size() != 5 || s.Offered() != 4 || s.Generation != second || s.Base != first {
+		t.Errorf("%d skills, %d offered, generation %v on %v", s.Size(), s.Offered(), s.Generation, s.Base)
+	}
+	view(t, s, func(v *snapshot.View) {
+		got := map[int]string{}
+		v.Each(func(i int) {
+			n, doc := v.At(i)
+			got[i] = fmt.Sprintf("%s %d %d %v %d %s", v.ID(i), n, doc, v.IsOffered(i), v.Facts(i).Row, v.Doc(i).Key)
+			if v.Segment(i) != n {
+				t.Errorf("skill %d is of segment %d and %d", i, n, v.Segment(i))
+			}
+		})
+		want := map[int]string{0: "a 0 0 true 1 a", 3: "d 0 3 true 4 d", 4: "e 0 4 false 5 e", 5: "b 1 0 true 2 b", 6: "bb 1 1 true 9 bb"}
+		for i := range 7 {
+			if got[i] != want[i] {
+				t.Errorf("skill %d: %q, want %q", i, got[i], want[i])
+			}
+		}
+		for row, want := range map[int64]int{1: 0, 2: 5, 3: -1, 5: 4, 9: 6, 77: -1} {
+			if i, ok := v.Numbered(row); ok != (want >= 0) || ok && i != want {
+				t.Errorf("row %d is skill %d, %v; want %d", row, i, ok, want)
+			}
+		}
+		for key, want := range map[string]int{"a": 0, "b": 5, "bb": 6, "c": -1, "e": -1, "": -1} {
+			if i, ok := v.Find(key); ok != (want >= 0) || ok && i != want {
+				t.Errorf("%q is skill %d, %v; want %d", key, i, ok, want)
+			}
+		}
+		if got := v.Prefixed("b", func(string) bool { return true }); !slices.Equal(got, []int{5, 6}) {
+			t.Errorf("names that begin with b: %v", got)
+		}
+		var sorted []int
+		for _, l := range v.Sorted(func(i int) bool { return i != 3 }) {
+			sorted = append(sorted, l.I)
+		}
+		if want := []int{0, 5, 6, 4}; !slices.Equal(sorted, want) {
+			t.Errorf("by name %v, want %v", sorted, want)
+		}
+	})
+}
+
+// TestFrequencies: a term counts once for each skill that is there, whatever
+// replaced documents have.
+func TestFrequencies(t *testing.T) {
+	t.Parallel()
+	view(t, example(t), func(v *snapshot.View) {
+		got := v.Frequencies(v.Lookup([]string{"common", "bodyb", "bodyc", "bodybb", "e", "absent"}))
+		if want := []int{5, 1, 0, 1, 1, 0}; !slices.Equal(got, want) {
+			t.Errorf("frequencies %v, want %v", got, want)
+		}
+	})
+	view(t, setOf(t, named(nil, "a", "b"), nil, nil), func(v *snapshot.View) {
+		if got := v.Frequencies(v.Lookup([]string{"common", "bodyb"})); !slices.Equal(got, []int{2, 1}) {
+			t.Errorf("without a delta %v", got)
+		}
+	})
+}
+
+// TestScope: a scope holds the documents that its function returns, and searches
+// those of them that are offered.
+func TestScope(t *testing.T) {
+	t.Parallel()
+	view(t, example(t), func(v *snapshot.View) {
+		all := v.NewScope(func(_ int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap { return live })
+		only := v.Only(5)
+		for i := range 7 {
+			there := !slices.Contains([]int{1, 2}, i)
+			if all.Allowed(i) != there || all.Searches(i) != (there && i != 4) {
+				t.Errorf("skill %d: allowed %v, searched %v", i, all.Allowed(i), all.Searches(i))
+			}
+			if only.Allowed(i) != (i == 5) || only.Searches(i) != (i == 5) {
+				t.Errorf("skill %d in the scope of 5: %v, %v", i, only.Allowed(i), only.Searches(i))
+			}
+		}
+		if all.Visible != 4 || only.Visible != 1 || v.Only(4).Visible != 0 {
+			t.Errorf("%d, %d and %d skills are searched", all.Visible, only.Visible, v.Only(4).Visible)
+		}
+		found := func(s *snapshot.Scope, k int) (list []int) {
+			for _, h := range v.Search(v.Lookup([]string{"common"}), s, k) {
+				list = append(list, h.Doc)
+			}
+			return list
+		}
+		got := found(all, 9)
+		slices.Sort(got)
+		if !slices.Equal(got, []int{0, 3, 5, 6}) || !slices.Equal(found(only, 9), []int{5}) || len(found(all, 2)) != 2 {
+			t.Errorf("found %v, %v and %v", got, found(only, 9), found(all, 2))
+		}
+	})
+}
+
+// TestNote: what was worked out of a set is kept, an error is not.
+func TestNote(t *testing.T) {
+	t.Parallel()
+	s := example(t)
+	calls := 0
+	count := func() (any, error) { calls++; return calls, nil }
+	stop := errors.New("stop")
+	if _, err := s.Note("x", func() (any, error) { return nil, stop }); err != stop {
+		t.Errorf("error %v", err)
+	}
+	for range 3 {
+		if v, err := s.Note("x", count); v != 1 || err != nil {
+			t.Errorf("note %v, %v", v, err)
+		}
+	}
+}
+
+// TestReadClosed: a set that was closed says so.
+func TestReadClosed(t *testing.T) {
+	t.Parallel()
+	s := example(t)
+	if err := s.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Read(func(*snapshot.View) error { return nil }); !errors.Is(err, snapshot.ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestViewErr: what could not be read makes an error of the whole view, whatever
+// the function says.
+func TestViewErr(t *testing.T) {
+	t.Parallel()
+	err := example(t).Read(func(v *snapshot.View) error {
+		if d := v.Doc(99); d.Name != "" || v.Err() == nil {
+			t.Errorf("there is a skill 99: %+v", d)
+		}
+		return errors.New("nonsense")
+	})
+	if err == nil || err.Error() == "nonsense" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,308 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A View reads a set, for one goroutine, while the function runs that it was
+// handed to. Its methods return zero values for what cannot be read; Err returns
+// the first error, and so does Set.Read.
+type View struct {
+	*Set
+	readers []*Reader // of the segments
+	err     error
+	ids     []uint32 // scratch
+}
+
+// Err returns the first error.
+func (v *View) Err() error { return v.err }
+
+// note keeps the first error.
+func (v *View) note(err error) {
+	if v.err == nil {
+		v.err = err
+	}
+}
+
+// At returns the segment of a skill and its document in it.
+func (v *View) At(i int) (segment, doc int) {
+	n := len(v.segments) - 1
+	for n > 0 && i < v.segments[n].first {
+		n--
+	}
+	return n, i - v.segments[n].first
+}
+
+func (v *View) at(i int) (r *Reader, doc int) {
+	n, doc := v.At(i)
+	return v.readers[n], doc
+}
+
+// Each calls f with every skill, by segment.
+func (v *View) Each(f func(i int)) {
+	for n := range v.segments {
+		g := &v.segments[n]
+		for doc := range g.Len() {
+			if g.live.Has(doc) {
+				f(g.first + doc)
+			}
+		}
+	}
+}
+
+// IsOffered reports whether a skill is found under its name.
+func (v *View) IsOffered(i int) bool {
+	n, doc := v.At(i)
+	return v.segments[n].offered.Has(doc)
+}
+
+// Doc returns the document of a skill.
+func (v *View) Doc(i int) Document {
+	r, doc := v.at(i)
+	d, err := r.Doc(doc)
+	v.note(err)
+	return d
+}
+
+// AppendID appends the ID of a skill to dst.
+func (v *View) AppendID(dst []byte, i int) []byte {
+	r, doc := v.at(i)
+	dst, err := r.AppendRef(dst, doc)
+	v.note(err)
+	return dst
+}
+
+// ID returns the ID of a skill.
+func (v *View) ID(i int) string { return string(v.AppendID(nil, i)) }
+
+// Facts returns what is short of a skill.
+func (v *View) Facts(i int) Facts {
+	r, doc := v.at(i)
+	f, err := r.Facts(doc)
+	v.note(err)
+	return f
+}
+
+// Alike returns how alike the bodies of two skills are, 0 to 1, and whether one
+// of them has too few words to tell.
+func (v *View) Alike(i, j int) (likeness float64, few bool) {
+	r, a := v.at(i)
+	one, err := r.Sketch(a)
+	v.note(err)
+	r, b := v.at(j)
+	other, err := r.Sketch(b)
+	v.note(err)
+	return one.Likeness(other), one.Few() || other.Few()
+}
+
+// Priority returns the priority of a source.
+func (v *View) Priority(label string) int {
+	for _, s := range v.Sources {
+		if s.Label == label {
+			return s.Priority
+		}
+	}
+	return 0
+}
+
+// Find returns the skill that is offered under the name of a key.
+func (v *View) Find(key string) (i int, ok bool) {
+	found := v.Prefixed(key, func(k string) bool { return k == key })
+	if len(found) == 0 {
+		return 0, false
+	}
+	return found[0], true
+}
+
+// Prefixed returns the offered skills whose keys begin with prefix, in each
+// segment up to the first key for which more is false.
+func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
+	var list []int
+	for n, r := range v.readers {
+		g := &v.segments[n]
+		first, last, err := r.Prefixed(prefix)
+		v.note(err)
+		for doc := first; doc < last; doc++ {
+			key, err := r.Key(doc)
+			v.note(err)
+			if err != nil || !more(key) {
+				break
+			}
+			if g.offered.Has(doc) {
+				list = append(list, g.first+doc)
+			}
+		}
+	}
+	return list
+}
+
+// Numbered returns the skill of a row of the catalog.
+func (v *View) Numbered(row int64) (i int, ok bool) {
+	for n := len(v.readers) - 1; n >= 0; n-- {
+		doc, ok, err := v.readers[n].Ordinal(row)
+		v.note(err)
+		if ok && v.segments[n].live.Has(doc) {
+			return v.segments[n].first + doc, true
+		}
+	}
+	return 0, false
+}
+
+// Sorted returns the skills for which allowed is true by name, of each name the
+// offered one first.
+func (v *View) Sorted(allowed func(i int) bool) []Listed {
+	var list []Listed
+	v.Each(func(i int) {
+		if allowed(i) {
+			list = append(list, Listed{v.Doc(i), i})
+		}
+	})
+	if len(v.segments) > 1 {
+		slices.SortStableFunc(list, func(a, b Listed) int {
+			return cmp.Or(strings.Compare(a.Key, b.Key),
+				cmp.Compare(v.Priority(b.Source), v.Priority(a.Source)),
+				strings.Compare(a.Source, b.Source), strings.Compare(a.Path, b.Path))
+		})
+	}
+	return list
+}
+
+// A Listed is a skill of a list.
+type Listed struct {
+	Document
+	I int // its number
+}
+
+// Segments calls f for each segment, with its number, its reader and the documents
+// that count.
+func (v *View) Segments(f func(n int, r *Reader, live Bitmap) error) {
+	for n, r := range v.readers {
+		v.note(f(n, r, v.segments[n].live))
+	}
+}
+
+// Best merges the k best hits of each segment, which f returns.
+func (v *View) Best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
+	var all []Hit
+	for n, r := range v.readers {
+		hits, err := f(n, r)
+		v.note(err)
+		for i := range hits {
+			hits[i].Doc += v.segments[n].first
+		}
+		if all = append(all, hits...); len(v.readers) > 1 {
+			slices.SortFunc(all, func(a, b Hit) int {
+				return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+			})
+		}
+	}
+	return all[:min(k, len(all))]
+}
+
+// Frequencies returns in how many skills each of the terms occurs; found is what
+// each segment knows of them.
+func (v *View) Frequencies(found [][]Term) []int {
+	docs := make([]int, len(found[0]))
+	for n, r := range v.readers {
+		known := found[n]
+		for i := range known {
+			docs[i] += known[i].Docs
+		}
+		if gone := v.segments[n].gone; gone != nil {
+			// Otherwise a word that one skill has would count twice when that is edited.
+			counts, err := r.Among(known, gone)
+			v.note(err)
+			for i := range counts {
+				docs[i] -= counts[i]
+			}
+		}
+	}
+	return docs
+}
+
+// NameTerms returns the IDs of the terms of a skill's name in its segment, until
+// the next call of a method that returns IDs.
+func (v *View) NameTerms(i int) []uint32 {
+	r, doc := v.at(i)
+	ids, err := r.NameTerms(v.ids[:0], doc)
+	v.note(err)
+	v.ids = ids
+	return ids
+}
+
+// HeadTerms returns what Reader.HeadTerms does, until the next call of a method
+// that returns IDs.
+func (v *View) HeadTerms(i int) (ids []uint32, ends [3]int) {
+	r, doc := v.at(i)
+	ids, ends, err := r.HeadTerms(v.ids[:0], doc)
+	v.note(err)
+	v.ids = ids
+	return ids, ends
+}
+
+// A Vector is the vector of a prompt, prepared for each segment.
+type Vector []*Prompt
+
+// Prepare returns the vector of a prompt, nil for none.
+func (v *View) Prepare(prompt []float32) Vector {
+	if prompt == nil {
+		return nil
+	}
+	list := make(Vector, len(v.readers))
+	for n, r := range v.readers {
+		if v.segments[n].Meta().Dim == 0 {
+			continue // none of its skills has a vector
+		}
+		var err error
+		list[n], err = r.Prompt(prompt)
+		v.note(err)
+	}
+	return list
+}
+
+// Cosines returns the similarities of a prompt to a skill; ok is false when the
+// skill has no vectors.
+func (v *View) Cosines(prompt Vector, i int) (description, full float64, ok bool) {
+	n, doc := v.At(i)
+	if prompt == nil || prompt[n] == nil {
+		return 0, 0, false
+	}
+	description, full, ok, err := v.readers[n].Cosines(prompt[n], doc)
+	v.note(err)
+	return description, full, ok
+}
+
+// Nearest returns the k skills of a scope that are nearest to a prompt.
+func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
+	return v.Best(k, func(n int, r *Reader) ([]Hit, error) {
+		if prompt == nil || prompt[n] == nil {
+			return nil, nil
+		}
+		return r.Nearest(prompt[n], s.searched[n], k)
+	})
+}
+
+// Search returns the k skills of a scope whose text matches best; terms are what
+// each segment knows of the terms of the query.
+func (v *View) Search(terms [][]Term, s *Scope, k int) []Hit {
+	return v.Best(k, func(n int, r *Reader) ([]Hit, error) { return r.Search(terms[n], s.searched[n], k) })
+}
+
+// Lookup returns what each segment knows of the terms.
+func (v *View) Lookup(terms []string) [][]Term {
+	found := make([][]Term, len(v.readers))
+	for n, r := range v.readers {
+		var err error
+		found[n], err = r.Lookup(nil, terms)
+		v.note(err)
+	}
+	return found
+}
+
+// Segment returns the number of the segment of a skill.
+func (v *View) Segment(i int) int {
+	n, _ := v.At(i)
+	return n
+}

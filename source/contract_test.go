@@ -1,0 +1,94 @@
+package source_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/source/sourcetest"
+)
+
+func TestContract(t *testing.T) {
+	t.Run("Dir", func(t *testing.T) { sourcetest.TestSource(t, onDisk) })
+	t.Run("New", func(t *testing.T) { sourcetest.TestSource(t, inMapFS) })
+	t.Run("Files", func(t *testing.T) {
+		sourcetest.TestSource(t, func(t *testing.T, files map[string]string) sourcetest.Store {
+			s, err := source.Files(files, nil)
+			try(t, err)
+			return sourcetest.Store{Source: s}
+		})
+	})
+	t.Run("Table", func(t *testing.T) {
+		sourcetest.TestSource(t, func(_ *testing.T, files map[string]string) sourcetest.Store {
+			s := sourcetest.NewTable("table", files)
+			return sourcetest.Store{
+				Source: s,
+				Put:    func(_ *testing.T, name, text string) { s.Put(name, text) },
+				Remove: func(_ *testing.T, name string) { s.Remove(name) },
+			}
+		})
+	})
+}
+
+// onDisk is a folder whose files are old enough for a stamp, each change at a time
+// of its own.
+func onDisk(t *testing.T, files map[string]string) sourcetest.Store {
+	dir := folder(t, files)
+	now := time.Now().Add(-time.Hour)
+	touch := func(t *testing.T, name string) {
+		now = now.Add(time.Minute)
+		for name != "." {
+			name = path.Dir(name)
+			try(t, os.Chtimes(filepath.Join(dir, name), now, now))
+		}
+	}
+	for name := range files {
+		touch(t, name)
+	}
+	return sourcetest.Store{
+		Source: open(t, dir, nil),
+		Put: func(t *testing.T, name, text string) {
+			writeFile(t, filepath.Join(dir, name), text)
+			touch(t, name)
+			try(t, os.Chtimes(filepath.Join(dir, name), now, now))
+		},
+		Remove: func(t *testing.T, name string) {
+			try(t, os.Remove(filepath.Join(dir, name)))
+			touch(t, name)
+		},
+	}
+}
+
+func inMapFS(t *testing.T, files map[string]string) sourcetest.Store {
+	fsys := make(fstest.MapFS)
+	put := func(name, text string) { fsys[name] = &fstest.MapFile{Data: []byte(text)} }
+	for name, text := range files {
+		put(name, text)
+	}
+	s, err := source.New(fsys, nil)
+	try(t, err)
+	return sourcetest.Store{
+		Source: s,
+		Put:    func(_ *testing.T, name, text string) { put(name, text) },
+		Remove: func(_ *testing.T, name string) { delete(fsys, name) },
+	}
+}
+
+func TestFilesRefused(t *testing.T) {
+	for _, files := range []map[string]string{{"../x": ""}, {"/x": ""}, {"": ""}, {".": ""}, {"a": "", "a/b": ""}, {"a/": ""}} {
+		if s, err := source.Files(files, nil); err == nil {
+			t.Errorf("%q: %v", files, s)
+		}
+	}
+	files := map[string]string{"a/SKILL.md": doc("a")}
+	s, err := source.Files(files, &source.Options{Label: "memory"})
+	try(t, err)
+	files["a/SKILL.md"] = doc("b")
+	if sk := load(t, s, "a/SKILL.md"); sk.Name != "a" || sk.Location != "memory:a/SKILL.md" {
+		t.Errorf("%+v", sk.Meta)
+	}
+}

@@ -1,0 +1,180 @@
+package sourcetest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// A Table is a source as a database would be one: rows of files with versions. It
+// takes nothing from the sources of file systems, so that it shows what another
+// kind of source must do itself.
+type Table struct {
+	label string
+
+	mu   sync.Mutex // guards what follows
+	rows map[string]row
+	last int // version
+}
+
+type row struct {
+	text    string
+	version int
+}
+
+// NewTable returns a table of files by path.
+func NewTable(label string, files map[string]string) *Table {
+	s := &Table{label: label, rows: make(map[string]row)}
+	for name, text := range files {
+		s.Put(name, text)
+	}
+	return s
+}
+
+// Put adds a file or replaces it.
+func (s *Table) Put(name, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.rows[name] = row{text, s.last}
+}
+
+// Remove removes a file.
+func (s *Table) Remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.rows, name)
+}
+
+// below returns the rows of a folder, by path in it, and the paths in order.
+func (s *Table) below(dir string) (map[string]row, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := make(map[string]row)
+	for name, r := range s.rows {
+		if rest, ok := strings.CutPrefix(name, dir+"/"); ok {
+			found[rest] = r
+		}
+	}
+	return found, slices.Sorted(maps.Keys(found))
+}
+
+// folders returns the folders of the skills. One below another is a part of it.
+func (s *Table) folders() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
+		dir, ok := strings.CutSuffix(name, "/SKILL.md")
+		if ok && !slices.ContainsFunc(list, func(d string) bool { return strings.HasPrefix(dir, d+"/") }) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}
+
+// Info describes the table.
+func (s *Table) Info() source.Info { return source.Info{Label: s.label} }
+
+// Skills yields the skills in the order of their folders.
+func (s *Table) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2[*skill.Ref, error] {
+	return func(yield func(*skill.Ref, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+			return
+		}
+		all := s.stampOf(".")
+		var traces []source.Trace
+		for _, dir := range s.folders() {
+			ref, t, ok := s.Skill(dir)
+			if traces = append(traces, t); ok && !yield(ref, nil) {
+				return
+			}
+		}
+		if trace != nil {
+			trace(source.Trace{Dir: ".", Stamp: all})
+			for _, t := range traces {
+				trace(t)
+			}
+		}
+	}
+}
+
+// Skill returns the skill in a folder. Its stamp is the versions of its files.
+func (s *Table) Skill(dir string) (*skill.Ref, source.Trace, bool) {
+	if !slices.Contains(s.folders(), dir) {
+		return nil, source.Trace{}, false
+	}
+	stamp := s.stampOf(dir)
+	load := func() (*skill.Skill, error) { return source.Load(context.Background(), s, dir) }
+	return &skill.Ref{Path: dir + "/SKILL.md", Stamp: stamp, Load: load}, source.Trace{Dir: dir, Skill: true, Stamp: stamp}, true
+}
+
+// stampOf tells the versions of a skill's files, and of the top, which are skills.
+func (s *Table) stampOf(dir string) string {
+	if dir == "." {
+		return fmt.Sprint(s.folders())
+	}
+	var b strings.Builder
+	rows, names := s.below(dir)
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s %d\n", name, rows[name].version)
+	}
+	return b.String()
+}
+
+// Unchanged compares versions.
+func (s *Table) Unchanged(t source.Trace) bool { return t.Stamp != "" && s.stampOf(t.Dir) == t.Stamp }
+
+// List lists the rows of a skill.
+func (s *Table) List(ctx context.Context, dir string) (source.Listing, error) {
+	var l source.Listing
+	if err := ctx.Err(); err != nil {
+		return l, err
+	}
+	if !slices.Contains(s.folders(), dir) {
+		return l, fs.ErrNotExist
+	}
+	rows, names := s.below(dir)
+	for _, name := range names {
+		l.Files = append(l.Files, skill.File{Path: name, Size: int64(len(rows[name].text))})
+	}
+	return l, nil
+}
+
+// Open opens the text of a row.
+func (s *Table) Open(ctx context.Context, dir, name string) (fs.File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	rows, _ := s.below(dir)
+	r, ok := rows[name]
+	if !ok || !slices.Contains(s.folders(), dir) {
+		return nil, fs.ErrNotExist
+	}
+	return &cell{Reader: strings.NewReader(r.text), name: path.Base(name)}, nil
+}
+
+// A cell is an open file of a Table, and its own description.
+type cell struct {
+	*strings.Reader
+	name string
+}
+
+func (c *cell) Stat() (fs.FileInfo, error) { return c, nil }
+func (c *cell) Close() error               { return nil }
+func (c *cell) Name() string               { return c.name }
+func (c *cell) Mode() fs.FileMode          { return 0o444 }
+func (c *cell) ModTime() time.Time         { return time.Time{} }
+func (c *cell) IsDir() bool                { return false }
+func (c *cell) Sys() any                   { return nil }

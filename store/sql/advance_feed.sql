@@ -1,1 +1,0 @@
-UPDATE state SET feed = max(feed, :until)

@@ -1,1 +1,0 @@
-DELETE FROM fields WHERE skill_id = :skill

@@ -1,1 +1,0 @@
-SELECT fields FROM fields WHERE skill_id = :skill

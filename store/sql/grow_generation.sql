@@ -1,1 +1,0 @@
-UPDATE state SET generation = generation + 1

@@ -1,1 +1,0 @@
-INSERT INTO fields (skill_id, fields) VALUES (:skill, :fields)

@@ -1,1 +1,0 @@
-SELECT catalog, generation, feed FROM state

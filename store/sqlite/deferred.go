@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+)
+
+// deferred is a DB that has not been opened yet.
+type deferred struct {
+	opts   *Options
+	open   atomic.Bool
+	mu     sync.Mutex // guards closed, and opening
+	closed bool
+}
+
+// Defer returns the catalog in the file at path and opens the file when it is first
+// used, as Open does. That call returns the error of opening. A process that finds all
+// it needs in published snapshots never opens the file.
+func Defer(path string, opts *Options) *DB {
+	if abs, err := filepath.Abs(path); err == nil { // otherwise Open will say why
+		path = abs
+	}
+	return &DB{path: path, deferred: &deferred{opts: opts}}
+}
+
+func (db *DB) isOpen() bool { return db.deferred == nil || db.deferred.open.Load() }
+
+// Ready implements store.Store: it opens the file if that was deferred.
+func (db *DB) Ready(ctx context.Context) error {
+	if db.isOpen() {
+		return nil
+	}
+	d := db.deferred
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return fmt.Errorf("%s: %w", db.path, errClosed)
+	case d.open.Load():
+		return nil
+	}
+	real, err := Open(ctx, db.path, d.opts)
+	if err != nil {
+		return err
+	}
+	db.recovered, db.file, db.readOnly = real.recovered, real.file, real.readOnly
+	db.opts, db.write, db.read = real.opts, real.write, real.read
+	d.open.Store(true)
+	return nil
+}
+
+var errClosed = errors.New("catalog is closed")
+
+// forbidOpen keeps a deferred file from being opened from now on, and reports whether
+// the file is open.
+func (db *DB) forbidOpen() bool {
+	if db.deferred == nil {
+		return true
+	}
+	db.deferred.mu.Lock()
+	defer db.deferred.mu.Unlock()
+	db.deferred.closed = true
+	return db.deferred.open.Load()
+}

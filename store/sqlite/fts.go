@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A change replaces what the full-text index holds of one skill.
+type change struct {
+	id       int64
+	old, new *skill.Fields // nil means nothing
+}
+
+// change returns the change of a skill. A new one removes what the index holds.
+func (t *Tx) change(id int64) (*change, error) {
+	if c := t.fts[id]; c != nil {
+		return c, nil
+	}
+	old, err := t.indexed(id)
+	if err != nil {
+		return nil, err
+	}
+	t.fts[id] = &change{id: id, old: old}
+	return t.fts[id], nil
+}
+
+// indexed returns what the full-text index holds of a skill, or nil if that is
+// nothing. The order of the terms is lost, and removing them does not need it.
+func (t *Tx) indexed(id int64) (*skill.Fields, error) {
+	s, err := t.stmt("ranked")
+	if err != nil {
+		return nil, err
+	}
+	var terms skill.Terms
+	var sketch []byte
+	err = s.QueryRowContext(t.ctx, sql.Named("skill", id)).Scan((*[]byte)(&terms), &sketch)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("running ranked: %w", err)
+	}
+	f, err := terms.Fields()
+	if err != nil {
+		return nil, fmt.Errorf("terms of skill %d: %w: %w", id, store.ErrDamaged, err)
+	}
+	return &f, nil
+}
+
+func (t *Tx) writeFTS() error {
+	for _, id := range slices.Sorted(maps.Keys(t.fts)) {
+		if err := t.writeChange(t.fts[id]); err != nil {
+			return err
+		}
+	}
+	if !t.optimize {
+		return nil
+	}
+	if _, err := t.exec("optimize_fts"); err != nil {
+		return err
+	}
+	return t.vacuum()
+}
+
+// vacuum gives back what was merged: else the file keeps a second full-text
+// index of free pages.
+func (t *Tx) vacuum() error {
+	s, err := t.stmt("vacuum")
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(t.ctx)
+	if err != nil {
+		return fmt.Errorf("running vacuum: %w", err)
+	}
+	return each("vacuum", rows, func(*sql.Rows) error { return nil }) // a row for every page
+}
+
+func (t *Tx) writeChange(c *change) error {
+	row := sql.Named("skill", c.id)
+	if c.old != nil {
+		if _, err := t.exec("forget_fts", append(texts(c.old), row)...); err != nil {
+			return err
+		}
+	}
+	if c.new != nil {
+		if _, err := t.exec("put_fts", append(texts(c.new), row)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// texts returns the fields as arguments of put_fts and forget_fts.
+func texts(f *skill.Fields) []any {
+	join := func(terms []string) string { return strings.Join(terms, " ") }
+	return []any{
+		sql.Named("name", join(f.Name)), sql.Named("description", join(f.Description)),
+		sql.Named("tags", join(f.Tags)), sql.Named("body", join(f.Body)),
+	}
+}
+
+// Optimize implements store.Optimizer: it merges the whole full-text index.
+func (t *Tx) Optimize() { t.optimize = true }

@@ -1,0 +1,219 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
+)
+
+func TestPragmas(t *testing.T) {
+	want := map[string]string{
+		"journal_mode": "wal", "synchronous": "1", "foreign_keys": "1", "temp_store": "2",
+		"cache_size": "-8192", "mmap_size": "1073741824", "busy_timeout": "1234", "page_size": "32768", "auto_vacuum": "2",
+	}
+	if set := len(pragmas) + 3; len(want) != set {
+		t.Errorf("%d pragmas are set, %d read back", set, len(want))
+	}
+	db, err := Open(t.Context(), dbPath(t), &Options{BusyTimeout: 1234 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	want["query_only"] = "0"
+	checkPragmas(t, db.write, 1, want)
+	want["query_only"] = "1"
+	checkPragmas(t, db.read, max(2, runtime.GOMAXPROCS(0)), want)
+	if _, err := db.read.ExecContext(t.Context(), "UPDATE state SET generation = 9"); err == nil {
+		t.Error("a reader wrote")
+	}
+}
+
+// checkPragmas reads the pragmas back on n connections that are held at once,
+// so that each is another one.
+func checkPragmas(t *testing.T, pool *sql.DB, n int, want map[string]string) {
+	t.Helper()
+	for i := range n {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for name, value := range want {
+			var got string
+			if err := conn.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&got); err != nil || got != value {
+				t.Errorf("connection %d: %s = %q, %v; want %q", i, name, got, err, value)
+			}
+		}
+	}
+}
+
+func TestOpenTwice(t *testing.T) {
+	path := dbPath(t)
+	a := open(t, path)
+	storetest.Put(t, a, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	b := open(t, path)
+	if got, want := storetest.State(t, b), storetest.State(t, a); got != want || a.Recovered()+b.Recovered() != "" {
+		t.Errorf("state %+v, want %+v; recovered %q, %q", got, want, a.Recovered(), b.Recovered())
+	}
+	if other := open(t, dbPath(t)); storetest.State(t, other).Catalog == storetest.State(t, a).Catalog {
+		t.Error("two files are the same catalog")
+	}
+	var id, version int
+	if err := b.read.QueryRow("SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &version); err != nil {
+		t.Fatal(err)
+	}
+	if texts, err := migrations(); err != nil || id != applicationID || version != len(texts) {
+		t.Errorf("application id %#x, user version %d of %d; %v", id, version, len(texts), err)
+	}
+}
+
+// TestOpenOddName: the name becomes a URI, in which these characters mean
+// something.
+func TestOpenOddName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a b?c#d%20é", "catalog.db")
+	db := open(t, path)
+	storetest.State(t, db)
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestOpenEmptyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path)
+	if storetest.State(t, db).Generation.Number != 0 || db.Recovered() != "" {
+		t.Errorf("an empty file is not a new catalog: recovered %q", db.Recovered())
+	}
+}
+
+func TestPrivateFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	path := dbPath(t)
+	db := open(t, path)
+	storetest.Put(t, db, store.Source{Label: "a"}) // so that there are -wal and -shm
+	for name, want := range map[string]fs.FileMode{
+		filepath.Dir(path): 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, path + ".lock": 0o600,
+	} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %o", filepath.Base(name), info.Mode().Perm(), err, want)
+		}
+	}
+}
+
+func TestOpenForeign(t *testing.T) {
+	for name, text := range map[string]string{
+		"with an application id":    "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine'); PRAGMA application_id = 7",
+		"without an application id": "CREATE TABLE notes (text); INSERT INTO notes VALUES ('mine')",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "catalog.db")
+			makeDatabase(t, path, text)
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Open(t.Context(), path, nil)
+			if err == nil || !strings.Contains(err.Error(), "another program's") {
+				t.Fatalf("error %v, want one about another program's database", err)
+			}
+			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the file was changed; %v", err)
+			}
+			if entries, _ := filepath.Glob(path + ".damaged*"); len(entries) != 0 {
+				t.Errorf("it was moved aside: %q", entries)
+			}
+		})
+	}
+}
+
+func makeDatabase(t *testing.T, path, text string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenNewer(t *testing.T) {
+	path := dbPath(t)
+	db := open(t, path)
+	if _, err := db.write.Exec("PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), path, nil)
+	if err == nil || !strings.Contains(err.Error(), "newer version (schema 99") || isCorrupt(err) {
+		t.Errorf("error %v, want one about a newer version", err)
+	}
+}
+
+func TestOpenReadOnly(t *testing.T) {
+	path := dbPath(t)
+	db, err := Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ro, err := openReadOnly(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ro.Close()
+	if got := storetest.Offered(t, ro); len(got) != 1 || !ro.ReadOnly() {
+		t.Errorf("offered %q, read-only %v", got, ro.ReadOnly())
+	}
+	err = ro.Update(t.Context(), func(store.Tx) error { t.Error("ran"); return nil })
+	if !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("update: %v, want store.ErrReadOnly", err)
+	}
+}
+
+func TestOpenReadOnlyRefuses(t *testing.T) {
+	dir := t.TempDir()
+	foreign, old := filepath.Join(dir, "foreign.db"), filepath.Join(dir, "old.db")
+	makeDatabase(t, foreign, "CREATE TABLE notes (text)")
+	makeDatabase(t, old, "PRAGMA application_id = 0x52657074")
+	for path, want := range map[string]string{
+		foreign:                         "another program's",
+		old:                             "must be brought to",
+		filepath.Join(dir, "absent.db"): "no such file",
+	} {
+		if _, err := openReadOnly(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", filepath.Base(path), err, want)
+		}
+	}
+}
+
+func TestOpenWaitsForLockUntilDone(t *testing.T) {
+	path := dbPath(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Open(ctx, path, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+}

@@ -1,0 +1,247 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// Sources implements store.Reader.
+func (db *DB) Sources(ctx context.Context) ([]store.Source, error) {
+	var list []store.Source
+	err := db.query(ctx, "sources", func(rows *sql.Rows) error {
+		var s store.Source
+		err := rows.Scan(&s.Row, &s.Label, &s.Root, &s.Priority, &s.Walked)
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// Known implements store.Reader.
+func (db *DB) Known(ctx context.Context, source int64, paths []string) (map[string]store.Known, error) {
+	statement, args := "stamps", []any{sql.Named("source", source)}
+	if paths != nil {
+		data, err := json.Marshal(paths)
+		if err != nil {
+			return nil, err
+		}
+		statement, args = "stamps_of", append(args, sql.Named("paths", string(data)))
+	}
+	known := make(map[string]store.Known)
+	err := db.query(ctx, statement, func(rows *sql.Rows) error {
+		var k store.Known
+		var path string
+		err := rows.Scan(&k.Row, &path, &k.Stamp, &k.Digest)
+		known[path] = k
+		return err
+	}, args...)
+	return known, err
+}
+
+// Entries implements store.Reader.
+func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
+	statement, args := "entries", []any(nil)
+	if ids != nil {
+		data, err := json.Marshal(ids)
+		if err != nil {
+			return nil, err
+		}
+		statement, args = "entries_by_id", []any{sql.Named("ids", string(data))}
+	}
+	var list []store.Entry
+	err := db.query(ctx, statement, func(rows *sql.Rows) error {
+		var e store.Entry
+		var tags, requires sql.RawBytes
+		err := rows.Scan(&e.Row, &e.Source, &e.Path, &e.Digest, &e.TextDigest, &e.Name, &e.NameKey, &e.Description,
+			&e.Location, &tags, &requires, &e.Tokens, &e.Refused, &e.ShadowedBy)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(unmarshalList(tags, &e.Tags), unmarshalList(requires, &e.Requires)); err != nil {
+			return err
+		}
+		e.SetID()
+		list = append(list, e)
+		return nil
+	}, args...)
+	return list, err
+}
+
+// unmarshalList is json.Unmarshal, but skips the empty list, which most skills have.
+func unmarshalList(data []byte, list *[]string) error {
+	if len(data) <= len("[]") {
+		return nil
+	}
+	return json.Unmarshal(data, list)
+}
+
+// Skill implements store.Reader.
+func (db *DB) Skill(ctx context.Context, id int64) (s *skill.Skill, ok bool, err error) {
+	err = db.query(ctx, "skill", func(rows *sql.Rows) error {
+		s, err = scanSkill(rows)
+		return err
+	}, sql.Named("skill", id))
+	if err != nil || s == nil {
+		return nil, false, err
+	}
+	s.Files, err = db.Files(ctx, id)
+	return s, err == nil, err
+}
+
+func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
+	s := new(skill.Skill)
+	var tags, requires, problems, body []byte
+	err := rows.Scan(&s.Source, &s.Path, &s.Digest, &s.TextDigest, &s.Tokens, &s.Name, &s.Description, &s.Location,
+		&tags, &requires, &body, &problems)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(json.Unmarshal(tags, &s.Tags), json.Unmarshal(requires, &s.Requires)); err != nil {
+		return nil, err
+	}
+	return s, store.Unpack(s, body, problems)
+}
+
+// Files implements store.Reader.
+func (db *DB) Files(ctx context.Context, id int64) ([]skill.File, error) {
+	var list []skill.File
+	err := db.query(ctx, "files", func(rows *sql.Rows) error {
+		var f skill.File
+		err := rows.Scan(&f.Path, &f.Size, &f.SHA256)
+		list = append(list, f)
+		return err
+	}, sql.Named("skill", id))
+	return list, err
+}
+
+// Problems implements store.Reader.
+func (db *DB) Problems(ctx context.Context) ([]store.Reported, error) {
+	var list []store.Reported
+	err := db.query(ctx, "problems", func(rows *sql.Rows) error {
+		var r store.Reported
+		var data []byte
+		if err := rows.Scan(&r.Source, &r.Row, &data); err != nil {
+			return err
+		}
+		problems, err := store.UnpackProblems(data)
+		for _, p := range problems {
+			r.Problem = p
+			list = append(list, r)
+		}
+		return err
+	})
+	return list, err
+}
+
+// Ranked implements store.Reader.
+func (db *DB) Ranked(ctx context.Context, id int64) (r store.Ranked, ok bool, err error) {
+	err = db.query(ctx, "ranked", func(rows *sql.Rows) error {
+		ok = true
+		return rows.Scan((*[]byte)(&r.Terms), &r.Sketch)
+	}, sql.Named("skill", id))
+	return r, ok, err
+}
+
+// Match implements store.TextSearcher. The query is one of FTS5, made of terms.
+func (db *DB) Match(ctx context.Context, query string, w skill.Weights, allowed []int64, limit int) ([]store.Match, error) {
+	var filter any
+	if allowed != nil {
+		data, err := json.Marshal(allowed)
+		if err != nil {
+			return nil, err
+		}
+		filter = string(data)
+	}
+	var list []store.Match
+	err := db.query(ctx, "match", func(rows *sql.Rows) error {
+		var m store.Match
+		err := rows.Scan(&m.Row, &m.Score)
+		list = append(list, m)
+		return err
+	}, sql.Named("query", query), sql.Named("allowed", filter), sql.Named("limit", limit),
+		sql.Named("name", w.Name), sql.Named("description", w.Description),
+		sql.Named("tags", w.Tags), sql.Named("body", w.Body))
+	return list, err
+}
+
+// Frequencies implements store.TextSearcher.
+func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, int, error) {
+	data, err := json.Marshal(terms)
+	if err != nil {
+		return nil, 0, err
+	}
+	counts := make(map[string]int, len(terms))
+	err = db.query(ctx, "frequencies", func(rows *sql.Rows) error {
+		var term string
+		var n int
+		err := rows.Scan(&term, &n)
+		counts[term] = n
+		return err
+	}, sql.Named("terms", string(data)))
+	if err != nil {
+		return nil, 0, err
+	}
+	total := 0
+	err = db.query(ctx, "indexed", func(rows *sql.Rows) error { return rows.Scan(&total) })
+	return counts, total, err
+}
+
+// Vectors implements store.Reader.
+func (db *DB) Vectors(ctx context.Context, model string, id int64) ([]store.Vector, error) {
+	var list []store.Vector
+	err := db.query(ctx, "vectors_of", func(rows *sql.Rows) error {
+		var v store.Vector
+		var data sql.RawBytes
+		if err := rows.Scan(&v.Ordinal, &data); err != nil {
+			return err
+		}
+		var err error
+		v.Values, err = store.UnpackVector(data)
+		list = append(list, v)
+		return err
+	}, sql.Named("model", model), sql.Named("skill", id))
+	return list, err
+}
+
+// Unembedded implements store.Reader.
+func (db *DB) Unembedded(ctx context.Context, model string, after int64, limit int) ([]store.Text, error) {
+	var list []store.Text
+	err := db.query(ctx, "unembedded", func(rows *sql.Rows) error {
+		var t store.Text
+		err := rows.Scan(&t.Row, &t.Ordinal, &t.Hash)
+		list = append(list, t)
+		return err
+	}, sql.Named("model", model), sql.Named("after", after), sql.Named("limit", limit))
+	return list, err
+}
+
+// Models implements store.Reader.
+func (db *DB) Models(ctx context.Context) ([]store.Model, error) {
+	var list []store.Model
+	err := db.query(ctx, "models", func(rows *sql.Rows) error {
+		var m store.Model
+		err := rows.Scan(&m.Name, &m.Dim)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+// Coverage implements store.Reader.
+func (db *DB) Coverage(ctx context.Context, model string, ids []int64) (texts, embedded int, err error) {
+	statement, args := "coverage", []any{sql.Named("model", model)}
+	if ids != nil {
+		data, err := json.Marshal(ids)
+		if err != nil {
+			return 0, 0, err
+		}
+		statement, args = "coverage_of", append(args, sql.Named("rows", string(data)))
+	}
+	err = db.query(ctx, statement, func(rows *sql.Rows) error { return rows.Scan(&texts, &embedded) }, args...)
+	return texts, embedded, err
+}

@@ -1,0 +1,59 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
+)
+
+// TestOpenInReadOnlyFolder runs as another user when this one is root, whom
+// permissions do not stop.
+func TestOpenInReadOnlyFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	path := filepath.Join(dir, "catalog.db")
+	db, err := Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(path+".lock"), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o755)
+	cmd := child(t, "read-only", path)
+	if os.Geteuid() == 0 {
+		asNobody(t, cmd, filepath.Dir(dir))
+	}
+	if out, err := cmd.Output(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// asNobody makes cmd run without privileges, from a copy that everybody can
+// reach.
+func asNobody(t *testing.T, cmd *exec.Cmd, dir string) {
+	t.Helper()
+	binary, err := os.ReadFile(cmd.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path = filepath.Join(dir, "child")
+	err = errors.Join(os.WriteFile(cmd.Path, binary, 0o755),
+		os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir = dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+}

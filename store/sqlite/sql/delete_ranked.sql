@@ -1,0 +1,1 @@
+DELETE FROM ranked WHERE skill_id = :skill

@@ -1,0 +1,1 @@
+INSERT INTO generations SELECT generation, token FROM state

@@ -1,0 +1,1 @@
+INSERT INTO ranked (skill_id, terms, sketch) VALUES (:skill, :terms, :sketch)

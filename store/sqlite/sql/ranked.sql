@@ -1,0 +1,1 @@
+SELECT terms, sketch FROM ranked WHERE skill_id = :skill

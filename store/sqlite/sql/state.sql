@@ -1,0 +1,1 @@
+SELECT catalog, generation, token, (SELECT count(*) FROM skills) FROM state

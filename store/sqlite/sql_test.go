@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// statementNames returns the names of all statement files.
+func statementNames(t *testing.T) []string {
+	t.Helper()
+	files, err := fs.Glob(statements, "sql/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("statements: %v, %v", files, err)
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = strings.TrimSuffix(path.Base(f), ".sql")
+	}
+	return names
+}
+
+func TestStatementsPrepare(t *testing.T) {
+	db := open(t, dbPath(t))
+	for _, name := range statementNames(t) {
+		stmt, err := db.write.PrepareContext(t.Context(), statement(name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		stmt.Close()
+	}
+}
+
+func TestStatementsUsed(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source bytes.Buffer
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	for _, name := range statementNames(t) {
+		if !bytes.Contains(source.Bytes(), []byte(`"`+name+`"`)) {
+			t.Errorf("sql/%s.sql: no source file names it", name)
+		}
+	}
+}
+
+// TestMigrationsUnedited holds released migrations fast: catalogs in the field
+// have run them as they were.
+func TestMigrationsUnedited(t *testing.T) {
+	golden, err := os.ReadFile("testdata/migrations.sha256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := make(map[string]string)
+	for line := range strings.Lines(string(golden)) {
+		if f := strings.Fields(line); len(f) == 2 {
+			released[f[1]] = f[0]
+		}
+	}
+	files, err := fs.Glob(schema, "sql/schema/*.sql")
+	if err != nil || len(files) < len(released) {
+		t.Fatalf("%d migrations, want at least %d; %v", len(files), len(released), err)
+	}
+	for _, f := range files {
+		text, err := schema.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, sum := path.Base(f), fmt.Sprintf("%x", sha256.Sum256(text))
+		switch released[name] {
+		case sum:
+		case "":
+			t.Errorf("new migration: add this line to testdata/migrations.sha256 when it is finished\n%s  %s", sum, name)
+		default:
+			t.Errorf("%s was edited; undo it and write a new migration", name)
+		}
+	}
+}
+
+// TestPlans holds what makes a statement slow out of its plan.
+func TestPlans(t *testing.T) {
+	db := open(t, dbPath(t))
+	for name, bad := range map[string]string{
+		"match":       "SCAN s", // the row of a hit is found by its ID
+		"entries":     "SCAN o", // would search the skills once a source
+		"vectors_of":  "TEMP B-TREE",
+		"unembedded":  "TEMP B-TREE",
+		"stamps":      "SCAN skills",
+		"coverage_of": "SCAN t",
+		"changes":     "SCAN c",
+		"frequencies": "TEMP B-TREE",
+	} {
+		if got := plan(t, db, name); strings.Contains(got, bad) {
+			t.Errorf("%s: plan has %q:\n%s", name, bad, got)
+		}
+	}
+}
+
+// plan returns what SQLite does for a statement.
+func plan(t *testing.T, db *DB, name string) string {
+	t.Helper()
+	var args []any
+	for _, param := range regexp.MustCompile(`:[a-z]+`).FindAllString(statement(name), -1) {
+		args = append(args, sql.Named(param[1:], nil))
+	}
+	rows, err := db.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement(name), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	err = each(name, rows, func(rows *sql.Rows) error {
+		var id, parent, unused int
+		var detail string
+		err := rows.Scan(&id, &parent, &unused, &detail)
+		fmt.Fprintln(&b, detail)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,333 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Tx implements store.Tx.
+type Tx struct {
+	ctx     context.Context
+	tx      *sql.Tx
+	stmts   map[string]*sql.Stmt
+	changed bool  // readers see a difference
+	skills  bool  // another skill may be offered under some names
+	sources bool  // another skill may be offered under any name
+	newest  int64 // the highest row ever given to a skill; 0 means not looked up yet
+
+	// fts holds the changes of the full-text index, by skill. They are written last:
+	// FTS5 gathers changes in memory, and any other statement between them would
+	// make it write a segment for each skill.
+	fts      map[int64]*change
+	optimize bool // merge the whole full-text index at the end
+}
+
+func newTx(ctx context.Context, tx *sql.Tx) *Tx {
+	return &Tx{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt), fts: make(map[int64]*change)}
+}
+
+// run calls f, then settles what depends on all changes: the offered skills, the
+// full-text index and the generation.
+func (t *Tx) run(f func(store.Tx) error) error {
+	if err := f(t); err != nil {
+		return err
+	}
+	if t.skills || t.sources {
+		if err := t.shadow(); err != nil {
+			return err
+		}
+	}
+	if err := t.writeFTS(); err != nil || !t.changed {
+		return err
+	}
+	if _, err := t.exec("grow_generation"); err != nil {
+		return err
+	}
+	_, err := t.exec("note_generation")
+	return err
+}
+
+// State implements store.Tx.
+func (t *Tx) State() (s store.State, err error) {
+	stmt, err := t.stmt("state")
+	if err != nil {
+		return s, err
+	}
+	err = stmt.QueryRowContext(t.ctx).Scan(&s.Catalog, &s.Generation.Number, &s.Generation.Token, &s.Found)
+	if err != nil {
+		return s, fmt.Errorf("running state: %w", err)
+	}
+	return s, nil
+}
+
+// Forget implements store.Tx.
+func (t *Tx) Forget(before store.Generation) error {
+	if _, err := t.exec("forget_changes", sql.Named("until", before.Number)); err != nil {
+		return err
+	}
+	_, err := t.exec("forget_generations", sql.Named("before", before.Number))
+	return err
+}
+
+func (t *Tx) stmt(name string) (*sql.Stmt, error) {
+	if s := t.stmts[name]; s != nil {
+		return s, nil
+	}
+	s, err := t.tx.PrepareContext(t.ctx, statement(name))
+	if err != nil {
+		return nil, fmt.Errorf("preparing %s: %w", name, err)
+	}
+	t.stmts[name] = s
+	return s, nil
+}
+
+// exec runs the statement of that name and returns how many rows it changed.
+func (t *Tx) exec(name string, args ...any) (int64, error) {
+	s, err := t.stmt(name)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, fmt.Errorf("running %s: %w", name, err)
+	}
+	return res.RowsAffected()
+}
+
+// rows runs the statement of that name and returns the numbers in its rows.
+func (t *Tx) rows(name string, args ...any) ([]int64, error) {
+	s, err := t.stmt(name)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.QueryContext(t.ctx, args...)
+	if err != nil {
+		return nil, fmt.Errorf("running %s: %w", name, err)
+	}
+	var list []int64
+	err = each(name, found, func(rows *sql.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		list = append(list, n)
+		return err
+	})
+	return list, err
+}
+
+// value runs the statement of that name and returns the number in its one row.
+func (t *Tx) value(name string, args ...any) (int64, error) {
+	s, err := t.stmt(name)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	if err := s.QueryRowContext(t.ctx, args...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("running %s: %w", name, err)
+	}
+	return n, nil
+}
+
+// PutSource implements store.Tx.
+func (t *Tx) PutSource(s store.Source) (int64, error) {
+	t.changed, t.sources = true, true // scopes may name a source without skills
+	return t.value("put_source", sql.Named("label", s.Label), sql.Named("root", s.Root), sql.Named("priority", s.Priority))
+}
+
+// Walked implements store.Tx. The first walk is a change, because from then on a
+// skill that the catalog lacks does not exist.
+func (t *Tx) Walked(source int64, at int64) error {
+	args := []any{sql.Named("source", source), sql.Named("time", at)}
+	first, err := t.exec("first_walked", args...)
+	if t.changed = t.changed || first > 0; err != nil || first > 0 {
+		return err
+	}
+	_, err = t.exec("walked", args...)
+	return err
+}
+
+// DeleteSource implements store.Tx.
+func (t *Tx) DeleteSource(source int64) error {
+	rows, err := t.rows("skills_of", sql.Named("source", source))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := t.DeleteSkill(row); err != nil {
+			return err
+		}
+	}
+	n, err := t.exec("delete_source", sql.Named("source", source))
+	t.changed = t.changed || n > 0
+	return err
+}
+
+// PutStamp implements store.Tx.
+func (t *Tx) PutStamp(id int64, stamp string) error {
+	_, err := t.exec("put_stamp", sql.Named("skill", id), sql.Named("stamp", stamp))
+	return err
+}
+
+// ForgetStamps implements store.Tx.
+func (t *Tx) ForgetStamps(source int64) error {
+	n, err := t.exec("forget_stamps", sql.Named("source", source))
+	t.changed = t.changed || n > 0
+	return err
+}
+
+// PutSkill implements store.Tx.
+func (t *Tx) PutSkill(source int64, r *store.Record) (int64, error) {
+	t.changed, t.skills = true, true
+	if r.Body == nil {
+		if err := r.Pack(); err != nil {
+			return 0, fmt.Errorf("%s: %w", r.Path, err)
+		}
+	}
+	if t.newest == 0 {
+		newest, err := t.value("newest")
+		if err != nil {
+			return 0, err
+		}
+		t.newest = newest
+	}
+	id, err := t.value("put_skill", append(skillArgs(r), sql.Named("source", source))...)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.begin(id); err != nil {
+		return 0, err
+	}
+	if r.Refused {
+		return id, nil
+	}
+	return id, t.putParts(id, r)
+}
+
+// begin clears what another record left of a skill whose row was just written. A row
+// above all that were ever given out is new, so there is nothing to clear.
+func (t *Tx) begin(id int64) error {
+	if id <= t.newest {
+		return t.clear(id)
+	}
+	t.newest, t.fts[id] = id, &change{id: id}
+	return nil
+}
+
+// DeleteSkill implements store.Tx.
+func (t *Tx) DeleteSkill(id int64) error {
+	if err := t.clear(id); err != nil {
+		return err
+	}
+	n, err := t.exec("delete_skill", sql.Named("skill", id))
+	t.changed, t.skills = t.changed || n > 0, t.skills || n > 0
+	return err
+}
+
+// clear removes what other tables and the full-text index hold of a skill.
+func (t *Tx) clear(id int64) error {
+	c, err := t.change(id)
+	if err != nil {
+		return err
+	}
+	c.new = nil
+	for _, name := range []string{"delete_body", "delete_files", "delete_texts", "delete_ranked"} {
+		if _, err := t.exec(name, sql.Named("skill", id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tx) putParts(id int64, r *store.Record) error {
+	t.fts[id].new = &r.Fields
+	row := sql.Named("skill", id)
+	if _, err := t.exec("put_body", row, sql.Named("body", r.Body)); err != nil {
+		return err
+	}
+	if _, err := t.exec("put_ranked", row, sql.Named("terms", append([]byte{}, r.Terms...)), sql.Named("sketch", append([]byte{}, r.Sketch...))); err != nil {
+		return err
+	}
+	for _, f := range r.Skill.Files {
+		_, err := t.exec("put_file", row, sql.Named("path", f.Path), sql.Named("size", f.Size), sql.Named("sha256", f.SHA256))
+		if err != nil {
+			return err
+		}
+	}
+	for i, hash := range r.Texts {
+		if _, err := t.exec("put_text", row, sql.Named("ordinal", i), sql.Named("hash", hash)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shadow settles which skill is offered under each name that this transaction may
+// have changed.
+func (t *Tx) shadow() error {
+	n, err := t.exec("shadow", sql.Named("all", t.sources))
+	t.changed = t.changed || n > 0
+	return err
+}
+
+// PutVectors implements store.Tx.
+func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	t.changed = true
+	id, err := t.value("put_model", sql.Named("model", model))
+	if err != nil {
+		return err
+	}
+	for i, hash := range hashes {
+		_, err := t.exec("put_vector", sql.Named("model", id), sql.Named("hash", hash), sql.Named("vector", store.PackVector(vectors[i])))
+		if err != nil {
+			return err
+		}
+	}
+	return t.noteVectors(id, hashes)
+}
+
+// PruneVectors implements store.Tx.
+func (t *Tx) PruneVectors() error {
+	_, err := t.exec("prune_vectors")
+	return err
+}
+
+// DropModels implements store.Tx.
+func (t *Tx) DropModels(keep string) error {
+	n, err := t.exec("drop_models", sql.Named("keep", keep))
+	if n > 0 && err == nil {
+		t.changed = true
+		// Any skill may have lost vectors: no list of changes would be shorter.
+		_, err = t.exec("forget_generations", sql.Named("before", math.MaxInt64))
+	}
+	return err
+}
+
+func skillArgs(r *store.Record) []any {
+	s := r.Skill
+	return []any{
+		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest), sql.Named("text_digest", s.TextDigest),
+		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
+		sql.Named("location", s.Location), sql.Named("tags", list(s.Tags)),
+		sql.Named("requires", list(s.Requires)), sql.Named("tokens", s.Tokens),
+		sql.Named("problems", r.Problems), sql.Named("refused", r.Refused),
+	}
+}
+
+// list returns texts as a JSON array; nil means an empty one.
+func list(texts []string) string {
+	if len(texts) == 0 {
+		return "[]"
+	}
+	data, err := json.Marshal(texts)
+	if err != nil {
+		panic(err) // unreachable: they are strings
+	}
+	return string(data)
+}
