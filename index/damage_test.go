@@ -122,10 +122,6 @@ func TestDamage(t *testing.T) {
 		t.Skip("a mapped file cannot be changed")
 	}
 	const times = 3 // that each harm is done to each file
-	rounds := times * 3 * len(harms)
-	if testing.Short() {
-		rounds = 2 * len(harms)
-	}
 	p, other := newPatient(t, 1), newPatient(t, 2)
 	foreign := other.open()
 	defer foreign.Close()
@@ -135,7 +131,7 @@ func TestDamage(t *testing.T) {
 	x := p.open()
 	defer func() { x.Close() }()
 	p.step(t, x, -1)
-	for round := range rounds {
+	for round := range rounds(times*3*len(harms), 2*len(harms)) {
 		p.step(t, x, round)
 		h := harms[round%len(harms)]
 		queries := append(searchtest.Queries(p.sources, uint64(round), 8, nil), search.Query{Text: fmt.Sprint("round", round)})

@@ -42,13 +42,23 @@ func TestMain(m *testing.M) {
 // the race detector: none of these starts anything that could race and that a
 // short test does not start too. It is the one place that decides this:
 //
-//	TestFresh, TestDeltaBound, TestDamage, TestForeignFiles, TestMerged,
-//	TestUnwritable, TestPublishLeaksNothing, TestSameGenerationPublished
+//	TestFresh, TestDeltaBound, TestForeignFiles, TestUnwritable,
+//	TestPublishLeaksNothing, TestSameGenerationPublished
+//
+// TestDamage and TestSearchWhilePublishing do fewer rounds then, see rounds.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes long")
 	}
+}
+
+// rounds returns how many rounds a test does: all, or few when it is to be short.
+func rounds(all, few int) int {
+	if testing.Short() {
+		return few
+	}
+	return all
 }
 
 // child returns a command that runs the test binary as a second process, with

@@ -292,10 +292,7 @@ func TestSearchWhilePublishing(t *testing.T) {
 			}
 		})
 	}
-	versions := 16
-	if testing.Short() {
-		versions = 8
-	}
+	versions := rounds(16, 8)
 	for version := 1; version <= versions; version++ {
 		searchtest.Sync(t, writer, "a", versionOf("a", version, 40).Refs())
 		searchtest.Publish(t, writer, version%4 == 0)
@@ -367,7 +364,7 @@ func TestPublishLeaksNothing(t *testing.T) {
 	}
 	step(0)
 	_, files, goroutines := count()
-	for version := range 200 {
+	for version := range 80 {
 		step(version + 1)
 	}
 	maps, files2, goroutines2 := count()

@@ -10,15 +10,13 @@ import (
 	"syscall"
 )
 
-// Main runs the command of the process and returns its exit status. The first signal ends it in good order, a second
-// one at once. A hook leaves nothing to be put in order, and each signal that is
-// watched for costs it time.
+// Main runs the command of the process and returns its exit status. The first
+// signal ends it in good order, a second one at once. A hook watches for no signal:
+// it leaves nothing to be put in order, and watching costs it time.
 func Main() int {
-	if os.Getenv("GOGC") == "" {
-		// Most runs end within milliseconds, a quarter of which collecting
-		// garbage would take.
-		debug.SetGCPercent(400)
-	}
+	// Most runs end within milliseconds, a quarter of which collecting garbage would
+	// take.
+	setGarbage(400)
 	ctx := context.Background()
 	if callsHook(os.Args[1:]) {
 		// If the program has a mistake, it must not end with the runtime's status
@@ -30,4 +28,12 @@ func Main() int {
 		context.AfterFunc(ctx, stop)
 	}
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}
+
+// setGarbage sets how much garbage may gather, in percent of what is in use, unless
+// the environment says so.
+func setGarbage(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 }

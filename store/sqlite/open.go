@@ -224,7 +224,6 @@ var pragmas = []string{
 	"foreign_keys(on)",      // off by default
 	"temp_store(memory)",    // sorters must not need a writable temp folder
 	"cache_size(-8192)",     // KiB
-	"mmap_size(1073741824)", // reads without copies; the system may drop the pages
 }
 
 // connect makes the two pools; no connection is opened yet.

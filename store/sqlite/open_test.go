@@ -20,7 +20,7 @@ import (
 func TestPragmas(t *testing.T) {
 	want := map[string]string{
 		"journal_mode": "wal", "synchronous": "1", "foreign_keys": "1", "temp_store": "2",
-		"cache_size": "-8192", "mmap_size": "1073741824", "busy_timeout": "1234", "page_size": "32768", "auto_vacuum": "2",
+		"cache_size": "-8192", "busy_timeout": "1234", "page_size": "32768", "auto_vacuum": "2",
 	}
 	if set := len(pragmas) + 3; len(want) != set {
 		t.Errorf("%d pragmas are set, %d read back", set, len(want))

