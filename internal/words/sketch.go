@@ -15,9 +15,11 @@ const (
 	sketchBins = 256
 	// fewBins are too few to tell texts apart: that many hold the hashes of hardly
 	// more different runs.
-	fewBins    = 20
-	sketchSize = 8 + sketchBins
+	fewBins = 20
 )
+
+// SketchSize is the length of every sketch, in bytes.
+const SketchSize = 8 + sketchBins
 
 // A Sketch tells how alike two long texts are, without the texts: a hash of all
 // runs of five words (8 bytes), and for each of 256 parts of the space of hashes
@@ -44,7 +46,7 @@ func NewSketch(text string) Sketch {
 			least[bin] = h
 		}
 	}
-	s := binary.LittleEndian.AppendUint64(make([]byte, 0, sketchSize), all)
+	s := binary.LittleEndian.AppendUint64(make([]byte, 0, SketchSize), all)
 	for _, h := range least {
 		if h == 0 {
 			s = append(s, 0)
@@ -57,20 +59,20 @@ func NewSketch(text string) Sketch {
 
 // Same reports whether two texts have the same runs of words.
 func (s Sketch) Same(o Sketch) bool {
-	return len(s) == sketchSize && string(s) == string(o)
+	return len(s) == SketchSize && string(s) == string(o)
 }
 
 // Few reports whether a text has too few different runs of words to be told from
 // others.
 func (s Sketch) Few() bool {
-	return len(s) != sketchSize || sketchBins-bytes.Count(s[8:], []byte{0}) < fewBins
+	return len(s) != SketchSize || sketchBins-bytes.Count(s[8:], []byte{0}) < fewBins
 }
 
 // Likeness estimates the share of the runs of both texts that both have (Jaccard),
 // 0 to 1. It is 1 for the same runs only.
 func (s Sketch) Likeness(o Sketch) float64 {
 	switch {
-	case len(s) != sketchSize || len(o) != sketchSize:
+	case len(s) != SketchSize || len(o) != SketchSize:
 		return 0
 	case s.Same(o):
 		return 1
