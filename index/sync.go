@@ -378,9 +378,6 @@ func (s *syncer) finish(ctx context.Context) error {
 				return err
 			}
 		}
-		if o, ok := tx.(store.Optimizer); ok && 2*(s.report.Added+s.report.Changed) > s.report.Found {
-			o.Optimize()
-		}
 		return errors.Join(tx.PruneVectors(), tx.Walked(s.row, s.start.UnixNano()))
 	})
 }

@@ -140,10 +140,3 @@ type TextSearcher interface {
 	// of skills that are not refused. A term that occurs nowhere is not in the map.
 	Frequencies(ctx context.Context, terms []string) (map[string]int, int, error)
 }
-
-// An Optimizer is a Tx of an engine that can make searching faster.
-type Optimizer interface {
-	// Optimize reorganizes the catalog when the transaction ends. Its cost grows with
-	// the whole catalog, so it is worth it after a large change. Readers see no change.
-	Optimize()
-}

@@ -23,7 +23,6 @@ import (
 var (
 	_ store.Store        = (*DB)(nil)
 	_ store.TextSearcher = (*DB)(nil)
-	_ store.Optimizer    = (*Tx)(nil)
 )
 
 // A DB is an open catalog. It may be used from several goroutines, and several

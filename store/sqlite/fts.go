@@ -60,17 +60,10 @@ func (t *Tx) writeFTS() error {
 			return err
 		}
 	}
-	if !t.optimize {
-		return nil
-	}
-	if _, err := t.exec("optimize_fts"); err != nil {
-		return err
-	}
-	return t.vacuum()
+	return nil
 }
 
-// vacuum gives back what was merged: else the file keeps a second full-text
-// index of free pages.
+// vacuum gives the free pages of the file back.
 func (t *Tx) vacuum() error {
 	s, err := t.stmt("vacuum")
 	if err != nil {
@@ -106,6 +99,3 @@ func texts(f *skill.Fields) []any {
 		sql.Named("tags", join(f.Tags)), sql.Named("body", join(f.Body)),
 	}
 }
-
-// Optimize implements store.Optimizer: it merges the whole full-text index.
-func (t *Tx) Optimize() { t.optimize = true }

@@ -168,8 +168,8 @@ func createPrivate(path string) error {
 }
 
 // format sets what can only be set while the file is empty. Large pages waste half
-// as much space beside the bodies, which are long. auto_vacuum lets Optimize give back
-// pages that merging the full-text index leaves free. The journal mode writes the
+// as much space beside the bodies, which are long. auto_vacuum lets a catalog
+// give pages back when a source was removed. The journal mode writes the
 // first page, so it comes last.
 func format(ctx context.Context, path string) error {
 	if info, err := os.Stat(path); err != nil || info.Size() > 0 {

@@ -24,7 +24,7 @@ type Tx struct {
 	// FTS5 gathers changes in memory, and any other statement between them would
 	// make it write a segment for each skill.
 	fts      map[int64]*change
-	optimize bool // merge the whole full-text index at the end
+	shrink bool // give free pages back at the end
 }
 
 func newTx(ctx context.Context, tx *sql.Tx) *Tx {
@@ -48,8 +48,10 @@ func (t *Tx) run(f func(store.Tx) error) error {
 	if _, err := t.exec("grow_generation"); err != nil {
 		return err
 	}
-	_, err := t.exec("note_generation")
-	return err
+	if _, err := t.exec("note_generation"); err != nil || !t.shrink {
+		return err
+	}
+	return t.vacuum()
 }
 
 // State implements store.Tx.
@@ -162,7 +164,7 @@ func (t *Tx) DeleteSource(source int64) error {
 		}
 	}
 	n, err := t.exec("delete_source", sql.Named("source", source))
-	t.changed = t.changed || n > 0
+	t.changed, t.shrink = t.changed || n > 0, true
 	return err
 }
 

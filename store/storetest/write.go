@@ -77,12 +77,6 @@ func testGenerations(t *testing.T, s store.Store) {
 		{"drop no model", func(tx store.Tx) error { return tx.DropModels("m") }, 0},
 		{"drop a model", func(tx store.Tx) error { return tx.DropModels("n") }, 1},
 		{"forget", func(tx store.Tx) error { return tx.Forget(store.Generation{Number: 2}) }, 0},
-		{"optimize", func(tx store.Tx) error {
-			if o, ok := tx.(store.Optimizer); ok {
-				o.Optimize()
-			}
-			return nil
-		}, 0},
 		{"forget stamps of nothing", func(tx store.Tx) error { return tx.ForgetStamps(99) }, 0},
 		{"forget stamps", func(tx store.Tx) error { return tx.ForgetStamps(source) }, 1},
 		{"delete skill", func(tx store.Tx) error { return tx.DeleteSkill(rows[0]) }, 1},
