@@ -219,11 +219,11 @@ func readable(ctx context.Context, db *DB) error {
 // them, but the page size must be set before the journal mode writes the first page.
 // That is why connect gives the journal mode as a parameter of its own.
 var pragmas = []string{
-	"page_size(32768)",      // see format
-	"synchronous(normal)",   // a power cut may lose the last commit, never the file
-	"foreign_keys(on)",      // off by default
-	"temp_store(memory)",    // sorters must not need a writable temp folder
-	"cache_size(-8192)",     // KiB
+	"page_size(32768)",    // see format
+	"synchronous(normal)", // a power cut may lose the last commit, never the file
+	"foreign_keys(on)",    // off by default
+	"temp_store(memory)",  // sorters must not need a writable temp folder
+	"cache_size(-8192)",   // KiB
 }
 
 // connect makes the two pools; no connection is opened yet.

@@ -23,7 +23,7 @@ type Tx struct {
 	// fts holds the changes of the full-text index, by skill. They are written last:
 	// FTS5 gathers changes in memory, and any other statement between them would
 	// make it write a segment for each skill.
-	fts      map[int64]*change
+	fts    map[int64]*change
 	shrink bool // give free pages back at the end
 }
 
