@@ -45,7 +45,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		return Config{}, err
 	}
 	cfg := Config{
-		DB: s.DB, Deadline: s.Deadline, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule, FTS5: s.FTS5,
+		DB: s.DB, Deadline: s.Deadline, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err

@@ -139,10 +139,6 @@ type Config struct {
 	// Errors of it then show at that time.
 	Defer bool
 
-	// FTS5 makes SQLite rank the text, also when a compiled file could: to
-	// compare the two.
-	FTS5 bool
-
 	// Logger hears of what happens in the background; nil means nobody.
 	Logger *slog.Logger
 }
@@ -267,7 +263,7 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
-	x := index.New(db, c.embedder, &index.Options{Path: c.cfg.DB, Inline: c.fast, Fallback: c.fallback, FTS5: c.cfg.FTS5})
+	x := index.New(db, c.embedder, &index.Options{Path: c.cfg.DB, Inline: c.fast, Fallback: c.fallback})
 	found := search.New(x, db, c.embedder, &search.Options{
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,

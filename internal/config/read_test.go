@@ -80,12 +80,6 @@ func TestRead(t *testing.T) {
 			t.Error("no error")
 		}
 	})
-	t.Run("FTS5", func(t *testing.T) {
-		t.Setenv("REPERTOIRE_RANKING", "fts5")
-		if s, err := config.Read(project, nil); err != nil || !s.FTS5 {
-			t.Errorf("FTS5 is %t, error %v", s.FTS5, err)
-		}
-	})
 }
 
 // TestSources: the sources have the labels and kinds of their places.
