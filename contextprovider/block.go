@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -60,12 +59,7 @@ type Block struct {
 	Pinned  []Body       // in Text with all of their instructions
 	Omitted int          // relevant skills that the budget left out
 	Tokens  int          // of Text, estimated
-	Mode    string       // what the ranking is based on
-	Kind    string       // of the prompt, see search.Answer
-	// Demand is the probability that the prompt wants a skill, which Threshold
-	// is compared with, see search.Answer.
-	Demand    rank.Demand
-	Threshold float64
+	search.Ranking
 }
 
 // candidates is how many hits are looked at, at least: more than a budget
@@ -97,7 +91,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	if err != nil {
 		return Block{}, err
 	}
-	b.Mode, b.Kind, b.Demand, b.Threshold = answer.Mode, answer.Kind, answer.Demand, answer.Threshold
+	b.Ranking = answer.Ranking
 	entries := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, form)
 	if len(b.Skills)+len(b.Pinned) > 0 {
 		b.Text = form.block(b.Pinned, entries)
