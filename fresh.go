@@ -20,9 +20,9 @@ type FreshenOptions struct {
 
 // A Freshness says how up to date Freshen has made a catalog.
 type Freshness struct {
-	Glance           // what the look at the folders showed
-	Reports []Report // of the rescan; nil when there was none
-	Cut     bool     // the rescan ran out of time
+	index.Glance          // what the look at the folders showed
+	Reports      []Report // of the rescan; nil when there was none
+	Cut          bool     // the rescan ran out of time
 }
 
 // Freshen brings the catalog up to date for a process that answers once and
@@ -33,7 +33,7 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 	if o == nil {
 		o = new(FreshenOptions)
 	}
-	f := Freshness{Glance: c.Glance(ctx, cmp.Or(o.Look, time.Second))}
+	f := c.Glance(ctx, cmp.Or(o.Look, time.Second))
 	if err := ctx.Err(); err != nil || f.Current && !o.Rescan {
 		return f, err
 	}
@@ -54,5 +54,12 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 	return f, err
 }
 
-// Total adds up what a rescan did with all sources.
-func Total(reports []Report) Report { return index.Total(reports) }
+// Glance looks whether the catalog can answer as it is: whether its ranking is
+// compiled for these sources, and whether their folders are as the last complete
+// rescan saw them. It looks at the 128 that are most likely to have changed and
+// then, if there are more, for about the time of limit at others: it goes on where
+// the last Glance, of whatever process, stopped. A catalog that was opened with
+// Defer needs no database for it, nor for the answers after it.
+func (c *Catalog) Glance(ctx context.Context, limit time.Duration) Freshness {
+	return Freshness{Glance: c.state.Load().scanner.Glance(ctx, limit)}
+}

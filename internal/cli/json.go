@@ -7,6 +7,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // printJSON prints v, indented, without escaping what is plain in JSON.
@@ -185,15 +186,15 @@ type embedderEntry struct {
 
 // sourceReport is what happened to one source.
 type sourceReport struct {
-	Source    string               `json:"source"`
-	Found     int                  `json:"found"`
-	Added     int                  `json:"added"`
-	Changed   int                  `json:"changed"`
-	Removed   int                  `json:"removed"`
-	Unchanged int                  `json:"unchanged"`
-	Refused   int                  `json:"refused"`
-	Complete  bool                 `json:"complete"`
-	Problems  []repertoire.Problem `json:"problems,omitempty"`
+	Source    string          `json:"source"`
+	Found     int             `json:"found"`
+	Added     int             `json:"added"`
+	Changed   int             `json:"changed"`
+	Removed   int             `json:"removed"`
+	Unchanged int             `json:"unchanged"`
+	Refused   int             `json:"refused"`
+	Complete  bool            `json:"complete"`
+	Problems  []skill.Problem `json:"problems,omitempty"`
 }
 
 // rounded keeps three decimals: more of them only show that machines differ.
