@@ -10,12 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-// ErrNotFound says that there is no such skill, or none in the agent's scope.
-var ErrNotFound = skill.ErrNotFound
 
 // Never is the schedule of a catalog that is rescanned only by Rescan.
 const Never = "never"
@@ -35,66 +31,72 @@ type Config struct {
 	// belongs to these sources.
 	DB string
 
-	// Embedder makes ranking hybrid. Nil means the built-in embedder,
-	// embed.None{} that ranking is by text alone. After a change of embedder
-	// the vectors of the built-in one rank, if the catalog has them, until
-	// nearly every text has a new one. Programs that share a catalog file should
-	// use the same embedder: vectors of others are removed from it.
+	// Embedder makes the vectors of texts; nil means the built-in embedder.
+	// embed.None{} leaves ranking to text alone. After a change of embedder the
+	// vectors of the built-in one rank, if the catalog has them, until nearly
+	// every text has a new one. Programs that share a catalog file should use the
+	// same embedder: each removes the vectors of others from it.
 	Embedder embed.Embedder
 
-	// Deadline is how long a search waits for the embedding of its prompt; 0
-	// means 250 ms. Then text alone answers.
+	// Deadline is how long a search waits for the embedding of its prompt before
+	// text alone answers; 0 means 250 ms.
 	Deadline time.Duration
-	// Threshold is the least probability that a prompt wants a skill for any to
-	// be offered, up to 1; 0 means .6, Always that every prompt reaches it.
+
+	// Threshold is the least probability, up to 1, that a prompt wants a skill for
+	// any to be offered; 0 means .6, Always means that every prompt reaches it.
 	Threshold float64
 
 	// Reranker orders the best candidates of a search anew; nil means none. It
-	// gets the prompt, and name, description and start of the instructions of
-	// at most RerankCandidates skills; 0 means 20.
-	Reranker         rerank.Reranker
+	// gets the prompt, and of each candidate the name, the description and the
+	// start of the instructions.
+	Reranker rerank.Reranker
+
+	// RerankCandidates is how many skills the Reranker gets at most; 0 means 20.
 	RerankCandidates int
 
-	// RerankDeadline is how long a search waits for the reranker; 0 means 500
-	// ms. Then the order of the search alone stands.
+	// RerankDeadline is how long a search waits for the Reranker before its own
+	// order stands; 0 means 500 ms.
 	RerankDeadline time.Duration
 
-	// Agents are the agents that can be asked for by name.
+	// Agents are the agents that Catalog.Agent finds by name; nil means none.
 	Agents []*Agent
 
 	// Schedule is when the sources are rescanned, as a cron spec; "" means
-	// "@every 5s". Never leaves it to the caller.
+	// "@every 5s", Never means that only Rescan and Freshen do.
 	Schedule string
 
-	// Background makes Open return before the first scan of a schedule, which
-	// then runs behind. What is asked meanwhile is answered from what an earlier
-	// scan left; when none was ever completed, it waits for this one.
+	// Background makes Open return before the first scan of the schedule, which
+	// then runs in the background; false means that Open waits for it. Meanwhile
+	// questions are answered from what an earlier scan left; if none was ever
+	// completed, they wait for this one.
 	Background bool
 
 	// Changed is called after the skills of the catalog have changed, by a
 	// scheduled rescan or by another process, as the schedule notices it; nil
-	// for nobody. It is not called for the first scan of Open unless that ran in
-	// the background.
+	// means that nothing is called. It is not called for the first scan, unless
+	// that ran in the background.
 	Changed func()
 
-	// Defer opens the catalog file when something first needs it: see Glance.
-	// Errors of it then show at that time.
+	// Defer makes Open return without opening the catalog file, which is opened
+	// when something first needs it (see Glance), and then shows its errors; false
+	// means that Open opens it.
 	Defer bool
 
-	// Logger hears of what happens in the background; nil means nobody.
+	// Logger gets messages about what happens in the background; nil means no
+	// messages.
 	Logger *slog.Logger
 }
 
 // ConfigOptions are what the flags of a program say. Relative paths start at the
 // working folder of the process. A nil *ConfigOptions is all zero values.
 type ConfigOptions struct {
-	File      string   // configuration file to read instead of the files of the user and the project; "" means those
-	Roots     []string // further folders with skills, before the configured ones; the first wins
-	OnlyRoots bool     // look for skills nowhere else than in Roots
+	File      string   // configuration file to read; "" means those of the user and of the project
+	Roots     []string // further folders with skills, which win over the configured ones, the first first; nil means none
+	OnlyRoots bool     // look for skills in Roots only; false means in the configured folders too
 	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
 
-	// Warn hears why a usual folder, which is then left out, cannot be read; nil
-	// means nobody.
+	// Warn is called with the reason why a usual folder cannot be read and is left
+	// out; nil means that nothing is called.
 	Warn func(error)
 }
 

@@ -12,17 +12,20 @@ import (
 // FreshenOptions bound what Freshen does. A nil *FreshenOptions is all zero
 // values.
 type FreshenOptions struct {
-	Look   time.Duration // for a look at the folders of the skills, see Glance; 0 means 1 s
-	Scan   time.Duration // for a rescan of a catalog that has been indexed before; 0 means 1 s
-	Rescan bool          // rescan even if the look shows no change: for the reports
-	Found  func()        // see Rescan; it is called only while the catalog is indexed for the first time
+	Look   time.Duration // most time for a look at the folders of the skills, see Glance; 0 means 1 s
+	Scan   time.Duration // most time for a rescan of a catalog that was indexed before; 0 means 1 s
+	Rescan bool          // rescan even if the look shows no change, for the reports
+	Found  func()        // called for each SKILL.md of a catalog that is indexed for the first time; nil means that nothing is called
 }
 
-// A Freshness says how up to date Freshen has made a catalog.
+// A Freshness says how up to date a catalog is.
 type Freshness struct {
-	index.Glance          // what the look at the folders showed
-	Reports      []Report // of the rescan; nil when there was none
-	Cut          bool     // the rescan ran out of time
+	// Glance is what a look at the folders showed. Current: ranking is compiled,
+	// and nothing that was looked at has changed. All: everything was looked at.
+	// Looked: number of folders that were.
+	index.Glance
+	Reports []Report // of the rescan; nil when there was none
+	Cut     bool     // the rescan ran out of time
 }
 
 // Freshen brings the catalog up to date for a process that answers once and

@@ -10,15 +10,20 @@
 //     source now, not from the index (level 2).
 //   - [Catalog.File]: what is in this file of it? (level 3)
 //
-// [Open] opens a catalog of any sources, [OpenDefault] the one that the command
-// "skills" would open, with the settings of the user and the project.
+// Most programs need two calls, and put block.Text in front of the prompt:
+//
+//	catalog, err := repertoire.OpenDefault(ctx, "")
+//	block, err := catalog.Block(ctx, prompt, repertoire.Budget{}, nil)
+//
+// [OpenDefault] opens the catalog that the command "skills" would open, with the
+// settings of the user and the project, [Open] one of any sources.
 //
 // The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
-// unless an embedder or a reranker is configured that is somewhere else. A
+// unless the configuration names an embedder or a reranker on another one. A
 // catalog that stays open rescans its sources on a schedule.
 //
-// An [Agent] sees a part of the catalog. Its scope holds in every method, and
-// what is outside of it does not exist for it.
+// An [Agent] sees a part of the catalog. Its scope holds in every method that
+// takes an agent: skills outside of it do not exist for the agent.
 package repertoire
 
 import (
