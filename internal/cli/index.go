@@ -119,7 +119,7 @@ func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time
 	}
 	if a.json {
 		return a.printJSON(indexResult{Offered: offered, Found: found, Mode: mode, DB: c.Path(),
-			TookMS: milliseconds(took), Sources: c.sourceReports()})
+			TookMS: milliseconds(took), Sources: append([]repertoire.Report{}, c.reports...)})
 	}
 	total := index.Total(c.reports)
 	_, err = fmt.Fprintf(a.stdout, "%s offered, of %d found in %s: %d added, %d changed, %d removed\nranking: %s\ncatalog: %s\n",
@@ -128,15 +128,6 @@ func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time
 		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
 	}
 	return err
-}
-
-func (c *catalog) sourceReports() []sourceReport {
-	out := make([]sourceReport, len(c.reports))
-	for i, r := range c.reports {
-		out[i] = sourceReport{Source: r.Source, Found: r.Found, Added: r.Added, Changed: r.Changed, Removed: r.Removed,
-			Unchanged: r.Unchanged, Refused: r.Refused, Complete: r.Complete, Problems: r.Problems}
-	}
-	return out
 }
 
 // watch reopens the catalog with a schedule and waits to be interrupted.
