@@ -53,8 +53,8 @@ import (
 type Catalog struct {
 	cfg    Config
 	log    *slog.Logger
-	reader reader
-	agents map[string]*Agent
+	reader reader            // of the files of the sources
+	agents map[string]*Agent // by name
 
 	embedder embed.Embedder // nil for none
 	fallback embed.Embedder // the built-in one when another is configured
@@ -71,7 +71,7 @@ type Catalog struct {
 	cancel context.CancelFunc
 	first  sync.WaitGroup  // the job that Open began
 	fresh  bool            // Open has just scanned: the first job only embeds
-	told   map[string]bool // what the log was told of the last rescan
+	warned map[string]bool // warnings of the last rescan
 	last   store.State     // of the catalog, when Changed was last called
 
 	ready chan struct{} // closed when questions need not wait for the first scan
@@ -85,10 +85,10 @@ type state struct {
 	scanner  *index.Scanner // guarded by Catalog.rescan, except for Glance
 	provider *contextprovider.Provider
 
-	replaced atomic.Bool // the file was damaged: db is closed, or about to be
+	replaced atomic.Bool // the file was damaged: store is closed, or about to be
 }
 
-// close gives up the files.
+// close closes the files.
 func (s *state) close() error {
 	s.scanner.Close()
 	return errors.Join(s.index.Close(), s.store.Close())
@@ -189,7 +189,7 @@ func (c *Catalog) Close() error {
 	defer c.rescan.Unlock()
 	c.closed = true
 	err := c.state.Load().close()
-	c.answer() // who waited learns that it is closed
+	c.setReady() // questions that waited fail: the catalog is closed
 	return err
 }
 

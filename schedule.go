@@ -49,8 +49,8 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.tell(reports, nil)
-	c.moved(ctx, nil)
+	c.logReports(reports, nil)
+	c.noteState(ctx, nil)
 	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
 	close(c.ready)
 	return nil
@@ -82,7 +82,7 @@ func (c *Catalog) tick() {
 	}
 	c.fresh = false
 	if c.ctx.Err() == nil {
-		c.answer() // what it did not find, waiting does not help
+		c.setReady() // waiting longer would not find more
 	}
 	if err == nil {
 		err = c.Embed(c.ctx, nil)
@@ -90,14 +90,14 @@ func (c *Catalog) tick() {
 	if c.ctx.Err() != nil { // Close cut it off
 		return
 	}
-	c.tell(reports, err)
-	if c.moved(c.ctx, reports) && c.cfg.Changed != nil {
+	c.logReports(reports, err)
+	if c.noteState(c.ctx, reports) && c.cfg.Changed != nil {
 		c.cfg.Changed()
 	}
 }
 
-// answer lets questions be answered. The caller is the only one who does.
-func (c *Catalog) answer() {
+// setReady lets questions be answered. Only one goroutine at a time calls it.
+func (c *Catalog) setReady() {
 	select {
 	case <-c.ready:
 	default:
@@ -105,9 +105,9 @@ func (c *Catalog) answer() {
 	}
 }
 
-// moved reports whether the catalog is another one than when it was last called;
-// the first time, whether the reports say so.
-func (c *Catalog) moved(ctx context.Context, reports []Report) bool {
+// noteState remembers the state of the catalog and reports whether it is another
+// one than before; the first time, whether the reports say so.
+func (c *Catalog) noteState(ctx context.Context, reports []Report) bool {
 	now, err := c.state.Load().store.State(ctx)
 	before := c.last
 	if err != nil || now == before {
@@ -117,14 +117,14 @@ func (c *Catalog) moved(ctx context.Context, reports []Report) bool {
 	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)
 }
 
-// tell logs what came of a scheduled rescan. What is wrong is logged once: a
-// folder that cannot be read or an embedder that is down mostly stays so for
-// many rescans.
-func (c *Catalog) tell(reports []Report, err error) {
-	told := make(map[string]bool)
+// logReports logs what a scheduled rescan did. It logs a warning when it is new: a
+// folder that cannot be read or an embedder that is down mostly stays so for many
+// rescans.
+func (c *Catalog) logReports(reports []Report, err error) {
+	warned := make(map[string]bool)
 	warn := func(message string, args ...any) {
 		line := fmt.Sprint(message, args)
-		if told[line] = true; !c.told[line] {
+		if warned[line] = true; !c.warned[line] {
 			c.log.Warn(message, args...)
 		}
 	}
@@ -139,7 +139,7 @@ func (c *Catalog) tell(reports []Report, err error) {
 	if err != nil {
 		warn("rescan", "error", err)
 	}
-	c.told = told
+	c.warned = warned
 }
 
 func hasChanges(r Report) bool { return r.Added+r.Changed+r.Removed+r.Refused > 0 }
