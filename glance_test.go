@@ -35,7 +35,7 @@ func deferred(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 }
 
 // glanceAt returns what a new process finds.
-func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Glance {
+func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Freshness {
 	t.Helper()
 	c := deferred(t, cfg)
 	defer c.Close()
