@@ -256,6 +256,7 @@ func TestAnswersRepeat(t *testing.T) {
 // TestConcurrent searches from many goroutines while skills change and rescans
 // run: a skill that does not change is always found.
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	src, dir := folder(t, "a", docs(many()...))
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	ctx, cancel := context.WithCancel(t.Context())
