@@ -269,7 +269,7 @@ func TestHookParallel(t *testing.T) {
 		var mu sync.Mutex
 		var hooks sync.WaitGroup
 		var slowest, idle time.Duration // hook, and process that does nothing
-		for range 10 {
+		for i := range 20 {
 			hooks.Go(func() {
 				start := time.Now()
 				err := exec.Command("skills", "version").Run()
@@ -280,8 +280,6 @@ func TestHookParallel(t *testing.T) {
 					t.Errorf("skills version: %v", err)
 				}
 			})
-		}
-		for i := range 20 {
 			hooks.Go(func() {
 				// Some share a session.
 				out, took := hookOutput(t, promptEvent(fmt.Sprint(round, i%15), home, "feed the cat"), "--deadline", deadline.String())
