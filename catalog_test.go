@@ -105,16 +105,26 @@ func TestProblems(t *testing.T) {
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	problems, err := c.Problems(t.Context())
 	try(t, err)
-	if len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Path != "bad/SKILL.md" {
-		t.Fatalf("problems %+v", problems)
-	}
 	real, err := filepath.EvalSymlinks(dir)
 	try(t, err)
-	if p := c.Located("a", problems[0].Problem); p.Path != filepath.Join(real, "bad", "SKILL.md") {
-		t.Errorf("located at %s", p.Path)
+	bad := filepath.Join(real, "bad", "SKILL.md")
+	if len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Path != bad {
+		t.Errorf("problems %+v", problems)
 	}
-	if p := c.Located("none", problems[0].Problem); p != problems[0].Problem {
-		t.Errorf("a problem of an unknown source became %+v", p)
+	write(t, filepath.Join(dir, "bad", "SKILL.md"), "no frontmatter either\n")
+	for range 2 { // the path of a problem that is told again is not made longer
+		for _, p := range rescan(t, c)[0].Problems {
+			if p.Path != bad {
+				t.Errorf("reported at %s", p.Path)
+			}
+		}
+	}
+
+	inMemory := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "m", 0, map[string]string{"bad/SKILL.md": "no frontmatter\n"})}})
+	problems, err = inMemory.Problems(t.Context())
+	try(t, err)
+	if len(problems) != 1 || problems[0].Path != "bad/SKILL.md" {
+		t.Errorf("problems in memory %+v", problems)
 	}
 }
 
@@ -246,6 +256,7 @@ func TestAnswersRepeat(t *testing.T) {
 // TestConcurrent searches from many goroutines while skills change and rescans
 // run: a skill that does not change is always found.
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	src, dir := folder(t, "a", docs(many()...))
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	ctx, cancel := context.WithCancel(t.Context())

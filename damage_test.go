@@ -114,6 +114,7 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 // open: whatever is called first works, the damaged file is kept, and the log
 // tells.
 func TestDamaged(t *testing.T) {
+	t.Parallel()
 	src := memory(t, "team", 0, docs(many()...))
 	whole := repertoire.Config{
 		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: new(embedtest.Fake),

@@ -21,7 +21,7 @@ func setMachine(t *testing.T) (project string) {
 	setHome(t, home)
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
 	t.Setenv("REPERTOIRE_CACHE", filepath.Join(home, "cache"))
-	for _, name := range []string{"REPERTOIRE_DB", "REPERTOIRE_RANKING", "XDG_CONFIG_HOME"} {
+	for _, name := range []string{"REPERTOIRE_DB", "XDG_CONFIG_HOME"} {
 		t.Setenv(name, "")
 	}
 	project = filepath.Join(home, "p")

@@ -13,7 +13,9 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// A catalog of the skills in a folder is asked what a prompt needs.
+// A program with a model and tools of its own: the block goes in front of the
+// prompt, and the tools give the model the instructions and the files that it asks
+// for.
 func ExampleOpen() {
 	ctx := context.Background()
 	team, err := source.Dir("testdata/skills", &source.Options{Label: "team"})
@@ -37,56 +39,61 @@ func ExampleOpen() {
 	}
 	defer catalog.Close()
 
-	// Level 1: put block.Text in front of the prompt. It is empty when the
-	// prompt needs no skill.
+	tools := repertoire.Budget{Intro: "The tool load_skill returns the instructions of each by its name, the tool read_file one of its files."}
 	for _, prompt := range []string{"The totals in this Excel workbook are wrong", "Thank you, that is all"} {
-		block, err := catalog.Block(ctx, prompt, repertoire.Budget{}, nil)
+		// Level 1: block.Text is empty when the prompt needs no skill.
+		block, err := catalog.Block(ctx, prompt, tools, nil)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s:\n", prompt)
+		fmt.Printf("%s: %d skills, %t\n", prompt, len(block.Skills), strings.Contains(block.Text, "load_skill"))
 		for _, hit := range block.Skills {
-			fmt.Println("  " + hit.Name)
+			// Level 2: the model calls load_skill.
+			body, err := catalog.Body(ctx, hit.Name, nil)
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println("  " + body.Name)
+			for _, resource := range body.Resources {
+				// Level 3: the model calls read_file.
+				file, err := catalog.File(ctx, body.ID, resource.Path, nil)
+				if err != nil {
+					log.Fatal(err)
+				}
+				fmt.Println("    "+file.Path, file.Binary)
+			}
 		}
 	}
 
-	// Level 2: the model asks for the instructions of one of them.
-	body, err := catalog.Body(ctx, "spreadsheet-modeling", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	script := body.Resources[0].Path
-	fmt.Println(strings.HasPrefix(body.Text, "---\nname: "+body.Name), script)
-
-	// Level 3: and for one of its files.
-	file, err := catalog.File(ctx, body.ID, script, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(file.Path, file.Binary)
-
 	// Output:
-	// The totals in this Excel workbook are wrong:
+	// The totals in this Excel workbook are wrong: 1 skills, true
 	//   spreadsheet-modeling
-	// Thank you, that is all:
-	// true scripts/check_formulas.py
-	// scripts/check_formulas.py false
+	//     scripts/check_formulas.py false
+	// Thank you, that is all: 0 skills, false
 }
 
-// The catalog that the command would open in the working folder: the skills of
-// the user and of the project, as their configuration says.
+// The catalog that the command would open in a folder: the skills of the user and
+// of the project, as their configuration says.
 func ExampleOpenDefault() {
+	project, remove := exampleProject() // its folder .claude/skills holds the skill sourdough
+	defer remove()
+
 	ctx := context.Background()
-	catalog, err := repertoire.OpenDefault(ctx, "")
+	catalog, err := repertoire.OpenDefault(ctx, project) // "" means the working folder
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer catalog.Close()
-	block, err := catalog.Block(ctx, "Fill in this PDF form", repertoire.Budget{}, nil)
+	block, err := catalog.Block(ctx, "Bake a sourdough bread with a crisp crust", repertoire.Budget{}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(block.Text)
+	for _, hit := range block.Skills {
+		fmt.Println(hit.Name, "from", hit.Source)
+	}
+
+	// Output:
+	// sourdough from project:.claude
 }
 
 // The block is what a model sees. Skills need not be on disk.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/source"
@@ -63,42 +61,5 @@ func TestFigures(t *testing.T) {
 	}
 	if mode, err := c.Mode(t.Context()); mode != "hybrid" || err != nil {
 		t.Errorf("mode %q, error %v", mode, err)
-	}
-	r := repertoire.Report{Source: "a", Found: 3, Added: 2, Unchanged: 1, Complete: true, Problems: make([]repertoire.Problem, 2), Took: 2 * time.Millisecond}
-	total := repertoire.Total([]repertoire.Report{r, {Found: 1, Removed: 1, Changed: 1, Refused: 1}})
-	if got := total.String(); got != "4 found, 2 added, 1 changed, 1 removed, 1 refused, 1 unchanged in 2ms (incomplete: nothing was removed)" || len(total.Problems) != 2 {
-		t.Errorf("total %s, %d problems", got, len(total.Problems))
-	}
-}
-
-func TestFilter(t *testing.T) {
-	var entries []repertoire.Entry
-	for _, of := range []string{"a bread baking", "a cake baking,sweet", "b pie sweet"} {
-		part := strings.Fields(of)
-		e := repertoire.Entry{}
-		e.Source, e.ID, e.Tags = part[0], part[1], strings.Split(part[2], ",")
-		entries = append(entries, e)
-	}
-	tests := []struct{ source, tag, want, err string }{
-		{"", "", "bread cake pie", ""},
-		{"A", "", "bread cake", ""},
-		{"", "Sweet", "cake pie", ""},
-		{"a", "sweet", "cake", ""},
-		{"c", "", "", `no skill with source "c"; there are: a, b`},
-		{"", "bakign", "", `no skill with tag "bakign"; there are: baking`},
-		{"b", "savoury", "", `no skill with tag "savoury"; there are: sweet`},
-	}
-	for _, tt := range tests {
-		kept, err := repertoire.Filter(entries, tt.source, tt.tag)
-		var ids []string
-		for _, e := range kept {
-			ids = append(ids, e.ID)
-		}
-		if got := strings.Join(ids, " "); got != tt.want || (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
-			t.Errorf("source %q, tag %q: %s, error %v; want %s, error %s", tt.source, tt.tag, got, err, tt.want, tt.err)
-		}
-	}
-	if _, err := repertoire.Filter([]repertoire.Entry{{}}, "", "x"); err == nil || err.Error() != "no skill has a tag" {
-		t.Errorf("without tags: %v", err)
 	}
 }

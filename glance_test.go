@@ -35,7 +35,7 @@ func deferred(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 }
 
 // glanceAt returns what a new process finds.
-func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Glance {
+func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Freshness {
 	t.Helper()
 	c := deferred(t, cfg)
 	defer c.Close()
@@ -43,6 +43,7 @@ func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Glance {
 }
 
 func TestGlance(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, dir string){
 		"nothing": nil,
 		"edited": func(t *testing.T, dir string) {
@@ -103,6 +104,7 @@ func TestGlance(t *testing.T) {
 // TestGlanceOtherCatalog: what was seen is about these sources and this state of
 // the catalog only.
 func TestGlanceOtherCatalog(t *testing.T) {
+	t.Parallel()
 	src, dir := folder(t, "team", docs(many()...))
 	aged(t, dir)
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
@@ -142,6 +144,7 @@ func TestGlanceOtherCatalog(t *testing.T) {
 // TestGlanceGoesOn: one that is cut off looks at what is most likely to have
 // changed, and the next goes on with the rest.
 func TestGlanceGoesOn(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for i := range 2000 {
 		names = append(names, fmt.Sprintf("skill-%04d", i))

@@ -2,6 +2,7 @@ package repertoire_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -33,6 +34,40 @@ func setHome(t *testing.T, dir string) {
 	t.Helper()
 	t.Setenv("HOME", dir)
 	t.Setenv("USERPROFILE", dir)
+}
+
+// exampleProject returns a project with a skill, on a machine where nothing is
+// configured, and a function that removes both.
+func exampleProject() (project string, remove func()) {
+	home, err := os.MkdirTemp("", "repertoire")
+	if err != nil {
+		panic(err)
+	}
+	var undo []func()
+	for name, value := range map[string]string{
+		"HOME": home, "USERPROFILE": home, "REPERTOIRE_CONFIG": filepath.Join(home, "config.yaml"),
+		"REPERTOIRE_CACHE": filepath.Join(home, "cache"), "REPERTOIRE_DB": "", "XDG_CONFIG_HOME": "",
+	} {
+		before, ok := os.LookupEnv(name)
+		os.Setenv(name, value)
+		undo = append(undo, func() {
+			if os.Setenv(name, before); !ok {
+				os.Unsetenv(name)
+			}
+		})
+	}
+	project = filepath.Join(home, "project")
+	dir := filepath.Join(project, ".claude", "skills", "sourdough")
+	text := doc("sourdough", "Bake sourdough bread with a crisp crust. Use when someone wants to bake bread.")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte(text), 0o600)); err != nil {
+		panic(err)
+	}
+	return project, func() {
+		for _, f := range undo {
+			f()
+		}
+		os.RemoveAll(home)
+	}
 }
 
 // open opens a catalog in a temporary folder, unless cfg says another, and

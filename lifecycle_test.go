@@ -52,11 +52,15 @@ func TestSchedule(t *testing.T) {
 
 // TestRealSchedule is TestSchedule on a real clock.
 func TestRealSchedule(t *testing.T) {
+	t.Parallel()
 	src, dir := folder(t, "team", docs("one"))
-	c := open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: "@every 1s"})
+	changed := make(chan struct{}, 100)
+	c := open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: "@every 1s", Changed: func() { changed <- struct{}{} }})
 	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
-	for end := time.Now().Add(time.Minute); len(list(t, c, nil, false)) < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
+	for len(list(t, c, nil, false)) < 2 {
+		select {
+		case <-changed:
+		case <-time.After(time.Minute):
 			t.Fatal("a new skill was not noticed in a minute")
 		}
 	}

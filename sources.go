@@ -2,12 +2,11 @@ package repertoire
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -33,6 +32,15 @@ func (r reader) source(label string) (source.Source, error) {
 		return s, nil
 	}
 	return nil, fmt.Errorf("source %s is not open", label)
+}
+
+// locate returns a problem of a source with a path that can be opened, when the
+// source is on disk.
+func (r reader) locate(label string, p skill.Problem) skill.Problem {
+	if s := r[label]; s != nil && s.Info().Root != "" && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(s.Info().Root, filepath.FromSlash(p.Path))
+	}
+	return p
 }
 
 // Instructions implements contextprovider.Reader.
@@ -78,36 +86,4 @@ func (r reader) File(ctx context.Context, label, dir, name string) (contextprovi
 		return contextprovider.Content{}, err
 	}
 	return contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}, nil
-}
-
-// agentsByName checks that all agents have names and that the names differ.
-func agentsByName(agents []*Agent) (map[string]*Agent, error) {
-	m := make(map[string]*Agent)
-	for i, a := range agents {
-		if a == nil {
-			return nil, fmt.Errorf("agent %d of %d is nil", i+1, len(agents))
-		}
-		if a.Name == "" {
-			return nil, errors.New("an agent has no name")
-		}
-		if m[a.Name] != nil {
-			return nil, fmt.Errorf("two agents are named %q", a.Name)
-		}
-		m[a.Name] = a
-	}
-	return m, nil
-}
-
-// unknownAgent is the error for an agent that is not configured. It lists the
-// configured agents.
-func unknownAgent(name string, agents map[string]*Agent) error {
-	var known []string
-	for n := range agents {
-		known = append(known, n)
-	}
-	slices.Sort(known)
-	if len(known) == 0 {
-		return fmt.Errorf("no agent %q: the configuration names none", name)
-	}
-	return fmt.Errorf("no agent %q%s", name, words.Suggest(name, known))
 }

@@ -24,8 +24,8 @@ const clients = 8
 // openLeg is a leg with its open catalog and what was measured of it.
 type openLeg struct {
 	Leg
-	catalog *repertoire.Catalog
-	text    *repertoire.Catalog // the same, without a vector of the prompt
+	catalog catalog
+	text    catalog // the same, without a vector of the prompt
 	speed   LegSpeed
 
 	took, textTook       []float64 // of blocks, in milliseconds
@@ -34,7 +34,7 @@ type openLeg struct {
 }
 
 func (l *openLeg) close() {
-	for _, c := range []*repertoire.Catalog{l.catalog, l.text} {
+	for _, c := range []catalog{l.catalog, l.text} {
 		if c != nil {
 			c.Close() // it was only read, or is removed
 		}
@@ -44,10 +44,15 @@ func (l *openLeg) close() {
 // openCatalog opens a catalog of the skills under root as the command would, so
 // that both take them for the same source. Nil functions do nothing.
 func openCatalog(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (*repertoire.Catalog, error) {
-	src, err := rootSource(root)
+	cfg, err := configOf(root, db, configure)
 	if err != nil {
 		return nil, err
 	}
+	return repertoire.Open(ctx, cfg)
+}
+
+func configOf(root, db string, configure []func(*repertoire.Config)) (repertoire.Config, error) {
+	src, err := rootSource(root)
 	cfg := repertoire.Config{
 		Sources: []source.Source{src}, DB: db, Schedule: repertoire.Never,
 		Deadline: 10 * time.Second, // a busy machine must not change what is measured
@@ -57,7 +62,7 @@ func openCatalog(ctx context.Context, root, db string, configure ...func(*repert
 			f(&cfg)
 		}
 	}
-	return repertoire.Open(ctx, cfg)
+	return cfg, err
 }
 
 func deferred(c *repertoire.Config)       { c.Defer = true }
@@ -108,10 +113,10 @@ func (m *meter) open(ctx context.Context, list []Leg) (legs []*openLeg, err erro
 	for _, l := range list {
 		o := &openLeg{Leg: l, speed: LegSpeed{Leg: l.Name}}
 		legs = append(legs, o)
-		if o.catalog, err = openCatalog(ctx, m.root(), m.db("vectors"), l.Configure, deferred); err != nil {
+		if o.catalog, err = l.open(ctx, m.root(), m.db("vectors"), deferred); err != nil {
 			return legs, err
 		}
-		if o.text, err = openCatalog(ctx, m.root(), m.db("vectors"), byText, l.Configure, deferred); err != nil {
+		if o.text, err = l.open(ctx, m.root(), m.db("vectors"), byText, deferred); err != nil {
 			return legs, err
 		}
 		for _, p := range m.prompts {
@@ -186,7 +191,7 @@ func (m *meter) round(ctx context.Context, l *openLeg) error {
 // ask asks all prompts in turn by some clients, for a while and at least once. It
 // returns how long each block took, in milliseconds, and how many were made in a
 // second.
-func (m *meter) ask(ctx context.Context, c *repertoire.Catalog, clients int, while time.Duration) (took []float64, perS float64, err error) {
+func (m *meter) ask(ctx context.Context, c catalog, clients int, while time.Duration) (took []float64, perS float64, err error) {
 	var next, end atomic.Int64
 	end.Store(math.MaxInt64)
 	lists, errs := make([][]float64, clients), make([]error, clients)

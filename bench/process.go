@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
@@ -21,7 +22,7 @@ func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 		if err != nil {
 			return 0, err
 		}
-		var found repertoire.Glance
+		var found repertoire.Freshness
 		took, _ := timed(func() error { found = c.Glance(ctx, hurry); return nil })
 		g.Current, g.All = g.Current && found.Current, g.All && found.All
 		folders = append(folders, float64(found.Looked))
@@ -33,26 +34,28 @@ func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 
 // processes measures the time from exec to exit of the command "context", for a
 // prompt that finds something and one that finds nothing, and what a process
-// holds that stays. It returns the time of "version".
+// holds that stays. The command ranks from compiled files: only such legs have
+// these times. It returns the time of "version".
 func (m *meter) processes(ctx context.Context, legs []*openLeg) (floor float64, err error) {
 	config := filepath.Join(m.dir, "config.yaml")
 	if err := os.WriteFile(config, []byte("embedder: static\n"), 0o600); err != nil {
 		return 0, err
 	}
 	args := []string{"--config", config, "--root", m.root(), "--only-root", "--db", m.db("vectors"), "--quiet", "context"}
+	legs = slices.DeleteFunc(slices.Clone(legs), func(l *openLeg) bool { return !l.Compiled })
 	version := make([]float64, 2*m.rounds+1)
 	cold := make([][2][]float64, len(legs))
 	for r := range version {
-		for i, l := range legs {
+		for i := range legs {
 			for k, prompt := range []string{m.finding, m.empty} {
-				took, err := timed(func() error { _, err := m.run(ctx, l.Env, append(args, prompt)); return err })
+				took, err := timed(func() error { _, err := m.run(ctx, append(args, prompt)); return err })
 				if err != nil {
 					return 0, err
 				}
 				cold[i][k] = append(cold[i][k], took)
 			}
 		}
-		if version[r], err = timed(func() error { _, err := m.run(ctx, nil, []string{"version"}); return err }); err != nil {
+		if version[r], err = timed(func() error { _, err := m.run(ctx, []string{"version"}); return err }); err != nil {
 			return 0, err
 		}
 	}

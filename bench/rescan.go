@@ -18,11 +18,11 @@ import (
 // rescans measures what it costs to see that nothing has changed: the first time
 // in a process, which walks all folders, and from then on.
 func (m *meter) rescans(ctx context.Context, l *openLeg) (first, later float64, err error) {
-	rescan := func(c *repertoire.Catalog) (float64, error) {
+	rescan := func(c catalog) (float64, error) {
 		return timed(func() error { _, err := c.Rescan(ctx, nil); return err })
 	}
 	first, err = m.repeat(func() (float64, error) {
-		c, err := openCatalog(ctx, m.root(), m.db("vectors"), l.Configure)
+		c, err := l.open(ctx, m.root(), m.db("vectors"))
 		if err != nil {
 			return 0, err
 		}
@@ -105,7 +105,7 @@ func touch(file string, t time.Time) error { return os.Chtimes(file, t, t) }
 // rescanned rescans while another goroutine searches for a word that one skill
 // has since then. It returns how long the rescan took and when a search was
 // answered that found the skill, in milliseconds from the start.
-func rescanned(ctx context.Context, c *repertoire.Catalog, word string) (took, visible float64, err error) {
+func rescanned(ctx context.Context, c catalog, word string) (took, visible float64, err error) {
 	const pause = time.Millisecond / 2 // else the searches would slow the rescan down
 	start := time.Now()
 	over, found := make(chan struct{}), make(chan error, 1)
@@ -135,7 +135,7 @@ func rescanned(ctx context.Context, c *repertoire.Catalog, word string) (took, v
 
 // finds reports whether a skill has the word. It need not be the first hit:
 // vectors know nothing of a word without a meaning.
-func finds(ctx context.Context, c *repertoire.Catalog, word string) (bool, error) {
+func finds(ctx context.Context, c catalog, word string) (bool, error) {
 	a, err := c.Search(ctx, repertoire.Query{Text: word, Limit: 100})
 	return slices.ContainsFunc(a.Hits, func(h repertoire.Hit) bool { return h.Strength > 0 }), err
 }
@@ -156,11 +156,7 @@ func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, 
 		return 0, err
 	}
 	defer st.Close()
-	var cfg repertoire.Config
-	if l.Configure != nil {
-		l.Configure(&cfg)
-	}
-	x := index.New(st, embedder, &index.Options{Path: m.db("vectors"), Inline: true, FTS5: cfg.FTS5})
+	x := index.New(st, embedder, &index.Options{Path: m.db("vectors"), Inline: true, FTS5: !l.Compiled})
 	defer x.Close()
 	one := func() (float64, error) {
 		file, _, err := m.edit(l.Leg, recent)

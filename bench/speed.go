@@ -11,27 +11,20 @@ import (
 	"runtime"
 	"slices"
 	"time"
-
-	"github.com/repertoire-skills/repertoire"
 )
 
 // A Leg is one way to rank. All are measured on the same catalog in one run,
 // because only ratios of one run mean something on a machine that does other
 // work too.
 type Leg struct {
-	Name string
-	// Configure changes what the catalog is opened with; nil changes nothing.
-	Configure func(*repertoire.Config)
-	// Env makes the command rank in this way, as "KEY=value"; may be nil.
-	Env []string
-	// Compiled says that it ranks from a compiled file alone.
-	Compiled bool
+	Name     string
+	Compiled bool // ranks from a compiled file, as the command does, and not by FTS5
 }
 
 // Legs are all ways to rank; the others are compared with the first.
 func Legs() []Leg {
 	return []Leg{
-		{Name: "fts5", Configure: func(c *repertoire.Config) { c.FTS5 = true }, Env: []string{"REPERTOIRE_RANKING=fts5"}},
+		{Name: "fts5"},
 		{Name: "compiled", Compiled: true},
 	}
 }
@@ -127,7 +120,8 @@ type LegSpeed struct {
 	Change []ChangeSpeed `json:"change,omitempty"`
 
 	// In a process of its own: the command "context", from start to end, for a
-	// prompt that finds skills and for one that finds none, and one that stays.
+	// prompt that finds skills and for one that finds none (0 for a leg that the
+	// command does not have), and one that stays.
 	ColdMS      float64      `json:"cold_ms,omitempty"`
 	ColdEmptyMS float64      `json:"cold_empty_ms,omitempty"`
 	Process     *AnswerSpeed `json:"process,omitempty"`
@@ -223,7 +217,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	for _, t := range []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}} {
 		m.step("indexing, task %s", t.Name)
 		t.Root = m.root()
-		s, err := own[IndexSpeed](ctx, m, nil, t)
+		s, err := own[IndexSpeed](ctx, m, t)
 		if err != nil {
 			return size, err
 		}
@@ -255,7 +249,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error) {
 	size.Skills, size.Origin, size.Compiled = m.n, "synthetic", true
 	m.step("compiling")
-	s, err := own[IndexSpeed](ctx, m, nil, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
+	s, err := own[IndexSpeed](ctx, m, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
 	if err != nil {
 		return size, err
 	}
@@ -290,7 +284,7 @@ func (m *meter) answers(ctx context.Context, size *SpeedSize, list []Leg) (legs 
 			}
 		}
 		for _, l := range legs {
-			p, err := own[AnswerSpeed](ctx, m, l.Env, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
+			p, err := own[AnswerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
 			if err != nil {
 				return legs, err
 			}

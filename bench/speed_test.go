@@ -218,7 +218,7 @@ func BenchmarkBlock(b *testing.B) {
 					embedder = nil
 				}
 				b.Run(fmt.Sprintf("%s/skills=%d/vectors=%v", l.Name, n, vectors), func(b *testing.B) {
-					c, err := openCatalog(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), embedder, l.Configure)
+					c, err := l.open(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), embedder)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -233,7 +233,7 @@ func BenchmarkBlock(b *testing.B) {
 	}
 }
 
-func benchmarkBlock(b *testing.B, c *repertoire.Catalog) {
+func benchmarkBlock(b *testing.B, c catalog) {
 	prompts := Prompts()
 	ask := func(i int) {
 		if _, err := c.Block(b.Context(), prompts[i%len(prompts)], repertoire.Budget{}, nil); err != nil {

@@ -71,9 +71,9 @@ const memoryQueries = 1000
 
 // answer makes blocks by a leg as a process does that stays.
 func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
-	var c *repertoire.Catalog
+	var c catalog
 	s.OpenMS, err = timed(func() (err error) {
-		c, err = openCatalog(ctx, t.Root, t.DB, l.Configure, deferred)
+		c, err = l.open(ctx, t.Root, t.DB, deferred)
 		if err == nil {
 			_, err = c.Block(ctx, firstPrompt, repertoire.Budget{}, nil)
 		}
@@ -200,7 +200,7 @@ func rising(i int) string {
 }
 
 // own does a task in a process of its own, or without a program in this one.
-func own[T any](ctx context.Context, m *meter, env []string, t Task) (out T, err error) {
+func own[T any](ctx context.Context, m *meter, t Task) (out T, err error) {
 	if m.Program == "" {
 		result, err := t.Run(ctx)
 		out, _ = result.(T)
@@ -213,7 +213,7 @@ func own[T any](ctx context.Context, m *meter, env []string, t Task) (out T, err
 			args = append(args, "--corpus", m.CorpusFlag)
 		}
 	}
-	data, err := m.run(ctx, env, args)
+	data, err := m.run(ctx, args)
 	if err == nil {
 		err = json.Unmarshal(data, &out)
 	}
@@ -224,10 +224,9 @@ func own[T any](ctx context.Context, m *meter, env []string, t Task) (out T, err
 }
 
 // run runs the program and returns what it printed.
-func (m *meter) run(ctx context.Context, env, args []string) ([]byte, error) {
+func (m *meter) run(ctx context.Context, args []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, m.Program, args...)
 	cmd.Args[0] = "skills"
-	cmd.Env = append(cmd.Environ(), env...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -8,23 +8,27 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
 // A Budget bounds a block.
 type Budget struct {
-	Tokens int    // of the listed skills, estimated; 0 means 1,000
-	Skills int    // most that are listed; 0 means 8
+	Tokens int    // most tokens of the listed skills, estimated; 0 means 1,000
+	Skills int    // most skills that are listed; 0 means 8
 	Format Format // "" means XML
 	// Threshold is the least probability that the prompt wants a skill for any
 	// to be listed, up to 1; 0 means the threshold of the catalog, search.Always
-	// that every prompt reaches it.
+	// means that every prompt reaches it.
 	Threshold float64
 
 	// Chars bounds the text that lists skills: its length as a JSON string, in
-	// UTF-16 code units, which is how clients of hooks count; 0 means no bound.
+	// UTF-16 code units, which is how clients of hooks count; 0 means no limit.
 	Chars int
+	// Intro is the sentence that tells the model how to load a skill, for a program
+	// with tools of its own, such as "The tool load_skill returns the instructions
+	// of each by its name."; it is escaped like the other texts and counts against
+	// Tokens and Chars. "" means one that Server decides.
+	Intro string
 	// Server is the MCP server whose tool read_skill loads a skill for the model;
 	// "" means that the model reads the file at its location.
 	Server string
@@ -60,12 +64,7 @@ type Block struct {
 	Pinned  []Body       // in Text with all of their instructions
 	Omitted int          // relevant skills that the budget left out
 	Tokens  int          // of Text, estimated
-	Mode    string       // what the ranking is based on
-	Kind    string       // of the prompt, see search.Answer
-	// Demand is the probability that the prompt wants a skill, which Threshold
-	// is compared with, see search.Answer.
-	Demand    rank.Demand
-	Threshold float64
+	search.Ranking
 }
 
 // candidates is how many hits are looked at, at least: more than a budget
@@ -78,7 +77,7 @@ const candidates = 50
 // whoever pinned them wants them always. With ListPinned they head the list.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *search.Agent) (Block, error) {
 	budget = budget.withDefaults()
-	form, err := formOf(budget.Format, budget.Server)
+	form, err := formOf(budget)
 	if err != nil {
 		return Block{}, err
 	}
@@ -97,7 +96,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	if err != nil {
 		return Block{}, err
 	}
-	b.Mode, b.Kind, b.Demand, b.Threshold = answer.Mode, answer.Kind, answer.Demand, answer.Threshold
+	b.Ranking = answer.Ranking
 	entries := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, form)
 	if len(b.Skills)+len(b.Pinned) > 0 {
 		b.Text = form.block(b.Pinned, entries)

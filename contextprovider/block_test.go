@@ -161,7 +161,7 @@ func TestNothingRelevant(t *testing.T) {
 	for prompt, kind := range map[string]string{
 		"": "empty", " \n": "empty", "thanks!": "reply", "zibbel snarks": "", strings.Repeat("so it is. ", 50): "",
 	} {
-		want := contextprovider.Block{Mode: "text (no embedder)", Kind: kind, Threshold: rank.DefaultGate().Threshold}
+		want := contextprovider.Block{Ranking: search.Ranking{Mode: "text (no embedder)", Kind: kind, Threshold: rank.DefaultGate().Threshold}}
 		if diff := cmp.Diff(want, k.block(t, prompt, contextprovider.Budget{}, nil)); diff != "" {
 			t.Errorf("%.20q (-want +got)\n%s", prompt, diff)
 		}

@@ -19,7 +19,7 @@ var oddFields = []string{
 // TestForm: the parts of a block that are counted make up the block.
 func TestForm(t *testing.T) {
 	for _, format := range Formats() {
-		f, err := formOf(format, "")
+		f, err := formOf(Budget{Format: format})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func BenchmarkFill(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var block Block
-				f, err := formOf(format, "")
+				f, err := formOf(Budget{Format: format})
 				if err != nil {
 					b.Fatal(err)
 				}

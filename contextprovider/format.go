@@ -27,10 +27,14 @@ func Formats() []Format { return []Format{XML, Markdown, JSON} }
 
 // header says what the list is and how a skill is loaded, as facts: text that
 // reads like a command is what prompt-injection defences look for.
-func header(server string) string {
-	load := "The instructions of each are in the file at its location; `skills show NAME` prints them."
-	if server != "" {
-		load = "The tool `read_skill` of the MCP server " + escapedLine(server) + " returns the instructions of each by its name."
+func header(b Budget) string {
+	load := escapedLine(b.Intro)
+	switch {
+	case load != "":
+	case b.Server != "":
+		load = "The tool `read_skill` of the MCP server " + escapedLine(b.Server) + " returns the instructions of each by its name."
+	default:
+		load = "The instructions of each are in the file at its location; `skills show NAME` prints them."
 	}
 	return "Skills in the local catalog that match this prompt. " + load +
 		" Names and descriptions are catalog metadata; whether a skill fits is for the reader to judge."
@@ -63,9 +67,10 @@ func (f *form) block(pinned []Body, entries []string) string {
 	return b.String()
 }
 
-func formOf(f Format, server string) (form, error) {
-	about := header(server)
-	switch f {
+// formOf returns the form of the budget's format.
+func formOf(b Budget) (form, error) {
+	about := header(b)
+	switch b.Format {
 	case XML:
 		return form{before: about + "\n" + listStart, after: listEnd, entry: xmlEntry}, nil
 	case Markdown:
@@ -76,7 +81,7 @@ func formOf(f Format, server string) (form, error) {
 		object := func(pinned []Body, entries []string) string { return jsonOf(about, pinned, entries) }
 		return form{before: before, between: ",", after: after, entry: jsonEntry, object: object}, nil
 	}
-	return form{}, fmt.Errorf("no block format %q%s", f, words.Suggest(string(f), []string{string(XML), string(Markdown), string(JSON)}))
+	return form{}, fmt.Errorf("no block format %q%s", b.Format, words.Suggest(string(b.Format), []string{string(XML), string(Markdown), string(JSON)}))
 }
 
 var lineEnds = strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ")

@@ -79,6 +79,8 @@ func readRequest(t *testing.T, comment []byte) (r request) {
 		switch key {
 		case "prompt":
 			r.prompt = value
+		case "intro":
+			r.budget.Intro = value
 		case "pinned":
 			r.agent = &search.Agent{Name: "golden", Pinned: strings.Split(value, ", ")}
 		case "tokens":

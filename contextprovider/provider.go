@@ -104,7 +104,7 @@ type Body struct {
 // A Requirement is a skill that another one asks for.
 type Requirement struct {
 	Name      string `json:"name"`
-	Available bool   `json:"available"` // in the catalog and the scope
+	Available bool   `json:"available" jsonschema:"the catalog has it"` // in the scope of the agent
 }
 
 // Body returns the instructions of a skill as they are in its source now.

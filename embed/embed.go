@@ -1,6 +1,6 @@
-// Package embed turns text into unit vectors whose dot product is the
-// similarity of the texts. It holds the interface; the implementations are in
-// its subfolders.
+// Package embed declares the Embedder, which turns text into unit vectors; the dot
+// product of two vectors is the similarity of their texts. Its one rule: only vectors
+// of the same model may be compared. The implementations are in its subfolders.
 package embed
 
 import (
@@ -9,8 +9,8 @@ import (
 	"math"
 )
 
-// Kind tells an embedder what a text is for; many models prefix queries and
-// documents differently.
+// Kind tells an embedder the purpose of a text; many models put different prefixes
+// before queries and documents.
 type Kind int
 
 // The kinds of text.
@@ -19,26 +19,25 @@ const (
 	Document             // a part of a skill
 )
 
-// A Vector has length 1 (L2 norm) and the dimension of its model.
+// A Vector has length 1 (L2 norm) and its model's dimension.
 type Vector []float32
 
-// An Embedder turns texts into vectors. It may be called from several
-// goroutines.
+// An Embedder turns texts into vectors. Several goroutines may use it at once.
 type Embedder interface {
-	// Model identifies the vectors: two vectors may be compared only when
-	// their models are equal, so it names everything that changes them (model,
-	// dimension, prefixes).
+	// Model identifies the model. Two vectors may be compared only if their models
+	// are equal, so the identifier covers everything that changes the vectors
+	// (model, dimension, prefixes).
 	Model() string
 
 	// Embed returns one vector for each text, in the order of texts. It splits
-	// large inputs into batches itself. On an error the result holds the
-	// vectors of the texts before the one that failed, so that a caller can
-	// keep them; it is never longer than texts.
+	// large inputs into batches itself. With an error, it returns the vectors of
+	// the texts before the failed one, so that the caller can keep them; it never
+	// returns more vectors than texts.
 	Embed(ctx context.Context, kind Kind, texts []string) ([]Vector, error)
 }
 
-// None is the embedder that embeds nothing: it says so where leaving an embedder
-// out means the usual one. It has no model, and Embed fails.
+// None is an embedder that embeds nothing, for settings in which nil means the usual
+// embedder. It has no model, and Embed fails.
 type None struct{}
 
 // Model implements Embedder.
@@ -49,11 +48,11 @@ func (None) Embed(context.Context, Kind, []string) ([]Vector, error) {
 	return nil, errors.New("the embedder is none")
 }
 
-// ErrVector says that a server answered with a vector that has no direction.
+// ErrVector means that a server answered with a vector that has no direction.
 var ErrVector = errors.New("vector is zero or not finite")
 
-// Unit scales v to length 1 in place. It fails with ErrVector when v is zero
-// or holds a NaN or an infinity.
+// Unit scales v to length 1 in place. It returns ErrVector if v is zero or holds a NaN
+// or an infinity.
 func Unit(v Vector) error {
 	var sum float64
 	for _, x := range v {
@@ -69,8 +68,8 @@ func Unit(v Vector) error {
 	return nil
 }
 
-// Dot returns the dot product of a and b, which have the same length. For
-// unit vectors it is the cosine of the angle between them.
+// Dot returns the dot product of a and b, which must have the same length. For unit
+// vectors, it is the cosine of the angle between them.
 func Dot(a, b Vector) float64 {
 	var sum float32
 	b = b[:len(a)]
@@ -80,9 +79,9 @@ func Dot(a, b Vector) float64 {
 	return float64(sum)
 }
 
-// Calibrated is implemented by embedders whose cosines may be on the scale that
-// the probabilities of ranking were fitted to. Those of other models mean
-// something else by the same number.
+// Calibrated is an optional interface of embedders. Calibrated reports whether cosines
+// are on the scale to which the probabilities of ranking were fitted; on another scale
+// the same cosine means something else.
 type Calibrated interface {
 	Calibrated() bool
 }

@@ -29,16 +29,16 @@ type Source struct {
 
 // A Report says what a Sync did.
 type Report struct {
-	Source    string
-	Found     int // SKILL.md files
-	Added     int
-	Changed   int
-	Removed   int
-	Unchanged int
-	Refused   int // files without a usable skill, of those that were read
-	Complete  bool
-	Problems  []skill.Problem // of the walk, and of what was read
-	Took      time.Duration
+	Source    string          `json:"source"`
+	Found     int             `json:"found"` // SKILL.md files
+	Added     int             `json:"added"`
+	Changed   int             `json:"changed"`
+	Removed   int             `json:"removed"`
+	Unchanged int             `json:"unchanged"`
+	Refused   int             `json:"refused"` // files without a usable skill, of those that were read
+	Complete  bool            `json:"complete"`
+	Problems  []skill.Problem `json:"problems,omitempty"` // of the walk, and of what was read
+	Took      time.Duration   `json:"-"`
 }
 
 // Sync brings the catalog in step with one source. It reads and writes only
@@ -377,9 +377,6 @@ func (s *syncer) finish(ctx context.Context) error {
 			if err := tx.DeleteSkill(id); err != nil {
 				return err
 			}
-		}
-		if o, ok := tx.(store.Optimizer); ok && 2*(s.report.Added+s.report.Changed) > s.report.Found {
-			o.Optimize()
 		}
 		return errors.Join(tx.PruneVectors(), tx.Walked(s.row, s.start.UnixNano()))
 	})

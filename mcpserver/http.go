@@ -44,7 +44,7 @@ type HTTPOptions struct {
 	Size func(ctx context.Context) (int, error)
 
 	Metrics *Metrics     // what /metrics shows; nil means that of HTTP alone
-	Logger  *slog.Logger // nil means nobody
+	Logger  *slog.Logger // gets messages about failures; nil means no messages
 }
 
 // HTTP serves any number of scopes over streamable HTTP: one at /mcp and those

@@ -75,7 +75,7 @@ func (s *site) wait() error {
 	case err := <-s.ended:
 		s.ended <- err
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		return errors.New("the server does not end")
 	}
 }
@@ -430,6 +430,7 @@ func TestHTTPLimits(t *testing.T) {
 // TestHTTPSlow: a client that is slow to send its request is left, one that
 // waits for events is not.
 func TestHTTPSlow(t *testing.T) {
+	t.Parallel()
 	s := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{Timeout: time.Second})
 	address := strings.TrimPrefix(s.url, "http://")
 	headers := session(t, s.url+"/mcp")
@@ -447,7 +448,7 @@ func TestHTTPSlow(t *testing.T) {
 		if _, err := c.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		answer, err := io.ReadAll(c)

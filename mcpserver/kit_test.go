@@ -112,6 +112,10 @@ func (k *kit) rescan(t testing.TB) {
 	try(t, err)
 }
 
+// patience is how long a test waits for what must come, on a very busy machine
+// too.
+const patience = time.Minute
+
 type object = map[string]any
 
 // A client talks to a server as a program that knows JSON only.
@@ -174,7 +178,7 @@ func (c *client) close() {
 			c.t.Errorf("server: %v", err)
 		}
 		c.done <- nil // for the next call
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		c.t.Error("the server does not end")
 	}
 }
@@ -220,7 +224,7 @@ func (c *client) next() object {
 			c.t.Fatal("the server is gone")
 		}
 		return m
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		c.t.Fatal("the server says nothing")
 	}
 	return nil

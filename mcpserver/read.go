@@ -20,22 +20,17 @@ type readParams struct {
 }
 
 type readResult struct {
-	ID           string                     `json:"id"`
-	Name         string                     `json:"name"`
-	Source       string                     `json:"source" jsonschema:"where the skill comes from"`
-	Folder       string                     `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
-	Instructions string                     `json:"instructions" jsonschema:"SKILL.md"`
-	Next         string                     `json:"next,omitempty" jsonschema:"lines of SKILL.md that are left out, for read_skill_resource"`
-	Tokens       int                        `json:"tokens" jsonschema:"of the whole SKILL.md, estimated"`
-	Resources    []contextprovider.Resource `json:"resources" jsonschema:"the other files of the skill"`
-	Requires     []required                 `json:"requires,omitempty" jsonschema:"skills that this one asks for"`
-	Stale        bool                       `json:"stale,omitempty" jsonschema:"SKILL.md changed since it was indexed"`
-	HiddenChars  int                        `json:"hidden_chars,omitempty" jsonschema:"invisible characters that were removed from the instructions"`
-}
-
-type required struct {
-	Name      string `json:"name"`
-	Available bool   `json:"available" jsonschema:"the catalog has it"`
+	ID           string                        `json:"id"`
+	Name         string                        `json:"name"`
+	Source       string                        `json:"source" jsonschema:"where the skill comes from"`
+	Folder       string                        `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
+	Instructions string                        `json:"instructions" jsonschema:"SKILL.md"`
+	Next         string                        `json:"next,omitempty" jsonschema:"lines of SKILL.md that are left out, for read_skill_resource"`
+	Tokens       int                           `json:"tokens" jsonschema:"of the whole SKILL.md, estimated"`
+	Resources    []contextprovider.Resource    `json:"resources" jsonschema:"the other files of the skill"`
+	Requires     []contextprovider.Requirement `json:"requires,omitempty" jsonschema:"skills that this one asks for"`
+	Stale        bool                          `json:"stale,omitempty" jsonschema:"SKILL.md changed since it was indexed"`
+	HiddenChars  int                           `json:"hidden_chars,omitempty" jsonschema:"invisible characters that were removed from the instructions"`
 }
 
 func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams) (*mcp.CallToolResult, readResult, error) {
@@ -55,10 +50,7 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 func readResultOf(b *contextprovider.Body) readResult {
 	r := readResult{
 		ID: b.ID, Name: b.Name, Source: b.Source, Folder: b.Folder, Tokens: b.Tokens,
-		Resources: b.Resources, Stale: b.Stale, HiddenChars: b.HiddenChars,
-	}
-	for _, q := range b.Requires {
-		r.Requires = append(r.Requires, required{q.Name, q.Available})
+		Resources: b.Resources, Requires: b.Requires, Stale: b.Stale, HiddenChars: b.HiddenChars,
 	}
 	part := cut(b.Text, lines{})
 	if r.Instructions = part.text; part.next > 0 {

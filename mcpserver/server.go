@@ -47,33 +47,35 @@ type Reader interface {
 // DefaultName is the name of a server that gets no other.
 const DefaultName = "skills"
 
-// Options configure a server. All of them may be zero.
+// Options configure a server. A nil *Options is all zero values.
 type Options struct {
 	Name    string // of the server, as clients show it; "" means DefaultName
 	Version string // of the program; "" means "unknown"
 
-	// Agent is the scope of the server; nil means the whole catalog. Agents are
-	// those that a search may narrow that to, by name, when Agent is nil.
-	Agent  *search.Agent
+	// Agent is the scope of the server; nil means the whole catalog.
+	Agent *search.Agent
+
+	// Agents are the agents to whose scope a search may narrow the whole catalog,
+	// by name; nil means none. A server with an Agent ignores them.
 	Agents []*search.Agent
 
-	// Sources are the labels of the catalog's sources, the one whose skills are
-	// listed first coming first.
+	// Sources are the labels of the catalog's sources, in the order in which hosts
+	// list their skills; nil means the order of the names of skills.
 	Sources []string
 
 	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
 	Suggest func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error)
 
-	// Loaded is told of each skill that read_skill has read, with the session of
-	// the last suggest_skills that named one; nil for nobody. It is for servers of
-	// one client.
+	// Loaded is called after read_skill has read a skill, with the session of the
+	// last suggest_skills that named one; nil means that nothing is called. It is
+	// for servers of one client.
 	Loaded func(ctx context.Context, session, id string)
 
-	// Observe is told of each request when it is done, from the goroutine that
-	// did it; nil for nobody.
+	// Observe is called after each request, by the goroutine that served it; nil
+	// means that nothing is called.
 	Observe func(Event)
 
-	// Logger hears of sessions and of failures; nil means nobody.
+	// Logger gets messages about sessions and failures; nil means no messages.
 	Logger *slog.Logger
 }
 
@@ -116,7 +118,7 @@ var template = mcp.ResourceTemplate{
 // extension is the skills extension, SEP-2640.
 const extension = "io.modelcontextprotocol/skills"
 
-// New returns a server of c.
+// New returns a server of the skills of c. opts may be nil.
 func New(c Catalog, opts *Options) *Server {
 	s := &Server{catalog: c}
 	if opts != nil {

@@ -351,7 +351,9 @@ func TestDigestsAreOfNow(t *testing.T) {
 }
 
 func TestListChanged(t *testing.T) {
+	t.Parallel()
 	eras(t, func(t *testing.T, modern bool) {
+		t.Parallel()
 		changed := make(chan struct{}, 100)
 		k := serve(t, few(), "", func(cfg *repertoire.Config, _ *mcpserver.Options) {
 			cfg.Schedule, cfg.Background, cfg.Changed = "@every 1s", true, func() { changed <- struct{}{} }
@@ -364,27 +366,18 @@ func TestListChanged(t *testing.T) {
 				t.Fatalf("subscription: %v", m)
 			}
 		}
-		drained := time.After(1500 * time.Millisecond) // the first scan may count as a change
-	drain:
-		for {
+		write(t, k.dir, map[string]string{"brand-new/SKILL.md": doc("brand-new", "Is brand new.")})
+		for listed := false; !listed; { // the first scan may count as a change
 			select {
 			case <-changed:
-			case <-drained:
-				break drain
+				k.Changed()
+			case <-time.After(patience):
+				t.Fatal("the catalog did not notice")
 			}
-		}
-		write(t, k.dir, map[string]string{"brand-new/SKILL.md": doc("brand-new", "Is brand new.")})
-		select {
-		case <-changed:
-			k.Changed()
-		case <-time.After(20 * time.Second):
-			t.Fatal("the catalog did not notice")
-		}
-		if m := c.next(); m["method"] != "notifications/resources/list_changed" {
-			t.Errorf("notification: %v", m)
-		}
-		if uris := field(c.listAll("resources/list", "resources"), "uri"); !slices.Contains(uris, "skill://brand-new/SKILL.md") {
-			t.Errorf("listed: %v", uris)
+			if m := c.next(); m["method"] != "notifications/resources/list_changed" {
+				t.Fatalf("notification: %v", m)
+			}
+			listed = slices.Contains(field(c.listAll("resources/list", "resources"), "uri"), "skill://brand-new/SKILL.md")
 		}
 	})
 }

@@ -42,8 +42,18 @@ func TestServeEnds(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	try(t, k.Serve(ctx, r, io.Discard)) // although the input goes on
+	try(t, k.Serve(ctx, cancelling{r, cancel}, io.Discard)) // although the input goes on
+}
+
+// A cancelling reader calls cancel when somebody reads from it.
+type cancelling struct {
+	io.Reader
+	cancel func()
+}
+
+func (c cancelling) Read(p []byte) (int, error) {
+	c.cancel()
+	return c.Reader.Read(p)
 }
 
 // TestEndCutsListening ends the input while a subscription waits for ever.

@@ -5,38 +5,38 @@ import (
 	"slices"
 )
 
-// A Gate turns scores into probabilities by two questions: does the prompt want
-// any skill at all, and if so, which one. The first is answered by absolute
-// figures of the best candidates, so that it means the same in a catalog of 50
-// skills as in one of 20,000; the second by how far apart their scores are.
+// A Gate turns scores into probabilities by answering two questions: does the prompt
+// want any skill, and if so, which one? The answer to the first depends on absolute
+// values of the best candidates, so that it means the same in catalogs of 50 and of
+// 20,000 skills. The answer to the second depends on the distances between scores.
 type Gate struct {
-	Vectors Logit // where the cosines are on the scale that it was fitted to
-	Text    Logit // for all others
-	// Threshold is the least probability that the prompt wants a skill for any
-	// to be offered, 0 to 1.
+	Vectors Logit // if cosines are calibrated, see Catalog
+	Text    Logit // otherwise
+	// Threshold is how likely the prompt must be to want a skill, 0 to 1. Below
+	// it, no skill is offered.
 	Threshold float64
-	// Rival is the least probability of a skill that is offered beside the best,
-	// as a share of the best one's.
+	// Rival is the least probability of an offered skill, as a share of the best
+	// skill's probability.
 	Rival float64
 }
 
-// A Logit answers both questions with one kind of figures. The log odds of a
-// prompt that wants a skill are a weighted sum.
+// A Logit holds the weights for both questions. The log odds that a prompt wants a skill
+// are a weighted sum.
 type Logit struct {
-	Base     float64
-	Nearness float64 // of the highest sum of both cosines
-	Strength float64 // of the highest Strength, up to 6
-	Coverage float64 // of that of the best candidate
-	Size     float64 // of the logarithm of the number of skills: among more, more is near by chance
+	Base     float64 // a constant
+	Nearness float64 // weight of the highest sum of the two cosines of a candidate
+	Strength float64 // weight of the highest Strength, up to 6
+	Coverage float64 // weight of the best candidate's Coverage
+	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
 
-	// Spread is by how much a score must be higher to be e times as likely.
+	// Spread is the difference of two scores that makes the higher one e times as
+	// likely.
 	Spread float64
 }
 
-// DefaultGate returns the weights that were fitted on the dev sets by logistic
-// regression, to the catalogs of the sets and to the same with 3,000 other
-// skills among them; sets counted alike, and prompts that want nothing two
-// fifths. The command cmd/skills-fit does this, for the built-in embedder.
+// DefaultGate returns weights that cmd/skills-fit fitted for the built-in embedder: a
+// logistic regression on the dev sets, each alone and mixed with 3,000 other skills. All
+// sets had the same weight; prompts that want no skill had two fifths of it.
 func DefaultGate() Gate {
 	return Gate{
 		Vectors:   Logit{Base: -2.62, Nearness: 4.22, Strength: .69, Coverage: 1.82, Size: -.40, Spread: .24},
@@ -46,29 +46,30 @@ func DefaultGate() Gate {
 	}
 }
 
-// A Demand is the answer to the first question, with its reasons.
+// A Demand answers whether the prompt wants any skill, and why.
 type Demand struct {
-	Probability float64 // that the prompt wants any of the candidates
-	Terms       []Term  // whose sum are the log odds; none without candidates
+	Probability float64 // how likely the prompt wants any of the candidates, 0 to 1
+	Terms       []Term  // their sum is the log odds; nil if there are no candidates
 }
 
-// A Catalog is what a Gate needs to know of where the candidates come from.
+// A Catalog is what a Gate knows about the catalog of the candidates.
 type Catalog struct {
-	Skills     int  // that were searched
-	Calibrated bool // the cosines are on the scale that Gate.Vectors was fitted to
+	Skills     int  // number of skills that were searched
+	Calibrated bool // the cosines are on the scale to which Gate.Vectors was fitted
 }
 
 const (
-	// GateDepth is how many of the best candidates that the prompt does not name
-	// a Gate looks at for their Strength, Coverage and cosines.
+	// GateDepth is how many of the best candidates a Gate considers, not counting
+	// those that the prompt names.
 	GateDepth = 10
 
-	maxStrength = 6  // beyond it more says nothing
-	fewSkills   = 20 // fewer skills count as many
+	maxStrength = 6  // a higher Strength says no more
+	fewSkills   = 20 // a smaller catalog counts as this many skills
 )
 
-// Judge sets Probability and Relevant of candidates in the order of Order. What
-// the prompt names is wanted for certain and has no part in the rest.
+// Judge sets Probability and Relevant of candidates, which must be in the order that
+// Order returns. A skill that the prompt names has the probability 1; Judge leaves it out
+// of everything else.
 func (g Gate) Judge(scored []Scored, in Catalog) Demand {
 	rest := make([]*Scored, 0, len(scored))
 	for i := range scored {
@@ -98,7 +99,7 @@ func (g Gate) Judge(scored []Scored, in Catalog) Demand {
 	return d
 }
 
-// demand answers the first question for candidates, best first.
+// demand returns how likely the prompt wants any of the candidates, given best first.
 func (l Logit) demand(rest []*Scored, in Catalog) Demand {
 	nearness, strength := 0.0, 0.0
 	for _, s := range rest[:min(GateDepth, len(rest))] {

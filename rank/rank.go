@@ -1,6 +1,6 @@
-// Package rank orders candidate skills for a prompt. It is pure arithmetic:
-// what it is given decides the order, and every term of a score is kept, so
-// that it can be explained and checked by hand.
+// Package rank orders candidate skills for a prompt. Its one rule: it is pure arithmetic
+// on its arguments. It keeps every term of a score, so that people can explain and check
+// the score by hand.
 package rank
 
 import (
@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// A Candidate is what the retrieval legs found out about one skill.
+// A Candidate is what retrieval found out about one skill.
 type Candidate struct {
 	ID  string // breaks ties
-	Key int    // for the caller
+	Key int    // free for the caller's use
 
-	Lexical float64 // BM25 of the full text, 0 when it did not match
+	Lexical float64 // BM25 of the full text; 0 means no match
 
-	// Strength is Lexical in units of a word that only one skill has: an
-	// absolute figure, where Lexical divided by its maximum is relative. Like
-	// Coverage and Evidence it has no part in the order, only in a Gate.
+	// Strength is Lexical measured in words that only one skill has. It is an
+	// absolute value, unlike the share of the highest Lexical that Order uses. Only
+	// a Gate uses Strength, Coverage and Evidence; Order does not.
 	Strength float64
 
-	// Vectors says that the skill has vectors; then Description and Full are
-	// the cosines of the prompt with its description and with all of it.
+	// Vectors means that the skill has vectors. Description and Full are then the
+	// cosines of the prompt with its description and with its full text.
 	Vectors           bool
 	Description, Full float64
 
 	NameCoverage float64 // share of the words of its name that the prompt has, 0 to 1
 
-	// Coverage is the share of what the prompt says, weighted by how rare each
-	// word is, that the name, description and tags say too, 0 to 1.
+	// Coverage is the share of the prompt's words, weighted by how rare each is,
+	// that the name, description and tags contain, 0 to 1.
 	Coverage float64
 
-	// Evidence is how much they say of it, in words that only one skill has: a
-	// rare word counts nearly 1, one that half of all skills have counts 0.
+	// Evidence is the weighted number of these words. A rare word counts nearly 1,
+	// a word that half of all skills have counts 0.
 	Evidence float64
 
 	Exact bool // the prompt names the skill
@@ -41,17 +41,17 @@ type Candidate struct {
 
 // Params are the weights of the terms of a score.
 type Params struct {
-	Lexical float64 // of BM25 divided by its maximum over the candidates
-	Vector  float64 // of each of the two cosines
-	Name    float64 // of NameCoverage
-	Exact   float64 // of Exact; larger than all others together, so that a name wins
+	Lexical float64 // weight of BM25 divided by its maximum over the candidates
+	Vector  float64 // weight of each of the two cosines
+	Name    float64 // weight of NameCoverage
+	Exact   float64 // weight of Exact; larger than all others together, so that a name wins
 	Gate    Gate
 }
 
-// Defaults returns the recipe that measured best: BM25 over its maximum for
-// the prompt, 1.2 of both cosines and .4 of the name's coverage. That of the
-// description, neighbouring words, BM25 of single fields, the best chunk and
-// late interaction of words added less than .005 to any figure, or took away.
+// Defaults returns the weights that measured best: BM25 divided by its maximum for the
+// prompt, 1.2 times both cosines and .4 times the name's coverage. The description's
+// coverage, neighbouring words, BM25 of single fields, the best chunk and late
+// interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {
 	return Params{Lexical: 1, Vector: 1.2, Name: .4, Exact: 10, Gate: DefaultGate()}
 }
@@ -69,15 +69,15 @@ type Scored struct {
 	Score float64 // the sum of Value·Weight over Terms
 	Terms []Term
 
-	// What a Gate makes of it.
-	Probability float64 // that the skill is wanted for the prompt, 0 to 1
-	Relevant    bool    // worth showing to a model that did not ask
+	// Set by Gate.Judge.
+	Probability float64 // how likely the prompt wants this skill, 0 to 1
+	Relevant    bool    // worth offering to a model that did not ask for skills
 }
 
-// Order scores the candidates and returns them best first, ties by ID. Without
-// any vectors the order is that of the text alone. A skill that has no vectors
-// yet among others that do gets the mean of their cosines, so that it neither
-// gains nor loses by it.
+// Order scores the candidates and returns them best first; ties are broken by ID. If no
+// candidate has vectors, the text alone decides. If only some have vectors, the others
+// get the mean of their cosines, so that a skill without vectors has neither an
+// advantage nor a disadvantage.
 func Order(candidates []Candidate, p Params) []Scored {
 	// Only indexes are sorted, because candidates are large to move.
 	order := make([]int32, len(candidates))
@@ -86,12 +86,12 @@ func Order(candidates []Candidate, p Params) []Scored {
 	}
 	byID := func(i, j int32) int { return strings.Compare(candidates[i].ID, candidates[j].ID) }
 	if someLackVectors(candidates) {
-		// The means count, and sums of floats depend on the order of their terms:
-		// one order for all.
+		// The means count here. A sum of floats depends on the order of its terms,
+		// so fix the order.
 		slices.SortFunc(order, byID)
 	}
 	norm := normsOf(candidates, order)
-	terms := make([]Term, 0, norm.terms) // of all of them, because many small slices cost more than the sums
+	terms := make([]Term, 0, norm.terms) // one slice for all scores, because many small ones cost more than the sums
 	list := make([]scores, len(candidates))
 	for n, i := range order {
 		from := len(terms)
@@ -122,22 +122,22 @@ func someLackVectors(candidates []Candidate) bool {
 	return n > 0 && n < len(candidates)
 }
 
-// scores are what one candidate is sorted by.
+// scores is what Order sorts by, for one candidate.
 type scores struct {
 	sum      float64
 	index    int32 // of the candidate
-	from, to int32 // of its terms among all terms
+	from, to int32 // position of its terms in the slice of all terms
 }
 
-// norms is what a score needs to know about all candidates.
+// norms are figures over all candidates that a score needs.
 type norms struct {
 	lexical           float64 // maximum
 	vectors           bool
 	description, full float64 // means
-	terms             int     // that all scores have together
+	terms             int     // number of terms in all scores together
 }
 
-// normsOf sums up the candidates in the given order.
+// normsOf computes the norms, adding up in the given order.
 func normsOf(candidates []Candidate, order []int32) norms {
 	n := norms{terms: len(candidates)}
 	count := 0.0
@@ -165,7 +165,7 @@ func normsOf(candidates []Candidate, order []int32) norms {
 	return n
 }
 
-// appendTerms appends the terms of the score of c.
+// appendTerms appends the terms of c's score.
 func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
 	if n.lexical > 0 {
 		terms = append(terms, Term{"text", c.Lexical / n.lexical, p.Lexical})

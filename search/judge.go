@@ -16,12 +16,12 @@ func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Score
 		}
 	}
 	gate := x.opts.Params.Gate
-	gate.Threshold = r.threshold
-	r.demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.Visible, Calibrated: r.calibrated()})
-	if r.kind == "" {
+	gate.Threshold = r.Threshold
+	r.Demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.Visible, Calibrated: r.calibrated()})
+	if r.Kind == "" {
 		return scored
 	}
-	r.demand = rank.Demand{}
+	r.Demand = rank.Demand{}
 	for i := range scored {
 		if s := &scored[i]; !s.Exact {
 			s.Probability, s.Relevant = 0, false

@@ -41,14 +41,14 @@ func (x *Searcher) order(ctx context.Context, r *retrieval) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	r.rerankError = err
+	r.RerankError = err
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		r.mode += ", reranker timed out"
+		r.Mode += ", reranker timed out"
 	case err != nil:
-		r.mode += ", reranker failed"
+		r.Mode += ", reranker failed"
 	default:
-		r.mode += ", reranked"
+		r.Mode += ", reranked"
 		r.reorder(places, scores)
 	}
 	return nil

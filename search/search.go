@@ -43,6 +43,13 @@ type Query struct {
 
 // An Answer holds the hits of a query, best first.
 type Answer struct {
+	Ranking
+	Hits []Hit
+}
+
+// A Ranking says what the order of skills is based on, and whether the prompt
+// wants any of them.
+type Ranking struct {
 	// Mode says what the ranking is based on: "hybrid", "hybrid (…)" with the
 	// model of the fallback and how far embedding has come, "text (no
 	// embedder)", "text (embedder timed out)" and so on, with ", reranked" or
@@ -57,7 +64,6 @@ type Answer struct {
 	// its reasons. Skills are relevant when it reaches Threshold.
 	Demand    rank.Demand
 	Threshold float64
-	Hits      []Hit
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
@@ -107,7 +113,7 @@ func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 			return err
 		}
 		best := r.scored[:min(q.Limit, len(r.scored))]
-		a = Answer{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Hits: make([]Hit, len(best))}
+		a = Answer{Ranking: r.Ranking, Hits: make([]Hit, len(best))}
 		for i := range best {
 			a.Hits[i] = r.hit(&best[i])
 		}
@@ -118,25 +124,21 @@ func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 
 // retrieval is what the two legs found for one query.
 type retrieval struct {
+	Ranking    // Demand and RerankError are set by order
 	view       *snapshot.View
 	scope      *snapshot.Scope
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
-	mode       string
-	kind       string          // of the prompt, see Answer
-	threshold  float64         // see Answer
 	relevant   bool            // only what is relevant counts
 	vector     snapshot.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
 
 	// What order makes of them.
-	all         []rank.Scored   // best first
-	demand      rank.Demand     // of the prompt
-	scored      []rank.Scored   // the same without copies, the best as reranked
-	reranked    map[int]float64 // the reranker's scores
-	rerankError error
+	all      []rank.Scored   // best first
+	scored   []rank.Scored   // the same without copies, the best as reranked
+	reranked map[int]float64 // the reranker's scores
 }
 
 func (r *retrieval) hit(s *rank.Scored) Hit {
@@ -159,7 +161,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
 		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
 		defer x.analyzers.Put(r.analyzer)
-		r.kind, r.threshold = string(intent.Of(text)), max(0, cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold))
+		r.Kind, r.Threshold = string(intent.Of(text)), max(0, cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold))
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		leg := x.leg(v.Set)
 		var err error
@@ -171,7 +173,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 			return fmt.Errorf("searching text: %w", err)
 		}
 		var prompt embed.Vector
-		prompt, r.mode = embedded()
+		prompt, r.Mode = embedded()
 		r.vector = v.Prepare(prompt)
 		r.merge(lexical)
 		if err := cmp.Or(ctx.Err(), v.Err()); err != nil {

@@ -67,7 +67,7 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 		if err != nil {
 			return fmt.Errorf("searching by syntax: %w", err)
 		}
-		a = Answer{Mode: modeSyntax, Hits: make([]Hit, len(hits))}
+		a = Answer{Ranking: Ranking{Mode: modeSyntax}, Hits: make([]Hit, len(hits))}
 		analyzer := new(words.Analyzer)
 		for n, h := range hits {
 			e := entryOf(v, h.Doc)

@@ -16,19 +16,14 @@ import (
 // An Explanation says why a skill is or is not offered for a prompt.
 type Explanation struct {
 	Hit
-	Mode      string
-	Kind      string      // of the prompt, see Answer
-	Demand    rank.Demand // of the prompt, see Answer
-	Threshold float64     // see Answer
-	CopyOf    string      // ID of the skill that is kept instead of this copy, or ""
-	Rank      int         // among the candidates, from 1; 0 when it is not one
-	Of        int         // candidates
-	Best      string      // ID of the first of them
-	Missing   []string    // terms of the prompt that the skill does not have
-	Filter    string      // the rule of the agent's scope that keeps it out, or ""
-	Verdict   string      // one sentence
-
-	RerankError error // see Answer
+	Ranking
+	CopyOf  string   // ID of the skill that is kept instead of this copy; "" when it is none
+	Rank    int      // among the candidates, from 1; 0 when it is not one
+	Of      int      // number of candidates
+	Best    string   // ID of the first candidate
+	Missing []string // terms of the prompt that the skill does not have
+	Filter  string   // the rule of the agent's scope that keeps the skill out; "" when none does
+	Verdict string   // one sentence
 }
 
 // Why explains the place of one skill for a query. It also knows skills that
@@ -46,7 +41,7 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 		if err := x.order(ctx, r); err != nil {
 			return err
 		}
-		e = Explanation{Mode: r.mode, Kind: r.kind, Demand: r.demand, Threshold: r.threshold, RerankError: r.rerankError, Of: len(r.candidates)}
+		e = Explanation{Ranking: r.Ranking, Of: len(r.candidates)}
 		if err := x.place(ctx, &e, r, i); err != nil {
 			return err
 		}

@@ -14,16 +14,16 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// maxCompatibility is the specification's limit, in code points.
+// maxCompatibility is the specification's limit for the field, in code points.
 const maxCompatibility = 500
 
 // known are the fields of the specification.
 var known = [...]string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// Check judges s as the specification's reference validator does: it finds an
-// Error exactly when that one would call the skill invalid. To these it adds
-// the problems of s and advice, as warnings and notes. The result is sorted by
-// line. A skill that Parse did not make is judged by its fields alone.
+// Check judges s as the specification's reference validator does: it reports a
+// problem of severity Error exactly when the validator calls the skill invalid.
+// It adds the problems that Parse found, and advice, as warnings and notes. The
+// result is sorted by line. If Parse did not make s, Check judges its fields alone.
 func Check(s *Skill) []Problem {
 	c := &checker{skill: s, path: s.Path}
 	if s.raw != "" {
@@ -37,11 +37,11 @@ func Check(s *Skill) []Problem {
 	return c.found
 }
 
-// A checker collects what is wrong with one skill.
+// A checker collects the problems of one skill.
 type checker struct {
 	skill *Skill
 	path  string
-	lines []string // of the frontmatter as the reference cuts it
+	lines []string // the frontmatter as the reference validator cuts it out of the file
 	found []Problem
 }
 
@@ -74,7 +74,7 @@ func (c *checker) addLoaded() {
 	}
 }
 
-// A strictField is one field as the reference reads it: every scalar is text.
+// A strictField is one field as the reference validator reads it: every scalar is text.
 type strictField struct {
 	text   string
 	scalar bool
@@ -104,7 +104,7 @@ func fieldsOf(s *Skill) map[string]strictField {
 	return fields
 }
 
-// checkFields judges the fields as the reference does.
+// checkFields judges the fields as the reference validator does.
 func (c *checker) checkFields(fields map[string]strictField) {
 	for _, key := range unknown(fields) {
 		c.fail("unexpected-field", fields[key].line, "unexpected field "+quote(key),
@@ -137,7 +137,8 @@ func unknown(fields map[string]strictField) []string {
 	return keys
 }
 
-// nonEmpty returns a required field, and whether it holds a text.
+// nonEmpty returns a required field, and whether it is a non-empty text. If it is
+// not, nonEmpty reports the problem.
 func (c *checker) nonEmpty(fields map[string]strictField, key string) (strictField, bool) {
 	f, ok := fields[key]
 	switch {
@@ -165,7 +166,7 @@ func (c *checker) checkCompatibility(f strictField) {
 	}
 }
 
-// checkName judges a name in its NFKC form, as the reference does.
+// checkName judges a name in its NFKC form, as the reference validator does.
 func (c *checker) checkName(f strictField) {
 	name := norm.NFKC.String(strings.TrimSpace(f.text))
 	if n := utf8.RuneCountInString(name); n > MaxName {
@@ -184,7 +185,7 @@ func (c *checker) checkName(f strictField) {
 		r, _ := utf8.DecodeRuneInString(name[i:])
 		c.fail("name-characters", f.line, fmt.Sprintf("name %s holds %+q", quote(name), r), "use letters, digits and hyphens")
 	}
-	// At the top of a source the name of the folder is not known.
+	// A skill at the top of a source has no known folder name to compare with.
 	folder := norm.NFKC.String(path.Base(c.skill.Dir()))
 	if folder != "." && folder != "/" && folder != ".." && folder != name {
 		c.fail("name-folder", f.line, "name "+quote(name)+" differs from the folder "+quote(folder), "rename one of them")
@@ -194,9 +195,9 @@ func (c *checker) checkName(f strictField) {
 	}
 }
 
-// IsPortableName reports whether a name is one that every client takes, also
-// those that allow fewer than the specification does: at most MaxName lower-case
-// ASCII letters and digits, in words with single hyphens between them.
+// IsPortableName reports whether every client accepts name, also those clients
+// that are stricter than the specification: at most MaxName lower-case ASCII
+// letters and digits, in words with single hyphens between them.
 func IsPortableName(name string) bool {
 	for word := range strings.SplitSeq(name, "-") {
 		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
@@ -210,11 +211,11 @@ func notNameRune(r rune) bool {
 	return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
 }
 
-// triggers are the phrases by which descriptions say when a skill applies.
+// triggers are phrases with which descriptions say when to use a skill.
 var triggers = [...]string{"when", "use for", "use this", "use to", "whenever", "trigger", "if the user", "if you",
 	"当", "时使用", "用于", "适用", "とき", "場合", "때", "cuando", "quando", "wenn", "lorsque", "когда", "если"}
 
-// advise adds what the reference does not look at.
+// advise adds advice that the reference validator does not give.
 func (c *checker) advise() {
 	s := c.skill
 	text := strings.ToLower(s.Description + " " + s.WhenToUse)

@@ -11,11 +11,10 @@ import (
 )
 
 // Exact returns the frontmatter of a SKILL.md as every reader of YAML 1.2 finds
-// it: string, bool, int64, float64, nil, []any and map[string]any. Parse is for
-// reading what is there; Exact is for passing it on to programs that compare it
-// with what they read themselves. So it repairs nothing and changes no
-// character: a text in which Parse would, or in which readers differ, is an
-// error.
+// it: string, bool, int64, float64, nil, []any and map[string]any. Use Parse to
+// read a skill leniently; use Exact to pass the frontmatter on to programs that
+// compare it with what they read themselves. Exact repairs nothing and changes no
+// character: it fails if Parse would have to, or if readers differ about the text.
 func Exact(text string) (map[string]any, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
@@ -42,8 +41,8 @@ func Exact(text string) (map[string]any, error) {
 	return v.(map[string]any), odd
 }
 
-// exactBlock returns the frontmatter that Parse finds, if every reader finds the
-// same and Parse would take no character out of it.
+// exactBlock returns the frontmatter, or an error if readers disagree about where
+// it is or if Parse would remove characters from it.
 func exactBlock(text string) (string, error) {
 	b, ok := split(text)
 	if !ok || b.line != 2 || !strings.HasPrefix(text, "---\n") {
@@ -72,7 +71,7 @@ func exactBlock(text string) (string, error) {
 }
 
 // checkExact refuses nodes whose value depends on the reader: tags, keys that
-// are not plain words or numbers, characters that only escapes can write.
+// are not plain words or numbers, invisible characters written as escapes.
 func checkExact(n *yaml.Node, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
@@ -83,7 +82,7 @@ func checkExact(n *yaml.Node, depth int) error {
 	if n.Kind == yaml.ScalarNode && words.Clean(n.Value) != n.Value {
 		return fmt.Errorf("line %d: characters written as escapes that a reader cannot see", n.Line+1)
 	}
-	for i, c := range n.Content { // aliases have none: what they stand for is checked at its own place
+	for i, c := range n.Content { // an alias has no Content: its target is checked where it stands
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
 			if err := checkKey(c); err != nil {
 				return err
@@ -96,7 +95,7 @@ func checkExact(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// checkKey refuses keys that JSON has no form for.
+// checkKey refuses keys that JSON cannot express.
 func checkKey(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		switch resolveScalar(n).(type) {

@@ -12,11 +12,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// maxNameKept is the length above which a name is a sentence that got into
-// the wrong place; the name of the folder is used instead.
+// maxNameKept is the longest name that is kept. Anything longer is a sentence in
+// the wrong place; then the folder's name is used.
 const maxNameKept = 4 * MaxName
 
-// fill sets the fields of the skill that the frontmatter gives.
+// fill sets the skill's fields from the frontmatter.
 func (p *parser) fill(b *block) error {
 	s := p.skill
 	if err := p.fillDescription(b); err != nil {
@@ -50,8 +50,8 @@ func (p *parser) fill(b *block) error {
 	return nil
 }
 
-// lookup returns the last field named key that is not empty, else the last
-// one, else the one that differs in case only.
+// lookup returns the last non-empty field named key. If there is none, it returns
+// a non-empty field whose name differs only in case, else an empty one named key.
 func (p *parser) lookup(key string) (field, bool) {
 	var found field
 	ok := false
@@ -71,8 +71,8 @@ func (p *parser) lookup(key string) (field, bool) {
 	return found, ok
 }
 
-// required returns the field named key, with a warning if only its spelling
-// in other letters is there.
+// required returns the field named key. It warns if the file spells the key in
+// another case.
 func (p *parser) required(key string) field {
 	f, ok := p.lookup(key)
 	if ok && f.key != key {
@@ -81,13 +81,13 @@ func (p *parser) required(key string) field {
 	return f
 }
 
-// text returns the value of a field as one text, "" when it is missing.
+// text returns the value of a field as one text; "" if the field is missing.
 func (p *parser) text(key string) string {
 	f, _ := p.lookup(key)
 	return nodeText(f.node)
 }
 
-// textOnly warns of fields whose value should be a text but is a list or map.
+// textOnly warns about fields that should be text but are a list or a map.
 func (p *parser) textOnly(keys ...string) {
 	for _, key := range keys {
 		if f, ok := p.lookup(key); ok && !isText(f.node) {
@@ -142,12 +142,12 @@ func (p *parser) fillName(b *block) error {
 		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
 	}
 	p.skill.Name = folder
-	p.warn("missing-name", line, message+"; that of the folder is used: "+folder, "add name: "+folder)
+	p.warn("missing-name", line, message+"; the folder's name is used: "+folder, "add name: "+folder)
 	return nil
 }
 
-// judgeName warns of names that other programs will have trouble with; Check
-// holds the whole rule.
+// judgeName warns about names that cause trouble in other programs. Check applies
+// all rules for names.
 func (p *parser) judgeName(name string, length, line int) {
 	if length > MaxName {
 		p.warn("name-too-long", line, fmt.Sprintf("name of %d characters; the limit is %d", length, MaxName), "shorten it")
@@ -174,7 +174,7 @@ func (p *parser) metadata() map[string]*yaml.Node {
 	return meta
 }
 
-// target follows an alias.
+// target returns the node that an alias stands for; any other n is its own target.
 func target(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -182,7 +182,7 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// isText reports whether n is a scalar, or nothing at all.
+// isText reports whether n is a scalar or nil.
 func isText(n *yaml.Node) bool {
 	n = target(n)
 	return n == nil || n.Kind == yaml.ScalarNode
@@ -196,8 +196,8 @@ func nodeText(n *yaml.Node) string {
 	return strings.TrimSpace(words.Clean(flatText(n)))
 }
 
-// listItems returns the items of a list, or of a text separated by commas or,
-// without any, by blanks. Maps say something else and give none.
+// listItems returns the items of a list, or the parts of a text that is separated
+// by commas, else by blanks. A map is not a list: it returns nil.
 func listItems(n *yaml.Node) []string {
 	var list []string
 	n = target(n)
@@ -223,7 +223,7 @@ func listItems(n *yaml.Node) []string {
 	return slices.DeleteFunc(list, func(w string) bool { return w == "" })
 }
 
-// distinct drops repeated words, in any case, and keeps the first.
+// distinct removes repeated words, ignoring case, and keeps the first of each.
 func distinct(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	return slices.DeleteFunc(list, func(w string) bool {
@@ -234,15 +234,15 @@ func distinct(list []string) []string {
 	})
 }
 
-// notName reports whether w cannot be the name of a skill: requirements of
-// other kinds ("Python 3.11+") stand in the same field.
+// notName reports whether w cannot be a skill's name. Authors also write other
+// requirements ("Python 3.11+") into the field.
 func notName(w string) bool {
 	return strings.ContainsFunc(w, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:", r)
 	})
 }
 
-// tools returns the entries of allowed-tools.
+// tools returns the entries of allowed-tools; nil for a map.
 func tools(n *yaml.Node) []string {
 	n = target(n)
 	switch {

@@ -12,8 +12,8 @@ import (
 // returns it unchanged.
 type fix func(text string) (fixed, reason string)
 
-// mapLines rewrites each line of text, and drops those for which change
-// returns false. The first reason given is returned.
+// mapLines rewrites each line of text and drops the lines for which change
+// returns keep = false. It returns the new text and the first reason.
 func mapLines(text string, change func(line string) (fixed, reason string, keep bool)) (string, string) {
 	var out strings.Builder
 	reason := ""
@@ -30,8 +30,7 @@ func mapLines(text string, change func(line string) (fixed, reason string, keep 
 	return out.String(), reason
 }
 
-// dropJunk removes the marks of a merge conflict and quoted Markdown between
-// the keys.
+// dropJunk removes merge conflict markers and lines of Markdown between the keys.
 func dropJunk(text string) (string, string) {
 	return mapLines(text, func(s string) (string, string, bool) {
 		switch {
@@ -46,8 +45,8 @@ func dropJunk(text string) (string, string) {
 
 var blanks = strings.NewReplacer("\t", "  ", "\u00a0", " ", "&nbsp;", " ")
 
-// plainIndent turns tabs and non-breaking spaces in the indentation into
-// blanks, which are all that YAML allows there.
+// plainIndent replaces tabs and non-breaking spaces in the indentation by spaces,
+// the only characters that YAML allows there.
 func plainIndent(text string) (string, string) {
 	fixed, _ := mapLines(text, func(s string) (string, string, bool) {
 		value := strings.TrimLeft(s, " \t\u00a0")
@@ -80,8 +79,8 @@ var (
 	escape     = lazyregexp.New(`\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S]|$)`)
 )
 
-// knownEscapes joins the surrogate pairs of JSON and doubles the backslashes
-// that start no escape of YAML (a regular expression, a Windows path).
+// knownEscapes joins JSON's surrogate pairs into one character and doubles each
+// backslash that starts no YAML escape (a regular expression, a Windows path).
 func knownEscapes(text string) (string, string) {
 	if !strings.Contains(text, `\`) || !strings.Contains(text, `"`) {
 		return text, ""
@@ -94,7 +93,7 @@ func knownEscapes(text string) (string, string) {
 	fixed = escape().ReplaceAllStringFunc(fixed, func(s string) string {
 		switch {
 		case s == `\'`:
-			return "'" // our parser takes it, other parsers do not
+			return "'" // our parser accepts \', other parsers do not
 		case knownEscape(s):
 			return s
 		}
@@ -106,8 +105,8 @@ func knownEscapes(text string) (string, string) {
 	return fixed, "an escape that YAML does not know"
 }
 
-// knownEscape reports whether s, a match of escape, means something in YAML.
-// Half of a surrogate pair does not.
+// knownEscape reports whether YAML knows the escape s, a match of escape. Half of
+// a surrogate pair is not known.
 func knownEscape(s string) bool {
 	switch {
 	case len(s) == 2:
@@ -118,14 +117,14 @@ func knownEscape(s string) bool {
 	return len(s) > 3 && strings.Contains("xuU", s[1:2])
 }
 
-// valueLine is a line of a block mapping or list of mappings: indentation with
-// the dashes of a list, key, value.
+// valueLine matches a line of a block mapping, or of a list of mappings: the
+// indentation with the list's dashes and the key, then the value.
 var valueLine = lazyregexp.New(`^((?: *- )? *(?:"[^"]+"|'[^']+'|[^\s:"'{}\[\],&*#?|>%@` + "`" + `-][^:{}\[\]]*?) *:[ \t]+)(\S.*)$`)
 
-// itemLine is a line of a block list.
+// itemLine matches a line of a block list.
 var itemLine = lazyregexp.New(`^( *- +)(\S.*)$`)
 
-// quoteValues quotes the values that YAML cannot read plain.
+// quoteValues quotes the values that YAML cannot read without quotes.
 func quoteValues(text string) (string, string) {
 	return mapLines(text, func(s string) (string, string, bool) {
 		m := valueLine().FindStringSubmatch(s)
@@ -144,7 +143,7 @@ func quoteValues(text string) (string, string) {
 	})
 }
 
-// needsQuotes says why value is no plain YAML scalar, or returns "".
+// needsQuotes says why value cannot be a plain YAML scalar; "" if it can.
 func needsQuotes(value string) string {
 	switch value[0] {
 	case '*', '&', '!', '%', '@', '`':
@@ -175,8 +174,8 @@ func needsQuotes(value string) string {
 	return ""
 }
 
-// closingQuote returns where the quoted text that value starts with ends, or
-// -1.
+// closingQuote returns the index of the quote that closes the quoted text at the
+// start of value, or -1.
 func closingQuote(value string) int {
 	quote := value[0]
 	for i := 1; i < len(value); i++ {
@@ -192,8 +191,8 @@ func closingQuote(value string) int {
 	return -1
 }
 
-// unquote returns the text that the author of a malformed value meant: without
-// a block header before it, and without quotes around all of it.
+// unquote returns the text that the author of a malformed value meant: it removes
+// a block header before the text and quotes around it.
 func unquote(value string) string {
 	if value == "" {
 		return ""

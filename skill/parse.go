@@ -14,10 +14,10 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// Parse reads one SKILL.md. The name is the slash-separated path of the file
-// in its source: problems carry it, and its folder is the fallback name. It
-// fails with a *ParseError when the file holds no usable skill, and with
-// another error when r does.
+// Parse reads one SKILL.md. The name is the slash-separated path of the file in
+// its source: it appears in problems, and its folder is the fallback for the
+// skill's name. Parse returns a *ParseError when the file holds no usable skill,
+// and another error when reading r fails.
 func Parse(r io.Reader, name string) (*Skill, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
 	if err != nil {
@@ -26,9 +26,8 @@ func Parse(r io.Reader, name string) (*Skill, error) {
 	return ParseBytes(data, name, "")
 }
 
-// ParseBytes is Parse for a SKILL.md that has been read already. The folder is
-// what the skill's folder is called, without the folders above it; "" means that
-// name tells.
+// ParseBytes is Parse for a SKILL.md that is in memory already. The folder is the
+// base name of the skill's folder; "" means the last folder in name.
 func ParseBytes(data []byte, name, folder string) (*Skill, error) {
 	p := &parser{skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name, folder: folder}
 	if folder == "" {
@@ -42,22 +41,22 @@ func ParseBytes(data []byte, name, folder string) (*Skill, error) {
 	return p.skill, nil
 }
 
-// A parser reads one file into skill.
+// A parser reads one file into a Skill.
 type parser struct {
 	skill  *Skill
 	path   string
-	folder string // what the skill is called if it states no name
+	folder string // the skill's name if the file states none
 
 	values resolver
 	fields []field
-	base   int // what to add to a line of the YAML being resolved to get the line of the file
+	base   int // line of the file = base + line of the YAML being resolved
 }
 
 // A field is one top-level entry of the frontmatter.
 type field struct {
 	key  string
 	line int // of the file
-	base int // what to add to a line of value to get the line of the file
+	base int // line of the file = base + line in node
 	node *yaml.Node
 }
 
@@ -67,7 +66,7 @@ func (p *parser) warn(rule string, line int, message, hint string) {
 		Problem{Rule: rule, Severity: Warning, Path: p.path, Line: line, Message: message, Hint: hint})
 }
 
-// refuse returns the error for a file without a usable skill.
+// refuse returns the error for a file that holds no usable skill.
 func (p *parser) refuse(rule string, line int, message, hint string) error {
 	return &ParseError{Problem{Rule: rule, Severity: Error, Path: p.path, Line: line, Message: message, Hint: hint}}
 }
@@ -106,8 +105,8 @@ func (p *parser) parse(data string) error {
 	return nil
 }
 
-// notSkill refuses what is plainly another kind of file, with a rule that says
-// which.
+// notSkill refuses files that are plainly of another kind. The rule of the error
+// says which kind.
 func (p *parser) notSkill(text string) error {
 	trimmed := strings.TrimSpace(text)
 	line, _, more := strings.Cut(trimmed, "\n")
@@ -125,7 +124,7 @@ func (p *parser) notSkill(text string) error {
 	return nil
 }
 
-// isTarHeader reports whether s is a record of a pax header: "30 mtime=1.5".
+// isTarHeader reports whether s is a record of a pax header, such as "30 mtime=1.5".
 func isTarHeader(s string) bool {
 	length, record, _ := strings.Cut(s, " ")
 	key, _, ok := strings.Cut(record, "=")
@@ -133,8 +132,8 @@ func isTarHeader(s string) bool {
 		key != "" && !strings.ContainsAny(key, " \t")
 }
 
-// isRelativePath reports whether s, one line, is what git writes in place of a
-// symbolic link where it cannot make one.
+// isRelativePath reports whether the line s looks like the path that git writes
+// into a file where it cannot create a symbolic link.
 func isRelativePath(s string) bool {
 	if len(s) > 1024 || strings.ContainsAny(s, " \t:<>|`*\"") {
 		return false
@@ -142,7 +141,7 @@ func isRelativePath(s string) bool {
 	return strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") || strings.Contains(s, "/") || strings.HasSuffix(s, ".md")
 }
 
-// reportHidden warns once for each kind of hidden character.
+// reportHidden warns once about each kind of hidden character.
 func (p *parser) reportHidden(hidden []words.Hidden) {
 	for _, h := range hidden {
 		rule, hint := "hidden-"+h.Kind, "remove it: readers do not see it, models do"
@@ -164,7 +163,7 @@ func hiddenMessage(h words.Hidden) string {
 	return fmt.Sprintf("%d %s characters", h.Count, what)
 }
 
-// readYAML sets the fields and the frontmatter from b, repairing it if needed.
+// readYAML sets the fields and the frontmatter from b, and repairs malformed YAML.
 func (p *parser) readYAML(b *block) error {
 	p.base = b.line - 1
 	root, err := parseMapping(b.yaml)
@@ -182,7 +181,7 @@ func (p *parser) readYAML(b *block) error {
 	return err
 }
 
-// readMapping sets the fields from a mapping.
+// readMapping appends the entries of a mapping to the fields.
 func (p *parser) readMapping(root *yaml.Node) error {
 	for k, value := range pairs(root) {
 		key, err := p.values.key(k, 1)
@@ -194,7 +193,7 @@ func (p *parser) readMapping(root *yaml.Node) error {
 	return nil
 }
 
-// resolve sets the frontmatter from the fields.
+// resolve sets the frontmatter from the fields: the last non-empty value of each key.
 func (p *parser) resolve() error {
 	fm := make(map[string]any, len(p.fields))
 	for _, f := range p.fields {
@@ -216,7 +215,7 @@ func (p *parser) resolve() error {
 	return nil
 }
 
-// readBody sets the body and says what is wrong with it.
+// readBody sets the body and reports its problems.
 func (p *parser) readBody(b *block) {
 	s := p.skill
 	s.Body, s.BodyLine, s.Tokens = b.body, b.bodyLine, words.Tokens(b.body)

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	maxEntries = 1000 // that are repaired; each is parsed several times
-	maxReasons = 5    // that are named
+	maxEntries = 1000 // a repair gives up above this, because it parses each entry several times
+	maxReasons = 5    // reasons that a warning names
 )
 
-// repair reads a block that is not a YAML mapping, entry by entry, so that one
-// broken value costs no other. Each entry is tried as it stands, then with one
-// fix after the other, then as plain text. The cause is what parseMapping said
-// about the whole.
+// repair reads a block that is not a YAML mapping entry by entry, so that a broken
+// value does not affect the others. It tries each entry as it stands, then with
+// one fix after the other, then as plain text. The cause is parseMapping's error
+// for the whole block.
 func (p *parser) repair(b *block, cause error) error {
 	entries := splitEntries(b.yaml, b.line)
 	if len(entries) == 0 {
@@ -38,7 +38,7 @@ func (p *parser) repair(b *block, cause error) error {
 		p.fields = append(p.fields, f)
 	}
 	if line == 0 {
-		// Every entry is sound alone: something between them was not.
+		// Every entry is sound by itself, so the text between them is not.
 		line, reasons = b.line, []string{"text that belongs to no key"}
 	}
 	if n := len(reasons) - maxReasons; n > 0 {
@@ -49,7 +49,7 @@ func (p *parser) repair(b *block, cause error) error {
 	return nil
 }
 
-// noEntries says why there was nothing to repair.
+// noEntries returns the error for a block without any entry to repair.
 func (p *parser) noEntries(b *block, cause error) error {
 	const hint = "write name and description as \"key: value\" lines"
 	switch {
@@ -73,16 +73,16 @@ func withoutComments(yaml string) string {
 	return out.String()
 }
 
-// An entry is the text of one top-level key: its line and all up to the next.
+// An entry is the text of one top-level key: its line and all lines up to the next key.
 type entry struct {
 	key  string
 	line int // of the file
 	text string
 }
 
-// splitEntries cuts a block at its top-level keys. Text before the first one
-// belongs to none. If there are no keys at all, "name x" and "description y"
-// without a colon count.
+// splitEntries cuts a block at its top-level keys and drops the text before the
+// first. If there are no keys at all, it accepts "name x" and "description y"
+// without a colon.
 func splitEntries(block string, line int) []entry {
 	entries := cutAt(block, line, topKey)
 	if len(entries) > 0 {
@@ -121,7 +121,7 @@ func cutAt(block string, line int, keyOf func(line string) string) []entry {
 	return entries
 }
 
-// read returns the field of e, and what had to be fixed to get it.
+// read returns the field of e and the reason for repairing it; "" if e is sound.
 func (e entry) read() (field, string) {
 	f := field{key: e.key, line: e.line, base: e.line - 1}
 	text, reason := e.text, ""
@@ -138,7 +138,7 @@ func (e entry) read() (field, string) {
 			return f, reason
 		}
 	}
-	// What the text fallback reads is the original: the fixes did not help.
+	// The fixes did not help, so plainText reads the original text.
 	f.node = &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Line: 1, Value: e.plainText()}
 	return f, joinReasons(reason, e.plainReason())
 }
@@ -159,8 +159,9 @@ func singleValue(text string) *yaml.Node {
 	return root.Content[1]
 }
 
-// plainText reads the value of e as text: that of the key's line and what
-// follows it, up to a blank line unless the value is a block or indented.
+// plainText reads the value of e as text: the rest of the key's line and the lines
+// after it. A blank line ends the text unless the value is a block or the next
+// line is indented.
 func (e entry) plainText() string {
 	first, rest, _ := strings.Cut(e.text, "\n")
 	_, value, _ := strings.Cut(first, e.key)
@@ -189,7 +190,7 @@ func (e entry) plainText() string {
 	return unquote(strings.TrimSpace(strings.Join(lines, separator)))
 }
 
-// plainReason says why e was read as plain text.
+// plainReason says why e had to be read as plain text.
 func (e entry) plainReason() string {
 	first, rest, _ := strings.Cut(e.text, "\n")
 	_, value, _ := strings.Cut(first, e.key)
@@ -207,8 +208,8 @@ func (e entry) plainReason() string {
 	return "read as plain text"
 }
 
-// afterColon returns what follows the colon that s starts with, after an
-// optional closing quote and blanks, and that colon.
+// afterColon returns the text after the colon at the start of s, and the colon. A
+// closing quote and blanks may stand before it; a colon of "" means there is none.
 func afterColon(s string) (rest, colon string) {
 	s = strings.TrimLeft(s, " ")
 	if s != "" && (s[0] == '"' || s[0] == '\'') && strings.HasPrefix(strings.TrimLeft(s[1:], " "), ":") {

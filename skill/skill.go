@@ -1,7 +1,8 @@
 // Package skill reads one agent skill, a folder with a SKILL.md, and checks it
-// against the Agent Skills specification. Reading is lenient: a usable name
-// and description are enough, everything else becomes a Problem. Checking is
-// strict: it answers what the specification's reference validator would.
+// against the Agent Skills specification. Its one rule: reading is lenient,
+// checking is strict. Parse accepts any file with a usable name and description
+// and reports everything else as a Problem; Check gives the same verdict as the
+// specification's reference validator.
 package skill
 
 import (
@@ -10,33 +11,32 @@ import (
 	"strings"
 )
 
-// FileNames are the accepted base names of a skill's instructions, best first.
+// FileNames are the accepted base names of a skill's instructions, the preferred one first.
 var FileNames = []string{"SKILL.md", "skill.md"}
 
-// Limits on what is read. Longer files are refused, longer names and
-// descriptions are a warning, and only the first MaxDescription code points
-// of a description are indexed and shown.
+// Limits on what is read. A longer file is refused. A longer name or description
+// causes a warning, and only the first MaxDescription code points of a description
+// are indexed and shown.
 const (
 	MaxFile        = 1 << 20   // bytes of a SKILL.md
 	MaxFrontmatter = 256 << 10 // bytes between the fences
 	MaxName        = 64        // code points
 	MaxDescription = 1024      // code points
-	MaxBodyTokens  = 8000      // tokens above which a body is worth a warning
+	MaxBodyTokens  = 8000      // a longer body causes a warning
 )
 
-// Limits on what is published of a skill: those of the skills extension of MCP,
-// which are within what other clients accept.
+// Limits on a published skill. They are the limits of MCP's skills extension; the
+// other clients known to us accept at least as much.
 const (
 	MaxPublishedFiles = 512
 	MaxPublishedBytes = 16 << 20 // of all files
 )
 
-// ErrNotFound says that there is no such skill, or none in the scope of the
-// agent.
+// ErrNotFound means that no such skill exists, or none that the agent may use.
 var ErrNotFound = errors.New("no such skill")
 
-// A Skill is one SKILL.md as read, with what its source knows about it.
-// All text has had its hidden characters removed.
+// A Skill is one SKILL.md as read, with what its source knows about it. Hidden
+// characters are removed from all text.
 type Skill struct {
 	Meta
 
@@ -45,43 +45,43 @@ type Skill struct {
 	Compatibility string
 	Author        string
 	Version       string
-	AllowedTools  []string // one entry per tool, "Bash(git:*, jq:*)" kept whole
+	AllowedTools  []string // one entry per tool; "Bash(git:*, jq:*)" is one entry
 
-	// Frontmatter is the whole block resolved by the YAML 1.2 core schema:
+	// Frontmatter holds all values, resolved by the YAML 1.2 core schema:
 	// string, bool, int64, float64, nil, []any and map[string]any.
 	Frontmatter map[string]any
 
 	Body     string // the Markdown after the frontmatter
 	BodyLine int    // line of the file on which Body starts, from 1
 
-	Files    []File // every regular file of the folder, SKILL.md included, by path
+	Files    []File // every regular file of the folder, including SKILL.md, sorted by path
 	Problems []Problem
 
-	raw string // the file as read, not cleaned: what Check judges; empty unless Parse made the skill
+	raw string // the file before cleaning, for Check; "" unless Parse made the skill
 }
 
 // A File is one file of a skill.
 type File struct {
 	Path   string // slash-separated, relative to the skill's folder
 	Size   int64  // bytes
-	SHA256 string // hexadecimal; "" when nobody read the file
+	SHA256 string // hexadecimal; "" if the file was not read
 }
 
-// A Kind says what a file of a skill is for, by the folder that it is in.
+// A Kind is the purpose of a file, given by the folder that the file is in.
 type Kind string
 
-// The kinds, with the folders that the specification has for them.
+// The kinds, with the folders that the specification defines for them.
 const (
-	Script    Kind = "script"    // below scripts/: to be run
-	Reference Kind = "reference" // below references/: to be read when needed
-	Asset     Kind = "asset"     // below assets/: to be used in what is made
-	Other     Kind = "other"     // anywhere else, as SKILL.md is
+	Script    Kind = "script"    // below scripts/: to run
+	Reference Kind = "reference" // below references/: to read when needed
+	Asset     Kind = "asset"     // below assets/: to use in the output
+	Other     Kind = "other"     // anywhere else, such as SKILL.md
 )
 
-// Kinds are all kinds, in the order in which lists have them.
+// Kinds are all kinds, in the order of listings.
 var Kinds = [...]Kind{Script, Reference, Asset, Other}
 
-// Kind returns what the file is for.
+// Kind returns the purpose of the file.
 func (f File) Kind() Kind {
 	for _, k := range Kinds {
 		if strings.HasPrefix(f.Path, string(k)+"s/") {
@@ -91,30 +91,30 @@ func (f File) Kind() Kind {
 	return Other
 }
 
-// A Ref is a skill that a walk found but did not read: enough to tell whether
-// it changed since it was last indexed.
+// A Ref is a skill that a walk found but did not read. It holds enough to decide
+// whether the skill may have changed since it was last indexed.
 type Ref struct {
 	Path string // slash-separated path of its SKILL.md in the source
 
-	// Stamp changes when any file of the skill does. It is cheap (names, sizes
-	// and modification times), so an equal stamp means there is nothing to
-	// read. A Stamp is empty when the file system cannot give one that can be
-	// trusted; then the skill is read and its digest compared.
+	// Stamp changes whenever a file of the skill changes. It is made of names,
+	// sizes and modification times, so it is cheap: an equal stamp means that
+	// nothing needs to be read. It is "" if the file system gives no times that
+	// can be trusted; then the skill is read and its digest is compared.
 	Stamp string
 
-	// Load reads and parses the skill. It fails with a *ParseError when the
-	// file holds no usable skill, and with another error when it could not be
+	// Load reads and parses the skill. It returns a *ParseError when the file
+	// holds no usable skill. Any other error means that the file could not be
 	// read, which says nothing about the skill itself.
 	Load func() (*Skill, error)
 }
 
-// Severity says how much a Problem matters.
+// Severity is how much a Problem matters.
 type Severity string
 
 // The severities, from worst to mildest.
 const (
-	Error   Severity = "error"   // the skill is refused, or breaks the specification
-	Warning Severity = "warning" // it works, but not as its author meant or not everywhere
+	Error   Severity = "error"   // the skill is refused, or violates the specification
+	Warning Severity = "warning" // the skill works, but not everywhere or not as its author meant
 	Note    Severity = "note"    // worth knowing
 )
 
@@ -123,9 +123,9 @@ type Problem struct {
 	Rule     string   `json:"rule"` // stable kebab-case identifier, such as "yaml-repaired"
 	Severity Severity `json:"severity"`
 	Path     string   `json:"path"`
-	Line     int      `json:"line,omitempty"` // from 1; 0 when the finding has no line
+	Line     int      `json:"line,omitempty"` // from 1; 0 means the finding has no line
 	Message  string   `json:"message"`
-	Hint     string   `json:"hint,omitempty"` // what to do about it
+	Hint     string   `json:"hint,omitempty"` // what the author should do
 }
 
 // String formats p as "path:line: severity: message [rule]".

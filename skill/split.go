@@ -5,29 +5,28 @@ import (
 	"unicode"
 )
 
-// A block is the frontmatter of a file and where it stands.
+// A block is the frontmatter of a file and its position.
 type block struct {
 	yaml     string // the lines between the fences
-	line     int    // of the file on which yaml starts
+	line     int    // first line of yaml in the file
 	body     string // everything after the closing fence
 	bodyLine int
 	closed   bool // there was a closing fence
 	found    []Problem
 }
 
-// note remembers what was odd about the place of the frontmatter.
+// note records a problem with the fences of the frontmatter.
 func (b *block) note(rule string, line int, message, hint string) {
 	b.found = append(b.found, Problem{Rule: rule, Severity: Warning, Line: line, Message: message, Hint: hint})
 }
 
-// maxPreamble is how many lines of text may stand before the frontmatter. A
-// document whose first rule comes later shows an example or a divider, not
-// its own frontmatter.
+// maxPreamble is how many lines of text may precede the frontmatter. After more
+// text, a line of dashes starts an example or is a divider.
 const maxPreamble = 10
 
-// split finds the frontmatter of text. A block that starts on the first line
-// of the text is taken whatever it holds; one further down, or one without an
-// opening fence, only when it holds both a name and a description.
+// split finds the frontmatter of text. It accepts a block that starts on the first
+// line whatever the block holds. It accepts a block further down, or one without
+// an opening fence, only if the block holds a name and a description.
 func split(text string) (*block, bool) {
 	var first *block
 	prose, wrapped := 0, false
@@ -38,7 +37,7 @@ func split(text string) (*block, bool) {
 		case strings.HasPrefix(s, "<!--"):
 			n := strings.Index(text[at:], "-->")
 			if n < 0 {
-				prose++ // also bounds how often the rest is searched in vain
+				prose++ // so that a file of unclosed comments is not searched again and again
 				break
 			}
 			end := at + n + len("-->")
@@ -75,8 +74,8 @@ func split(text string) (*block, bool) {
 	return first, first != nil
 }
 
-// preamble notes that something stands before the opening fence, and drops
-// the code fence around the text if that is what it was.
+// preamble notes that text stands before the opening fence. If that text is a code
+// fence, preamble removes the fence's end from the body.
 func (b *block) preamble(wrapped bool) {
 	const hint = "the first line of the file must be ---"
 	if wrapped {
@@ -113,7 +112,7 @@ func bareBlock(text string, at, line int) *block {
 	return b
 }
 
-// close finds the end of the block that starts at text[from:], and its body.
+// close finds the end of the block that starts at text[from:], and the body after it.
 func (b *block) close(text string, from int) {
 	line := b.line
 	for at := from; at < len(text); line++ {
@@ -133,9 +132,9 @@ func (b *block) close(text string, from int) {
 	b.cutOverrun(text, from)
 }
 
-// closes reports whether the line s ends a block, and in an odd form. Inside
-// YAML a line of --- or ... at column 0 could only end the document; ``` and
-// dashes of other kinds mean nothing there.
+// closes reports whether the line s ends a block, and whether its form is odd. No
+// YAML is lost: at column 0, --- and ... can only end a document, and ``` and
+// other kinds of dashes are not YAML.
 func closes(s string) (odd, ok bool) {
 	if s == "---" {
 		return false, true
@@ -143,7 +142,7 @@ func closes(s string) (odd, ok bool) {
 	t := strings.TrimRightFunc(s, unicode.IsSpace)
 	switch {
 	case strings.HasPrefix(t, "---"):
-		rest := strings.TrimLeft(t, "-") // not a table or a title: |, text
+		rest := strings.TrimLeft(t, "-") // text directly after the dashes makes it a table or a title
 		return true, rest == "" || rest != strings.TrimSpace(rest)
 	case t == "...", strings.HasPrefix(t, "```"):
 		return true, true
@@ -151,8 +150,8 @@ func closes(s string) (odd, ok bool) {
 	return true, t != "" && strings.Trim(t, "—–―") == ""
 }
 
-// cutOverrun ends the block where the instructions start, if the fence that
-// seemed to close it belongs to them or there was none.
+// cutOverrun ends the block where the Markdown starts, in case the closing fence
+// is missing or is really a line of dashes in the instructions.
 func (b *block) cutOverrun(text string, from int) {
 	n := overrun(b.yaml, b.closed)
 	if n < 0 || !hasKey(b.yaml[:n], "description") {
@@ -162,7 +161,7 @@ func (b *block) cutOverrun(text string, from int) {
 		return
 	}
 	if b.closed && len(b.found) > 0 && b.found[len(b.found)-1].Rule == "closing-fence" {
-		b.found = b.found[:len(b.found)-1] // that was no closing fence
+		b.found = b.found[:len(b.found)-1] // that line was not a closing fence
 	}
 	b.closed = false
 	b.yaml, b.body = b.yaml[:n], text[from+n:]
@@ -170,9 +169,9 @@ func (b *block) cutOverrun(text string, from int) {
 	b.note("closing-fence", b.bodyLine, "the frontmatter is never closed", "end it with a line ---")
 }
 
-// overrun returns where Markdown starts inside yaml, or -1. A heading looks
-// like a comment, so in a closed block it takes a later line that cannot be
-// YAML to tell; without a closing fence, the first paragraph is enough.
+// overrun returns where Markdown starts inside yaml, or -1. A heading looks like a
+// YAML comment, so in a closed block overrun also wants a later line that cannot
+// be YAML. Without a closing fence, a heading or a paragraph is enough.
 func overrun(yaml string, closed bool) int {
 	heading, blank := -1, false
 	for at := 0; at < len(yaml); {
@@ -204,13 +203,12 @@ func isHeading(s string) bool {
 	return n >= 1 && n <= 6 && strings.HasPrefix(s[n:], " ")
 }
 
-// yamlish reports whether s could be a line of a frontmatter.
+// yamlish reports whether s could be a line of frontmatter.
 func yamlish(s string) bool {
 	return s == "" || strings.IndexByte(" \t#-}]\"'<=>&", s[0]) >= 0 || topKey(s) != ""
 }
 
-// hasKey reports whether a line of yaml starts with key and a colon, in any
-// case.
+// hasKey reports whether a line of yaml starts with key, in any case, and a colon.
 func hasKey(yaml, key string) bool {
 	for at := 0; at < len(yaml); {
 		s, next := cutLine(yaml, at)
@@ -222,9 +220,9 @@ func hasKey(yaml, key string) bool {
 	return false
 }
 
-// topKey returns the key of a line "key: value" that starts at column 0, or
-// "". Spaces are not accepted in keys, or any sentence with a colon would be
-// one. A full-width colon counts: it is what some keyboards give.
+// topKey returns the key of a line "key: value" that starts at column 0, or "". A
+// key has no spaces, else any sentence with a colon would have one. A full-width
+// colon counts, because some keyboards write it.
 func topKey(s string) string {
 	quoted := s != "" && (s[0] == '"' || s[0] == '\'')
 	t := s
@@ -249,7 +247,7 @@ func topKey(s string) string {
 	return ""
 }
 
-// keyLength returns how many bytes of s may be a key.
+// keyLength returns the length of the longest key that s can start with, in bytes.
 func keyLength(s string) int {
 	for i, r := range s {
 		if i > 0 && (r == '-' || r == '.') || r == '_' || r != '：' && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
@@ -260,11 +258,11 @@ func keyLength(s string) int {
 	return len(s)
 }
 
-// dropCodeFence removes the end of the code fence that stood around the
-// frontmatter or around the whole file.
+// dropCodeFence removes the end of the code fence that encloses the frontmatter or
+// the whole file.
 func dropCodeFence(body string) string {
 	at := 0
-	for at < len(body) { // around the frontmatter: the first line of the body
+	for at < len(body) { // a fence around the frontmatter ends on the first line of the body
 		s, next := cutLine(body, at)
 		if strings.TrimSpace(s) != "" {
 			if strings.TrimSpace(s) == "```" {
@@ -277,8 +275,8 @@ func dropCodeFence(body string) string {
 	return strings.TrimSuffix(strings.TrimRight(body, "\n "), "\n```")
 }
 
-// cutLine returns the line at s[at:] without its end, and where the next one
-// starts.
+// cutLine returns the line at s[at:] without its line end, and the start of the
+// next line.
 func cutLine(s string, at int) (line string, next int) {
 	if n := strings.IndexByte(s[at:], '\n'); n >= 0 {
 		return s[at : at+n], at + n + 1

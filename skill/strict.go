@@ -11,9 +11,9 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
-// checkFile judges the file of the skill: first its frontmatter as the
-// reference reads it, a subset of YAML with no flow style, anchors, tags or
-// repeated keys, then the fields in it.
+// checkFile judges the file of the skill. It checks the frontmatter first, because
+// the reference validator reads a subset of YAML without flow style, anchors, tags
+// or repeated keys; then the fields.
 func (c *checker) checkFile() {
 	text := strings.ReplaceAll(c.skill.raw, "\r\n", "\n")
 	text = strings.ReplaceAll(text, "\r", "\n")
@@ -22,14 +22,14 @@ func (c *checker) checkFile() {
 			"opening-fence", "byte-order-mark", "text-before-frontmatter", "code-fence")
 		return
 	}
-	// The reference ends the frontmatter at the next three dashes, even when
-	// they stand inside a value.
+	// The reference validator ends the frontmatter at the next three dashes,
+	// even inside a value.
 	front, _, closed := strings.Cut(text[len("---"):], "---")
 	if !closed {
 		c.failFence("the frontmatter is not closed with ---", "end it with a line ---", "closing-fence")
 		return
 	}
-	// To the reference, as to YAML 1.2, U+0085 ends no line.
+	// For the reference validator, as in YAML 1.2, U+0085 does not end a line.
 	front = strings.ReplaceAll(front, "\u0085", " ")
 	root, err := parseMapping(front)
 	if errors.Is(err, errNotMapping) {
@@ -46,9 +46,9 @@ func (c *checker) checkFile() {
 	c.checkFields(strictFields(root))
 }
 
-// failFence reports that the frontmatter does not start or end where the
-// reference looks for it. Where Parse said which of the rules is broken, and
-// where, the problem gets that rule and line, so that it is reported once.
+// failFence reports that the frontmatter does not start or end where the reference
+// validator looks for it. If Parse has warned about one of the rules, the problem
+// takes that rule and line, so that it is reported once.
 func (c *checker) failFence(message, hint string, rules ...string) {
 	rule, line := rules[0], 1
 	for _, p := range c.skill.Problems {
@@ -60,7 +60,7 @@ func (c *checker) failFence(message, hint string, rules ...string) {
 	c.fail(rule, line, message, hint)
 }
 
-// yamlError returns the line and the message of an error of the YAML parser.
+// yamlError returns the line and the message of an error from the YAML parser.
 func yamlError(err error) (int, string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine().FindStringSubmatch(message); m != nil {
@@ -73,7 +73,7 @@ func yamlError(err error) (int, string) {
 
 var yamlLine = lazyregexp.New(`^line (\d+): (.*)$`)
 
-// strictFields returns the top-level fields as the reference reads them.
+// strictFields returns the top-level fields as the reference validator reads them.
 func strictFields(root *yaml.Node) map[string]strictField {
 	fields := make(map[string]strictField, len(root.Content)/2)
 	for key, value := range pairs(root) {
@@ -82,8 +82,8 @@ func strictFields(root *yaml.Node) map[string]strictField {
 	return fields
 }
 
-// checkStyle reports the forms of YAML that the reference refuses. It does
-// not follow aliases, so its work is bounded by the length of the file.
+// checkStyle reports YAML that the reference validator refuses. It does not follow
+// aliases, so that its work is bounded by the length of the file.
 func (c *checker) checkStyle(n *yaml.Node) {
 	const hint = "write it out in block style"
 	switch {
@@ -98,7 +98,7 @@ func (c *checker) checkStyle(n *yaml.Node) {
 	}
 	if n.Style&yaml.FlowStyle != 0 {
 		c.fail("yaml-flow", n.Line, "brackets and braces ([a, b], {a: b}) are not allowed", hint)
-		return // its parts are written the same way
+		return // the parts of a flow value are written in flow style too
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -111,8 +111,8 @@ func (c *checker) checkStyle(n *yaml.Node) {
 	}
 }
 
-// checkKeys reports keys that occur twice, and sibling maps that are not
-// indented alike.
+// checkKeys reports keys that occur twice, and maps that are indented differently
+// from their siblings.
 func (c *checker) checkKeys(n *yaml.Node) {
 	seen := map[string]bool{}
 	column := 0
@@ -133,8 +133,8 @@ func (c *checker) checkKeys(n *yaml.Node) {
 	}
 }
 
-// checkScalar reports what our YAML parser takes and the reference does not:
-// tabs outside quotes and blocks, and \' between double quotes.
+// checkScalar reports what our YAML parser accepts and the reference validator does
+// not: tabs outside quotes and blocks, and \' between double quotes.
 func (c *checker) checkScalar(n *yaml.Node) {
 	line := ""
 	if n.Line >= 1 && n.Line <= len(c.lines) {
@@ -152,8 +152,8 @@ func (c *checker) checkScalar(n *yaml.Node) {
 	}
 }
 
-// afterText returns the blanks after the first occurrence of value in line,
-// and after the colon that follows if value is a key.
+// afterText returns the blanks that follow the first occurrence of value in line,
+// and, if value is a key, those after its colon.
 func afterText(line, value string) string {
 	_, rest, ok := strings.Cut(line, value)
 	if !ok || value == "" {

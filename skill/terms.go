@@ -9,44 +9,43 @@ import (
 	"sync"
 )
 
-// Fields are the terms of a skill's text: analysed, in order, with repetitions. A
-// term holds no ASCII but letters and digits.
+// Fields are the terms of a skill's text, in order, with repetitions. Of the ASCII
+// characters, a term holds only letters and digits.
 type Fields struct {
 	Name, Description, Tags, Body []string
 
-	// Shown is how many of the first terms of Description come from the description
-	// that is shown. The others (from when_to_use) are searched only.
+	// Shown is how many terms at the start of Description come from the visible
+	// description. The rest (from when_to_use) is searched but never shown.
 	Shown int
 }
 
-// Weights say how much each field counts in a text score; none is below 0.
+// Weights say how much each field counts in a text score. No weight is negative.
 type Weights struct{ Name, Description, Tags, Body float64 }
 
-// Terms are the distinct terms of a skill, sorted, with how often each field has
-// them: all that ranking by text needs, packed into bytes.
+// Terms are the distinct terms of a skill, sorted and packed into bytes. Each term
+// carries how often each field has it: all that ranking by text needs.
 //
-// Each term is packed as three things: how many bytes it shares with the term
-// before it (one byte, below maxShared), its counts, and its other bytes, none of
-// which is below '0'. The counts of a term that only the body has are one number,
-// twice the count. Those of any other term are the number 1 and then the counts of
-// name, description, tags, body and the shown part of the description. All of
-// these numbers are varints.
+// A packed term is: the number of bytes that it shares with the term before it
+// (one byte, less than maxShared), its counts, and its remaining bytes, each at
+// least '0'. If only the body has the term, the counts are one number: twice the
+// body's count. Otherwise they are the number 1, then the counts of name,
+// description, tags, body and visible description. All these numbers are varints.
 type Terms []byte
 
-// maxShared bounds how many bytes a packed term shares with the one before.
+// maxShared bounds how many bytes a packed term shares with the term before it.
 const maxShared = 32
 
-// A Term is one of Terms.
+// A Term is one term of Terms.
 type Term struct {
 	Text                          []byte // valid until the next term is read
 	Name, Description, Tags, Body int    // how often the fields have it
-	Shown                         int    // how often the shown part of the description has it
+	Shown                         int    // how often the visible part of the description has it
 }
 
-// ErrTerms says that bytes are not packed terms.
+// ErrTerms means that bytes are not packed terms.
 var ErrTerms = errors.New("malformed list of terms")
 
-// countedTerm is a term while terms are counted.
+// countedTerm is a term in a termTable.
 type countedTerm struct {
 	start uint64 // its first 8 bytes, which sorting compares first
 	text  string
@@ -55,14 +54,14 @@ type countedTerm struct {
 
 // A termTable counts the distinct terms of fields.
 type termTable struct {
-	index map[string]int // in terms
+	index map[string]int // text → index in terms
 	terms []countedTerm
 }
 
-// termTables keeps tables, because growing one takes longer than filling it.
+// termTables reuses tables, because growing a table takes longer than filling it.
 var termTables = sync.Pool{New: func() any { return &termTable{index: make(map[string]int)} }}
 
-// Pack counts and packs the terms of f. It leaves out empty terms and those with a
+// Pack counts and packs the terms of f. It skips empty terms and terms with a
 // character below '0', which no analyzer makes.
 func (f *Fields) Pack() Terms {
 	t := termTables.Get().(*termTable)
@@ -90,7 +89,7 @@ func (f *Fields) Pack() Terms {
 	return data
 }
 
-// count adds one to a count of each term of a list.
+// count adds 1 to one count of each term in list.
 func (t *termTable) count(list []string, add func(*countedTerm)) {
 	for _, text := range list {
 		i, ok := t.index[text]
@@ -108,7 +107,7 @@ func (t *termTable) count(list []string, add func(*countedTerm)) {
 	}
 }
 
-// append appends the packed term to data, in which last is the term before it.
+// append appends the packed term to data; last is the term before it.
 func (c *countedTerm) append(data []byte, last string) []byte {
 	shared := 0
 	for shared < min(len(last), len(c.text)-1, maxShared-1) && last[shared] == c.text[shared] {
@@ -126,8 +125,8 @@ func (c *countedTerm) append(data []byte, last string) []byte {
 	return append(data, c.text[shared:]...)
 }
 
-// Each calls f with each term, in order. It returns ErrTerms when it comes to bytes
-// that are no packed term.
+// Each calls f for each term, in order. It returns ErrTerms at the first bytes that
+// are not a packed term.
 func (t Terms) Each(f func(*Term)) error {
 	var term Term
 	r := termReader{t}
@@ -143,8 +142,8 @@ func (t Terms) Each(f func(*Term)) error {
 // A termReader reads packed terms.
 type termReader struct{ data []byte }
 
-// next reads the next term into t, which holds the term before it, and reports
-// whether it is well-formed. There must be bytes left.
+// next reads the next term into t, which still holds the term before it. It returns
+// false if the bytes are not a packed term. There must be bytes left.
 func (r *termReader) next(t *Term) bool {
 	var shared int
 	shared, r.data = int(r.data[0]), r.data[1:]
@@ -176,11 +175,11 @@ func (r *termReader) next(t *Term) bool {
 	return end > 0
 }
 
-// maxCount bounds a count, and the bytes of all terms with their repetitions, so
-// that damage cannot ask for gigabytes. A SKILL.md has at most MaxFile bytes.
+// maxCount bounds one count and the total bytes of all terms with repetitions, so
+// that damaged data cannot ask for gigabytes. A SKILL.md has at most MaxFile bytes.
 const maxCount = 16 * MaxFile
 
-// number reads a number; it returns -1 when there is none, or one above maxCount.
+// number reads a number; -1 means there is none, or it is above maxCount.
 func (r *termReader) number() int {
 	n, size := binary.Uvarint(r.data)
 	if size <= 0 || n > maxCount {
@@ -190,8 +189,8 @@ func (r *termReader) number() int {
 	return int(n)
 }
 
-// Fields returns the terms of each field, sorted. In Description the shown terms
-// come first, then the others, each part sorted.
+// Fields returns the terms of each field, sorted. In Description the terms of the
+// visible description come first, then the others; each part is sorted.
 func (t Terms) Fields() (Fields, error) {
 	var f Fields
 	var hidden []string
@@ -199,7 +198,7 @@ func (t Terms) Fields() (Fields, error) {
 	err := t.Each(func(term *Term) {
 		n := term.Name + term.Description + term.Tags + term.Body
 		if total += n * len(term.Text); total > maxCount {
-			return // an error below
+			return // reported after the loop
 		}
 		text := string(term.Text)
 		f.Name = appendTimes(f.Name, text, term.Name)

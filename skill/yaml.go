@@ -16,8 +16,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// Limits of one frontmatter. An alias costs what it stands for, so that a few
-// lines cannot grow into gigabytes.
+// Limits of one frontmatter. Each use of an alias counts with its whole target, so
+// that a few lines cannot grow into gigabytes.
 const (
 	maxDepth = 64
 	maxNodes = 10_000
@@ -30,8 +30,7 @@ var (
 	errTooMany      = fmt.Errorf("more than %d values or %d bytes, aliases counted each time", maxNodes, maxBytes)
 )
 
-// parseYAML returns the content of the only document in text, nil when it is
-// empty.
+// parseYAML returns the content of the only document in text; nil if it is empty.
 func parseYAML(text string) (content *yaml.Node, err error) {
 	// The library panics on some malformed comments and anchors. This is the
 	// only place that calls it, so no input can crash a program through it.
@@ -48,7 +47,7 @@ func parseYAML(text string) (content *yaml.Node, err error) {
 	} else if err != nil {
 		return nil, err
 	}
-	// What follows the first document would be dropped without a word.
+	// Without this check, a second document would be dropped silently.
 	if err := dec.Decode(&rest); err != io.EOF {
 		return nil, cmp.Or(err, errTwoDocuments)
 	}
@@ -59,16 +58,16 @@ func parseYAML(text string) (content *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// hideBreaks replaces U+2028 and U+2029, which the library folds as line ends
-// (YAML 1.1 did) while YAML 1.2 does not, by two private code points. The
-// function it returns puts them back.
+// hideBreaks replaces U+2028 and U+2029 by two private code points, because the
+// library treats them as line ends as YAML 1.1 did. The function that it returns
+// puts them back.
 func hideBreaks(text string) (string, func(*yaml.Node)) {
 	if !strings.ContainsAny(text, "\u2028\u2029") || strings.ContainsAny(text, "\U0010FFFC\U0010FFFD") {
 		return text, func(*yaml.Node) {}
 	}
 	back := strings.NewReplacer("\U0010FFFC", "\u2028", "\U0010FFFD", "\u2029")
 	var restore func(n *yaml.Node)
-	restore = func(n *yaml.Node) { // aliases are leaves here: Content is empty
+	restore = func(n *yaml.Node) { // ends at aliases: their Content is empty
 		n.Value = back.Replace(n.Value)
 		for _, c := range n.Content {
 			restore(c)
@@ -79,7 +78,7 @@ func hideBreaks(text string) (string, func(*yaml.Node)) {
 
 var errNotMapping = errors.New("the frontmatter is not a mapping")
 
-// parseMapping returns the mapping that the only document in text is.
+// parseMapping returns the only document in text, which must be a mapping.
 func parseMapping(text string) (*yaml.Node, error) {
 	root, err := parseYAML(text)
 	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
@@ -99,9 +98,9 @@ func pairs(mapping *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
-// A resolver turns YAML nodes into values by the core schema of YAML 1.2,
-// which is what the other clients of skills see: dates stay strings, 014 is
-// fourteen and << is an ordinary key.
+// A resolver turns YAML nodes into values by the core schema of YAML 1.2, as the
+// other clients of skills do: dates stay strings, 014 is fourteen and << is an
+// ordinary key.
 type resolver struct {
 	nodes int
 	bytes int
@@ -155,8 +154,8 @@ func (r *resolver) mapping(n *yaml.Node, depth int) (any, error) {
 	return m, nil
 }
 
-// key returns a key as text, since JSON has no other: a scalar that is not a
-// string as JSON would write it, a list or map as JSON.
+// key returns a key as text, the only kind of key that JSON has. A key that is not
+// a string becomes its JSON text.
 func (r *resolver) key(n *yaml.Node, depth int) (string, error) {
 	v, err := r.value(n, depth)
 	if err != nil {
@@ -182,7 +181,7 @@ func (r *resolver) scalar(n *yaml.Node) any {
 		if n.Style&yaml.DoubleQuotedStyle == 0 {
 			return words.Clean(v)
 		}
-		// Only escapes can bring in what cleaning the file did not see.
+		// Cleaning the file could not see characters that are written as escapes.
 		cleaned, hidden := words.CleanAndCount(v)
 		for _, h := range hidden {
 			r.found("hidden-"+h.Kind, n, hiddenMessage(h)+" written as escapes")
@@ -196,9 +195,9 @@ func (r *resolver) scalar(n *yaml.Node) any {
 	return v
 }
 
-// resolveScalar returns the value of a scalar: a plain one by the core schema,
-// a quoted or block one as text. Of the explicit tags only those of the core
-// schema count; text with any other (!!binary, !!timestamp) stays text.
+// resolveScalar returns the value of a scalar. A plain scalar is resolved by the
+// core schema; a quoted or block scalar is text. An explicit tag counts if it is
+// in the core schema; with any other (!!binary, !!timestamp) the value stays text.
 func resolveScalar(n *yaml.Node) any {
 	tag := ""
 	if n.Style&yaml.TaggedStyle != 0 {
@@ -274,8 +273,8 @@ func resolveNumber(s string) (any, bool) {
 	return v, err == nil || errors.Is(err, strconv.ErrRange) // out of range is ±Inf
 }
 
-// isDecimal reports whether s is digits with an optional fraction and
-// exponent. Go's own syntax is wider: underscores, hexadecimal floats, "inf".
+// isDecimal reports whether s is digits with an optional fraction and exponent. Go
+// accepts more: underscores, hexadecimal floats, "inf".
 func isDecimal(s string) bool {
 	digits := func() (n int) {
 		for s != "" && s[0] >= '0' && s[0] <= '9' {
@@ -301,8 +300,8 @@ func isDecimal(s string) bool {
 	return s == ""
 }
 
-// flatText returns the text of a node as its author wrote it: 1.0 stays
-// "1.0". Lists and maps become one line, "a, b" and "k: v, l: w".
+// flatText returns the text of a node as its author wrote it: 1.0 stays "1.0". A
+// list becomes "a, b" and a map "k: v, l: w", on one line.
 func flatText(n *yaml.Node) string {
 	var parts []string
 	size := 0
@@ -333,8 +332,8 @@ func flatText(n *yaml.Node) string {
 	return strings.Join(parts, ", ")
 }
 
-// quote returns the start of s in quotes, with all that is not printable
-// escaped, for a message.
+// quote returns the start of s in quotes for a message, with unprintable characters
+// escaped.
 func quote(s string) string {
 	const most = 80
 	return strconv.Quote(words.Shorten(s, most))

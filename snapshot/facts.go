@@ -51,11 +51,9 @@ func (r *Reader) Facts(doc int) (Facts, error) {
 	}, nil
 }
 
-// sketchSize is the room of one sketch; a document without one has zeros.
-const sketchSize = 264
-
+// appendSketch appends the sketch of a document, zeros for none.
 func appendSketch(b []byte, s []byte) []byte {
-	var room [sketchSize]byte
+	var room [words.SketchSize]byte
 	copy(room[:], s)
 	return append(b, room[:]...)
 }
@@ -66,7 +64,7 @@ func (r *Reader) Sketch(doc int) (words.Sketch, error) {
 	if err := r.s.checkOrdinal(doc); err != nil {
 		return nil, err
 	}
-	return r.s.bytes(sketchSection, doc*sketchSize, sketchSize)
+	return r.s.bytes(sketchSection, doc*words.SketchSize, words.SketchSize)
 }
 
 // The rows of the catalog stand sorted, 8 bytes each, and behind them all, in

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -180,7 +181,7 @@ func (h *header) checkCounts() error {
 		return errors.New("an index has not the size that its count asks for")
 	case h.sizes[factSection] != h.docs*factSize || h.sizes[rowSection] != h.docs*rowEntrySize:
 		return errors.New("facts have not the size that their count asks for")
-	case h.sizes[sketchSection] != h.docs*sketchSize:
+	case h.sizes[sketchSection] != h.docs*words.SketchSize:
 		return errors.New("sketches have not the size that their count asks for")
 	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[vectoredSection] != (h.docs+63)/64*8,
 		h.sizes[firstCodeSection] != h.docs*codeSize(h.meta.Dim), h.sizes[secondCodeSection] != h.sizes[firstCodeSection]:

@@ -9,12 +9,12 @@ import (
 )
 
 var (
-	// ErrRefused says that a file is not served, whether it exists or not:
-	// its name is not the plain relative path of a file, it leads out of the
-	// skill's folder, or it is not a regular file.
+	// ErrRefused means that a file is never served, whether it exists or not:
+	// its name is not a plain relative path, it is outside the skill's folder,
+	// or it is not a regular file.
 	ErrRefused = errors.New("refused")
 
-	// ErrTooLarge says that a file exceeds Options.MaxFile.
+	// ErrTooLarge means that a file is larger than Options.MaxFile.
 	ErrTooLarge = errors.New("file too large")
 )
 
@@ -22,8 +22,8 @@ var (
 // wraps ErrRefused, ErrTooLarge, fs.ErrNotExist or an error of the system.
 type FileError struct {
 	Dir  string   // the skill's folder in the source
-	Name string   // the file, as asked for
-	Near []string // for a file that does not exist: up to three that do, best first
+	Name string   // the requested file
+	Near []string // if the file does not exist: up to three similar names that do, best first
 	Err  error
 }
 
@@ -42,7 +42,7 @@ func (e *FileError) Error() string {
 // Unwrap returns the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// A WalkError is something that a walk met besides skills.
+// A WalkError is a problem that a walk met outside of any skill.
 type WalkError struct {
 	Path string // slash-separated path in the source
 	Err  error
@@ -57,12 +57,11 @@ func (e *WalkError) Error() string { return e.Path + ": " + e.Err.Error() }
 // Unwrap returns the reason.
 func (e *WalkError) Unwrap() error { return e.Err }
 
-// Incomplete reports whether the walk may have missed skills because of e.
-// After such a walk a skill that was not found must not be taken for deleted.
+// Incomplete reports whether the walk may have missed skills because of e. If so,
+// a skill that was not found must not be treated as deleted.
 func (e *WalkError) Incomplete() bool { return e.partial }
 
-// Problem returns e for a report: a warning when the walk is incomplete, else
-// a note.
+// Problem returns e as a finding: a warning if the walk is incomplete, else a note.
 func (e *WalkError) Problem() skill.Problem {
 	p := skill.Problem{Rule: e.rule, Severity: skill.Note, Path: e.Path, Message: e.Err.Error(), Hint: e.hint}
 	if e.partial {

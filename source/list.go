@@ -12,30 +12,30 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// maxFiles bounds the files of one skill, and its folders.
+// maxFiles bounds the number of files in one skill, and the number of folders.
 const maxFiles = 512
 
 // An entry is something in a skill's folder that is not a folder.
 type entry struct {
 	path  string // relative to the skill's folder
 	mode  fs.FileMode
-	link  bool // mode, size and mtime are those of what it leads to
+	link  bool // a link; mode, size and mtime describe its target
 	size  int64
-	mtime int64 // nanoseconds; 0 when the file system has none
-	err   error // why the rest is not known
+	mtime int64 // nanoseconds; 0 means the file system has none
+	err   error // why mode, size and mtime are unknown; nil if they are known
 }
 
-// A listing is what a skill's folder holds, found without opening a file.
+// A listing is the contents of a skill's folder, found without opening a file.
 type listing struct {
 	entries []entry
 	failed  []entry  // folders that could not be listed
-	subs    []string // paths of the folders, with a final slash
+	subs    []string // paths of the subfolders, each with a final slash
 	folders int
-	more    bool // the bounds were reached: the rest is missing
+	more    bool // a bound was reached, so some entries are missing
 }
 
-// list lists a skill's folder whose own entries are known. It puts the
-// instructions first among them, so that the bounds never cut those off.
+// list lists a skill's folder, given the entries at its top. It moves the
+// instructions to the front, so that the bounds never cut them off.
 func (s *FS) list(dir string, top []fs.DirEntry) *listing {
 	l := &listing{entries: make([]entry, 0, len(top))}
 	file := instructions(top)
@@ -80,7 +80,7 @@ func (s *FS) listFolder(l *listing, dir, sub string) {
 	s.listInto(l, dir, sub+"/", entries)
 }
 
-// entry describes one entry of a folder; not ok when it is gone by now.
+// entry describes one entry of a folder; ok is false if it was deleted meanwhile.
 func (s *FS) entry(dir, prefix string, e fs.DirEntry) (entry, bool) {
 	found := entry{path: prefix + e.Name(), mode: e.Type(), link: isLink(e.Type())}
 	info, err := e.Info()
@@ -118,7 +118,7 @@ func (s *FS) List(ctx context.Context, dir string) (Listing, error) {
 	return s.listing(f, dir, s.list(dir, entries)), nil
 }
 
-// listing turns what a skill's folder holds into files and problems.
+// listing turns the contents of a skill's folder into files and problems.
 func (s *FS) listing(f folder, dir string, found *listing) Listing {
 	l := lister{folder: f, dir: dir}
 	l.Partial = found.more || len(found.failed) > 0
@@ -150,7 +150,8 @@ func (l *lister) problem(sev skill.Severity, rule, path, message, hint string) {
 	})
 }
 
-// add adds what the folder holds. Where a link leads, only the folder may say.
+// add adds one entry. Links are resolved by the folder, because it refuses those
+// that lead out of the skill.
 func (l *lister) add(e entry) {
 	if e.link || e.err != nil || !e.mode.IsRegular() {
 		info, err := l.folder.stat(e.path)
@@ -162,7 +163,7 @@ func (l *lister) add(e entry) {
 			l.problem(skill.Warning, "dangling-link", e.path, "link to something that does not exist", "")
 			return
 		case errors.Is(err, fs.ErrNotExist):
-			return // deleted since it was listed
+			return // deleted after it was listed
 		case err != nil:
 			l.problem(skill.Warning, "unreadable-file", e.path, err.Error(), "")
 			return
@@ -181,7 +182,7 @@ func (l *lister) add(e entry) {
 	l.Files = append(l.Files, skill.File{Path: e.path, Size: e.size})
 }
 
-// checkCase warns of names that are one on a file system that ignores case.
+// checkCase warns about names that are the same on a file system that ignores case.
 func (l *lister) checkCase() {
 	byFold := make(map[string]string, len(l.Files))
 	for _, f := range l.Files {
@@ -198,8 +199,8 @@ func (l *lister) checkCase() {
 	}
 }
 
-// unserved says what of a skill cannot be read file by file. What is neither a
-// file nor a folder, and links out of the folder, are no part of it.
+// unserved says why the skill cannot be served file by file; "" if it can. Devices,
+// pipes and links out of the folder do not count: they are not part of the skill.
 func (l *lister) unserved(limit int64) string {
 	switch {
 	case l.Partial:

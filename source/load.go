@@ -9,8 +9,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Load reads and parses the skill in a folder of any source, and hashes all of
-// its files: what the Load of a skill.Ref does.
+// Load reads and parses the skill in a folder of any source and hashes all of its
+// files. It is what skill.Ref.Load does.
 func Load(ctx context.Context, s Source, dir string) (*skill.Skill, error) {
 	m, err := ReadManifest(ctx, s, dir)
 	if err != nil {
@@ -24,7 +24,7 @@ func Load(ctx context.Context, s Source, dir string) (*skill.Skill, error) {
 	return m.parse(info.Label, location, "")
 }
 
-// load is Load with the names and locations of a file system.
+// load is Load for a file system: it knows renames and locations on disk.
 func (s *FS) load(dir string) (*skill.Skill, error) {
 	m, err := s.manifest(dir)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 	return sk, err
 }
 
-// parse returns the skill of a manifest. It parses the bytes that were hashed.
+// parse returns the skill of a manifest, from the same bytes that were hashed.
 func (m *Manifest) parse(label, location, folder string) (*skill.Skill, error) {
 	sk, err := skill.ParseBytes(m.Text, m.path(), folder)
 	if err != nil {
@@ -52,7 +52,7 @@ func (m *Manifest) parse(label, location, folder string) (*skill.Skill, error) {
 	return sk, nil
 }
 
-// rename applies Options.Names, in which a folder counts before a name.
+// rename applies Options.Names. The folder's path takes precedence over the name.
 func (s *FS) rename(dir, name string) string {
 	if to, ok := s.renames[dir]; ok {
 		return to
@@ -63,8 +63,8 @@ func (s *FS) rename(dir, name string) string {
 	return name
 }
 
-// folderName returns what a folder is called, as opposed to its path: the top of
-// the source has the name of the source's folder, and the top of a disk none.
+// folderName returns the base name of a skill's folder. The top of the source has
+// the name of the source's folder; the top of a disk has no name, so it is "skill".
 func (s *FS) folderName(dir string) string {
 	switch {
 	case dir != ".":

@@ -14,35 +14,35 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Bounds of what is hashed.
+// Bounds on what is hashed.
 const (
 	maxHash    = 16 << 20 // bytes of one file
 	maxHashAll = 64 << 20 // bytes of one skill
 )
 
-// A Manifest is a skill's folder of which every file was read: a Listing whose
-// files have their digests.
+// A Manifest is the contents of a skill's folder after all files were read: a
+// Listing with the digest of each file.
 type Manifest struct {
 	Listing
 	Dir    string // the folder in the source
 	File   string // base name of the instructions: SKILL.md or skill.md
 	Text   []byte // the instructions, cut after skill.MaxFile+1 bytes
-	Digest string // over the instructions and the list of files: skill.Meta.Digest
+	Digest string // over the instructions and the list of files, see skill.Meta.Digest
 }
 
-// TextDigest returns the digest of Text: skill.Meta.TextDigest.
+// TextDigest returns the digest of Text, see skill.Meta.TextDigest.
 func (m *Manifest) TextDigest() string { return hexSum(m.Text) }
 
 // path returns the path of the instructions in the source.
 func (m *Manifest) path() string { return join(m.Dir, m.File) }
 
-// ReadManifest reads all files of the skill in a folder. It fails with a
-// *skill.ParseError when the instructions are something that is never read.
+// ReadManifest reads all files of the skill in a folder. It returns a
+// *skill.ParseError when the instructions are not a file that may be read.
 func ReadManifest(ctx context.Context, s Source, dir string) (*Manifest, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s, ok := s.(*FS); ok { // it opens the folder once for all files
+	if s, ok := s.(*FS); ok { // an FS opens the folder once, not once for each file
 		f, err := s.skillFolder(dir)
 		if err != nil {
 			return nil, fmt.Errorf("opening skill folder %s: %w", dir, err)
@@ -65,7 +65,7 @@ func isListed(files []skill.File, name string) bool {
 	return slices.ContainsFunc(files, func(f skill.File) bool { return f.Path == name })
 }
 
-// manifest reads a skill's folder.
+// manifest reads the skill in a folder.
 func (s *FS) manifest(dir string) (*Manifest, error) {
 	entries, err := s.tree.readDir(dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 		if f.Path == m.File && len(m.Text) <= skill.MaxFile {
 			f.Size, f.SHA256 = int64(len(m.Text)), hexSum(m.Text) // what is parsed is what is hashed
 		} else if err := h.hash(&f); errors.Is(err, fs.ErrNotExist) {
-			continue // deleted since it was listed
+			continue // deleted after it was listed
 		} else if err != nil {
 			m.Problems = append(m.Problems, hashProblem(err, join(m.Dir, f.Path)))
 		}
@@ -109,8 +109,8 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 	return nil
 }
 
-// readText reads the instructions. One byte more than allowed lets the parser
-// see that they are too long.
+// readText reads the instructions. It reads one byte more than allowed, so that the
+// parser notices a file that is too long.
 func (m *Manifest) readText(open func(name string) (fs.File, error)) error {
 	file, err := open(m.File)
 	if errors.Is(err, ErrRefused) {
@@ -130,7 +130,7 @@ func (m *Manifest) readText(open func(name string) (fs.File, error)) error {
 	return nil
 }
 
-// A hasher hashes the files of one skill, up to a bound.
+// A hasher hashes the files of one skill, up to maxHashAll bytes.
 type hasher struct {
 	open   func(name string) (fs.File, error)
 	hashed int64 // bytes so far
@@ -138,8 +138,8 @@ type hasher struct {
 
 var errTooLargeToHash = fmt.Errorf("too many to hash (%d in one file, %d in a skill)", maxHash, maxHashAll)
 
-// hash sets the digest and the size of a file as it is read. One that grows
-// meanwhile is cut, so that a log that is written to has an end.
+// hash sets the digest and size of a file. It reads at most maxHash bytes, so that
+// it comes to an end even if a log grows while it is read.
 func (h *hasher) hash(f *skill.File) error {
 	if f.Size > maxHash || h.hashed+f.Size > maxHashAll {
 		return fmt.Errorf("%d bytes are %w", f.Size, errTooLargeToHash)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Files returns the source of skills that are in memory: a map of their files by
-// path, such as "pdf/SKILL.md". Later changes of the map change nothing.
+// Files returns a source of skills in memory. The keys of files are paths such as
+// "pdf/SKILL.md". Later changes to the map have no effect.
 func Files(files map[string]string, opts *Options) (*FS, error) {
 	m := memory{files: maps.Clone(files), folders: map[string][]fs.DirEntry{".": nil}}
 	for name, text := range files {
@@ -36,7 +36,7 @@ type memory struct {
 	folders map[string][]fs.DirEntry
 }
 
-// add adds an entry to its folder, and the folder to its own.
+// add adds an entry to its folder, creating the folders above it.
 func (m memory) add(name string, info memoryInfo) {
 	dir := path.Dir(name)
 	if _, ok := m.folders[dir]; !ok {
@@ -48,7 +48,7 @@ func (m memory) add(name string, info memoryInfo) {
 	}
 }
 
-// Open opens a file, or a folder for nothing but its Stat.
+// Open opens a file, or a folder whose Stat is all that works.
 func (m memory) Open(name string) (fs.File, error) {
 	info := memoryInfo{name: path.Base(name), mode: 0o444}
 	text, ok := m.files[name]

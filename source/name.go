@@ -10,9 +10,9 @@ import (
 // maxName bounds the name of a file in a request, in bytes.
 const maxName = 1024
 
-// skipped are the folders that are neither searched for skills nor part of
-// one: their contents are tools' own, large, and may hold credentials (the
-// URL in .git/config).
+// skipped are the folders that are neither searched for skills nor part of a
+// skill. They belong to tools, are large, and may hold credentials (the URL in
+// .git/config).
 var skipped = []string{".git", "node_modules"}
 
 func isSkipped(base string) bool {
@@ -26,8 +26,8 @@ var reserved = []string{
 	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "lpt¹", "lpt²", "lpt³",
 }
 
-// checkName refuses every name of a file that is not a plain relative path on
-// every system, so that a skill's files are served alike on all of them.
+// checkName refuses names that are not a plain relative path on every system, so
+// that a skill's files are served alike everywhere.
 func checkName(name string) error {
 	if reason := badName(name); reason != "" {
 		return fmt.Errorf("%w: %s", ErrRefused, reason)
@@ -47,10 +47,8 @@ func badName(name string) string {
 		return "the name holds a backslash; folders are separated by /"
 	case strings.HasPrefix(name, "/"):
 		return "the name is an absolute path"
-	case strings.HasSuffix(name, "/"):
-		return "the name is that of a folder"
-	case name == ".":
-		return "the name is that of a folder"
+	case strings.HasSuffix(name, "/"), name == ".":
+		return "the name is a folder, not a file"
 	case !fs.ValidPath(name):
 		return "the name is not a plain path below the skill's folder"
 	}

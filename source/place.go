@@ -12,21 +12,21 @@ import (
 // The kinds of places, from the highest priority to the lowest.
 const (
 	KindRoot    = "root"    // given explicitly
-	KindProject = "project" // of the project that one works in
-	KindUser    = "user"    // of the user, for all projects
+	KindProject = "project" // of the project in which the user works
+	KindUser    = "user"    // of the user, in all projects
 	KindBundled = "bundled" // compiled into the program
 )
 
-// A Place is a folder where skills may be.
+// A Place is a folder that may hold skills.
 type Place struct {
 	Path     string // absolute, links not resolved; "" for the bundled skills
 	Label    string // unique among the places of one Discover
-	Priority int    // differs for each; 0 for the bundled skills, higher for all others
+	Priority int    // unique; 0 for the bundled skills, higher for all others
 	Kind     string // KindRoot, KindProject, KindUser or KindBundled
 }
 
-// Open returns the source at p, with the label, the priority and the kind of p in
-// place of those in opts.
+// Open returns the source at p. The label, priority and kind come from p, all other
+// settings from opts.
 func (p Place) Open(opts *Options) (*FS, error) {
 	var o Options
 	if opts != nil {
@@ -39,40 +39,39 @@ func (p Place) Open(opts *Options) (*FS, error) {
 	return Dir(p.Path, &o)
 }
 
-// A Search says where Discover looks.
+// A Search says where Discover looks for skills.
 type Search struct {
-	// Roots are folders given explicitly; an earlier one wins over a later
-	// one. Relative ones start at WorkDir.
+	// Roots are folders that the user named. An earlier one wins over a later
+	// one. Relative paths start at WorkDir.
 	Roots []string
 
-	// WorkDir is the folder that the user works in. "" looks at no project.
+	// WorkDir is the folder in which the user works. "" means no project.
 	WorkDir string
 
-	// Home is the user's home folder. "" looks at no folder of the user.
+	// Home is the user's home folder. "" means no folders of the user.
 	Home string
 
-	// Config is the user's folder of configurations, $XDG_CONFIG_HOME.
+	// Config is the user's configuration folder, $XDG_CONFIG_HOME.
 	// "" means .config in Home.
 	Config string
 
-	// Folders are the folders in a project or a home whose folder "skills" is
-	// looked at, such as .claude, the highest priority first. Nil means .agents,
-	// which agents share.
+	// Folders are the folders, such as .claude, in which Discover looks for a
+	// folder "skills": in each project folder and in Home. The highest priority
+	// is first. nil means .agents, which all agents share.
 	Folders []string
 
-	// NoBundled leaves out the skills that are compiled in.
+	// NoBundled leaves out the skills that are compiled into the program.
 	NoBundled bool
 }
 
-// Discover returns the usual places of skills that exist, the highest priority
-// first: the roots; the project's, from WorkDir up to the root of its
-// repository, nearer folders first (outside of a repository, WorkDir only);
-// the user's; the bundled skills. A folder that several places lead to is
-// returned once, at the highest of them, but the folders of Home are always
-// the user's.
+// Discover returns the existing places of skills, the highest priority first: the
+// roots; the project's folders, from WorkDir up to the root of its repository
+// (outside of a repository, WorkDir alone); the user's folders; the bundled skills.
+// If several places lead to one folder, Discover returns the highest of them. The
+// folders in Home always belong to the user, never to a project.
 //
-// The error joins one for each root that does not exist and each place that
-// could not be looked at; the other places are returned nevertheless.
+// The error joins one error for each root that does not exist and for each place
+// that cannot be read; Discover returns the other places nevertheless.
 func Discover(search Search) ([]Place, error) {
 	d := discovery{folders: search.Folders, labels: make(map[string]bool), seen: make(map[string]bool)}
 	if d.folders == nil {
@@ -93,17 +92,17 @@ func Discover(search Search) ([]Place, error) {
 	return d.places, errors.Join(d.errs...)
 }
 
-// A discovery collects the places of one Discover.
+// A discovery collects the places for one call of Discover.
 type discovery struct {
 	folders []string // of Search
 	places  []Place
 	labels  map[string]bool
-	seen    map[string]bool // by real path
+	seen    map[string]bool // real paths
 	errs    []error
 }
 
-// add adds the folder at path if there is one that is not known yet. The label
-// is made only then. It reports whether there is such a folder.
+// add adds the folder at path unless it is there already. It reports whether path
+// is a folder. It calls label only for a folder that it adds.
 func (d *discovery) add(kind, path string, label func() string) bool {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || isThroughFile(err) {
@@ -143,8 +142,8 @@ func (d *discovery) roots(search Search) {
 	}
 }
 
-// rootLabel returns the shortest end of path that no root before it has. What
-// comes later does not change a label, as configurations name it.
+// rootLabel returns the shortest tail of path that no earlier root has as its label.
+// Configurations name labels, so a root added later must not change an earlier one.
 func (d *discovery) rootLabel(path string) string {
 	parts := strings.Split(strings.Trim(filepath.ToSlash(path), "/"), "/")
 	for n := 1; n <= len(parts); n++ {
@@ -153,11 +152,11 @@ func (d *discovery) rootLabel(path string) string {
 			return label
 		}
 	}
-	return KindRoot + ":" + filepath.ToSlash(path) // an end of a longer path before it
+	return KindRoot + ":" + filepath.ToSlash(path) // an earlier, longer path has every tail of this one
 }
 
-// project adds the places of WorkDir and above. Links in WorkDir are resolved
-// first, as git does, or else ".." would not be what is above.
+// project adds the places in WorkDir and the folders above it. It resolves links in
+// WorkDir first, as git does; otherwise ".." would lead elsewhere.
 func (d *discovery) project(search Search) {
 	if search.WorkDir == "" {
 		return
@@ -169,7 +168,7 @@ func (d *discovery) project(search Search) {
 	}
 }
 
-// usual adds the usual folders of skills in one folder.
+// usual adds the places in one folder of a project or in Home.
 func (d *discovery) usual(kind, folder, up string) {
 	for _, name := range d.folders {
 		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
@@ -189,10 +188,10 @@ func (d *discovery) user(search Search) {
 }
 
 // ProjectFolders returns dir and the folders above it up to the root of its
-// repository, dir first, or dir alone outside of a repository; their links are
-// resolved, so that what is above is what git takes for it. A repository at
-// home or above is not a project, and home is none either: its folders are the
-// user's. A home of "" is none.
+// repository, dir first; outside of a repository, dir alone. Links in dir are
+// resolved first, as git does. The home folder and those above it are never project
+// folders, even if they are a repository, because their skills are the user's. A
+// home of "" means that the user has no home folder.
 func ProjectFolders(dir, home string) []string {
 	dir = realPath(dir)
 	if home != "" {
@@ -211,7 +210,7 @@ func ProjectFolders(dir, home string) []string {
 	return []string{dir}
 }
 
-// realPath resolves links as far as it can.
+// realPath returns the absolute path with links resolved, as far as that works.
 func realPath(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -20,13 +20,13 @@ type File struct {
 	Path   string // slash-separated, relative to the skill's folder
 	Size   int64  // bytes
 	SHA256 string // hexadecimal
-	Binary bool   // Data is not text: it holds a NUL byte early on or is not UTF-8
+	Binary bool   // Data is not text: it has a NUL byte near its start or is not UTF-8
 	Data   []byte
 }
 
-// Open opens a file of the skill whose folder in the source is dir. It opens
-// regular files in that folder only, wherever name or a link claims to lead,
-// and only if Skills would find a skill at dir. Errors are *FileError.
+// Open opens a regular file of the skill whose folder in the source is dir. It
+// refuses names and links that lead out of that folder, and any dir at which Skills
+// would find no skill. Every error is a *FileError.
 func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	if err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
-	defer folder.Close() // a file that was opened from it stays open
+	defer folder.Close() // the file stays open when its folder is closed
 	f, err := folder.open(name)
 	if err != nil {
 		return nil, s.fileError(dir, name, err)
@@ -46,9 +46,9 @@ func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	return f, nil
 }
 
-// skillFolder opens the folder of a skill. It refuses a folder that is no
-// skill or part of another, or else the files of a whole source could be read
-// as those of a skill at its top.
+// skillFolder opens the folder of a skill. It refuses a folder that is not a skill
+// or is part of another skill; otherwise a caller could read all files of a source
+// by asking for a skill at its top.
 func (s *FS) skillFolder(dir string) (folder, error) {
 	if !fs.ValidPath(dir) {
 		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
@@ -67,7 +67,7 @@ func (s *FS) skillFolder(dir string) (folder, error) {
 	return s.tree.folder(dir)
 }
 
-// isSkill reports whether a folder holds instructions, of whatever kind.
+// isSkill reports whether a folder holds instructions, valid or not.
 func (s *FS) isSkill(dir string) bool {
 	for _, file := range []string{upperFile, lowerFile} {
 		if info, err := s.tree.lstat(join(dir, file)); err == nil && !info.IsDir() {
@@ -77,8 +77,7 @@ func (s *FS) isSkill(dir string) bool {
 	return false
 }
 
-// fileError wraps err, with the names of similar files when there is no such
-// file.
+// fileError wraps err. If there is no such file, it suggests similar names.
 func (s *FS) fileError(dir, name string, err error) error {
 	e := &FileError{Dir: dir, Name: name, Err: err}
 	if !errors.Is(err, fs.ErrNotExist) && !isThroughFile(err) {
@@ -87,7 +86,7 @@ func (s *FS) fileError(dir, name string, err error) error {
 	e.Err = fmt.Errorf("no such file: %w", fs.ErrNotExist)
 	entries, err := s.tree.readDir(dir)
 	if err != nil {
-		return e // the suggestion is a courtesy
+		return e // do without suggestions
 	}
 	var paths []string
 	for _, found := range s.list(dir, entries).entries {
@@ -99,9 +98,9 @@ func (s *FS) fileError(dir, name string, err error) error {
 	return e
 }
 
-// ReadFile reads a file of the skill in a folder of a source. It refuses a name
-// that is not a plain relative path, and a file of more than Info.MaxFile bytes
-// with an error that wraps ErrTooLarge.
+// ReadFile reads a file of the skill in a folder of a source. It refuses a name that
+// is not a plain relative path. A file of more than Info.MaxFile bytes is an error
+// that wraps ErrTooLarge.
 func ReadFile(ctx context.Context, s Source, dir, name string) (*File, error) {
 	if err := checkName(name); err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
@@ -109,9 +108,9 @@ func ReadFile(ctx context.Context, s Source, dir, name string) (*File, error) {
 	return readFile(ctx, s, dir, name, cmp.Or(s.Info().MaxFile, defaultMaxFile))
 }
 
-// ReadInstructions reads the SKILL.md, or else skill.md, of the skill in a folder
-// of a source. Compare the SHA256 with the TextDigest of the skill to tell whether
-// it changed since the skill was loaded.
+// ReadInstructions reads the SKILL.md, or else skill.md, of the skill in a folder of
+// a source. The skill has changed since it was loaded if the file's SHA256 differs
+// from the skill's TextDigest.
 func ReadInstructions(ctx context.Context, s Source, dir string) (*File, error) {
 	f, err := readFile(ctx, s, dir, upperFile, skill.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,8 +134,8 @@ func readFile(ctx context.Context, s Source, dir, name string, limit int64) (*Fi
 	return &File{Path: name, Size: int64(len(data)), SHA256: hexSum(data), Binary: isBinary(data), Data: data}, nil
 }
 
-// readAll reads at most limit bytes, which may be the largest number there is.
-// The size is looked at first only for the sake of the message.
+// readAll reads at most limit bytes; limit may be math.MaxInt64. It checks the size
+// first only to give a better message.
 func readAll(f fs.File, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -155,8 +154,8 @@ func readAll(f fs.File, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// isBinary takes a NUL byte in the first 8 KiB as the sign, like git, and any
-// text that is not UTF-8, which no model could be shown.
+// isBinary reports whether data is not text. A NUL byte in the first 8 KiB means
+// binary, as in git, and so does invalid UTF-8, which a model cannot be shown.
 func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8<<10)], 0) >= 0 || !utf8.Valid(data)
 }

@@ -1,7 +1,7 @@
-// Package source is where skills come from: folders on disk, embedded and
-// in-memory file systems, and whatever else implements Source. It finds skills,
-// tells cheaply whether one changed, reads them, and opens their files without
-// ever leaving a skill's folder.
+// Package source is where skills come from: folders on disk, embedded and in-memory
+// file systems, and other implementations of Source. It finds skills, detects
+// changes cheaply, reads skills and opens their files. Its one rule: it opens files
+// inside of a skill's folder only, and text and digest come from the same bytes.
 package source
 
 import (
@@ -19,77 +19,76 @@ import (
 )
 
 // A Source is a place that skills come from: a folder, an archive, a database,
-// an API. Paths in it are slash-separated and relative to its top, which is ".".
-// Every call answers from what is there now. A Source may be used by several
-// goroutines. Package sourcetest checks an implementation.
+// an API. Its paths are slash-separated and relative to its top, which is ".".
+// Every call returns the current state, not a cached one. Several goroutines may
+// use a Source at once. Package sourcetest checks implementations.
 type Source interface {
-	// Info describes the source. It returns the same at every call.
+	// Info describes the source. It returns the same value at every call.
 	Info() Info
 
-	// Skills finds the skills of the source, in the order of their folders.
-	// An error means that some part could not be read, and the search goes on
-	// behind it. Skills may be missing then, so that a catalog removes none,
+	// Skills finds the skills of the source, in the order of their folders. An
+	// error means that a part of the source could not be read; the search goes
+	// on after it. Because skills may be missing then, a catalog removes none,
 	// unless the error has a method Incomplete() bool that returns false.
 	//
-	// When the search has seen everything, Skills at last calls trace, if it
-	// is not nil, for each folder whose change could change what it yields:
-	// those of the skills, and those in which new skills could appear.
+	// After a complete search, Skills calls trace for the folder of each skill
+	// and for each folder in which a new skill could appear. A nil trace means
+	// that the caller needs no traces.
 	Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error]
 
 	// Skill returns the skill in a folder and the folder's trace, as Skills
-	// does; ok is false when no skill is there.
+	// would; ok is false if no skill is there.
 	Skill(dir string) (ref *skill.Ref, t Trace, ok bool)
 
-	// Unchanged reports whether a folder is still as its trace says. It is
-	// called often, so it should cost less than Skill. When in doubt it
-	// returns false.
+	// Unchanged reports whether a folder is still as its trace describes it. It
+	// is called often, so it should be cheaper than Skill. In doubt it returns
+	// false.
 	Unchanged(t Trace) bool
 
-	// List lists the files of the skill in a folder and opens none of them. It
-	// fails with an error that wraps fs.ErrNotExist when no skill is there.
+	// List lists the files of the skill in a folder without opening them. If
+	// there is no skill, the error wraps fs.ErrNotExist.
 	List(ctx context.Context, dir string) (Listing, error)
 
-	// Open opens a file of the skill in a folder, and nothing that is not one
-	// of its regular files: that is an error that wraps ErrRefused or
-	// fs.ErrNotExist. ReadFile and the other functions of this package call it
-	// with plain relative paths only.
+	// Open opens a regular file of the skill in a folder. Anything else is an
+	// error that wraps ErrRefused or fs.ErrNotExist. The functions of this
+	// package pass only plain relative paths to it.
 	Open(ctx context.Context, dir, name string) (fs.File, error)
 }
 
 // Info describes a source.
 type Info struct {
 	Label    string // names the source in a catalog
-	Priority int    // of two skills of one name, the one of the higher priority wins
-	Kind     string // KindRoot, KindProject, KindUser or KindBundled; "" means that nobody said
-	Root     string // absolute path of the source, links resolved when it was opened; "" when it is not on disk
+	Priority int    // of two skills with the same name, the one with the higher priority wins
+	Kind     string // KindRoot, KindProject, KindUser or KindBundled; "" means unknown
+	Root     string // absolute path of the source, links resolved when it was opened; "" if it is not on disk
 	MaxFile  int64  // bytes of the largest file that ReadFile returns; 0 means 1 MiB
 }
 
-// A Listing is what a skill's folder holds, found without opening a file.
+// A Listing is the contents of a skill's folder, found without opening a file.
 type Listing struct {
-	Files    []skill.File    // the regular files, SKILL.md included, by path, without digests
+	Files    []skill.File    // the regular files, including SKILL.md, sorted by path, without digests
 	Links    []string        // links to folders, whose files are not in Files
-	Partial  bool            // Files lacks some for another reason
-	Unserved string          // why Files lacks a file or has one that ReadFile refuses; "" when neither
-	Problems []skill.Problem // what is wrong with the files; paths are those in the source
+	Partial  bool            // Files is incomplete: a bound was reached or a folder could not be read
+	Unserved string          // why the files cannot all be served one by one; "" if they can
+	Problems []skill.Problem // what is wrong with the files; paths are relative to the source
 }
 
-// Options describe one source. A nil *Options is all zero values.
+// Options describe one source. nil means all zero values.
 type Options struct {
-	// Label names the source; it must be unique in a catalog. "" means the
-	// base of the folder's path, or "fs" for a file system that has none.
+	// Label names the source and must be unique in a catalog. "" means the
+	// last part of the folder's path, or "fs" for a file system without a path.
 	Label string
 
-	// Priority decides when two sources hold a skill of the same name: the
-	// higher one wins. 0 is the priority of the bundled skills.
+	// Priority decides between two skills with the same name: the higher one
+	// wins. 0 is the priority of the bundled skills.
 	Priority int
 
-	// Kind says whose skills they are, see Info.
+	// Kind says whose skills these are, see Info.
 	Kind string
 
-	// Names renames skills. A key is the path of a skill's folder in the
-	// source ("." for a skill at the top) or else the name that a skill
-	// states. nil renames none.
+	// Names renames skills. A key is the path of a skill's folder in the source
+	// ("." for a skill at the top) or else the skill's own name. nil means no
+	// renames.
 	Names map[string]string
 
 	// MaxFile is the size in bytes of the largest file that ReadFile returns.
@@ -99,20 +98,19 @@ type Options struct {
 
 const defaultMaxFile = 1 << 20
 
-// An FS is the source of the skills in a file system. It holds nothing open and
+// An FS is the source of the skills in a file system. It keeps no file open and
 // caches nothing.
 type FS struct {
 	tree    tree
 	info    Info
 	base    string            // name of the top folder
 	renames map[string]string // Options.Names with clean keys
-	seed    []byte            // what decides, besides its files, how a skill loads
+	seed    []byte            // start of every stamp: settings that decide how a skill is loaded
 }
 
-// Dir returns the source of the skills in a folder on disk. A folder that does
-// not exist is an error that wraps fs.ErrNotExist. A path that is a symbolic
-// link is followed anew at every use, so a link that is moved to another
-// folder is noticed.
+// Dir returns the source of the skills in a folder on disk. If the folder does not
+// exist, the error wraps fs.ErrNotExist. If path is a symbolic link, every use
+// follows it anew, so that a link moved to another folder is noticed.
 func Dir(path string, opts *Options) (*FS, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -129,9 +127,8 @@ func Dir(path string, opts *Options) (*FS, error) {
 	return newFS(t, real, filepath.Base(abs), opts)
 }
 
-// New returns the source of the skills in fsys, which is trusted to stay
-// within itself. Its symbolic links, if any, are reported and not followed:
-// an fs.FS has no way to confine them.
+// New returns the source of the skills in fsys, which must confine itself. Symbolic
+// links in fsys are reported and not followed, because an fs.FS cannot confine them.
 func New(fsys fs.FS, opts *Options) (*FS, error) {
 	if fsys == nil {
 		return nil, errors.New("source without a file system")
@@ -161,8 +158,7 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 	return s, nil
 }
 
-// cleanNames copies names with its folder paths in the form that the walk
-// uses, so that "./pdf/" means "pdf".
+// cleanNames copies names and cleans its folder paths, so that "./pdf/" means "pdf".
 func cleanNames(names map[string]string) (map[string]string, error) {
 	clean := make(map[string]string, len(names))
 	for from, to := range names {
@@ -183,13 +179,13 @@ func (s *FS) Info() Info { return s.info }
 
 // Skills finds the skills of the source, in the order of their folders. A folder
 // that holds a SKILL.md (or else a skill.md) is a skill and is not searched
-// further, the top folder included. Folders named .git and node_modules are
-// skipped, and so is what lies deeper than six folders.
+// further; this includes the top folder. Skills skips folders named .git and
+// node_modules, and folders nested more than six deep.
 //
-// On disk, links to folders are followed, out of the source too, but no folder
-// is visited twice. Every error is a *WalkError; when the Incomplete method of
-// one reports true, a skill that was not yielded may still exist. The search
-// is done when the first item is yielded.
+// On disk, it follows links to folders, even out of the source, but visits no folder
+// twice. Every error is a *WalkError. If its Incomplete method returns true, skills
+// may exist that Skills has not returned. The whole search is done before the first
+// result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		w := s.walk(ctx)

@@ -9,24 +9,22 @@ import (
 	"time"
 )
 
-// racy is how old a modification time must be before it tells anything: a
-// file that is written twice within the granularity of its file system's clock
-// (2 s on FAT) keeps its time, so a walk in between would miss the second
-// write if that keeps the size too.
+// racy is the minimum age of a modification time that can be trusted. The clock of
+// a file system may advance in steps of up to 2 s (FAT). A file written twice within
+// a step keeps its time, so a walk between the two writes would miss the second one
+// if the size stays the same.
 const racy = 2 * time.Second
 
-// epoch is the oldest modification time that is taken for one. Packagers that
-// build reproducibly give all files the same old time (1 s after 1970 in a Nix
-// store, 1980 in zip files, 1985 in npm packages), and some file systems
-// (embed.FS) have none at all.
+// epoch is the oldest modification time that can be trusted. Reproducible builds give
+// all files the same old time (1 s after 1970 in a Nix store, 1980 in zip files, 1985
+// in npm packages), and some file systems (embed.FS) have no times at all.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
 // stamp returns the stamp of a skill: a hash of the names, kinds, sizes and
-// modification times of what its folder holds, and of its contents if a time
-// tells nothing. It is empty, for a stamp that must not be trusted, if a file
-// changed less than racy before start, or in the future, where a clock is
-// wrong. A file that is replaced by one of the same size and time goes
-// unnoticed.
+// modification times in its folder, and of the contents if a time cannot be trusted.
+// It returns "", meaning no stamp, if a file changed less than racy before start or
+// has a time in the future. A file that is replaced by one of the same size and time
+// goes unnoticed.
 func (s *FS) stamp(dir string, l *listing, start time.Time) string {
 	limit := start.Add(-racy).UnixNano()
 	buf := slices.Grow(slices.Clone(s.seed), 64*len(l.entries))
@@ -65,8 +63,8 @@ func flag(b bool) byte {
 	return 0
 }
 
-// newSeed returns what every stamp of the source starts with: where a skill
-// is said to be and what it is called depend on more than its files.
+// newSeed returns the start of every stamp of the source. A skill's location and name
+// depend on the source's settings, so a changed setting must change the stamps.
 func (s *FS) newSeed() []byte {
 	h := sha256.New()
 	write := func(text string) {

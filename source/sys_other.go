@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// nonblock is of no use here: only Unix has FIFOs among its files.
+// nonblock has no effect here: only Unix has FIFOs in its file systems.
 const nonblock = 0
 
-// isLoop reports whether err says that a link leads to itself; the number is
+// isLoop reports whether err means that a link leads to itself; the number is
 // ERROR_CANT_RESOLVE_FILENAME of Windows.
 func isLoop(err error) bool { return errors.Is(err, syscall.Errno(1921)) }
 
-// isThroughFile reports whether err says that a path leads through a file;
-// Windows says that it does not exist.
+// isThroughFile reports whether err means that a path leads through a file. On
+// Windows that error is the same as for a missing file.
 func isThroughFile(error) bool { return false }

@@ -14,23 +14,23 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Trace is what a walk saw of one folder: enough to tell later, without a
-// walk, whether it has changed. The folders of a source have changed when one of
-// them has: a new skill is a change of the folder that it is in. Catalogs write
-// traces to a file. Dir, Skill and Time are for them; the rest is for the Unchanged
-// of the source, which may do with Stamp alone.
+// A Trace records the state of one folder during a walk, so that Unchanged can detect
+// changes later without a walk. A source has changed if one of its folders has: a new
+// skill changes the folder that holds it. Catalogs write traces to a file. They use
+// Dir, Skill and Time; the other fields are for the source's Unchanged, which may use
+// Stamp alone.
 type Trace struct {
-	Dir   string   // in the source
-	Skill bool     // the folder of a skill, with all below it
-	Below []string // what a skill's folder holds, relative to it, folders with a final slash
-	Full  bool     // only a listing tells a change: times say nothing
-	Stamp string   // "" when it must not be trusted, see skill.Ref
-	Time  int64    // of the last change, Unix nanoseconds; 0 when not known
+	Dir   string   // path in the source
+	Skill bool     // the folder is a skill; the trace covers everything below it
+	Below []string // contents of a skill's folder, relative to it; folders end in a slash
+	Full  bool     // Unchanged must list the folder, because times cannot be trusted
+	Stamp string   // "" means no stamp, see skill.Ref
+	Time  int64    // last change, Unix nanoseconds; 0 means unknown
 }
 
-// Unchanged reports whether a folder is as the trace says. On disk it asks for
-// the times of what was there and lists nothing, because a folder's own time
-// changes with what it lists: that is three times as fast as listing.
+// Unchanged reports whether a folder is as the trace describes it. On disk it checks
+// the times of known entries and lists nothing: a new entry changes its folder's time.
+// That is three times as fast as listing.
 func (s *FS) Unchanged(t Trace) bool {
 	if t.Stamp == "" {
 		return false
@@ -47,8 +47,8 @@ func (s *FS) Unchanged(t Trace) bool {
 	return err == nil && instructions(entries) != "" && s.stamp(t.Dir, s.list(t.Dir, entries), now) == t.Stamp
 }
 
-// Skill returns the skill in a folder, as a walk would that finds it there, and
-// its trace; ok is false when there is none.
+// Skill returns the skill in a folder as a walk would find it, and its trace; ok is
+// false if there is none.
 func (s *FS) Skill(dir string) (ref *skill.Ref, t Trace, ok bool) {
 	start := time.Now()
 	entries, err := s.tree.readDir(dir)
@@ -64,8 +64,8 @@ func (s *FS) Skill(dir string) (ref *skill.Ref, t Trace, ok bool) {
 	return ref, t, true
 }
 
-// trace fills in what was seen of a folder, of which l is the listing and stamp
-// the stamp if it is that of a skill.
+// trace fills in t from the folder's listing. The stamp is the skill's; it is unused
+// for a folder that is not a skill, whose listing is nil.
 func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
 	if t.Full = s.info.Root == ""; t.Skill {
 		t.Full = t.Full || l.timeless()
@@ -81,9 +81,8 @@ func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
 	}
 }
 
-// times returns a hash of the times, sizes and kinds of a folder and of what is
-// below it, and the newest of the times. It is empty when one of them is too new
-// to tell anything.
+// times returns a hash of the times, sizes and kinds of a folder and its contents, and
+// the newest of the times. The hash is "" if that time is too recent to be trusted.
 func (s *FS) times(dir string, below []string, start time.Time) (string, int64) {
 	h := timeHash{Hash64: fnv.New64a()}
 	h.stat(s, dir)
@@ -93,8 +92,8 @@ func (s *FS) times(dir string, below []string, start time.Time) (string, int64) 
 	return h.sum(start)
 }
 
-// listedTimes is times for a folder that was just listed: its files need no
-// second look. A nil listing has none.
+// listedTimes is times for a folder that was just listed; it reuses what the listing
+// knows about files. A nil listing means the folder alone.
 func (s *FS) listedTimes(dir string, l *listing, start time.Time) (string, int64) {
 	h := timeHash{Hash64: fnv.New64a()}
 	h.stat(s, dir)
@@ -110,7 +109,7 @@ func (s *FS) listedTimes(dir string, l *listing, start time.Time) (string, int64
 	return h.sum(start)
 }
 
-// A timeHash hashes what tells that a file or a folder changed.
+// A timeHash hashes what changes when a file or a folder changes.
 type timeHash struct {
 	hash.Hash64
 	newest int64
@@ -128,19 +127,19 @@ func (h *timeHash) stat(s *FS, name string) {
 func (h *timeHash) add(mode fs.FileMode, size, mtime int64, err error) {
 	b := h.buf[:0]
 	if err != nil {
-		b = append(b, 1) // also a link that leads nowhere stays as it is
+		b = append(b, 1) // a dangling link is unchanged as long as it dangles
 	} else {
 		h.newest = max(h.newest, mtime)
 		b = binary.LittleEndian.AppendUint64(append(b, 0), uint64(mtime))
 		b = binary.LittleEndian.AppendUint32(b, uint32(mode.Type()))
-		if !mode.IsDir() { // the size of a folder is the file system's affair
+		if !mode.IsDir() { // a folder's size depends on the file system
 			b = binary.LittleEndian.AppendUint64(b, uint64(size))
 		}
 	}
 	h.Write(b) // never fails
 }
 
-// sum returns the hash, "" if the newest time tells nothing, and that time.
+// sum returns the hash and the newest time. The hash is "" if that time is too recent.
 func (h *timeHash) sum(start time.Time) (string, int64) {
 	if h.newest > start.Add(-racy).UnixNano() {
 		return "", h.newest
@@ -148,7 +147,7 @@ func (h *timeHash) sum(start time.Time) (string, int64) {
 	return strconv.FormatUint(h.Sum64(), 36), h.newest
 }
 
-// names returns a hash of the names in a folder, "" when it cannot be listed.
+// names returns a hash of the names in a folder; "" if the folder cannot be listed.
 func (s *FS) names(dir string) string {
 	entries, err := s.tree.readDir(dir)
 	if err != nil {
@@ -162,7 +161,7 @@ func (s *FS) names(dir string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// below returns the paths of all that was listed.
+// below returns the paths of everything that was listed.
 func (l *listing) below() []string {
 	paths := make([]string, 0, len(l.entries)+len(l.subs))
 	for i := range l.entries {
@@ -171,7 +170,7 @@ func (l *listing) below() []string {
 	return append(paths, l.subs...)
 }
 
-// timeless reports whether a time tells nothing.
+// timeless reports whether an entry's time cannot be trusted.
 func (l *listing) timeless() bool {
 	for i := range l.entries {
 		if e := &l.entries[i]; e.mtime < epoch && e.err == nil {
@@ -181,7 +180,7 @@ func (l *listing) timeless() bool {
 	return false
 }
 
-// newest returns the time of the last change of what a folder holds.
+// newest returns the newest modification time in the folder.
 func (l *listing) newest() int64 {
 	newest := int64(0)
 	for i := range l.entries {

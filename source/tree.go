@@ -13,45 +13,45 @@ import (
 // A tree is the file system under a source. Names are slash-separated paths
 // in the source, "." for the top.
 type tree interface {
-	// readDir lists a folder by name. It does not open what it lists.
+	// readDir lists a folder, sorted by name, without opening its entries.
 	readDir(dir string) ([]fs.DirEntry, error)
 
 	// stat follows links, wherever they lead.
 	stat(name string) (fs.FileInfo, error)
 
-	// lstat does not follow name itself.
+	// lstat does not follow a link at name itself.
 	lstat(name string) (fs.FileInfo, error)
 
 	// links reports whether links to folders may be followed.
 	links() bool
 
-	// real returns a path that two names share if they are the same folder.
+	// real returns the real path of a folder: the same for all paths to it.
 	real(dir string) (string, error)
 
-	// location says where a person can find a file.
+	// location returns where a person finds a file.
 	location(label, name string) string
 
-	// folder opens a skill's folder for reading files below it.
+	// folder opens a skill's folder, to read files below it.
 	folder(dir string) (folder, error)
 }
 
-// A folder gives access to one skill's files and to nothing else. It is the
-// only way by which this package opens a file of a skill.
+// A folder gives access to the files of one skill and nothing else. This package
+// opens the files of skills only through it.
 type folder interface {
-	// stat follows the links that stay in the folder and refuses the others
+	// stat follows links that stay inside of the folder. It refuses other links
 	// with an error that wraps ErrRefused.
 	stat(name string) (fs.FileInfo, error)
 
-	// open opens a regular file. It neither blocks on nor opens anything else.
+	// open opens a regular file. Anything else is an error; open does not block on it.
 	open(name string) (fs.File, error)
 
 	Close() error
 }
 
-// diskTree walks by path, because os.Root follows no link that leads out (and
-// costs a seventh more, see BenchmarkReadDir), and opens each skill's folder as
-// an os.Root of its own. A handle kept on the whole source would go on showing
-// the old folder after the source is replaced.
+// diskTree walks by path and opens each skill's folder as an os.Root. It does not use
+// an os.Root for the whole source: that would refuse links out of the source, be a
+// seventh slower (see BenchmarkReadDir), and keep showing the old folder after the
+// source is replaced.
 type diskTree struct {
 	path string // absolute
 }
@@ -70,8 +70,8 @@ func (t diskTree) checkRoot() error {
 	return nil
 }
 
-// join is filepath.Join without the cleaning, which a walk would pay for at
-// every file: names of this package are clean.
+// join is filepath.Join without cleaning, which would cost time for every file. The
+// names in this package are clean already.
 func (t diskTree) join(name string) string {
 	if name == "." {
 		return t.path
@@ -90,8 +90,8 @@ func (t diskTree) folder(dir string) (folder, error) {
 	if _, err := filepath.Localize(dir); err != nil {
 		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
 	}
-	// The final "." makes the system refuse what is not a folder, where
-	// opening a FIFO that took its place would block.
+	// The final "." makes the system refuse anything but a folder. Without it,
+	// opening would block if a FIFO has taken the folder's place.
 	root, err := os.OpenRoot(t.join(dir) + string(filepath.Separator) + ".")
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (t diskTree) folder(dir string) (folder, error) {
 	return diskFolder{root}, nil
 }
 
-// diskFolder confines with os.Root: no name and no link leads out of it.
+// diskFolder confines access by os.Root: no name and no link leads out of it.
 type diskFolder struct {
 	root *os.Root
 }
@@ -111,7 +111,7 @@ func (d diskFolder) stat(name string) (fs.FileInfo, error) {
 	return info, rootError(err)
 }
 
-// open looks before it opens, because opening a device can have effects.
+// open checks the file before it opens it, because opening a device can have effects.
 func (d diskFolder) open(name string) (fs.File, error) {
 	info, err := d.stat(name)
 	if err != nil {
@@ -123,8 +123,8 @@ func (d diskFolder) open(name string) (fs.File, error) {
 	return d.openBlind(name)
 }
 
-// openBlind opens a file that may have been replaced since it was looked at:
-// without blocking, and looking again.
+// openBlind opens a file that may have been replaced after the check, so it does not
+// block and checks the open file again.
 func (d diskFolder) openBlind(name string) (fs.File, error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -133,8 +133,8 @@ func (d diskFolder) openBlind(name string) (fs.File, error) {
 	return checkOpened(f)
 }
 
-// rootError tells the refusals of os.Root, which it has no exported error
-// for, from the errors of the system, which have a number.
+// rootError turns the refusals of os.Root into ErrRefused. os.Root exports no error
+// for them, but the system's errors can be recognised by their errno.
 func rootError(err error) error {
 	var errno syscall.Errno
 	if err == nil || errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) {
@@ -143,8 +143,8 @@ func rootError(err error) error {
 	return fmt.Errorf("%w: it leads outside of the skill's folder or is an absolute link", ErrRefused)
 }
 
-// fsTree is any fs.FS. It follows no links and refuses them where the file
-// system can tell (fs.ReadLinkFS).
+// fsTree is a tree on any fs.FS. It follows no links; it refuses them if the file
+// system reports them (fs.ReadLinkFS).
 type fsTree struct {
 	fsys fs.FS
 }
@@ -170,7 +170,7 @@ func (t fsTree) folder(dir string) (folder, error) {
 	return fsFolder{t, dir}, nil
 }
 
-// unlinked describes name and refuses links anywhere on the way to it.
+// unlinked returns the FileInfo of name and refuses links anywhere on its path.
 func (t fsTree) unlinked(name string) (fs.FileInfo, error) {
 	for _, p := range prefixes(name) {
 		info, err := fs.Lstat(t.fsys, p)
@@ -184,7 +184,7 @@ func (t fsTree) unlinked(name string) (fs.FileInfo, error) {
 			return info, nil
 		}
 	}
-	return nil, fs.ErrNotExist // unreachable: name is its own last prefix
+	return nil, fs.ErrNotExist // unreachable: the last prefix is name itself
 }
 
 type fsFolder struct {
@@ -235,7 +235,7 @@ func checkRegular(info fs.FileInfo) error {
 	}
 }
 
-// kindOf names what is not a regular file.
+// kindOf describes the mode of something that is not a regular file.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
@@ -250,7 +250,7 @@ func kindOf(mode fs.FileMode) string {
 	return "mode " + mode.Type().String()
 }
 
-// prefixes returns ".", then each folder on the way to name, then name.
+// prefixes returns ".", then each folder on the path to name, then name.
 func prefixes(name string) []string {
 	list := []string{"."}
 	for i := range len(name) {

@@ -16,39 +16,39 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Bounds of a walk. Collections nest two or three folders deep; the bounds
-// are for the source that is somebody's whole disk by mistake.
+// Bounds of a walk. Collections nest two or three folders deep; the bounds help if
+// somebody makes a whole disk a source by mistake.
 const (
 	maxDepth   = 6
 	maxFolders = 200_000
 )
 
-// The base names of a skill's instructions, best first.
+// The base names of a skill's instructions; the first is preferred.
 const (
 	upperFile = "SKILL.md"
 	lowerFile = "skill.md"
 )
 
-// An item is what a walk yields: a skill or an error.
+// An item is a result of a walk: a skill or an error.
 type item struct {
 	path string
 	ref  *skill.Ref
 	err  error // a *WalkError
 }
 
-// A walker is one walk.
+// A walker holds the state of one walk.
 type walker struct {
 	src     *FS
 	start   time.Time
 	items   []item
 	seen    map[string]string // real path of a folder → its path in the source
-	links   []visit           // folders behind links, to visit after the real ones
+	links   []visit           // folders behind links, visited after all others
 	folders int
 	deep    int // folders below maxDepth that were not visited
 	stopped bool
-	stamps  chan func() // work that nothing waits for until the end
+	stamps  chan func() // work for the goroutines of work
 	traces  []*Trace
-	partial bool // something was not seen
+	partial bool // skills may have been missed
 }
 
 // A visit is a folder to search.
@@ -58,8 +58,8 @@ type visit struct {
 	depth int
 }
 
-// walk finds the skills and errors of the source, sorted by path. Links are
-// followed last, so that a skill keeps its own path when a link leads to it.
+// walk finds the skills and errors of the source, sorted by path. It follows links
+// last, so that a skill that a link leads to keeps its own path.
 func (s *FS) walk(ctx context.Context) *walker {
 	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), stamps: make(chan func(), 64)}
 	defer w.finish(w.work())
@@ -81,9 +81,9 @@ func (s *FS) walk(ctx context.Context) *walker {
 	return w
 }
 
-// work starts what runs beside the search. Nearly all of a walk is spent in the
-// system, of which listing the files of the skills that are found is more than
-// half, so that a second processor shortens it by that.
+// work starts the goroutines that compute stamps while the search goes on. Nearly all
+// of a walk is system calls, and more than half of them list the files of skills, so
+// a second processor saves that much time.
 func (w *walker) work() *sync.WaitGroup {
 	var wg sync.WaitGroup
 	for range max(1, runtime.GOMAXPROCS(0)-1) {
@@ -96,7 +96,7 @@ func (w *walker) work() *sync.WaitGroup {
 	return &wg
 }
 
-// finish waits for the work.
+// finish waits for the goroutines of work.
 func (w *walker) finish(wg *sync.WaitGroup) {
 	close(w.stamps)
 	wg.Wait()
@@ -111,14 +111,14 @@ func (w *walker) incomplete(path, rule string, err error) {
 	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, partial: true}})
 }
 
-// visit searches one folder and the ones below it.
+// visit searches a folder and the folders below it.
 func (w *walker) visit(ctx context.Context, v visit) {
 	if !w.enter(ctx, v) {
 		return
 	}
 	entries, err := w.src.tree.readDir(v.dir)
 	if err != nil {
-		w.incomplete(v.dir, "unreadable-folder", err) // what was listed is still searched
+		w.incomplete(v.dir, "unreadable-folder", err) // the entries read so far are still searched
 	}
 	if file := instructions(entries); file != "" {
 		w.found(v.dir, file, entries)
@@ -132,7 +132,7 @@ func (w *walker) visit(ctx context.Context, v visit) {
 	}
 }
 
-// enter reports whether a folder is to be searched.
+// enter reports whether a folder should be searched.
 func (w *walker) enter(ctx context.Context, v visit) bool {
 	if w.stopped {
 		return false
@@ -171,7 +171,7 @@ func (w *walker) found(dir, file string, entries []fs.DirEntry) {
 	}
 }
 
-// ref returns the skill in a folder without its stamp.
+// ref returns the skill in a folder, without its stamp.
 func (s *FS) ref(dir, file string) *skill.Ref {
 	return &skill.Ref{
 		Path: join(dir, file),
@@ -179,7 +179,7 @@ func (s *FS) ref(dir, file string) *skill.Ref {
 	}
 }
 
-// child searches what a folder lists.
+// child handles one entry of a folder.
 func (w *walker) child(ctx context.Context, parent visit, e fs.DirEntry) {
 	name := e.Name()
 	v := visit{join(parent.dir, name), parent.real + string(filepath.Separator) + name, parent.depth + 1}
@@ -198,7 +198,7 @@ func (w *walker) child(ctx context.Context, parent visit, e fs.DirEntry) {
 	}
 }
 
-// link looks at what a link leads to; one to a file is of no interest.
+// link handles a link. A link to a file needs nothing.
 func (w *walker) link(v visit) {
 	if isSkipped(path.Base(v.dir)) {
 		return
@@ -221,10 +221,9 @@ func (w *walker) link(v visit) {
 	}
 }
 
-// follow visits the folder behind a link, unless the link leads to a folder
-// that the link itself lies in: then everything below was or will be visited
-// already. Links to the source and above are told apart only for the report,
-// except that one above the source would leave it for the whole disk.
+// follow visits the folder behind a link. It refuses a link to a folder that contains
+// the link or the source: visiting it would find nothing new, or leave the source for
+// the whole disk.
 func (w *walker) follow(ctx context.Context, v visit, top string) {
 	real, err := w.src.tree.real(v.dir)
 	if err != nil {
@@ -232,24 +231,24 @@ func (w *walker) follow(ctx context.Context, v visit, top string) {
 		return
 	}
 	if within(path.Dir(filepath.ToSlash(v.real)), filepath.ToSlash(real)) || within(filepath.ToSlash(top), filepath.ToSlash(real)) {
-		w.note(v.dir, "link-loop", fmt.Errorf("link to a folder that holds it or the source: %s", real), "remove the link")
+		w.note(v.dir, "link-loop", fmt.Errorf("link to a folder that contains it or the source: %s", real), "remove the link")
 		return
 	}
 	v.real = real
 	w.visit(ctx, v)
 }
 
-// within reports whether slash-separated path p is dir or lies below it.
+// within reports whether the slash-separated path p is dir or below it.
 func within(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// isLink reports whether an entry may be a link to a folder. On Windows a
-// junction, which people use like a link, is an irregular file.
+// isLink reports whether an entry may be a link to a folder. It includes Windows
+// junctions, which people use like links and Go reports as irregular files.
 func isLink(t fs.FileMode) bool { return t&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
 
-// instructions returns the name of the SKILL.md among the entries of a folder,
-// or "". It may turn out not to be a file, which is then the skill's problem.
+// instructions returns the name of the SKILL.md among the entries of a folder, or "".
+// The entry may turn out not to be a file; loading the skill reports that.
 func instructions(entries []fs.DirEntry) string {
 	name := ""
 	for _, e := range entries {
@@ -264,8 +263,8 @@ func instructions(entries []fs.DirEntry) string {
 	return name
 }
 
-// join is path.Join for a clean folder and a clean path below it, "" for the
-// folder itself, without the cleaning.
+// join is path.Join without cleaning, for a clean folder and a clean path in it. A
+// name of "" means the folder itself.
 func join(dir, name string) string {
 	switch {
 	case name == "":

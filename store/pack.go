@@ -16,9 +16,9 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Pack sets Body and Problems, which engines keep as they are. PutSkill calls it if
-// nobody did; calling it before the transaction lets several processors share the
-// work. The skill must not change afterwards.
+// Pack sets Body and Problems, which engines store as they are. PutSkill calls Pack if
+// the caller did not; calling it before the transaction lets several processors share
+// the work. The skill must not change afterwards.
 func (r *Record) Pack() (err error) {
 	if len(r.Skill.Problems) > 0 {
 		if r.Problems, err = pack(marshal(r.Skill.Problems)); err != nil {
@@ -31,9 +31,8 @@ func (r *Record) Pack() (err error) {
 	return err
 }
 
-// marshal returns v as JSON, or {} if JSON has no form for a value (.inf). Such a
-// value is a reported problem of the skill, so nothing more than the copy of its
-// frontmatter is lost.
+// marshal returns v as JSON, or {} if JSON cannot express a value (.inf). Such a value
+// is a reported problem of the skill, so only the copy of its frontmatter is lost.
 func marshal(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -42,8 +41,8 @@ func marshal(v any) []byte {
 	return data
 }
 
-// packers keeps writers, because one takes far more memory than the text that it
-// deflates.
+// packers reuses writers, because a writer takes far more memory than the text that it
+// compresses.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, packLevel)
 	if err != nil {
@@ -52,12 +51,12 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packLevel is the effort of deflating. The bodies of 20,000 skills take 76 MB at
-// level 1, 70 MB at 4 and 69 MB at 6; each step takes half as much time again. From
-// level 4 to 1 indexing takes a twentieth less.
+// packLevel is the compression level. The bodies of 20,000 skills take 76 MB at level 1,
+// 70 MB at 4 and 69 MB at 6; each of these steps makes compression half as slow again.
+// Level 1 makes indexing a twentieth faster than level 4.
 const packLevel = flate.BestSpeed
 
-// pack deflates data; SKILL.md files shrink to about 40 %.
+// pack compresses data; SKILL.md files shrink to about 40 %.
 func pack(data []byte) ([]byte, error) {
 	w := packers.Get().(*flate.Writer)
 	defer packers.Put(w)
@@ -76,19 +75,18 @@ func unpack(data []byte) ([]byte, error) {
 	return io.ReadAll(flate.NewReader(bytes.NewReader(data)))
 }
 
-// errPacked says that this package did not pack the bytes.
+// errPacked means that this package did not pack the bytes.
 var errPacked = errors.New("malformed value")
 
-// One of these bytes, which JSON does not have, separates the frontmatter from the
-// body. Most descriptions are the same in the skill and in its frontmatter; such a
-// description is kept once.
+// One of these bytes, which JSON text never contains, separates the frontmatter from the
+// body. Most skills have the same description as their frontmatter; it is stored once.
 const (
 	wholeEnd = 0 // the frontmatter is complete
 	shortEnd = 1 // the frontmatter lacks its description
 )
 
-// packBody deflates the frontmatter and the body together, because the body repeats
-// the words of the frontmatter.
+// packBody compresses the frontmatter and the body together, because the body repeats the
+// words of the frontmatter.
 func packBody(s *skill.Skill) ([]byte, error) {
 	frontmatter, end := s.Frontmatter, byte(wholeEnd)
 	if frontmatter["description"] == s.Description {
@@ -144,9 +142,9 @@ func unpackBody(s *skill.Skill, packed []byte) error {
 	return err
 }
 
-// PackVector returns the values of a vector as multiples of 1/127 of the largest
-// one: this step as a float32, then an int8 for each value. That takes a quarter of
-// the space, and turns a vector by less than a hundredth.
+// PackVector rounds the values of a vector to multiples of a step, 1/127 of the largest
+// value. It returns the step as a float32, then an int8 for each value. That takes a
+// quarter of the space and turns the vector by less than a hundredth.
 func PackVector(v []float32) []byte {
 	most := float32(0)
 	for _, x := range v {

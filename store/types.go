@@ -6,40 +6,40 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Generation is one state of a catalog that readers can see. Its number is one
-// more than that of the generation before. Its token is random, so that a catalog
-// that was restored, copied or made again never takes a foreign generation for its
-// own. A new catalog has the zero Generation.
+// A Generation identifies one state of a catalog that readers can see. Each generation's
+// Number is the previous one's plus 1. Its Token is random, so that a catalog that was
+// restored, copied or made again does not mistake another catalog's generation for its own.
+// A new catalog has the zero Generation.
 type Generation struct {
 	Number int64 `json:"number"`
 	Token  int64 `json:"token"`
 }
 
-// A State says how far a catalog has come.
+// A State describes the current state of a catalog.
 type State struct {
 	Catalog    string // identifies this catalog; random
 	Generation Generation
-	Found      int // number of SKILL.md files, the refused ones too
+	Found      int // number of SKILL.md files, including refused ones
 }
 
-// A Source is where skills come from.
+// A Source is a source of skills as the catalog knows it.
 type Source struct {
 	Row      int64
 	Label    string
-	Root     string // absolute path; "" when it is not on disk
-	Priority int    // of two skills with one name, the one of the higher priority is offered
+	Root     string // absolute path; "" if it is not on disk
+	Priority int    // of two skills with the same name, the one with the higher priority is offered
 	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet
 }
 
-// A Known is what a catalog knows of one SKILL.md without reading it.
+// A Known is what a catalog knows about one SKILL.md without reading it.
 type Known struct {
 	Row    int64
 	Stamp  string // "" means that the file must be read
 	Digest string
 }
 
-// An Entry is the row of one SKILL.md without its text: all that ranking, listing
-// and scopes need.
+// An Entry describes one SKILL.md without its text: all that ranking, listings and scopes
+// need.
 type Entry struct {
 	skill.Meta
 	Row        int64
@@ -48,11 +48,11 @@ type Entry struct {
 	ShadowedBy int64 // row of the skill that is offered under its name; 0 means none
 }
 
-// Offered reports whether the skill is found under its name.
+// Offered reports whether the skill is found by its name.
 func (e *Entry) Offered() bool { return !e.Refused && e.ShadowedBy == 0 }
 
-// SetID sets the ID, which names this skill and no other: its name when it is
-// offered, else "source/folder".
+// SetID sets the ID, which is unique in the catalog: the name of an offered skill, else
+// "source/folder".
 func (e *Entry) SetID() {
 	switch dir := path.Dir(e.Path); {
 	case e.Offered():
@@ -64,30 +64,30 @@ func (e *Entry) SetID() {
 	}
 }
 
-// A Record is what a catalog keeps of one SKILL.md.
+// A Record is what a catalog stores about one SKILL.md.
 type Record struct {
-	Path    string       // of the SKILL.md in its source, slash-separated
+	Path    string       // slash-separated path of the SKILL.md in its source
 	Stamp   string       // see skill.Ref; "" means that the file must be read again
-	Skill   *skill.Skill // engines keep of a refused skill its Meta and Problems
+	Skill   *skill.Skill // of a refused skill, engines store only Meta and Problems
 	Refused bool
 	NameKey string       // two names with the same key are the same name
 	Fields  skill.Fields // for engines that rank by text
 	Ranked
 	Texts [][]byte // hashes of the texts that get a vector each; the first is the description
 
-	// Pack makes these of Skill. Body is nil when the skill is refused.
+	// Set by Pack. Body is nil if the skill is refused.
 	Body, Problems []byte
 }
 
-// Ranked is what ranking by text reads of a skill.
+// Ranked is what text ranking needs about a skill.
 type Ranked struct {
-	Terms  skill.Terms // of its Fields
-	Sketch []byte      // of its body, by which copies are found
+	Terms  skill.Terms // the packed Fields
+	Sketch []byte      // summary of the body, to find copies
 }
 
-// A Text is one text of a skill, which gets a vector of its own.
+// A Text is one text of a skill. Each text has its own vector.
 type Text struct {
-	Row     int64 // of the skill
+	Row     int64 // row of the skill
 	Ordinal int   // 0 is the description
 	Hash    []byte
 }
@@ -98,16 +98,16 @@ type Vector struct {
 	Values  []float32
 }
 
-// A Model is an embedder that made vectors of the catalog.
+// A Model is an embedder whose vectors the catalog has.
 type Model struct {
 	Name string
-	Dim  int // values of each vector; 0 means that the catalog has no vector of it
+	Dim  int // values in each vector; 0 means that the catalog has no vectors by this model
 }
 
-// A Reported problem belongs to one skill of one source.
+// A Reported is a problem with the source and row of its skill.
 type Reported struct {
 	Source string
-	Row    int64 // of the skill
+	Row    int64 // row of the skill
 	skill.Problem
 }
 

@@ -1,7 +1,8 @@
-// Command skills-fit fits the gate to labelled sets: it indexes each, alone and
-// among other skills, searches for its prompts, and prints the weights with
-// which the best hits tell best whether a prompt wants a skill, and how well they
-// tell it. They hold for the built-in embedder; fit again after a new model and
+// Command skills-fit fits the weights of rank.Gate to labelled sets. It indexes
+// each set, alone and mixed with other skills, searches for the set's prompts, and
+// finds the weights that best predict, from the top hits, whether a prompt wants a
+// skill. It prints the weights and how good the predictions are. The weights hold
+// for the built-in embedder: after a change of its model, run the command again and
 // copy the weights to rank.DefaultGate.
 package main
 
@@ -28,19 +29,19 @@ func main() {
 
 const usage = `usage: skills-fit --dataset DIR --dataset DIR --none DIR --corpus FILE [flags]
 
-The sets are folders in the BEIR layout, see "skills bench --help". Of --none
-only queries.jsonl is read, and of it the prompts of the kinds none, no_tool and
-hard_negative_none; they are asked in every catalog. The corpus is a file of JSON
-lines, gzipped if its name ends in .gz, with name, description and body of a
-skill each: the skills that are mixed in. The report goes to standard output.
+The sets are folders in the BEIR layout, see "skills bench --help". From --none
+the command reads only queries.jsonl and uses only prompts of the kinds none,
+no_tool and hard_negative_none; it asks them in every catalog. The corpus is a file
+of JSON lines, gzipped if its name ends in .gz, with the name, description and body
+of one skill each: the skills to mix in. The report goes to standard output.
 `
 
-// options are what a fit is made of.
+// options are the settings of a fit.
 type options struct {
 	datasets, none []string
 	corpus         string
-	distractors    []int // numbers of skills of the corpus that are mixed into each set
-	grow           []int // numbers of skills of the corpus that make a catalog of their own
+	distractors    []int // how many skills of the corpus to mix into each set
+	grow           []int // sizes of the catalogs that are made of the corpus alone
 	limit          int
 	seed           uint64
 }
@@ -55,10 +56,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.Func("dataset", "folder of a labelled set, at least two", func(s string) error { o.datasets = append(o.datasets, s); return nil })
 	f.Func("none", "folder of prompts that need no skill (repeatable)", func(s string) error { o.none = append(o.none, s); return nil })
 	f.StringVar(&o.corpus, "corpus", "", "JSON lines of the skills to mix in")
-	f.Func("distractors", "how many of them are mixed into each set, by commas (default 0,3000)", numbers(&o.distractors))
-	f.Func("grow", "how many of them make a catalog to ask what needs no skill, by commas (default 50,200,1000,5000,20000)", numbers(&o.grow))
-	f.IntVar(&o.limit, "limit", 600, "most prompts of a set that need a skill, and that need none")
-	f.Uint64Var(&o.seed, "seed", 1, "of the samples")
+	f.Func("distractors", "how many skills of the corpus to mix into each set, separated by commas (default 0,3000)", numbers(&o.distractors))
+	f.Func("grow", "sizes of catalogs made of the corpus alone, in which to ask the prompts that need no skill, separated by commas (default 50,200,1000,5000,20000)", numbers(&o.grow))
+	f.IntVar(&o.limit, "limit", 600, "at most so many prompts of a set that need a skill, and so many that need none")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed of the samples")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -76,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// numbers returns a flag's function that replaces list; "" empties it.
+// numbers returns the function of a flag that replaces list; "" empties the list.
 func numbers(list *[]int) func(string) error {
 	return func(s string) error {
 		*list = nil
@@ -86,7 +87,7 @@ func numbers(list *[]int) func(string) error {
 		for field := range strings.SplitSeq(s, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(field))
 			if err != nil || n < 0 {
-				return fmt.Errorf("%q is no number of skills", field)
+				return fmt.Errorf("%q is not a number of skills", field)
 			}
 			*list = append(*list, n)
 		}
@@ -94,24 +95,24 @@ func numbers(list *[]int) func(string) error {
 	}
 }
 
-// check reports the first option that makes no sense.
+// check returns an error for the first invalid option.
 func (o *options) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected arguments: %s", strings.Join(rest, " "))
 	case len(o.datasets) < 2:
-		return errors.New("--dataset is needed twice: each set is predicted from the others")
+		return errors.New("give --dataset at least twice: each set is predicted from the others")
 	case len(o.none) == 0 || o.corpus == "":
-		return errors.New("--none and --corpus are needed")
+		return errors.New("--none and --corpus are required")
 	case len(o.distractors) == 0:
-		return errors.New("--distractors is needed; 0 is a set alone")
+		return errors.New("--distractors is empty; 0 means the set alone")
 	case o.limit < 1:
-		return errors.New("--limit is at least 1")
+		return errors.New("--limit must be at least 1")
 	}
 	return nil
 }
 
-// fitGate fits the two kinds of weights, each to what its kind of search finds.
+// fitGate fits both kinds of weights, each to the results of its kind of search.
 func fitGate(ctx context.Context, o options, out, progress io.Writer) error {
 	in, err := readInput(o)
 	if err != nil {
@@ -119,7 +120,7 @@ func fitGate(ctx context.Context, o options, out, progress io.Writer) error {
 	}
 	for _, kind := range []struct {
 		mode bench.Mode
-		name string // of the field of rank.Gate
+		name string // field of rank.Gate
 	}{{bench.Hybrid, "Vectors"}, {bench.Text, "Text"}} {
 		var sets, grown []group
 		for _, c := range in.catalogs(o) {

@@ -106,12 +106,12 @@ func TestWrongUse(t *testing.T) {
 		says string
 		args []string
 	}{
-		{2, "--dataset is needed twice", all[2:]},
+		{2, "--dataset at least twice", all[2:]},
 		{2, "--none and --corpus", all[:4]},
 		{2, "unexpected arguments: x", with("x")},
-		{2, `"-1" is no number of skills`, with("--distractors", "0,-1")},
-		{2, "--distractors is needed", with("--distractors", "")},
-		{2, "--limit is at least 1", with("--limit", "0")},
+		{2, `"-1" is not a number of skills`, with("--distractors", "0,-1")},
+		{2, "--distractors is empty", with("--distractors", "")},
+		{2, "--limit must be at least 1", with("--limit", "0")},
 		{2, "flag provided but not defined", with("--nonsense")},
 		{0, "usage: skills-fit", []string{"-h"}},
 		{1, `a second set "one"`, with("--dataset", all[1])},

@@ -9,8 +9,8 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
-// features are the values of the terms of a rank.Demand, 0 for those that it
-// lacks; the first is 1.
+// features are the values of the terms of a rank.Demand; a missing term is 0. The
+// first feature is always 1.
 type features [5]float64
 
 var terms = [len(features{})]string{"base", "nearness", "strength", "coverage", "size"}
@@ -21,7 +21,8 @@ func (x *features) set(t rank.Term) {
 	}
 }
 
-// probability is that of a prompt with features x under weights w.
+// probability returns how likely a prompt with features x wants a skill, given the
+// weights w.
 func (w features) probability(x features) float64 {
 	sum := 0.0
 	for i := range w {
@@ -30,19 +31,19 @@ func (w features) probability(x features) float64 {
 	return 1 / (1 + math.Exp(-sum))
 }
 
-// A point is a usable sample with how much it counts.
+// A point is a usable sample with its weight.
 type point struct {
 	x      features
-	y      float64 // 1 if it wants a skill
+	y      float64 // 1 if the prompt wants a skill, else 0
 	weight float64
 }
 
-// noneShare is the weight of the prompts that need no skill in their group.
-// Sets have few of them, hosts see many.
+// noneShare is the share of a group's weight that its prompts without a need for a
+// skill get. Sets have few such prompts, but hosts see many.
 const noneShare = .4
 
-// pointsOf returns the usable samples. Groups count alike, and a sample counts
-// 1 on average.
+// pointsOf returns the usable samples. All groups have the same weight; the average
+// weight of a sample is 1.
 func pointsOf(groups []group) []point {
 	var list []point
 	for _, g := range groups {
@@ -68,8 +69,8 @@ func pointsOf(groups []group) []point {
 }
 
 // regress fits the weights of a logistic regression by Newton's method. A small
-// penalty on the squares of all but the first gives 0 to a feature that says
-// nothing.
+// penalty on the squares of all weights but the first gives a useless feature the
+// weight 0.
 func regress(points []point) (features, error) {
 	const penalty, steps, enough = .5, 50, 1e-9
 	var w features
@@ -101,8 +102,8 @@ func regress(points []point) (features, error) {
 	return w, errors.New("no weights fit: either all prompts find a wanted skill or none does")
 }
 
-// solve returns the solution of a·x = b for a positive definite matrix, by
-// elimination; NaN where there is none.
+// solve solves a·x = b for a positive definite matrix by elimination. The result is
+// NaN if there is no solution.
 func solve(a [len(features{})]features, b features) features {
 	for i := range a {
 		for k := i + 1; k < len(a); k++ {
@@ -122,8 +123,8 @@ func solve(a [len(features{})]features, b features) features {
 	return b
 }
 
-// spreadOf returns the spread, in hundredths up to 2, under which the wanted
-// hits are likeliest among all hits of their prompts.
+// spreadOf returns the spread, in steps of .01 up to 2, that makes the wanted hits
+// likeliest among all hits of their prompts.
 func spreadOf(groups []group) float64 {
 	best, spread := math.Inf(-1), 0.0
 	for hundredths := 1; hundredths <= 200; hundredths++ {
@@ -142,7 +143,7 @@ func spreadOf(groups []group) float64 {
 	return spread
 }
 
-// wantedShare is that of the wanted hits in the softmax of all.
+// wantedShare returns the share of the wanted hits in the softmax of all hits.
 func (s *sample) wantedShare(spread float64) float64 {
 	wanted, all := 0.0, 0.0
 	for _, h := range s.hits {
@@ -152,11 +153,11 @@ func (s *sample) wantedShare(spread float64) float64 {
 			wanted += e
 		}
 	}
-	return max(wanted, math.SmallestNonzeroFloat64) / all // far behind it is too small to tell
+	return max(wanted, math.SmallestNonzeroFloat64) / all // a hit that is far behind may underflow to 0
 }
 
-// auc returns how often a value of high is above one of low, ties half; NaN
-// when there are none of either.
+// auc returns how often a value of high is above a value of low; a tie counts half.
+// It returns NaN if one of the lists is empty.
 func auc(high, low []float64) float64 {
 	sum := 0.0
 	for _, h := range high {

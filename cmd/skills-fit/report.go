@@ -13,14 +13,14 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
-// thresholds are those that a report compares.
+// thresholds are the thresholds that a report compares.
 var thresholds = []float64{.3, .4, .5, .6, .7, .8}
 
-// mostOffered is how many skills a context lists by default.
+// mostOffered is how many skills a context offers by default.
 const mostOffered = 8
 
-// writeReport fits the weights that a rank.Gate has under a name to the groups
-// of the sets, and prints what they do there and in grown catalogs.
+// writeReport fits the weights for one field of rank.Gate to the groups of the sets.
+// It prints the weights and their effect on the sets and on catalogs of growing size.
 func writeReport(out io.Writer, name string, sets, grown []group) error {
 	w, err := regress(pointsOf(sets))
 	if err != nil {
@@ -36,7 +36,7 @@ func writeReport(out io.Writer, name string, sets, grown []group) error {
 	return t.Flush()
 }
 
-// logitOf rounds weights to hundredths.
+// logitOf returns the weights rounded to hundredths.
 func logitOf(w features, spread float64) rank.Logit {
 	for i := range w {
 		w[i] = math.Round(w[i]*100) / 100
@@ -44,7 +44,7 @@ func logitOf(w features, spread float64) rank.Logit {
 	return rank.Logit{Base: w[0], Nearness: w[1], Strength: w[2], Coverage: w[3], Size: w[4], Spread: spread}
 }
 
-// literal writes a Logit as Go does, without the fields that are 0.
+// literal returns a Logit as a Go literal, without the fields that are 0.
 func literal(l rank.Logit) string {
 	var fields []string
 	for _, f := range []struct {
@@ -58,9 +58,9 @@ func literal(l rank.Logit) string {
 	return "Logit{" + strings.Join(fields, ", ") + "}"
 }
 
-// writeLeftOut tells how well the demand of each set is predicted by weights
-// that are fitted to the others. Those know its prompts that need no skill as far
-// as these are of --none, but in other catalogs only.
+// writeLeftOut prints, for each set, how well weights fitted to the other sets predict
+// its demand. The other sets share the prompts of --none with it, but ask them in
+// other catalogs.
 func writeLeftOut(out io.Writer, sets []group) error {
 	fmt.Fprintln(out, "left out\tothers\tprompts\tAUC\tpredicted\tobserved\tcalibration error")
 	var all []bench.Outcome
@@ -69,7 +69,7 @@ func writeLeftOut(out io.Writer, sets []group) error {
 		if err != nil {
 			return fmt.Errorf("without %s: %w", g.set, err)
 		}
-		probabilities := make(map[bool][]float64) // by whether none is needed
+		probabilities := make(map[bool][]float64) // key: the prompt needs no skill
 		var outcomes []bench.Outcome
 		predicted, observed := 0.0, 0.0
 		for _, s := range g.usable() {
@@ -90,9 +90,9 @@ func writeLeftOut(out io.Writer, sets []group) error {
 	return nil
 }
 
-// writeOffers prints what each threshold makes of the groups: the share of the
-// prompts that need a skill whose offer has a wanted one, and the share of the
-// others that are offered anything.
+// writeOffers prints the effect of each threshold on the groups. Of the prompts that
+// need a skill, it prints the share whose offer has a wanted skill; of the others, the
+// share that is offered any skill.
 func writeOffers(out io.Writer, l rank.Logit, groups []group) {
 	fmt.Fprint(out, "coverage/false injection\tothers")
 	for _, threshold := range thresholds {
@@ -108,7 +108,7 @@ func writeOffers(out io.Writer, l rank.Logit, groups []group) {
 	fmt.Fprint(out, "\n\n")
 }
 
-// offers returns the two shares of writeOffers, NaN for those of no prompts.
+// offers returns the two shares of writeOffers; NaN if there are no such prompts.
 func (g *group) offers(l rank.Logit, threshold float64) (coverage, injection float64) {
 	need, none := 0.0, 0.0
 	for i := range g.samples {
@@ -127,10 +127,10 @@ func (g *group) offers(l rank.Logit, threshold float64) (coverage, injection flo
 	return coverage / need, injection / none
 }
 
-// offer returns the hits that a gate with l offers, as rank.Gate does.
+// offer returns the hits that a gate with weights l would offer, as rank.Gate does.
 func (s *sample) offer(l rank.Logit, threshold float64) []hit {
 	w := features{l.Base, l.Nearness, l.Strength, l.Coverage, l.Size}
-	demanded := s.x != features{} && w.probability(s.x) >= threshold // without features the kind of the prompt decided
+	demanded := s.x != features{} && w.probability(s.x) >= threshold // without features, the prompt's kind decides
 	best := slices.IndexFunc(s.hits, func(h hit) bool { return !h.named })
 	var list []hit
 	for _, h := range s.hits {
@@ -141,7 +141,7 @@ func (s *sample) offer(l rank.Logit, threshold float64) []hit {
 	return list[:min(mostOffered, len(list))]
 }
 
-// ratio prints a share; of nothing it is a dash.
+// ratio formats a share; NaN is a dash.
 func ratio(f float64) string {
 	if math.IsNaN(f) {
 		return "–"

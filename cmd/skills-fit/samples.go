@@ -17,8 +17,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// depth is how many hits of a search a sample keeps: among them the wanted one
-// is told from the others.
+// depth is how many hits of a search a sample keeps. The fit of the spread compares
+// the wanted hits with the others among them.
 const depth = 20
 
 // A group holds the samples of one catalog.
@@ -28,7 +28,7 @@ type group struct {
 	samples []sample
 }
 
-// usable returns the samples that the weights are for, see sample.
+// usable returns the samples to fit weights to, see sample.
 func (g *group) usable() []*sample {
 	var list []*sample
 	for i := range g.samples {
@@ -39,11 +39,11 @@ func (g *group) usable() []*sample {
 	return list
 }
 
-// A sample is one prompt that was searched for.
+// A sample is the result of the search for one prompt.
 type sample struct {
-	none bool // it needs no skill
-	// usable is false for a prompt that a gate judges without weights: one that
-	// names a skill, is of a kind that wants none, or finds nothing.
+	none bool // the prompt needs no skill
+	// usable is false if a gate judges the prompt without weights: it names a
+	// skill, is of a kind that wants no skill, or finds nothing.
 	usable bool
 	x      features
 	hits   []hit // best first
@@ -54,20 +54,20 @@ type hit struct {
 	wanted, named bool
 }
 
-// rank returns the place of the first wanted hit from 1, 0 without one.
+// rank returns the rank of the first wanted hit, from 1; 0 means there is none.
 func (s *sample) rank() int {
 	return 1 + slices.IndexFunc(s.hits, func(h hit) bool { return h.wanted })
 }
 
-// wants is what the demand predicts: a wanted skill is near the top.
+// wants reports whether a wanted skill is near the top: what the demand predicts.
 func (s *sample) wants() bool { return s.rank() >= 1 && s.rank() <= 10 }
 
-// input is what the files of the options hold.
+// input is the contents of the files that the options name.
 type input struct {
 	sets     []*bench.Dataset
 	corpus   *bench.Dataset // a set without skills of its own
 	none     []bench.Query
-	skills   []*skill.Skill // of the corpus, shuffled, as many as are used
+	skills   []*skill.Skill // from the corpus, shuffled, only as many as are used
 	embedder *static.Embedder
 }
 
@@ -109,7 +109,7 @@ func readInput(o options) (*input, error) {
 	return in, err
 }
 
-// readSkills draws as many skills of the corpus as the largest catalog needs.
+// readSkills draws a random sample of the corpus, as large as the largest catalog needs.
 func readSkills(o options) ([]*skill.Skill, error) {
 	var list []*skill.Skill
 	for d, err := range bench.ReadCorpus(o.corpus) {
@@ -124,24 +124,24 @@ func readSkills(o options) ([]*skill.Skill, error) {
 	}
 	random := rand.New(rand.NewPCG(o.seed, 0))
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return slices.Clone(list[:most]), nil // lets go of the others
+	return slices.Clone(list[:most]), nil // a copy, so that the others can be freed
 }
 
-// A catalog is a set with other skills among its own, and what is asked of it.
+// A catalog is a set mixed with other skills, and the prompts to ask in it.
 type catalog struct {
 	set     *bench.Dataset
 	others  int
 	prompts []bench.Query
 }
 
-// catalogs returns every set with every number of distractors, for a sample of
-// its prompts and for those that need no skill, and the growing catalogs of the
-// corpus for the latter.
+// catalogs returns every set with every number of distractors. Each is asked a sample
+// of the set's prompts and all prompts that need no skill. Then follow the catalogs
+// made of the corpus alone, which are asked only the latter.
 func (in *input) catalogs(o options) []catalog {
 	var list []catalog
 	for _, d := range in.sets {
 		prompts := d.Sample(o.limit, o.seed)
-		own := make(map[string]bool) // the set may be one of those of --none
+		own := make(map[string]bool) // a set may also be given as --none
 		for _, q := range prompts {
 			own[q.Text] = true
 		}
@@ -160,12 +160,12 @@ func (in *input) catalogs(o options) []catalog {
 	return list
 }
 
-// search indexes a catalog and asks its prompts.
+// search indexes a catalog and searches for its prompts.
 func (in *input) search(ctx context.Context, mode bench.Mode, of catalog) (_ group, err error) {
 	g := group{set: of.set.Name, others: of.others}
 	mixed := *of.set
 	mixed.Corpus = in.mix(of)
-	c, err := bench.NewCatalog(ctx, &mixed, &bench.Setup{Mode: mode, Embedder: in.embedder, Deadline: time.Minute}) // a late vector would change the fit
+	c, err := bench.NewCatalog(ctx, &mixed, &bench.Setup{Mode: mode, Embedder: in.embedder, Deadline: time.Minute}) // a missing vector would change the fit
 	if err != nil {
 		return g, fmt.Errorf("indexing %s: %w", g.set, err)
 	}
@@ -180,8 +180,8 @@ func (in *input) search(ctx context.Context, mode bench.Mode, of catalog) (_ gro
 	return g, nil
 }
 
-// mix yields the skills of a catalog. The others are copies, because what is
-// indexed gets a name that is not taken.
+// mix returns the skills of a catalog: the set's own, then distractors. Distractors
+// are copies, because indexing renames a skill whose name is taken.
 func (in *input) mix(of catalog) iter.Seq2[bench.Document, error] {
 	return func(yield func(bench.Document, error) bool) {
 		for d, err := range of.set.Corpus {
@@ -198,8 +198,8 @@ func (in *input) mix(of catalog) iter.Seq2[bench.Document, error] {
 	}
 }
 
-// newSample takes the features from the answer itself, so that what is fitted is
-// what a gate sees.
+// newSample takes the features from the answer, so that the weights are fitted to the
+// same values that a gate sees.
 func newSample(q bench.Query, answer search.Answer, ids []string) sample {
 	s := sample{none: q.NeedsNone(), usable: len(answer.Demand.Terms) > 0}
 	for _, t := range answer.Demand.Terms {

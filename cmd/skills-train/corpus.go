@@ -25,14 +25,14 @@ type rawSkill struct {
 	License     string `json:"license"`
 }
 
-// corpus is what training reads.
+// corpus is the contents of a corpus file.
 type corpus struct {
 	skills []rawSkill
 	sha256 string // of the file
 }
 
-// readCorpus reads a file of JSON lines; a malformed one is an error that
-// names it.
+// readCorpus reads a file of JSON lines. The error for a malformed line says which
+// skill it holds.
 func readCorpus(name string) (*corpus, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -60,28 +60,28 @@ func readCorpus(name string) (*corpus, error) {
 		}
 		c.skills = append(c.skills, s)
 	}
-	if _, err := io.Copy(io.Discard, file); err != nil { // what the decoder left
+	if _, err := io.Copy(io.Discard, file); err != nil { // the hash covers what the decoder did not read, too
 		return nil, err
 	}
 	c.sha256 = hex.EncodeToString(hash.Sum(nil))
 	return c, nil
 }
 
-// vocabulary are the words that get a vector of their own.
+// vocabulary is the words that get a vector of their own.
 type vocabulary struct {
 	words  []string
-	rows   map[uint64]int // by hash
-	share  []float64      // of all words of the corpus
-	rarest int            // number of skills that the rarest word is in
+	rows   map[uint64]int // by hash of the word
+	share  []float64      // of each word among all words of the corpus
+	rarest int            // number of skills that have the rarest word
 }
 
-// countWords returns the words that most skills have, at most n of them and
-// none that fewer than 3 have.
+// countWords returns the n words that occur in most skills. It ignores words that
+// occur in fewer than 3.
 func countWords(skills []rawSkill, n int) *vocabulary {
 	type count struct {
 		word          string
 		skills, times int
-		last          int // skill that it was counted for
+		last          int // the last skill that it was counted for
 	}
 	counts := make(map[string]*count)
 	total := 0
@@ -112,7 +112,7 @@ func countWords(skills []rawSkill, n int) *vocabulary {
 		return cmp.Or(cmp.Compare(b.skills, a.skills), cmp.Compare(a.word, b.word))
 	})
 	v := &vocabulary{rows: make(map[uint64]int)}
-	seen := make(map[uint64]bool) // the model tells words apart by 48 bits
+	seen := make(map[uint64]bool) // the model distinguishes words by 48 bits of the hash
 	for _, c := range list[:min(n, len(list))] {
 		hash := static.Hash([]byte(c.word))
 		if seen[hash>>16] {
@@ -132,8 +132,8 @@ func (v *vocabulary) lookup(hash uint64) (int, bool) {
 	return row, ok
 }
 
-// encode returns the rows of the weights that a text is the sum of; buckets
-// come after the words.
+// encode returns the rows of the weights whose sum is the vector of a text. The rows
+// of buckets follow the rows of words.
 func (v *vocabulary) encode(text string, buckets int) []int32 {
 	var rows []int32
 	static.Rows(text, v.lookup, buckets, func(row int) {
@@ -145,7 +145,7 @@ func (v *vocabulary) encode(text string, buckets int) []int32 {
 	return rows
 }
 
-// corpusSummary is what a manifest says of a corpus.
+// corpusSummary describes a corpus in a manifest.
 type corpusSummary struct {
 	SHA256   string         `json:"sha256"`
 	Skills   int            `json:"skills"`

@@ -17,14 +17,14 @@ import (
 type devSet struct {
 	name    string
 	ids     []string
-	texts   [][]string // of each skill, the description first
+	texts   [][]string // texts of each skill, the description first
 	prompts []string
-	wanted  [][]string // IDs, by prompt
+	wanted  [][]string // IDs of skills, by prompt
 }
 
 type devSets []devSet
 
-// maxPrompts is how many prompts of a set are measured during training.
+// maxPrompts is how many prompts of a set are used for measurements during training.
 const maxPrompts = 2000
 
 func readDevSets(folders []string) (devSets, error) {
@@ -60,7 +60,7 @@ func readDevSet(folder string) (devSet, error) {
 	return s, nil
 }
 
-// chunks cuts a body as the catalog does: up to 8 parts of 160 words.
+// chunks cuts a body as the catalog does, into up to 8 chunks of 160 words.
 func chunks(body string) []string {
 	var list []string
 	for words := range slices.Chunk(strings.Fields(body), 160) {
@@ -72,7 +72,7 @@ func chunks(body string) []string {
 	return list
 }
 
-// devResults are the relevance of the vectors alone, by set.
+// devResults is the relevance of a ranking by vectors alone, by set.
 type devResults map[string]bench.Metrics
 
 func (r devResults) String() string {
@@ -88,8 +88,8 @@ func (r devResults) String() string {
 	return strings.TrimPrefix(b.String(), ", ")
 }
 
-// measure ranks by the cosines with the description and with the mean of all
-// texts of a skill, through the quantised model that will be shipped.
+// measure ranks by two cosines: with a skill's description and with the mean of all
+// its texts. It uses the quantised model, which is the one that is shipped.
 func (sets devSets) measure(w static.Weights) (devResults, error) {
 	if len(sets) == 0 {
 		return nil, nil
@@ -109,7 +109,7 @@ func (sets devSets) measure(w static.Weights) (devResults, error) {
 	return results, nil
 }
 
-// rank returns the ten nearest skills of every prompt.
+// rank returns the ten nearest skills for every prompt.
 func (s devSet) rank(e *static.Embedder) [][]string {
 	description, full := make([]embed.Vector, len(s.ids)), make([]embed.Vector, len(s.ids))
 	parallel(len(s.ids), func(i int) {
@@ -141,8 +141,8 @@ func (s devSet) rank(e *static.Embedder) [][]string {
 	return rankings
 }
 
-// embedAll embeds texts with an embedder that fails only when its context
-// ends, which this one does not.
+// embedAll embeds texts. The embedder fails only when its context ends, and this
+// context never ends.
 func embedAll(e *static.Embedder, texts []string) []embed.Vector {
 	vectors, err := e.Embed(context.Background(), embed.Document, texts)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Command skills-train makes the built-in embedder from a corpus of skills: it
-// learns a vector for every frequent word, and for the 4-grams of all others,
-// such that texts cut from one skill are near to each other and far from texts
-// of other skills. The same corpus, settings and kind of processor give the same
-// weights.
+// Command skills-train trains the built-in embedder on a corpus of skills. It learns
+// a vector for every frequent word, and for the 4-grams of all other words, so that
+// texts of one skill are near to each other and far from texts of other skills. The
+// same corpus, settings and kind of processor give the same weights.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 )
 
-// manifest says what a model was made from and how.
+// manifest records how a model was made and from what.
 type manifest struct {
 	Model   string        `json:"model"`
 	Options options       `json:"options"`
@@ -19,7 +19,7 @@ type manifest struct {
 // notice is the licence notice of the training set.
 const notice = "The vectors were learned from skills under the licences counted in corpus; no text of them is in the model."
 
-// write writes the model and its manifest.
+// write writes the model to the file name and the manifest to name.json.
 func (m *manifest) write(name string, w static.Weights) error {
 	data, err := static.Encode(w)
 	if err != nil {

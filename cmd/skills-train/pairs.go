@@ -5,14 +5,14 @@ import (
 	"regexp"
 )
 
-// encodedSkill is a skill as rows of the weights.
+// encodedSkill is a skill whose texts are rows of the weights.
 type encodedSkill struct {
-	group       int // skills of one group are copies of each other
+	group       int // the same number for copies of a skill
 	name        []int32
 	description []int32
 	body        []int32
-	sentences   [][]int32 // of the description
-	phrases     [][]int32 // what users say, see phrases
+	sentences   [][]int32 // sentences of the description
+	phrases     [][]int32 // texts that resemble prompts, see phrases
 }
 
 var sentenceEnd = regexp.MustCompile(`[.;!?。；！？]\s*|\n`)
@@ -41,9 +41,8 @@ func encodeSkills(skills []rawSkill, v *vocabulary, buckets int) []encodedSkill 
 	return list
 }
 
-// groupsOf gives copies of a skill the same number: those with the same name,
-// or the same start of the description. One must not count as a wrong answer
-// for the other.
+// groupsOf gives all copies of a skill the same number. Copies have the same name or
+// the same start of the description. Training must not treat a copy as a wrong answer.
 func groupsOf(skills []rawSkill) []int {
 	const start = 80
 	seen := make(map[string]int)
@@ -72,7 +71,7 @@ type pair struct {
 	a, b  []int32
 }
 
-// sampler draws pairs; every skill is drawn once before any is drawn again.
+// sampler draws pairs. It draws every skill once before it draws any skill again.
 type sampler struct {
 	rng    *rand.Rand
 	skills []encodedSkill
@@ -91,7 +90,7 @@ func newSampler(seed uint64, skills []encodedSkill) *sampler {
 	return s
 }
 
-// usable returns how many skills have text enough.
+// usable returns how many skills have enough text.
 func (s *sampler) usable() int { return len(s.skills) }
 
 func (s *sampler) batch(n int) []pair {
@@ -102,8 +101,8 @@ func (s *sampler) batch(n int) []pair {
 	return pairs
 }
 
-// pair cuts two texts from the next skill. The kinds and their shares are what
-// measured best; see embed/static/MODEL.md.
+// pair cuts two texts from the next skill. These kinds of pairs and their shares
+// measured best, see embed/static/MODEL.md.
 func (s *sampler) pair() pair {
 	if s.next == len(s.order) {
 		s.rng.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
@@ -123,13 +122,13 @@ func (s *sampler) pair() pair {
 		p.a, p.b = s.span(e.body, 5, 25), s.whole(e)
 	case kind < 6: // a part of name and description, and a part of the body
 		p.a, p.b = s.span(join(e.name, e.description), 4, 20), s.span(e.body, 60, 160)
-	case kind < 9: // what a user says, and a whole skill or what is shown of it
+	case kind < 9: // words of a user, and a whole skill or its name and description
 		p.a = s.phrase(e)
 		p.b = s.whole(e)
 		if s.rng.IntN(2) == 0 {
 			p.b = join(e.name, s.span(e.description, 15, 60))
 		}
-	default: // a sentence of the description and all the others
+	default: // one sentence of the description, and all other sentences
 		p.a, p.b = s.sentence(e)
 	}
 	return p
@@ -163,7 +162,7 @@ func (s *sampler) sentence(e *encodedSkill) (one, others []int32) {
 	return e.sentences[chosen], others
 }
 
-// span returns a part of x of random length and place.
+// span returns a part of x with a random length and position.
 func (s *sampler) span(x []int32, least, most int) []int32 {
 	n := least + s.rng.IntN(most-least+1)
 	if len(x) <= n {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxQuoted  = 20_000 // bytes of a body in which quotations are looked for
-	maxPhrases = 40     // of each kind, of a body
+	maxQuoted  = 20_000 // bytes of a body that are searched for quotations
+	maxPhrases = 40     // phrases of each kind from one body
 )
 
 var (
@@ -17,17 +17,17 @@ var (
 	heading   = regexp.MustCompile(`^(?:#{1,5}\s+(.+)|\*\*(.+?)\*\*:?\s*)$`)
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+(.+)`)
 
-	// useHeading and useSentence stand above lists of what a skill is for.
+	// useHeading and useSentence match lines above lists of uses of a skill.
 	useHeading  = regexp.MustCompile(`(?i)when to (use|activate|apply|invoke|trigger|run)|use (this|when)|trigger|use cases?|example (prompt|quer|request|usage)|activation|user (says|asks|might)|common (requests|tasks)|sample prompt|usage examples`)
 	useSentence = regexp.MustCompile(`(?i)(use|activate|trigger|invoke|apply).{0,40}(when|if|for).{0,40}:\s*$`)
 	negation    = regexp.MustCompile(`(?i)\bnot\b|n't|never|avoid|instead`)
-	// preamble comes before what a user wants in an item of such a list.
+	// preamble matches words such as "when the user wants to" at the start of a use.
 	preamble = regexp.MustCompile(`(?i)^(when |if |the |a |users? |is |are |you('re)? |need(s|ing)? to |wants? to |ask(s|ing)? (to|for|about) |mention(s|ing)? )+`)
 )
 
-// phrases returns texts of a skill that are like prompts: in its description the
-// quoted words that call for it, in its body quoted sentences, most of which are
-// examples of prompts, and the lists of when to use it.
+// phrases returns the texts of a skill that resemble prompts: quoted words in its
+// description, quoted sentences in its body (most are examples of prompts), and the
+// items of lists that say when to use it.
 func phrases(s rawSkill) []string {
 	var list []string
 	for _, m := range quotation.FindAllStringSubmatch(s.Description, maxPhrases) {
@@ -42,7 +42,7 @@ func phrases(s rawSkill) []string {
 	return append(list, uses(s.Body)...)
 }
 
-// uses returns the items of the lists that say when to use a skill.
+// uses returns the items of lists that say when to use a skill.
 func uses(body string) []string {
 	var list []string
 	inUses, inCode := false, false
@@ -67,8 +67,8 @@ func uses(body string) []string {
 	return list
 }
 
-// isUse reports whether an item is like a prompt, and not one that the skill is
-// not for.
+// isUse reports whether a list item resembles a prompt for the skill. An item with a
+// negation says when not to use it.
 func isUse(item string) bool {
 	const least, most = 10, 200 // bytes
 	return len(item) > least && len(item) < most && !negation.MatchString(item)

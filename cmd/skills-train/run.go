@@ -13,14 +13,14 @@ import (
 
 const usage = `usage: skills-train --corpus FILE --out FILE [flags]
 
-The corpus is a file of JSON lines, gzipped if its name ends in .gz, with name,
-description, body and license of a skill each. The model is written to the file
-of --out, and what it was made from and how to FILE.json. With --dev, once or
-more, the folder of a labelled set in the BEIR layout, the relevance of the
-vectors alone is printed as training goes on.
+The corpus is a file of JSON lines, gzipped if its name ends in .gz, with the name,
+description, body and license of one skill each. The command writes the model to the
+file of --out, and how and from what it was made to FILE.json. --dev names the folder
+of a labelled set in the BEIR layout and may be repeated: during training, the command
+prints how relevant a ranking by the vectors alone is on that set.
 `
 
-// options are what a training is made of; they are written to its manifest.
+// options are the settings of a training. The manifest records them.
 type options struct {
 	Corpus  string   `json:"-"`
 	Out     string   `json:"-"`
@@ -45,17 +45,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.SetOutput(stderr)
 	f.Usage = func() { fmt.Fprint(stderr, usage); f.PrintDefaults() }
 	f.StringVar(&o.Corpus, "corpus", "", "JSON lines of skills")
-	f.StringVar(&o.Out, "out", "", "where the model goes")
+	f.StringVar(&o.Out, "out", "", "file to write the model to")
 	f.Func("dev", "folder of a labelled set to measure on (repeatable)", func(s string) error { o.Dev = append(o.Dev, s); return nil })
-	f.StringVar(&o.Name, "name", "v1", "of the model")
+	f.StringVar(&o.Name, "name", "v1", "name of the model")
 	f.IntVar(&o.Dim, "dim", 256, "dimension of the vectors")
-	f.IntVar(&o.Words, "words", 60_000, "most words that get a vector of their own")
+	f.IntVar(&o.Words, "words", 60_000, "at most so many words get a vector of their own")
 	f.IntVar(&o.Buckets, "buckets", 26_000, "vectors that the 4-grams of all other words share")
-	f.IntVar(&o.Batch, "batch", 1024, "pairs a step")
+	f.IntVar(&o.Batch, "batch", 1024, "pairs in a step")
 	f.IntVar(&o.Steps, "steps", 2000, "steps")
 	f.Float64Var(&o.Rate, "rate", .003, "highest learning rate")
-	f.Float64Var(&o.Heat, "temperature", .05, "of the softmax over the batch")
-	f.Uint64Var(&o.Seed, "seed", 1, "of all that is random")
+	f.Float64Var(&o.Heat, "temperature", .05, "temperature of the softmax over the batch")
+	f.Uint64Var(&o.Seed, "seed", 1, "random seed of the training")
 	f.IntVar(&o.Every, "every", 500, "steps between measurements")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -74,24 +74,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// check reports the first option that makes no sense.
+// check returns an error for the first invalid option.
 func (o *options) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected arguments: %s", strings.Join(rest, " "))
 	case o.Corpus == "" || o.Out == "":
-		return errors.New("--corpus and --out are needed")
+		return errors.New("--corpus and --out are required")
 	case o.Dim < 1 || o.Words < 1 || o.Buckets < 1 || o.Steps < 1 || o.Every < 1:
-		return errors.New("--dim, --words, --buckets, --steps and --every are at least 1")
+		return errors.New("--dim, --words, --buckets, --steps and --every must be at least 1")
 	case o.Batch < 2:
-		return errors.New("--batch is at least 2: a pair is compared with the others")
+		return errors.New("--batch must be at least 2: a pair is compared with the others")
 	case o.Rate <= 0 || o.Heat <= 0:
-		return errors.New("--rate and --temperature are above 0")
+		return errors.New("--rate and --temperature must be above 0")
 	}
 	return nil
 }
 
-// train reads the corpus, trains and writes the model.
+// train reads the corpus, trains a model and writes it.
 func train(ctx context.Context, o options, out io.Writer) error {
 	start := time.Now()
 	c, err := readCorpus(o.Corpus)
@@ -99,7 +99,7 @@ func train(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	v := countWords(c.skills, o.Words)
-	fmt.Fprintf(out, "%d skills, %d words, of which the rarest is in %d skills\n", len(c.skills), len(v.words), v.rarest)
+	fmt.Fprintf(out, "%d skills, %d words; the rarest word is in %d skills\n", len(c.skills), len(v.words), v.rarest)
 	dev, err := readDevSets(o.Dev)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func train(ctx context.Context, o options, out io.Writer) error {
 	t := newTrainer(o, v)
 	s := newSampler(o.Seed, encodeSkills(c.skills, v, o.Buckets))
 	if s.usable() < o.Batch {
-		return fmt.Errorf("%d skills of %s have text enough, a batch needs %d", s.usable(), o.Corpus, o.Batch)
+		return fmt.Errorf("%d skills of %s have enough text, but a batch needs %d", s.usable(), o.Corpus, o.Batch)
 	}
 	m := manifest{Options: o, Corpus: c.summary()}
 	for step := range o.Steps {
@@ -126,7 +126,7 @@ func train(ctx context.Context, o options, out io.Writer) error {
 	return m.write(o.Out, t.weights())
 }
 
-// writeFile writes a file in one piece: a reader never sees half of it.
+// writeFile replaces a file atomically, so that no reader sees half of it.
 func writeFile(name string, data []byte) error {
 	if err := os.WriteFile(name+".new", data, 0o666); err != nil {
 		return err

@@ -11,20 +11,20 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 )
 
-// trainer holds the weights and what Adam needs for each. All matrices are row
-// by row.
+// trainer holds the weights and the state of Adam for each weight. All matrices are
+// stored row by row.
 type trainer struct {
 	o       options
 	v       *vocabulary
 	vectors []float32
-	mean    []float32 // of gradients
-	square  []float32 // of their squares
+	mean    []float32 // running mean of gradients
+	square  []float32 // running mean of their squares
 	grad    []float32
-	touched []int   // step in which a row has a gradient
+	touched []int   // by row: the last step in which it had a gradient
 	loss    float64 // running mean
 }
 
-// newTrainer starts with small random vectors, smaller for common words.
+// newTrainer starts with small random vectors; the more common a word, the smaller.
 func newTrainer(o options, v *vocabulary) *trainer {
 	n := (len(v.words) + o.Buckets) * o.Dim
 	t := &trainer{o: o, v: v, vectors: make([]float32, n), mean: make([]float32, n), square: make([]float32, n), grad: make([]float32, n)}
@@ -44,19 +44,19 @@ func newTrainer(o options, v *vocabulary) *trainer {
 	return t
 }
 
-// weights returns the model as it is now.
+// weights returns the current model.
 func (t *trainer) weights() static.Weights {
 	return static.Weights{Name: t.o.Name, Dim: t.o.Dim, Words: t.v.words, Vectors: t.vectors}
 }
 
 func (t *trainer) row(matrix []float32, i int) []float32 { return matrix[i*t.o.Dim:][:t.o.Dim] }
 
-// side is one text of each pair of a batch, as unit vectors.
+// side is the first or the second texts of a batch's pairs, as unit vectors.
 type side struct {
 	texts   [][]int32
 	units   []float32
-	lengths []float32 // of the sums before they were scaled
-	grad    []float32 // of the loss by units
+	lengths []float32 // lengths of the sums before scaling
+	grad    []float32 // gradient of the loss with respect to units
 }
 
 func (t *trainer) newSide(texts [][]int32) *side {
@@ -73,8 +73,8 @@ func (t *trainer) newSide(texts [][]int32) *side {
 	return s
 }
 
-// step makes each first text nearer to its second than to those of the other
-// pairs, and the other way round (InfoNCE over both directions).
+// step moves each first text nearer to its second text than to the second texts of
+// other pairs, and each second text likewise (InfoNCE in both directions).
 func (t *trainer) step(pairs []pair, step int) {
 	a, b := make([][]int32, len(pairs)), make([][]int32, len(pairs))
 	for i, p := range pairs {
@@ -86,8 +86,8 @@ func (t *trainer) step(pairs []pair, step int) {
 	t.update(t.scatter(step, left, right), step)
 }
 
-// errors returns for each pair of texts by how much their similarity is too
-// high: the mean of the two softmaxes, less 1 for texts that belong together.
+// errors returns, for each first and second text, how much too high their similarity
+// is: the mean of the two softmaxes, minus 1 if the texts are a pair.
 func (t *trainer) errors(pairs []pair, left, right *side) []float32 {
 	n := len(pairs)
 	similar := make([]float32, n*n)
@@ -96,7 +96,7 @@ func (t *trainer) errors(pairs []pair, left, right *side) []float32 {
 	parallel(n, func(i int) {
 		row := similar[i*n:][:n]
 		for j := range row {
-			row[j] = float32(math.Inf(-1)) // a copy of the same skill is no wrong answer
+			row[j] = float32(math.Inf(-1)) // a copy of the same skill is not a wrong answer
 			if i == j || pairs[i].group != pairs[j].group {
 				row[j] = vek32.Dot(t.row(left.units, i), t.row(right.units, j)) / float32(t.o.Heat)
 			}
@@ -115,8 +115,8 @@ func (t *trainer) errors(pairs []pair, left, right *side) []float32 {
 	return p
 }
 
-// softmax puts the softmax of n values and returns the loss, if the one at
-// right is the right one.
+// softmax passes the softmax of n values to put and returns the loss. The index right
+// is the correct answer.
 func softmax(n int, at func(int) float32, put func(int, float64), right int) float64 {
 	highest := at(0)
 	for i := range n {
@@ -132,7 +132,7 @@ func softmax(n int, at func(int) float32, put func(int, float64), right int) flo
 	return math.Log(sum) - float64(at(right)-highest)
 }
 
-// backward turns errors into the gradients of both sides' sums of vectors.
+// backward turns errors into the gradients of each text's sum of vectors.
 func (t *trainer) backward(p []float32, left, right *side) {
 	n := len(left.texts)
 	scale := 1 / float32(t.o.Heat) / float32(n)
@@ -150,7 +150,7 @@ func (t *trainer) backward(p []float32, left, right *side) {
 				vek32.Add_Inplace(grad, part)
 			}
 		}
-		// Only what is across the vector moves it once it is scaled.
+		// After scaling, only the part across the unit vector has an effect.
 		unit := t.row(of.units, i)
 		vek32.MulNumber_Into(part, unit, vek32.Dot(grad, unit))
 		vek32.Sub_Inplace(grad, part)
@@ -158,7 +158,7 @@ func (t *trainer) backward(p []float32, left, right *side) {
 	})
 }
 
-// scatter adds up the gradients of the rows, in order, and returns the rows.
+// scatter adds the gradients of texts to their rows, in order, and returns these rows.
 func (t *trainer) scatter(step int, sides ...*side) []int {
 	var rows []int
 	for _, s := range sides {
@@ -179,8 +179,8 @@ func (t *trainer) scatter(step int, sides ...*side) []int {
 	return rows
 }
 
-// update is a step of Adam on the rows that have a gradient, with a rate that
-// rises for 100 steps and then falls as a cosine.
+// update makes a step of Adam on rows. The rate rises for 100 steps and then falls like
+// a cosine.
 func (t *trainer) update(rows []int, step int) {
 	const (
 		warmUp  = 100
@@ -202,8 +202,8 @@ func (t *trainer) update(rows []int, step int) {
 	})
 }
 
-// parallel calls f for 0 to n-1 on all processors; the calls must not depend
-// on each other, so that the result does not depend on their number.
+// parallel calls f for 0 to n-1 on all processors. The calls must be independent of each
+// other, so that the result is the same for any number of processors.
 func parallel(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)

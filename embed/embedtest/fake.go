@@ -1,6 +1,6 @@
-// Package embedtest helps to test embedders and what uses them: a suite that
-// every embed.Embedder must pass, a deterministic fake, and a server that
-// speaks the OpenAI embeddings protocol in front of the fake.
+// Package embedtest helps to test embedders and code that uses them. It holds a suite
+// that every embed.Embedder must pass, a deterministic fake, and a server that offers
+// an embedder in the OpenAI embeddings protocol.
 package embedtest
 
 import (
@@ -19,15 +19,14 @@ import (
 // Dim is the number of dimensions of the fake's vectors.
 const Dim = 64
 
-// A Fake is an embedder for tests. A text becomes its bag of words hashed
-// into Dim dimensions, so texts that share words have similar vectors and the
-// same text always has the same one. The zero value is ready to use; set the
-// fields before the first call.
+// A Fake is an embedder for tests. It hashes the words of a text into Dim dimensions,
+// so that texts with common words have similar vectors and a text always has the same
+// vector. The zero value is ready to use; set the fields before the first call.
 type Fake struct {
-	Name      string        // what Model returns; empty means "fake-64"
-	Delay     time.Duration // time each call takes, cut short by its context
-	Err       error         // error to fail with; nil means never
-	FailAfter int           // number of texts embedded, over all calls, before Err
+	Name      string        // model name; "" means "fake-64"
+	Delay     time.Duration // duration of each call, unless its context ends first
+	Err       error         // error to return; nil means no error
+	FailAfter int           // how many texts all calls embed before they return Err
 
 	calls atomic.Int64
 	mu    sync.Mutex // guards texts
@@ -61,7 +60,7 @@ func (f *Fake) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]em
 // Calls returns how often Embed was called.
 func (f *Fake) Calls() int { return int(f.calls.Load()) }
 
-// Texts returns how many texts all calls embedded.
+// Texts returns how many texts all calls together have embedded.
 func (f *Fake) Texts() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,9 +93,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// words embeds a text as a bag of words. Each word counts in two dimensions
-// with a sign from its hash, so that collisions of unrelated words cancel out
-// instead of adding up.
+// words embeds a text as a bag of words. Each word changes two dimensions, with signs
+// from its hash, so that collisions of unrelated words cancel out on average.
 func words(text string) embed.Vector {
 	v := make(embed.Vector, Dim)
 	split := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
@@ -110,8 +108,8 @@ func words(text string) embed.Vector {
 	return v
 }
 
-// add counts one word. The two dimensions lie in different halves of v, so
-// one word alone never yields zero.
+// add adds one word. Its two dimensions are in different halves of v, so that the
+// vector of a single word is never zero.
 func add(v embed.Vector, word string) {
 	h := fnv.New64a()
 	h.Write([]byte(word))

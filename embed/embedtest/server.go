@@ -26,10 +26,10 @@ type datum struct {
 	Embedding any    `json:"embedding"`
 }
 
-// Server serves e in the wire format of OpenAI's embeddings endpoint on a
-// loopback address until the test ends. Its base URL is that of the server
-// followed by "/v1". Like OpenAI it answers 400 to an empty text and to a
-// number of dimensions that it does not have; an error of e becomes a 500.
+// Server serves e in the format of OpenAI's embeddings endpoint, on a loopback address,
+// until the test ends. The base URL is the server's URL and "/v1". Like OpenAI, it
+// answers 400 to an empty text and to a wrong number of dimensions. An error of e
+// becomes a 500.
 func Server(t testing.TB, e embed.Embedder) *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func serve(w http.ResponseWriter, r *http.Request, e embed.Embedder) {
 	reply(w, http.StatusOK, map[string]any{"object": "list", "model": req.Model, "data": data})
 }
 
-// encode returns v as the value that a JSON answer holds.
+// encode returns v as it appears in the JSON answer.
 func encode(v embed.Vector, encoding string) any {
 	if encoding != "base64" {
 		return v
@@ -87,6 +87,6 @@ func fail(w http.ResponseWriter, status int, err error) {
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The test that closed the connection notices; there is nobody else to tell.
+	// An error means that the test closed the connection.
 	_ = json.NewEncoder(w).Encode(v)
 }

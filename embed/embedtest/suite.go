@@ -12,13 +12,12 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 )
 
-// same is the least dot product of two vectors of one text. Servers that
-// compute in float16 or in batches of varying shape do not repeat themselves
-// to the bit.
+// same is the least dot product of two vectors of the same text. Servers that compute
+// in float16, or in batches of different sizes, give slightly different vectors.
 const same = 0.999
 
-// TestEmbedder checks that e keeps the contract of embed.Embedder. It embeds
-// some hundred short texts.
+// TestEmbedder checks that e keeps the contract of embed.Embedder. It embeds a few
+// hundred short texts.
 func TestEmbedder(t *testing.T, e embed.Embedder) {
 	t.Run("Empty", func(t *testing.T) { testEmpty(t, e) })
 	t.Run("Unit", func(t *testing.T) { testUnit(t, e) })
@@ -51,8 +50,8 @@ func testUnit(t *testing.T, e embed.Embedder) {
 	}
 }
 
-// testOrder uses more texts than the batches of most embedders hold, so that
-// the order across batches counts too.
+// testOrder uses more texts than most embedders put into a batch, to check the order
+// across batches.
 func testOrder(t *testing.T, e embed.Embedder) {
 	texts := sentences(75)
 	together := mustEmbed(t, e, embed.Document, texts)
@@ -91,8 +90,8 @@ func testRelated(t *testing.T, e embed.Embedder) {
 	}
 }
 
-// testOddTexts allows an error, since a model may be unable to embed such a
-// text, but never a vector that is not one.
+// testOddTexts accepts an error, because a model may be unable to embed such a text, but
+// no vector whose length is not 1.
 func testOddTexts(t *testing.T, e embed.Embedder) {
 	for name, text := range map[string]string{
 		"empty":         "",
@@ -105,7 +104,7 @@ func testOddTexts(t *testing.T, e embed.Embedder) {
 		vs, err := e.Embed(t.Context(), embed.Document, []string{text})
 		if err != nil {
 			if len(vs) != 0 {
-				t.Errorf("%s text: %d vectors beside the error %v", name, len(vs), err)
+				t.Errorf("%s text: %d vectors with the error %v", name, len(vs), err)
 			}
 			continue
 		}
@@ -149,7 +148,7 @@ func testConcurrent(t *testing.T, e embed.Embedder) {
 	wg.Wait()
 }
 
-// testModel runs last: embedding must not have changed the identity.
+// testModel runs last, to check that embedding has not changed the model.
 func testModel(t *testing.T, e embed.Embedder) {
 	before := e.Model()
 	if before == "" {
@@ -180,7 +179,7 @@ func mustEmbed(t *testing.T, e embed.Embedder, kind embed.Kind, texts []string) 
 
 func checkUnit(t *testing.T, name string, v embed.Vector) {
 	t.Helper()
-	// Written so that a NaN fails too.
+	// Not written as >=, so that a NaN fails too.
 	if n := embed.Dot(v, v); !(math.Abs(n-1) < 1e-3) {
 		t.Errorf("%s: squared length %v, want 1", name, n)
 	}
@@ -197,7 +196,7 @@ func nearest(v embed.Vector, in []embed.Vector) int {
 	return best
 }
 
-// sentences returns n texts on different subjects, no two with the same words.
+// sentences returns n different texts on different subjects.
 func sentences(n int) []string {
 	verbs := []string{"Repair", "Describe", "Paint", "Measure", "Translate", "Schedule", "Compress", "Photograph", "Audit"}
 	nouns := []string{"a bicycle wheel", "the tax return", "spreadsheet formulas", "an old lighthouse",

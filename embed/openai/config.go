@@ -14,7 +14,7 @@ import (
 
 const defaultKeyEnv = "OPENAI_API_KEY"
 
-// checkConfig checks what needs no look at the address, and fills in defaults.
+// checkConfig checks the settings other than the address, and fills in defaults.
 func checkConfig(cfg *Config) error {
 	switch {
 	case cfg.Model == "":
@@ -33,8 +33,8 @@ func checkConfig(cfg *Config) error {
 	return nil
 }
 
-// notInName reports whether r is out of place in the name of a header. Of the
-// characters that HTTP allows these are the ones that names have.
+// notInName reports whether r may not be in the name of a header. HTTP allows more
+// characters than these, but no header uses them.
 func notInName(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
 }
@@ -56,10 +56,10 @@ func setDefaults(cfg *Config) {
 
 // An address is a checked base URL.
 type address struct {
-	url     string // without a trailing slash or query
-	version string // Azure's api-version, or empty
+	url     string // without trailing slash and query
+	version string // Azure's api-version; "" means none
 	host    string // in lower case, without the port
-	exposed bool   // others can read what is sent there
+	exposed bool   // others can read what is sent to it
 }
 
 // parseBase checks a base URL. Its errors never repeat the URL.
@@ -70,7 +70,7 @@ func parseBase(raw, model string) (address, error) {
 	}
 	a := address{version: u.Query().Get("api-version"), host: u.Hostname(), exposed: endpoint.Exposed(u)}
 	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	// People paste the address of the endpoint, or that of the Azure resource.
+	// People also paste the address of the endpoint or of the Azure resource.
 	a.url = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/embeddings"), "/")
 	if a.azure() && strings.Trim(u.Path, "/") == "" {
 		a.url += azurePath(a.version, model)
@@ -78,8 +78,8 @@ func parseBase(raw, model string) (address, error) {
 	return a, nil
 }
 
-// azurePath returns the path of an Azure resource under which the endpoint of
-// a deployment lies: the new one, or the one that wants an api-version.
+// azurePath returns the path of the endpoint within an Azure resource: the new path, or
+// the path for a deployment if there is an api-version.
 func azurePath(version, model string) string {
 	if version == "" {
 		return "/openai/v1"
@@ -96,7 +96,7 @@ func (a address) azure() bool {
 	return false
 }
 
-// hint returns what may be wrong with the address when nothing is found there.
+// hint returns advice for an address at which nothing was found.
 func (a address) hint() string {
 	if strings.Contains(a.url, "/v1") || strings.Contains(a.url, "/deployments/") {
 		return " (check the base URL)"
@@ -104,7 +104,7 @@ func (a address) hint() string {
 	return " (the base URL usually ends in /v1)"
 }
 
-// keyHint returns what may be wrong when the key is not accepted.
+// keyHint returns advice for a key that was not accepted.
 func keyHint(key, name string) string {
 	switch {
 	case key != "":
@@ -115,8 +115,8 @@ func keyHint(key, name string) string {
 	return " (no key was sent)"
 }
 
-// readKey returns the key and the name of its variable. Both are empty when
-// no key is wanted.
+// readKey returns the key and the name of its variable. Both are "" if env says to send
+// no key.
 func readKey(env string) (key, name string, err error) {
 	switch env {
 	case "-":
@@ -136,9 +136,8 @@ func readKey(env string) (key, name string, err error) {
 	return key, name, nil
 }
 
-// checkSecrecy refuses to send a credential where everybody on the way can
-// read it. OPENAI_API_KEY is often set for other programs, so that this meets
-// people who did not think of it.
+// checkSecrecy refuses to send a credential over a connection that others can read.
+// OPENAI_API_KEY is often set for other programs, so people may send it unknowingly.
 func checkSecrecy(cfg *Config, a address, key, keyName string) error {
 	if cfg.AllowInsecure || !a.exposed {
 		return nil
@@ -155,9 +154,9 @@ func checkSecrecy(cfg *Config, a address, key, keyName string) error {
 	return nil
 }
 
-// identity names everything that changes the vectors. The readable part is for
-// people; the hash also covers how texts are prepared, and keeps apart what
-// the readable part might run together.
+// identity returns the identifier of the model. Its readable part is for people. The hash
+// also covers how texts are prepared, and separates fields that the readable part may
+// run together.
 func identity(base string, e *Embedder) string {
 	all := fmt.Sprintf("%q %q %d %q %q %d", base, e.model, e.dimensions, e.query, e.doc, e.maxChars)
 	return fmt.Sprintf("openai %s %s dim=%d %.6x", base, e.model, e.dimensions, sha256.Sum256([]byte(all)))

@@ -13,22 +13,21 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
-// Of go-openai are used the configuration, the request type and the client's
-// way from a request to HTTP: the address with its api-version, the header of
-// the key (Azure's or a bearer token), the JSON body. Its way back is not: it
-// decodes by the encoding that was asked for, so that floats sent for base64
-// (or the reverse) fail; it takes an index that is missing for 0; base64 of a
-// wrong length is cut silently; a 200 with an error or an HTML page in it
-// becomes an empty or a puzzling result; it reads answers of any length; and
-// its errors repeat whole bodies and lose the headers, Retry-After among them.
-// So the client is given an exchange in place of an HTTP client.
+// We use go-openai's configuration, its request type and the client's code that sends a
+// request: the address with its api-version, the header for the key (Azure's or a bearer
+// token), the JSON body. We do not use its code that reads the answer: it decodes by the
+// requested encoding, so that floats instead of base64 (or the reverse) fail; it takes a
+// missing index for 0; it silently cuts base64 of a wrong length; it turns a 200 with an
+// error or an HTML page into an empty or puzzling result; it reads answers of any length;
+// and its errors repeat whole bodies and drop the headers, including Retry-After. So we
+// give the client an exchange in place of an HTTP client.
 
 // A conn sends requests to one endpoint. It holds the secrets.
 type conn struct {
 	cfg     api.ClientConfig
 	client  http.Client
 	headers map[string]string
-	scrub   *strings.Replacer // replaces the secrets in text from outside
+	scrub   *strings.Replacer // replaces the secrets in messages from the server
 }
 
 func newConn(cfg *Config, a address, key string, client *http.Client) *conn {
@@ -38,15 +37,15 @@ func newConn(cfg *Config, a address, key string, client *http.Client) *conn {
 	}
 	c.cfg.BaseURL, c.cfg.APIVersion = a.url, a.version
 	if cfg.Azure || a.azure() {
-		// The type that changes the header only. APITypeAzure would also insert
-		// a deployment into addresses that already hold one, or need none.
+		// This type changes only the header. APITypeAzure would also insert a
+		// deployment into addresses that have one already or need none.
 		c.cfg.APIType = api.APITypeCloudflareAzure
 	}
 	return c
 }
 
-// scrubber replaces the key and the values of headers. Short values of headers
-// are kept, since they occur in any text and are no secrets.
+// scrubber replaces the key and the values of headers. It keeps short values, which are
+// no secrets and occur in any text.
 func scrubber(key string, headers map[string]string) *strings.Replacer {
 	secrets := []string{key}
 	for _, value := range headers {
@@ -56,7 +55,7 @@ func scrubber(key string, headers map[string]string) *strings.Replacer {
 			}
 		}
 	}
-	// The longest first, lest a shorter one that it starts with leave its end.
+	// The longest first: replacing a prefix first would leave the rest of a secret.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, secret := range secrets {
@@ -67,7 +66,7 @@ func scrubber(key string, headers map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// post sends req and reads up to limit bytes of the answer, whatever its status.
+// post sends req and reads up to limit bytes of the answer, whatever the status.
 func (c *conn) post(ctx context.Context, req api.EmbeddingRequest, limit int) (endpoint.Answer, error) {
 	x := &exchange{conn: c, limit: limit}
 	cfg := c.cfg
@@ -76,8 +75,8 @@ func (c *conn) post(ctx context.Context, req api.EmbeddingRequest, limit int) (e
 	return x.answer, err
 }
 
-// An exchange is one request with its answer. It keeps the answer for us and
-// shows go-openai an empty one.
+// An exchange is one request and its answer. It keeps the answer for us and gives
+// go-openai an empty one.
 type exchange struct {
 	*conn
 	limit  int

@@ -15,7 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
-// A response is the part of an answer that counts.
+// A response holds the fields of an answer that matter.
 type response struct {
 	Data  []datum         `json:"data"`
 	Error json.RawMessage `json:"error"`
@@ -23,11 +23,11 @@ type response struct {
 
 type datum struct {
 	Index     *int            `json:"index"`
-	Embedding json.RawMessage `json:"embedding"` // by its JSON type: floats, or base64
+	Embedding json.RawMessage `json:"embedding"` // an array of floats, or a base64 string
 }
 
-// decode returns the n vectors of an answer in the order of the texts. They
-// are as the server sent them, a number that JSON cannot hold as NaN.
+// decode returns the n vectors of an answer, in the order of the texts. It does not scale
+// them. A number that JSON cannot express becomes NaN.
 func decode(body []byte, n int) ([]embed.Vector, error) {
 	resp, err := parse(body)
 	if err != nil {
@@ -50,15 +50,15 @@ func parse(body []byte) (*response, error) {
 	var resp response
 	err := json.Unmarshal(body, &resp)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		// Python writes these words, which are not JSON. As null they are
-		// found later, where the number of the text is known.
+		// Python writes these words, which are not JSON. Replace them by null, so
+		// that a later check can report the number of the text.
 		words := strings.NewReplacer("NaN", "null", "-Infinity", "null", "Infinity", "null")
 		resp = response{}
 		err = json.Unmarshal([]byte(words.Replace(string(body))), &resp)
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the answer is not that of an embeddings endpoint: %s", endpoint.Message(body))
+		return nil, fmt.Errorf("the answer does not come from an embeddings endpoint: %s", endpoint.Message(body))
 	case len(resp.Error) > 0 && string(resp.Error) != "null":
 		return nil, fmt.Errorf("the answer is an error: %s", endpoint.Message(body))
 	case resp.Data == nil:
@@ -67,7 +67,8 @@ func parse(body []byte) (*response, error) {
 	return &resp, nil
 }
 
-// arrange returns the n vectors of data by index. Some servers number none.
+// arrange returns the n vectors of data in the order of their indexes. Some servers send
+// no indexes.
 func arrange(data []datum, n int) ([]json.RawMessage, error) {
 	if len(data) != n {
 		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(data), n)
@@ -93,9 +94,8 @@ func arrange(data []datum, n int) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// vector decodes one embedding by the type it has, not by the one that was
-// asked for: servers ignore the request in both directions. What is absent
-// becomes an empty vector.
+// vector decodes one embedding by its actual type, because servers ignore the requested
+// encoding in both directions. A missing embedding becomes an empty vector.
 func vector(raw json.RawMessage) (embed.Vector, error) {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -108,8 +108,8 @@ func vector(raw json.RawMessage) (embed.Vector, error) {
 	return nil, errors.New("neither numbers nor base64")
 }
 
-// fromFloats parses raw, which is a valid JSON array. encoding/json would leave
-// 0 for a null, by which servers mean a NaN, and so hide a broken vector.
+// fromFloats parses raw, a valid JSON array. encoding/json would turn null, which servers
+// send for NaN, into 0 and so hide a broken vector.
 func fromFloats(raw []byte) (embed.Vector, error) {
 	rest := bytes.TrimSpace(raw[1 : len(raw)-1])
 	if len(rest) == 0 {
@@ -128,7 +128,7 @@ func fromFloats(raw []byte) (embed.Vector, error) {
 	return v, nil
 }
 
-// number parses a JSON number. One too large becomes an infinity.
+// number parses a JSON number. A number that is too large becomes an infinity.
 func number(token []byte) (float32, error) {
 	switch {
 	case string(token) == "null":

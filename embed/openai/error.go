@@ -15,22 +15,22 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
-// ErrUnavailable says that the endpoint cannot be used now: it could not be
-// reached, is overloaded or broken, or answers something else than embeddings.
+// ErrUnavailable means that the endpoint cannot be used now: it cannot be reached, is
+// overloaded or broken, or does not answer with embeddings.
 var ErrUnavailable = errors.New("embedding endpoint unavailable")
 
-// An Error says why the endpoint gave no vectors. It never holds a secret that
-// the embedder was given.
+// An Error says why the endpoint returned no vectors. It never contains a secret from the
+// configuration.
 type Error struct {
-	Status    int    // of the HTTP answer; 0 when there was none
+	Status    int    // HTTP status; 0 means there was no answer
 	Model     string // the model's name
-	Message   string // what the server said or what is wrong, in some 200 characters, and a hint
-	Retryable bool   // whether the same texts may succeed later
-	Err       error  // the cause: ErrUnavailable, one that wraps it, or nil
+	Message   string // what the server said or what is wrong, about 200 characters, and a hint
+	Retryable bool   // the same texts may succeed later
+	Err       error  // ErrUnavailable, an error that wraps it, or nil
 
-	again      bool          // worth another try within the same call
-	retryAfter time.Duration // the least wait that the server asked for
-	tooMuch    bool          // the server was given too many or too long texts
+	again      bool          // retry within the same call
+	retryAfter time.Duration // least pause that the server asked for; 0 means none
+	tooMuch    bool          // the request had too many or too long texts
 	tooSlow    bool          // the request timed out
 }
 
@@ -61,12 +61,12 @@ func (e *Embedder) timeoutError(err error) *Error {
 	}
 }
 
-// networkError is the error of a request without an answer. A server that
-// cannot be reached is not there; one that hangs up may be there again.
+// networkError returns the error for a request without an answer. It is worth a retry if
+// the server hung up, but not if the server cannot be reached.
 func (e *Embedder) networkError(err error) *Error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
-		err = outer.Err // without the URL, which the caller knows
+		err = outer.Err // drop the URL, which the caller knows
 	}
 	var op *net.OpError
 	dial := errors.As(err, &op) && op.Op == "dial"
@@ -76,7 +76,7 @@ func (e *Embedder) networkError(err error) *Error {
 	}
 }
 
-// answerError is the error of a successful answer that holds no vectors.
+// answerError returns the error for a successful answer without vectors.
 func (e *Embedder) answerError(err error) *Error {
 	return &Error{Status: http.StatusOK, Model: e.model, Message: e.tidy(err.Error()) + e.pathHint, Err: ErrUnavailable}
 }
@@ -88,7 +88,7 @@ func (e *Embedder) statusError(ans endpoint.Answer) *Error {
 		return f
 	}
 	f.Message += e.hint(ans.Status, text)
-	// A quota that is used up comes as a 429 too, but no wait will help.
+	// A used-up quota is a 429 too, but waiting does not help.
 	busy := ans.Status == http.StatusTooManyRequests && !bytes.Contains(ans.Body, []byte("insufficient_quota"))
 	if busy || ans.Status >= 500 && ans.Status != http.StatusNotImplemented {
 		f.Retryable, f.again, f.Err = true, true, ErrUnavailable
@@ -97,16 +97,16 @@ func (e *Embedder) statusError(ans endpoint.Answer) *Error {
 	return f
 }
 
-// saysTooMuch reports whether an error is about the size of the request. There
-// is no code for it that servers agree on; a wrong guess costs a few requests.
+// saysTooMuch reports whether an error is about the size of the request. Servers do not
+// agree on a code for it, so this is a guess; a wrong guess costs a few requests.
 func saysTooMuch(status int, text string) bool {
 	text = strings.ToLower(text)
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		return true
-	case http.StatusTooManyRequests: // OpenAI: more tokens than a minute allows
+	case http.StatusTooManyRequests: // OpenAI: the request has more tokens than a minute allows
 		return strings.Contains(text, "request too large")
-	case http.StatusInternalServerError: // gateways also say "max retries exceeded" with it
+	case http.StatusInternalServerError: // some gateways say "max retries exceeded" with this status
 		if !containsAny(text, "input", "token", "batch", "context") {
 			return false
 		}
@@ -124,7 +124,7 @@ func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// hint returns what to look at, to be appended to a message.
+// hint returns advice for an HTTP status, to append to a message; "" means no advice.
 func (e *Embedder) hint(status int, text string) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -138,10 +138,10 @@ func (e *Embedder) hint(status int, text string) string {
 	return ""
 }
 
-// tidy makes text from outside fit for a message, without secrets.
+// tidy prepares the server's text for a message: short and without secrets.
 func (e *Embedder) tidy(text string) string { return endpoint.Tidy(e.conn.scrub.Replace(text)) }
 
-// retryAfter returns the wait that a Retry-After header asks for, 0 if none.
+// retryAfter returns the pause that a Retry-After header asks for; 0 means none.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

@@ -1,8 +1,8 @@
-// Package openai embeds texts with any server that speaks OpenAI's embeddings
-// protocol: OpenAI and Azure, and local ones such as Ollama, LM Studio, vLLM,
-// TEI and llama.cpp. Nothing that such servers are known to get wrong (encoding,
-// dimension, order, limits, errors in a successful answer) reaches the caller
-// as a vector.
+// Package openai embeds texts with any server that speaks OpenAI's embeddings protocol:
+// OpenAI, Azure, and local servers such as Ollama, LM Studio, vLLM, TEI and llama.cpp.
+// Its one rule: a vector that the caller gets is correct. The package checks everything
+// that such servers get wrong (encoding, dimension, order, limits, errors in a successful
+// answer).
 package openai
 
 import (
@@ -18,87 +18,87 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 )
 
-// Config says where the endpoint is and how its model wants to be asked.
+// Config says where the endpoint is and what requests its model needs.
 type Config struct {
 	// BaseURL is the address up to and including "/v1", with http or https. It
-	// has no default, so that no text goes to a host that was not named. An
-	// Azure address may carry "?api-version=…"; no other query is allowed, and
-	// no user or password.
+	// has no default, so that texts go only to a host that the user named. An
+	// Azure address may have "?api-version=…"; any other query, a user or a
+	// password is an error.
 	BaseURL string
 
-	// Model is the model's name, for Azure that of its deployment.
+	// Model is the model's name; for Azure, the name of its deployment.
 	Model string
 
-	// KeyEnv names the environment variable that holds the key. Empty means
-	// OPENAI_API_KEY if it is set; "-" means that no key is sent. It is an
-	// error when a variable is named but not set, or when the name is not made
-	// of capitals, digits and underscores.
+	// KeyEnv names the environment variable that holds the key. "" means
+	// OPENAI_API_KEY if that is set; "-" means that no key is sent. It is an
+	// error to name a variable that is not set, or to use characters other than
+	// capitals, digits and underscores.
 	KeyEnv string
 
-	// Azure sends the key in the header api-key, as Azure wants it. It is
-	// implied by a host of Azure's, and needed behind a gateway with another name.
+	// Azure sends the key in the header api-key, as Azure requires. Azure's own
+	// hosts imply it; set it for a gateway with another name.
 	Azure bool
 
-	// AllowInsecure permits to send a key or a credential in Headers over plain
-	// http to another machine.
+	// AllowInsecure allows the key and credentials in Headers to be sent over
+	// plain http to another machine.
 	AllowInsecure bool
 
 	// Headers are added to each request.
 	Headers map[string]string
 
-	// Dimensions is the length of the vectors. It is sent, and answers are
-	// checked against it. 0 means the model's own: then nothing is sent, and
-	// all answers must have the dimension of the first.
+	// Dimensions is the length of the vectors. It is sent to the server, and
+	// answers are checked against it. 0 means the model's own: nothing is sent,
+	// and all answers must have the same dimension as the first.
 	Dimensions int
 
-	// QueryPrefix and DocumentPrefix go before each text. Nil means what the
-	// model's card asks for, found by the model's name; none for unknown models.
+	// QueryPrefix and DocumentPrefix are put before each text. nil means the
+	// prefix from the card of a known model, and no prefix for other models.
 	QueryPrefix, DocumentPrefix *string
 
-	// Encoding is what the server is asked for, "float" or "base64"; empty
-	// means "float", which all servers know. Either is understood in an answer.
+	// Encoding is the requested encoding, "float" or "base64"; "" means "float",
+	// which all servers know. Answers may be in either.
 	Encoding string
 
-	// MaxBatch is the number of texts in a request; 0 means 32. It becomes
-	// smaller when the server refuses.
+	// MaxBatch is the number of texts in a request; 0 means 32. It shrinks when
+	// the server refuses.
 	MaxBatch int
 
-	// MaxChars is the number of characters after which a text is cut before it
-	// is sent; 0 means 8,000, which most models of 2,048 tokens take. A text
-	// that the server still finds too long is halved until it fits.
+	// MaxChars is how many characters of a text are sent; 0 means 8,000, which
+	// most models with 2,048 tokens accept. If the server still finds a text too
+	// long, it is halved until it fits.
 	MaxChars int
 
 	// Timeout limits each request; 0 means one minute.
 	Timeout time.Duration
 }
 
-// Options replace what New takes from its surroundings.
+// Options hold the dependencies of an Embedder.
 type Options struct {
 	// HTTPClient sends the requests; nil means a client with the default
-	// transport. Redirects are refused whatever its policy.
+	// transport. Redirects are refused, whatever the client's policy.
 	HTTPClient *http.Client
 
-	// Sleep waits before a retry, and returns the context's error when it ends
-	// first; nil means to wait for real.
+	// Sleep waits before a retry and returns the context's error if the context
+	// ends first; nil means a real wait.
 	Sleep func(ctx context.Context, d time.Duration) error
 
-	// Now reads the clock, for a Retry-After that holds a date; nil means time.Now.
+	// Now returns the time, for a Retry-After with a date; nil means time.Now.
 	Now func() time.Time
 }
 
-// An Embedder embeds through one endpoint. It may be used by several
-// goroutines; each call sends its requests one after another.
+// An Embedder embeds through one endpoint. Several goroutines may use it at once; each
+// call sends its requests one after the other.
 type Embedder struct {
 	model      string
 	identity   string
-	dimensions int // as sent; 0 means not
+	dimensions int // sent in requests; 0 means not sent
 	query, doc string
 	encoding   api.EmbeddingEncodingFormat
 	maxChars   int
 	timeout    time.Duration
-	keyHint    string       // what to look at after a 401
-	pathHint   string       // what to look at after a 404
-	dim        atomic.Int64 // of the vectors; 0 until it is known
+	keyHint    string       // advice after a 401
+	pathHint   string       // advice after a 404
+	dim        atomic.Int64 // dimension of the vectors; 0 until it is known
 	pace       pace
 	conn       *conn // a pointer, so that printing an Embedder does not print the key
 	sleep      func(context.Context, time.Duration) error
@@ -107,8 +107,8 @@ type Embedder struct {
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns an embedder for the endpoint of cfg. It reads the key from the
-// environment and does not connect.
+// New returns an embedder for the endpoint of cfg. It reads the key from the environment
+// but does not connect.
 func New(cfg Config, opts *Options) (*Embedder, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -156,17 +156,16 @@ func newEmbedder(cfg *Config, opts *Options) *Embedder {
 	return e
 }
 
-// Model names the base URL, the model, the dimension (0 when it is the model's
-// own) and a hash of these and of what is done to the texts.
+// Model returns the base URL, the model, the dimension (0 means the model's own) and a
+// hash of these and of the preparation of texts.
 func (e *Embedder) Model() string { return e.identity }
 
-// Embed returns the unit vectors of texts. A blank text is embedded as one
-// space, since servers refuse the empty string. Texts of kind Document are
-// sent again, up to four times and with growing pauses, when the server is
-// busy or broken; a Query has a user waiting and is not. Texts of either kind
-// are sent again in smaller batches, and then shorter, when the server says
-// that it was given too much. Errors about the server are an *Error; all name
-// the text or the texts that they concern by index.
+// Embed returns the unit vectors of texts. A blank text is sent as one space, because
+// servers refuse empty strings. If the server is busy or broken, Embed sends a Document
+// up to four more times, with growing pauses; a Query is not sent again, because a user
+// is waiting. If the server says that a request is too large, Embed sends smaller batches,
+// then shorter texts. Errors about the server are an *Error. Every error names the index
+// of the texts that it is about.
 func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
 	out := make([]embed.Vector, 0, len(texts))
 	chars := e.maxChars
@@ -174,7 +173,7 @@ func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) (
 		at := len(out)
 		n := min(e.pace.current(), len(texts)-at)
 		if chars < e.maxChars {
-			n = 1 // the text at hand is being cut
+			n = 1 // send the shortened text alone
 		}
 		vs, err := e.send(ctx, kind, e.inputs(kind, texts[at:at+n], chars))
 		out = append(out, vs...)
@@ -193,7 +192,7 @@ func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) (
 	return out, nil
 }
 
-// request sends one batch once.
+// request sends one batch, once.
 func (e *Embedder) request(ctx context.Context, inputs []string) ([]embed.Vector, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -225,12 +224,11 @@ func (e *Embedder) request(ctx context.Context, inputs []string) ([]embed.Vector
 	return e.check(vs)
 }
 
-// maxBody returns the number of bytes to read of an answer with n vectors: a
-// float takes up to 25 bytes in JSON and a vector up to some 8,192 of them.
+// maxBody returns how many bytes to read of an answer with n vectors. A float takes up to
+// 25 bytes in JSON, and a vector has up to 8,192 floats or so.
 func maxBody(n int) int { return 64<<10 + n*512<<10 }
 
-// check scales vs to unit length. On an error it returns the vectors before
-// the one that is wrong.
+// check scales vs to length 1. With an error, it returns the vectors before the wrong one.
 func (e *Embedder) check(vs []embed.Vector) ([]embed.Vector, error) {
 	for i, v := range vs {
 		if err := embed.Unit(v); err != nil {
@@ -244,8 +242,8 @@ func (e *Embedder) check(vs []embed.Vector) ([]embed.Vector, error) {
 	return vs, nil
 }
 
-// located adds to err which texts it is about: those from at to end when the
-// server refused them as a whole, else the one at.
+// located adds to err the index of the texts that it is about: at to end if the server
+// refused them as a whole, else at alone.
 func located(err error, at, end int) error {
 	var whole *Error
 	if errors.As(err, &whole) && end-at > 1 {

@@ -9,8 +9,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// minChars is the length below which a text is not cut any further: what is
-// left would say nothing about the whole.
+// minChars is the length below which a text is not shortened further, because so short a
+// part would not represent the text.
 const minChars = 128
 
 // prefixes returns the prefixes of queries and documents.
@@ -25,8 +25,8 @@ func prefixes(cfg *Config) (query, doc string) {
 	return query, doc
 }
 
-// preset returns the prefixes that the card of a model asks for. Servers do
-// not add them. The first row whose words all occur in the model's name counts.
+// preset returns the prefixes that the model's card asks for, because servers do not add
+// them. It uses the first row whose words all occur in the model's name.
 func preset(model string) (query, doc string) {
 	const (
 		instruct = "Instruct: Given a request, retrieve the instructions that help with it\nQuery:"
@@ -57,8 +57,8 @@ func preset(model string) (query, doc string) {
 	return "", ""
 }
 
-// inputs returns what is sent for texts: a prefix and at most chars characters
-// of each text, never the empty string.
+// inputs returns the texts to send: a prefix and at most chars characters of each text,
+// never an empty string.
 func (e *Embedder) inputs(kind embed.Kind, texts []string, chars int) []string {
 	prefix := e.doc
 	if kind == embed.Query {
@@ -74,8 +74,8 @@ func (e *Embedder) inputs(kind embed.Kind, texts []string, chars int) []string {
 	return out
 }
 
-// shorter halves the number of characters to send of text. It reports false
-// when too few would be left.
+// shorter halves the number of characters of text to send. It returns false if too few
+// would be left.
 func shorter(text string, chars *int) bool {
 	*chars = min(*chars, utf8.RuneCountInString(text)) / 2
 	return *chars >= minChars

@@ -13,10 +13,10 @@ import (
 const (
 	maxRetries = 4
 	firstWait  = 500 * time.Millisecond // doubles with each retry
-	maxWait    = time.Minute            // a server that wants a longer pause is given up
+	maxWait    = time.Minute            // Embed gives up if the server asks for a longer pause
 )
 
-// send sends one batch, and sends documents again when that may help.
+// send sends one batch. It sends documents again if that may help.
 func (e *Embedder) send(ctx context.Context, kind embed.Kind, inputs []string) ([]embed.Vector, error) {
 	for try := 0; ; try++ {
 		vs, err := e.request(ctx, inputs)
@@ -45,17 +45,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// growAfter is the number of full batches after which a larger one is tried.
-// One long text makes batches small just as a limit on their number does, so
-// they must grow again; under a fixed limit that costs one refusal in five.
+// growAfter is how many full batches must succeed before a larger one is tried. Batches
+// must be able to grow again, because a single long text makes them small. If the server
+// has a fixed limit, this costs one refused request in five.
 const growAfter = 4
 
-// A pace is the number of texts to send at once, which all calls of an
-// embedder learn together.
+// A pace is the number of texts to send at once. All calls of an embedder share it and
+// adapt it to the server.
 type pace struct {
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	size, most int
-	inRow      int // full batches since the size last changed
+	inRow      int // full batches accepted since the size last changed
 }
 
 func (p *pace) init(most int) { p.size, p.most = most, most }
@@ -66,7 +66,7 @@ func (p *pace) current() int {
 	return p.size
 }
 
-// worked notes that a batch of n was accepted.
+// worked records that a batch of n texts was accepted.
 func (p *pace) worked(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *pace) worked(n int) {
 	}
 }
 
-// failed notes that a batch of n was refused.
+// failed records that a batch of n texts was refused.
 func (p *pace) failed(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 	"slices"
 )
 
-// Weights are a trained model before it is encoded.
+// Weights are a trained model before encoding.
 type Weights struct {
-	Name    string    // a few characters that name the training
-	Dim     int       // of the vectors
-	Words   []string  // lower-cased, each once
-	Vectors []float32 // of Words and then of the buckets, Dim numbers each
+	Name    string    // short name of the training
+	Dim     int       // dimension of the vectors
+	Words   []string  // lower-cased, without duplicates
+	Vectors []float32 // Dim numbers for each of Words, then for each bucket
 }
 
-// Encode returns the model in the form that New takes. Numbers are quantised to
-// 4 bits with a scale for each vector, which costs nothing that could be
-// measured: the errors of the words of a text cancel out.
+// Encode returns the model in the format that New reads. It quantises numbers to 4 bits,
+// with a scale for each vector. That has no measurable effect, because the errors of the
+// words in a text cancel out.
 func Encode(w Weights) ([]byte, error) {
 	if w.Dim < 2 || w.Dim%2 != 0 || len(w.Vectors)%w.Dim != 0 || len(w.Vectors) <= len(w.Words)*w.Dim {
 		return nil, fmt.Errorf("encoding model: %d numbers are not vectors of an even dimension (%d) for %d words and some buckets", len(w.Vectors), w.Dim, len(w.Words))
@@ -61,7 +61,7 @@ type hashed struct {
 	row  int
 }
 
-// byHash returns the words in the order of their hashes.
+// byHash returns the words sorted by their hashes.
 func byHash(words []string) ([]hashed, error) {
 	list := make([]hashed, len(words))
 	for i, word := range words {
@@ -76,8 +76,8 @@ func byHash(words []string) ([]hashed, error) {
 	return list, nil
 }
 
-// writeIndex writes, for every prefix of a hash, how many words come before
-// it, and then the hashes.
+// writeIndex writes, for every prefix of a hash, the number of words with a lower prefix;
+// then the hashes.
 func writeIndex(b *bytes.Buffer, words []hashed) {
 	next := 0
 	for prefix := range 1<<prefixBits + 1 {
@@ -91,7 +91,7 @@ func writeIndex(b *bytes.Buffer, words []hashed) {
 	}
 }
 
-// writeRows writes the scales and then the quantised vectors, in order.
+// writeRows writes the scales and then the quantised vectors, in the given order.
 func writeRows(b *bytes.Buffer, w Weights, order []hashed) error {
 	quantised := make([]byte, 0, len(order)*w.Dim/2)
 	for _, o := range order {
@@ -113,9 +113,8 @@ func writeRows(b *bytes.Buffer, w Weights, order []hashed) error {
 	return nil
 }
 
-// bestScale returns the scale at which the quantised vector is nearest to v,
-// whose largest number is given. Cutting off the few largest numbers makes the
-// others more exact.
+// bestScale returns the scale that makes the quantised vector nearest to v; largest is
+// v's greatest absolute number. Clipping a few large numbers makes the others more exact.
 func bestScale(v []float32, largest float64) float64 {
 	best, least := 0.0, math.Inf(1)
 	for share := 20; share >= 10; share-- {
@@ -132,7 +131,7 @@ func bestScale(v []float32, largest float64) float64 {
 	return best
 }
 
-// level returns the number of scales that is nearest to x, from -8 to 7.
+// level returns the multiple of scale that is nearest to x, from -8 to 7.
 func level(x float32, scale float64) int {
 	if scale == 0 {
 		return 0

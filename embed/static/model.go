@@ -6,31 +6,32 @@ import (
 	"math"
 )
 
-// The form of a model, all numbers little-endian:
+// The format of a model; all numbers are little-endian:
 //
 //	magic    8 bytes "RPSTATC2"
 //	dim      uint32  dimension of the vectors, even
 //	words    uint32  number of known words
 //	buckets  uint32  number of rows that the 4-grams of unknown words share
 //	name     uint32  length of the name that follows the header
-//	digest   8 bytes of the SHA-256 of all that follows the header
+//	digest   first 8 bytes of the SHA-256 of everything after the header
 //	name     padded with zeros to a multiple of 4
-//	index    [65537]uint32  words whose hash has high bits below the place
-//	hashes   [words]uint32  the next 32 bits of each hash, in rising order of hashes
+//	index    [65537]uint32  for each prefix (high bits of a hash), the number of words
+//	         with a lower prefix
+//	hashes   [words]uint32  the next 32 bits of each hash, sorted by hash
 //	scales   [words+buckets]float32
-//	rows     [words+buckets][dim/2]byte  two numbers each, the first in the low
-//	         half; less 8 and times the row's scale: its vector
+//	rows     [words+buckets][dim/2]byte  two numbers in a byte, the first in the low
+//	         half; (number - 8) × the row's scale is an element of the vector
 const (
 	magic      = "RPSTATC2"
 	headerSize = 32
 	prefixBits = 16
-	offset4    = 8 // of a number of 4 bits
+	offset4    = 8 // added to a level to store it in 4 bits
 	maxLevel   = 7
 )
 
-// model is an open model: views of its parts in place.
+// model is an open model. Its fields are parts of the data, not copies.
 type model struct {
-	name    string // of the model, with its digest
+	name    string // name and digest of the model
 	dim     int
 	words   int
 	buckets int
@@ -40,7 +41,7 @@ type model struct {
 	rows    string
 }
 
-// ErrModel says that the weights are not a model of this version.
+// ErrModel means that the weights are not a model of this version.
 var ErrModel = errors.New("not a model of static word vectors")
 
 func open(data string) (*model, error) {
@@ -71,18 +72,18 @@ func open(data string) (*model, error) {
 
 func padded(n int) int { return (n + 3) &^ 3 }
 
-// u32 returns the i-th number of s.
+// u32 returns the i-th uint32 in s.
 func u32(s string, i int) uint32 {
 	s = s[4*i : 4*i+4]
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// lookup finds the row of a word by its hash. The high bits choose a short run
-// of hashes; two words that agree in all 48 bits do not occur in one model,
-// and an unknown word that is taken for another is one in millions.
+// lookup finds the row of a word by its hash. The high bits choose a short run of hashes.
+// No two words of a model agree in all 48 bits, and of millions of unknown words, about
+// one is taken for a known one.
 func (m *model) lookup(hash uint64) (int, bool) {
 	prefix, want := int(hash>>(64-prefixBits)), uint32(hash>>16)
-	// A damaged index must not lead out of the hashes.
+	// Stay within the hashes even if the index is damaged.
 	end := min(int(u32(m.index, prefix+1)), m.words)
 	for i := int(u32(m.index, prefix)); i < end; i++ {
 		if u32(m.hashes, i) == want {
@@ -92,7 +93,7 @@ func (m *model) lookup(hash uint64) (int, bool) {
 	return 0, false
 }
 
-// add adds a row to v; a row below 0 is the bucket -1-row.
+// add adds a row to v. A row below 0 means the bucket -1-row.
 func (m *model) add(v []float32, row int) {
 	if row < 0 {
 		row = m.words - 1 - row

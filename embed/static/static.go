@@ -1,8 +1,7 @@
-// Package static is an embedder that needs nothing but its weights: the vector
-// of a text is the sum of the vectors of its words, scaled to length 1. A word
-// that the model does not know is the sum of its character 4-grams, which share
-// a fixed number of vectors. Weights are read in place: there is nothing to do
-// at the start, and nothing is written after it.
+// Package static is the built-in embedder. The vector of a text is the sum of the vectors
+// of its words, scaled to length 1. The vector of an unknown word is the sum of those of
+// its character 4-grams, which share a fixed number of vectors. Its one rule: weights are
+// read in place and never written, so that a start costs nothing.
 package static
 
 import (
@@ -18,11 +17,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// An Embedder embeds with one model. It may be used from several goroutines.
+// An Embedder embeds with one model. Several goroutines may use it at once.
 type Embedder struct{ m *model }
 
-// New returns an embedder for a model in the form that Encode makes. It reads
-// the header only; data must not change while the embedder is in use.
+// New returns an embedder for a model that Encode made. It reads only the header; data
+// must not change while the embedder is in use.
 func New(data string) (*Embedder, error) {
 	m, err := open(data)
 	if err != nil {
@@ -31,21 +30,21 @@ func New(data string) (*Embedder, error) {
 	return &Embedder{m}, nil
 }
 
-// Model names the model and its weights.
+// Model identifies the model by its name and a digest of its weights.
 func (e *Embedder) Model() string { return e.m.name }
 
 // Dim returns the dimension of the vectors.
 func (e *Embedder) Dim() int { return e.m.dim }
 
-// Calibrated implements embed.Calibrated: models that cmd/skills-train makes in
-// the same way have the same scale.
+// Calibrated implements embed.Calibrated. All models that cmd/skills-train makes in the
+// same way have the same scale.
 func (e *Embedder) Calibrated() bool { return true }
 
-// Embed implements embed.Embedder. Queries and documents are embedded alike,
-// many texts on all processors. A text without any word gets a fixed vector,
-// which is near to nothing in particular.
+// Embed implements embed.Embedder. It treats queries and documents alike and uses all
+// processors for many texts. A text without words gets a fixed vector that is near to
+// nothing in particular.
 func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]embed.Vector, error) {
-	const part = 16 // texts that one goroutine takes at a time
+	const part = 16 // texts that a goroutine takes at a time
 	vectors := make([]embed.Vector, len(texts))
 	var taken atomic.Int64
 	work := func() {
@@ -78,13 +77,13 @@ func (m *model) embed(text string) embed.Vector {
 	return v
 }
 
-// Tokens calls f with every token of a text: its words in lower case, cut to
-// MaxToken bytes. The bytes are f's only until it returns.
+// Tokens calls f for each token of a text: a word in lower case, cut to MaxToken bytes. f
+// must not keep the slice.
 func Tokens(text string, f func(token []byte)) {
 	var buf [MaxToken + utf8.UTFMax]byte
 	words.Split(text, func(word string, kind words.Kind) {
 		if kind == words.Whole {
-			return // its parts say more
+			return // its parts are more useful
 		}
 		token := buf[:0]
 		for _, r := range word {
@@ -106,14 +105,14 @@ func Tokens(text string, f func(token []byte)) {
 	})
 }
 
-// MaxToken is how many bytes of a word are looked at: longer ones are keys,
-// hashes and encoded data.
+// MaxToken is how many bytes of a word count. Longer words are keys, hashes and encoded
+// data.
 const MaxToken = 32
 
-// Rows calls f for every row of a model's weights that a text is the sum of:
-// for a token that lookup knows the row that it returns, for another the rows
-// of its 4-grams, which are -1 minus one of the given number of buckets.
-// Training and use both go through it, so that they see the same text.
+// Rows calls f for every row of the weights whose sum is the vector of a text. If lookup
+// knows a token, that is the row it returns; otherwise Rows calls f for each of the
+// token's 4-grams with -1 minus its bucket, which is below buckets. Training and use both
+// call Rows, so that they treat a text alike.
 func Rows(text string, lookup func(hash uint64) (row int, ok bool), buckets int, f func(row int)) {
 	Tokens(text, func(token []byte) {
 		if row, ok := lookup(Hash(token)); ok {
@@ -124,8 +123,8 @@ func Rows(text string, lookup func(hash uint64) (row int, ok bool), buckets int,
 	})
 }
 
-// grams calls f with the hash of every run of 4 characters of a token between
-// marks for its ends, or of all of a shorter one.
+// grams calls f with the hash of every run of 4 characters in a token, with a mark added
+// at both ends. A shorter token has one hash.
 func grams(token []byte, f func(hash uint64)) {
 	const n = 4
 	var buf [MaxToken + 2]byte
@@ -148,7 +147,7 @@ func grams(token []byte, f func(hash uint64)) {
 	}
 }
 
-// Hash returns the hash under which a model knows a token.
+// Hash returns the hash of a token, by which a model finds its row.
 func Hash(token []byte) uint64 {
 	h := offset
 	for _, c := range token {
@@ -157,7 +156,7 @@ func Hash(token []byte) uint64 {
 	return mix(h)
 }
 
-// FNV-1a, whose weak high bits mix makes good.
+// The constants of FNV-1a. Its high bits are weak; mix makes up for that.
 const (
 	offset uint64 = 14695981039346656037
 	prime  uint64 = 1099511628211

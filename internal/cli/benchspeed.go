@@ -64,7 +64,7 @@ the output is piped, each line holds size, leg, measure, value and unit.
               rescan_ms (start to end), visible_ms (start until a search finds
               it), index_ms (of that skill alone)
       cold_ms, cold_empty_ms   the process "context" for a prompt that finds
-              skills and for one that finds none
+              skills and for one that finds none, of the leg compiled only
       process one that stays: open_ms (until its first block), and memory after
               1,000 blocks: rss, anon, file, peak, in bytes`
 

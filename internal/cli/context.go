@@ -92,8 +92,7 @@ func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) er
 		return err
 	}
 	if a.json {
-		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, Mode: block.Mode, Kind: block.Kind,
-			Demand: rounded(block.Demand.Probability), Threshold: block.Threshold}
+		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, ranking: rankingOf(block.Ranking)}
 		for _, p := range block.Pinned {
 			out.Pinned = append(out.Pinned, p.Name)
 		}

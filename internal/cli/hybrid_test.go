@@ -13,15 +13,16 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 )
 
-// configure points the configuration at an embeddings server.
-func configure(t *testing.T, url string) {
+// configure points the configuration at an embeddings server, which must answer
+// prompts within a deadline.
+func configure(t *testing.T, url, deadline string) {
 	t.Helper()
 	write(t, "config.yaml", fmt.Sprintf(`
 bundled: false
-deadline: 400ms
+deadline: %s
 embedder:
-  openai: {base_url: "%s/v1", model: fake, timeout: 2s}
-`, url))
+  openai: {base_url: "%s/v1", model: fake, timeout: 1m}
+`, deadline, url))
 }
 
 func modeOf(t *testing.T, args ...string) string {
@@ -36,7 +37,7 @@ func TestHybrid(t *testing.T) {
 	fixture(t)
 	fake := new(embedtest.Fake)
 	server := embedtest.Server(t, fake)
-	configure(t, server.URL)
+	configure(t, server.URL, "1m")
 
 	if mode := modeOf(t, "search", "feed the cat"); mode != "text (no vectors yet)" {
 		t.Errorf("mode %q before indexing", mode)
@@ -88,7 +89,7 @@ func TestHybrid(t *testing.T) {
 // TestBenchModes measures with a server and without using it.
 func TestBenchModes(t *testing.T) {
 	fixture(t)
-	configure(t, embedtest.Server(t, new(embedtest.Fake)).URL)
+	configure(t, embedtest.Server(t, new(embedtest.Fake)).URL, "1m")
 	for _, c := range []struct{ flag, mode, answers string }{
 		{"", "hybrid", "hybrid"}, {"--mode=hybrid", "hybrid", "hybrid"},
 		{"--mode=vector", "vector", "hybrid"}, {"--mode=text", "text", "text (no embedder)"},
@@ -119,7 +120,6 @@ func TestBadEmbedders(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	configure(t, server.URL)
 	for _, step := range []struct{ server, command, want string }{
 		{"refuse", "index", "text (no vectors yet)"},
 		{"work", "index", "hybrid"},
@@ -129,6 +129,7 @@ func TestBadEmbedders(t *testing.T) {
 		{"work", "search", "hybrid"},
 	} {
 		behaviour.Store(step.server)
+		configure(t, server.URL, map[bool]string{true: "100ms", false: "1m"}[step.server == "sleep"])
 		args := []string{step.command, "feed the cat"}
 		if step.command == "index" {
 			args = args[:1]

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/index"
 )
 
 const indexHelp = `Index brings the catalog in step with all sources and embeds what has no vector
@@ -119,27 +120,15 @@ func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time
 	}
 	if a.json {
 		return a.printJSON(indexResult{Offered: offered, Found: found, Mode: mode, DB: c.Path(),
-			TookMS: milliseconds(took), Sources: c.sourceReports()})
+			TookMS: milliseconds(took), Sources: append([]repertoire.Report{}, c.reports...)})
 	}
-	total := repertoire.Total(c.reports)
+	total := index.Total(c.reports)
 	_, err = fmt.Fprintf(a.stdout, "%s offered, of %d found in %s: %d added, %d changed, %d removed\nranking: %s\ncatalog: %s\n",
 		count(offered, "skill"), found, count(len(c.reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
 	if problems := len(total.Problems); problems > 0 {
 		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
 	}
 	return err
-}
-
-func (c *catalog) sourceReports() []sourceReport {
-	out := make([]sourceReport, len(c.reports))
-	for i, r := range c.reports {
-		for j, p := range r.Problems {
-			r.Problems[j] = c.Located(r.Source, p)
-		}
-		out[i] = sourceReport{Source: r.Source, Found: r.Found, Added: r.Added, Changed: r.Changed, Removed: r.Removed,
-			Unchanged: r.Unchanged, Refused: r.Refused, Complete: r.Complete, Problems: r.Problems}
-	}
-	return out
 }
 
 // watch reopens the catalog with a schedule and waits to be interrupted.

@@ -17,15 +17,24 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
+// ranking is what a result says of an answer as a whole.
+type ranking struct {
+	Mode      string  `json:"mode"`
+	Kind      string  `json:"kind,omitempty"`
+	Demand    float64 `json:"demand"`
+	Threshold float64 `json:"threshold"`
+}
+
+func rankingOf(r search.Ranking) ranking {
+	return ranking{r.Mode, r.Kind, rounded(r.Demand.Probability), r.Threshold}
+}
+
 // searchResult is what "search --json" prints.
 type searchResult struct {
-	Query     string      `json:"query"`
-	Mode      string      `json:"mode"`
-	Kind      string      `json:"kind,omitempty"`
-	Demand    float64     `json:"demand"`
-	Threshold float64     `json:"threshold"`
-	TookMS    float64     `json:"took_ms"`
-	Results   []resultHit `json:"results"`
+	Query string `json:"query"`
+	ranking
+	TookMS  float64     `json:"took_ms"`
+	Results []resultHit `json:"results"`
 }
 
 // resultHit is one skill of a result.
@@ -108,15 +117,12 @@ func resultsOf(hits []repertoire.Hit) []resultHit {
 
 // contextResult is what "context --json" prints.
 type contextResult struct {
-	Block     string      `json:"block"`
-	Skills    []resultHit `json:"skills"`
-	Pinned    []string    `json:"pinned,omitempty"`
-	Omitted   int         `json:"omitted"`
-	Tokens    int         `json:"tokens"`
-	Mode      string      `json:"mode"`
-	Kind      string      `json:"kind,omitempty"`
-	Demand    float64     `json:"demand"`
-	Threshold float64     `json:"threshold"`
+	Block   string      `json:"block"`
+	Skills  []resultHit `json:"skills"`
+	Pinned  []string    `json:"pinned,omitempty"`
+	Omitted int         `json:"omitted"`
+	Tokens  int         `json:"tokens"`
+	ranking
 }
 
 // listResult is what "list --json" prints.
@@ -139,11 +145,8 @@ type listEntry struct {
 // whyResult is what "why --json" prints.
 type whyResult struct {
 	resultHit
-	Prompt      string      `json:"prompt"`
-	Mode        string      `json:"mode"`
-	Kind        string      `json:"kind,omitempty"`
-	Demand      float64     `json:"demand"`
-	Threshold   float64     `json:"threshold"`
+	Prompt string `json:"prompt"`
+	ranking
 	DemandTerms []rank.Term `json:"demand_terms"`
 	CopyOf      string      `json:"copy_of,omitempty"`
 	Rank        int         `json:"rank"`
@@ -159,12 +162,12 @@ type whyResult struct {
 
 // indexResult is what "index --json" prints.
 type indexResult struct {
-	Offered int            `json:"offered"`
-	Found   int            `json:"found"`
-	Mode    string         `json:"mode"`
-	DB      string         `json:"db"`
-	TookMS  float64        `json:"took_ms"`
-	Sources []sourceReport `json:"sources"`
+	Offered int                 `json:"offered"`
+	Found   int                 `json:"found"`
+	Mode    string              `json:"mode"`
+	DB      string              `json:"db"`
+	TookMS  float64             `json:"took_ms"`
+	Sources []repertoire.Report `json:"sources"`
 }
 
 // embedResult is what "embed --json" prints.
@@ -181,19 +184,6 @@ type embedderEntry struct {
 	Embedded  int    `json:"embedded"`
 	Texts     int    `json:"texts"`
 	InUse     bool   `json:"in_use"`
-}
-
-// sourceReport is what happened to one source.
-type sourceReport struct {
-	Source    string               `json:"source"`
-	Found     int                  `json:"found"`
-	Added     int                  `json:"added"`
-	Changed   int                  `json:"changed"`
-	Removed   int                  `json:"removed"`
-	Unchanged int                  `json:"unchanged"`
-	Refused   int                  `json:"refused"`
-	Complete  bool                 `json:"complete"`
-	Problems  []repertoire.Problem `json:"problems,omitempty"`
 }
 
 // rounded keeps three decimals: more of them only show that machines differ.

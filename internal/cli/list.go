@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 const listHelp = `List prints all skills of the catalog by name, or those with a tag or from a
@@ -47,7 +48,7 @@ func (a *app) list(cmd *cobra.Command, tag, from string, shadowed bool) error {
 	if err != nil {
 		return err
 	}
-	entries, err = repertoire.Filter(entries, from, tag)
+	entries, err = search.Filter(entries, from, tag)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) erro
 		for i, s := range snippets {
 			results[i].Snippet = snippetOf(s)
 		}
-		return a.printJSON(searchResult{Query: text, Mode: answer.Mode, Kind: answer.Kind, Demand: rounded(answer.Demand.Probability), Threshold: answer.Threshold, TookMS: milliseconds(took), Results: results})
+		return a.printJSON(searchResult{Query: text, ranking: rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
 	}
 	return a.printHits(q, answer, snippets, took)
 }

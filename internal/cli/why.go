@@ -47,9 +47,9 @@ func (a *app) why(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if a.json {
-		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, Mode: e.Mode, Kind: e.Kind, CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
-			Demand: rounded(e.Demand.Probability), Threshold: e.Threshold, DemandTerms: roundedTerms(e.Demand.Terms),
-			Missing: e.Missing, Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
+		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
+			DemandTerms: roundedTerms(e.Demand.Terms),
+			Missing:     e.Missing, Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if out.Missing == nil {
 			out.Missing = []string{}
 		}

@@ -39,7 +39,6 @@ func Read(dir string, o *Options) (Settings, error) {
 	}
 	s.Roots = append(roots, s.Roots...)
 	s.DB = cmp.Or(o.DB, os.Getenv("REPERTOIRE_DB"), s.DB)
-	s.FTS5 = os.Getenv("REPERTOIRE_RANKING") == "fts5"
 	return s, nil
 }
 

@@ -19,7 +19,7 @@ func machine(t *testing.T) (project string) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	try(t, err)
 	setHome(t, home)
-	for _, name := range []string{"XDG_CONFIG_HOME", "REPERTOIRE_DB", "REPERTOIRE_RANKING"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "REPERTOIRE_DB"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "own.yaml"))
@@ -78,12 +78,6 @@ func TestRead(t *testing.T) {
 	t.Run("no roots", func(t *testing.T) {
 		if _, err := config.Read(project, &config.Options{OnlyRoots: true}); err == nil {
 			t.Error("no error")
-		}
-	})
-	t.Run("FTS5", func(t *testing.T) {
-		t.Setenv("REPERTOIRE_RANKING", "fts5")
-		if s, err := config.Read(project, nil); err != nil || !s.FTS5 {
-			t.Errorf("FTS5 is %t, error %v", s.FTS5, err)
 		}
 	})
 }

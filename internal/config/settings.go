@@ -36,7 +36,6 @@ type Settings struct {
 	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
 	Threshold float64       // see search.Query; 0 means the default
 	Reranker  *Reranker     // nil means none
-	FTS5      bool          // SQLite ranks, see repertoire.Config; only the environment sets it
 }
 
 // A Root is a folder with skills that somebody has named.

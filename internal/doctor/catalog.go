@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -83,12 +84,12 @@ func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, reports 
 	seen := make(map[skill.Problem]bool)
 	for _, r := range reported {
 		seen[r.Problem] = true
-		d.add(r.Source, "", c.Located(r.Source, r.Problem), r.Severity == skill.Error)
+		d.add(r.Source, "", r.Problem, r.Severity == skill.Error)
 	}
 	for _, report := range reports {
 		for _, p := range report.Problems {
 			if !seen[p] {
-				d.add(report.Source, "", c.Located(report.Source, p), p.Severity == skill.Error)
+				d.add(report.Source, "", p, p.Severity == skill.Error)
 			}
 		}
 	}
@@ -121,11 +122,11 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 // twins reports offered skills with nearly the same description, each once: in
 // a family of fifty made from one template all are alike, and nobody reads
 // twelve hundred pairs.
-func (d *diagnosis) twins(pairs []repertoire.Twin) {
+func (d *diagnosis) twins(pairs []search.Twin) {
 	var order []repertoire.Entry
-	likes := make(map[string][]repertoire.Twin) // by ID, the most alike first
+	likes := make(map[string][]search.Twin) // by ID, the most alike first
 	for _, t := range pairs {
-		for _, pair := range []repertoire.Twin{t, {A: t.B, B: t.A, Similarity: t.Similarity}} {
+		for _, pair := range []search.Twin{t, {A: t.B, B: t.A, Similarity: t.Similarity}} {
 			if likes[pair.A.ID] == nil {
 				order = append(order, pair.A)
 			}

@@ -15,7 +15,7 @@ type Catalog interface {
 	session.Catalog // which makes blocks
 
 	Path() string // of the database
-	Glance(ctx context.Context, limit time.Duration) repertoire.Glance
+	Glance(ctx context.Context, limit time.Duration) repertoire.Freshness
 	Indexed(ctx context.Context) (bool, error)
 	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
 	Size(ctx context.Context) (offered, found int, err error)

@@ -1,6 +1,6 @@
-// Package intent tells what kind of prompt a text is. Its one rule: whatever may
-// hold a request is an ordinary prompt, because a skill that is withheld costs
-// more than one that is offered in vain.
+// Package intent classifies prompts: a reply, a log, a shell command and so on. Its
+// one rule: a text that may hold a request is an ordinary prompt, because hiding a
+// useful skill costs more than offering a useless one.
 package intent
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A Kind is a kind of prompt that wants no skill unless it names one.
+// A Kind is a kind of prompt. A prompt that is not Ordinary wants no skill unless it
+// names one.
 type Kind string
 
 // The kinds of prompts.
@@ -25,7 +26,7 @@ const (
 	Code         Kind = "code"
 )
 
-// Phrase completes the sentence "the prompt is".
+// Phrase returns the words that complete the sentence "the prompt is …".
 func (k Kind) Phrase() string {
 	switch k {
 	case Ordinary:
@@ -62,10 +63,10 @@ func Of(text string) Kind {
 	return ofPasted(text)
 }
 
-// isSlashCommand reports whether the text is a command to the program that the
-// model runs in: "/model opus". What follows may be the path of a web page or
-// of a file instead ("/users is slow when I page through it"), so only commands
-// that are known to take free text may have more than two words after them.
+// isSlashCommand reports whether the text is a command to the program that runs the
+// model, such as "/model opus". The text may also start with the path of a web page or
+// file ("/users is slow when I page through it"), so only commands that are known to
+// take free text may have more than two words after the name.
 func isSlashCommand(text string) bool {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
@@ -96,11 +97,11 @@ var (
 	rootFolders      = words.Set(`bin boot dev etc home lib media mnt opt private proc root run sbin srv sys tmp usr var`)
 )
 
-// maxReply is how many words a reply or greeting has at most.
+// maxReply is the greatest number of words in a reply or greeting.
 const maxReply = 8
 
-// isReply reports whether the text says nothing but yes, go on, thanks, hello
-// or a choice: a few words that are all such words, or none at all.
+// isReply reports whether the text is only yes, go on, thanks, hello or a choice: at
+// most maxReply words, all of this kind, or no word at all.
 func isReply(text string) bool {
 	if len(text) > 200 || strings.ContainsAny(text, "=+#") {
 		return false
@@ -122,8 +123,7 @@ func isReply(text string) bool {
 
 var apostrophes = strings.NewReplacer("'", "", "’", "")
 
-// isChoice reports whether the word is a number or a single letter, as in "2"
-// and "b".
+// isChoice reports whether the word is a number or a single letter, such as "2" or "b".
 func isChoice(word string) bool {
 	if len(word) == 1 && word[0] >= 'a' && word[0] <= 'z' {
 		return true
@@ -131,8 +131,8 @@ func isChoice(word string) bool {
 	return len(word) <= 3 && strings.IndexFunc(word, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
 
-// isDenseReply reports whether a run of characters of a script without spaces
-// is made of denseReplies alone.
+// isDenseReply reports whether a run of characters, in a script without spaces,
+// consists of denseReplies alone.
 func isDenseReply(run string) bool {
 	for run != "" {
 		longest := 0
@@ -149,8 +149,8 @@ func isDenseReply(run string) bool {
 	return true
 }
 
-// replyWords are words of answers and greetings. None of them says on its own
-// what a model should work on.
+// replyWords are the words of replies and greetings. None of them alone says what a
+// model should work on.
 var replyWords = words.Set(`
 	absolutely afternoon again agree agreed ahead all alright also and anyway approve approved as awesome
 	back both bye cancel carry confirm confirmed continue cool correct course
@@ -188,7 +188,7 @@ var replyWords = words.Set(`
 	ναι όχι ευχαριστώ γεια συνέχισε εντάξει
 `)
 
-// denseReplies are phrases of answers and greetings in scripts without spaces.
+// denseReplies are phrases of replies and greetings in scripts without spaces.
 var denseReplies = words.Set(`
 	好 好的 好吧 好呀 好啊 好嘞 是 是的 对 對 对的 對的 没错 沒錯 不 不是 不用 不用了 不要 不对 不對 可以 可以的 行 行吧 嗯 嗯嗯 哦 继续 繼續 请继续 請繼續
 	请 請 继续吧 繼續吧 接着 接着来 谢谢 謝謝 谢谢你 謝謝你 谢谢您 多谢 多謝 感谢 感謝 你好 您好 大家好 早 早上好 早安 晚上好 晚安 下午好 再见 再見 同意 确认 確認

@@ -10,13 +10,13 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A lineClass is the form of a line. Strong forms are hardly ever written by
-// hand; the others count only beside a strong one or in a fence.
+// A lineClass is the form of a line. People hardly ever type a line of a strong class
+// by hand. A line of another class counts only next to a strong one or in a fence.
 type lineClass int
 
 const (
 	proseLine lineClass = iota
-	blankLine           // nothing, or punctuation alone
+	blankLine           // empty, or only punctuation
 	shellLine
 	logLine
 	strongLogLine
@@ -24,8 +24,8 @@ const (
 	strongCodeLine
 )
 
-// ofPasted returns the kind of a prompt that is all shell commands, log or
-// code; it is ordinary when any line of it may be a request.
+// ofPasted returns the kind of a prompt that is all shell commands, log or code. A
+// prompt is ordinary if any of its lines may be a request.
 func ofPasted(text string) Kind {
 	if !strings.Contains(text, "\n") {
 		// One line is too little to be a log or code.
@@ -49,7 +49,7 @@ func ofLines(lines []string) Kind {
 	return p.kind()
 }
 
-// isBlank reports whether the line is nothing but blanks and punctuation.
+// isBlank reports whether the line holds only blanks and punctuation.
 func isBlank(text string) bool {
 	return strings.IndexFunc(text, words.IsLetter) < 0
 }
@@ -59,14 +59,13 @@ type paste struct {
 	lines  []string
 	counts [strongCodeLine + 1]int
 	last   lineClass
-	fence  string // that is open, "" outside
-	listed bool   // it names a programming language
-	fenced int    // lines in such fences
-	gap    bool   // the line before is blank
+	fence  string // the marks of the open fence; "" outside of fences
+	listed bool   // the open fence names a programming language
+	fenced int    // lines in fences that name a language
+	gap    bool   // the previous line is blank
 }
 
-// add counts line i. It reports whether the prompt may still be without a
-// request.
+// add counts line i. It returns false if the line may be a request.
 func (p *paste) add(i int) bool {
 	l := line{text: strings.TrimSpace(p.lines[i])}
 	if p.toggles(l.text) {
@@ -118,11 +117,11 @@ func (p *paste) toggles(trimmed string) bool {
 	return false
 }
 
-// proseFences are fences in which prose may stand as well.
+// proseFences are the languages of fences that may hold prose.
 var proseFences = words.Set(`text txt plain plaintext md markdown prompt quote xml yaml yml`)
 
-// continues reports whether an indented line, l without its blanks, belongs to
-// the code or the log above it: it is no item of a list and asks for nothing.
+// continues reports whether an indented line belongs to the code or log above it: it
+// is not a list item and asks for nothing. l is the line without its indentation.
 func (p *paste) continues(indented string, l *line) bool {
 	if !strings.HasPrefix(indented, "  ") && !strings.HasPrefix(indented, "\t") {
 		return false
@@ -130,7 +129,7 @@ func (p *paste) continues(indented string, l *line) bool {
 	return p.last > shellLine && !p.gap && !isItem(l.text) && !l.asks() && !strings.ContainsFunc(l.text, words.Dense)
 }
 
-// kind decides by the counts.
+// kind returns the kind that the counts show.
 func (p *paste) kind() Kind {
 	shell, prose := p.counts[shellLine], p.counts[proseLine]
 	log, code := p.counts[logLine]+p.counts[strongLogLine], p.counts[codeLine]+p.counts[strongCodeLine]
@@ -147,7 +146,7 @@ func (p *paste) kind() Kind {
 	return Ordinary
 }
 
-// classOf returns the form of a line without the blanks around it.
+// classOf returns the class of a line without its surrounding blanks.
 func classOf(line string) lineClass {
 	switch {
 	case isBlank(line):
@@ -168,8 +167,8 @@ func classOf(line string) lineClass {
 	return proseLine
 }
 
-// isSentence reports whether the line is a few words and nothing else. It spares
-// an ordinary prompt the forms below.
+// isSentence reports whether the line is only a few words. It saves the cost of
+// matching lineForms for an ordinary prompt.
 func isSentence(line string) bool {
 	odd := func(r rune) bool { return words.IsSeparator(r) && !strings.ContainsRune(" ,.?'’", r) }
 	return strings.Count(line, " ") >= 3 && strings.IndexFunc(line, odd) < 0
@@ -177,11 +176,11 @@ func isSentence(line string) bool {
 
 var item = lazyregexp.New(`^([-*+•]|\d{1,3}[.)]) `)
 
-// isItem reports whether the line is one of a list of Markdown.
+// isItem reports whether the line is an item of a Markdown list.
 func isItem(line string) bool { return item().MatchString(line) }
 
-// isMarkup reports whether the line is tags with no more than a few words
-// between them: prompts are written in tags too.
+// isMarkup reports whether the line is tags with at most two words between them. More
+// words may be a request, because people use tags in prompts too.
 func isMarkup(line string) bool {
 	rest := tag().ReplaceAllString(line, " ")
 	return rest != line && len(strings.Fields(rest)) <= 2
@@ -189,14 +188,14 @@ func isMarkup(line string) bool {
 
 var tag = lazyregexp.New(`</?[a-zA-Z!][^<>]*>`)
 
-// A lineForm matches the lines of a class.
+// A lineForm is a pattern for the lines of a class.
 type lineForm struct {
 	class lineClass
 	form  *regexp.Regexp
 }
 
-// lineForms returns the forms in the order in which they are tried. It compiles
-// them when it is first called: most prompts are a line of prose.
+// lineForms returns the patterns in the order in which to try them. It compiles them on
+// first use, because most prompts are one line of prose.
 var lineForms = sync.OnceValue(func() []lineForm {
 	const (
 		stamp = `[\[(]?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d[-/](\d\d|\w{3})[-/]\d{2,4}[ :]\d\d:\d\d|\d\d:\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) .{1,8}\d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:)`
@@ -244,7 +243,7 @@ var lineForms = sync.OnceValue(func() []lineForm {
 	}
 })
 
-// isDiff reports whether every line of the text is one of a diff.
+// isDiff reports whether every line of the text may belong to a diff.
 func isDiff(text string) bool {
 	if !strings.Contains(text, "@@ ") && !strings.Contains(text, "diff --git ") {
 		return false
@@ -264,7 +263,7 @@ func isDiff(text string) bool {
 
 var diffHeader = lazyregexp.New(`^(index [0-9a-f]+\.\.|(new|deleted) file mode|(old|new) mode|similarity index|rename (from|to) |copy (from|to) |Binary files |diff |Index: |commit [0-9a-f]{7,}$|Author: |Date: )`)
 
-// A line is a line of a prompt, in lower case once that is needed.
+// A line is a line of a prompt and, once needed, its lower-case form.
 type line struct{ text, lower string }
 
 func (l *line) lowered() string {
@@ -274,8 +273,8 @@ func (l *line) lowered() string {
 	return l.lower
 }
 
-// asks reports whether the line may ask for something: it is a question, or has
-// a word that hardly any log and few programs have.
+// asks reports whether the line may ask for something: it is a question, or has a word
+// that is rare in logs and programs.
 func (l *line) asks() bool {
 	if strings.ContainsAny(l.text, "?？") && !strings.ContainsAny(l.text, "=;{(") {
 		return true
@@ -288,8 +287,7 @@ func (l *line) asks() bool {
 	return false
 }
 
-// isPolite reports whether the line, of whatever form, is a request, such as a
-// comment in code.
+// isPolite reports whether the line holds a polite request, even in a comment in code.
 func (l *line) isPolite() bool {
 	return slices.ContainsFunc(polite, func(s string) bool { return strings.Contains(l.lowered(), s) })
 }

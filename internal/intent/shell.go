@@ -7,10 +7,10 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// isShell reports whether the line is a command for a shell. With a prompt
-// sign anything is; without one, commands are words of requests as well ("git
-// commit messages", "find duplicates"), so all that follows must look like
-// arguments, and what may be a topic ("git rebase") is none.
+// isShell reports whether the line is a shell command. After a "$ ", anything is one.
+// Without it, the names of commands also occur in requests ("git commit messages",
+// "find duplicates"), so the rest of the line must look like arguments, and a line
+// that may be a topic ("git rebase") is not a command.
 func isShell(line string) bool {
 	if rest, ok := strings.CutPrefix(line, "$ "); ok {
 		return strings.TrimSpace(rest) != ""
@@ -48,15 +48,15 @@ func isCommand(fields []string) bool {
 	case slices.Contains(strings.Fields(verbs), args[0]):
 		return areArguments(args[1:])
 	}
-	// Of another verb, only a flag shows that it is not a topic.
+	// After an unknown verb, only a flag shows that this is not a topic.
 	flag := slices.ContainsFunc(args, func(a string) bool { return len(a) > 1 && a[0] == '-' })
 	return flag && areArguments(args[1:])
 }
 
-// areArguments reports whether the words are flags, paths, assignments, quoted
-// strings or names of branches and targets, of which no word is prose.
+// areArguments reports whether all words are flags, paths, assignments, quoted strings
+// or names of branches and targets, so that none is prose.
 func areArguments(fields []string) bool {
-	quote := "" // that is open
+	quote := "" // the quote that is open
 	for i, w := range fields {
 		switch {
 		case quote != "":
@@ -78,12 +78,12 @@ func areArguments(fields []string) bool {
 	return true
 }
 
-// noVerb stands in the place of verbs for commands that have none.
+// noVerb is the entry in shellCommands of a command that has no verbs.
 const noVerb = "-"
 
 var (
-	// shellCommands are commands and the verbs after which only arguments
-	// follow.
+	// shellCommands maps a command to its verbs. Only arguments follow a verb. ""
+	// means that arguments follow the command itself.
 	shellCommands = map[string]string{
 		"git": "status log diff pull push fetch branch checkout switch stash show remote add reset restore clone blame",
 		"npm": "test install ci run start", "pnpm": "test install run dev build", "yarn": "test install run dev build add",
@@ -92,11 +92,11 @@ var (
 		"brew": "install update upgrade list", "apt": "install update upgrade", "apt-get": "install update upgrade",
 		"ls": "", "cd": "", "pwd": "", "cat": "", "rm": "", "mkdir": "", "cp": "", "mv": "", "grep": "", "rg": "", "wc": "", "chmod": "", "chown": "",
 		"curl": "", "wget": "", "ssh": "", "ps": "", "df": "", "du": "", "whoami": "", "xargs": "", "pytest": "",
-		// Words of everyday language: nothing but a flag makes them commands.
+		// Everyday words: only a flag makes them commands.
 		"awk": noVerb, "echo": noVerb, "head": noVerb, "node": noVerb, "npx": noVerb, "python": noVerb, "python3": noVerb, "sed": noVerb,
 		"sort": noVerb, "tail": noVerb, "tar": noVerb, "touch": noVerb, "uniq": noVerb,
 	}
-	// bareCommands are commands, not topics, even without arguments.
+	// bareCommands are commands, not topics, even if no argument follows.
 	bareCommands  = words.Set(`ls pwd ps df du whoami`)
 	argumentWords = words.Set(`origin main master develop upstream up down pods nodes deployments services install test build dev start src dist`)
 )

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -312,22 +313,24 @@ func TestDamaged(t *testing.T) {
 // TestLocked: a lock that somebody holds delays an answer no longer than half of
 // the time that there is.
 func TestLocked(t *testing.T) {
-	dir := t.TempDir()
-	k := begin(t)
-	k.m = session.New(dir, nil)
-	k.want(k.say(totals), "spreadsheet-totals")
-	for i := range 16 {
-		lock := flock.New(filepath.Join(dir, fmt.Sprintf("%x.lock", i)))
-		try(t, lock.Lock())
-		defer lock.Close()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	b, err := k.m.Suggest(ctx, k.c, session.Prompt{Session: k.id, Text: totals}, repertoire.Budget{}, nil)
-	try(t, err)
-	if len(b.Skills) != 1 || ctx.Err() != nil {
-		t.Errorf("%d skills, context %v", len(b.Skills), ctx.Err())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		k := begin(t)
+		k.m = session.New(dir, nil)
+		k.want(k.say(totals), "spreadsheet-totals")
+		for i := range 16 {
+			lock := flock.New(filepath.Join(dir, fmt.Sprintf("%x.lock", i)))
+			try(t, lock.Lock())
+			defer lock.Close()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		b, err := k.m.Suggest(ctx, k.c, session.Prompt{Session: k.id, Text: totals}, repertoire.Budget{}, nil)
+		try(t, err)
+		if len(b.Skills) != 1 || ctx.Err() != nil {
+			t.Errorf("%d skills, context %v", len(b.Skills), ctx.Err())
+		}
+	})
 }
 
 // TestParallel: of many that are asked at once about the same prompt, one offers.

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -63,7 +64,7 @@ type changing struct {
 	files fstest.MapFS
 }
 
-func (c changing) Manifest(ctx context.Context, id string, a *repertoire.Agent) (repertoire.Manifest, error) {
+func (c changing) Manifest(ctx context.Context, id string, a *repertoire.Agent) (contextprovider.Manifest, error) {
 	m, err := c.Catalog.Manifest(ctx, id, a)
 	if id == "shifting" {
 		c.files["shifting/clock.txt"] = &fstest.MapFile{Data: []byte("2\n")}

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// A Hidden says how often one kind of hidden character occurs in a text.
+// A Hidden counts one kind of hidden character in a text.
 type Hidden struct {
 	Kind  string // "tag", "bidi", "zero-width", "control", "invisible" or InvalidUTF8
 	Count int
 	Line  int // of the first one, from 1
 }
 
-// InvalidUTF8 is the kind of bytes that are no characters at all.
+// InvalidUTF8 is the kind of bytes that are not valid UTF-8.
 const InvalidUTF8 = "invalid-utf8"
 
-// The kinds of hidden characters, in the order in which CleanAndCount reports
-// them. plain is a character that everyone sees.
+// The kinds of hidden characters, in the order in which CleanAndCount reports them.
+// A plain character is visible.
 const (
 	plain = iota
 	tagChar
@@ -30,15 +30,15 @@ const (
 
 var kindNames = [...]string{"", "tag", "bidi", "zero-width", "control", "invisible", InvalidUTF8}
 
-// Clean returns s without the characters that a reader cannot see but a model
-// reads: Unicode tags, bidirectional controls, zero-width and other invisible
-// characters, C0 except tab and newline, C1. Joiners and variation selectors
-// stay where a script or an emoji needs them. Every line ends in \n, and bytes
-// that are not UTF-8 become U+FFFD. Clean is idempotent.
+// Clean removes the characters from s that a reader cannot see but a model reads:
+// Unicode tags, bidirectional controls, zero-width and other invisible characters, C1
+// controls, and C0 controls except tab and newline. Joiners and variation selectors
+// stay where a script or an emoji needs them. Every line ends in \n, and bytes that are
+// not UTF-8 become U+FFFD. Clean is idempotent.
 func Clean(s string) string { return clean(s, nil) }
 
-// CleanAndCount returns Clean(s) and what Clean removed or replaced, one entry
-// per kind; nil means nothing. Line ends do not count.
+// CleanAndCount returns Clean(s) and what Clean removed or replaced, one entry per
+// kind; nil means nothing. Changed line ends do not count.
 func CleanAndCount(s string) (cleaned string, hidden []Hidden) {
 	var counts [len(kindNames)]Hidden
 	line, last := 1, 0
@@ -46,7 +46,7 @@ func CleanAndCount(s string) (cleaned string, hidden []Hidden) {
 		if counts[kind].Count++; counts[kind].Count > 1 {
 			return
 		}
-		// Positions only grow, so the lines are counted once.
+		// Positions only grow, so each line break is counted once.
 		line += lineBreaks(s[last:at])
 		last = at
 		counts[kind].Kind, counts[kind].Line = kindNames[kind], line
@@ -59,7 +59,7 @@ func CleanAndCount(s string) (cleaned string, hidden []Hidden) {
 	return cleaned, hidden
 }
 
-// Total returns how many hidden characters there are of all kinds.
+// Total returns the number of hidden characters of all kinds.
 func Total(hidden []Hidden) int {
 	n := 0
 	for _, h := range hidden {
@@ -68,20 +68,20 @@ func Total(hidden []Hidden) int {
 	return n
 }
 
-// lineBreaks counts the ends of lines in s, of any form.
+// lineBreaks counts the line ends in s, of any form.
 func lineBreaks(s string) int {
 	return strings.Count(s, "\n") + strings.Count(s, "\r") - strings.Count(s, "\r\n")
 }
 
-// clean does the work of Clean; found, if not nil, is called with the kind and
-// the position of each hidden character.
+// clean implements Clean. If found is not nil, clean calls it with the kind and the
+// position of each hidden character.
 func clean(s string, found func(kind, at int)) string {
 	i := plainPrefix(s)
 	if i == len(s) {
 		return s
 	}
 	var out strings.Builder
-	done := 0 // s[:done] is in out, or was dropped
+	done := 0 // s[:done] has been copied to out or removed
 	emit := func(upTo, next int, instead string) {
 		if out.Len() == 0 {
 			out.Grow(len(s))
@@ -90,7 +90,7 @@ func clean(s string, found func(kind, at int)) string {
 		out.WriteString(instead)
 		done = next
 	}
-	prev := lastRune(s[:i]) // the last rune that was kept
+	prev := lastRune(s[:i]) // the last rune that was not removed
 	for i < len(s) {
 		if n := plainPrefix(s[i:]); n > 0 {
 			i += n
@@ -131,11 +131,11 @@ func clean(s string, found func(kind, at int)) string {
 	return out.String()
 }
 
-// plainPrefix returns the length of the printable ASCII that s starts with.
-// It is the fast path of nearly all text.
+// plainPrefix returns the length of the printable ASCII at the start of s. Nearly all
+// text is like this, so it makes clean fast.
 func plainPrefix(s string) int {
 	for i := range len(s) {
-		if b := s[i]; b-0x20 > 0x5E && b != '\n' && b != '\t' { // b-0x20 wraps below the blank
+		if b := s[i]; b-0x20 > 0x5E && b != '\n' && b != '\t' { // below 0x20, b-0x20 wraps around
 			return i
 		}
 	}
@@ -150,8 +150,8 @@ func lastRune(s string) rune {
 	return r
 }
 
-// kindAt returns the kind of the rune r at s[i], where prev is the last rune
-// that was kept.
+// kindAt returns the kind of the rune r at s[i]; prev is the last rune that was not
+// removed.
 func kindAt(s string, i int, r rune, size int, prev rune) int {
 	if r == utf8.RuneError && size == 1 {
 		return invalidUTF8
@@ -176,13 +176,13 @@ func kindAt(s string, i int, r rune, size int, prev rune) int {
 	return kind
 }
 
-// kindOf returns the kind of r taken alone.
+// kindOf returns the kind of r, without regard to its neighbours.
 func kindOf(r rune) int {
 	switch {
 	case r >= 0x3165 && r < 0xFDD0:
 		return plain // nearly all of Chinese, Japanese and Korean
 	case r < 0xA0:
-		return control // C1; the caller has dealt with ASCII
+		return control // C1; the caller has handled ASCII
 	case r < 0x200B:
 		if r == 0xAD || r == 0x34F || r == 0x17B4 || r == 0x17B5 || r == 0x115F || r == 0x1160 || r >= 0x180B && r <= 0x180F {
 			return invisible
@@ -208,9 +208,9 @@ func kindOf(r rune) int {
 	return plain
 }
 
-// needed reports whether the invisible r does visible work between prev and
-// next. Only a neighbour that is itself visible counts, so runs of joiners
-// (which could spell a message) do not protect one another.
+// needed reports whether the invisible r has a visible effect between prev and next. It
+// counts visible neighbours only, so that a run of joiners, which could spell a hidden
+// message, does not justify itself.
 func needed(r, prev, next rune) bool {
 	switch {
 	case r == 0x200C || r == 0x200D:
@@ -254,16 +254,15 @@ func isEmoji(r rune) bool {
 
 const blackFlag = '\U0001F3F4'
 
-// flags are the only emoji that are spelled with tag characters: a black flag
-// and "gbeng", "gbsct" or "gbwls", for England, Scotland and Wales, each with
-// the tag that ends it.
+// flags are the only emoji that are spelled with tag characters: a black flag, then
+// "gbeng", "gbsct" or "gbwls" (England, Scotland, Wales) and the tag that ends it.
 var flags = [...]string{
 	"\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F",
 	"\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F",
 	"\U000E0067\U000E0062\U000E0077\U000E006C\U000E0073\U000E007F",
 }
 
-// flagTags returns the length of the flag that s starts with, or 0.
+// flagTags returns the length of the tags of a flag at the start of s, or 0.
 func flagTags(s string) int {
 	for _, f := range flags {
 		if strings.HasPrefix(s, f) {
@@ -273,8 +272,8 @@ func flagTags(s string) int {
 	return 0
 }
 
-// Line makes one line of a text: no hidden characters, no line ends, single
-// blanks, so that nothing in it can look like a new message or element.
+// Line turns a text into one line: no hidden characters, no line ends, single blanks.
+// Nothing in the result can look like a new message or element.
 func Line(s string) string {
 	s = Clean(s)
 	if isLine(s) {
@@ -283,10 +282,10 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isLine reports whether s is plain words with single blanks between them, as
-// nearly all names and descriptions are.
+// isLine reports whether s is ASCII words with single blanks between them, as nearly all
+// names and descriptions are.
 func isLine(s string) bool {
-	blank := true // before s[i]
+	blank := true // s[i-1] is a blank, or i is 0
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= utf8.RuneSelf || s[i] == ' ' && blank {
 			return false

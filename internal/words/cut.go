@@ -2,8 +2,8 @@ package words
 
 import "unicode/utf8"
 
-// Cut returns the first n bytes of s, or a little less, because it does not
-// split a character.
+// Cut returns the first n bytes of s, or up to three fewer so as not to split a
+// character.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -16,8 +16,8 @@ func Cut(s string, n int) string {
 	return s[:n] // not UTF-8
 }
 
-// cutStart returns the last n bytes of s, or a little less, because it does not
-// split a character.
+// cutStart returns the last n bytes of s, or up to three fewer so as not to split a
+// character.
 func cutStart(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -31,9 +31,8 @@ func cutStart(s string, n int) string {
 	return s[start:] // not UTF-8
 }
 
-// CutMiddle returns the start and the end of s with a blank between them, at
-// most n bytes, a quarter of them from the end. A shorter text stays as it is.
-// n is at least 4.
+// CutMiddle shortens s to at most n bytes: its start, a blank and its end, which gets a
+// quarter. A text that is short enough stays as it is. n must be at least 4.
 func CutMiddle(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -2,10 +2,10 @@ package words
 
 import "strings"
 
-// PlainText makes one line of a Markdown text: without the marks of headings,
-// lists, quotes, tables, code and emphasis, without the targets of links, and
-// without characters that a reader cannot see or that a terminal obeys. The
-// line is for reading, not exact: what it leaves in is harmless.
+// PlainText turns Markdown into one line of text. It removes the marks of headings,
+// lists, quotes, tables, code and emphasis, the targets of links, and characters that a
+// reader cannot see or a terminal would obey. It is not exact: some harmless marks may
+// remain.
 func PlainText(markdown string) string {
 	var out strings.Builder
 	out.Grow(len(markdown))

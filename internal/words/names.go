@@ -9,15 +9,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// NameKey returns the key of a name. Two names with the same key are the same
-// name: case, compatibility forms and blanks around a name do not count.
+// NameKey returns the key of a name. Names with the same key are the same name: case,
+// Unicode compatibility forms and surrounding blanks make no difference.
 func NameKey(name string) string {
 	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(name)))
 }
 
-// Suggest returns what a message about an unknown name ends with: "; did you
-// mean a, b?" when known has similar names, otherwise the names that there are,
-// or "" when known is empty.
+// Suggest returns the end of a message about an unknown name: "; did you mean a, b?" if
+// there are similar known names, else a list of the known names; "" if there are none.
 func Suggest(name string, known []string) string {
 	text := DidYouMean(Similar(name, known))
 	if text == "" {
@@ -29,7 +28,7 @@ func Suggest(name string, known []string) string {
 	return "; " + text
 }
 
-// DidYouMean returns "did you mean a, b?", or "" for no names.
+// DidYouMean returns "did you mean a, b?"; "" if similar is empty.
 func DidYouMean(similar []string) string {
 	if len(similar) == 0 {
 		return ""
@@ -37,8 +36,8 @@ func DidYouMean(similar []string) string {
 	return "did you mean " + strings.Join(similar, ", ") + "?"
 }
 
-// ThereAre returns "there are: a, b" in the order of known, "there are 30, such
-// as …" for a long list, or "" for no names.
+// ThereAre returns "there are: a, b" in the given order, "there are 30, such as …" for a
+// long list; "" if known is empty.
 func ThereAre(known []string) string {
 	const most = 20
 	switch n := len(known); {
@@ -50,10 +49,10 @@ func ThereAre(known []string) string {
 	return "there are: " + strings.Join(known, ", ")
 }
 
-// Similar returns up to three of the known names that name may be a misspelling
-// of, nearest first: names within a third of its length in edits, and names that
-// contain it. No name is similar to a very long one, because comparing costs
-// the product of the lengths.
+// Similar returns up to three known names of which name may be a misspelling, nearest
+// first: names that differ by at most a third of name's length in edits, and names that
+// contain it. It ignores names of more than 256 bytes, because a comparison costs the
+// product of the lengths.
 func Similar(name string, known []string) []string {
 	const (
 		most    = 3
@@ -92,8 +91,8 @@ func Similar(name string, known []string) []string {
 	return out
 }
 
-// distance is the number of insertions, deletions and substitutions between a
-// and b (Levenshtein), computed row by row.
+// distance returns the Levenshtein distance: the number of insertions, deletions and
+// substitutions that turn a into b.
 func distance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -8,24 +8,27 @@ import (
 )
 
 const (
-	// shingle is how many words a run has that is compared as one.
+	// shingle is the number of words in a run; a sketch compares runs.
 	shingle = 5
-	// sketchBins is the size of a sketch: with 256 the likeness is off by less than
-	// .02 in two of three cases, and a catalog of 20,000 skills keeps 5 MB.
+	// sketchBins is the number of bins in a sketch. With 256, Likeness is off by less
+	// than .02 in two of three cases, and the sketches of 20,000 skills take 5 MB.
 	sketchBins = 256
-	// fewBins are too few to tell texts apart: that many hold the hashes of hardly
-	// more different runs.
-	fewBins    = 20
-	sketchSize = 8 + sketchBins
+	// fewBins is the number of used bins below which a text is too short to compare:
+	// it has hardly more different runs than bins.
+	fewBins = 20
 )
 
-// A Sketch tells how alike two long texts are, without the texts: a hash of all
-// runs of five words (8 bytes), and for each of 256 parts of the space of hashes
-// the low byte of the least hash in it, 0 for none.
+// SketchSize is the length of every sketch in bytes.
+const SketchSize = 8 + sketchBins
+
+// A Sketch is a summary of a long text that shows how similar two texts are. It holds a
+// hash of all runs of five words (8 bytes), then a byte for each of 256 bins. The top
+// byte of a run's hash chooses the bin; the bin holds a byte made of the least hash in
+// it, or 0 if it is empty.
 type Sketch []byte
 
-// NewSketch returns the sketch of a text. White space and the case of ASCII letters
-// do not matter.
+// NewSketch returns the sketch of a text. White space and the case of ASCII letters make
+// no difference.
 func NewSketch(text string) Sketch {
 	words := make([]uint64, 0, len(text)/6)
 	for word := range strings.FieldsSeq(text) {
@@ -39,12 +42,12 @@ func NewSketch(text string) Sketch {
 			h = h*hashPrime + w
 		}
 		h = mix(h)
-		all += h // the order of the runs does not matter
+		all += h // a sum, so that the order of the runs makes no difference
 		if bin := h >> 56; least[bin] == 0 || h < least[bin] {
 			least[bin] = h
 		}
 	}
-	s := binary.LittleEndian.AppendUint64(make([]byte, 0, sketchSize), all)
+	s := binary.LittleEndian.AppendUint64(make([]byte, 0, SketchSize), all)
 	for _, h := range least {
 		if h == 0 {
 			s = append(s, 0)
@@ -55,22 +58,22 @@ func NewSketch(text string) Sketch {
 	return s
 }
 
-// Same reports whether two texts have the same runs of words.
+// Same reports whether two texts have the same runs of words, in any order.
 func (s Sketch) Same(o Sketch) bool {
-	return len(s) == sketchSize && string(s) == string(o)
+	return len(s) == SketchSize && string(s) == string(o)
 }
 
-// Few reports whether a text has too few different runs of words to be told from
+// Few reports whether a text has too few different runs of words to be compared with
 // others.
 func (s Sketch) Few() bool {
-	return len(s) != sketchSize || sketchBins-bytes.Count(s[8:], []byte{0}) < fewBins
+	return len(s) != SketchSize || sketchBins-bytes.Count(s[8:], []byte{0}) < fewBins
 }
 
-// Likeness estimates the share of the runs of both texts that both have (Jaccard),
-// 0 to 1. It is 1 for the same runs only.
+// Likeness estimates the share of common runs among all runs of two texts (Jaccard),
+// 0 to 1. Only texts with the same runs get 1.
 func (s Sketch) Likeness(o Sketch) float64 {
 	switch {
-	case len(s) != sketchSize || len(o) != sketchSize:
+	case len(s) != SketchSize || len(o) != SketchSize:
 		return 0
 	case s.Same(o):
 		return 1
@@ -86,13 +89,13 @@ func (s Sketch) Likeness(o Sketch) float64 {
 			both++
 		}
 	}
-	// One in 255 different hashes has the same low byte.
+	// Of 255 pairs of different hashes, one has equal bytes by chance.
 	const chance = 1. / 255
 	share := (float64(both)/float64(max(used, 1)) - chance) / (1 - chance)
 	return min(max(share, 0), .999)
 }
 
-// FNV-1a, whose 64 bits are enough to compare two texts.
+// The constants of FNV-1a. Its 64 bits are enough to compare two texts.
 const (
 	hashStart = 14695981039346656037
 	hashPrime = 1099511628211
@@ -107,7 +110,7 @@ func Hash(text string) uint64 {
 	return h
 }
 
-// hashFolded is Hash of a word with its ASCII letters in lower case.
+// hashFolded is Hash, with ASCII letters in lower case.
 func hashFolded(word string) uint64 {
 	h := uint64(hashStart)
 	for i := range len(word) {
@@ -120,7 +123,7 @@ func hashFolded(word string) uint64 {
 	return h
 }
 
-// mix spreads the bits of a hash over all of it.
+// mix lets every bit of a hash affect all others.
 func mix(h uint64) uint64 {
 	h = (h ^ h>>32) * 0xd6e8feb86659fd93
 	h = bits.RotateLeft64(h^h>>29, 17) * 0xd6e8feb86659fd93

@@ -9,32 +9,31 @@ import (
 	"github.com/blevesearch/go-porterstemmer"
 )
 
-// MaxTerm is the length in bytes at which a term is cut: longer ones are
-// hashes, keys and encoded data, of which the start is enough.
+// MaxTerm is the greatest length of a term in bytes; a longer one is cut. Longer words
+// are hashes, keys and encoded data, and their start is enough to find them.
 const MaxTerm = 40
 
-// Terms returns the terms of a text, in order, as both sides of full-text
-// search see it: lower-cased, without accents and English stop words, stemmed
-// (Porter), identifiers both split and whole, and scripts without spaces as
-// overlapping pairs of characters.
+// Terms returns the terms of a text in order, for both sides of full-text search: words
+// in lower case, without accents and English stop words, stemmed (Porter). Identifiers
+// appear split and whole, and text without spaces as overlapping pairs of characters.
 func Terms(text string) []string {
 	return new(Analyzer).Terms(text)
 }
 
-// An Analyzer turns texts into terms. It remembers the stems of the words that
-// it has met, because texts repeat their words: keep one for several texts. The
-// zero Analyzer is ready for use, by one goroutine at a time.
+// An Analyzer turns texts into terms. It caches the stems of words, because texts repeat
+// their words, so use one for many texts. The zero Analyzer is ready for use, by one
+// goroutine at a time.
 type Analyzer struct {
 	out   []string
-	stems map[string]string // of lower-cased words; "" for stop words
-	runes []rune            // for stem
-	lower []byte            // of one word
+	stems map[string]string // by lower-cased word; "" means a stop word
+	runes []rune            // buffer of stem
+	lower []byte            // buffer of Term
 }
 
-// maxStems limits how many stems an analyzer remembers.
+// maxStems is how many stems an analyzer remembers; then it starts afresh.
 const maxStems = 1 << 16
 
-// Terms returns the terms of a text, like the function Terms.
+// Terms returns the terms of a text, see the function Terms.
 func (a *Analyzer) Terms(text string) []string {
 	if a.stems == nil {
 		a.stems = make(map[string]string, min(len(text)/6+1, 1024)) // as many as the first text may have
@@ -44,15 +43,14 @@ func (a *Analyzer) Terms(text string) []string {
 	return a.out
 }
 
-// add appends the term of one word of a text. Identifiers count both split and
-// whole.
+// add appends the term of one word of a text.
 func (a *Analyzer) add(word string, kind Kind) {
 	if term := a.Term(word, kind); term != "" {
 		a.out = append(a.out, term)
 	}
 }
 
-// Term returns the term of one word that Split found, "" for a stop word.
+// Term returns the term of a word that Split found; "" means a stop word.
 func (a *Analyzer) Term(word string, kind Kind) string {
 	if kind == Pair {
 		if isGrammar(word) {
@@ -63,7 +61,7 @@ func (a *Analyzer) Term(word string, kind Kind) string {
 	a.lower = appendLower(a.lower[:0], word)
 	term, ok := a.stems[string(a.lower)]
 	if !ok {
-		// The text must not stay in memory for the sake of its words.
+		// Copy the word: as a part of the text, it would keep the text in memory.
 		word = string(a.lower)
 		term = a.termOf(word)
 		if len(a.stems) == maxStems {
@@ -77,7 +75,7 @@ func (a *Analyzer) Term(word string, kind Kind) string {
 	return term
 }
 
-// appendLower appends s in lower case.
+// appendLower appends s in lower case to b.
 func appendLower(b []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]
@@ -92,7 +90,7 @@ func appendLower(b []byte, s string) []byte {
 	return b
 }
 
-// termOf returns the term of a lower-cased word, "" for a stop word.
+// termOf returns the term of a lower-cased word; "" means a stop word.
 func (a *Analyzer) termOf(s string) string {
 	if i := strings.IndexAny(s, "'’"); i >= 0 {
 		s = withoutApostrophes(s, i)
@@ -103,8 +101,8 @@ func (a *Analyzer) termOf(s string) string {
 	return Cut(a.stem(s), MaxTerm)
 }
 
-// withoutApostrophes turns "user's" into "user" and "don't" into "dont"; i is
-// the place of the first apostrophe.
+// withoutApostrophes turns "user's" into "user" and "don't" into "dont"; i is the index
+// of the first apostrophe.
 func withoutApostrophes(s string, i int) string {
 	if end := s[i:]; end == "'s" || end == "’s" {
 		return s[:i]
@@ -112,7 +110,7 @@ func withoutApostrophes(s string, i int) string {
 	return strings.NewReplacer("'", "", "’", "").Replace(s)
 }
 
-// stem returns the Porter stem of an English word; other words stay.
+// stem returns the Porter stem of an English word. It does not change other words.
 func (a *Analyzer) stem(s string) string {
 	if len(s) < 3 {
 		return s
@@ -127,7 +125,7 @@ func (a *Analyzer) stem(s string) string {
 		a.runes = append(a.runes, rune(s[i]))
 	}
 	stemmed := porterstemmer.StemWithoutLowerCasing(a.runes)
-	// Most stems are what the word starts with, and need no memory of their own.
+	// Most stems are a prefix of the word, so they can share its memory.
 	if n := len(stemmed); n <= len(s) {
 		i := 0
 		for i < n && stemmed[i] == rune(s[i]) {
@@ -140,8 +138,8 @@ func (a *Analyzer) stem(s string) string {
 	return string(stemmed)
 }
 
-// stopWords are English words that say nothing about what a prompt needs.
-// Contractions stand without their apostrophe.
+// stopWords are English words that say nothing about what a prompt needs. Set removes
+// the apostrophes, as termOf does.
 var stopWords = Set(`
 	a about above after again all also am an and any are aren't as at be because been before being below between both
 	but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from further
@@ -152,11 +150,10 @@ var stopWords = Set(`
 	weren't what what's when where which while who whom why will with won't would wouldn't you you'd you'll you're you've
 	your yours yourself`)
 
-// isGrammar reports whether a pair of characters says nothing about what a
-// prompt needs: two hiragana, or a common Chinese pair. Such pairs are rare in a
-// catalog whose skills are mostly English, so BM25 would take them for what the
-// prompt is about: without them Hit@1 of the prompts in other scripts on the
-// dev set rose from .484 to .510 by text.
+// isGrammar reports whether a pair of characters says nothing about what a prompt needs:
+// two hiragana, or a common Chinese pair. Such pairs are rare in a catalog of mostly
+// English skills, so BM25 would give them a high weight. Without them, the text search's
+// Hit@1 for prompts in other scripts on the dev set rose from .484 to .510.
 func isGrammar(pair string) bool {
 	return stopPairs()[pair] || !strings.ContainsFunc(pair, func(r rune) bool { return !unicode.Is(unicode.Hiragana, r) })
 }
@@ -167,9 +164,8 @@ var stopPairs = Set(`
 	一个 一個 一下 一些 一起 有点 有點 看看 下我 个我 什么 什麼 怎么 怎麼 么样 麼樣 为什 為什 点什 如何 哪些 哪个 哪個 还是 還是
 	或者 以及 因为 因為 所以 但是 如果 然后 然後 现在 現在 已经 已經 时候 時候 的时 的時 的问 里的 裡的 起来 起來 出来 出來 进行 進行`)
 
-// Set returns the function that returns a set of words, which it makes when it
-// is first called. The list separates the words by blanks; their apostrophes
-// are removed.
+// Set returns a function that returns a set of words; the function makes the set on its
+// first call. The list separates words by blanks. Set removes their apostrophes.
 func Set(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		m := make(map[string]bool)

@@ -2,23 +2,23 @@ package words
 
 import "unicode/utf8"
 
-// Tokens returns an upper estimate of how many tokens a model reads in s: one
-// for 4.56 bytes, as measured on English and code, and one for each Chinese,
-// Japanese or Korean character.
+// Tokens returns an upper estimate of the number of tokens in s: one for each Chinese,
+// Japanese or Korean character, and one for every 4.56 bytes of other text, as measured
+// on English and code.
 func Tokens(s string) int {
 	var c TokenCount
 	c.Add(s)
 	return c.Tokens()
 }
 
-// A TokenCount counts the tokens of a text that comes in parts. Adding up the
-// estimates of the parts would round each of them up.
+// A TokenCount estimates the tokens of a text that comes in parts. The sum of separate
+// estimates would be too high, because each is rounded up.
 type TokenCount struct {
 	wide   int // Chinese, Japanese and Korean characters
 	narrow int // bytes of all others
 }
 
-// Add adds a part, which must not end within a character.
+// Add adds a part of the text, which must not end inside a character.
 func (c *TokenCount) Add(s string) {
 	wide, wideBytes := 0, 0
 	for i := 0; i < len(s); {
@@ -44,7 +44,7 @@ func (c *TokenCount) Add(s string) {
 // Tokens returns the estimate.
 func (c TokenCount) Tokens() int { return c.wide + (c.narrow*100+455)/456 }
 
-// isASCII8 reports whether the 8 bytes of s are ASCII, in one load.
+// isASCII8 reports whether 8 bytes are ASCII; it compiles to a single load.
 func isASCII8(s string) bool {
 	_ = s[7]
 	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

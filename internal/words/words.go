@@ -1,10 +1,9 @@
-// Package words turns texts into words and terms. Its one rule: whatever is
-// compared, a skill, a prompt or training data, is cut by the same code here,
-// because a text that two sides cut differently is never found.
+// Package words turns texts into words and terms. Its one rule: skills, prompts and
+// training data are split by the same code, because words that two sides split
+// differently never match.
 //
-// It also holds the rest of what is done to plain text anywhere: removing
-// hidden characters, cutting without splitting a character, and naming what a
-// misspelt name may have meant.
+// It also holds other functions on plain text: removing hidden characters, cutting
+// without splitting a character, and suggesting names for a misspelt one.
 package words
 
 import (
@@ -16,7 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Kind says what a word is a part of.
+// A Kind says what Split made a word of.
 type Kind int
 
 // The kinds of words.
@@ -26,11 +25,10 @@ const (
 	Pair              // two neighbours, or a lone character, of a script without spaces
 )
 
-// Split calls yield for each word of a text, in order: runs of letters, digits
-// and marks. It splits identifiers in camelCase, kebab-case and snake_case, and
-// scripts that are written without spaces into overlapping pairs of characters.
-// It removes accents of Latin and Greek letters and compatibility forms; upper
-// case stays.
+// Split calls yield for each word of a text, in order. A word is a run of letters,
+// digits and marks. Split separates identifiers in camelCase, kebab-case and snake_case,
+// and turns scripts without spaces into overlapping pairs of characters. It removes the
+// accents of Latin and Greek letters and compatibility forms, but keeps upper case.
 func Split(text string, yield func(word string, kind Kind)) {
 	text = fold(text)
 	for start, end := range Runs(text) {
@@ -38,9 +36,8 @@ func Split(text string, yield func(word string, kind Kind)) {
 	}
 }
 
-// Runs yields the start and the end of every run of letters, digits and marks
-// of s. An apostrophe between letters does not end a run, so that "don't" is one
-// word.
+// Runs returns the start and the end of every run of letters, digits and marks in s. An
+// apostrophe before a letter does not end a run, so "don't" is one word.
 func Runs(s string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		start := -1
@@ -67,7 +64,7 @@ func Runs(s string) iter.Seq2[int, int] {
 	}
 }
 
-// IsLetter reports whether words are made of r: a letter, a digit or a mark.
+// IsLetter reports whether r belongs to a word: a letter, a digit or a mark.
 func IsLetter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -75,8 +72,7 @@ func IsLetter(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
-// IsSeparator reports whether r stands between words: a blank, punctuation or
-// a symbol.
+// IsSeparator reports whether r separates words: a blank, punctuation or a symbol.
 func IsSeparator(r rune) bool { return !IsLetter(r) }
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
@@ -86,10 +82,10 @@ func letterFollows(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// A splitter is called for every word.
+// A splitter is the yield function of Split.
 type splitter func(word string, kind Kind)
 
-// run splits a run into parts with and without spaces between words.
+// run splits a run into parts of scripts with spaces and parts of scripts without.
 func (yield splitter) run(s string) {
 	if beyondASCII(s) < 0 { // most runs
 		yield.identifier(s)
@@ -115,14 +111,14 @@ func (yield splitter) part(s string, dense bool) {
 	}
 }
 
-// Dense reports whether r belongs to a script that is written without spaces,
-// or (Hangul) that glues particles to its words.
+// Dense reports whether r belongs to a script without spaces, or to Hangul, which
+// attaches particles to its words.
 func Dense(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }
 
-// pairs yields the overlapping pairs of characters of s, or its only character.
+// pairs yields the overlapping pairs of characters of s, or s if it is one character.
 func (yield splitter) pairs(s string) {
 	_, first := utf8.DecodeRuneInString(s)
 	if first == len(s) {
@@ -138,7 +134,7 @@ func (yield splitter) pairs(s string) {
 
 // identifier yields the parts of a camel-case word and the whole word.
 func (yield splitter) identifier(s string) {
-	if isLower(s[1:]) { // most words, and whatever the first letter is
+	if isLower(s[1:]) { // most words; the case of the first letter is irrelevant
 		yield(s, Word)
 		return
 	}
@@ -181,8 +177,8 @@ func camelPart(s string) int {
 	return len(s)
 }
 
-// pluralEnd reports whether s is the ending of an acronym's plural: "s" at the
-// end or before the next part.
+// pluralEnd reports whether s starts with the "s" of an acronym's plural: at the end of
+// the word or before its next part.
 func pluralEnd(s string) bool {
 	if s[0] != 's' {
 		return false
@@ -191,8 +187,8 @@ func pluralEnd(s string) bool {
 	return !unicode.IsLower(r)
 }
 
-// fold removes compatibility forms and the accents of Latin and Greek letters.
-// Other marks stay: in many scripts they are vowels.
+// fold removes compatibility forms and the accents of Latin and Greek letters. Other
+// marks stay, because they are vowels in many scripts.
 func fold(s string) string {
 	at := beyondASCII(s)
 	if at < 0 {
@@ -201,7 +197,7 @@ func fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for ; at >= 0; at = beyondASCII(s) {
-		// A mark belongs to the letter before it; nothing else of ASCII changes.
+		// Start one byte earlier: a mark changes the letter before it, but no other ASCII.
 		start, end := max(at-1, 0), at
 		for end < len(s) && s[end] >= utf8.RuneSelf {
 			end++
@@ -214,7 +210,7 @@ func fold(s string) string {
 	return b.String()
 }
 
-// beyondASCII returns the place of the first character beyond ASCII, or -1.
+// beyondASCII returns the index of the first byte beyond ASCII, or -1.
 func beyondASCII(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -224,7 +220,7 @@ func beyondASCII(s string) int {
 	return -1
 }
 
-// foldPart folds a part of a text that no mark follows.
+// foldPart folds a part of a text. The part must not end before a mark.
 func foldPart(s string) string {
 	var b strings.Builder
 	drop := false

@@ -8,11 +8,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// An API is a protocol. They differ in what is asked; any form of answer is
-// understood from each.
+// An API is a protocol of reranking servers. The protocols differ in their requests;
+// answers are accepted in any of their forms.
 type API string
 
-// The protocols. That of Jina is the one most servers speak.
+// The protocols. Most servers speak Jina's.
 const (
 	Jina   API = "jina"
 	Cohere API = "cohere"
@@ -36,8 +36,8 @@ func (a API) check() error {
 
 func (a API) needsModel() bool { return a != TEI }
 
-// request returns the body of a request. It asks for the scores of all
-// documents and, where they would be sent back, not for their texts.
+// request returns the body of a request. It asks for the scores of all documents but not
+// for their texts, which some servers would send back.
 func (a API) request(model, query string, documents []string) ([]byte, error) {
 	body := map[string]any{"query": query}
 	if model != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
-// A response is the part of an answer that counts: results of Jina and Cohere,
-// data of Voyage. TEI answers with the list alone.
+// A response holds the fields of an answer that matter: results from Jina and Cohere,
+// data from Voyage. TEI sends the list alone.
 type response struct {
 	Results []result        `json:"results"`
 	Data    []result        `json:"data"`
@@ -24,8 +24,8 @@ type result struct {
 	Score          *float64 `json:"score"`
 }
 
-// decode returns the scores of n documents in their order, NaN for those that
-// the answer leaves out.
+// decode returns the scores of n documents in their order; NaN means that the answer has
+// no score for the document.
 func decode(body []byte, n int) ([]float64, error) {
 	results, err := parse(body)
 	if err != nil {
@@ -63,7 +63,7 @@ func parse(body []byte) ([]result, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the answer is not that of a reranker: %s", endpoint.Message(body))
+		return nil, fmt.Errorf("the answer does not come from a reranker: %s", endpoint.Message(body))
 	case len(resp.Error) > 0 && string(resp.Error) != "null":
 		return nil, fmt.Errorf("the answer is an error: %s", endpoint.Message(body))
 	case resp.Results != nil:

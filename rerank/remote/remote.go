@@ -1,6 +1,6 @@
-// Package remote reranks with a server: Jina, Cohere and Voyage, those that
-// speak the protocol of one of them (vLLM, llama.cpp, LiteLLM and others), and
-// TEI. A caller has a user waiting, so that nothing is sent twice.
+// Package remote reranks with a server: Jina, Cohere, Voyage, TEI, or a server that
+// speaks one of their protocols (vLLM, llama.cpp, LiteLLM and others). Its one rule: a
+// user is waiting, so it never sends a request twice.
 package remote
 
 import (
@@ -18,41 +18,41 @@ import (
 	"github.com/repertoire-skills/repertoire/rerank"
 )
 
-// Config says where the server is and what it speaks.
+// Config says where the server is and which protocol it speaks.
 type Config struct {
-	// API is the protocol, one of APIs.
+	// API is the protocol, one of those that APIs returns.
 	API API
 
-	// BaseURL is the address up to "/rerank", with http or https, without a
-	// query, user or password. For Jina, Voyage and most local servers it ends
-	// in /v1, for Cohere in /v2.
+	// BaseURL is the address without the final "/rerank": http or https, without
+	// query, user and password. It ends in /v1 for Jina, Voyage and most local
+	// servers, and in /v2 for Cohere.
 	BaseURL string
 
-	// Model is the model's name. TEI has one model only and needs none.
+	// Model is the model's name. "" is allowed for TEI, which has only one model.
 	Model string
 
-	// KeyEnv names the environment variable that holds the key, which is then
-	// never sent over plain http to another machine; empty means that no key
-	// is sent. The variable must be set.
+	// KeyEnv names the environment variable that holds the key. The variable must
+	// be set. The key is never sent over plain http to another machine. "" means
+	// that no key is sent.
 	KeyEnv string
 
-	// MaxChars is the number of characters after which the query and each
-	// document are cut before they are sent; 0 means 4,000.
+	// MaxChars is how many characters of the query and of each document are sent;
+	// 0 means 4,000.
 	MaxChars int
 }
 
-// Options replace what New takes from its surroundings.
+// Options hold the dependencies of a Reranker.
 type Options struct {
 	// HTTPClient sends the requests; nil means a client with the default
-	// transport. Redirects are refused whatever its policy.
+	// transport. Redirects are refused, whatever the client's policy.
 	HTTPClient *http.Client
 }
 
-// ErrUnavailable says that the server gave no scores: it could not be reached,
-// refused, or answered something else.
+// ErrUnavailable means that the server gave no scores: it could not be reached, refused
+// the request, or sent something that is not scores.
 var ErrUnavailable = errors.New("reranker unavailable")
 
-// A Reranker asks one server.
+// A Reranker sends requests to one server.
 type Reranker struct {
 	cfg    Config
 	url    string
@@ -60,13 +60,13 @@ type Reranker struct {
 	client http.Client
 }
 
-// A secret is behind a pointer, so that printing a Reranker does not print it.
+// A secret is used through a pointer, so that printing a Reranker does not reveal it.
 type secret struct{ text string }
 
 var _ rerank.Reranker = (*Reranker)(nil)
 
-// New returns a reranker for the server of cfg. It reads the key from the
-// environment and does not connect.
+// New returns a reranker for the server of cfg. It reads the key from the environment
+// but does not connect.
 func New(cfg Config, opts *Options) (*Reranker, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -79,7 +79,7 @@ func New(cfg Config, opts *Options) (*Reranker, error) {
 	return r, nil
 }
 
-// configure checks the configuration and makes the rest of r from it.
+// configure checks the configuration and sets the other fields of r.
 func (r *Reranker) configure() error {
 	cfg := &r.cfg
 	if err := cfg.API.check(); err != nil {
@@ -89,13 +89,13 @@ func (r *Reranker) configure() error {
 		return errors.New("model is empty")
 	}
 	if cfg.MaxChars < 0 {
-		return errors.New("the number of characters is negative")
+		return errors.New("MaxChars is negative")
 	}
 	base, err := endpoint.ParseBase(cfg.BaseURL)
 	if err != nil {
 		return err
 	}
-	// People paste the address of the endpoint.
+	// People also paste the full address of the endpoint.
 	r.url = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/rerank"), "/") + "/rerank"
 	return r.readKey(base)
 }
@@ -119,8 +119,8 @@ func (r *Reranker) readKey(base *url.URL) error {
 	return nil
 }
 
-// Rerank asks the server once. Its errors wrap ErrUnavailable or the error of
-// ctx, and never hold the key.
+// Rerank sends one request. Its errors wrap ErrUnavailable or the error of ctx, and never
+// contain the key.
 func (r *Reranker) Rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	if len(documents) == 0 {
 		return nil, nil
@@ -147,8 +147,8 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	return scores, nil
 }
 
-// clip cuts a text. One that is blank becomes a space, since servers refuse
-// the empty string.
+// clip shortens a text to MaxChars. A blank text becomes a space, because servers refuse
+// empty strings.
 func (r *Reranker) clip(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return " "
@@ -177,11 +177,11 @@ func (r *Reranker) post(ctx context.Context, body []byte) (endpoint.Answer, erro
 	return endpoint.Send(&r.client, req, maxAnswer(body))
 }
 
-// maxAnswer returns the number of bytes to read of the answer to a request.
-// Some servers repeat the documents in it, and escape more of them.
+// maxAnswer returns how many bytes of the answer to read. Some servers repeat the
+// documents in it, and escape more characters than the request does.
 func maxAnswer(request []byte) int { return 256<<10 + 6*len(request) }
 
-// cause returns what went wrong, without the URL, which the caller knows.
+// cause returns err without the URL, which the caller knows.
 func cause(err error) error {
 	if outer := (*url.Error)(nil); errors.As(err, &outer) {
 		return outer.Err
@@ -189,8 +189,8 @@ func cause(err error) error {
 	return err
 }
 
-// failure makes an error of what the server said and a hint. The key is taken
-// out before the text is made short.
+// failure returns an error with the server's message and a hint. It removes the key
+// before it shortens the message.
 func (r *Reranker) failure(text, hint string) error {
 	if r.key.text != "" {
 		text = strings.ReplaceAll(text, r.key.text, "[secret]")
@@ -202,7 +202,7 @@ func (r *Reranker) failure(text, hint string) error {
 	return fmt.Errorf("%w: %s: %s%s", ErrUnavailable, who, endpoint.Tidy(text), hint)
 }
 
-// hint returns what to look at, to be appended to a message.
+// hint returns advice for an HTTP status, to append to a message; "" means no advice.
 func (r *Reranker) hint(status int) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:

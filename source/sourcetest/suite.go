@@ -1,4 +1,5 @@
-// Package sourcetest checks that a source.Source keeps its contract.
+// Package sourcetest checks that an implementation of source.Source keeps its
+// contract. Its Table is an example that shares no code with package source.
 package sourcetest
 
 import (
@@ -22,14 +23,14 @@ import (
 type Store struct {
 	Source source.Source
 
-	// Put adds a file or replaces it, and Remove removes one. Both may be nil
-	// for a source that never changes.
+	// Put adds or replaces a file; Remove removes one. nil means that the source
+	// never changes.
 	Put    func(t *testing.T, name, text string)
 	Remove func(t *testing.T, name string)
 }
 
-// TestSource checks the sources that open makes. It is called with files by path
-// and returns a source that holds these and nothing else.
+// TestSource runs all checks. It calls open with files by path; open returns a source
+// that holds exactly these files.
 func TestSource(t *testing.T, open func(t *testing.T, files map[string]string) Store) {
 	for name, f := range map[string]func(*testing.T, Store){
 		"Info": testInfo, "Skills": testSkills, "Load": testLoad, "Refused": testRefused, "List": testList, "Read": testRead,
@@ -43,8 +44,8 @@ func doc(name string) string {
 	return "---\nname: " + name + "\ndescription: Does " + name + ".\n---\nBody of " + name + ".\n"
 }
 
-// files are those of the sources: two skills, one of them with files of each kind
-// and with a skill inside that is a part of it, and one that is broken.
+// files are the contents of each source under test: two good skills and a broken
+// one. One good skill has files of each kind and a skill inside, which is part of it.
 func files() map[string]string {
 	return map[string]string{
 		"readme.md":                     "no skill",
@@ -72,8 +73,8 @@ func sum(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// walk returns the skills by the path of their SKILL.md, their order, and the
-// traces by folder.
+// walk returns the skills by the path of their SKILL.md, these paths in order, and
+// the traces by folder.
 func walk(t *testing.T, s source.Source) (refs map[string]*skill.Ref, order []string, traces map[string]source.Trace) {
 	t.Helper()
 	refs, traces = make(map[string]*skill.Ref), make(map[string]source.Trace)
@@ -114,7 +115,7 @@ func testSkills(t *testing.T, st Store) {
 		}
 	}
 	for range st.Source.Skills(t.Context(), nil) {
-		break // a caller may stop, and need not want traces
+		break // a caller may stop early and may pass a nil trace
 	}
 }
 
@@ -144,7 +145,7 @@ func testLoad(t *testing.T, st Store) {
 	}
 }
 
-// testRefused: a skill that is broken is found, and says so when it is loaded.
+// testRefused: a broken skill is found, and loading it fails with a *ParseError.
 func testRefused(t *testing.T, st Store) {
 	refs, _, _ := walk(t, st.Source)
 	_, err := refs["group/broken/SKILL.md"].Load()
@@ -190,7 +191,7 @@ func testRead(t *testing.T, st Store) {
 	}
 }
 
-// testNames: what is not a regular file of the skill is not opened.
+// testNames: only regular files of a skill can be opened.
 func testNames(t *testing.T, st Store) {
 	for _, name := range []string{"", ".", "..", "scripts", "scripts/", "../readme.md", "../group/ocr/SKILL.md", "/etc/passwd", `scripts\fill.py`, "missing.txt", "notes.txt/x"} {
 		f, err := source.ReadFile(t.Context(), st.Source, "pdf", name)
@@ -206,7 +207,7 @@ func testNames(t *testing.T, st Store) {
 	}
 }
 
-// testCancelled: a walk that was cut off says that skills may be missing.
+// testCancelled: a walk that was cut off reports that skills may be missing.
 func testCancelled(t *testing.T, st Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -229,8 +230,8 @@ func testCancelled(t *testing.T, st Store) {
 	}
 }
 
-// testUnchanged: what has not changed is recognised, by a stamp or a trace that
-// is not empty.
+// testUnchanged: an unchanged skill keeps its stamp, and Unchanged returns true unless
+// the trace has no stamp.
 func testUnchanged(t *testing.T, st Store) {
 	refs, _, traces := walk(t, st.Source)
 	for dir, trace := range traces {
@@ -256,7 +257,7 @@ func testUnchanged(t *testing.T, st Store) {
 	}
 }
 
-// testChanged: each change shows in a stamp, in a trace and in a digest.
+// testChanged: each change shows in the stamp, in the trace and in the digest.
 func testChanged(t *testing.T, st Store) {
 	if st.Put == nil || st.Remove == nil {
 		t.Skip("this source never changes")
@@ -301,7 +302,7 @@ func testChanged(t *testing.T, st Store) {
 	_, _, traces := walk(t, st.Source)
 	st.Put(t, "added/SKILL.md", doc("added"))
 	if !changed(traces) {
-		t.Error("no trace tells that there is a new skill")
+		t.Error("no trace shows that there is a new skill")
 	}
 	_, order, traces := walk(t, st.Source)
 	if !slices.Contains(order, "added/SKILL.md") {

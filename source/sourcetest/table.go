@@ -16,13 +16,13 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// A Table is a source as a database would be one: rows of files with versions. It
-// takes nothing from the sources of file systems, so that it shows what another
-// kind of source must do itself.
+// A Table is a source that works like a database: rows of files with versions. It
+// uses nothing of package source's file systems, to show what another kind of source
+// must do itself.
 type Table struct {
 	label string
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	rows map[string]row
 	last int // version
 }
@@ -32,7 +32,7 @@ type row struct {
 	version int
 }
 
-// NewTable returns a table of files by path.
+// NewTable returns a table of files; the keys are paths.
 func NewTable(label string, files map[string]string) *Table {
 	s := &Table{label: label, rows: make(map[string]row)}
 	for name, text := range files {
@@ -41,7 +41,7 @@ func NewTable(label string, files map[string]string) *Table {
 	return s
 }
 
-// Put adds a file or replaces it.
+// Put adds or replaces a file.
 func (s *Table) Put(name, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Table) Remove(name string) {
 	delete(s.rows, name)
 }
 
-// below returns the rows of a folder, by path in it, and the paths in order.
+// below returns the rows of a folder by path in the folder, and these paths sorted.
 func (s *Table) below(dir string) (map[string]row, []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Table) below(dir string) (map[string]row, []string) {
 	return found, slices.Sorted(maps.Keys(found))
 }
 
-// folders returns the folders of the skills. One below another is a part of it.
+// folders returns the folders of the skills. A skill below another one is part of it.
 func (s *Table) folders() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Table) folders() []string {
 // Info describes the table.
 func (s *Table) Info() source.Info { return source.Info{Label: s.label} }
 
-// Skills yields the skills in the order of their folders.
+// Skills finds the skills, in the order of their folders.
 func (s *Table) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		if err := ctx.Err(); err != nil {
@@ -110,7 +110,7 @@ func (s *Table) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2[
 	}
 }
 
-// Skill returns the skill in a folder. Its stamp is the versions of its files.
+// Skill returns the skill in a folder. Its stamp is made of its files' versions.
 func (s *Table) Skill(dir string) (*skill.Ref, source.Trace, bool) {
 	if !slices.Contains(s.folders(), dir) {
 		return nil, source.Trace{}, false
@@ -120,7 +120,7 @@ func (s *Table) Skill(dir string) (*skill.Ref, source.Trace, bool) {
 	return &skill.Ref{Path: dir + "/SKILL.md", Stamp: stamp, Load: load}, source.Trace{Dir: dir, Skill: true, Stamp: stamp}, true
 }
 
-// stampOf tells the versions of a skill's files, and of the top, which are skills.
+// stampOf returns the versions of a skill's files; for ".", the list of skills.
 func (s *Table) stampOf(dir string) string {
 	if dir == "." {
 		return fmt.Sprint(s.folders())
@@ -165,7 +165,7 @@ func (s *Table) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	return &cell{Reader: strings.NewReader(r.text), name: path.Base(name)}, nil
 }
 
-// A cell is an open file of a Table, and its own description.
+// A cell is an open file of a Table; it is also the file's fs.FileInfo.
 type cell struct {
 	*strings.Reader
 	name string

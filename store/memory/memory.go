@@ -1,5 +1,6 @@
-// Package memory is an engine without files: a store.Store for tests. It does not
-// rank by text. What it keeps is gone with the process.
+// Package memory is an engine without files: a store.Store for tests. Its one rule: a
+// catalog is copied to be changed, so readers never wait. It does not rank by text, and
+// its catalogs are lost when the process ends.
 package memory
 
 import (
@@ -82,8 +83,8 @@ func (s *Store) Update(ctx context.Context, f func(store.Tx) error) error {
 	return nil
 }
 
-// A catalog is one state of a Store. It does not change once readers see it, and
-// neither does what its maps point to.
+// A catalog is one state of a Store. Once readers can see it, neither the catalog nor
+// anything that its maps point to changes.
 type catalog struct {
 	name       string
 	generation store.Generation
@@ -92,23 +93,23 @@ type catalog struct {
 	models     map[string]map[string][]byte // packed vectors by model and hash
 
 	// generations are the tokens of the generations that Changes knows, by number;
-	// changes are the last generations in which something changed.
+	// changes maps each changed subject to the last generation that changed it.
 	generations map[int64]int64
 	changes     map[subject]int64
 
-	newestSource, newestSkill int64 // the highest rows ever given out
+	newestSource, newestSkill int64 // the highest rows ever used
 }
 
-// A subject is what changes: a skill, or its vectors of one model.
+// A subject is something that changes: a skill, or its vectors by one model.
 type subject struct {
 	row     int64
 	vectors bool
 	model   string
 }
 
-// kept is what a catalog keeps of one SKILL.md.
+// kept is what a catalog keeps about one SKILL.md.
 type kept struct {
-	store.Entry // without its ID and the label of its source
+	store.Entry // without ID and Source
 	source      int64
 	stamp       string
 	files       []skill.File

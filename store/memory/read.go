@@ -11,7 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A reader implements store.Reader over the catalog that it returns.
+// A reader implements store.Reader. It returns the catalog to read.
 type reader func() *catalog
 
 func (r reader) at(ctx context.Context) (*catalog, error) { return r(), ctx.Err() }
@@ -63,7 +63,7 @@ func (c *catalog) find(rows []int64) []*kept {
 	return list
 }
 
-// entry returns the entry of a skill.
+// entry returns a skill's complete entry.
 func (c *catalog) entry(k *kept) store.Entry {
 	e := k.Entry
 	e.Source = c.sources[k.source].Label
@@ -158,7 +158,7 @@ func (r reader) Changes(ctx context.Context, since store.Generation, model strin
 	return slices.Compact(rows), true, nil
 }
 
-// unembedded returns the texts of a skill without a vector of the model.
+// unembedded returns the texts of a skill that have no vector by the model.
 func (c *catalog) unembedded(model string, k *kept) []store.Text {
 	var list []store.Text
 	for i, hash := range k.texts {

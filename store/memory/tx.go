@@ -11,13 +11,13 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A tx implements store.Tx on a copy of the catalog that nobody else sees.
+// A tx implements store.Tx on a copy of the catalog, which nobody else sees.
 type tx struct {
 	c       *catalog
 	changed bool // a reader sees a difference
 }
 
-// note makes Changes tell of s from the next generation on.
+// note makes Changes report s from the next generation on.
 func (t *tx) note(s subject) {
 	t.c.changes[s] = t.c.generation.Number + 1
 	t.changed = true

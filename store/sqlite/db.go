@@ -1,8 +1,8 @@
-// Package sqlite is the engine of catalog files: a store.Store in one SQLite
-// database, with an FTS5 index over the terms of the skills. It owns all SQL.
+// Package sqlite is the engine of catalog files: a store.Store in one SQLite database,
+// with an FTS5 index over the terms of the skills. Its one rule: it owns all SQL.
 //
-// The file is a cache: a damaged one is moved aside and made again. A file of another
-// program is never touched.
+// The file is a cache: the package moves a damaged file aside and makes a new one. It
+// never touches a file of another program.
 package sqlite
 
 import (
@@ -23,14 +23,13 @@ import (
 var (
 	_ store.Store        = (*DB)(nil)
 	_ store.TextSearcher = (*DB)(nil)
-	_ store.Optimizer    = (*Tx)(nil)
 )
 
-// A DB is an open catalog. It may be used from several goroutines, and several
-// processes may have the same file open.
+// A DB is an open catalog. Several goroutines may use it, and several processes may have
+// the same file open.
 type DB struct {
 	path      string
-	recovered string      // where a damaged file was moved to; "" means there was none
+	recovered string      // new path of a damaged file; "" means there was none
 	file      os.FileInfo // the file that was opened
 	readOnly  bool
 
@@ -41,14 +40,14 @@ type DB struct {
 	stmts map[string]*sql.Stmt
 
 	opts     Options
-	deferred *deferred // of Defer; nil means that Open made the DB
-	view     *sql.Tx   // of View: all reads go through it
+	deferred *deferred // set by Defer; nil means that Open made the DB
+	view     *sql.Tx   // set by View, for all reads; nil means the read pool
 }
 
 // Path returns the name of the database file.
 func (db *DB) Path() string { return db.path }
 
-// Recovered returns the name under which Open kept a damaged file, or "" if the file
+// Recovered returns the path to which Open moved a damaged file; "" means that the file
 // was not damaged.
 func (db *DB) Recovered() string {
 	if !db.isOpen() {
@@ -68,15 +67,15 @@ func (db *DB) Close() error {
 	}
 	db.mu.Lock()
 	for _, s := range db.stmts {
-		s.Close() // the connection is closed below, whatever this says
+		s.Close() // an error does not matter: the connection is closed below
 	}
 	db.stmts = nil
 	db.mu.Unlock()
 	return errors.Join(db.read.Close(), db.write.Close())
 }
 
-// Update implements store.Store. Before a change that readers can see is
-// committed, Options.BeforeChange is called.
+// Update implements store.Store. It calls Options.BeforeChange before it commits a change
+// that readers can see.
 func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 	if err := db.Ready(ctx); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 	return nil
 }
 
-// isCorrupt reports whether err says that the database file is damaged.
+// isCorrupt reports whether err means that the database file is damaged.
 func isCorrupt(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // the end of a context closes rows while they are read
@@ -122,16 +121,16 @@ func isCorrupt(err error) bool {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return true
 	case sqlite3.SQLITE_NOMEM:
-		return true // a damaged length asks for too much; a needless rebuild does no harm
+		return true // a damaged length may ask for too much memory; a needless rebuild does no harm
 	case sqlite3.SQLITE_ERROR:
 		return strings.Contains(e.Error(), "no such ") // table, column: the schema is not ours
 	}
 	return false
 }
 
-// note returns err. If err says that the file is damaged, note makes it match
-// store.ErrDamaged, and marks the file so that the next Open makes a new one: Open
-// does not read enough to find all damage itself.
+// note returns err. If err means that the file is damaged, the result matches
+// store.ErrDamaged, and note marks the file so that the next Open makes a new one. Open
+// reads too little to find all damage itself.
 func (db *DB) note(err error) error {
 	if !isCorrupt(err) {
 		return err
@@ -142,14 +141,14 @@ func (db *DB) note(err error) error {
 	if db.readOnly {
 		return err
 	}
-	// Another process may have replaced the file since; the new file is good.
+	// If another process has replaced the file meanwhile, the new file is good.
 	if now, statErr := os.Stat(db.path); statErr != nil || !os.SameFile(now, db.file) {
 		return err
 	}
 	return errors.Join(err, os.WriteFile(db.path+damagedSuffix, nil, 0o600))
 }
 
-// prepare returns the prepared statement of that name on the read pool.
+// prepare returns the prepared statement with this name, on the read pool or the view.
 func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
 	if err := db.Ready(ctx); err != nil {
 		return nil, err
@@ -176,8 +175,7 @@ func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// query runs the statement of that name on the read pool and calls scan for
-// every row.
+// query runs the statement with this name and calls scan for every row.
 func (db *DB) query(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
 	stmt, err := db.prepare(ctx, name)
 	if err != nil {
@@ -195,7 +193,7 @@ func each(name string, rows *sql.Rows, scan func(*sql.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			// This package wrote all values, so one of another kind is damage.
+			// This package wrote all values, so a value of another type is damage.
 			return fmt.Errorf("reading %s: %w: %w", name, store.ErrDamaged, err)
 		}
 	}

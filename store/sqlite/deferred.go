@@ -17,11 +17,11 @@ type deferred struct {
 	closed bool
 }
 
-// Defer returns the catalog in the file at path and opens the file when it is first
-// used, as Open does. That call returns the error of opening. A process that finds all
-// it needs in published snapshots never opens the file.
+// Defer returns the catalog in the file at path, and opens the file on first use, as Open
+// does. The call that uses it returns any error of opening. A process that finds all it
+// needs in published snapshots never opens the file.
 func Defer(path string, opts *Options) *DB {
-	if abs, err := filepath.Abs(path); err == nil { // otherwise Open will say why
+	if abs, err := filepath.Abs(path); err == nil { // otherwise Open returns the error
 		path = abs
 	}
 	return &DB{path: path, deferred: &deferred{opts: opts}}
@@ -55,8 +55,8 @@ func (db *DB) Ready(ctx context.Context) error {
 
 var errClosed = errors.New("catalog is closed")
 
-// forbidOpen keeps a deferred file from being opened from now on, and reports whether
-// the file is open.
+// forbidOpen prevents a deferred file from being opened later. It reports whether the file
+// is open.
 func (db *DB) forbidOpen() bool {
 	if db.deferred == nil {
 		return true

@@ -12,13 +12,13 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A change replaces what the full-text index holds of one skill.
+// A change replaces a skill's text in the full-text index.
 type change struct {
 	id       int64
-	old, new *skill.Fields // nil means nothing
+	old, new *skill.Fields // nil means no text
 }
 
-// change returns the change of a skill. A new one removes what the index holds.
+// change returns the pending change of a skill. A new change removes the skill's text.
 func (t *Tx) change(id int64) (*change, error) {
 	if c := t.fts[id]; c != nil {
 		return c, nil
@@ -31,8 +31,8 @@ func (t *Tx) change(id int64) (*change, error) {
 	return t.fts[id], nil
 }
 
-// indexed returns what the full-text index holds of a skill, or nil if that is
-// nothing. The order of the terms is lost, and removing them does not need it.
+// indexed returns the skill's text in the full-text index; nil means no text. The terms
+// are not in their original order; removing them does not need it.
 func (t *Tx) indexed(id int64) (*skill.Fields, error) {
 	s, err := t.stmt("ranked")
 	if err != nil {
@@ -60,17 +60,10 @@ func (t *Tx) writeFTS() error {
 			return err
 		}
 	}
-	if !t.optimize {
-		return nil
-	}
-	if _, err := t.exec("optimize_fts"); err != nil {
-		return err
-	}
-	return t.vacuum()
+	return nil
 }
 
-// vacuum gives back what was merged: else the file keeps a second full-text
-// index of free pages.
+// vacuum returns free pages to the file system.
 func (t *Tx) vacuum() error {
 	s, err := t.stmt("vacuum")
 	if err != nil {
@@ -80,7 +73,7 @@ func (t *Tx) vacuum() error {
 	if err != nil {
 		return fmt.Errorf("running vacuum: %w", err)
 	}
-	return each("vacuum", rows, func(*sql.Rows) error { return nil }) // a row for every page
+	return each("vacuum", rows, func(*sql.Rows) error { return nil }) // SQLite frees one page for each row that is read
 }
 
 func (t *Tx) writeChange(c *change) error {
@@ -98,7 +91,7 @@ func (t *Tx) writeChange(c *change) error {
 	return nil
 }
 
-// texts returns the fields as arguments of put_fts and forget_fts.
+// texts returns the fields as arguments for put_fts and forget_fts.
 func texts(f *skill.Fields) []any {
 	join := func(terms []string) string { return strings.Join(terms, " ") }
 	return []any{
@@ -106,6 +99,3 @@ func texts(f *skill.Fields) []any {
 		sql.Named("tags", join(f.Tags)), sql.Named("body", join(f.Body)),
 	}
 }
-
-// Optimize implements store.Optimizer: it merges the whole full-text index.
-func (t *Tx) Optimize() { t.optimize = true }

@@ -34,19 +34,19 @@ const damagedSuffix = ".damaged"
 type Options struct {
 	// BusyTimeout is how long a writer waits for another process; 0 means 30 s.
 	BusyTimeout time.Duration
-	// BeforeChange is called before a commit that changes what readers see, and before
-	// a new or migrated file is committed, while nobody else can write. Its error
-	// undoes the change. nil means that nothing is called.
+	// BeforeChange is called, while no other process can write, before a commit that
+	// changes what readers see, and before a new or migrated file is committed. Its
+	// error cancels the commit. nil means no call.
 	BeforeChange func() error
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Open opens the catalog in the file at path, and makes the file and its folder if
-// they do not exist. It moves a damaged file aside (see DB.Recovered) and makes a new
-// one. It fails if the file is another program's database, or if a newer version of
-// this program wrote it. If the folder cannot be written but the file can be read, it
-// opens the catalog read-only. opts may be nil.
+// Open opens the catalog in the file at path; it creates the file and its folder if they do
+// not exist. It moves a damaged file aside (see DB.Recovered) and makes a new one. It fails
+// if the file is another program's database, or if a newer version of this program wrote
+// it. If the folder is not writable but the file is readable, it opens the catalog
+// read-only. opts may be nil.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
@@ -69,8 +69,8 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	return db, err
 }
 
-// openLocked opens the file while it holds the lock beside it: only one
-// process at a time may create, migrate or replace a catalog.
+// openLocked opens the file while it holds a lock file: only one process at a time may
+// create, migrate or replace a catalog.
 func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -95,8 +95,8 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openFile opens and migrates one file. isCorrupt holds for its error if the file is
-// damaged.
+// openFile opens and migrates one file. If the file is damaged, isCorrupt reports true for
+// the error.
 func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
@@ -140,15 +140,15 @@ func refuseForeign(ctx context.Context, path string, o Options) error {
 	return errors.Join(err, db.Close())
 }
 
-// hasOurID reports whether the header of the file holds our application ID. It does
-// not when the file is new, or when all that was written is in the -wal file.
+// hasOurID reports whether the header of the file holds our application ID. It does not if
+// the file is new, or if everything so far is in the -wal file.
 func hasOurID(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	const at = 68 // of the big-endian application ID
+	const at = 68 // offset of the big-endian application ID
 	header := make([]byte, at+4)
 	n, err := io.ReadFull(f, header)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -157,8 +157,8 @@ func hasOurID(path string) (bool, error) {
 	return n == len(header) && binary.BigEndian.Uint32(header[at:]) == applicationID, nil
 }
 
-// createPrivate makes an empty file that only its owner can read, because
-// SQLite would make one that everybody can.
+// createPrivate creates an empty file that only its owner can read, because SQLite would
+// create one that everybody can read.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -167,10 +167,10 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// format sets what can only be set while the file is empty. Large pages waste half
-// as much space beside the bodies, which are long. auto_vacuum lets Optimize give back
-// pages that merging the full-text index leaves free. The journal mode writes the
-// first page, so it comes last.
+// format sets what can be set only while the file is empty. With large pages, long bodies
+// waste half as much space. auto_vacuum lets a catalog return the pages that are
+// free after a source was removed. The journal mode comes last, because it writes the first
+// page.
 func format(ctx context.Context, path string) error {
 	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
 		return err
@@ -183,8 +183,8 @@ func format(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// openReadOnly opens a file whose folder cannot be written. In WAL mode SQLite makes
-// files beside the database, unless immutable says that nobody writes.
+// openReadOnly opens a file in a folder that is not writable. In WAL mode, SQLite would
+// create files there, unless "immutable" promises that nobody writes.
 func openReadOnly(ctx context.Context, path string, o Options) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("opening catalog: %w (its folder cannot be written)", err)
@@ -201,8 +201,8 @@ func openReadOnly(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// readable fails unless the file is a catalog of this version: an older catalog
-// cannot be migrated where nothing can be written.
+// readable fails unless the file is a catalog of this version. An older catalog cannot be
+// migrated where nothing can be written.
 func readable(ctx context.Context, db *DB) error {
 	texts, err := migrations()
 	if err != nil {
@@ -219,14 +219,14 @@ func readable(ctx context.Context, db *DB) error {
 // them, but the page size must be set before the journal mode writes the first page.
 // That is why connect gives the journal mode as a parameter of its own.
 var pragmas = []string{
-	"page_size(32768)",      // see format
-	"synchronous(normal)",   // a power cut may lose the last commit, never the file
-	"foreign_keys(on)",      // off by default
-	"temp_store(memory)",    // sorters must not need a writable temp folder
-	"cache_size(-8192)",     // KiB
+	"page_size(32768)",    // see format
+	"synchronous(normal)", // a power cut may lose the last commit, never the file
+	"foreign_keys(on)",    // off by default
+	"temp_store(memory)",  // sorters must not need a writable temp folder
+	"cache_size(-8192)",   // KiB
 }
 
-// connect makes the two pools; no connection is opened yet.
+// connect makes the two pools. They open connections when they need them.
 func connect(path string, o Options, query string) (*DB, error) {
 	params := fmt.Sprintf("_pragma=busy_timeout(%d)", o.BusyTimeout.Milliseconds())
 	if query == "" {
@@ -254,7 +254,7 @@ func connect(path string, o Options, query string) (*DB, error) {
 	return &DB{path: path, opts: o, file: info, write: write, read: read}, nil
 }
 
-// dsn turns a file name into the URI that SQLite takes, on Windows too.
+// dsn turns a file name into a URI for SQLite, on Windows too.
 func dsn(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -296,15 +296,15 @@ func migrate(ctx context.Context, o Options, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// version returns how many migrations the file has had. newest is how many there
-// are.
+// version returns how many migrations have been applied to the file; newest is how many
+// exist.
 func version(ctx context.Context, db *sql.DB, newest int) (int, error) {
 	var id, done, tables int
 	err := db.QueryRowContext(ctx, "SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &done)
 	if err != nil {
 		return 0, err
 	}
-	// The schema is read here, so that a damaged first page shows at once.
+	// Reading the schema here shows at once that the first page is damaged.
 	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
 		return 0, err
 	}

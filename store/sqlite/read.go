@@ -72,7 +72,7 @@ func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
 	return list, err
 }
 
-// unmarshalList is json.Unmarshal, but skips the empty list, which most skills have.
+// unmarshalList is json.Unmarshal, but quickly skips the empty list, which most skills have.
 func unmarshalList(data []byte, list *[]string) error {
 	if len(data) <= len("[]") {
 		return nil
@@ -147,7 +147,7 @@ func (db *DB) Ranked(ctx context.Context, id int64) (r store.Ranked, ok bool, er
 	return r, ok, err
 }
 
-// Match implements store.TextSearcher. The query is one of FTS5, made of terms.
+// Match implements store.TextSearcher. The query is an FTS5 query made of terms.
 func (db *DB) Match(ctx context.Context, query string, w skill.Weights, allowed []int64, limit int) ([]store.Match, error) {
 	var filter any
 	if allowed != nil {

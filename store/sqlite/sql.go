@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// schema holds the migrations, in the order of their names. It is append-only:
-// a file that has been released is never edited, a change is a new file.
+// schema holds the migrations, applied in the order of their names. It is append-only: a
+// released file is never edited; every change is a new file.
 //
 //go:embed sql/schema/*.sql
 var schema embed.FS
 
-// statements holds one statement a file; a test prepares every one of them.
+// statements holds one SQL statement in each file; a test prepares all of them.
 //
 //go:embed sql/*.sql
 var statements embed.FS

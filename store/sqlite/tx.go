@@ -15,23 +15,23 @@ type Tx struct {
 	ctx     context.Context
 	tx      *sql.Tx
 	stmts   map[string]*sql.Stmt
-	changed bool  // readers see a difference
-	skills  bool  // another skill may be offered under some names
-	sources bool  // another skill may be offered under any name
+	changed bool  // readers will see a difference
+	skills  bool  // the offered skill may change for some names
+	sources bool  // the offered skill may change for any name
 	newest  int64 // the highest row ever given to a skill; 0 means not looked up yet
 
-	// fts holds the changes of the full-text index, by skill. They are written last:
-	// FTS5 gathers changes in memory, and any other statement between them would
-	// make it write a segment for each skill.
-	fts      map[int64]*change
-	optimize bool // merge the whole full-text index at the end
+	// fts holds the changes of the full-text index, by skill. They are written last,
+	// because FTS5 collects changes in memory, and any other statement between them
+	// would make it write a segment for each skill.
+	fts    map[int64]*change
+	shrink bool // return free pages at the end
 }
 
 func newTx(ctx context.Context, tx *sql.Tx) *Tx {
 	return &Tx{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt), fts: make(map[int64]*change)}
 }
 
-// run calls f, then settles what depends on all changes: the offered skills, the
+// run calls f, then updates what depends on all its changes: the offered skills, the
 // full-text index and the generation.
 func (t *Tx) run(f func(store.Tx) error) error {
 	if err := f(t); err != nil {
@@ -48,8 +48,10 @@ func (t *Tx) run(f func(store.Tx) error) error {
 	if _, err := t.exec("grow_generation"); err != nil {
 		return err
 	}
-	_, err := t.exec("note_generation")
-	return err
+	if _, err := t.exec("note_generation"); err != nil || !t.shrink {
+		return err
+	}
+	return t.vacuum()
 }
 
 // State implements store.Tx.
@@ -86,7 +88,7 @@ func (t *Tx) stmt(name string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// exec runs the statement of that name and returns how many rows it changed.
+// exec runs the statement with this name and returns how many rows it changed.
 func (t *Tx) exec(name string, args ...any) (int64, error) {
 	s, err := t.stmt(name)
 	if err != nil {
@@ -99,7 +101,7 @@ func (t *Tx) exec(name string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// rows runs the statement of that name and returns the numbers in its rows.
+// rows runs the statement with this name and returns the numbers in its rows.
 func (t *Tx) rows(name string, args ...any) ([]int64, error) {
 	s, err := t.stmt(name)
 	if err != nil {
@@ -119,7 +121,7 @@ func (t *Tx) rows(name string, args ...any) ([]int64, error) {
 	return list, err
 }
 
-// value runs the statement of that name and returns the number in its one row.
+// value runs the statement with this name and returns the number in its only row.
 func (t *Tx) value(name string, args ...any) (int64, error) {
 	s, err := t.stmt(name)
 	if err != nil {
@@ -162,7 +164,7 @@ func (t *Tx) DeleteSource(source int64) error {
 		}
 	}
 	n, err := t.exec("delete_source", sql.Named("source", source))
-	t.changed = t.changed || n > 0
+	t.changed, t.shrink = t.changed || n > 0, true
 	return err
 }
 
@@ -207,8 +209,8 @@ func (t *Tx) PutSkill(source int64, r *store.Record) (int64, error) {
 	return id, t.putParts(id, r)
 }
 
-// begin clears what another record left of a skill whose row was just written. A row
-// above all that were ever given out is new, so there is nothing to clear.
+// begin removes the rest of an older record after the skill's row was written. A row above
+// all earlier ones is new and has no older record.
 func (t *Tx) begin(id int64) error {
 	if id <= t.newest {
 		return t.clear(id)
@@ -227,7 +229,7 @@ func (t *Tx) DeleteSkill(id int64) error {
 	return err
 }
 
-// clear removes what other tables and the full-text index hold of a skill.
+// clear removes a skill's data from the other tables and the full-text index.
 func (t *Tx) clear(id int64) error {
 	c, err := t.change(id)
 	if err != nil {
@@ -265,8 +267,8 @@ func (t *Tx) putParts(id int64, r *store.Record) error {
 	return nil
 }
 
-// shadow settles which skill is offered under each name that this transaction may
-// have changed.
+// shadow updates which skill is offered under each name that this transaction may have
+// changed.
 func (t *Tx) shadow() error {
 	n, err := t.exec("shadow", sql.Named("all", t.sources))
 	t.changed = t.changed || n > 0
@@ -303,7 +305,7 @@ func (t *Tx) DropModels(keep string) error {
 	n, err := t.exec("drop_models", sql.Named("keep", keep))
 	if n > 0 && err == nil {
 		t.changed = true
-		// Any skill may have lost vectors: no list of changes would be shorter.
+		// Any skill may have lost vectors, so a list of changes would be useless.
 		_, err = t.exec("forget_generations", sql.Named("before", math.MaxInt64))
 	}
 	return err

@@ -51,7 +51,6 @@ func TestBeforeChange(t *testing.T) {
 		t.Errorf("readers saw generation %d while it ran, %d afterwards", seen, now)
 	}
 	storetest.Update(t, db, func(tx store.Tx) error {
-		tx.(store.Optimizer).Optimize()
 		return errors.Join(tx.PutStamp(rows[0], "s"), tx.PruneVectors(), tx.Forget(store.Generation{Number: 1}))
 	})
 	is(0, "a stamp")

@@ -1,4 +1,5 @@
-// Package storetest checks that an engine keeps the contract of store.Store.
+// Package storetest checks that an engine keeps the contract of store.Store. Its one rule:
+// every check uses only that contract, so that all engines can run it.
 package storetest
 
 import (
@@ -14,12 +15,12 @@ import (
 // A check is one part of the contract.
 type check struct {
 	name    string
-	explain string // what is wrong with an engine that fails it
+	explain string // the part of the contract that an engine violates if it fails
 	run     func(t *testing.T, s store.Store)
 }
 
-// Test checks an engine. open returns a new and empty catalog, and closes it when
-// the test ends.
+// Test checks an engine. open returns a new and empty catalog and closes it when the test
+// ends.
 func Test(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range append(append(writeChecks(), readChecks()...), vectorChecks()...) {
 		t.Run(c.name, func(t *testing.T) {
@@ -33,8 +34,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// Record returns the record of a skill in a folder of its name. It has one file,
-// and one text: its description.
+// Record returns the record of a skill in a folder with its name. It has one file, and one
+// text: its description.
 func Record(name, description, body string) *store.Record {
 	hash := sha256.Sum256([]byte(description))
 	r := &store.Record{
@@ -53,7 +54,7 @@ func Record(name, description, body string) *store.Record {
 	return r
 }
 
-// words cuts a text at all ASCII but letters and digits.
+// words cuts a text at every ASCII character that is not a letter or a digit.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return r < '0' || '9' < r && r < 'A' || 'Z' < r && r < 'a' || 'z' < r && r < 0x80
@@ -68,7 +69,7 @@ func Refused(path string) *store.Record {
 	}}
 }
 
-// Put adds records to a source, which it puts first, and returns their rows.
+// Put puts a source, adds records to it, and returns their rows.
 func Put(t testing.TB, s store.Store, src store.Source, records ...*store.Record) []int64 {
 	t.Helper()
 	var rows []int64
@@ -107,7 +108,7 @@ func State(t testing.TB, r store.Reader) store.State {
 	return state
 }
 
-// Offered returns "source:name" of all skills that r sees offered.
+// Offered returns "source:name" for every skill that r sees as offered.
 func Offered(t testing.TB, r store.Reader) []string {
 	t.Helper()
 	var list []string
@@ -153,7 +154,7 @@ func readers(t *testing.T, s store.Store, f func(r store.Reader)) {
 	}
 }
 
-// wants returns a function that fails unless got is want, and there is no error.
+// wants returns a function that reports an error unless got equals want and err is nil.
 func wants(t *testing.T, what string, want any) func(got any, err error) {
 	return func(got any, err error) {
 		t.Helper()

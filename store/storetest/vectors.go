@@ -15,14 +15,14 @@ func vectorChecks() []check {
 		{"VectorsByModel", "Vectors belong to a text and a model; vectors of two models never meet, and skills with the same text share its vector.", testVectorsByModel},
 		{"VectorValues", "A value differs by at most 1/254 of the largest of its vector.", testVectorValues},
 		{"VectorsStay", "A vector belongs to its text: it is there again when a skill comes back, or when another skill has the text.", testVectorsStay},
-		{"Coverage", "Coverage counts the texts of all skills or of the given rows; no rows are not all rows.", testCoverage},
-		{"Unembedded", "Unembedded walks the skills by rising row, and a text that never gets a vector holds nobody up.", testUnembedded},
+		{"Coverage", "Coverage counts the texts of all skills or of the given rows; an empty list of rows does not mean all rows.", testCoverage},
+		{"Unembedded", "Unembedded visits the skills by ascending row, and a text that never gets a vector does not block the others.", testUnembedded},
 		{"DropModels", "DropModels leaves the vectors of one model; nobody can start from an older generation after it.", testDropModels},
 		{"PruneVectors", "PruneVectors removes the vectors of texts that no skill has, and no others.", testPruneVectors},
 	}
 }
 
-// vectors returns "skill/ordinal: values" of all vectors of a model, by row.
+// vectors returns "row/ordinal: values" for all vectors by a model, ordered by row.
 func vectors(t *testing.T, r store.Reader, model string) []string {
 	t.Helper()
 	var rows []int64
@@ -53,7 +53,7 @@ func coverage(t *testing.T, r store.Reader, model string, rows []int64) string {
 	return fmt.Sprintf("%d of %d", embedded, texts)
 }
 
-// twoSkills puts two skills with the texts one and two, and two and three.
+// twoSkills puts two skills: one with the texts "one" and "two", one with "two" and "three".
 func twoSkills(t *testing.T, s store.Store) (rows []int64) {
 	one, two, three := []byte("one"), []byte("two"), []byte("three")
 	a, b := Record("pdf", "d", "b"), Record("csv", "d", "b")

@@ -14,14 +14,14 @@ import (
 func writeChecks() []check {
 	return []check{
 		{"Empty", "A new catalog has an identity, the zero generation, and nothing else.", testEmpty},
-		{"Generations", "The number of the generation grows by one for each Update that changes what readers see, and not for others; the token is another one each time.", testGenerations},
+		{"Generations", "An Update that changes what readers see increases the generation's number by 1 and gives it a new token; other Updates do neither.", testGenerations},
 		{"RollBack", "An Update whose function fails or panics leaves nothing behind, and the next Update can begin.", testRollBack},
 		{"Cancelled", "A call whose context has ended returns the error of the context, and changes nothing.", testCancelled},
 		{"TxState", "The state in a transaction has the generation before it.", testTxState},
 		{"OneWriter", "Only one Update may run its function at a time, and no change may be lost.", testOneWriter},
 		{"ReadWhileWriting", "Readers see whole transactions: all of one or nothing of it.", testReadWhileWriting},
 		{"ViewStands", "A view sees one state of the catalog, whatever is written meanwhile.", testViewStands},
-		{"Changes", "Changes returns the rows that changed after a generation, in rising order, each once: those of skills, and those of vectors of the one model.", testChanges},
+		{"Changes", "Changes returns the rows of skills that changed after a generation, or that got vectors by this model, ascending and without duplicates.", testChanges},
 		{"ChangesUnknown", "Changes must not answer for a generation that the catalog never had, such as one of the same number with another token.", testChangesUnknown},
 		{"Forget", "After Forget, Changes answers for the given generation and for later ones, not for older ones.", testForget},
 		{"ForgetWhileReading", "One call of Changes sees one state: it must not lose what is forgotten meanwhile and still say ok.", testForgetWhileReading},
@@ -77,12 +77,6 @@ func testGenerations(t *testing.T, s store.Store) {
 		{"drop no model", func(tx store.Tx) error { return tx.DropModels("m") }, 0},
 		{"drop a model", func(tx store.Tx) error { return tx.DropModels("n") }, 1},
 		{"forget", func(tx store.Tx) error { return tx.Forget(store.Generation{Number: 2}) }, 0},
-		{"optimize", func(tx store.Tx) error {
-			if o, ok := tx.(store.Optimizer); ok {
-				o.Optimize()
-			}
-			return nil
-		}, 0},
 		{"forget stamps of nothing", func(tx store.Tx) error { return tx.ForgetStamps(99) }, 0},
 		{"forget stamps", func(tx store.Tx) error { return tx.ForgetStamps(source) }, 1},
 		{"delete skill", func(tx store.Tx) error { return tx.DeleteSkill(rows[0]) }, 1},
@@ -321,7 +315,7 @@ func testChanges(t *testing.T, s store.Store) {
 	}
 }
 
-// known fails unless Changes knows a generation, or does not.
+// known reports an error unless ok of Changes is want for a generation.
 func known(t *testing.T, s store.Store, g store.Generation, want bool, when string) {
 	t.Helper()
 	rows, ok, err := s.Changes(t.Context(), g, "")

@@ -1,5 +1,4 @@
-// Package wordstest holds texts for tests of code that must be safe for any
-// text.
+// Package wordstest holds nasty texts, for tests of code that must be safe for any text.
 package wordstest
 
 import "strings"

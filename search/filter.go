@@ -1,4 +1,4 @@
-package repertoire
+package search
 
 import (
 	"errors"

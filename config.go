@@ -1,0 +1,143 @@
+package repertoire
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// Never is the schedule of a catalog that is rescanned only by Rescan.
+const Never = "never"
+
+// Always is the threshold of a catalog, a Query or a Budget that every prompt
+// reaches, so that skills are offered for each.
+const Always = search.Always
+
+// Config says what a catalog is made of. Only Sources is needed.
+type Config struct {
+	// Sources are where skills come from: folders (source.Dir, source.Discover),
+	// file systems (source.New), memory (source.Files), or anything else that
+	// implements source.Source. Their labels must differ.
+	Sources []source.Source
+
+	// DB is the catalog file; "" means one in the user's cache folder that
+	// belongs to these sources.
+	DB string
+
+	// Embedder makes the vectors of texts; nil means the built-in embedder.
+	// embed.None{} leaves ranking to text alone. After a change of embedder the
+	// vectors of the built-in one rank, if the catalog has them, until nearly
+	// every text has a new one. Programs that share a catalog file should use the
+	// same embedder: each removes the vectors of others from it.
+	Embedder embed.Embedder
+
+	// Deadline is how long a search waits for the embedding of its prompt before
+	// text alone answers; 0 means 250 ms.
+	Deadline time.Duration
+
+	// Threshold is the least probability, up to 1, that a prompt wants a skill for
+	// any to be offered; 0 means .6, Always means that every prompt reaches it.
+	Threshold float64
+
+	// Reranker orders the best candidates of a search anew; nil means none. It
+	// gets the prompt, and of each candidate the name, the description and the
+	// start of the instructions.
+	Reranker rerank.Reranker
+
+	// RerankCandidates is how many skills the Reranker gets at most; 0 means 20.
+	RerankCandidates int
+
+	// RerankDeadline is how long a search waits for the Reranker before its own
+	// order stands; 0 means 500 ms.
+	RerankDeadline time.Duration
+
+	// Agents are the agents that Catalog.Agent finds by name; nil means none.
+	Agents []*Agent
+
+	// Schedule is when the sources are rescanned, as a cron spec; "" means
+	// "@every 5s", Never means that only Rescan and Freshen do.
+	Schedule string
+
+	// Background makes Open return before the first scan of the schedule, which
+	// then runs in the background; false means that Open waits for it. Meanwhile
+	// questions are answered from what an earlier scan left; if none was ever
+	// completed, they wait for this one.
+	Background bool
+
+	// Changed is called after the skills of the catalog have changed, by a
+	// scheduled rescan or by another process, as the schedule notices it; nil
+	// means that nothing is called. It is not called for the first scan, unless
+	// that ran in the background.
+	Changed func()
+
+	// Defer makes Open return without opening the catalog file, which is opened
+	// when something first needs it (see Glance), and then shows its errors; false
+	// means that Open opens it.
+	Defer bool
+
+	// Logger gets messages about what happens in the background; nil means no
+	// messages.
+	Logger *slog.Logger
+}
+
+// ConfigOptions are what the flags of a program say. Relative paths start at the
+// working folder of the process. A nil *ConfigOptions is all zero values.
+type ConfigOptions struct {
+	File      string   // configuration file to read; "" means those of the user and of the project
+	Roots     []string // further folders with skills, which win over the configured ones, the first first; nil means none
+	OnlyRoots bool     // look for skills in Roots only; false means in the configured folders too
+	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
+
+	// Warn is called with the reason why a usual folder cannot be read and is left
+	// out; nil means that nothing is called.
+	Warn func(error)
+}
+
+// OpenDefault opens the catalog that the command would open in folder dir; ""
+// means the working folder. Unlike most runs of the command it keeps the catalog
+// up to date on the configured schedule, until Close; after a configured schedule
+// of Never, call Freshen or Rescan.
+func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
+	cfg, err := ReadConfig(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, cfg)
+}
+
+// ReadConfig returns the Config that the command would use in folder dir; ""
+// means the working folder. It reads the configuration files of the user and of
+// the project, and the REPERTOIRE_… variables; o, which may be nil, wins over
+// them.
+func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
+	if o == nil {
+		o = new(ConfigOptions)
+	}
+	s, err := config.Read(dir, (*config.Options)(o))
+	if err != nil {
+		return Config{}, err
+	}
+	cfg := Config{
+		DB: s.DB, Deadline: s.Deadline, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
+	}
+	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
+		return Config{}, err
+	}
+	if cfg.Embedder, err = s.Embedder.New(); err != nil {
+		return Config{}, fmt.Errorf("configuring embedder: %w", err)
+	}
+	if r := s.Reranker; r != nil {
+		cfg.RerankDeadline, cfg.RerankCandidates = r.Deadline, r.Candidates
+		if cfg.Reranker, err = r.New(); err != nil {
+			return Config{}, fmt.Errorf("configuring %w", err)
+		}
+	}
+	return cfg, nil
+}

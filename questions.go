@@ -1,0 +1,136 @@
+package repertoire
+
+import (
+	"context"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// Search returns the skills that fit a text, best first; with Query.Syntax those
+// that match a query.
+func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
+	return asked(ctx, c, func(s *state) (Answer, error) { return s.search.Search(ctx, q) })
+}
+
+// Snippets returns for each entry an excerpt of its body, of at most length
+// characters, around what the query matches there; see search.Searcher.Snippets.
+func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length int) ([]Snippet, error) {
+	return asked(ctx, c, func(s *state) ([]Snippet, error) { return s.search.Snippets(ctx, q, entries, length) })
+}
+
+// Block returns the text that tells a model which skills fit a prompt, empty
+// when none does.
+func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) (Block, error) {
+	return asked(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
+}
+
+// Body returns the instructions of a skill as they are in its source now.
+func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
+	return asked(ctx, c, func(s *state) (Body, error) { return s.provider.Body(ctx, id, a) })
+}
+
+// File returns a file of a skill as it is in its source now.
+func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, error) {
+	return asked(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
+}
+
+// Lookup returns a skill as it is indexed: level 1. See search.Searcher.Lookup.
+func (c *Catalog) Lookup(ctx context.Context, id string, a *Agent) (Entry, error) {
+	return asked(ctx, c, func(s *state) (Entry, error) { return s.search.Lookup(ctx, id, a) })
+}
+
+// Manifest returns what other programs must know of a skill to read it file by
+// file, as it is in its source now. A skill that they could not read, or would
+// read differently, is an error that wraps contextprovider.ErrUnpublishable.
+func (c *Catalog) Manifest(ctx context.Context, id string, a *Agent) (contextprovider.Manifest, error) {
+	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a) })
+}
+
+// Outline is Manifest without the digests: it opens no file but SKILL.md.
+func (c *Catalog) Outline(ctx context.Context, id string, a *Agent) (contextprovider.Manifest, error) {
+	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Outline(ctx, id, a) })
+}
+
+// Listing lists the files of a skill as they are in its source now. It reads all
+// of them if their digests are asked for, and else none but SKILL.md.
+func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool) (contextprovider.Listing, error) {
+	return asked(ctx, c, func(s *state) (contextprovider.Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
+}
+
+// List returns all skills by name; shadowed copies only when asked for.
+func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
+	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, shadowed) })
+}
+
+// Why explains why a skill is or is not offered for a query.
+func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
+	return asked(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
+}
+
+// Files returns the files of a skill as they were indexed.
+func (c *Catalog) Files(ctx context.Context, e Entry) ([]skill.File, error) {
+	return asked(ctx, c, func(s *state) ([]skill.File, error) { return s.search.Files(ctx, e) })
+}
+
+// Problems returns what is wrong with the skills that were indexed.
+// Their paths can be opened where the source is on disk.
+func (c *Catalog) Problems(ctx context.Context) ([]store.Reported, error) {
+	list, err := asked(ctx, c, func(s *state) ([]store.Reported, error) { return s.index.Problems(ctx) })
+	for i := range list {
+		list[i].Problem = c.reader.locate(list[i].Source, list[i].Problem)
+	}
+	return list, err
+}
+
+// Twins returns pairs of skills whose descriptions are nearly the same.
+func (c *Catalog) Twins(ctx context.Context) ([]search.Twin, error) {
+	return asked(ctx, c, func(s *state) ([]search.Twin, error) { return s.search.Twins(ctx) })
+}
+
+// Coverage returns how many texts of the catalog have a vector of a model, see
+// embed.Embedder.
+func (c *Catalog) Coverage(ctx context.Context, model string) (index.Coverage, error) {
+	return asked(ctx, c, func(s *state) (index.Coverage, error) { return s.index.Coverage(ctx, model) })
+}
+
+// Size returns how many skills are offered and how many SKILL.md files there
+// are in all.
+func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
+	n, err := asked(ctx, c, func(s *state) ([2]int, error) {
+		offered, found, err := s.search.Size(ctx)
+		return [2]int{offered, found}, err
+	})
+	return n[0], n[1], err
+}
+
+// Count returns how many skills an agent sees; nil means all agents.
+func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
+	if a == nil {
+		offered, _, err := c.Size(ctx)
+		return offered, err
+	}
+	entries, err := c.List(ctx, a, false)
+	return len(entries), err
+}
+
+// Mode returns what ranking is based on now, see Answer.
+func (c *Catalog) Mode(ctx context.Context) (string, error) {
+	// Only an answer tells: an embedder that is slow shows when it is asked.
+	answer, err := c.Search(ctx, Query{Text: "mode", Limit: 1})
+	return answer.Mode, err
+}
+
+// asked is repaired for a question, which waits for the first scan of a catalog
+// that has never been scanned.
+func asked[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (v T, err error) {
+	select {
+	case <-c.ready:
+		return repaired(ctx, c, f)
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
+}

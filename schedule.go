@@ -1,0 +1,170 @@
+package repertoire
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// start begins the schedule.
+func (c *Catalog) start(ctx context.Context) error {
+	spec := cmp.Or(c.cfg.Schedule, "@every 5s")
+	if spec == Never {
+		close(c.ready)
+		return nil
+	}
+	schedule, err := parseSchedule(spec)
+	if err != nil {
+		return err
+	}
+	if c.cfg.Background {
+		err = c.startBehind(ctx)
+	} else {
+		err = c.startScanned(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
+	job := skip(cron.FuncJob(c.tick))
+	c.cron = cron.New()
+	if c.cfg.Background || c.fresh {
+		c.first.Go(job.Run)
+	}
+	c.cron.Schedule(schedule, job)
+	c.cron.Start()
+	return nil
+}
+
+// startScanned scans, and answers from then on.
+func (c *Catalog) startScanned(ctx context.Context) error {
+	reports, err := c.Rescan(ctx, nil)
+	if err != nil {
+		return err
+	}
+	c.logReports(reports, nil)
+	c.noteState(ctx, nil)
+	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
+	close(c.ready)
+	return nil
+}
+
+// startBehind answers at once if the catalog was scanned before.
+func (c *Catalog) startBehind(ctx context.Context) error {
+	s := c.state.Load()
+	indexed := s.index.Published(s.scanner.Sources())
+	if !indexed {
+		var err error
+		if indexed, err = c.Indexed(ctx); err != nil {
+			return err
+		}
+	}
+	if indexed {
+		close(c.ready)
+	}
+	return nil
+}
+
+// tick is one scheduled rescan; what it changed and errors are logged, the next
+// one tries again. Only one runs at a time.
+func (c *Catalog) tick() {
+	var reports []Report
+	var err error
+	if !c.fresh {
+		reports, err = c.Rescan(c.ctx, nil)
+	}
+	c.fresh = false
+	if c.ctx.Err() == nil {
+		c.setReady() // waiting longer would not find more
+	}
+	if err == nil {
+		err = c.Embed(c.ctx, nil)
+	}
+	if c.ctx.Err() != nil { // Close cut it off
+		return
+	}
+	c.logReports(reports, err)
+	if c.noteState(c.ctx, reports) && c.cfg.Changed != nil {
+		c.cfg.Changed()
+	}
+}
+
+// setReady lets questions be answered. Only one goroutine at a time calls it.
+func (c *Catalog) setReady() {
+	select {
+	case <-c.ready:
+	default:
+		close(c.ready)
+	}
+}
+
+// noteState remembers the state of the catalog and reports whether it is another
+// one than before; the first time, whether the reports say so.
+func (c *Catalog) noteState(ctx context.Context, reports []Report) bool {
+	now, err := c.state.Load().store.State(ctx)
+	before := c.last
+	if err != nil || now == before {
+		return false // the error is also that of the next rescan
+	}
+	c.last = now
+	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)
+}
+
+// logReports logs what a scheduled rescan did. It logs a warning when it is new: a
+// folder that cannot be read or an embedder that is down mostly stays so for many
+// rescans.
+func (c *Catalog) logReports(reports []Report, err error) {
+	warned := make(map[string]bool)
+	warn := func(message string, args ...any) {
+		line := fmt.Sprint(message, args)
+		if warned[line] = true; !c.warned[line] {
+			c.log.Warn(message, args...)
+		}
+	}
+	for _, r := range reports {
+		if hasChanges(r) {
+			c.log.Info("skills changed", "source", r.Source, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "refused", r.Refused)
+		}
+		if !r.Complete {
+			warn("source cannot be read completely", "source", r.Source, "cause", cause(r))
+		}
+	}
+	if err != nil {
+		warn("rescan", "error", err)
+	}
+	c.warned = warned
+}
+
+func hasChanges(r Report) bool { return r.Added+r.Changed+r.Removed+r.Refused > 0 }
+
+// cause returns what may have made a report incomplete.
+func cause(r Report) string {
+	for _, p := range r.Problems {
+		if p.Severity != skill.Note {
+			return p.String()
+		}
+	}
+	return ""
+}
+
+// parseSchedule reads a cron spec. The parser panics on some malformed time
+// zones ("TZ=0"), which must not end the program.
+func parseSchedule(spec string) (s cron.Schedule, err error) {
+	defer func() {
+		if recover() != nil {
+			s, err = nil, fmt.Errorf("schedule %q is malformed", spec)
+		}
+	}()
+	s, err = cron.ParseStandard(spec)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %q: %w (examples: \"@every 5s\", \"*/10 * * * *\")", spec, err)
+	}
+	return s, nil
+}

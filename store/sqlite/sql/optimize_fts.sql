@@ -1,1 +1,0 @@
-INSERT INTO fts (fts) VALUES ('optimize')

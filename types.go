@@ -1,0 +1,176 @@
+package repertoire
+
+import (
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// ErrNotFound says that there is no such skill, or none in the agent's scope.
+var ErrNotFound = skill.ErrNotFound
+
+// An Agent sees a part of the catalog. A nil *Agent sees all of it. Fields:
+//
+//   - Name: by which Catalog.Agent finds it
+//   - Include: the [Rules] that skills must match; empty rules match all skills
+//   - Exclude: the [Rules] that skills must not match; they win over Include
+//   - Pinned: names of skills that stand in every block, in this order
+type Agent = search.Agent
+
+// Rules match a skill when one of them does. A name, tag or source that the
+// catalog does not have is an error, so that a misspelt rule opens nothing.
+// Fields:
+//
+//   - Names: names of skills, or patterns such as "internal-*" (see path.Match)
+//   - Tags: tags of skills, without regard to case
+//   - Sources: labels of sources
+type Rules = search.Rules
+
+// A Query asks for the skills that fit a prompt. Fields:
+//
+//   - Text: any text
+//   - Limit: most hits; 0 means 10
+//   - Threshold: the least probability, up to 1, that the prompt wants a skill for
+//     any to be relevant; 0 means the threshold of the catalog, Always means that
+//     every prompt reaches it
+//   - Agent: the [Agent] who asks; nil means the whole catalog
+//   - Relevant: leave out hits that are not relevant
+//   - Syntax: read Text as a query with phrases, AND, OR, NOT, NEAR and fields,
+//     ranked by BM25 alone; a malformed one is a [*SyntaxError]
+type Query = search.Query
+
+// An Answer holds the hits of a query. Fields:
+//
+//   - Hits: the [Hit] values, best first
+//   - Mode: what the order is based on: "hybrid", "text (no embedder)", "text
+//     (embedder timed out)" and so on, "syntax" for a query with Syntax
+//   - Kind: why the prompt wants no skill that it does not name: "empty",
+//     "reply", "log", "diff", "code" and so on; "" for all other prompts
+//   - Demand: Demand.Probability is the probability that the prompt wants any
+//     skill, Demand.Terms are its reasons
+//   - Threshold: what that probability is compared with
+//   - RerankError: why the reranker had no part in the order; nil when it had, or
+//     when there is none or nothing to order
+type Answer = search.Answer
+
+// A Hit is one skill of an answer. It has the fields of an [Entry], and:
+//
+//   - Relevant: the skill is worth showing to a model that did not ask for it
+//   - Probability: that the prompt wants this skill, 0 to 1; comparable between
+//     prompts and catalogs
+//   - Score, Terms: what hits are ordered by, comparable within one answer, and
+//     the summands of it
+//   - Matched: words of the prompt that the skill has, stemmed, by field
+//   - Coverage, Evidence: the share of the prompt that name, description and tags
+//     cover, and how much that is
+//   - Strength: how strongly the full text matches
+//   - Copies: entries of the same skill elsewhere, which are left out
+//   - RerankScore: the score of the reranker; nil when it did not score this hit
+type Hit = search.Hit
+
+// An Entry is what the catalog knows of a skill without reading it: level 1.
+// Fields:
+//
+//   - ID: by which Body and File find the skill: its name, or "source/folder" for
+//     a skill that another one of the same name shadows
+//   - Name, Description: of its frontmatter
+//   - Source: the label of its source
+//   - Path: of its SKILL.md in the source, slash-separated
+//   - Location: of its SKILL.md: an absolute path, or "label:path" when it is not
+//     on disk
+//   - Tags: of its frontmatter, without duplicates
+//   - Requires: names of the skills that it asks for
+//   - Tokens: of its instructions, estimated
+//   - Digest, TextDigest: SHA-256 over all its files, and of SKILL.md alone
+//   - ShadowedBy: ID of the skill that is offered under its name; "" when it is
+//     offered itself
+type Entry = search.Entry
+
+// An Explanation says why a skill is or is not offered for a prompt. It has the
+// fields of a [Hit] and those of an [Answer] but Hits, and:
+//
+//   - Verdict: what decided, in one sentence
+//   - Rank, Of: the place among the candidates, from 1, and their number; a Rank
+//     of 0 means that the skill is no candidate
+//   - Best: ID of the first candidate
+//   - CopyOf: ID of the skill that is kept instead of this copy; "" when it is none
+//   - Missing: words of the prompt that the skill does not have, stemmed
+//   - Filter: the rule of the agent that keeps the skill out; "" when none does
+type Explanation = search.Explanation
+
+// A Snippet is an excerpt of the instructions of a skill around what a query
+// matches. Fields:
+//
+//   - Text: one line; "" when nothing matches
+//   - Matches: start and end of each match in Text, in bytes
+type Snippet = search.Snippet
+
+// A SyntaxError says what is wrong with a Query whose Syntax is set. Fields:
+//
+//   - Message: what is wrong, and what to do
+//   - Column: where, in characters from 1
+//   - Offset: where, in bytes from 0
+type SyntaxError = search.SyntaxError
+
+// A Budget bounds a block and chooses its form. The zero Budget is a good one.
+// Fields:
+//
+//   - Tokens: most tokens of the listed skills, estimated; 0 means 1,000
+//   - Skills: most skills that are listed; 0 means 8
+//   - Chars: most UTF-16 code units of the list as a JSON string; 0 means no limit
+//   - Threshold: as in a [Query]
+//   - Format: contextprovider.XML, Markdown or JSON; "" means XML
+//   - Intro: the sentence that tells the model how to load a skill, with the names
+//     of your own tools; "" means one that Server decides
+//   - Server: the MCP server whose tool read_skill loads skills; "" means that the
+//     model reads their files
+//   - ListPinned: list pinned skills like others instead of giving all their
+//     instructions
+//   - Choose: returns which of some hits to list, best first; nil means all
+type Budget = contextprovider.Budget
+
+// A Block is level 1: the text that tells a model which skills fit a prompt. It
+// has the fields of an [Answer] but Hits, and:
+//
+//   - Text: for the model; "" when no skill is relevant and none is pinned
+//   - Skills: the listed skills as [Hit] values, best first
+//   - Pinned: the skills that stand in Text with all their instructions, as [Body]
+//     values
+//   - Omitted: number of relevant skills that the budget left out
+//   - Tokens: of Text, estimated
+type Block = contextprovider.Block
+
+// A Body is level 2: the instructions of a skill as they are now. Fields:
+//
+//   - ID, Name, Source, Location: as in an [Entry]
+//   - Folder: what relative paths in Text are relative to
+//   - Text: the whole SKILL.md, without invisible characters
+//   - Tokens: of Text, estimated
+//   - Resources: the other files; their Path is for Catalog.File
+//   - Requires: the skills that this one asks for, and whether they are available
+//   - Stale: SKILL.md has changed since it was indexed
+//   - HiddenChars: number of invisible characters that were removed
+type Body = contextprovider.Body
+
+// A File is level 3: one file of a skill as it is now. Fields:
+//
+//   - ID: of the skill
+//   - Path: slash-separated, relative to the folder of the skill
+//   - Binary: the file is not text, so that Text is empty
+//   - Text: the file without invisible characters
+//   - Data: the bytes of the file
+//   - Size, SHA256: of Data
+//   - HiddenChars: number of invisible characters that were removed from Text
+type File = contextprovider.File
+
+// A Report says what a rescan did with one source. Fields:
+//
+//   - Source: the label of the source
+//   - Found: number of SKILL.md files
+//   - Added, Changed, Removed, Unchanged: numbers of skills
+//   - Refused: number of files that hold no usable skill, of those that were read
+//   - Complete: the whole source could be read; else nothing is removed
+//   - Problems: what is wrong with the source and with what was read
+//   - Took: the time that it took
+type Report = index.Report
