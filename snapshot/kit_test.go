@@ -15,23 +15,23 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A document of a test, with its terms as they were before they are packed.
+// A document is a document of a test, with its terms before packing.
 type document struct {
 	snapshot.Document
 	Fields skill.Fields
 }
 
-// generation is that of the snapshots of tests.
+// generation is the generation of all snapshots in tests.
 var generation = store.Generation{Number: 42, Token: -7}
 
-// weights are those that ranking uses.
+// weights are the weights that ranking uses.
 var weights = skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
 
-// dim is that of the vectors of generated documents.
+// dim is the dimension of the vectors of generated documents.
 const dim = 96
 
-// generator makes documents with words as they are spread in real texts: a few
-// are everywhere, most are rare.
+// generator makes documents whose words are distributed as in real texts: a few are
+// everywhere, most are rare.
 type generator struct {
 	rng   *rand.Rand
 	words *rand.Zipf
@@ -63,8 +63,8 @@ func (g *generator) vector(dim int) []float32 {
 	return v
 }
 
-// documents returns n documents with bodies of up to twice that many terms. Every
-// ninth has no vectors when there are any, every eleventh is hidden.
+// documents returns n documents with bodies of up to 2*body terms. Every ninth has no
+// vectors, if the others have any, and every eleventh is hidden.
 func (g *generator) documents(n, body, dim int) []document {
 	docs := make([]document, n)
 	for i := range docs {
@@ -95,7 +95,8 @@ func (g *generator) documents(n, body, dim int) []document {
 	return docs
 }
 
-// each hands the documents out one by one, their terms packed, and takes each back.
+// each passes the documents on one by one, with packed terms, and clears each afterwards,
+// because a writer must not keep them.
 func each(docs []document) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
 		for _, d := range docs {
@@ -139,7 +140,7 @@ func build(tb testing.TB, docs []document, dim int) *snapshot.Snapshot {
 	return open(tb, write(tb, snapshot.Meta{Generation: generation, Model: "test", Dim: dim, Weights: weights}, docs))
 }
 
-// read reads a snapshot, without an error.
+// read reads a snapshot; an error fails the test.
 func read(tb testing.TB, s *snapshot.Snapshot, f func(r *snapshot.Reader)) {
 	tb.Helper()
 	err := s.Read(func(r *snapshot.Reader) error { f(r); return nil })

@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// setOf returns the set of a base of these skills and of a delta that replaces rows
-// by others; no rows mean that there is no delta.
+// setOf returns the set of a base with these skills and a delta that replaces rows by other
+// skills; no rows mean no delta.
 func setOf(t *testing.T, base []document, replaced []int64, delta []document) *snapshot.Set {
 	t.Helper()
 	encode := func(g store.Generation, info snapshot.Info, docs []document) *snapshot.Snapshot {
@@ -39,15 +39,15 @@ func setOf(t *testing.T, base []document, replaced []int64, delta []document) *s
 	return s
 }
 
-// example has five skills in a base, of which one is hidden; the second is replaced,
-// the third is gone and one is new.
+// example returns a set of a base with five skills, of which one is hidden. The delta
+// replaces the second, removes the third and adds one.
 func example(t *testing.T) *snapshot.Set {
 	base := named(nil, "a", "b", "c", "d", "e")
 	base[4].Hidden = true
 	return setOf(t, base, []int64{2, 3, 9}, named([]int64{2, 9}, "b", "bb"))
 }
 
-// view reads a set without an error.
+// view reads a set; an error fails the test.
 func view(t *testing.T, s *snapshot.Set, f func(v *snapshot.View)) {
 	t.Helper()
 	if err := s.Read(func(v *snapshot.View) error { f(v); return nil }); err != nil {
@@ -55,8 +55,8 @@ func view(t *testing.T, s *snapshot.Set, f func(v *snapshot.View)) {
 	}
 }
 
-// TestNumbering: skills of the base have the numbers of their documents, those of
-// the delta the numbers behind them, and what is replaced is not there.
+// TestNumbering: the numbers of skills are ordinals in the base, continued in the delta, and
+// replaced skills are not found.
 func TestNumbering(t *testing.T) {
 	t.Parallel()
 	s := example(t)
@@ -101,8 +101,8 @@ func TestNumbering(t *testing.T) {
 	})
 }
 
-// TestFrequencies: a term counts once for each skill that is there, whatever
-// replaced documents have.
+// TestFrequencies: a term counts once for each current skill; replaced documents do not
+// count.
 func TestFrequencies(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
@@ -118,8 +118,8 @@ func TestFrequencies(t *testing.T) {
 	})
 }
 
-// TestScope: a scope holds the documents that its function returns, and searches
-// those of them that are offered.
+// TestScope: a scope holds the documents that its function returns; a search finds those of
+// them that are offered.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
@@ -151,7 +151,7 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// TestNote: what was worked out of a set is kept, an error is not.
+// TestNote: Note keeps a value, but not an error.
 func TestNote(t *testing.T) {
 	t.Parallel()
 	s := example(t)
@@ -168,7 +168,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestReadClosed: a set that was closed says so.
+// TestReadClosed: reading a closed set returns ErrClosed.
 func TestReadClosed(t *testing.T) {
 	t.Parallel()
 	s := example(t)
@@ -180,8 +180,7 @@ func TestReadClosed(t *testing.T) {
 	}
 }
 
-// TestViewErr: what could not be read makes an error of the whole view, whatever
-// the function says.
+// TestViewErr: after a failed read, Read returns its error, whatever the function returns.
 func TestViewErr(t *testing.T) {
 	t.Parallel()
 	err := example(t).Read(func(v *snapshot.View) error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLikeness compares sketches with the likeness that counting gives.
+// TestLikeness compares Likeness with the result of counting runs.
 func TestLikeness(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{30, 200, 1000, 5000} {
@@ -48,7 +48,7 @@ func jaccard(a, b []string) float64 {
 	return float64(both) / float64(len(x)+len(y)-both)
 }
 
-// TestSketchOfLittle: short, empty and broken sketches are like nothing but
+// TestSketchOfLittle: short, empty and broken sketches are similar to nothing but
 // themselves.
 func TestSketchOfLittle(t *testing.T) {
 	empty, short := NewSketch(""), NewSketch("one two")
