@@ -31,10 +31,10 @@ import (
 // file shows that nothing has changed. Several goroutines may use a Directory, and
 // several processes its files.
 type Directory struct {
-	path    string // path of the catalog
-	key     string
-	weights skill.Weights
-	spoiled sync.Map // path → fileState of damaged files that could not be removed
+	path        string // path of the catalog
+	key         string
+	weights     skill.Weights
+	unremovable sync.Map // path → fileState of damaged files that could not be removed
 }
 
 // NewDirectory returns the directory of the catalog at path. The key distinguishes the
@@ -163,7 +163,7 @@ func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
 		}
 	}
 	f, ok := d.parse(filepath.Base(path))
-	if bad, known := d.spoiled.Load(path); !ok || known && bad.(fileState).is(stateOf(path)) {
+	if bad, known := d.unremovable.Load(path); !ok || known && bad.(fileState).is(stateOf(path)) {
 		return nil
 	}
 	s, err := Open(path)
@@ -180,7 +180,7 @@ func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
 }
 
 // isOf reports whether a snapshot holds what the name of its file says.
-func (d *Directory) isOf(s *Snapshot, f besideFile) bool {
+func (d *Directory) isOf(s *Snapshot, f snapshotFile) bool {
 	m := s.Meta()
 	var info Info
 	return json.Unmarshal(m.Extra, &info) == nil && info.Catalog == f.catalog && f.key == d.key &&
@@ -208,7 +208,7 @@ func (d *Directory) remove(snaps []*Snapshot) {
 // another process maps the file, the file is not opened again until it is replaced.
 func (d *Directory) removeFile(name string) {
 	if now := stateOf(name); os.Remove(name) != nil {
-		d.spoiled.Store(name, now)
+		d.unremovable.Store(name, now)
 	}
 }
 
@@ -239,10 +239,10 @@ func (d *Directory) name(catalog string, g store.Generation) string {
 
 // Bases returns the paths of the catalog's bases with this key, the newest first.
 func (d *Directory) Bases(catalog string) []string {
-	list := slices.DeleteFunc(d.beside(), func(f besideFile) bool {
+	list := slices.DeleteFunc(d.listFiles(), func(f snapshotFile) bool {
 		return f.catalog != catalog || f.key != d.key || f.suffix != baseSuffix
 	})
-	slices.SortFunc(list, func(a, b besideFile) int { return cmp.Compare(b.generation.Number, a.generation.Number) })
+	slices.SortFunc(list, func(a, b snapshotFile) int { return cmp.Compare(b.generation.Number, a.generation.Number) })
 	paths := make([]string, len(list))
 	for i := range list {
 		paths[i] = list[i].path
@@ -254,7 +254,7 @@ func (d *Directory) Bases(catalog string) []string {
 // that is the generation of the newest base; own is the newest of this directory's key.
 func (d *Directory) Oldest(catalog string, own store.Generation) store.Generation {
 	newest := map[string]store.Generation{d.key: own}
-	for _, f := range d.beside() {
+	for _, f := range d.listFiles() {
 		if f.catalog == catalog && f.suffix == baseSuffix && f.generation.Number > newest[f.key].Number {
 			newest[f.key] = f.generation
 		}
@@ -268,21 +268,21 @@ func (d *Directory) Oldest(catalog string, own store.Generation) store.Generatio
 	return oldest
 }
 
-// besideFile is a snapshot file next to the catalog.
-type besideFile struct {
+// snapshotFile is a snapshot file next to the catalog.
+type snapshotFile struct {
 	path, catalog, key, suffix string
 	generation                 store.Generation
 	modified                   time.Time
 }
 
-// beside returns the snapshot files next to the catalog, and the temporary files that a
+// listFiles returns the snapshot files next to the catalog, and the temporary files that a
 // killed process has left.
-func (d *Directory) beside() []besideFile {
+func (d *Directory) listFiles() []snapshotFile {
 	entries, err := os.ReadDir(filepath.Dir(d.path))
 	if err != nil {
 		return nil
 	}
-	var list []besideFile
+	var list []snapshotFile
 	for _, e := range entries {
 		f, ok := d.parse(e.Name())
 		if !ok {
@@ -298,13 +298,13 @@ func (d *Directory) beside() []besideFile {
 
 // parse parses the name of a file next to the catalog; ok is false if it is neither a
 // snapshot nor a temporary file.
-func (d *Directory) parse(name string) (f besideFile, ok bool) {
+func (d *Directory) parse(name string) (f snapshotFile, ok bool) {
 	dir, base := filepath.Split(d.path)
 	rest, ok := strings.CutPrefix(name, base+".")
 	if !ok {
 		return f, false
 	}
-	f = besideFile{path: filepath.Join(dir, name), suffix: filepath.Ext(rest)}
+	f = snapshotFile{path: filepath.Join(dir, name), suffix: filepath.Ext(rest)}
 	if f.suffix == atomicfile.Suffix {
 		return f, true
 	}
@@ -374,7 +374,7 @@ const abandoned = 24 * time.Hour
 // that maps a removed file can still read it. Where a mapping prevents removal, a later
 // sweep removes the file.
 func (d *Directory) Sweep(catalog string, keep Files, now time.Time) {
-	for _, f := range d.beside() {
+	for _, f := range d.listFiles() {
 		base := filepath.Base(f.path)
 		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == d.key)
 		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified) > abandoned) {

@@ -177,3 +177,35 @@ func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapsho
 	}
 	return hits
 }
+
+// bm25 returns the score of each document, computed from the definition.
+func bm25(docs []document, terms []string) []float64 {
+	counts, total := frequencies(docs), 0
+	lists := func(d *document) [4][]string {
+		return [4][]string{d.Fields.Name, d.Fields.Description, d.Fields.Tags, d.Fields.Body}
+	}
+	length := make([]float64, len(docs))
+	for i := range docs {
+		for _, l := range lists(&docs[i]) {
+			length[i] += float64(len(l))
+			total += len(l)
+		}
+	}
+	n, scores := float64(len(docs)), make([]float64, len(docs))
+	for _, term := range terms {
+		df := float64(counts[term])
+		idf := max(math.Log((n-df+.5)/(df+.5)), 1e-6)
+		for i := range docs {
+			w := 0.
+			for f, l := range lists(&docs[i]) {
+				for _, other := range l {
+					if other == term {
+						w += []float64{weights.Name, weights.Description, weights.Tags, weights.Body}[f]
+					}
+				}
+			}
+			scores[i] += idf * 2.2 * w / (w + 1.2*(.25+.75*length[i]/(float64(total)/n)))
+		}
+	}
+	return scores
+}

@@ -14,7 +14,7 @@ import (
 
 // A Set is one generation of a catalog as searches see it: a base with all skills, and
 // perhaps a delta with the skills that have changed since. Skills have numbers: their
-// ordinals in the base, continued in the delta. A Set never changes, except for what Note
+// ordinals in the base, continued in the delta. A Set never changes, except for what Cached
 // keeps.
 type Set struct {
 	Info
@@ -24,7 +24,7 @@ type Set struct {
 
 	segments []segment
 	files    fileState // the manifest that named the snapshots; zero if they are not files
-	notes    sync.Map  // see Note
+	notes    sync.Map  // see Cached
 }
 
 // A segment is a snapshot of some of the skills.
@@ -141,9 +141,9 @@ func (s *Set) Offered() int {
 	return all
 }
 
-// Note returns the value that is kept under a key. At the first call it calls make and
+// Cached returns the value that is kept under a key. At the first call it calls make and
 // keeps the result, but not an error.
-func (s *Set) Note(key any, make func() (any, error)) (any, error) {
+func (s *Set) Cached(key any, make func() (any, error)) (any, error) {
 	if v, ok := s.notes.Load(key); ok {
 		return v, nil
 	}

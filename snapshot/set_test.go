@@ -79,7 +79,7 @@ func TestNumbering(t *testing.T) {
 			}
 		}
 		for row, want := range map[int64]int{1: 0, 2: 5, 3: -1, 5: 4, 9: 6, 77: -1} {
-			if i, ok := v.Numbered(row); ok != (want >= 0) || ok && i != want {
+			if i, ok := v.ByRow(row); ok != (want >= 0) || ok && i != want {
 				t.Errorf("row %d is skill %d, %v; want %d", row, i, ok, want)
 			}
 		}
@@ -151,18 +151,18 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// TestNote: Note keeps a value, but not an error.
-func TestNote(t *testing.T) {
+// TestCached: Cached keeps a value, but not an error.
+func TestCached(t *testing.T) {
 	t.Parallel()
 	s := example(t)
 	calls := 0
 	count := func() (any, error) { calls++; return calls, nil }
 	stop := errors.New("stop")
-	if _, err := s.Note("x", func() (any, error) { return nil, stop }); err != stop {
+	if _, err := s.Cached("x", func() (any, error) { return nil, stop }); err != stop {
 		t.Errorf("error %v", err)
 	}
 	for range 3 {
-		if v, err := s.Note("x", count); v != 1 || err != nil {
+		if v, err := s.Cached("x", count); v != 1 || err != nil {
 			t.Errorf("note %v, %v", v, err)
 		}
 	}

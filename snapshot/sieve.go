@@ -49,8 +49,8 @@ func (v *sieve) start(docs int, allowed Bitmap, vectored []byte) int {
 	return n
 }
 
-// all selects all eligible documents, without distances.
-func (v *sieve) all() {
+// keepAll selects all eligible documents, without distances.
+func (v *sieve) keepAll() {
 	v.docs = v.docs[:0]
 	for i, w := range v.eligible {
 		for ; w != 0; w &= w - 1 {
@@ -59,8 +59,8 @@ func (v *sieve) all() {
 	}
 }
 
-// first selects the n eligible documents that are nearest by their first bits.
-func (v *sieve) first(p promptCode, codes []byte, n int) {
+// keepByFirstBits selects the n eligible documents that are nearest by their first bits.
+func (v *sieve) keepByFirstBits(p promptCode, codes []byte, n int) {
 	size := quadSize * len(p)
 	v.distances = slices.Grow(v.distances[:0], 64*len(v.eligible))[:64*len(v.eligible)]
 	v.startCounts(p.farthest())
@@ -108,8 +108,8 @@ func (v *sieve) gather(limit uint32, ties int) {
 	}
 }
 
-// second selects, among the documents that first selected, the n nearest by all bits.
-func (v *sieve) second(p promptCode, codes []byte, n int) {
+// keepByAllBits selects, among the documents that keepByFirstBits selected, the n nearest by all bits.
+func (v *sieve) keepByAllBits(p promptCode, codes []byte, n int) {
 	size := quadSize * len(p)
 	v.startCounts(3 * p.farthest())
 	var out [1]uint32

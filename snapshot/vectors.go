@@ -251,7 +251,7 @@ func (r *Reader) sift(p *Prompt, v *sieve, allowed Bitmap, k int) error {
 	}
 	byVectors, byBits := survivors(k, h.docs)
 	if v.start(h.docs, allowed, vectored) <= byVectors {
-		v.all()
+		v.keepAll()
 		return nil
 	}
 	first, err := r.s.bytes(firstCodeSection, 0, h.sizes[firstCodeSection])
@@ -262,7 +262,7 @@ func (r *Reader) sift(p *Prompt, v *sieve, allowed Bitmap, k int) error {
 	if err != nil {
 		return err
 	}
-	v.first(p.code, first, byBits)
-	v.second(p.code, second, byVectors)
+	v.keepByFirstBits(p.code, first, byBits)
+	v.keepByAllBits(p.code, second, byVectors)
 	return nil
 }

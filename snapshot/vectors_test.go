@@ -143,16 +143,16 @@ func TestSieve(t *testing.T) {
 				if got := v.start(docs, allowed, vectored); got != len(eligible) {
 					t.Fatalf("%d eligible, want %d", got, len(eligible))
 				}
-				v.all()
+				v.keepAll()
 				if !slices.Equal(v.docs, eligible) {
 					t.Fatalf("eligible %v, want %v", v.docs, eligible)
 				}
-				v.first(p, first, 4*n)
+				v.keepByFirstBits(p, first, 4*n)
 				want := leastOf(eligible, near, 4*n)
 				if !slices.Equal(v.docs, want) {
 					t.Fatalf("first %v, want %v", v.docs, want)
 				}
-				v.second(p, second, n)
+				v.keepByAllBits(p, second, n)
 				if want = leastOf(want, all, n); !slices.Equal(v.docs, want) {
 					t.Fatalf("second %v, want %v", v.docs, want)
 				}

@@ -84,16 +84,16 @@ func (v *View) Facts(i int) Facts {
 	return f
 }
 
-// Alike returns how similar the bodies of two skills are, 0 to 1. few means that one of
+// Similarity returns how similar the bodies of two skills are, 0 to 1. few means that one of
 // them has too few words to compare.
-func (v *View) Alike(i, j int) (likeness float64, few bool) {
+func (v *View) Similarity(i, j int) (likeness float64, few bool) {
 	r, a := v.at(i)
 	one, err := r.Sketch(a)
 	v.note(err)
 	r, b := v.at(j)
 	other, err := r.Sketch(b)
 	v.note(err)
-	return one.Likeness(other), one.Few() || other.Few()
+	return one.Likeness(other), one.TooFew() || other.TooFew()
 }
 
 // Priority returns the priority of a source.
@@ -137,8 +137,8 @@ func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
 	return list
 }
 
-// Numbered returns the skill at a row of the catalog.
-func (v *View) Numbered(row int64) (i int, ok bool) {
+// ByRow returns the skill at a row of the catalog.
+func (v *View) ByRow(row int64) (i int, ok bool) {
 	for n := len(v.readers) - 1; n >= 0; n-- {
 		doc, ok, err := v.readers[n].Ordinal(row)
 		v.note(err)

@@ -52,7 +52,7 @@ func jaccard(a, b []string) float64 {
 // themselves.
 func TestSketchOfLittle(t *testing.T) {
 	empty, short := NewSketch(""), NewSketch("one two")
-	if !empty.Few() || !short.Few() || !Sketch(nil).Few() || NewSketch(strings.Repeat("a b c d ", 9)+strings.Join(strings.Split("efghijklmnopqrstuvwxyz", ""), " ")).Few() {
+	if !empty.TooFew() || !short.TooFew() || !Sketch(nil).TooFew() || NewSketch(strings.Repeat("a b c d ", 9)+strings.Join(strings.Split("efghijklmnopqrstuvwxyz", ""), " ")).TooFew() {
 		t.Error("few is wrong")
 	}
 	if !empty.Same(NewSketch(" \n")) || empty.Same(short) || Sketch(nil).Same(nil) {
