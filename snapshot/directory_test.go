@@ -43,8 +43,7 @@ func (p place) delta(t *testing.T, g, base store.Generation, replaced []int64, n
 	return path
 }
 
-// write writes a snapshot; rows are those of the names, and rise from 1 if there are
-// none.
+// write writes a snapshot. rows are the rows of the names; nil means 1, 2, and so on.
 func (p place) write(t *testing.T, path string, g store.Generation, info snapshot.Info, rows []int64, names ...string) {
 	t.Helper()
 	if err := snapshot.Write(path, metaOf(t, g, info), each(named(rows, names...))); err != nil {
@@ -288,10 +287,10 @@ func TestBases(t *testing.T) {
 	}
 	own := store.Generation{Number: 9, Token: 1}
 	if got := p.Oldest(catalogName, own); got != own {
-		t.Errorf("oldest %v, want that of our own newest", got)
+		t.Errorf("oldest %v, want the generation of our own newest base", got)
 	}
 	q.base(t, first, "pdf")
 	if got := p.Oldest(catalogName, own); got != first {
-		t.Errorf("oldest %v, want that of another key", got)
+		t.Errorf("oldest %v, want the generation of the other key", got)
 	}
 }

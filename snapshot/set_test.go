@@ -118,8 +118,8 @@ func TestFrequencies(t *testing.T) {
 	})
 }
 
-// TestScope: a scope holds the documents that its function returns; a search finds those of
-// them that are offered.
+// TestScope: a scope holds the documents that its function returns; a search finds only
+// the offered ones.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
