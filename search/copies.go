@@ -97,7 +97,7 @@ func (r *retrieval) isCopy(i, j int, a, b *snapshot.Facts) bool {
 		return false
 	}
 	pair := [2]int64{min(a.Row, b.Row), max(a.Row, b.Row)}
-	same, _ := r.view.Note(pair, func() (any, error) {
+	same, _ := r.view.Cached(pair, func() (any, error) {
 		same := r.compare(i, j)
 		return same, r.view.Err()
 	})
@@ -126,7 +126,7 @@ func (r *retrieval) compare(i, j int) bool {
 	if !equal && !(names && overlap(terms(a.Description), terms(b.Description)) >= sameDescription) {
 		return false
 	}
-	alike, few := r.view.Alike(i, j)
+	alike, few := r.view.Similarity(i, j)
 	identical := equal && alike == 1
 	return names && identical || !few && (identical || names && alike >= sameBody)
 }

@@ -90,7 +90,7 @@ func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc 
 	var hits []snapshot.Hit
 	for _, m := range matches {
 		// A skill that was added after the set was made waits for the next one.
-		if i, ok := v.Numbered(m.Row); ok && sc.Searches(i) {
+		if i, ok := v.ByRow(m.Row); ok && sc.Searches(i) {
 			hits = append(hits, snapshot.Hit{Doc: i, Score: m.Score})
 		}
 	}

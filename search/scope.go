@@ -57,7 +57,7 @@ const special = `*?[\`
 // what it was meant to close. A pattern may match nothing yet: it is also about
 // skills to come.
 func scopeOf(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
-	s, err := v.Note(a, func() (any, error) {
+	s, err := v.Cached(a, func() (any, error) {
 		s, err := newScope(v, a)
 		return s, cmp.Or(err, v.Err())
 	})
