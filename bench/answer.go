@@ -18,10 +18,10 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// clients is how many ask at the same time.
+// clients is how many clients ask at the same time.
 const clients = 8
 
-// openLeg is a leg with its open catalog and what was measured of it.
+// openLeg is a leg with its open catalogs and its figures.
 type openLeg struct {
 	Leg
 	catalog catalog
@@ -36,13 +36,13 @@ type openLeg struct {
 func (l *openLeg) close() {
 	for _, c := range []catalog{l.catalog, l.text} {
 		if c != nil {
-			c.Close() // it was only read, or is removed
+			c.Close() // ignore the error: nothing was written, or the files are removed anyway
 		}
 	}
 }
 
-// openCatalog opens a catalog of the skills under root as the command would, so
-// that both take them for the same source. Nil functions do nothing.
+// openCatalog opens a catalog of the skills under root with the same source as the
+// command does. Nil functions do nothing.
 func openCatalog(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (*repertoire.Catalog, error) {
 	cfg, err := configOf(root, db, configure)
 	if err != nil {
@@ -68,14 +68,14 @@ func configOf(root, db string, configure []func(*repertoire.Config)) (repertoire
 func deferred(c *repertoire.Config)       { c.Defer = true }
 func withoutVectors(c *repertoire.Config) { c.Embedder = embed.None{} }
 
-// byText makes text rank alone: the vectors stay what they are, and that of the
-// prompt is missing.
-func byText(c *repertoire.Config) { c.Embedder = silent{} }
+// byText makes text rank alone: the catalog keeps its vectors, but the embedder fails,
+// so that the prompt has none.
+func byText(c *repertoire.Config) { c.Embedder = failing{} }
 
-// silent stands for the built-in embedder when it does not answer.
-type silent struct{}
+// failing is the built-in embedder, but always fails to embed.
+type failing struct{}
 
-func (silent) Model() string {
+func (failing) Model() string {
 	e, err := static.Default()
 	if err != nil {
 		return ""
@@ -83,7 +83,7 @@ func (silent) Model() string {
 	return e.Model()
 }
 
-func (silent) Embed(context.Context, embed.Kind, []string) ([]embed.Vector, error) {
+func (failing) Embed(context.Context, embed.Kind, []string) ([]embed.Vector, error) {
 	return nil, errors.New("not asked")
 }
 
@@ -105,9 +105,9 @@ func sourceOf(src source.Source) index.Source {
 	return index.Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
 }
 
-// open opens the catalog with vectors for each of the legs, and asks it all
-// prompts: the first answers read what later ones find in memory. It chooses the
-// prompts that processes are started with.
+// open opens the catalog with vectors for each of the legs, and asks all prompts once,
+// because the first answers read files that later ones find in memory. It also chooses
+// the two prompts with which processes are started.
 func (m *meter) open(ctx context.Context, list []Leg) (legs []*openLeg, err error) {
 	m.finding, m.empty = m.prompts[0], m.prompts[0]
 	for _, l := range list {
@@ -127,7 +127,7 @@ func (m *meter) open(ctx context.Context, list []Leg) (legs []*openLeg, err erro
 			o.speed.Mode = b.Mode
 			if len(b.Skills) > 0 {
 				m.finding = p
-			} else if b.Kind == "" { // it is ranked, and found to want nothing
+			} else if b.Kind == "" { // ranked, and found to need no skill
 				m.empty = p
 			}
 		}
@@ -135,8 +135,8 @@ func (m *meter) open(ctx context.Context, list []Leg) (legs []*openLeg, err erro
 	return legs, nil
 }
 
-// resident measures the legs in turn, round by round, so that what else the
-// machine does hits all of them alike.
+// resident measures the legs in turn, round by round, so that other work on the machine
+// slows all of them down alike.
 func (m *meter) resident(ctx context.Context, legs []*openLeg) error {
 	for range m.rounds {
 		for _, l := range legs {
@@ -162,7 +162,8 @@ func (m *meter) resident(ctx context.Context, legs []*openLeg) error {
 	return nil
 }
 
-// round asks one leg by one client, by several at once, and by text.
+// round measures one leg with one client, with several clients at once, and by text
+// alone.
 func (m *meter) round(ctx context.Context, l *openLeg) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -188,9 +189,8 @@ func (m *meter) round(ctx context.Context, l *openLeg) error {
 	return nil
 }
 
-// ask asks all prompts in turn by some clients, for a while and at least once. It
-// returns how long each block took, in milliseconds, and how many were made in a
-// second.
+// ask lets clients ask all prompts in turn, for a while and at least once. It returns
+// how long each block took, in milliseconds, and the number of blocks per second.
 func (m *meter) ask(ctx context.Context, c catalog, clients int, while time.Duration) (took []float64, perS float64, err error) {
 	var next, end atomic.Int64
 	end.Store(math.MaxInt64)
@@ -201,7 +201,7 @@ func (m *meter) ask(ctx context.Context, c catalog, clients int, while time.Dura
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < end.Load() && errs[n] == nil; i = next.Add(1) - 1 {
 				at := int(i) % len(m.prompts)
-				// All prompts are asked equally often, so that figures can be compared.
+				// Stop only after the last prompt: all prompts must count equally.
 				if at == 0 && i > 0 && time.Since(start) >= while {
 					end.Store(i)
 					return
@@ -216,7 +216,7 @@ func (m *meter) ask(ctx context.Context, c catalog, clients int, while time.Dura
 	return took, float64(len(took)) / time.Since(start).Seconds(), errors.Join(errs...)
 }
 
-// repeat returns the median of as many measurements as there are rounds.
+// repeat measures once in each round and returns the median.
 func (m *meter) repeat(f func() (float64, error)) (float64, error) {
 	list := make([]float64, m.rounds)
 	for i := range list {

@@ -2,7 +2,7 @@ package bench
 
 import "math"
 
-// An Outcome is a predicted probability and what came of it.
+// An Outcome is a predicted probability and whether the prediction came true.
 type Outcome struct {
 	Probability float64 // that the skill is wanted
 	Wanted      bool
@@ -16,19 +16,19 @@ type Calibration struct {
 	Bins  []Bin   `json:"bins"` // 10, from 0 to 1
 }
 
-// A Bin holds the outcomes with a probability from its lower bound up to that
-// of the next; the last one also those of 1.
+// A Bin holds the outcomes with a probability from its lower bound up to, but without,
+// the lower bound of the next bin. The last bin includes probability 1.
 type Bin struct {
 	From      float64 `json:"from"`
 	Count     int     `json:"count"`
-	Predicted float64 `json:"predicted"` // mean, 0 without outcomes
-	Observed  float64 `json:"observed"`  // share of wanted, 0 without outcomes
+	Predicted float64 `json:"predicted"` // mean probability; 0 without outcomes
+	Observed  float64 `json:"observed"`  // share of wanted skills; 0 without outcomes
 }
 
 const bins = 10
 
-// Reliability sorts outcomes into 10 bins. Probabilities beyond 0 and 1 count as
-// these.
+// Reliability sorts outcomes into 10 bins. Probabilities below 0 count as 0, and above
+// 1 as 1.
 func Reliability(outcomes []Outcome) Calibration {
 	c := Calibration{Bins: make([]Bin, bins)}
 	for _, o := range outcomes {

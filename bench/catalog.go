@@ -21,7 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
-// A Mode says by what skills are ranked.
+// A Mode says how skills are ranked.
 type Mode string
 
 // The modes.
@@ -42,24 +42,24 @@ type Catalog struct {
 	index  *index.Index
 	search *search.Searcher
 	ids    map[string]string // of documents, by folder
-	names  map[string]bool   // that are taken, as index compares them
-	err    error             // that ended the corpus
+	names  map[string]bool   // keys of names that are taken, see words.NameKey
+	err    error             // the error at which the corpus ended; nil means none
 }
 
-// Setup says how a corpus is indexed; nil means by text.
+// Setup says how a corpus is indexed; nil means for text ranking.
 type Setup struct {
 	Mode      Mode           // "" means Text
-	Embedder  embed.Embedder // not used by Text, needed by the others
-	Deadline  time.Duration  // of the embedding of a prompt, see search.Options
+	Embedder  embed.Embedder // not used by Text, needed by the other modes
+	Deadline  time.Duration  // for the embedding of a prompt, see search.Options
 	Threshold float64        // see search.Options
 
-	Indexed  func()              // called for each skill; may be nil
-	Embedded func(done, all int) // called while texts are embedded; may be nil
+	Indexed  func()              // called for each skill; nil means no call
+	Embedded func(done, all int) // called while texts are embedded; nil means no call
 }
 
-// NewCatalog indexes the corpus of d and checks that it has what the labels
-// want. Two skills of a corpus may have one name, those of a catalog may not:
-// the second is called "name-2", and so on.
+// NewCatalog indexes the corpus of d and checks that it has the skills that the labels
+// name. In a corpus several skills may have the same name, in a catalog not: the second
+// skill is renamed "name-2", and so on.
 func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err error) {
 	if s == nil {
 		s = &Setup{}
@@ -140,8 +140,8 @@ func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
 	return c.countTokens(ctx)
 }
 
-// refs turns documents into what a walk of a source would find. The documents
-// are forgotten as they are indexed.
+// refs turns documents into the refs that a walk of a source would find. No document is
+// kept after it was indexed.
 func (c *Catalog) refs(docs iter.Seq2[Document, error], indexed func()) iter.Seq2[*skill.Ref, error] {
 	known := make(map[string]bool)
 	return func(yield func(*skill.Ref, error) bool) {
@@ -171,7 +171,7 @@ func (c *Catalog) ref(d Document) *skill.Ref {
 	return &skill.Ref{Path: d.Skill.Path, Load: func() (*skill.Skill, error) { return d.Skill, nil }}
 }
 
-// free returns the name, with a number if it is taken.
+// free returns a name that is not taken: the given one, if need be with a number.
 func (c *Catalog) free(name string) string {
 	unique := name
 	for n := 2; c.names[words.NameKey(unique)]; n++ {
@@ -181,7 +181,7 @@ func (c *Catalog) free(name string) string {
 	return unique
 }
 
-// check refuses labels that want what the corpus does not have.
+// check returns an error for a label with a skill that the corpus does not have.
 func (c *Catalog) check(d *Dataset) error {
 	known := make(map[string]bool, len(c.ids))
 	for _, id := range c.ids {
@@ -195,8 +195,8 @@ func (c *Catalog) check(d *Dataset) error {
 	return nil
 }
 
-// countTokens counts what a host injects that injects everything. It does so in
-// parts: one text of 80,000 skills is needlessly large.
+// countTokens counts the tokens that a host would inject if it injected all names and
+// descriptions. It counts 500 skills at a time to save memory.
 func (c *Catalog) countTokens(ctx context.Context) error {
 	const part = 500
 	list, err := c.search.List(ctx, nil, false)

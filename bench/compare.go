@@ -9,13 +9,13 @@ import (
 // most is how many changed prompts a comparison lists, better and worse each.
 const most = 10
 
-// A Comparison holds one set against an earlier measurement of it.
+// A Comparison compares two measurements of one set.
 type Comparison struct {
 	Set     string   `json:"set"`
-	Paired  int      `json:"paired"`  // prompts that both measured with the same labels
-	Metrics []Change `json:"metrics"` // over these
-	Better  []Moved  `json:"better"`  // prompts whose nDCG@10 rose most, then those whose wanted skill did
-	Worse   []Moved  `json:"worse"`
+	Paired  int      `json:"paired"`  // number of prompts that both measured with the same labels
+	Metrics []Change `json:"metrics"` // over these prompts
+	Better  []Moved  `json:"better"`  // prompts whose nDCG@10 rose most, then prompts whose wanted skill rose most
+	Worse   []Moved  `json:"worse"`   // the same for falls
 }
 
 // A Change is the difference of one measure.
@@ -30,13 +30,13 @@ type Change struct {
 // A Moved is one prompt whose wanted skill has another place.
 type Moved struct {
 	ID         string  `json:"id"`
-	Before     int     `json:"before"` // rank, 0 for none
+	Before     int     `json:"before"` // rank; 0 means not found
 	After      int     `json:"after"`
 	Difference float64 `json:"difference"` // of nDCG@10
 }
 
-// Compare pairs the sets of two results by name and their prompts by ID. Sets
-// that only one of them has are left out.
+// Compare pairs the sets of two results by name, and their prompts by ID. It leaves out
+// sets that only one result has.
 func Compare(before, after Result) []Comparison {
 	list := []Comparison{}
 	for _, now := range after.Sets {
@@ -104,8 +104,8 @@ func moved(pairs []pair, direction float64) []Moved {
 	return list[:min(most, len(list))]
 }
 
-// rise is how many places the first wanted skill rose; one that was not found
-// stood behind all that were.
+// rise returns how many places the first wanted skill rose. A skill that was not found
+// counts as just behind the last place.
 func rise(m Moved) float64 {
 	place := func(rank int) int {
 		if rank == 0 {

@@ -33,8 +33,8 @@ type Query struct {
 	Wanted []string // IDs of the skills that it needs
 }
 
-// needsNone are the kinds of prompts for which no skill should be offered. That
-// a prompt does not want one certain skill ("negative") says nothing of others.
+// needsNone are the kinds of prompts for which no skill should be offered. "negative" is
+// none of them: a prompt that does not need one certain skill may need another.
 var needsNone = map[string]bool{"none": true, "no_tool": true, "hard_negative_none": true}
 
 // NeedsNone reports whether the prompt is labelled as one that needs no skill.
@@ -51,17 +51,17 @@ type Document struct {
 type Dataset struct {
 	Name    string
 	Queries []Query
-	Corpus  iter.Seq2[Document, error] // read anew by each use; it ends at an error
-	labels  []label                    // for the check that the corpus has them
+	Corpus  iter.Seq2[Document, error] // each use reads it again; it ends at an error
+	labels  []label                    // for the check that the corpus has these skills
 }
 
-// A label is one wanted skill and where it says so.
+// A label is the ID of a wanted skill, and the place where it is labelled, for errors.
 type label struct{ skill, at string }
 
-// Read reads the folder of a data set: queries.jsonl, qrels.tsv and corpus.jsonl,
-// whose lines "skills bench --help" describes. A set without a corpus is
-// measured on that of the folder named corpus, if it is not "". A set without
-// qrels.tsv labels nothing as wanted.
+// Read reads the folder of a data set: queries.jsonl, qrels.tsv and corpus.jsonl, whose
+// lines "skills bench --help" describes. If the folder has no corpus.jsonl, Read uses the
+// one in the folder corpus, unless corpus is "". A set without qrels.tsv labels no skill
+// as wanted.
 func Read(dir, corpus string) (*Dataset, error) {
 	file, err := findCorpus(dir, corpus)
 	if err != nil {
@@ -75,8 +75,8 @@ func Read(dir, corpus string) (*Dataset, error) {
 	return d, d.readLabels(filepath.Join(dir, "qrels.tsv"))
 }
 
-// ReadAll reads the sets in folders, see Read. They are called as their folders,
-// and with the path where two folders have one name.
+// ReadAll reads the sets in folders, see Read. A set has the name of its folder, or the
+// path if two folders have the same name.
 func ReadAll(dirs []string, corpus string) ([]*Dataset, error) {
 	var list []*Dataset
 	folders := make(map[string]int)
@@ -101,9 +101,9 @@ func ReadAll(dirs []string, corpus string) ([]*Dataset, error) {
 	return list, nil
 }
 
-// ReadNone reads the prompts of folders, none of which needs a skill, whatever
-// their kind. The name of the folder is put before their IDs, because they are
-// measured along with the prompts of a set.
+// ReadNone reads prompts that need no skill, whatever their kind. It puts the name of
+// the folder before their IDs, because they are measured along with the prompts of a
+// set.
 func ReadNone(dirs []string) ([]Query, error) {
 	var list []Query
 	for _, dir := range dirs {
@@ -122,9 +122,9 @@ func ReadNone(dirs []string) ([]Query, error) {
 	return list, nil
 }
 
-// Sample returns up to n of the prompts that need a skill, and of those that
-// need none, in the order of the set; 0 means all of them. The others are
-// labelled neither way and left out.
+// Sample returns up to n prompts that need a skill and up to n that need none, in the
+// order of the set; 0 means no limit. It leaves out prompts that are labelled neither
+// way.
 func (d *Dataset) Sample(n int, seed uint64) []Query {
 	var wanting, none []int
 	for i := range d.Queries {
@@ -193,8 +193,8 @@ func ReadQueries(file string) ([]Query, error) {
 	return list, nil
 }
 
-// readLabels reads lines of query ID, skill ID and relevance. A relevance of 0
-// is a negative: the skill is just not among the wanted ones.
+// readLabels reads lines of query ID, skill ID and relevance. A relevance of 0 means
+// that the skill is not wanted.
 func (d *Dataset) readLabels(file string) error {
 	byID := make(map[string]*Query)
 	for i := range d.Queries {
@@ -238,14 +238,15 @@ func (d *Dataset) label(q *Query, fields []string, at string) error {
 	return nil
 }
 
-// ReadCorpus reads a corpus.jsonl, gzipped if its name ends in .gz, line by
-// line, because it may be larger than memory. It ends at an error. A skill
-// without an id is named after its line.
+// ReadCorpus reads a corpus.jsonl, gzipped if its name ends in .gz, line by line,
+// because it may be larger than memory. It ends at an error. A skill without an id gets
+// its line number as ID.
 func ReadCorpus(file string) iter.Seq2[Document, error] {
 	return documents(file, false)
 }
 
-// documents does so for the corpus of a set, too, whose labels need IDs.
+// documents is ReadCorpus. With needID a skill without an id is an error, because labels
+// name skills by ID.
 func documents(file string, needID bool) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for l, err := range lines(file) {

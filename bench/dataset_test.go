@@ -127,7 +127,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestBadDatasets: what is wrong is told with its line.
+// TestBadDatasets: errors name the file and the line.
 func TestBadDatasets(t *testing.T) {
 	header := "query-id\tskill-id\trelevance\n"
 	for _, tt := range []struct{ name, file, text, want string }{
@@ -211,7 +211,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// checkText checks what can be told of the ranking by text without computing it.
+// checkText checks what is known about the text ranking without computing it.
 func checkText(t *testing.T, s Set) {
 	t.Helper()
 	ranks := make(map[string][]int)
@@ -261,7 +261,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestTwins: the second skill of a name is found under another one.
+// TestTwins: the second skill of a name is found under another name.
 func TestTwins(t *testing.T) {
 	d := pets(t)
 	c, err := NewCatalog(t.Context(), d, nil)

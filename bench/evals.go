@@ -12,10 +12,10 @@ import (
 // An Eval is a prompt that the author of a skill wrote to try the skill.
 type Eval struct {
 	Prompt  string
-	Trigger bool // whether it should lead to the skill
+	Trigger bool // the prompt should lead to the skill
 }
 
-// An evalFile is a file of evals that is an object.
+// An evalFile is a file of evals whose top level is an object.
 type evalFile struct {
 	ShouldTrigger    []evalEntry `json:"should_trigger"`
 	ShouldNotTrigger []evalEntry `json:"should_not_trigger"`
@@ -23,10 +23,10 @@ type evalFile struct {
 	Prompts          []evalEntry `json:"prompts"`
 }
 
-// An evalEntry is a prompt, or an object that has one.
+// An evalEntry is a prompt: in the file a string, or an object with a prompt.
 type evalEntry struct {
 	prompt  string
-	trigger *bool // nil when it does not say
+	trigger *bool // nil means that the entry does not say
 }
 
 // UnmarshalJSON reads a string or an object.
@@ -85,8 +85,8 @@ func ParseEvals(data []byte) ([]Eval, error) {
 	return list, nil
 }
 
-// withLine adds the line at which JSON is malformed. The offsets of other errors
-// count from the value that a method was given.
+// withLine adds the line number to a syntax error of JSON. It cannot do so for other
+// errors, whose offsets may count from a nested value.
 func withLine(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -96,8 +96,8 @@ func withLine(data []byte, err error) error {
 	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:n], []byte("\n")), err)
 }
 
-// Queries makes labelled prompts of the evals that a file holds for a skill.
-// What should not trigger it says nothing about others.
+// Queries turns the evals in a skill's file into labelled prompts. A prompt that should
+// not trigger the skill may still need another one.
 func Queries(file, skill string, evals []Eval) []Query {
 	list := make([]Query, len(evals))
 	for i, e := range evals {

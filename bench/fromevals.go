@@ -25,10 +25,10 @@ type evalCatalog struct {
 	warn    func(error)
 }
 
-// FromEvals makes a set of the skills that an agent sees, nil for all, and of the
-// prompts in the evals/*.json files beside them. The catalog must stay open while
-// the corpus of the set is read. warn hears what is left out: files of evals, and
-// skills that cannot be read any more.
+// FromEvals makes a set from the skills that an agent sees and the prompts in the
+// evals/*.json files beside them. A nil agent sees all skills. The catalog must stay
+// open while the corpus of the set is read. warn is called for each file of evals and
+// each skill that is left out because it cannot be used.
 func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, warn func(error)) (*Dataset, []Unusable, error) {
 	entries, err := c.List(ctx, a, false)
 	if err != nil {
@@ -43,7 +43,7 @@ func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 			return nil, nil, err
 		}
 		for _, f := range files {
-			if ok, _ := path.Match("evals/*.json", f.Path); !ok { // the pattern is sound
+			if ok, _ := path.Match("evals/*.json", f.Path); !ok { // no error: the pattern is valid
 				continue
 			}
 			queries, err := o.queries(ctx, e, f.Path)

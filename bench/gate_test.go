@@ -11,9 +11,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// TestGateHolds: what is injected for prompts that need no skill does not grow
-// with the catalog: the probabilities mean the same among 50 skills as among
-// thousands.
+// TestGateHolds: false injections do not grow with the catalog: probabilities mean the
+// same among 50 skills as among thousands.
 func TestGateHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes thousands of skills")
@@ -62,7 +61,7 @@ func TestGateHolds(t *testing.T) {
 	}
 }
 
-// sharedFile returns the path of a file beside the repository, where there is one.
+// sharedFile returns the path of a file outside the repository, if it is there.
 func sharedFile(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join("..", "..", "shared", filepath.FromSlash(name))

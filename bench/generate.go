@@ -19,21 +19,20 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Generate returns n synthetic skills made from those of a corpus, for catalogs
-// larger than any real one: a name of words of real names, a description of real
-// sentences, and a body of runs of real paragraphs, each as long as that of some
-// real skill. The same seed and corpus give the same bytes.
+// Generate returns n synthetic skills made from the skills of a corpus, for catalogs
+// that are larger than any real one. A name consists of words of real names, a
+// description of real sentences, and a body of runs of real paragraphs; each is as long
+// as in some real skill. The same seed and corpus give the same bytes.
 //
-// What they keep is what speed depends on: the lengths of bodies and
-// descriptions, how common each word is (a Zipf-like distribution), and roughly
-// how many skills have it. What they lack is a topic: neither do the parts of a
-// skill belong together nor does the name say what the body is about, so a body
-// repeats itself less and has about a quarter more different words. They measure
+// Synthetic skills keep what speed depends on: the lengths of bodies and descriptions,
+// how common each word is (a Zipf-like distribution), and roughly how many skills have
+// it. They have no topic: the parts of a skill do not belong together, so a body
+// repeats itself less and has about a quarter more different words. Use them to measure
 // speed and size, never relevance.
 //
-// The corpus is read when the first skill is asked for, and its texts stay in
-// memory until the last; the skills do not. Names are unique as a catalog
-// compares them.
+// Generate reads the corpus when the first skill is asked for, and keeps its texts in
+// memory until the last skill; it does not keep the skills. Names are unique as a
+// catalog compares them.
 func Generate(seed uint64, corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		m, err := newMaterial(corpus)
@@ -56,16 +55,16 @@ type material struct {
 	words      []string   // of names
 	sentences  []string   // of descriptions
 	paragraphs []string   // of bodies, one skill after the other
-	ends       []int32    // by paragraph: where those of its skill end
+	ends       []int32    // by paragraph: the index after the last paragraph of its skill
 	tags       [][]string // by skill
 	lengths    []lengths  // by skill
 }
 
-// lengths are those of one real skill.
+// lengths are the lengths of one real skill.
 type lengths struct{ name, description, body int } // in words, runes and bytes
 
-// newMaterial takes a corpus apart. Skills without a body or a description count
-// too: some real ones have none.
+// newMaterial takes a corpus apart. It uses skills without a body too, because some
+// real skills have none.
 func newMaterial(corpus iter.Seq2[Document, error]) (*material, error) {
 	m := new(material)
 	for d, err := range corpus {
@@ -93,14 +92,14 @@ func newMaterial(corpus iter.Seq2[Document, error]) (*material, error) {
 	return m, nil
 }
 
-// nameWords returns the words of a name that a valid name may hold.
+// nameWords returns the words of a name that may be used in a valid name.
 func nameWords(name string) []string {
 	return strings.FieldsFunc(words.NameKey(name), func(r rune) bool {
 		return r != unicode.ToLower(r) || !unicode.IsLetter(r) && !unicode.IsNumber(r)
 	})
 }
 
-// splitSentences cuts a text behind what ends a sentence.
+// splitSentences cuts a text after each sentence.
 func splitSentences(text string) []string {
 	var list []string
 	start := 0
@@ -120,8 +119,8 @@ func splitSentences(text string) []string {
 // generator makes one skill after another.
 type generator struct {
 	*material
-	random *rand.Rand      // of the skill at hand
-	taken  map[uint64]bool // hashes of names: those of a million need 40 MB, the names three times as much
+	random *rand.Rand      // for the current skill
+	taken  map[uint64]bool // hashes of names: for a million skills they need 40 MB, the names would need 120 MB
 }
 
 func (g *generator) document(i int) Document {
@@ -137,7 +136,7 @@ func (g *generator) document(i int) Document {
 func (g *generator) name(n int) string {
 	for try := 0; ; try++ {
 		name := ""
-		for range max(2, n) + try/4 { // of few words there are few names
+		for range max(2, n) + try/4 { // longer after some tries, since few words make few names
 			word := pick(g.random, g.words)
 			if utf8.RuneCountInString(name)+utf8.RuneCountInString(word) >= skill.MaxName-8 {
 				break
@@ -160,7 +159,7 @@ func (g *generator) description(n int) string {
 	for size < n || text == "" {
 		sentence := pick(g.random, g.sentences)
 		if size > 0 && 2*size+utf8.RuneCountInString(sentence) > 2*n {
-			break // longer by more than it would be shorter
+			break // with it the text would be further from n than without
 		}
 		text = strings.TrimSpace(text + " " + sentence)
 		size = utf8.RuneCountInString(text)
@@ -168,9 +167,9 @@ func (g *generator) description(n int) string {
 	return string([]rune(text)[:min(size, skill.MaxDescription)])
 }
 
-// maxRun is how many paragraphs of one skill follow each other at most: in real
-// bodies words come again, and with single paragraphs there would be too many
-// different ones in each.
+// maxRun is how many paragraphs of one skill follow each other at most. Words repeat
+// within a real body; bodies of single paragraphs from everywhere would have too many
+// different words.
 const maxRun = 16
 
 // body returns paragraphs of about n bytes together.
@@ -178,7 +177,8 @@ func (g *generator) body(n int) string {
 	var b strings.Builder
 	b.Grow(n + n/4)
 	for b.Len() < n {
-		// A paragraph is drawn, not a skill: else those of short ones would be common.
+		// Draw a paragraph and not a skill, or paragraphs of short skills would be too
+		// common.
 		start := g.random.IntN(len(g.paragraphs))
 		for _, p := range g.paragraphs[start:min(int(g.ends[start]), start+1+g.random.IntN(maxRun))] {
 			if b.Len() > 0 && 2*b.Len()+len(p) > 2*n {
@@ -202,8 +202,7 @@ func hashName(name string) uint64 {
 
 func pick(random *rand.Rand, list []string) string { return list[random.IntN(len(list))] }
 
-// SourceCorpus returns the skills of a source as a corpus. What cannot be read
-// is left out.
+// SourceCorpus returns the skills of a source as a corpus, without unreadable skills.
 func SourceCorpus(ctx context.Context, src source.Source) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for ref, err := range src.Skills(ctx, nil) {
@@ -233,9 +232,9 @@ func Head(corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
 	}
 }
 
-// OpenCorpus returns the corpus in a file, see ReadCorpus, or in a folder: that
-// of its corpus.jsonl or skills.jsonl, gzipped or not, or else all skills under
-// it.
+// OpenCorpus returns the corpus in a file (see ReadCorpus) or in a folder. In a folder
+// it reads corpus.jsonl or skills.jsonl, gzipped or not; without such a file, the
+// corpus is all skills under the folder.
 func OpenCorpus(ctx context.Context, name string) (iter.Seq2[Document, error], error) {
 	info, err := os.Stat(name)
 	if err != nil {

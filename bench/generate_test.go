@@ -15,7 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// ownSkills are those of this project's test data.
+// ownSkills are the skills of this project's test data.
 func ownSkills(tb testing.TB) iter.Seq2[Document, error] {
 	tb.Helper()
 	src, err := source.Dir(filepath.FromSlash("../testdata/skills"), nil)
@@ -62,8 +62,8 @@ func TestGenerateDeterministic(t *testing.T) {
 	}
 }
 
-// TestGenerateValid: every skill is one that the strict check accepts, and has a
-// name of its own, even where there are few words for names.
+// TestGenerateValid: the strict check accepts every skill, and names are unique even if
+// there are few words for names.
 func TestGenerateValid(t *testing.T) {
 	one := func(yield func(Document, error) bool) {
 		yield(Document{ID: "a", Skill: &skill.Skill{Meta: skill.Meta{Name: "a-b", Description: "Does it."}, Body: "Do it.\n\nDone."}}, nil)
@@ -127,8 +127,8 @@ func shapeOf(docs []Document) shape {
 	return s
 }
 
-// TestGenerateShape: lengths and the frequencies of terms are near to those of
-// the source, for our own skills and for real ones.
+// TestGenerateShape: lengths and frequencies of terms are near those of the corpus, for
+// our own skills and for real ones.
 func TestGenerateShape(t *testing.T) {
 	corpora := map[string]iter.Seq2[Document, error]{"own": ownSkills(t)}
 	if file := filepath.FromSlash("../../shared/corpus/skills.jsonl.gz"); isFile(file) {
@@ -180,8 +180,8 @@ func headShare(s shape) float64 {
 	return float64(sum) / float64(s.terms)
 }
 
-// correlation is that of the logarithms of the document frequencies of the terms
-// that at least 5 of the real skills have.
+// correlation returns the correlation of the logarithms of document frequencies, over
+// the terms that at least 5 real skills have.
 func correlation(got, want shape) float64 {
 	var x, y []float64
 	for term, n := range want.frequencies {

@@ -1,18 +1,19 @@
-// Package bench measures how good and how fast the catalog is: labelled prompts
-// are searched for through the same code that serves real ones.
+// Package bench measures how good and how fast the catalog is, on labelled prompts.
+//
+// The one rule: prompts go through the same code that serves real ones.
 package bench
 
 import "math"
 
-// Relevance is how well one ranking answers one prompt, or the mean of that over
-// prompts.
+// Relevance says how well one ranking answers one prompt, or how well rankings do on
+// average.
 type Relevance struct {
 	Hit1     float64 // 1 when the first skill is a wanted one
 	MRR10    float64 // 1 ÷ the place of the first wanted skill, of 10 places
 	Recall5  float64 // share of the wanted skills that are among the first 5
-	Recall10 float64 // the same of 10
-	Recall50 float64 // the same of 50
-	NDCG10   float64 // discounted gain of the first 10, of what the best order would have
+	Recall10 float64 // the same for the first 10
+	Recall50 float64 // the same for the first 50
+	NDCG10   float64 // discounted gain of the first 10, as a share of the gain of the best order
 	Full10   float64 // 1 when all wanted skills are among the first 10
 }
 
@@ -26,8 +27,9 @@ func (r Relevance) List() []float64 {
 	return []float64{r.Hit1, r.MRR10, r.Recall5, r.Recall10, r.Recall50, r.NDCG10, r.Full10}
 }
 
-// Judge computes the relevance of a ranking of which wanted skills stand at
-// ranks: their places in it, from 1, rising. It is 0 when nothing is wanted.
+// Judge computes the relevance of a ranking. ranks are the places of the wanted skills
+// in it, from 1, rising; wanted is the number of wanted skills. If that is 0, so is the
+// relevance.
 func Judge(ranks []int, wanted int) Relevance {
 	if wanted == 0 {
 		return Relevance{}
@@ -46,8 +48,8 @@ func Judge(ranks []int, wanted int) Relevance {
 	return r
 }
 
-// Ranks returns the places, from 1, at which a ranking has a wanted name. A name
-// that the ranking has twice counts once.
+// Ranks returns the places, from 1, at which a ranking has wanted names. A name that
+// occurs twice counts once.
 func Ranks(ranking, wanted []string) []int {
 	fits := make(map[string]bool, len(wanted))
 	for _, name := range wanted {
@@ -69,9 +71,9 @@ type Metrics struct {
 	Relevance
 }
 
-// Measure compares rankings with what was wanted. Each ranking holds the names
-// of skills, best first; wanted holds those that fit, in any order. Prompts that
-// want nothing do not count.
+// Measure compares rankings with what was wanted. Each ranking holds the names of
+// skills, best first, and the same element of wanted the names that fit, in any order.
+// Prompts that want nothing do not count.
 func Measure(rankings, wanted [][]string) Metrics {
 	var m Metrics
 	for i, want := range wanted {
@@ -107,8 +109,8 @@ func within(ranks []int, k int) int {
 	return n
 }
 
-// gain is the discounted cumulative gain of the first k places; each rank is
-// worth 1.
+// gain returns the discounted cumulative gain of the first k places. Each wanted skill
+// counts 1 before the discount.
 func gain(ranks []int, k int) float64 {
 	sum := 0.0
 	for _, rank := range ranks {
@@ -119,7 +121,7 @@ func gain(ranks []int, k int) float64 {
 	return sum
 }
 
-// ideal is the gain of a ranking that begins with all of n wanted skills.
+// ideal returns the gain of a ranking that begins with all n wanted skills.
 func ideal(n, k int) float64 {
 	sum := 0.0
 	for i := range min(n, k) {

@@ -10,10 +10,11 @@ import (
 	"github.com/repertoire-skills/repertoire"
 )
 
-// hurry is how long the command "context" looks for changed skills.
+// hurry is how long the command "context" checks for changed skills.
 const hurry = 2 * time.Millisecond
 
-// glance looks for changed skills as the command does, without the database.
+// glance measures the check for changed skills that the command does without the
+// database.
 func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 	g.Current, g.All = true, true
 	var folders []float64
@@ -60,7 +61,7 @@ func (m *meter) processes(ctx context.Context, legs []*openLeg) (floor float64, 
 		}
 	}
 	for i, l := range legs {
-		// The first ones bring the files into memory.
+		// Leave out the first round, which brings the files into memory.
 		l.speed.ColdMS, l.speed.ColdEmptyMS = median(cold[i][0][1:]), median(cold[i][1][1:])
 	}
 	return median(version[1:]), nil

@@ -47,7 +47,7 @@ func (m *meter) changes(ctx context.Context, l *openLeg) ([]ChangeSpeed, error) 
 			return nil, err
 		}
 	}
-	for i := range list { // in another process, as it were: then the next rescan walks
+	for i := range list { // last, because refresh uses an index of its own, after which the next rescan walks
 		var err error
 		if list[i].IndexMS, err = m.refresh(ctx, l, list[i].Recent); err != nil {
 			return nil, err
@@ -56,14 +56,14 @@ func (m *meter) changes(ctx context.Context, l *openLeg) ([]ChangeSpeed, error) 
 	return list, nil
 }
 
-// change changes one skill in each round, one of those that have changed last or
-// one that is old, and measures what it costs a leg to notice that.
+// change changes one skill in each round, a recently changed or an old one, and
+// measures what it costs a leg to notice.
 func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s ChangeSpeed, err error) {
 	s.Recent = recent
 	var rescans, visible []float64
 	for range m.rounds {
-		// A first look in this process walks, and one after a change writes down
-		// what was seen.
+		// Not measured: the first rescan of a process walks, and a rescan after a
+		// change writes the list of stamps.
 		if _, err := l.catalog.Rescan(ctx, nil); err != nil {
 			return s, err
 		}
@@ -81,9 +81,10 @@ func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s ChangeSp
 	return s, nil
 }
 
-// edit appends a word of its own to a skill, and gives it a modification time that
-// is the newest of all or about what it was. The times of real edits are too new
-// to be trusted for some seconds, which would be measured in later rounds.
+// edit appends a new word to a skill. If recent is set, the skill gets the newest
+// modification time of all, otherwise about the time that it had. It does not use the
+// current time: files that have just changed are read again for some seconds, which
+// would slow down later rounds.
 func (m *meter) edit(l Leg, recent bool) (file, word string, err error) {
 	m.edits++
 	i, age := 0, -time.Duration(m.edits)*time.Second
@@ -102,11 +103,11 @@ func (m *meter) edit(l Leg, recent bool) (file, word string, err error) {
 
 func touch(file string, t time.Time) error { return os.Chtimes(file, t, t) }
 
-// rescanned rescans while another goroutine searches for a word that one skill
-// has since then. It returns how long the rescan took and when a search was
-// answered that found the skill, in milliseconds from the start.
+// rescanned rescans while another goroutine searches for a word that one skill has just
+// got. It returns how long the rescan took, and how long it was until a search found
+// the skill, both in milliseconds.
 func rescanned(ctx context.Context, c catalog, word string) (took, visible float64, err error) {
-	const pause = time.Millisecond / 2 // else the searches would slow the rescan down
+	const pause = time.Millisecond / 2 // so that the searches do not slow the rescan down
 	start := time.Now()
 	over, found := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -133,15 +134,15 @@ func rescanned(ctx context.Context, c catalog, word string) (took, visible float
 	return took, visible, errors.Join(err, <-found)
 }
 
-// finds reports whether a skill has the word. It need not be the first hit:
-// vectors know nothing of a word without a meaning.
+// finds reports whether a search finds a skill that has the word. The skill need not be
+// the first hit, because the word has no meaning for vectors.
 func finds(ctx context.Context, c catalog, word string) (bool, error) {
 	a, err := c.Search(ctx, repertoire.Query{Text: word, Limit: 100})
 	return slices.ContainsFunc(a.Hits, func(h repertoire.Hit) bool { return h.Strength > 0 }), err
 }
 
-// refresh measures what is left of a change when the look for it is put aside:
-// reading, indexing and compiling that skill.
+// refresh measures the cost of a change without the check for changes: reading,
+// indexing and compiling one skill.
 func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, error) {
 	src, err := rootSource(m.root())
 	if err != nil {
@@ -179,7 +180,7 @@ func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, 
 			return errors.Join(err, x.Publish(ctx, false))
 		})
 	}
-	if _, err := one(); err != nil { // which opens what the others find open
+	if _, err := one(); err != nil { // not measured: the first one opens files
 		return 0, err
 	}
 	return m.repeat(one)

@@ -4,10 +4,10 @@ package bench
 type Result struct {
 	Seed uint64  `json:"seed"`
 	Sets []Set   `json:"sets"`
-	Mean []Named `json:"mean"` // over the sets, each of which counts the same
+	Mean []Named `json:"mean"` // over the sets, whatever their size
 }
 
-// A Named is the estimate of one measure.
+// A Named is an estimate with the name of its measure.
 type Named struct {
 	Name string `json:"name"` // one of Measures
 	Estimate
@@ -17,8 +17,8 @@ type Named struct {
 type Set struct {
 	Set         string         `json:"set"`
 	Skills      int            `json:"skills"`
-	Prompts     int            `json:"prompts"` // that need a skill
-	Modes       map[string]int `json:"modes"`   // answers by what they were based on
+	Prompts     int            `json:"prompts"` // number of prompts that need a skill
+	Modes       map[string]int `json:"modes"`   // number of answers by mode, see search.Answer
 	Metrics     []Named        `json:"metrics"` // empty without prompts that need a skill
 	Breakdown   []Part         `json:"breakdown"`
 	Gate        Gate           `json:"gate"`
@@ -30,19 +30,19 @@ type Set struct {
 // A Part is Hit@1 over the prompts of one kind or language.
 type Part struct {
 	By      string   `json:"by"` // "kind" or "lang"
-	Of      string   `json:"of"` // which one, "" for prompts without
+	Of      string   `json:"of"` // which kind or language; "" means prompts without one
 	Prompts int      `json:"prompts"`
 	Hit1    Estimate `json:"hit1"`
 }
 
-// A Gate is how well the block for a model holds back what is not needed.
+// A Gate says how well the block for a model leaves out skills that are not needed.
 type Gate struct {
-	None           int      `json:"none"`            // prompts that need no skill
-	FalseInjection Estimate `json:"false_injection"` // share of these that got one
-	Coverage       Estimate `json:"coverage"`        // share of the others that got a wanted one
-	Precision      Estimate `json:"precision"`       // share of wanted skills in a block, mean over the blocks of the others
-	Tokens         float64  `json:"tokens"`          // of a block, mean over all prompts
-	AllTokens      int      `json:"all_tokens"`      // of all names and descriptions
+	None           int      `json:"none"`            // number of prompts that need no skill
+	FalseInjection Estimate `json:"false_injection"` // share of these prompts that got a skill
+	Coverage       Estimate `json:"coverage"`        // share of the other prompts that got a wanted skill
+	Precision      Estimate `json:"precision"`       // share of wanted skills in a block, mean over the blocks of the other prompts
+	Tokens         float64  `json:"tokens"`          // tokens of a block, mean over all prompts
+	AllTokens      int      `json:"all_tokens"`      // tokens of all names and descriptions
 }
 
 // Latency is how long a search takes.
@@ -51,20 +51,20 @@ type Latency struct {
 	P99 float64 `json:"p99_ms"`
 }
 
-// An Answered is what came of one prompt.
+// An Answered is the result of one prompt.
 type Answered struct {
 	ID       string   `json:"id"`
 	Kind     string   `json:"kind,omitempty"`
 	Lang     string   `json:"lang,omitempty"`
-	Wanted   int      `json:"wanted"`   // skills; 0 for a prompt that needs none
-	Rank     int      `json:"rank"`     // of the first wanted skill, 0 when it is not among 50
-	Ranks    []int    `json:"ranks"`    // of all wanted skills among 50
-	NDCG     float64  `json:"ndcg"`     // of the first 10
-	Injected int      `json:"injected"` // skills in the block
-	Fitting  int      `json:"fitting"`  // of these, wanted ones
+	Wanted   int      `json:"wanted"`   // number of wanted skills; 0 means that the prompt needs none
+	Rank     int      `json:"rank"`     // rank of the first wanted skill; 0 means that none is among the first 50 hits
+	Ranks    []int    `json:"ranks"`    // ranks of all wanted skills among the first 50 hits
+	NDCG     float64  `json:"ndcg"`     // of the first 10 hits
+	Injected int      `json:"injected"` // number of skills in the block
+	Fitting  int      `json:"fitting"`  // number of wanted skills in the block
 	Tokens   int      `json:"tokens"`   // of the block
-	Top      []string `json:"top"`      // IDs of the first 10
+	Top      []string `json:"top"`      // IDs of the first 10 hits
 }
 
-// relevance is that of the ranking; it follows from what is kept of it.
+// relevance computes the relevance of the ranking from its ranks.
 func (a *Answered) relevance() Relevance { return Judge(a.Ranks, a.Wanted) }

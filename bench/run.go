@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	depth = 50 // hits of a search that are judged
-	shown = 10 // that are kept in a result
+	depth = 50 // number of hits that are judged
+	shown = 10 // number of hits that are kept in a result
 )
 
 // Options of Run; nil means all prompts, and a seed of 0.
 type Options struct {
-	// Limit is how many of the prompts that need a skill, and of those that
-	// need none, are measured: a sample. 0 means all.
+	// Limit is the size of two samples: of the prompts that need a skill, and of the
+	// prompts that need none. 0 means all prompts.
 	Limit int
 	Seed  uint64
-	// Threshold is that of search.Query.
+	// Threshold is passed to search.Query.
 	Threshold float64
-	// Step is called after each prompt, with the number of all; may be nil.
+	// Step is called after each prompt; nil means no call.
 	Step func(done, all int)
 }
 
-// Run measures the prompts of d against c. Those that are labelled neither with
-// a skill nor as needing none are left out.
+// Run measures the prompts of d against c. It leaves out prompts that are labelled
+// neither with a skill nor as needing none.
 func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -36,7 +36,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	queries := d.Sample(opts.Limit, opts.Seed)
 	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int), threshold: opts.Threshold}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
-	// The first search reads the catalog; that is no part of any other.
+	// Search once before measuring, because the first search reads the catalog.
 	if _, err := c.search.Search(ctx, search.Query{Text: d.Name}); err != nil {
 		return Set{}, err
 	}
@@ -56,16 +56,16 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	return s, nil
 }
 
-// A searcher keeps the answers that blocks are made of: one search serves the
-// ranking and the block, and what is timed is what a prompt costs.
+// A searcher keeps the answer that a block was made of. So one search gives both the
+// ranking and the block, and its time is the time that a prompt costs.
 type searcher struct {
 	*search.Searcher
-	answer search.Answer // the last one
-	took   []float64     // milliseconds
+	answer search.Answer // of the last search
+	took   []float64     // of all searches, in milliseconds
 }
 
 func (s *searcher) Search(ctx context.Context, q search.Query) (search.Answer, error) {
-	q.Limit, q.Relevant = max(q.Limit, depth), false // the block leaves out the others
+	q.Limit, q.Relevant = max(q.Limit, depth), false // the block itself leaves out what is not relevant
 	start := time.Now()
 	answer, err := s.Searcher.Search(ctx, q)
 	s.took = append(s.took, float64(time.Since(start))/float64(time.Millisecond))
@@ -123,7 +123,7 @@ func latency(took []float64) Latency {
 	return Latency{P50: quantile(took, .5), P99: quantile(took, .99)}
 }
 
-// summary computes what follows from the answers.
+// summary computes all figures of a set from its answers.
 func summary(answered []Answered, seed uint64) Set {
 	s := Set{Metrics: []Named{}, Breakdown: breakdown(answered, seed), Queries: answered}
 	values := lists(answered)
@@ -151,7 +151,7 @@ const (
 	precision      = "precision"
 )
 
-// values returns what one answer counts for in each measure that it has.
+// values returns the value of one answer for each measure that applies to it.
 func (a *Answered) values() map[string]float64 {
 	v := make(map[string]float64)
 	if a.Wanted == 0 {
@@ -180,7 +180,7 @@ func lists(answered []Answered) map[string][]float64 {
 	return out
 }
 
-// breakdown is Hit@1 by kind and by language, where there are several.
+// breakdown returns Hit@1 by kind and by language, if there are several.
 func breakdown(answered []Answered, seed uint64) []Part {
 	parts := []Part{}
 	for _, by := range []struct {
@@ -207,7 +207,7 @@ func breakdown(answered []Answered, seed uint64) []Part {
 	return parts
 }
 
-// NewResult sums up sets.
+// NewResult adds the means over the sets.
 func NewResult(sets []Set, seed uint64) Result {
 	r := Result{Seed: seed, Sets: sets, Mean: []Named{}}
 	for _, name := range append(Measures(), coverage, falseInjection, precision) {

@@ -29,28 +29,29 @@ func Legs() []Leg {
 	}
 }
 
-// SpeedOptions are those of MeasureSpeed; only Sizes and Corpus are needed.
+// SpeedOptions are the options of MeasureSpeed. Only Sizes and Corpus are needed.
 type SpeedOptions struct {
 	Sizes []int // of catalogs, in skills
-	// Corpus is where skills come from, up to its size; larger catalogs are made
-	// by Generate of it.
+	// Corpus provides the skills. Catalogs that are larger than the corpus are made from
+	// it by Generate.
 	Corpus iter.Seq2[Document, error]
-	// CorpusFlag is the --corpus of Program that means Corpus; "" for none.
+	// CorpusFlag is the value of Program's flag --corpus that means Corpus; "" means
+	// that the flag is left out.
 	CorpusFlag string
 	// Synthetic makes all catalogs by Generate.
 	Synthetic bool
-	// Compiled are sizes of synthetic catalogs that are compiled and not put into
-	// the database, which would take too long: only what answering costs is
-	// measured of them, by the legs that need none.
+	// Compiled are sizes of synthetic catalogs that are only compiled, because putting
+	// them into the database would take too long. Only answering is measured, with the
+	// legs that need no database.
 	Compiled []int
 	Rounds   int           // of each measurement; 0 means 5
 	While    time.Duration // of each round of blocks; 0 means 2 s
 	Dir      string        // for skills and catalogs, kept; "" means a temporary one that is removed
-	// Program is the command, for what needs a process of its own: with "" the
-	// figures of processes and of memory are left out. It is run under the name
+	// Program is the path of the command, for measurements that need a new process; ""
+	// leaves out the figures of processes and of memory. It is run under the name
 	// "skills".
 	Program string
-	Step    func(what string) // called before each step; may be nil
+	Step    func(what string) // called before each step; nil means no call
 }
 
 // A Speed is what MeasureSpeed found.
@@ -63,12 +64,12 @@ type Speed struct {
 	Sizes    []SpeedSize `json:"sizes"`
 }
 
-// A SpeedSize are the figures for a catalog of one size. Times are medians in
-// milliseconds, sizes bytes.
+// A SpeedSize holds the figures for a catalog of one size. Times are medians in
+// milliseconds, sizes are in bytes.
 type SpeedSize struct {
 	Skills    int          `json:"skills"`
 	Origin    string       `json:"origin"`             // "corpus" or "synthetic"
-	Compiled  bool         `json:"compiled,omitempty"` // and not in the database: see SpeedOptions.Compiled
+	Compiled  bool         `json:"compiled,omitempty"` // only compiled, see SpeedOptions.Compiled
 	TextBytes int64        `json:"text_bytes"`         // of all SKILL.md
 	Index     []IndexSpeed `json:"index"`
 	WalkMS    float64      `json:"walk_ms,omitempty"`    // the first rescan of a process, when nothing has changed
@@ -78,7 +79,7 @@ type SpeedSize struct {
 	Legs      []LegSpeed   `json:"legs"`
 }
 
-// An IndexSpeed is what indexing a catalog from nothing costs.
+// An IndexSpeed holds the costs of indexing a new catalog.
 type IndexSpeed struct {
 	Vectors      bool    `json:"vectors"`
 	Seconds      float64 `json:"seconds"` // of a compiled catalog, with the making of its skills
@@ -86,24 +87,24 @@ type IndexSpeed struct {
 	MBPerS       float64 `json:"mb_per_s"`             // of text, 10⁶ bytes
 	TextBytes    int64   `json:"text_bytes,omitempty"` // of all SKILL.md, which a compiled catalog only would have
 	CatalogBytes int64   `json:"catalog_bytes"`        // all files of the catalog, once closed
-	PerText      float64 `json:"per_text"`             // of these for each byte of text
-	// PeakRSS is the most memory that the process held; CorpusRSS, of a compiled
-	// catalog, what it held before, most of it the texts that skills are made of.
+	PerText      float64 `json:"per_text"`             // CatalogBytes divided by the bytes of text
+	// PeakRSS is the maximum memory of the process. CorpusRSS is the memory before a
+	// catalog is compiled, mostly the texts that the skills are made of.
 	PeakRSS   int64 `json:"peak_rss,omitempty"`
 	CorpusRSS int64 `json:"corpus_rss,omitempty"`
 }
 
-// A LookSpeed is how far the look for changed skills comes that the command
-// "context" begins with. It needs no database, and then neither does the answer,
-// unless skills are so alike that their bodies are compared.
+// A LookSpeed says how far the command "context" comes with its first step, the check
+// for changed skills. If nothing has changed, the command needs no database, unless
+// skills are so alike that it compares their bodies.
 type LookSpeed struct {
 	MS      float64 `json:"ms"`
-	Current bool    `json:"current"` // nothing that was looked at has changed
-	All     bool    `json:"all"`     // everything was looked at, each time
-	Folders int     `json:"folders"` // that were looked at, median
+	Current bool    `json:"current"` // none of the checked folders has changed
+	All     bool    `json:"all"`     // all folders were checked each time
+	Folders int     `json:"folders"` // number of checked folders, median
 }
 
-// A LegSpeed is what answering by one leg costs.
+// A LegSpeed holds the costs of answering with one leg.
 type LegSpeed struct {
 	Leg        string  `json:"leg"`
 	Mode       string  `json:"mode"`        // of ranking
@@ -115,7 +116,7 @@ type LegSpeed struct {
 	Allocs     float64 `json:"allocs"`      // for a block, mean
 	AllocBytes float64 `json:"alloc_bytes"` // for a block, mean
 	PerS       float64 `json:"per_s"`       // blocks for one client
-	Concurrent float64 `json:"concurrent"`  // blocks for 8 clients in the same time, divided by that
+	Concurrent float64 `json:"concurrent"`  // blocks for 8 clients in the same time, divided by PerS
 
 	Change []ChangeSpeed `json:"change,omitempty"`
 
@@ -127,7 +128,7 @@ type LegSpeed struct {
 	Process     *AnswerSpeed `json:"process,omitempty"`
 }
 
-// A ChangeSpeed is what one changed skill costs in a process that has rescanned
+// A ChangeSpeed holds the costs of one changed skill in a process that has rescanned
 // before.
 type ChangeSpeed struct {
 	Recent    bool    `json:"recent"`     // the skill is among those that have changed last
@@ -141,9 +142,9 @@ const (
 	defaultWhile  = 2 * time.Second
 )
 
-// MeasureSpeed measures what indexing and answering cost at each size. Skills
-// are written to disk and indexed by the code that indexes real ones. What it
-// made is removed at the end, also when ctx ends first, unless Dir is given.
+// MeasureSpeed measures what indexing and answering cost at each size. It writes skills
+// to disk and indexes them with the code that indexes real ones. At the end it removes
+// all files, also when ctx ends first, unless Dir is given.
 func MeasureSpeed(ctx context.Context, o *SpeedOptions) (_ *Speed, err error) {
 	prompts := Prompts()
 	out := &Speed{
@@ -189,11 +190,11 @@ type meter struct {
 	dir     string // of this size
 
 	skills []string  // the SKILL.md of all skills
-	newest time.Time // modification time of the first; each other one is a second older
-	text   int64     // bytes in them
-	edits  int       // so far
+	newest time.Time // modification time of the first skill; each next one is a second older
+	text   int64     // bytes of all skills
+	edits  int       // number of edits so far
 
-	finding, empty string // prompts that find skills and none
+	finding, empty string // a prompt that finds skills, and one that finds none
 }
 
 func (m *meter) step(format string, args ...any) {
@@ -221,7 +222,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 		if err != nil {
 			return size, err
 		}
-		size.Index = append(size.Index, s.of(m.n, m.text))
+		size.Index = append(size.Index, s.perSkill(m.n, m.text))
 	}
 	legs, err := m.answers(ctx, &size, Legs())
 	defer closeAll(legs)
@@ -232,8 +233,8 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	if size.WalkMS, size.RescanMS, err = m.rescans(ctx, legs[0]); err != nil {
 		return size, err
 	}
-	// What has changed since all was compiled is compiled anew with each change, so
-	// the legs before the compiled one would slow it down.
+	// Each change compiles again all that changed since the base was compiled. Measure
+	// the compiled leg first, so that changes for the other legs do not slow it down.
 	for _, l := range slices.Backward(legs) {
 		if l.speed.Change, err = m.changes(ctx, l); err != nil {
 			return size, err
@@ -254,7 +255,7 @@ func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error)
 		return size, err
 	}
 	size.TextBytes = s.TextBytes
-	size.Index = []IndexSpeed{s.of(m.n, s.TextBytes)}
+	size.Index = []IndexSpeed{s.perSkill(m.n, s.TextBytes)}
 	legs, err := m.answers(ctx, &size, slices.DeleteFunc(Legs(), func(l Leg) bool { return !l.Compiled }))
 	defer closeAll(legs)
 	for _, l := range legs {
@@ -263,7 +264,7 @@ func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error)
 	return size, err
 }
 
-// answers measures what needs no change of the skills.
+// answers measures everything that changes no skill.
 func (m *meter) answers(ctx context.Context, size *SpeedSize, list []Leg) (legs []*openLeg, err error) {
 	m.step("opening")
 	if legs, err = m.open(ctx, list); err != nil {
@@ -278,7 +279,7 @@ func (m *meter) answers(ctx context.Context, size *SpeedSize, list []Leg) (legs 
 	}
 	if m.Program != "" {
 		m.step("starting processes")
-		if !size.Compiled { // "context" makes sure that there are no other skills
+		if !size.Compiled { // "context" would notice that the skills are not on disk
 			if size.VersionMS, err = m.processes(ctx, legs); err != nil {
 				return legs, err
 			}
@@ -301,8 +302,8 @@ func closeAll(legs []*openLeg) {
 	}
 }
 
-// of fills in what follows from the number of skills and the size of their text.
-func (s IndexSpeed) of(skills int, text int64) IndexSpeed {
+// perSkill returns s with the figures per second and per byte of text.
+func (s IndexSpeed) perSkill(skills int, text int64) IndexSpeed {
 	s.SkillsPerS, s.MBPerS = float64(skills)/s.Seconds, float64(text)/1e6/s.Seconds
 	s.PerText = float64(s.CatalogBytes) / float64(text)
 	return s

@@ -100,7 +100,7 @@ func checkLeg(t *testing.T, l *LegSpeed, changes int) {
 	}
 }
 
-// TestTasks: what is done in a process of its own, and a task that there is not.
+// TestTasks runs each task, and a task that does not exist.
 func TestTasks(t *testing.T) {
 	dir := t.TempDir()
 	task := Task{Name: "compile", Root: filepath.Join(dir, "skills"), DB: filepath.Join(dir, "db", "catalog.db"), Corpus: ownSkills(t), Skills: 30}
@@ -124,7 +124,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestRising: the words rise, as those of a compiled catalog must.
+// TestRising: the words rise, as names in a compiled catalog must.
 func TestRising(t *testing.T) {
 	last := ""
 	for i := range 100_000 {
@@ -157,7 +157,7 @@ func TestMeasureSpeedCancelled(t *testing.T) {
 	}
 }
 
-// TestUnpack: what is written is what is read, and names are unique.
+// TestUnpack: written skills are read back the same, and names are unique.
 func TestUnpack(t *testing.T) {
 	same := func(yield func(Document, error) bool) {
 		for _, name := range []string{"Same Name", "same-name", "with/slash", "日本語", "???"} {
@@ -241,7 +241,7 @@ func benchmarkBlock(b *testing.B, c catalog) {
 		}
 	}
 	for i := range prompts {
-		ask(i) // the first answers read what later ones find in memory
+		ask(i) // not measured: the first answers read files that later ones find in memory
 	}
 	var took []float64
 	b.ReportAllocs()

@@ -9,8 +9,8 @@ import (
 // An Estimate is a mean over prompts with its uncertainty.
 type Estimate struct {
 	Value float64 `json:"value"`
-	Low   float64 `json:"low"`  // of the 95 % bootstrap confidence interval
-	High  float64 `json:"high"` // of the same
+	Low   float64 `json:"low"`  // lower bound of the 95 % bootstrap confidence interval
+	High  float64 `json:"high"` // upper bound
 }
 
 const (
@@ -40,8 +40,8 @@ func Bootstrap(seed uint64, groups ...[]float64) Estimate {
 	return e
 }
 
-// resampled is the mean of as many values of list as it has, drawn with
-// replacement.
+// resampled returns the mean of a bootstrap sample: as many values as list has, drawn
+// with replacement.
 func resampled(random *rand.Rand, list []float64) float64 {
 	sum := 0.0
 	for range list {
@@ -58,12 +58,12 @@ func mean(list []float64) float64 {
 	return sum / max(1, float64(len(list)))
 }
 
-// Significance is the probability of a difference of the means at least as
-// large as that of before and after, values of the same prompts, if it were
-// chance which of the two each value belongs to: a two-sided paired
-// randomisation test with 10,000 permutations. It is 1 when nothing differs.
+// Significance returns the p-value of a two-sided paired randomisation test with 10,000
+// permutations. before and after are values of the same prompts. The p-value is the
+// probability that their means differ at least as much if chance decides which value of
+// a pair comes before. It is 1 if no value differs.
 func Significance(seed uint64, before, after []float64) float64 {
-	var differences []float64 // of the same sum whatever the signs of zeros
+	var differences []float64 // without zeros, whose signs do not change the sum
 	observed := 0.0
 	for i := range before {
 		if d := after[i] - before[i]; d != 0 {
@@ -73,7 +73,7 @@ func Significance(seed uint64, before, after []float64) float64 {
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
 	const slack = 1e-9 // sums of the same values in another order count as equal
-	extreme := 1       // the observed one is a permutation too: p is never 0
+	extreme := 1       // the observed values are a permutation too, so p is never 0
 	for range permutations {
 		if math.Abs(flipped(random, differences)) >= math.Abs(observed)-slack {
 			extreme++

@@ -22,17 +22,17 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Task is a measurement that MeasureSpeed has done in a process of its own,
-// where there is a program: memory tells nothing of one that did other things.
+// A Task is a measurement that MeasureSpeed runs in a new process if it has a program:
+// the memory of a process that did other things before would mean nothing.
 type Task struct {
 	Name   string                     // "index", "index-text", "compile", or the name of a leg
-	Root   string                     // the folder of the skills; of compile, where they would be
+	Root   string                     // the folder of the skills; "compile" writes none there
 	DB     string                     // the catalog file
-	Corpus iter.Seq2[Document, error] // of compile: what the skills are made from
-	Skills int                        // of compile: how many
+	Corpus iter.Seq2[Document, error] // for "compile": what the skills are made from
+	Skills int                        // for "compile": number of skills
 }
 
-// Run does the measurement and returns an IndexSpeed, or of a leg an AnswerSpeed.
+// Run does the measurement. It returns an AnswerSpeed for a leg, else an IndexSpeed.
 func (t *Task) Run(ctx context.Context) (any, error) {
 	switch t.Name {
 	case "index", "index-text":
@@ -48,28 +48,28 @@ func (t *Task) Run(ctx context.Context) (any, error) {
 	return nil, fmt.Errorf("there is no task %q", t.Name)
 }
 
-// A Memory is what a process holds, in bytes. Where the system does not tell,
-// RSS is what the runtime has of it, and the others are 0.
+// A Memory is the memory of a process, in bytes. If the system does not report it, RSS
+// is the figure of the Go runtime, and the others are 0.
 type Memory struct {
 	RSS  int64 `json:"rss"`  // resident
-	Anon int64 `json:"anon"` // of RSS, its own
-	File int64 `json:"file"` // of RSS, mapped files, the program among them: the system can drop it
-	Peak int64 `json:"peak"` // the most that RSS has been
+	Anon int64 `json:"anon"` // part of RSS: the process's own memory
+	File int64 `json:"file"` // part of RSS: mapped files and the program, which the system can drop
+	Peak int64 `json:"peak"` // maximum of RSS so far
 }
 
-// An AnswerSpeed is what a process costs that answers by one leg.
+// An AnswerSpeed holds the costs of a process that answers with one leg.
 type AnswerSpeed struct {
 	OpenMS float64 `json:"open_ms"` // from opening the catalog until the first block
 	Memory Memory  `json:"memory"`  // after 1,000 blocks
 }
 
-// firstPrompt is what a process that stays is asked first.
+// firstPrompt is the first prompt for a process that keeps running.
 const firstPrompt = "Write a migration that adds a column to the orders table without locking it"
 
 // memoryQueries is how many blocks are made before memory is measured.
 const memoryQueries = 1000
 
-// answer makes blocks by a leg as a process does that stays.
+// answer makes blocks with a leg, like a process that keeps running.
 func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
 	var c catalog
 	s.OpenMS, err = timed(func() (err error) {
@@ -85,7 +85,7 @@ func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
 	if err != nil {
 		return s, err
 	}
-	// A process that stays has the database open.
+	// A process that keeps running has the database open too.
 	if _, err := c.Indexed(ctx); err != nil {
 		return s, err
 	}
@@ -139,8 +139,8 @@ func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 	if err != nil {
 		return s, err
 	}
-	// The command lets garbage grow to several times of what is in use, which here
-	// is mostly the corpus.
+	// The command lets garbage grow to several times the memory in use. That would be
+	// too much here, where the whole corpus is in use.
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	st, err := openStore(ctx, t.DB)
 	if err != nil {
@@ -163,8 +163,8 @@ func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 	return s, err
 }
 
-// synthetic makes skills whose names rise, as if they were read from a folder.
-// It calls begun before the first and counts the bytes of their files.
+// synthetic makes skills whose names rise, as if they were read from a folder. It calls
+// begun before the first skill, and counts the bytes of their files in text.
 func (t *Task) synthetic(begun func(), text *int64) iter.Seq2[*skill.Skill, error] {
 	return func(yield func(*skill.Skill, error) bool) {
 		i := 0
@@ -189,7 +189,7 @@ func (t *Task) synthetic(begun func(), text *int64) iter.Seq2[*skill.Skill, erro
 	}
 }
 
-// rising returns a word that is greater than those of lower numbers.
+// rising returns a word for a number. A greater number has a greater word.
 func rising(i int) string {
 	word := []byte("aaaaa")
 	for at := len(word) - 1; i > 0; at-- {
@@ -199,7 +199,7 @@ func rising(i int) string {
 	return string(word)
 }
 
-// own does a task in a process of its own, or without a program in this one.
+// own does a task in a new process, or in this one if there is no program.
 func own[T any](ctx context.Context, m *meter, t Task) (out T, err error) {
 	if m.Program == "" {
 		result, err := t.Run(ctx)
@@ -238,7 +238,8 @@ func (m *meter) run(ctx context.Context, args []string) ([]byte, error) {
 	return out, nil
 }
 
-// residentMemory asks the system, or where it does not say so, the runtime.
+// residentMemory returns the memory of this process, from the system or else from the
+// runtime.
 func residentMemory() Memory {
 	var m Memory
 	status, err := os.ReadFile("/proc/self/status")
@@ -253,7 +254,7 @@ func residentMemory() Memory {
 	return m
 }
 
-// resetPeak makes Memory.Peak count from now on, where the system can do that.
+// resetPeak makes Memory.Peak count from now on, if the system supports that.
 func resetPeak() {
 	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }

@@ -18,12 +18,11 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// perFolder is how many skills lie beside each other, as in a repository of
-// them.
+// perFolder is how many skills share a parent folder, as in a repository of skills.
 const perFolder = 50
 
-// unpack writes n skills as folders, and says where they come from: a corpus
-// that is too small is replaced by one made from it.
+// unpack writes n skills as folders, and returns where they come from: "corpus", or
+// "synthetic" if the corpus is too small, so that all skills are made from it.
 func (m *meter) unpack(ctx context.Context, n int) (origin string, err error) {
 	if !m.Synthetic {
 		if err := m.write(ctx, m.Corpus, n); err != nil {
@@ -36,14 +35,13 @@ func (m *meter) unpack(ctx context.Context, n int) (origin string, err error) {
 	return "synthetic", m.write(ctx, Generate(1, m.Corpus, n), n)
 }
 
-// write writes up to n skills of a corpus, in the place of those that are
-// there.
+// write writes up to n skills of a corpus. It removes the skills that were there before.
 func (m *meter) write(ctx context.Context, corpus iter.Seq2[Document, error], n int) error {
 	if err := os.RemoveAll(m.root()); err != nil {
 		return err
 	}
 	m.skills, m.text = nil, 0
-	// What has just been written is not trusted to stay as it is.
+	// Files that have just changed would be read again and again, so date them back.
 	m.newest = time.Now().Add(-24 * time.Hour)
 	taken := make(map[string]bool)
 	for d, err := range corpus {
@@ -57,7 +55,7 @@ func (m *meter) write(ctx context.Context, corpus iter.Seq2[Document, error], n 
 			break
 		}
 		if strings.TrimSpace(d.Skill.Description) == "" {
-			continue // it would be refused
+			continue // indexing would refuse the skill
 		}
 		if err := m.writeSkill(d.Skill, taken); err != nil {
 			return err
@@ -66,7 +64,7 @@ func (m *meter) write(ctx context.Context, corpus iter.Seq2[Document, error], n 
 	return m.settle()
 }
 
-// settle gives the folders a time before which nothing in them has changed.
+// settle sets the modification times of the folders to a year before the newest skill.
 func (m *meter) settle() error {
 	return filepath.WalkDir(m.root(), func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -79,7 +77,7 @@ func (m *meter) settle() error {
 // groupOf returns the folder that the skill of that number lies in.
 func groupOf(i int) string { return fmt.Sprintf("group-%05d", i/perFolder) }
 
-// writeSkill writes one skill; the second of a name is called "name-2".
+// writeSkill writes one skill. The second skill of a name is called "name-2".
 func (m *meter) writeSkill(s *skill.Skill, taken map[string]bool) error {
 	name := folderName(s.Name)
 	unique := name
@@ -121,7 +119,7 @@ func skillText(name string, s *skill.Skill) ([]byte, error) {
 	return fmt.Appendf(text, "---\n%s", s.Body), nil
 }
 
-// folderName returns a name that is one of a folder on every system.
+// folderName turns a name into one that every system allows for a folder.
 func folderName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '-' || unicode.IsLetter(r) || unicode.IsNumber(r) {

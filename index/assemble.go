@@ -13,9 +13,9 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// assemble makes the set of the present generation from the store: the newest
-// compiled base and what changed since, or, while there is none, all skills. A
-// compiled file that is damaged is as good as none.
+// assemble makes the set of the current generation: from the newest compiled base
+// and what has changed since or, without a usable base, from all skills of the store.
+// It returns old if that is still current. A damaged base counts as none.
 func (x *Index) assemble(ctx context.Context, old *snapshot.Set) (s *snapshot.Set, err error) {
 	if old != nil {
 		now, err := x.store.State(ctx)
@@ -81,9 +81,9 @@ func (x *Index) assembler(ctx context.Context, r store.Reader) (*assembler, erro
 
 const hybrid = "hybrid" // a mode, see search.Answer
 
-// answering returns the embedder whose vectors rank, and the mode that this
-// makes: the vectors of two are never mixed in one answer. It is nil when
-// ranking is by text.
+// answering returns the embedder whose vectors rank, nil if text ranks alone, the
+// mode (see search.Answer), and the coverage by the index's own embedder. The
+// vectors of two embedders are never mixed in one answer.
 func (x *Index) answering(ctx context.Context, r store.Reader) (embed.Embedder, string, coverage, error) {
 	if x.embedder == nil {
 		return nil, "text (no embedder)", coverage{}, nil
@@ -101,14 +101,14 @@ func (x *Index) answering(ctx context.Context, r store.Reader) (embed.Embedder, 
 	return nil, fmt.Sprintf("text (%s)", own), own, nil
 }
 
-// meta describes a snapshot of this generation.
+// meta returns the description of a snapshot of this generation.
 func (a *assembler) meta(info snapshot.Info) (snapshot.Meta, error) {
 	data, err := json.Marshal(info)
 	return snapshot.Meta{Generation: a.Generation, Model: a.model, Dim: a.dim, Extra: data, Weights: *a.x.opts.Weights}, err
 }
 
-// all makes a set of all skills in memory. It leaves their full text to the engine
-// of the store if that ranks by text.
+// all makes a set of all skills in memory. If the engine of the store can rank text,
+// the set leaves the full text to it.
 func (a *assembler) all(ctx context.Context) (*snapshot.Set, error) {
 	_, ranks := a.r.(store.TextSearcher)
 	entries, err := a.r.Entries(ctx, nil)
@@ -130,7 +130,8 @@ func (a *assembler) all(ctx context.Context) (*snapshot.Set, error) {
 	return s, err
 }
 
-// since makes a set of a compiled base and what has changed since, in memory.
+// since makes a set of a compiled base and an in-memory delta of what has changed
+// since.
 func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot, c changes) (*snapshot.Set, error) {
 	snaps := []*snapshot.Snapshot{base}
 	if base.Meta().Generation != a.Generation {
@@ -153,12 +154,12 @@ func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot, c change
 
 // changes are what has changed since a base was compiled.
 type changes struct {
-	rows    []int64       // of all that changed
-	entries []store.Entry // of those that are there
+	rows    []int64       // of all changed skills, removed ones too
+	entries []store.Entry // of the changed skills that still exist
 }
 
-// openBase returns the newest compiled base from which the changes to this
-// generation are known, and the changes; nil when there is none.
+// openBase returns the newest compiled base since which the store knows all changes,
+// and these changes; a nil base means that there is none.
 func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.Snapshot, changes, error) {
 	if a.x.dir == nil || a.x.opts.FTS5 {
 		return nil, changes{}, nil
@@ -183,18 +184,18 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 	return nil, changes{}, nil
 }
 
-// delta returns what a snapshot holds that adds changed skills to a base, or
-// takes them from it.
+// delta returns the content of a snapshot that replaces the changed skills of a base
+// and hides the removed ones.
 func (a *assembler) delta(ctx context.Context, base *snapshot.Snapshot, c changes) (snapshot.Meta, iter.Seq2[*snapshot.Document, error], error) {
 	info := a.Info
 	info.Base, info.Replaced = base.Meta().Generation, c.rows
 	meta, err := a.meta(info)
-	meta.MeanLength = base.Meta().MeanLength // scores of both are compared
+	meta.MeanLength = base.Meta().MeanLength // so that scores of both can be compared
 	return meta, a.documents(ctx, c.entries, true), err
 }
 
-// drift returns the mean length of a skill after the changes as a share of that
-// before, as far as the tokens of the bodies tell.
+// drift returns the mean length of a skill after the changes, divided by the mean
+// length before. It estimates lengths from the tokens of the bodies.
 func drift(base *snapshot.Snapshot, c changes) (float64, error) {
 	const beside = 50 // tokens of a name, a description and tags
 	before, after := mean{}, mean{}
@@ -246,9 +247,8 @@ func inMemory(m snapshot.Meta, docs iter.Seq2[*snapshot.Document, error]) (*snap
 	return snapshot.New(data)
 }
 
-// documents returns what a snapshot holds of the skills of entries, the terms of
-// the bodies only if they are asked for. Files without a usable skill are left
-// out.
+// documents returns the documents of the entries, without refused files. The terms
+// of the bodies are included only if bodies is set.
 func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies bool) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
 		for i := range entries {
@@ -263,8 +263,8 @@ func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies
 	}
 }
 
-// ahead yields what seq does, which runs beside whoever asks for it, a little
-// ahead. It does not return before seq has.
+// ahead runs seq in a goroutine and buffers up to 64 values ahead of the consumer.
+// It returns only after seq has returned.
 func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	type item struct {
 		value T
@@ -284,7 +284,7 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 		}()
 		defer func() {
 			close(stop)
-			for range items { // until seq has returned
+			for range items { // closed when seq has returned
 			}
 		}()
 		for i := range items {
@@ -318,22 +318,22 @@ func (a *assembler) document(ctx context.Context, e *store.Entry, bodies bool) (
 	return d, nil
 }
 
-// newDocument returns the document of a skill, without what ranking reads.
+// newDocument returns the document of a skill, still without terms and vectors.
 func newDocument(e *store.Entry) *snapshot.Document {
 	return &snapshot.Document{Meta: e.Meta, Row: e.Row, Key: e.NameKey, Hidden: !e.Offered()}
 }
 
-// withoutBody returns the terms of name, description and tags.
+// withoutBody removes the terms of the body: it keeps name, description and tags.
 func withoutBody(t skill.Terms) (skill.Terms, error) {
 	f, err := t.Fields()
 	f.Body = nil
 	return f.Pack(), err
 }
 
-// vectorsOf returns the two vectors of a skill: that of its description, and
-// the mean of all of them. A skill whose description has none has none, and so
-// has one with vectors of another dimension: its embedder changed under the same
-// name, and the skill ranks by text.
+// vectorsOf returns the two vectors of a skill: the vector of its description, and
+// the normalised sum of all its vectors. It returns none, so that the skill ranks by
+// text alone, if the description has no vector, or if a vector has another
+// dimension, which happens when an embedder changes under the same name.
 func vectorsOf(list []store.Vector, dim int) snapshot.Vectors {
 	if len(list) == 0 || list[0].Ordinal != 0 {
 		return snapshot.Vectors{}

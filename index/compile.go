@@ -17,12 +17,12 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// Compile writes the files that Publish writes, for skills that are not in the
-// catalog, which is empty: to measure ranking at sizes that would take SQLite too
-// long. The index ranks from them as long as nobody changes the catalog; what
-// needs more than ranking does (bodies, files, query syntax) does not find the
-// skills. Their names rise (see NameKey), none comes twice, and a skill is not
-// kept after the yield. They are prepared on all processors.
+// Compile writes the files that Publish writes, but for skills that are not in the
+// store, which must be empty. It exists to measure ranking at sizes that would take
+// SQLite too long. The index ranks from the files until somebody changes the
+// catalog. What needs more than ranking does (bodies, files, query syntax) does not
+// find the skills. The skills must come sorted by name (see NameKey), each name
+// once; Compile keeps no skill longer than its batch, and uses all processors.
 func (x *Index) Compile(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
 	if err := x.compileAll(ctx, src, skills); err != nil {
 		return fmt.Errorf("compiling skills: %w", err)
@@ -66,7 +66,7 @@ func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*sk
 	})
 }
 
-// prepared returns the documents of skills, in their order.
+// prepared turns skills into documents, in the same order.
 func (a *assembler) prepared(ctx context.Context, label string, skills iter.Seq2[*skill.Skill, error]) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
 		analyzers := make([]*words.Analyzer, runtime.GOMAXPROCS(0))
@@ -96,7 +96,7 @@ func (a *assembler) prepared(ctx context.Context, label string, skills iter.Seq2
 	}
 }
 
-// batches yields skills by the batch, up to the first error.
+// batches groups skills into batches. It stops at the first error.
 func batches(skills iter.Seq2[*skill.Skill, error]) iter.Seq2[[]*skill.Skill, error] {
 	return func(yield func([]*skill.Skill, error) bool) {
 		var list []*skill.Skill
@@ -116,8 +116,8 @@ func batches(skills iter.Seq2[*skill.Skill, error]) iter.Seq2[[]*skill.Skill, er
 	}
 }
 
-// prepareAll prepares skills on all processors, each with its own analyzer. The
-// first of them has the row behind the last one.
+// prepareAll prepares skills on all processors, each with its own analyzer. Their
+// rows follow last, which is the row of the skill before them.
 func (a *assembler) prepareAll(ctx context.Context, label string, last int64, skills []*skill.Skill, analyzers []*words.Analyzer) ([]*snapshot.Document, error) {
 	docs, errs := make([]*snapshot.Document, len(skills)), make([]error, len(skills))
 	var next atomic.Int64
@@ -136,7 +136,7 @@ func (a *assembler) prepareAll(ctx context.Context, label string, last int64, sk
 	return docs, nil
 }
 
-// prepare does for one skill what indexing and compiling do.
+// prepare turns one skill into a document: it does what indexing and compiling do.
 func (a *assembler) prepare(ctx context.Context, label string, row int64, s *skill.Skill, analyzer *words.Analyzer) (*snapshot.Document, error) {
 	r := store.Record{Skill: s}
 	fill(&r, analyzer)

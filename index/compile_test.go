@@ -19,8 +19,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// TestCompileSkills: skills that are compiled into an empty catalog rank as those
-// of one, and are still there for who opens it next.
+// TestCompileSkills: skills that are compiled into an empty catalog rank like skills
+// that were indexed, also for the next process that opens the catalog.
 func TestCompileSkills(t *testing.T) {
 	t.Parallel()
 	var skills []*skill.Skill
@@ -54,7 +54,7 @@ func TestCompileSkills(t *testing.T) {
 			if len(wanted) < 2 {
 				t.Errorf("%q finds nothing", prompt)
 			}
-			// The vectors have not been through the database, which rounds them.
+			// Scores differ a little: the database rounds vectors, Compile does not.
 			if d := cmp.Diff(wanted, found, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < .02 })); d != "" {
 				t.Errorf("%q: %s", prompt, d)
 			}
@@ -62,7 +62,7 @@ func TestCompileSkills(t *testing.T) {
 	}
 }
 
-// scores returns those of all skills that a prompt finds.
+// scores returns the scores of all skills that a prompt finds.
 func scores(t *testing.T, x *searchtest.Catalog, prompt string) map[string]float64 {
 	t.Helper()
 	a, err := x.Search(t.Context(), search.Query{Text: prompt, Limit: 100})
@@ -76,7 +76,7 @@ func scores(t *testing.T, x *searchtest.Catalog, prompt string) map[string]float
 	return scores
 }
 
-// yielding yields skills, and then an error unless it is nil.
+// yielding returns an iterator over skills that ends with err, unless that is nil.
 func yielding(skills []*skill.Skill, err error) iter.Seq2[*skill.Skill, error] {
 	return func(yield func(*skill.Skill, error) bool) {
 		for _, s := range skills {
@@ -90,8 +90,8 @@ func yielding(skills []*skill.Skill, err error) iter.Seq2[*skill.Skill, error] {
 	}
 }
 
-// TestCompileSkillsBeside: a catalog that holds skills keeps what is compiled of
-// them.
+// TestCompileSkillsBeside: Compile refuses a catalog that holds skills, and leaves
+// its published files alone.
 func TestCompileSkillsBeside(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -102,7 +102,7 @@ func TestCompileSkillsBeside(t *testing.T) {
 	}
 }
 
-// TestCompileSkillsErrors: what cannot be compiled leaves no file.
+// TestCompileSkillsErrors: a failed Compile leaves no file.
 func TestCompileSkillsErrors(t *testing.T) {
 	t.Parallel()
 	list := func(names ...string) (skills []*skill.Skill) {

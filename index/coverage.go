@@ -30,10 +30,10 @@ func (c coverage) String() string {
 	return fmt.Sprintf("%d of %d texts embedded", c.embedded, c.texts)
 }
 
-// coverage returns that by the embedder. It remembers it: counting visits every
-// text, and a process asks several times for one generation. When nothing was
-// missing before, only what has changed since can be missing; while that is
-// nothing, the counts stay as they were.
+// coverage returns how many texts have a vector of the embedder's model. It caches
+// the counts: counting visits every text, and a process asks several times for one
+// generation. If no text lacked a vector at the last count, only texts that have
+// changed since can lack one; if none of these does, the counts are kept.
 func (x *Index) coverage(ctx context.Context, db store.Reader) (coverage, error) {
 	state, err := db.State(ctx)
 	if err != nil {
@@ -68,6 +68,7 @@ func (x *Index) coverage(ctx context.Context, db store.Reader) (coverage, error)
 	return c, nil
 }
 
+// coverageBy counts the texts that have a vector of the model.
 func coverageBy(ctx context.Context, db store.Reader, model string) (c coverage, err error) {
 	c.texts, c.embedded, err = db.Coverage(ctx, model, nil)
 	return c, err
@@ -77,7 +78,7 @@ func coverageBy(ctx context.Context, db store.Reader, model string) (c coverage,
 type Coverage struct {
 	Texts    int // of all skills
 	Embedded int // of Texts
-	Dim      int // of the vectors, 0 when there are none
+	Dim      int // of the vectors; 0 means that there are none
 }
 
 // Coverage returns how many texts the catalog has, and how many of them have a
@@ -90,8 +91,8 @@ func (x *Index) Coverage(ctx context.Context, model string) (c Coverage, err err
 	return c, err
 }
 
-// Embedded reports whether nearly all texts have a vector of the embedder, so
-// that it ranks; also when there is none, or no text.
+// Embedded reports whether nearly all texts have a vector of the embedder, so that
+// its vectors rank. It is also true without an embedder and without texts.
 func (x *Index) Embedded(ctx context.Context) (bool, error) {
 	if x.embedder == nil {
 		return true, nil
@@ -100,7 +101,7 @@ func (x *Index) Embedded(ctx context.Context) (bool, error) {
 	return c.complete() || c.all(), err
 }
 
-// dimOf returns the dimension of the vectors of a model, 0 when there are none.
+// dimOf returns the dimension of the vectors of a model; 0 means that there are none.
 func dimOf(ctx context.Context, r store.Reader, model string) (int, error) {
 	models, err := r.Models(ctx)
 	for _, m := range models {

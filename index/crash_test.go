@@ -14,7 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
-// childTree is what syncChild indexes: some batches, with names that are there
+// childTree is what syncChild indexes: several batches, in which some names occur
 // twice.
 func childTree() searchtest.Tree { return searchtest.Generated(2*index.Batch+50, 5) }
 
@@ -37,7 +37,7 @@ func syncChild(path string) error {
 	return err
 }
 
-// freshDump is what the catalog must be in the end.
+// freshDump returns the dump that the catalog must have in the end.
 func freshDump(t *testing.T) string {
 	t.Helper()
 	x := searchtest.New(t, nil)
@@ -46,8 +46,8 @@ func freshDump(t *testing.T) string {
 }
 
 // TestSyncKilled kills a process in the middle of its Sync, again and again;
-// the next one finishes the work. While a batch is read the one before is written,
-// so that when the third is, the first is there.
+// the next one finishes the work. A batch is written while the next one is read:
+// when the third batch is being read, the first is written.
 func TestSyncKilled(t *testing.T) {
 	t.Parallel()
 	want := freshDump(t)
@@ -74,7 +74,7 @@ func TestSyncKilled(t *testing.T) {
 	}
 	searchtest.SyncSource(t, x, childSource(), childTree().Refs())
 	if dump(t, x) != want {
-		t.Error("the catalog is not that of a run that was not killed")
+		t.Error("the catalog differs from the catalog of a run that was not killed")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestTwoProcessesSync(t *testing.T) {
 	}
 	x := searchtest.Open(t, path, nil, nil)
 	if dump(t, x) != want {
-		t.Error("the catalog is not that of one process")
+		t.Error("the catalog differs from the catalog of a single process")
 	}
 	before := generationOf(t, x)
 	wantCounts(t, searchtest.SyncSource(t, x, childSource(), childTree().Refs()), "450 found: +0 ~0 -0 =450 !0, complete true")

@@ -18,13 +18,13 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// harm is one way to damage a file, whose content is data. other is that of the
-// same file of another catalog.
+// harm is one way to damage a file. data is the content of the file, other the
+// content of the same file of another catalog.
 type harm struct {
 	name string
 	f    func(path string, data, other []byte, rng *rand.Rand) error
-	// resident says that a process that has the file open must answer all the
-	// same. One whose pages are written to after it has checked them cannot.
+	// resident means that a process that has the file open must still answer. It
+	// cannot if the harm writes to pages that the process has already checked.
 	resident bool
 }
 
@@ -48,7 +48,7 @@ var harms = []harm{
 	{"of another catalog", func(path string, _, other []byte, _ *rand.Rand) error { return replace(path, other) }, true},
 }
 
-// replace puts a new file in the place of one that may be mapped.
+// replace puts a new file in the place of one that may be memory-mapped.
 func replace(path string, data []byte) error {
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
 		return err
@@ -114,14 +114,14 @@ func (p *patient) files(t *testing.T) []string {
 	return append([]string{snapshot.ManifestPath(p.path)}, append(beside(t, p.path, ".base"), beside(t, p.path, ".delta")...)...)
 }
 
-// TestDamage: whatever happens to a published file, searches answer as before,
-// and what is published next is whole.
+// TestDamage: whatever happens to a published file, searches answer as before, and
+// the next Publish writes whole files.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be changed")
 	}
-	const times = 3 // that each harm is done to each file
+	const times = 3 // how often each harm is done to each file
 	p, other := newPatient(t, 1), newPatient(t, 2)
 	foreign := other.open()
 	defer foreign.Close()
@@ -138,7 +138,7 @@ func TestDamage(t *testing.T) {
 		want := answers(t, x, queries)
 		files := p.files(t)
 		if len(files) != 3 {
-			// These queries were the first to read what an earlier round has damaged.
+			// These queries may be the first to read what an earlier round has damaged.
 			searchtest.Publish(t, x, true)
 			if files = p.files(t); len(files) < 2 {
 				t.Fatalf("round %d: there are %q, want a base", round, files)
@@ -171,8 +171,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// harm damages a file. That of the other catalog with the same suffix may take
-// its place.
+// harm damages a file, or replaces it by the file of the other catalog with the same
+// suffix.
 func (p *patient) harm(t *testing.T, h harm, path string, others []string, rng *rand.Rand) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -200,9 +200,9 @@ func sourcesOf(list []searchtest.Source) []index.Source {
 	return out
 }
 
-// TestForeignFiles: a file is what its name says, or it is not used. Both
-// catalogs have come to the same generation, and their files differ in nothing
-// else that is looked at.
+// TestForeignFiles: the file of another catalog under the name of an own file is not
+// used. Both catalogs are at the same generation, and their files differ in nothing
+// else that is checked.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	long(t)

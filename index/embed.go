@@ -12,12 +12,12 @@ import (
 // embedBatch is how many skills have their texts embedded at a time.
 const embedBatch = 16
 
-// Embed computes the missing vectors of the index's embedder, in small batches,
-// each of which is kept: a run that was interrupted goes on where it stopped, and
-// one that is called during another waits for it. When every text has a vector,
-// the vectors of other models are removed. progress, if not nil, is called with
-// the number of texts that have a vector and with that of all texts. Without an
-// embedder there is nothing to do.
+// Embed computes the missing vectors of the index's embedder. It stores them in
+// small batches, so that an interrupted run resumes where it stopped. Only one
+// Embed runs at a time; a second call waits for the first. When every text has a
+// vector, Embed removes the vectors of other models. After each batch it calls
+// progress, unless that is nil, with the number of embedded texts and the number
+// of all texts. Without an embedder it does nothing.
 func (x *Index) Embed(ctx context.Context, progress func(done, all int)) error {
 	if x.embedder == nil {
 		return nil
@@ -38,8 +38,9 @@ func (x *Index) Embed(ctx context.Context, progress func(done, all int)) error {
 	return x.dropOthers(ctx)
 }
 
-// embedMissing embeds what has no vector. Progress counts up from c: to count all
-// texts anew after each batch would take longer than the batch.
+// embedMissing embeds the texts that have no vector. It counts progress up from c,
+// because counting all texts again after each batch would take longer than the
+// batch.
 func (x *Index) embedMissing(ctx context.Context, c coverage, progress func(done, all int)) (coverage, error) {
 	model, after := x.embedder.Model(), int64(0)
 	for {
@@ -71,13 +72,13 @@ func (x *Index) embedSkills(ctx context.Context, model string, missing []store.T
 			return err
 		}
 		all := []text(nil)
-		if ok { // or it was removed since
+		if ok { // else the skill has been removed meanwhile
 			all = texts(s)
 		}
 		for ; len(missing) > 0 && missing[0].Row == row; missing = missing[1:] {
 			hash := string(missing[0].Hash)
 			i := slices.IndexFunc(all, func(t text) bool { return string(t.hash) == hash })
-			if i >= 0 && !queued[hash] { // or the skill was changed since
+			if i >= 0 && !queued[hash] { // i is -1 if the skill has been changed meanwhile
 				queued[hash] = true
 				list = append(list, all[i])
 			}
@@ -94,15 +95,15 @@ func (x *Index) embedSkills(ctx context.Context, model string, missing []store.T
 	for i := range vectors {
 		hashes[i] = list[i].hash
 	}
-	// What was embedded before an error is paid for: keep it.
+	// Keep what was embedded before an error: embedding is slow and may cost money.
 	return errors.Join(err, x.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		return tx.PutVectors(model, hashes, vectors)
 	}))
 }
 
-// dropOthers removes the vectors of other models. An index does so once: two
-// programs that open one catalog with different embedders must not make each
-// other embed everything again and again.
+// dropOthers removes the vectors of other models, once in the life of an Index: two
+// programs that open one catalog with different embedders must not delete each
+// other's vectors again and again.
 func (x *Index) dropOthers(ctx context.Context) error {
 	if x.dropped {
 		return nil

@@ -92,7 +92,7 @@ func TestEmbedOnlyNewTexts(t *testing.T) {
 	}
 }
 
-// TestEmbedKeepsWholeTexts: a body of which a part fails has no vector yet.
+// TestEmbedKeepsWholeTexts: a body has no vector while one of its chunks lacks one.
 func TestEmbedKeepsWholeTexts(t *testing.T) {
 	t.Parallel()
 	e := new(searchtest.Embedder).FailAfter(3)
@@ -106,8 +106,8 @@ func TestEmbedKeepsWholeTexts(t *testing.T) {
 	}
 }
 
-// TestInline: with a fast embedder a sync leaves nothing to embed, and what it
-// could not embed to Embed.
+// TestInline: with a fast embedder Sync embeds all texts, and leaves those that fail
+// to Embed.
 func TestInline(t *testing.T) {
 	t.Parallel()
 	const fail = 7
@@ -151,7 +151,7 @@ func TestModelsApart(t *testing.T) {
 	if got := modeOf(t, x); got != "text (no vectors yet)" {
 		t.Errorf("mode %q when the other model is complete", got)
 	}
-	searchtest.Embed(t, x) // has dropped already, and must not do so for ever
+	searchtest.Embed(t, x) // x has dropped other models once, and must not do so again
 	none := x.Another(t, nil, nil)
 	for mode, x := range map[string]*searchtest.Catalog{"hybrid": x, "hybrid ": other, "text (no embedder)": none} {
 		if got := modeOf(t, x); got != strings.TrimSpace(mode) {
@@ -257,8 +257,8 @@ func TestEmbedderMiscounts(t *testing.T) {
 	}
 }
 
-// TestSearchWhileSyncing runs searches beside syncs that replace the snapshot;
-// the race detector looks on.
+// TestSearchWhileSyncing runs searches during syncs that replace the snapshot, for
+// the race detector.
 func TestSearchWhileSyncing(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, &searchtest.Embedder{})

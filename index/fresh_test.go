@@ -40,7 +40,7 @@ func replaced(sources []searchtest.Source, at int, f func(i int, s *searchtest.S
 	return sources
 }
 
-// answers returns those to queries, with all hits.
+// answers returns the answers to queries, with all hits.
 func answers(t *testing.T, x *searchtest.Catalog, queries []search.Query) []search.Answer {
 	t.Helper()
 	list := make([]search.Answer, len(queries))
@@ -131,8 +131,8 @@ var changes = []struct {
 	}},
 }
 
-// TestFresh: after every change what was published answers as a new catalog
-// does, whether the change stands beside what was compiled before or in it.
+// TestFresh: after every change the published files answer like a new catalog,
+// whether the change is in a delta or merged into the base.
 func TestFresh(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -172,13 +172,13 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 	}
 }
 
-// TestDeltaBound: with a change that is as large as it may be beside what was
-// compiled before, text scores differ by less than 2 % from those of a new
-// catalog. Only the mean length of a skill is not exact.
+// TestDeltaBound: with the largest delta that is not merged, text scores differ by
+// less than 2 % from the scores in a new catalog. Only the mean length of a skill is
+// not exact.
 func TestDeltaBound(t *testing.T) {
 	t.Parallel()
 	long(t)
-	const few = index.Few // that are not merged into a small catalog
+	const few = index.Few // changed skills that are not merged in a small catalog
 	before, all := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(400, 8)[:1]
 	x := searchtest.Open(t, before, nil, nil)
 	searchtest.Fill(t, x, all)
@@ -235,8 +235,8 @@ func TestDeltaBound(t *testing.T) {
 					strength[h.ID] = h.Strength
 				}
 				for _, h := range one.Hits {
-					// Where both are that of the text. One body is a hundred times as long
-					// as others: a word in it is next to nothing, and kept as that.
+					// Compare where both are text scores. One body is a hundred times as long
+					// as others: a word in it scores next to nothing, and is stored coarsely.
 					if s := strength[h.ID]; s > h.Evidence && h.Strength > h.Evidence && h.Dir() != "skills/10" {
 						worst, compared = max(worst, math.Abs(h.Strength/s-1)), compared+1
 					}

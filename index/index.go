@@ -2,8 +2,8 @@
 // the sources, embeds what lacks a vector, and publishes snapshots of it.
 //
 // The one rule: only an Index writes to the store or publishes, and it never
-// ranks. Current tells readers which set of snapshots is of the present
-// generation; where nothing is published it makes one in memory.
+// ranks. Readers get the snapshots of the current generation from Current; where
+// nothing is published, Current makes them in memory.
 package index
 
 import (
@@ -29,16 +29,16 @@ type Index struct {
 	dir      *snapshot.Directory // nil when snapshots stay in memory
 	opts     Options
 
-	// current is what searches read: a set is never changed, only replaced.
+	// current is the set that searches read. A set is never changed, only replaced.
 	current atomic.Pointer[snapshot.Set]
 	load    sync.Mutex // held while a new set is made
 	closed  bool       // guarded by load
 
 	publishing sync.Mutex // held while files are written
 
-	covered   atomic.Pointer[coverage] // by the embedder's model, as last seen
+	covered   atomic.Pointer[coverage] // the last count for the embedder's model
 	embedding chan struct{}            // holds one element while Embed runs
-	dropped   bool                     // vectors of other models; guarded by embedding
+	dropped   bool                     // the vectors of other models are removed; guarded by embedding
 }
 
 // Options of New; nil means all defaults.
@@ -46,15 +46,15 @@ type Options struct {
 	// Path is where the catalog is: snapshots are files beside it. "" means that
 	// they stay in memory, and each process makes its own.
 	Path string
-	// Inline says that the embedder is fast: Sync embeds what it reads, while it
-	// has the texts at hand, so that little is left to Embed.
+	// Inline means that the embedder is fast: Sync embeds each skill that it reads,
+	// so that little is left to Embed.
 	Inline bool
-	// Fallback is the embedder that was in use before: its vectors rank while less
-	// than 90 % of the texts have a vector of the embedder, if that many have one of
-	// its own. nil means that there is none.
+	// Fallback is the embedder that was in use before; nil means none. Its vectors
+	// rank while fewer than 90 % of the texts have a vector of the new embedder,
+	// provided that at least 90 % have one of the fallback.
 	Fallback embed.Embedder
-	// FTS5 leaves ranking by text to the engine of the store: nothing is compiled.
-	// It exists to compare the two.
+	// FTS5 leaves text ranking to the engine of the store, so that nothing is
+	// compiled. It exists to compare the two ways.
 	FTS5 bool
 	// Weights are the weights of the fields of a skill in its text score; nil
 	// means DefaultWeights.
@@ -91,7 +91,8 @@ func New(st store.Store, embedder embed.Embedder, opts *Options) *Index {
 	return x
 }
 
-// key tells the snapshots of indexes with other embedders or weights apart.
+// key names the embedders and weights of the index: indexes of one catalog that
+// differ in these publish separate snapshots.
 func (x *Index) key() string {
 	h := sha256.New()
 	if x.embedder != nil {
@@ -106,9 +107,10 @@ func (x *Index) key() string {
 
 var errClosed = errors.New("index is closed")
 
-// Current returns the set of the present generation. While it is published, one
-// look at a file tells that nothing has changed; otherwise the store is asked. The
-// set is closed when another one replaces it: a reader then asks again.
+// Current returns the set of the current generation. If that is published, one look
+// at a file shows that nothing has changed; otherwise Current asks the store. The
+// index closes the set when another one replaces it; a reader that finds its set
+// closed calls Current again.
 func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
 	if s := x.current.Load(); s != nil && x.dir != nil && x.dir.IsCurrent(s) {
 		return s, nil
@@ -135,7 +137,7 @@ func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
 	return s, nil
 }
 
-// openPublished returns the published set if this index can use it, nil if not.
+// openPublished returns the published set; nil means that this index cannot use it.
 func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
 	if x.dir == nil || x.opts.FTS5 {
 		return nil, nil
@@ -144,7 +146,7 @@ func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if !x.knows(s.Model()) {
+	if !x.canEmbedFor(s.Model()) {
 		s.Close(old) // it can only fail to give memory back
 		return nil, nil
 	}
@@ -154,14 +156,15 @@ func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
 	return s, nil
 }
 
-// knows reports whether vectors are from an embedder of this index.
-func (x *Index) knows(model string) bool {
+// canEmbedFor reports whether this index has the embedder of the model, or the model
+// is "", which means that there are no vectors.
+func (x *Index) canEmbedFor(model string) bool {
 	own := x.embedder != nil && x.embedder.Model() == model
 	return model == "" || own || x.opts.Fallback != nil && x.opts.Fallback.Model() == model
 }
 
-// Published reports whether the index can answer from published files alone, for
-// these sources, all of which have been walked. Then it does so.
+// Published reports whether published files alone can answer for these sources, all
+// of which must have been walked. It also makes the published set the current one.
 func (x *Index) Published(sources []Source) bool {
 	x.load.Lock()
 	defer x.load.Unlock()
@@ -176,8 +179,8 @@ func (x *Index) Published(sources []Source) bool {
 	return isOf(s, sources)
 }
 
-// isOf reports whether a set is of these sources and no others, and each has been
-// walked.
+// isOf reports whether a set was made from exactly these sources, and each of them
+// has been walked.
 func isOf(s *snapshot.Set, sources []Source) bool {
 	known := make(map[Source]bool)
 	for _, src := range s.Sources {
@@ -191,15 +194,15 @@ func isOf(s *snapshot.Set, sources []Source) bool {
 	return len(known) == len(sources)
 }
 
-// replace makes s what searches read.
+// replace makes s the current set and closes the one before.
 func (x *Index) replace(s *snapshot.Set) {
 	if old := x.current.Swap(s); old != nil && old != s {
 		old.Close(s) // it can only fail to give memory back
 	}
 }
 
-// Discard removes the files of a damaged set, and gives up the present set when
-// it has files in common.
+// Discard removes the files of a damaged set. If the current set shares a file with
+// it, Discard closes the current set too.
 func (x *Index) Discard(s *snapshot.Set) {
 	x.load.Lock()
 	defer x.load.Unlock()
@@ -213,7 +216,7 @@ func (x *Index) Discard(s *snapshot.Set) {
 	}
 }
 
-// Close gives up the files that searches read. The store stays open.
+// Close closes the files that searches read. The store stays open.
 func (x *Index) Close() error {
 	x.load.Lock()
 	defer x.load.Unlock()
@@ -224,8 +227,8 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// Indexed reports whether every source of those labels has been walked
-// completely at least once, so that what the catalog lacks is not there.
+// Indexed reports whether every source with one of these labels has been walked
+// completely at least once. Then a skill that the catalog lacks does not exist.
 func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
 	sources, err := x.store.Sources(ctx)
 	if err != nil {
@@ -243,8 +246,8 @@ func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
 	return true, nil
 }
 
-// Problems returns what is wrong with the skills of the catalog, by source and
-// path.
+// Problems returns what is wrong with the skills of the catalog, sorted by source
+// and path.
 func (x *Index) Problems(ctx context.Context) ([]store.Reported, error) {
 	return x.store.Problems(ctx)
 }

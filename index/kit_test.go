@@ -75,7 +75,7 @@ func child(t *testing.T, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// fallback returns the options of an index that has that embedder beside its own.
+// fallback returns the options of an index with that fallback embedder.
 func fallback(e embed.Embedder) *searchtest.Options {
 	return &searchtest.Options{Index: index.Options{Fallback: e}}
 }
@@ -115,7 +115,7 @@ func generationOf(t testing.TB, c *searchtest.Catalog) store.Generation {
 	return s.Generation
 }
 
-// beside returns the names of the files beside a catalog that end so.
+// beside returns the names of the files beside a catalog that end in the suffix.
 func beside(t testing.TB, path, suffix string) []string {
 	t.Helper()
 	list, err := filepath.Glob(path + ".*" + suffix)

@@ -29,8 +29,7 @@ func edited(sources []searchtest.Source, edition string) []searchtest.Source {
 	})
 }
 
-// lives opens the catalog at path for one life: it is brought in step, published
-// and closed.
+// lives opens the catalog at path, brings it in step, publishes and closes it.
 func lives(t *testing.T, path string, e embed.Embedder, sources []searchtest.Source) {
 	t.Helper()
 	x := searchtest.Open(t, path, e, nil)
@@ -41,9 +40,9 @@ func lives(t *testing.T, path string, e embed.Embedder, sources []searchtest.Sou
 	}
 }
 
-// TestRolledBack: a database that was put back to an older state, and has changed
-// otherwise since, has come to the generation that it had in its other life. What
-// was published then lies beside it, and is never used.
+// TestRolledBack: somebody restores an older copy of the database, and other changes
+// take it to a generation that it once had before. The files that were published at
+// that generation then still lie beside it, and must never be used.
 func TestRolledBack(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
@@ -84,7 +83,7 @@ func testRolledBack(t *testing.T, e embed.Embedder, base, manifest bool) {
 		t.Fatal(err)
 	}
 	other := searchtest.Open(t, path, e, nil)
-	if !manifest { // as if whoever put the copy back had removed it
+	if !manifest { // as if whoever restored the copy had removed it
 		if err := os.Remove(path + ".current"); err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +103,8 @@ func testRolledBack(t *testing.T, e embed.Embedder, base, manifest bool) {
 	searchtest.Compare(t, want, again, queries)
 }
 
-// TestReplaced: a database that was made anew beside what was published of the
-// former one has the same generation in the end, and uses none of it.
+// TestReplaced: a new database lies beside the published files of a former one, and
+// comes to the same generation. It uses none of these files.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	path, sources := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(30, 3)

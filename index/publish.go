@@ -11,11 +11,12 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// Publish compiles what the catalog holds into files beside it, from which this
-// process and others rank from then on: all of it, or when that was done before
-// and little changed since, only what did. Merging the two takes long in a large
-// catalog, so it is left for later, within bounds, unless merge asks for it. A
-// catalog that can only be read stays as it is. Ranking never depends on it.
+// Publish compiles the catalog into snapshot files beside it, from which this and
+// other processes rank from then on. It writes a base, which holds all skills, or,
+// if few skills have changed since the last base, a delta with only these. Merging
+// a delta into a new base takes long in a large catalog, so Publish puts it off
+// until the delta is too large; with merge it does so much earlier. A read-only
+// catalog is left alone. Ranking works without published files, but slower.
 func (x *Index) Publish(ctx context.Context, merge bool) error {
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
@@ -35,17 +36,18 @@ func (x *Index) Publish(ctx context.Context, merge bool) error {
 	return err
 }
 
-// few is how many changed skills make no merge worth its while: to compile them
-// anew at each change takes some 35 ms at most.
+// few is the size up to which a delta is never merged into a base: compiling it
+// again at each change takes at most about 35 ms.
 const few = 128
 
-// maxDrift is by which share the mean length of a skill may change before all is
-// compiled anew. A text score, which is off by a part in a hundred as it is,
-// follows the mean length, in long skills to nearly the same share.
+// maxDrift is the share by which the mean length of a skill may change before a new
+// base is compiled. A delta keeps using the mean length of its base, and in long
+// skills the text score is off by nearly the same share. Rounding puts a text score
+// off by 1 % anyway.
 const maxDrift = .01
 
-// much reports whether a delta of that many skills is to be merged into a base.
-func much(delta, base int, merge bool) bool {
+// tooLarge reports whether a delta of that many skills must be merged into a base.
+func tooLarge(delta, base int, merge bool) bool {
 	bound := max(few, base/128)
 	if !merge {
 		bound = max(8*few, base/8)
@@ -53,8 +55,8 @@ func much(delta, base int, merge bool) bool {
 	return delta > bound
 }
 
-// publish compiles the present generation and names its files in the manifest. It
-// is not done when the catalog has changed meanwhile.
+// publish compiles the current generation and names its files in the manifest. done
+// is false if the catalog has changed meanwhile; the caller tries again.
 func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) {
 	var f snapshot.Files
 	var info snapshot.Info
@@ -73,7 +75,8 @@ func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) 
 	if err != nil || done {
 		return done, err
 	}
-	// Nobody can change the catalog while the manifest is written.
+	// The write transaction keeps others from changing the catalog while the
+	// manifest is written.
 	err = x.store.Update(ctx, func(tx store.Tx) error {
 		now, err := tx.State()
 		if err != nil {
@@ -90,7 +93,7 @@ func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) 
 		if theirs, ok := x.dir.Published(info.Generation); ok {
 			f = theirs // another process was faster
 		} else if !x.dir.Usable(f) {
-			return errOutrun // what was compiled was swept by who published something newer
+			return errOutrun // another process published a newer generation and swept these files
 		} else if err := x.dir.Publish(info.Generation, f); err != nil {
 			return err
 		}
@@ -103,11 +106,12 @@ func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) 
 	return err == nil, err
 }
 
-// errOutrun says that another process changed or published the catalog meanwhile.
+// errOutrun means that another process changed or published the catalog meanwhile.
 var errOutrun = errors.New("the catalog has changed")
 
-// compile writes the snapshots of the generation of a. It returns the generation
-// up to which changes need not be known any more; the zero one means none.
+// compile writes the snapshots of the generation of a. It also returns the
+// generation up to which the store may forget changes; the zero value means that
+// it must keep them all.
 func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f snapshot.Files, forget store.Generation, err error) {
 	base, c, err := a.openBase(ctx, nil)
 	if err != nil {
@@ -119,8 +123,8 @@ func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f snapsh
 		if base.Meta().Generation == a.Generation {
 			return f, forget, nil
 		}
-		// Nothing can be read of a damaged base: it is made anew.
-		if mean, err := drift(base, c); err == nil && math.Abs(mean-1) <= maxDrift && !much(len(c.rows), base.Len(), merge) {
+		// drift fails if the base is damaged: then a new base is written below.
+		if mean, err := drift(base, c); err == nil && math.Abs(mean-1) <= maxDrift && !tooLarge(len(c.rows), base.Len(), merge) {
 			path := x.dir.DeltaPath(a.Catalog, a.Generation)
 			f.Delta = filepath.Base(path)
 			meta, docs, err := a.delta(ctx, base, c)

@@ -107,8 +107,8 @@ func TestCurrentAfterFirstWalk(t *testing.T) {
 	}
 }
 
-// TestTwoProcessesPublish: what two processes publish at the same time is in the
-// end the newest of both, whole, and no more files than needed.
+// TestTwoProcessesPublish: after two processes have published at the same time, the
+// newest version is there, whole, with no more files than needed.
 func TestTwoProcessesPublish(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
@@ -139,9 +139,9 @@ func TestTwoProcessesPublish(t *testing.T) {
 	}
 }
 
-// TestSameGenerationPublished: of two who compile one generation, the one all of it
-// and the other what changed, one publishes, and the other takes that for its
-// own: neither sweeps what is published.
+// TestSameGenerationPublished: two processes compile one generation, one of them a
+// base and the other a delta. One publishes, and the other adopts its files: neither
+// sweeps what is published.
 func TestSameGenerationPublished(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -164,8 +164,8 @@ func TestSameGenerationPublished(t *testing.T) {
 	}
 }
 
-// TestMerged: what changed stands beside what was compiled before until it is too
-// much, for the time that it takes to compile or for the scores.
+// TestMerged: changes stay in a delta until it takes too long to compile or makes
+// scores too inexact.
 func TestMerged(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -199,8 +199,8 @@ func TestMerged(t *testing.T) {
 	sync(1, true, "one")
 }
 
-// TestSweep: what nothing needs any more is removed, and that of others after a
-// day.
+// TestSweep: files that nothing needs any more are removed; the files of others only
+// after a day.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -238,7 +238,7 @@ func TestSweep(t *testing.T) {
 	}
 	searchtest.Sync(t, x, "a", versionOf("a", 1, 10).Refs())
 	searchtest.Publish(t, x, true)
-	there(gone, false, "those of a former catalog")
+	there(gone, false, "files of a former catalog")
 	there(temp, true, "those that may be under way")
 	if n := filesBeside(t, x); n[".base"] != 2 {
 		t.Errorf("there are %v, want one base for each embedder", n)
@@ -249,7 +249,7 @@ func TestSweep(t *testing.T) {
 	now = now.Add(24*time.Hour + time.Minute)
 	searchtest.Sync(t, x, "a", versionOf("a", 2, 10).Refs())
 	searchtest.Publish(t, x, true)
-	there(temp, false, "those of a killed process")
+	there(temp, false, "files of a killed process")
 	there(kept, true, "those that are not of this catalog")
 	if n := filesBeside(t, x); n[".base"] != 1 || n[atomicfile.Suffix] != 0 {
 		t.Errorf("after a day there are %v", n)
@@ -332,7 +332,7 @@ func oneVersion(x *searchtest.Catalog, find bool) (version int, err error) {
 	return version, nil
 }
 
-// TestPublishLeaksNothing: what is replaced is given up.
+// TestPublishLeaksNothing: replaced snapshots are closed.
 func TestPublishLeaksNothing(t *testing.T) {
 	long(t)
 	if runtime.GOOS != "linux" {
@@ -358,7 +358,7 @@ func TestPublishLeaksNothing(t *testing.T) {
 	}
 	step := func(version int) {
 		searchtest.Sync(t, x, "a", versionOf("a", version, 5).Refs())
-		searchtest.Ask(t, x, search.Query{Text: "version"}) // of what is not compiled yet
+		searchtest.Ask(t, x, search.Query{Text: "version"}) // before the change is compiled
 		searchtest.Publish(t, x, version%2 == 0)
 		searchtest.Ask(t, x, search.Query{Text: "version"})
 	}
@@ -368,7 +368,7 @@ func TestPublishLeaksNothing(t *testing.T) {
 		step(version + 1)
 	}
 	maps, files2, goroutines2 := count()
-	for goroutines2 > goroutines+4 { // those of a transaction end behind it, or the test times out
+	for goroutines2 > goroutines+4 { // goroutines of a transaction end a little after it, or the test times out
 		runtime.Gosched()
 		maps, files2, goroutines2 = count()
 	}
@@ -383,8 +383,8 @@ func TestPublishLeaksNothing(t *testing.T) {
 	}
 }
 
-// TestDamagedSegmentShared: a search that finds the file of a former view damaged,
-// while the present view has it too, does not leave that one closed.
+// TestDamagedSegmentShared: a search finds a file of a former view damaged, which the
+// current view has too. The current view is replaced, and not left closed.
 func TestDamagedSegmentShared(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)

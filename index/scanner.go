@@ -13,27 +13,27 @@ import (
 )
 
 // A Scanner keeps a catalog in step with its sources. It holds the one list of
-// stamps, in memory and on file, by which it tells that nothing has changed, or
-// which skills may have. It is for one goroutine at a time, except for Glance.
+// stamps, in memory and on file, which shows which skills may have changed. Its
+// methods must be called by one goroutine at a time, except for Glance.
 type Scanner struct {
 	index   *Index
 	sources []source.Source
 	file    stampFile
 
-	seen *scan // what the last complete walk saw; nil when the next rescan must walk
+	seen *scan // what the last complete walk saw; nil means that the next rescan must walk
 }
 
 // A scan is what a complete walk saw.
 type scan struct {
 	generation store.Generation // of the catalog afterwards
 	stamps     []stamp          // see sortStamps
-	reports    []Report         // of a rescan that finds nothing changed
-	unwritten  bool             // the list on file is older
+	reports    []Report         // what a rescan reports that finds nothing changed
+	unwritten  bool             // the list on file is older than stamps
 }
 
-// NewScanner returns a scanner of the sources for the catalog of x, whose labels
-// differ. The list of stamps lies beside the catalog; without a path it is in
-// memory only.
+// NewScanner returns a scanner that keeps the catalog of x in step with the sources,
+// each of which must have its own label. The list of stamps lies beside the catalog;
+// without a path it is in memory only.
 func NewScanner(x *Index, sources []source.Source) *Scanner {
 	return &Scanner{index: x, sources: sources, file: stampFile{x.opts.Path, sources}}
 }
@@ -56,12 +56,12 @@ func (s *Scanner) labels() []string {
 	return list
 }
 
-// Rescan brings the store in step with the sources and returns what it did with
-// each. It walks the sources only when the list of stamps does not tell what has
-// changed, or when found is not nil: that is called for each SKILL.md that the
-// walk has come to. Then finish is called, to embed and to publish. A source or a
-// skill that cannot be read is a problem in the report of its source, never an
-// error. When ctx ends first, what was done is kept, and the error is that of ctx.
+// Rescan brings the store in step with the sources and returns a report for each. It
+// walks the sources only if the list of stamps cannot show what has changed, or if
+// found is not nil; it calls found for each SKILL.md that the walk finds. At the end
+// it calls finish, which embeds and publishes. A source or a skill that cannot be
+// read is a problem in the report of its source, never an error. When ctx ends first,
+// Rescan keeps what it has done and returns ctx.Err().
 func (s *Scanner) Rescan(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
 	if s.seen != nil && found == nil {
 		if reports, ok, err := s.rescanChanged(ctx, finish); ok || err != nil {
@@ -71,7 +71,7 @@ func (s *Scanner) Rescan(ctx context.Context, found func(), finish func(context.
 	return s.walk(ctx, found, finish)
 }
 
-// walk is Rescan by walking all sources.
+// walk implements Rescan by walking all sources.
 func (s *Scanner) walk(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
 	s.seen = nil
 	seen := &scan{}
@@ -100,9 +100,9 @@ func (s *Scanner) walk(ctx context.Context, found func(), finish func(context.Co
 	return reports, err
 }
 
-// Settle ties the list of stamps to the present generation of the catalog, which
-// this process alone has changed since the list was made, and writes it for other
-// processes.
+// Settle records that the list of stamps describes the current generation of the
+// catalog, and writes it for other processes. Only this process may have changed the
+// catalog since the list was made.
 func (s *Scanner) Settle(ctx context.Context) error {
 	if s.seen == nil {
 		return nil
@@ -121,7 +121,7 @@ func (s *Scanner) write() {
 	s.seen.unwritten = false
 	if s.file.path != "" {
 		sortStamps(s.seen.stamps)
-		s.file.write(s.seen.generation, s.seen.stamps) // without it the next process walks
+		s.file.write(s.seen.generation, s.seen.stamps) // if it fails the next process walks
 	}
 }
 
@@ -133,16 +133,17 @@ func (s *Scanner) Close() {
 }
 
 const (
-	// manyChanged is the number of changed skills from which a walk is as good.
+	// manyChanged is the number of changed skills from which a walk is as fast.
 	manyChanged = 100
-	// firstLook is how many folders are looked at before what has changed among
-	// them is read: what somebody works on has changed before.
+	// firstLook is how many folders are checked before the changed ones among them
+	// are read. They come first in the list because they changed last: what somebody
+	// is working on is read before the other folders are checked.
 	firstLook = 512
 )
 
-// rescanChanged is Rescan without a walk: it looks at the folders that the last
-// walk saw, and reads the skills that have changed. It is not ok when that does
-// not do: when skills came or went, or another process has changed the catalog.
+// rescanChanged implements Rescan without a walk: it checks the folders that the last
+// walk saw, and reads the skills that have changed. ok is false if only a walk can
+// do: when skills came or went, or another process has changed the catalog.
 func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context) error) (reports []Report, ok bool, err error) {
 	seen, start := s.seen, time.Now()
 	now, err := s.index.store.State(ctx)
@@ -154,7 +155,7 @@ func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context
 	for from, to := 0, min(firstLook, len(seen.stamps)); from < to; from, to = to, len(seen.stamps) {
 		list, looked := changed(ctx, s.sources, seen.stamps[from:to], manyChanged)
 		if looked < to-from {
-			return nil, false, nil // there are many, or ctx has ended: the walk tells
+			return nil, false, nil // too many have changed, or ctx has ended: leave it to the walk
 		}
 		if len(list) == 0 {
 			continue
@@ -168,12 +169,13 @@ func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context
 		reports[i].Took = time.Since(start)
 	}
 	if !any && seen.unwritten {
-		s.write() // what has just changed is looked at again soon, so it is written once
+		s.write() // not while skills still change, so that a series of edits writes it once
 	}
 	return reports, true, nil
 }
 
-// refresh reads the skills in those of the folders that have changed.
+// refresh reads the skills in the changed folders; list holds their indexes in
+// stamps. ok is false if one of them is no longer a skill, or never was.
 func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, reports []Report, finish func(context.Context) error) (ok bool, err error) {
 	refs := make([][]*skill.Ref, len(s.sources))
 	traces := make([]source.Trace, len(list))
@@ -189,7 +191,7 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 		refs[at.source], traces[n] = append(refs[at.source], ref), trace
 	}
 	seen := s.seen
-	s.seen = nil // until all is done
+	s.seen = nil // so that after an error the next rescan walks
 	complete := true
 	for i, at := range s.Sources() {
 		if len(refs[i]) == 0 {
@@ -216,7 +218,7 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 	return true, err
 }
 
-// add adds what was done with n skills that counted as unchanged.
+// add adds to r the report on n skills that r has counted as unchanged.
 func (r *Report) add(part Report, n int) {
 	r.Unchanged += part.Unchanged - n
 	r.Added, r.Changed, r.Refused = r.Added+part.Added, r.Changed+part.Changed, r.Refused+part.Refused
@@ -224,8 +226,8 @@ func (r *Report) add(part Report, n int) {
 	r.Complete = r.Complete && part.Complete
 }
 
-// watched passes the skills of a walk on. It calls found for each, unless found is
-// nil, and collects the problems of the walk.
+// watched passes on the skills of a walk. It calls found, unless that is nil, for
+// each skill, and collects the problems of the walk.
 func watched(refs iter.Seq2[*skill.Ref, error], found func(), problems *[]skill.Problem) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		for ref, err := range refs {
@@ -243,11 +245,11 @@ func watched(refs iter.Seq2[*skill.Ref, error], found func(), problems *[]skill.
 	}
 }
 
-// Glance looks whether the catalog can answer as it is: whether its ranking is
+// Glance checks whether the catalog can answer as it is: whether its ranking is
 // published for these sources, and whether their folders are as the last complete
-// walk saw them. It looks at the 128 folders that are most likely to have changed
-// and then, if there are more, for about the time of limit at others: it goes on
-// where the last Glance, of whatever process, stopped. It does not need the store.
+// walk saw them. It checks the 128 folders that are most likely to have changed and
+// then others until about limit has passed, starting where the last Glance of any
+// process stopped. It does not use the store.
 func (s *Scanner) Glance(ctx context.Context, limit time.Duration) Glance {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -22,16 +22,16 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A stamp is a folder of one of the sources as the last complete walk saw it: it
-// tells that the folder may have changed.
+// A stamp is what the last complete walk saw of a folder. If the folder looks
+// otherwise now, it may have changed.
 type stamp struct {
-	source int // its place among the sources
+	source int // index of the source
 	source.Trace
 }
 
-// changed returns which of the folders are not as their stamps say, by rising
-// index and up to most of them, as far as it gets before ctx ends, and how many it
-// looked at. It looks on all processors: the time is spent in the system.
+// changed checks folders until ctx ends or most of them differ from their stamps.
+// It returns the indexes of those that differ, rising, and how many folders it
+// checked. It runs on all processors, because the time goes into system calls.
 func changed(ctx context.Context, sources []source.Source, stamps []stamp, most int) (list []int, looked int) {
 	const part = 16
 	var taken, done atomic.Int64
@@ -68,9 +68,9 @@ func changed(ctx context.Context, sources []source.Source, stamps []stamp, most 
 	return list, int(done.Load())
 }
 
-// sortStamps puts first what is most likely to have changed: the folders that new
-// skills are put into, nearest to the top first, where there are few of them, and
-// then what has changed most recently.
+// sortStamps puts the folders first that are most likely to have changed: the
+// folders of the top two levels, into which people put new skills, and then the
+// most recently changed ones.
 func sortStamps(stamps []stamp) {
 	const few = 2 // levels
 	rank := func(s *stamp) int {
@@ -85,10 +85,10 @@ func sortStamps(stamps []stamp) {
 }
 
 // A stampFile is the list of stamps on file, beside the catalog: a header that
-// tells the sources, the generation that the stamps were taken at, the size of the
+// names the sources, the generation at which the stamps were taken, the size of the
 // rest in 8 bytes, then a record for each folder, in the order of sortStamps. It
-// lets a process that lives for one answer look for changes without a walk and
-// without the database.
+// lets a process that gives one answer check for changes without a walk and without
+// the database.
 type stampFile struct {
 	path    string // of the catalog
 	sources []source.Source
@@ -96,12 +96,12 @@ type stampFile struct {
 
 const (
 	stampSuffix  = ".stamps"
-	cursorSuffix = ".looked" // how far the last look came
+	cursorSuffix = ".looked" // how far the last Glance came
 	stampMagic   = "skill stamps 1\n"
-	maxRecord    = 1 << 20
+	maxRecord    = 1 << 20 // bytes
 )
 
-// header tells the sources, in their order.
+// header returns the header, which names the sources in their order.
 func (f *stampFile) header() []byte {
 	b := []byte(stampMagic)
 	var list []byte
@@ -113,9 +113,8 @@ func (f *stampFile) header() []byte {
 	return append(b, list...)
 }
 
-// write replaces the list by stamps, which are sorted and were taken at a
-// generation. Without a list the next look is a walk, so nothing else depends on
-// its success.
+// write replaces the list on file. The stamps are sorted, and were taken at
+// generation g. If it fails it leaves no list: the next process walks instead.
 func (f *stampFile) write(g store.Generation, stamps []stamp) error {
 	data := binary.LittleEndian.AppendUint64(f.header(), uint64(g.Number))
 	data = binary.LittleEndian.AppendUint64(data, uint64(g.Token))
@@ -137,8 +136,8 @@ func (f *stampFile) write(g store.Generation, stamps []stamp) error {
 	return err
 }
 
-// open opens the list of these sources that was taken at a generation, and returns
-// where its first record is.
+// open opens the list on file and returns the offset of its first record. It fails
+// if the list is of other sources or another generation.
 func (f *stampFile) open(g store.Generation) (file *os.File, start int64, err error) {
 	if file, err = os.Open(f.path + stampSuffix); err != nil {
 		return nil, 0, err
@@ -157,7 +156,7 @@ func (f *stampFile) open(g store.Generation) (file *os.File, start int64, err er
 	return file, start, nil
 }
 
-// cursor returns the offset at which the last look stopped, least if none did.
+// cursor returns the offset at which the last Glance stopped, and at least least.
 func (f *stampFile) cursor(least int64) int64 {
 	data, err := os.ReadFile(f.path + cursorSuffix)
 	if err != nil || len(data) != 8 {
@@ -166,7 +165,8 @@ func (f *stampFile) cursor(least int64) int64 {
 	return max(least, int64(binary.LittleEndian.Uint64(data)))
 }
 
-// setCursor keeps an offset for the next look. To lose it costs nothing.
+// setCursor stores an offset for the next Glance. Errors are ignored: without it the
+// next Glance starts at the top.
 func (f *stampFile) setCursor(at int64) {
 	os.WriteFile(f.path+cursorSuffix, binary.LittleEndian.AppendUint64(nil, uint64(at)), 0o600)
 }
@@ -174,19 +174,19 @@ func (f *stampFile) setCursor(at int64) {
 // forgetCursor removes an offset that may point between two records.
 func (f *stampFile) forgetCursor() { os.Remove(f.path + cursorSuffix) }
 
-// A Glance is what a short look at the sources showed.
+// A Glance is the result of Scanner.Glance.
 type Glance struct {
-	Current bool // the ranking is compiled, and nothing that was looked at has changed
-	All     bool // everything was looked at
-	Looked  int  // folders
+	Current bool // the ranking is compiled, and none of the checked folders has changed
+	All     bool // all folders were checked
+	Looked  int  // number of checked folders
 }
 
-// head is how many of the folders, those that are most likely to have changed,
-// each look begins with.
+// head is how many folders each Glance checks first: those at the head of the list,
+// which are most likely to have changed.
 const head = 128
 
-// look looks at the folders of the list: at its head, and then until bounded ends
-// at others, from where the last look, of whatever process, stopped.
+// look checks the folders at the head of the list, and then others until bounded
+// ends, starting where the last Glance of any process stopped.
 func (f *stampFile) look(ctx, bounded context.Context, file *os.File, start int64) (Glance, error) {
 	g := Glance{Current: true}
 	at, end, err := f.lookFrom(ctx, file, start, head, &g)
@@ -206,7 +206,7 @@ func (f *stampFile) look(ctx, bounded context.Context, file *os.File, start int6
 			if g.All = first == at; g.All {
 				break
 			}
-			first, from = at, at // from here to where this look began is left for the next one
+			first, from = at, at // wrapped round: the next Glance checks the folders from here on
 		}
 	}
 	if g.Current && !g.All {
@@ -215,8 +215,8 @@ func (f *stampFile) look(ctx, bounded context.Context, file *os.File, start int6
 	return g, nil
 }
 
-// lookFrom looks at up to n folders of the list from an offset, and returns the
-// offset behind those that it has looked at, and whether the list ends there.
+// lookFrom checks up to n folders of the list from an offset and adds the result to
+// g. It returns the offset behind them, and whether the list ends there.
 func (f *stampFile) lookFrom(ctx context.Context, file *os.File, from int64, n int, g *Glance) (next int64, end bool, err error) {
 	r := bufio.NewReaderSize(io.NewSectionReader(file, from, math.MaxInt64-from), 32<<10)
 	var stamps []stamp
@@ -236,12 +236,12 @@ func (f *stampFile) lookFrom(ctx context.Context, file *os.File, from int64, n i
 	list, looked := changed(ctx, f.sources, stamps, 1)
 	g.Current, g.Looked = g.Current && len(list) == 0, g.Looked+looked
 	if looked < len(stamps) {
-		return from, false, nil // it was cut off: the next look begins with these again
+		return from, false, nil // ctx has ended: the next Glance starts with these again
 	}
 	return next, end, nil
 }
 
-// appendStamp appends the record of a folder, behind its length.
+// appendStamp appends the record of a folder: its length, then its fields.
 func appendStamp(b []byte, s *stamp) []byte {
 	r := binary.AppendUvarint(nil, uint64(s.source))
 	flags := byte(0)
@@ -260,8 +260,8 @@ func appendStamp(b []byte, s *stamp) []byte {
 
 var errStamps = errors.New("not a list of stamps of this catalog")
 
-// readStamp reads the next record, of one of n sources, and its length in the
-// file.
+// readStamp reads the next record, and returns its length in the file too. There
+// are n sources.
 func readStamp(r *bufio.Reader, n int) (s stamp, size int, err error) {
 	length, err := binary.ReadUvarint(r)
 	if err != nil {

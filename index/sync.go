@@ -41,13 +41,12 @@ type Report struct {
 	Took      time.Duration   `json:"-"`
 }
 
-// Sync brings the catalog in step with one source. It reads and writes only
-// skills whose stamp and digest changed. What the walk did not find is removed
-// only when the walk was complete: an error of the iterator that does not say
-// otherwise (by a method Incomplete() bool that returns false), a skill that
-// could not be read and the end of ctx all make it incomplete, and are reported
-// as problems. Work that was done before ctx ended is kept; the error is then
-// that of ctx.
+// Sync brings the catalog in step with one source. It reads only skills whose stamp
+// has changed, and writes only those whose digest has changed too. It removes skills
+// that the walk did not find only if the walk was complete. Three things make a walk
+// incomplete, and are reported as problems: an error of the iterator (unless it has a
+// method Incomplete() bool that returns false), a skill that could not be read, and
+// the end of ctx. When ctx ends, Sync keeps what it has done and returns ctx.Err().
 func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
 	s := &syncer{x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool)}
 	s.report = Report{Source: src.Label, Complete: true}
@@ -61,8 +60,8 @@ func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref,
 	return s.end(err)
 }
 
-// Refresh is Sync for some skills of a source that has been walked before: what
-// refs does not have stays as it is.
+// Refresh is Sync for only the given skills of a source that has been walked before.
+// It leaves all other skills as they are.
 func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Report, error) {
 	s := &syncer{x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool)}
 	s.report = Report{Source: src.Label, Complete: true}
@@ -96,21 +95,22 @@ func (s *syncer) end(err error) (Report, error) {
 type syncer struct {
 	x      *Index
 	src    Source
-	only   []string // paths of Refresh
+	only   []string // paths given to Refresh; nil means all
 	row    int64    // of the source in the store
-	walked bool     // completely, at least once before
+	walked bool     // the source has been walked completely before
 	start  time.Time
 	known  map[string]store.Known // by path
-	seen   map[string]bool        // paths
-	queue  []*skill.Ref           // to be read
+	seen   map[string]bool        // paths that the walk found
+	queue  []*skill.Ref           // skills to read
 	report Report
 
 	// The batch that is being written while the next one is read.
 	batch   []loaded
-	written chan error // holds the outcome; nil when there is none
+	written chan error // receives the result of the write; nil means that none is under way
 }
 
-// begin makes sure that the source has a row, without a write when it does.
+// begin makes sure that the source has a row. It writes only if it has none yet, or
+// an outdated one.
 func (s *syncer) begin(ctx context.Context) error {
 	sources, err := s.x.store.Sources(ctx)
 	if err != nil {
@@ -132,9 +132,9 @@ func (s *syncer) begin(ctx context.Context) error {
 	return err
 }
 
-// register writes the row of the source. When its label stands for another
-// folder now, equal stamps mean nothing, and equal skills have another
-// location: all must be read, if not by this walk then by the next.
+// register writes the row of the source. If its label now stands for another folder
+// (moved), equal stamps mean nothing, and equal skills have another location: it
+// forgets the stamps, so that this walk or the next reads all skills.
 func (s *syncer) register(ctx context.Context, moved bool) error {
 	return s.x.store.Update(ctx, func(tx store.Tx) (err error) {
 		s.row, err = tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority})
@@ -148,7 +148,7 @@ func (s *syncer) register(ctx context.Context, moved bool) error {
 	})
 }
 
-// walk looks at every skill that the source has and queues the changed ones.
+// walk visits every skill of the source and queues the changed ones.
 func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) error {
 	for ref, err := range refs {
 		if ctx.Err() != nil {
@@ -171,7 +171,7 @@ func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) er
 		}
 	}
 	err := errors.Join(s.flush(ctx), s.wait())
-	// An iterator may end early without an error of its own.
+	// The iterator may end early because of ctx, without an error of its own.
 	return errors.Join(ctx.Err(), err)
 }
 
@@ -189,19 +189,19 @@ func (s *syncer) walkError(err error) {
 	}
 }
 
-// loaded is a skill that was read, or why it was not.
+// loaded is a skill that was read, or the reason why it could not be.
 type loaded struct {
 	ref          *skill.Ref
 	skill        *skill.Skill
 	refused      bool
 	err          error
-	store.Record             // when it is to be written; else its Skill is nil
-	vectors      [][]float32 // of the first of its texts
+	store.Record             // what to write; its Skill is nil if the skill has not changed
+	vectors      [][]float32 // of its texts, or of the first ones if embedding failed
 }
 
-// flush reads the queued skills on all processors, while the batch before is
-// written, and begins to write them in order. It ends what it began also when
-// ctx does: a batch is short.
+// flush reads the queued skills on all processors while the batch before is being
+// written, and then starts writing them. It finishes its batch even if ctx ends,
+// because a batch is short.
 func (s *syncer) flush(ctx context.Context) error {
 	if len(s.queue) == 0 {
 		return nil
@@ -217,7 +217,7 @@ func (s *syncer) flush(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for the batch that is being written and reports it.
+// wait waits until the current batch is written and adds it to the report.
 func (s *syncer) wait() error {
 	if s.written == nil {
 		return nil
@@ -228,7 +228,7 @@ func (s *syncer) wait() error {
 		return err
 	}
 	for i := range s.batch {
-		s.tell(&s.batch[i])
+		s.count(&s.batch[i])
 	}
 	s.batch = nil
 	return nil
@@ -273,8 +273,8 @@ func (s *syncer) readAll(ctx context.Context) []loaded {
 	return read
 }
 
-// read loads one skill and prepares its record, unless its digest is the one
-// that is already indexed.
+// read loads one skill and prepares its record, unless the catalog already has this
+// digest.
 func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) loaded {
 	l := loaded{ref: ref}
 	l.skill, l.err = ref.Load()
@@ -291,11 +291,11 @@ func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) lo
 	return l
 }
 
-// prepare makes all that is to be written of a skill that was read.
+// prepare fills in the record that is to be written.
 func (s *syncer) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
 	l.Record = store.Record{Path: l.ref.Path, Stamp: l.ref.Stamp, Skill: l.skill, Refused: l.refused}
 	if l.refused {
-		return // PutSkill packs the little there is
+		return // there are no texts; PutSkill packs the problem
 	}
 	texts := texts(l.skill)
 	for _, t := range texts {
@@ -303,13 +303,13 @@ func (s *syncer) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
 	}
 	fill(&l.Record, a)
 	if l.err = l.Pack(); l.err == nil && s.x.embedder != nil && s.x.opts.Inline {
-		// What fails here has no vector yet, which is for Embed to report.
+		// Embed computes vectors that are missing after an error here, and reports it.
 		l.vectors, _ = embedTexts(ctx, s.x.embedder, texts)
 	}
 }
 
-// refusal is what is kept of a file without a usable skill. Its digest is that
-// of the reason: the same one again is not a change.
+// refusal returns the skill that stands for a file without a usable skill. Its digest
+// is a hash of the problem, so that the same problem again is not a change.
 func refusal(p skill.Problem) *skill.Skill {
 	return &skill.Skill{
 		Meta:     skill.Meta{Digest: fmt.Sprintf("refused:%x", sha256.Sum256([]byte(p.String())))},
@@ -317,13 +317,12 @@ func refusal(p skill.Problem) *skill.Skill {
 	}
 }
 
-// put writes one skill that was read, or no more than its stamp.
+// put writes one skill, or only its stamp if the skill has not changed.
 func (s *syncer) put(tx store.Tx, l *loaded) error {
 	have := s.known[l.ref.Path]
 	switch {
 	case l.failed():
-		// That it could not be read says nothing about the skill: what is indexed
-		// of it stays.
+		// The skill may be fine: what is indexed of it stays.
 	case l.Skill != nil:
 		_, err := tx.PutSkill(s.row, &l.Record)
 		return err
@@ -336,8 +335,8 @@ func (s *syncer) put(tx store.Tx, l *loaded) error {
 // failed reports whether the file of the skill could not be read.
 func (l *loaded) failed() bool { return l.err != nil && !l.refused }
 
-// tell reports what was done with one skill.
-func (s *syncer) tell(l *loaded) {
+// count adds to the report what was done with one skill.
+func (s *syncer) count(l *loaded) {
 	_, known := s.known[l.ref.Path]
 	switch {
 	case l.refused:
@@ -357,7 +356,7 @@ func (s *syncer) tell(l *loaded) {
 	}
 }
 
-// finish removes what is no longer there, if the walk saw everything.
+// finish removes skills that are gone, if the walk was complete.
 func (s *syncer) finish(ctx context.Context) error {
 	if !s.report.Complete {
 		return nil
@@ -382,8 +381,7 @@ func (s *syncer) finish(ctx context.Context) error {
 	})
 }
 
-// Retain removes all sources but those with the given labels, with their
-// skills.
+// Retain removes all sources whose labels are not listed, with their skills.
 func (x *Index) Retain(ctx context.Context, labels []string) error {
 	sources, err := x.store.Sources(ctx)
 	if err != nil {
@@ -407,7 +405,7 @@ func (x *Index) Retain(ctx context.Context, labels []string) error {
 	return nil
 }
 
-// fill adds to a record what the skill in it is found by.
+// fill computes what a record needs for ranking: name key, terms and sketch.
 func fill(r *store.Record, a *words.Analyzer) {
 	sk := r.Skill
 	r.NameKey = words.NameKey(sk.Name)

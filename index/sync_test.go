@@ -82,8 +82,8 @@ func TestSyncChanges(t *testing.T) {
 	}
 }
 
-// TestSyncWithoutStamps: a source that has none is read each time, and a
-// catalog that is not changed by it stays as it is.
+// TestSyncWithoutStamps: a source without stamps is read each time; if nothing has
+// changed the catalog is not written to.
 func TestSyncWithoutStamps(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -105,7 +105,7 @@ func TestSyncWithoutStamps(t *testing.T) {
 	}
 }
 
-// TestSyncWithoutDigest: then nothing tells whether a skill changed.
+// TestSyncWithoutDigest: a skill without a digest counts as changed each time.
 func TestSyncWithoutDigest(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -126,7 +126,7 @@ type walkErr struct{ incomplete bool }
 func (walkErr) Error() string      { return "cannot read folder" }
 func (e walkErr) Incomplete() bool { return e.incomplete }
 
-// ownProblem is one that says what to report.
+// ownProblem is a walkErr that says which problem to report.
 type ownProblem struct{ walkErr }
 
 func (ownProblem) Problem() skill.Problem {
@@ -337,12 +337,12 @@ func TestSyncCancelled(t *testing.T) {
 	fresh := searchtest.New(t, nil)
 	searchtest.Sync(t, fresh, "a", src.Refs())
 	if dump(t, x) != dump(t, fresh) {
-		t.Error("the catalog is not that of one run")
+		t.Error("the catalog differs from the catalog of one run")
 	}
 }
 
-// TestSyncCancelledWhileReading: ctx ends while a batch is being read. And the
-// iterator ends then, as that of a source does, without a word.
+// TestSyncCancelledWhileReading: ctx ends while a batch is being read, and the
+// iterator ends too, without an error, like the iterator of a source.
 func TestSyncCancelledWhileReading(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)

@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	chunkWords = 160 // of a body that are embedded as one
-	maxChunks  = 8   // of a body; what a skill is about stands at its start
+	chunkWords = 160 // words of a body that are embedded together
+	maxChunks  = 8   // chunks of a body; what a skill is about stands at its start
 )
 
-// A text is what has a vector of its own: the sum of those of its chunks.
+// A text is a part of a skill that gets one vector: the sum of the vectors of its
+// chunks.
 type text struct {
 	hash   []byte // of the chunks
 	chunks []string
@@ -57,7 +58,7 @@ const hashSize = 16
 
 func newText(chunks ...string) text {
 	h := sha256.New()
-	h.Write([]byte{byte(len(chunks))}) // a description is one, whatever it holds
+	h.Write([]byte{byte(len(chunks))}) // so that a line break in a description does not look like two chunks
 	for _, c := range chunks {
 		io.WriteString(h, c)
 		h.Write([]byte{'\n'}) // the chunks of a body have none
@@ -65,8 +66,9 @@ func newText(chunks ...string) text {
 	return text{h.Sum(nil)[:hashSize], chunks}
 }
 
-// embedTexts returns the vectors of the texts, or of as many of the first as
-// have all of their chunks embedded when that fails.
+// embedTexts returns one vector for each text. When the embedder fails midway it
+// returns the error and the vectors of the texts whose chunks are all embedded,
+// which are the first ones.
 func embedTexts(ctx context.Context, e embed.Embedder, texts []text) ([][]float32, error) {
 	var all []string
 	for _, t := range texts {

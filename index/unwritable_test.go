@@ -12,8 +12,8 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-// unwritableDir is the environment variable that makes the test binary a process
-// without privileges, which makes that folder of its own unwritable.
+// unwritableDir names the environment variable that makes the test binary a process
+// without privileges, which makes its own folder (the value) unwritable.
 const unwritableDir = "INDEX_TEST_UNWRITABLE"
 
 // unwritableChild publishes where nothing can be written any more, and searches
@@ -67,7 +67,7 @@ func unwritableChild(dir string) error {
 }
 
 // searchDamaged damages the base in many places, in a folder where it cannot be
-// removed, and then lets it be made whole.
+// removed; then it makes the folder writable, so that the base can be repaired.
 func searchDamaged(x *searchtest.Catalog, dir string, check func(when string, x *searchtest.Catalog) error) error {
 	bases, err := filepath.Glob(x.Path + ".*.base")
 	if err != nil || len(bases) != 1 {

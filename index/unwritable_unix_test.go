@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestUnwritable: a folder that cannot be written costs speed, and nothing else.
-// Permissions do not stop root, so that its child is another user.
+// TestUnwritable: an unwritable folder costs speed, and nothing else. Permissions do
+// not stop root, so as root the child process runs as another user.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	long(t)

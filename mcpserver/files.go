@@ -14,8 +14,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// resources is the middleware that lists resources. The protocol library would
-// have each of them registered.
+// resources is the middleware that lists resources. The protocol library itself lists
+// only resources that were registered one by one.
 func (s *Server) resources(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if req, ok := req.(*mcp.ListResourcesRequest); ok {
@@ -51,9 +51,9 @@ func resourceOf(m *contextprovider.Manifest, f skill.File) *mcp.Resource {
 	return r
 }
 
-// readResource reads a file of a skill, byte for byte, if the skill has it: the
-// URI is looked up among its files and never made a path. The host verifies what
-// it gets with the digest that it got from skills/get.
+// readResource reads a file of a skill, byte for byte. It looks the URI up among the
+// skill's files and never uses it as a path. The host checks the bytes against the
+// digest from skills/get.
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	p := req.Params
 	m, err := s.manifest(ctx, p.URI, s.catalog.Outline)
@@ -73,8 +73,8 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 		s.used.add(m.ID)
 	}
 	c := &mcp.ResourceContents{URI: p.URI, MIMEType: mimeType(f.Path)}
-	// A text is sent as one, in which no byte may differ. An empty one would be
-	// left out.
+	// Valid UTF-8 survives JSON byte for byte and is sent as text. An empty text would
+	// be left out of the JSON, so it is sent as a blob.
 	if utf8.Valid(f.Data) && len(f.Data) > 0 && !f.Binary {
 		c.Text, c.MIMEType = string(f.Data), cmp.Or(c.MIMEType, "text/plain")
 	} else {
@@ -95,7 +95,7 @@ type readDirectoryResult struct {
 	Resources []*mcp.Resource `json:"resources"`
 }
 
-// readDirectory lists what is directly in a folder of a skill. A skill has few
+// readDirectory lists the direct children of a folder of a skill. A skill has few
 // enough files for one page.
 func (s *Server) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *readDirectoryParams) (*readDirectoryResult, error) {
 	switch {
@@ -124,7 +124,7 @@ func (s *Server) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *rea
 			name := strings.Split(f.Path, "/")[strings.Count(p.URI[len(at):], "/")]
 			child = &mcp.Resource{URI: p.URI + "/" + in, Name: name, MIMEType: directory}
 		}
-		// Files are sorted by path: those of a folder follow each other.
+		// Files are sorted by path, so that the files of a subfolder follow each other.
 		if n := len(r.Resources); n == 0 || r.Resources[n-1].URI != child.URI {
 			r.Resources = append(r.Resources, child)
 		}

@@ -18,59 +18,57 @@ import (
 
 // HTTPOptions configure an HTTP server. All of them may be zero.
 type HTTPOptions struct {
-	// Token is what requests must bear; "" means that none need to. Without one
+	// Token is the token that requests must bear; "" means that they need none. Then
 	// only programs on this machine should reach the server, see Listen.
 	Token string
 
-	// Hosts are the names, besides this machine's own, under which a request
-	// may call the server; Origins those of web pages whose scripts may call it,
-	// such as "https://inspector.example:6274".
+	// Hosts are host names under which requests may call the server, in addition to the
+	// names of this machine. Origins are the origins of web pages whose scripts may
+	// call it, such as "https://inspector.example:6274".
 	Hosts   []string
 	Origins []string
 
-	MaxBody     int64         // bytes of a request; 0 means 1 MiB
-	Rate        float64       // requests a second of one client, and twice as many at once; 0 means 100, less than 0 any
-	MaxSessions int           // at a time, of about 7 KB each; 0 means 10,000
-	IdleSession time.Duration // after which a session without requests ends; 0 means 8 hours
+	MaxBody     int64         // largest request in bytes; 0 means 1 MiB
+	Rate        float64       // requests per second of one client, with bursts of twice as many; 0 means 100, less than 0 means no limit
+	MaxSessions int           // sessions at a time, about 7 KB each; 0 means 10,000
+	IdleSession time.Duration // a session without requests ends after this time; 0 means 8 hours
 
 	// Timeout is how long a client may take to send a request, and to accept a
-	// piece of an answer; 0 means 10 s. Grace is how long requests that are
-	// under way may take when the server ends; 0 means 10 s.
+	// piece of an answer; 0 means 10 s. Grace is how long requests under way may take
+	// after the server was told to end; 0 means 10 s.
 	Timeout time.Duration
 	Grace   time.Duration
 
-	// Size returns how many skills there are, and an error as long as that is
-	// not known.
+	// Size returns the number of skills, or an error while that is not known.
 	Size func(ctx context.Context) (int, error)
 
-	Metrics *Metrics     // what /metrics shows; nil means that of HTTP alone
+	Metrics *Metrics     // what /metrics shows; nil means only figures of HTTP
 	Logger  *slog.Logger // gets messages about failures; nil means no messages
 }
 
-// HTTP serves any number of scopes over streamable HTTP: one at /mcp and those
-// with a name at /mcp/NAME, each to clients of both eras of the protocol. A
-// session of one is unknown to the others. It also serves /healthz and /metrics.
+// HTTP serves any number of scopes over streamable HTTP, to clients of both versions
+// of the protocol: the scope without a name at /mcp, the others at /mcp/NAME. A session
+// belongs to one scope. HTTP also serves /healthz and /metrics.
 type HTTP struct {
 	opts    HTTPOptions
 	log     *slog.Logger
 	metrics *Metrics
 	scopes  map[string]*scope
 	guard   guard
-	limiter *limiter // nil for none
+	limiter *limiter // nil means no limit
 	mux     *http.ServeMux
-	ending  context.Context // ends with the streams, when Serve is about to
+	ending  context.Context // cancelled when Serve starts to shut down: streams end
 	end     context.CancelFunc
 }
 
-// A scope is a server with its transports. That of 2025-11-25 has sessions,
-// that of 2026-07-28 none.
+// A scope is a server with its transports: stateful for the protocol of 2025-11-25,
+// which has sessions, and stateless for the protocol of 2026-07-28, which has none.
 type scope struct {
 	server              *Server
 	stateful, stateless http.Handler
 }
 
-// NewHTTP returns a server of scopes, of which the one without a name is at
-// /mcp.
+// NewHTTP returns an HTTP server of scopes by name. The scope named "" is at /mcp.
 func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	h := &HTTP{scopes: make(map[string]*scope), mux: http.NewServeMux()}
 	h.ending, h.end = context.WithCancel(context.Background())
@@ -107,8 +105,9 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 
 func (h *HTTP) newScope(s *Server) *scope {
 	get := func(*http.Request) *mcp.Server { return s.MCP() }
-	// Hosts and sizes are checked here, also for what the library leaves open.
-	o := mcp.StreamableHTTPOptions{Logger: slog.New(calm{h.log.Handler()}), DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
+	// Switch off the library's checks of hosts and sizes: ServeHTTP and read do them,
+	// more strictly.
+	o := mcp.StreamableHTTPOptions{Logger: slog.New(infoHandler{h.log.Handler()}), DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
 	stateful, stateless := o, o
 	stateful.SessionTimeout = h.opts.IdleSession
 	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
@@ -117,8 +116,8 @@ func (h *HTTP) newScope(s *Server) *scope {
 
 // ServeHTTP answers one request.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := &patient{ResponseWriter: w, timeout: h.opts.Timeout}
-	defer out.extend() // for what is written after the handler
+	out := &deadlineWriter{ResponseWriter: w, timeout: h.opts.Timeout}
+	defer out.extend() // for what net/http writes after the handler
 	defer func() { h.metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
 	if reason, err := h.guard.admit(out, r); err != nil {
 		h.refuse(out, reason, http.StatusForbidden, err)
@@ -136,13 +135,13 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(out, r)
 }
 
-// refuse answers a request that does not reach a server.
+// refuse answers a request with an error and counts it. The request reaches no server.
 func (h *HTTP) refuse(w http.ResponseWriter, reason string, status int, err error) {
 	h.metrics.refuse(reason)
 	http.Error(w, err.Error(), status)
 }
 
-// authorized answers a request without the token.
+// authorized reports whether a request bears the token. If not, it answers the request.
 func (h *HTTP) authorized(w http.ResponseWriter, r *http.Request) bool {
 	given, ok := h.guard.authorized(r)
 	if ok {
@@ -160,7 +159,7 @@ func (h *HTTP) authorized(w http.ResponseWriter, r *http.Request) bool {
 func (h *HTTP) serveNamed(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if name == "" {
-		http.NotFound(w, r) // the whole catalog has one address only
+		http.NotFound(w, r) // the scope without a name is only at /mcp
 		return
 	}
 	h.serveScope(w, r, name)
@@ -168,7 +167,7 @@ func (h *HTTP) serveNamed(w http.ResponseWriter, r *http.Request) {
 
 // serveScope hands a request to the transport of a scope.
 func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request, name string) {
-	// Without the token nobody learns which scopes there are.
+	// Check the token first, so that nobody learns without it which scopes there are.
 	if !h.authorized(w, r) {
 		return
 	}
@@ -185,7 +184,7 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request, name string) {
 		}
 	}
 	if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == "subscriptions/listen" {
-		// A stream has no end of its own, for which the server could wait.
+		// A stream has no end of its own, so it must end when the server shuts down.
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(h.ending, cancel)()
@@ -203,11 +202,11 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request, name string) {
 	sc.stateful.ServeHTTP(w, r)
 }
 
-// read reads the body of a request, for which its client has a limited time,
-// and puts what was read in its place.
+// read reads the body of a request within the time limit, and makes it readable again.
+// If that fails it answers the request and returns false.
 func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	control := http.NewResponseController(w)
-	// Connections that know no deadline are those of tests.
+	// Ignore the error: only connections of tests do not support deadlines.
 	_ = control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
 	if err != nil {
@@ -224,16 +223,16 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
-// The first version of the protocol without sessions, and what its requests
-// state it with.
+// The first version of the protocol without sessions, and where requests state their
+// version.
 const (
 	firstStateless = "2026-07-28"
 	versionHeader  = "Mcp-Protocol-Version"
 	versionMeta    = "io.modelcontextprotocol/protocolVersion"
 )
 
-// isStateless reports whether a request is one of the protocol without
-// sessions. The body is looked at when the headers do not tell.
+// isStateless reports whether a request uses the protocol without sessions. It looks
+// into the body only if the headers do not say.
 func isStateless(r *http.Request, body []byte) bool {
 	if version := r.Header.Get(versionHeader); version != "" {
 		return version >= firstStateless
@@ -253,8 +252,8 @@ func isStateless(r *http.Request, body []byte) bool {
 	return message.Method == "server/discover" || message.Params.Meta[versionMeta] != nil
 }
 
-// sessions returns how many sessions are open, those of requests without one
-// included.
+// sessions returns how many sessions are open. A stateless request counts as a session
+// while it is served.
 func (h *HTTP) sessions() int {
 	n := 0
 	for _, sc := range h.scopes {
@@ -265,8 +264,8 @@ func (h *HTTP) sessions() int {
 	return n
 }
 
-// serveHealth says whether the catalog can be asked. It needs no token, but
-// without one it tells no number.
+// serveHealth answers whether the catalog can be asked. It needs no token, but shows
+// the number of skills only to requests that bear it.
 func (h *HTTP) serveHealth(w http.ResponseWriter, r *http.Request) {
 	health := struct {
 		Status string `json:"status"`
@@ -285,8 +284,8 @@ func (h *HTTP) serveHealth(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// size asks for the number of skills, and waits no longer than a load balancer
-// would.
+// size returns the number of skills. It waits half a second at most, because a load
+// balancer waits no longer.
 func (h *HTTP) size(ctx context.Context) (int, error) {
 	if h.opts.Size == nil {
 		return 0, nil
@@ -316,8 +315,8 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Serve answers what arrives at l until ctx ends, then lets what is under way
-// come to its end, and closes streams and l. It may be called once.
+// Serve answers requests that arrive at l until ctx ends. Then it closes l, ends the
+// streams, and lets other requests under way finish. It may be called only once.
 func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: h.opts.Timeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,

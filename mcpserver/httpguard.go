@@ -12,12 +12,13 @@ import (
 	"strings"
 )
 
-// A guard decides whose requests are let in. A web page can make a browser on
-// this machine call the server, under a name that the page's owner lets point
-// here; so the name that is called and the page that calls are checked.
+// A guard decides which requests are let in. A web page can make a browser on this
+// machine call the server, under a host name that the page's owner has pointed to this
+// machine. So the guard checks the host name in each request and the origin of the
+// page.
 type guard struct {
-	token   [sha256.Size]byte
-	open    bool // there is no token
+	token   [sha256.Size]byte // hash of the token
+	open    bool              // there is no token
 	hosts   map[string]bool
 	origins map[string]bool
 }
@@ -41,7 +42,7 @@ func newGuard(token string, hosts, origins []string) (guard, error) {
 	return g, nil
 }
 
-// hostOf returns the name or address in a host that may have a port.
+// hostOf returns a host without its port, in lower case.
 func hostOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -49,8 +50,9 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// admit checks the host that a request calls and the page that it comes from.
-// To a page that may call it says how. The error comes with a word for it.
+// admit checks the host that a request calls and the page that it comes from. For an
+// allowed page it sets the headers that let the browser call. An error comes with a
+// one-word reason for the metrics.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (reason string, err error) {
 	if !g.knows(r) {
 		return "host", errors.New("the Host of the request is not one of this server; --allow-host allows another")
@@ -75,9 +77,9 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (reason string, er
 	return "", nil
 }
 
-// knows reports whether a request calls this server by a name of it: one that
-// was configured, or the address that it arrived at. Nobody else can make an
-// address point here.
+// knows reports whether a request calls this server by its own name: a configured
+// host, localhost, or the address at which the request arrived, which unlike a name
+// nobody else can point to this machine.
 func (g *guard) knows(r *http.Request) bool {
 	host := hostOf(r.Host)
 	if g.hosts[host] {
@@ -102,8 +104,8 @@ func (g *guard) knows(r *http.Request) bool {
 	return called.Unmap() == here.WithZone("")
 }
 
-// authorized reports whether a request bears a token, and whether that is the
-// right one. Comparing digests takes the same time for all tokens.
+// authorized reports whether a request bears a token, and whether the token is right.
+// It compares digests, which takes the same time for all tokens.
 func (g *guard) authorized(r *http.Request) (given, ok bool) {
 	if g.open {
 		return false, true

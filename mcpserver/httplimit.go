@@ -13,9 +13,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Listen listens at an address: a port, ":port", or host and port. Without a
-// host it is that of this machine only. An address that others can reach is
-// refused if there is no token to ask them for.
+// Listen listens at an address: a port, ":port", or host and port. Without a host it
+// listens on the loopback address of this machine. It refuses an address that other
+// machines can reach, unless requests must bear a token.
 func Listen(ctx context.Context, addr string, token bool) (net.Listener, error) {
 	if !strings.Contains(addr, ":") {
 		addr = ":" + addr
@@ -35,7 +35,7 @@ func Listen(ctx context.Context, addr string, token bool) (net.Listener, error) 
 	if err != nil {
 		return nil, err
 	}
-	// A name means what this machine's configuration says it does.
+	// Check again: "localhost" may be configured to mean another address.
 	if at, ok := l.Addr().(*net.TCPAddr); !token && (!ok || !at.IP.IsLoopback()) {
 		l.Close()
 		return nil, openError(addr)
@@ -47,8 +47,9 @@ func openError(addr string) error {
 	return fmt.Errorf("%s can be reached from other machines, and there is no token to ask them for; give one, or listen at 127.0.0.1", addr)
 }
 
-// A limiter bounds how many requests each client may make. Clients are told
-// apart by their address, of IPv6 by the network, which belongs to one.
+// A limiter bounds how many requests each client may make. It distinguishes clients by
+// their IPv4 address, or by their IPv6 network (/64), which usually belongs to one
+// client.
 type limiter struct {
 	rate  float64
 	burst int
@@ -57,7 +58,7 @@ type limiter struct {
 	clients map[netip.Prefix]*rate.Limiter
 }
 
-// maxClients bounds the memory for clients; with more of them all begin anew.
+// maxClients bounds the memory for clients. When there are more, all counts start again.
 const maxClients = 10_000
 
 func newLimiter(perSecond float64) *limiter {
@@ -95,32 +96,32 @@ func clientOf(remote string) netip.Prefix {
 	return p
 }
 
-// A patient writer lets streams live, but gives up on a client that does not
-// accept what is written.
-type patient struct {
+// A deadlineWriter gives each write a deadline of its own. So streams may last for
+// ever, but a client that does not accept what is written is cut off.
+type deadlineWriter struct {
 	http.ResponseWriter
 	timeout time.Duration
 	status  int
 }
 
-// Unwrap lets an http.ResponseController find what it controls.
-func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+// Unwrap returns the original writer to an http.ResponseController.
+func (w *deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
-func (p *patient) WriteHeader(status int) {
-	p.status = status
-	p.extend()
-	p.ResponseWriter.WriteHeader(status)
+func (w *deadlineWriter) WriteHeader(status int) {
+	w.status = status
+	w.extend()
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
-func (p *patient) Write(data []byte) (int, error) {
-	p.extend()
-	return p.ResponseWriter.Write(data)
+func (w *deadlineWriter) Write(data []byte) (int, error) {
+	w.extend()
+	return w.ResponseWriter.Write(data)
 }
 
-// extend gives the client time for what is written next. A connection that
-// knows no deadline is one of a test.
-func (p *patient) extend() {
-	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(p.timeout))
+// extend moves the write deadline. It ignores the error: only connections of tests do
+// not support deadlines.
+func (w *deadlineWriter) extend() {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 }

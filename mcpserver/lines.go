@@ -8,11 +8,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// maxText bounds the bytes of a text that a tool returns: clients cut, or put
-// aside, what is longer, and a model seldom wants it at once.
+// maxText is how many bytes of a text a tool returns at once: clients cut longer texts,
+// or put them aside, and a model seldom wants more at once.
 const maxText = 100_000
 
-// lines is a range of lines from 1; the zero value is all of them.
+// lines is a range of lines, counted from 1; the zero value means all lines.
 type lines struct{ first, last int }
 
 var errLines = errors.New(`lines is not a range of lines, such as "10-40", "10-" or "10"`)
@@ -51,13 +51,13 @@ func lineNumber(s string) (int, error) {
 // A part is some lines of a text.
 type part struct {
 	text        string
-	first, last int // numbers of its lines; last < first when there are none
-	of          int // lines of the whole text
-	next        int // line to go on with; 0 when nothing was cut off
+	first, last int // numbers of its lines; last < first means that it has none
+	of          int // number of lines in the whole text
+	next        int // line to go on with; 0 means that nothing was cut off
 }
 
-// cut returns the lines l of s, at most maxText bytes of them. One line that is
-// longer alone is cut too.
+// cut returns the lines l of s, at most maxText bytes of them. It also cuts a single
+// line that is longer.
 func cut(s string, l lines) part {
 	p := part{first: max(1, l.first), of: countLines(s)}
 	p.last = p.first - 1

@@ -16,7 +16,7 @@ import (
 
 const listText = `Browse the catalog of skills by name, a page at a time, optionally those with a tag or from a source. To find a skill for a task, call search_skills instead: a catalog may hold thousands. Call this when the user asks what skills there are.`
 
-// A page of the tool is some 3,000 tokens.
+// A page of the tool takes about 3,000 tokens.
 const (
 	pageOfNames   = 50
 	maxListedText = 160 // characters of a description
@@ -79,7 +79,7 @@ func hasTag(tags []string, tag string) bool {
 	return slices.ContainsFunc(tags, func(t string) bool { return strings.EqualFold(t, tag) })
 }
 
-// known is an error for a tag or a source that no skill has.
+// known returns an error for a tag or a source that no skill has.
 func known(entries []search.Entry, p listParams) error {
 	var tags, sources []string
 	for _, e := range entries {
@@ -94,7 +94,7 @@ func known(entries []search.Entry, p listParams) error {
 	return nil
 }
 
-// unknown is the error for something that no skill has.
+// unknown returns the error for a tag or a source that no skill has.
 func unknown(kind, name string, known []string) error {
 	slices.Sort(known)
 	known = slices.Compact(known)
@@ -104,7 +104,7 @@ func unknown(kind, name string, known []string) error {
 	return errors.New(line(fmt.Sprintf("no skill has the %s %s%s", kind, quoted(name), words.Suggest(name, known)), maxMessage))
 }
 
-// text lists the skills, one a line.
+// text lists the skills, one on each line.
 func (r *listResult) text(from int) string {
 	if len(r.Skills) == 0 {
 		return "There are no skills here."

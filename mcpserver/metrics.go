@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// Metrics count what servers do, for monitoring. The zero value is ready, and
-// one may count for several servers.
+// Metrics count what servers do, for monitoring. The zero value is ready for use.
+// Several servers may share one.
 type Metrics struct {
 	mu        sync.Mutex
 	calls     map[call]uint64    // by tool or method
-	latency   map[string]*timing // of the tools that search
+	latency   map[string]*timing // by tool, only of tools that search
 	injected  uint64             // skills that suggest_skills offered
-	abstained uint64             // times that it offered none
+	abstained uint64             // calls of suggest_skills that offered none
 	stale     uint64             // reads of skills that changed since they were indexed
 	answers   map[int]uint64     // HTTP answers by status
 	refused   map[string]uint64  // HTTP requests by reason
 }
 
-// A call is what calls are counted by.
+// A call is the key by which calls are counted.
 type call struct {
 	name   string
 	failed bool
@@ -69,7 +69,7 @@ func (m *Metrics) Observe(e Event) {
 	}
 }
 
-// answered counts an answer over HTTP.
+// answered counts an HTTP response.
 func (m *Metrics) answered(status int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +90,7 @@ func increment[K comparable](counts *map[K]uint64, key K) {
 	(*counts)[key]++
 }
 
-// write prints all counts in the text format of Prometheus.
+// write writes all counts in the text format of Prometheus.
 func (m *Metrics) write(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +116,7 @@ func (m *Metrics) write(w io.Writer) {
 	}
 }
 
-// writeQueries prints how many searches there were, and how long they took.
+// writeQueries writes how many searches there were, and how long they took.
 func (m *Metrics) writeQueries(w io.Writer) {
 	tools := slices.Sorted(maps.Keys(m.latency))
 	const name = "repertoire_query_duration_seconds"

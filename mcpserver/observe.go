@@ -16,8 +16,7 @@ import (
 // eventKey is the context key of the *Event of a request.
 type eventKey struct{}
 
-// eventOf returns the event of the request that is being served, which its
-// handler may add to.
+// eventOf returns the event of the current request. Handlers may change it.
 func eventOf(ctx context.Context) *Event {
 	if e, ok := ctx.Value(eventKey{}).(*Event); ok {
 		return e
@@ -25,8 +24,8 @@ func eventOf(ctx context.Context) *Event {
 	return new(Event)
 }
 
-// observe is the middleware around every request: it keeps errors short and
-// tells Options.Observe.
+// observe is the middleware around every request: it shortens errors and calls
+// Options.Observe.
 func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		e, start := &Event{Method: method}, time.Now()
@@ -40,7 +39,7 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}
 		if err != nil {
-			e.Failed, err = true, short(err)
+			e.Failed, err = true, sendable(err)
 		}
 		if e.Seconds = time.Since(start).Seconds(); s.opts.Observe != nil {
 			s.opts.Observe(*e)
@@ -49,14 +48,13 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// message is an error as it is shown: what it quotes of a request may be long
-// and hold anything.
+// message returns the text of an error as it is shown: shortened and without control
+// characters, because it may quote a request.
 func message(s string) string { return words.Shorten(words.Clean(s), maxMessage) }
 
-// short returns err with a message that is not too long, and without data that
-// is no JSON: the protocol library quotes a URI as Go does, and could not send
-// that.
-func short(err error) error {
+// sendable returns err with a short message, and without data that is not JSON: the
+// protocol library puts a URI there in Go's quotes, and then fails to send it.
+func sendable(err error) error {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) {
 		return err
@@ -68,19 +66,23 @@ func short(err error) error {
 	return &jsonrpc.Error{Code: wire.Code, Message: message(wire.Message), Data: data}
 }
 
-// calm is a handler for the log of the protocol library, which takes for errors
-// what is only a client's mistake, or its having gone.
-type calm struct{ slog.Handler }
+// infoHandler lowers messages of the protocol library to the level Info: the library
+// logs as errors what are only mistakes of a client, or clients that have gone.
+type infoHandler struct{ slog.Handler }
 
-func (c calm) Enabled(ctx context.Context, level slog.Level) bool {
-	return c.Handler.Enabled(ctx, min(level, slog.LevelInfo))
+func (h infoHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.Handler.Enabled(ctx, min(level, slog.LevelInfo))
 }
 
-func (c calm) Handle(ctx context.Context, r slog.Record) error {
+func (h infoHandler) Handle(ctx context.Context, r slog.Record) error {
 	r.Level = min(r.Level, slog.LevelInfo)
-	return c.Handler.Handle(ctx, r)
+	return h.Handler.Handle(ctx, r)
 }
 
-func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler { return calm{c.Handler.WithAttrs(attrs)} }
+func (h infoHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return infoHandler{h.Handler.WithAttrs(attrs)}
+}
 
-func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name)} }
+func (h infoHandler) WithGroup(name string) slog.Handler {
+	return infoHandler{h.Handler.WithGroup(name)}
+}

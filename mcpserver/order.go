@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// maxListed is how many skills are enumerated for hosts, which may load all
-	// that they are told; the others are found by search and skills/get.
+	// maxListed is how many skills are listed for hosts, which may load every skill in
+	// the list. Hosts find the others by search and skills/get.
 	maxListed = 500
-	// maxOrders is how many enumerations may be under way at once.
+	// maxOrders is how many lists may be read page by page at once.
 	maxOrders = 16
 	maxCursor = 1024 // bytes
 )
 
-// orders are the enumerations that clients are in the middle of. What is best
-// changes with what is used, so the pages of one are cut from one order.
+// orders keeps the lists that clients are reading page by page. The order of skills
+// changes with their use, so all pages of a list must be cut from the same order.
 type orders struct {
 	mu   sync.Mutex
-	list []order // the last one last
+	list []order // the newest one last
 }
 
-// An order is the IDs of the skills to enumerate, the most relevant first.
+// An order is the IDs of the skills to list, the most relevant first.
 type order struct {
 	key string
 	ids []string
 }
 
-// keep returns the key of an order. Equal ones share it.
+// keep stores an order and returns its key. Equal orders share a key.
 func (o *orders) keep(ids []string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,9 +63,9 @@ func (o *orders) find(key string) (ids []string, ok bool) {
 	return o.list[i].ids, true
 }
 
-// order returns the skills to enumerate: pinned ones, those used last, and then
-// by source and name. Those whose names hosts do not take come last: few of them
-// can be loaded, under the name that they have in their own files.
+// order returns the skills to list: first pinned skills, then recently used ones, then
+// the others by source and name. Skills whose names hosts do not accept come last: a
+// host can load only the few of them that have another name in their own files.
 func (s *Server) order(ctx context.Context) ([]string, error) {
 	entries, err := s.catalog.List(ctx, s.opts.Agent, false)
 	if err != nil {
@@ -74,11 +74,11 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 	rank := make(map[string]int)
 	if s.opts.Agent != nil {
 		for _, name := range s.opts.Agent.Pinned {
-			first(rank, words.NameKey(name))
+			addRank(rank, words.NameKey(name))
 		}
 	}
 	for _, id := range s.used.list() {
-		first(rank, words.NameKey(id))
+		addRank(rank, words.NameKey(id))
 	}
 	ranked := len(rank)
 	source := func(label string) int {
@@ -107,18 +107,18 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// first gives a key the next rank unless it has one.
-func first(rank map[string]int, key string) {
+// addRank gives a key the next rank, unless it has one.
+func addRank(rank map[string]int, key string) {
 	if _, ok := rank[key]; !ok {
 		rank[key] = len(rank)
 	}
 }
 
-// A cursor says where a list goes on. Clients take it for an opaque text.
+// A cursor says where a list goes on. To clients it is opaque.
 type cursor struct {
-	Order string `json:"o,omitempty"` // the enumeration
-	Next  int    `json:"n,omitempty"` // the place in it
-	After string `json:"a,omitempty"` // the key of the last name of a list by name
+	Order string `json:"o,omitempty"` // the key of an order
+	Next  int    `json:"n,omitempty"` // the next place in that order
+	After string `json:"a,omitempty"` // in a list by name, the key of the last name
 }
 
 var errCursor = errors.New("the cursor is malformed or no longer valid; list again without one")
@@ -131,7 +131,7 @@ func (c cursor) encode() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// decodeCursor reads a cursor; "" is the start of a list.
+// decodeCursor reads a cursor; "" means the start of a list.
 func decodeCursor(s string) (c cursor, err error) {
 	if s == "" {
 		return c, nil

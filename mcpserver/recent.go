@@ -11,7 +11,7 @@ const maxRecent = 32
 // recent remembers the skills that were last offered or read, by ID.
 type recent struct {
 	mu  sync.Mutex
-	ids []string // the last one last
+	ids []string // the most recent one last
 }
 
 // add notes that skills were used.
@@ -24,7 +24,7 @@ func (r *recent) add(ids ...string) {
 	r.ids = r.ids[max(0, len(r.ids)-maxRecent):]
 }
 
-// list returns the IDs, the last one first.
+// list returns the IDs, the most recent one first.
 func (r *recent) list() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 
 const resourceText = `Read a file of a skill, such as references/forms.md or scripts/fill.py, as it is on disk now. Call it when the instructions of a loaded skill refer to the file; the path is relative to the skill's folder. Of a long file ask for the lines that matter, such as "10-40". A script is usually better run where it is (read_skill tells the folder) than read.`
 
-// maxBlob bounds the bytes of a binary file that is sent: a model cannot read
-// one, and a client that can open it finds it on disk.
+// maxBlob is the size in bytes of the largest binary file that is sent: a model cannot
+// read binary files, and a client that can open one finds it on disk.
 const maxBlob = 64 << 10
 
 const maxPath = 1024 // bytes of the path of a file
@@ -68,7 +68,7 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 	return text(r.text()), r, nil
 }
 
-// rest is the range of what was cut off.
+// rest returns the range of the lines that were cut off.
 func rest(next int, l lines) string {
 	if l.last == 0 {
 		return fmt.Sprintf("%d-", next)
@@ -76,7 +76,7 @@ func rest(next int, l lines) string {
 	return fmt.Sprintf("%d-%d", next, l.last)
 }
 
-// text is the text of the file, with a header when it is not all of it.
+// text returns the text of the file, with a header if lines are missing.
 func (r *resourceResult) text() string {
 	var b strings.Builder
 	if r.First > 1 || r.Last < r.Of {
@@ -92,7 +92,7 @@ func (r *resourceResult) text() string {
 	return b.String()
 }
 
-// binary is the result for a file that is not text.
+// binary returns the result for a file that is not text.
 func (s *Server) binary(f *contextprovider.File) *mcp.CallToolResult {
 	say := fmt.Sprintf("%s is a binary file of %d bytes (sha256 %s).", line(f.Path, maxName), f.Size, f.SHA256)
 	if f.Size > maxBlob {

@@ -83,7 +83,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 	return text(r.text()), r, nil
 }
 
-// text lists the hits, one a line.
+// text lists the hits, one on each line.
 func (r *searchResult) text() string {
 	if len(r.Skills) == 0 {
 		return "No skill of the catalog has anything in common with this query."
@@ -109,7 +109,7 @@ func (r *searchResult) text() string {
 	return b.String()
 }
 
-// Bounds of what is listed of a skill, in characters.
+// Bounds of names and descriptions in texts, in characters.
 const (
 	maxName        = 200
 	maxDescription = 400

@@ -1,8 +1,10 @@
-// Package mcpserver serves a catalog to agents over the Model Context Protocol:
-// tools to search and read skills, and the skills extension (SEP-2640), which
-// gives hosts the files of a skill with their digests. One Server serves one
-// scope; what is outside of it does not exist in any tool or resource. Clients
-// of 2025-11-25 and of 2026-07-28 are served alike.
+// Package mcpserver serves a catalog to agents over the Model Context Protocol: tools
+// to search and read skills, and the skills extension (SEP-2640), which gives hosts
+// the files of a skill with their digests. It serves clients of the protocol versions
+// 2025-11-25 and 2026-07-28.
+//
+// The one rule: one Server serves one scope. For its tools and resources, a skill
+// outside the scope does not exist.
 package mcpserver
 
 import (
@@ -82,19 +84,19 @@ type Options struct {
 // A Prompt is what suggest_skills is asked about.
 type Prompt struct {
 	Text    string
-	Dir     string // the client's working folder, if it told
-	Session string // the client's session, if it told
+	Dir     string // the client's working folder; "" means unknown
+	Session string // the client's session; "" means unknown
 }
 
-// An Event is one request that was served.
+// An Event describes one request that was served.
 type Event struct {
-	Method    string // of the protocol, such as "tools/call"
-	Tool      string // of tools/call, if there is such a tool
-	Seconds   float64
-	Failed    bool // it was answered with an error
-	Offered   int  // skills that suggest_skills offered
-	Abstained bool // suggest_skills found none worth offering
-	Stale     bool // read_skill read one that changed since it was indexed
+	Method    string  // of the protocol, such as "tools/call"
+	Tool      string  // the called tool; "" means none, or an unknown one
+	Seconds   float64 // how long the answer took
+	Failed    bool    // the answer was an error
+	Offered   int     // number of skills that suggest_skills offered
+	Abstained bool    // suggest_skills offered none
+	Stale     bool    // read_skill read a skill that has changed since it was indexed
 }
 
 // A Server serves one scope of a catalog to any number of sessions.
@@ -104,12 +106,12 @@ type Server struct {
 	log     *slog.Logger
 	mcp     *mcp.Server
 	used    recent
-	session atomic.Pointer[string] // of the client, as suggest_skills was last told
+	session atomic.Pointer[string] // the session that suggest_skills was last called with
 	orders  orders
 }
 
-// The template of what resources/read takes, all that is below skill://. Adding
-// it again makes the clients hear that resources have changed.
+// template is the template of the URIs that resources/read accepts: all below
+// skill://. Adding it again notifies clients that resources have changed.
 var template = mcp.ResourceTemplate{
 	Name: "skill-file", Title: "File of a skill", URITemplate: "skill://{+name}/{+path}",
 	Description: "A file of a skill, byte for byte: SKILL.md or one that skills/get lists.",
@@ -127,15 +129,15 @@ func New(c Catalog, opts *Options) *Server {
 	if s.log = s.opts.Logger; s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	// The tools never change; what the catalog holds, resources tell. There are
-	// no prompts, but the protocol library lists them, so that is declared.
+	// The tools never change; a changed catalog changes the resources. There are no
+	// prompts, but the protocol library answers prompts/list, so that is declared.
 	caps := &mcp.ServerCapabilities{
 		Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{},
 	}
 	caps.AddExtension(extension, map[string]any{"directoryRead": true})
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: cmp.Or(s.opts.Name, DefaultName), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
-		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(calm{s.log.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
+		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.log.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
 	s.addTools()
 	s.addSkills()
 	s.mcp.AddReceivingMiddleware(s.observe, s.resources) // the first is the outer one
@@ -145,13 +147,13 @@ func New(c Catalog, opts *Options) *Server {
 // MCP returns the server for a transport of the protocol.
 func (s *Server) MCP() *mcp.Server { return s.mcp }
 
-// Changed tells clients that the skills of the catalog have changed.
+// Changed notifies clients that the skills of the catalog have changed.
 func (s *Server) Changed() {
 	s.mcp.AddResourceTemplate(&template, s.readResource)
 }
 
-// instructions are what a client shows a model of the server. Some show no more
-// than these and the names of the tools, and of these 2,048 bytes.
+// instructions is what a client shows a model about the server. Some clients show only
+// its first 2,048 bytes and the names of the tools.
 const instructions = `A catalog of agent skills: folders with a SKILL.md of tested instructions, and scripts, for one kind of task each. Most are not listed anywhere else.
 
 When to search: before you start a task that others have likely done before (making or converting a document, using a tool, service or framework, following a team's convention, reviewing, deploying, migrating …), call search_skills with a sentence that says what is to be done. Search again when the task turns into another one. No search is needed for small talk, for a question about the conversation, or when the right skill is already loaded.

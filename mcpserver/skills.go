@@ -20,8 +20,8 @@ const (
 	methodDirectory = "resources/directory/read"
 )
 
-// addSkills adds the methods of the skills extension, and tells of the template
-// of its resources.
+// addSkills adds the methods of the skills extension and the template of its
+// resources.
 func (s *Server) addSkills() {
 	s.mcp.AddResourceTemplate(&template, s.readResource)
 	if err := errors.Join(
@@ -33,7 +33,7 @@ func (s *Server) addSkills() {
 	}
 }
 
-// complete is the part of a result that says it is one.
+// complete is the part of a result that says that the result is complete.
 type complete struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
@@ -64,7 +64,8 @@ type getSkillResult struct {
 	Skill entry `json:"skill"`
 }
 
-// An entry describes a skill to a host, which verifies what it reads with it.
+// An entry describes a skill to a host, which uses it to verify the files that it
+// reads.
 type entry struct {
 	URI         string         `json:"uri"`
 	Frontmatter map[string]any `json:"frontmatter"`
@@ -111,26 +112,26 @@ func (s *Server) getSkill(ctx context.Context, _ *mcp.ServerSession, p *getSkill
 	}
 	e := entryOf(&m)
 	if e.URI != p.URI {
-		return nil, invalid("no skill is served at %s; the URI of a skill is that of its %s", quoted(p.URI), skill.FileNames[0])
+		return nil, invalid("no skill is served at %s; the URI of a skill is the URI of its %s", quoted(p.URI), skill.FileNames[0])
 	}
 	return &getSkillResult{complete: whole, Cacheable: stale, Skill: e}, nil
 }
 
-// The times for which results may be kept: what is on disk may change at any
-// time, and hosts verify what they read with what they got last.
+// How long clients may cache results. Files and digests must not be cached: files may
+// change at any time, and hosts verify files with the digests that they got last.
 var (
-	fresh = mcp.Cacheable{TTLMs: 5000, CacheScope: "private"} // about the time after which a change is seen
+	fresh = mcp.Cacheable{TTLMs: 5000, CacheScope: "private"} // about as long as it takes to notice a change
 	stale = mcp.Cacheable{TTLMs: 0, CacheScope: "private"}
 )
 
-// pageOfSkills is how many skills a page has: each is read.
+// pageOfSkills is how many skills a page has. It is small because each skill is read.
 const pageOfSkills = 50
 
-// A describer is Reader.Manifest, or Reader.Outline where no digests are needed.
+// A describer is Reader.Manifest, or Reader.Outline if no digests are needed.
 type describer func(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 
-// page returns the manifests of a page of the enumeration. Skills that cannot
-// be published are left out; the log tells why.
+// page returns the manifests of one page of the list. It leaves out skills that cannot
+// be published, and logs why.
 func (s *Server) page(ctx context.Context, after string, describe describer) (manifests []contextprovider.Manifest, next string, err error) {
 	c, err := decodeCursor(after)
 	if err != nil {
@@ -154,14 +155,14 @@ func (s *Server) page(ctx context.Context, after string, describe describer) (ma
 			manifests = append(manifests, m)
 		case ctx.Err() != nil:
 			return nil, "", internal(ctx.Err())
-		default: // it is not enumerated, or gone since
+		default: // the skill cannot be published, or is gone meanwhile
 			s.log.Debug("skill is not listed for hosts", "error", err)
 		}
 	}
 	return manifests, "", nil
 }
 
-// manifest returns the manifest of the skill that a URI is about.
+// manifest returns the manifest of the skill in a URI.
 func (s *Server) manifest(ctx context.Context, uri string, describe describer) (contextprovider.Manifest, error) {
 	id, ok := idOf(uri)
 	if !ok {
@@ -181,12 +182,12 @@ func (s *Server) manifest(ctx context.Context, uri string, describe describer) (
 
 func notServed(uri string) error { return invalid("nothing is served at %s", quoted(uri)) }
 
-// invalid is the error for parameters that are wrong, or name what is not there.
+// invalid returns the error for wrong parameters, or for a URI that is not served.
 func invalid(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message(fmt.Sprintf(format, args...))}
 }
 
-// internal is the error for what is not the caller's fault.
+// internal returns the error for a failure that is not the caller's fault.
 func internal(err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(err.Error())}
 }

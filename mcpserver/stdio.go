@@ -10,11 +10,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve serves one client that writes to r and reads w, until r or ctx ends,
-// neither of which is an error. What was asked before r ended is answered.
+// Serve serves one client, which writes to r and reads from w, until r or ctx ends;
+// neither is an error. It answers the requests that arrived before r ended.
 func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	t := &draining{Transport: &mcp.IOTransport{Reader: io.NopCloser(r), Writer: unclosed{w}}}
-	// The end of ctx must not cut an answer in two, so it closes the session.
+	// Cancelling ctx could cut an answer in two, so it only closes the session.
 	session, err := s.mcp.Connect(context.WithoutCancel(ctx), t, nil)
 	if err != nil {
 		return err
@@ -27,19 +27,19 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	return err
 }
 
-// unclosed is a writer that its owner closes.
+// unclosed is a writer that ignores Close, because its owner closes it.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// drain is how long the end of the input waits for answers.
+// drain is how long the server waits for answers after the end of the input.
 const drain = 10 * time.Second
 
-// methodListen is a request that is answered when its client goes.
+// methodListen is a request that is answered only when its client goes.
 const methodListen = "subscriptions/listen"
 
-// draining is a transport whose input ends when what was asked before has been
-// answered. The protocol library would drop that.
+// draining is a transport that reports the end of its input only after the requests
+// before it have been answered. The protocol library would drop them.
 type draining struct{ mcp.Transport }
 
 func (d *draining) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -49,10 +49,10 @@ func (d *draining) Connect(ctx context.Context) (mcp.Connection, error) {
 
 type drainingConn struct {
 	mcp.Connection
-	idle chan struct{} // has an item when asked has become empty
+	idle chan struct{} // receives an item when asked becomes empty
 
 	mu    sync.Mutex
-	asked map[jsonrpc.ID]bool // not yet answered
+	asked map[jsonrpc.ID]bool // requests without an answer yet
 }
 
 func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
@@ -71,7 +71,7 @@ func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 func (c *drainingConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if res, ok := m.(*jsonrpc.Response); ok {
-		defer c.answered(res.ID) // it is written by then
+		defer c.answered(res.ID) // after the write
 	}
 	return c.Connection.Write(ctx, m)
 }
@@ -101,7 +101,7 @@ func (c *drainingConn) signal() {
 	}
 }
 
-// wait waits until all that was asked is answered.
+// wait waits until all requests are answered, at most for the time drain.
 func (c *drainingConn) wait(ctx context.Context) {
 	late := time.NewTimer(drain)
 	defer late.Stop()

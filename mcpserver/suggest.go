@@ -35,7 +35,7 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	for _, body := range b.Pinned {
 		r.Pinned = append(r.Pinned, body.ID)
 	}
-	for i := len(b.Skills); i > 0; i-- { // the best is the one used last
+	for i := len(b.Skills); i > 0; i-- { // so that the best counts as the most recent
 		s.used.add(b.Skills[i-1].ID)
 	}
 	e := eventOf(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// addTools adds the tools, each of which is in a file of its own.
+// addTools adds the tools. Each is in a file of its own.
 func (s *Server) addTools() {
 	add(s, "search_skills", "Search skills", searchText, s.search)
 	add(s, "suggest_skills", "Suggest skills for a prompt", suggestText, s.suggest)
@@ -23,8 +23,8 @@ func (s *Server) addTools() {
 	add(s, "list_skills", "List skills", listText, s.list)
 }
 
-// add adds one tool, and has the event of a request tell which it was. All of
-// them only read what is on this machine.
+// add adds one tool, and makes it set its name in the event of a request. All tools
+// only read what is on this machine.
 func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHandlerFor[In, Out]) {
 	no := false
 	output, err := jsonschema.For[Out](nil)
@@ -40,8 +40,8 @@ func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHand
 	})
 }
 
-// withoutNull says of the lists in a result that they are there, also when they
-// are empty. Some clients know no types that are one of several.
+// withoutNull removes null from the types of lists in a schema: lists are never null,
+// and some clients do not know a choice of types.
 func withoutNull(s *jsonschema.Schema) *jsonschema.Schema {
 	if slices.Equal(s.Types, []string{"null", "array"}) {
 		s.Type, s.Types = "array", nil
@@ -55,19 +55,19 @@ func withoutNull(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// text is a result whose text block is written for a model.
+// text returns a result with a text block, which is written for a model.
 func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
-// setCacheable sets for how long a client may keep a result of the protocol
-// library. They change with the program only, but are of one user.
+// setCacheable sets how long a client may cache results of the protocol library. They
+// change only with the program, but belong to one user.
 func setCacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 	*c = mcp.Cacheable{TTLMs: 300_000, CacheScope: "private"}
 }
 
-// agent returns the scope of a search. A name may narrow the scope of the
-// server, never leave it.
+// agent returns the scope of a search. A name may narrow the scope of the server, but
+// never widen it.
 func (s *Server) agent(name string) (*search.Agent, error) {
 	fixed := s.opts.Agent
 	switch {
@@ -89,7 +89,7 @@ func (s *Server) agent(name string) (*search.Agent, error) {
 	return nil, fmt.Errorf("no agent %s%s", quoted(name), words.Suggest(name, names))
 }
 
-// named returns an error about a skill with its name as it may be shown.
+// named rewrites an error about a skill that was not found, so that it quotes the ID.
 func named(err error, id string) error {
 	var missing *search.NotFoundError
 	switch {

@@ -15,12 +15,12 @@ const (
 	directory = "inode/directory"
 )
 
-// root returns the URI of a skill's folder: the ID, and below it the name for a
-// skill that the catalog calls otherwise.
+// root returns the URI of a skill's folder: its ID, followed by its name if the two
+// differ.
 func root(m *contextprovider.Manifest) string {
 	uri := scheme + url.PathEscape(m.ID)
 	if m.Name != m.ID {
-		uri += "/" + m.Name // of plain letters
+		uri += "/" + m.Name // needs no escape: published names are a-z, 0-9 and hyphens
 	}
 	return uri
 }
@@ -35,11 +35,11 @@ func below(root, name string) string {
 	return b.String()
 }
 
-// fileURI is below for a skill of which only the ID is known.
+// fileURI is below for a skill whose manifest is not at hand.
 func fileURI(id, name string) string { return below(scheme+url.PathEscape(id), name) }
 
-// idOf returns the ID of the skill that a URI is about. What else it says is
-// compared with the URIs of that skill, never made a path.
+// idOf returns the ID of the skill in a URI. The rest of the URI is only ever compared
+// with the URIs of that skill, and never used as a path.
 func idOf(uri string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, scheme)
 	if !ok || len(uri) > maxURI {
@@ -50,7 +50,7 @@ func idOf(uri string) (id string, ok bool) {
 	return id, err == nil && id != ""
 }
 
-// file returns the file of a skill that has a URI.
+// file returns the file of a skill that has this URI.
 func file(m *contextprovider.Manifest, uri string) (f skill.File, ok bool) {
 	at := root(m)
 	for _, f := range m.Files {
@@ -61,8 +61,8 @@ func file(m *contextprovider.Manifest, uri string) (f skill.File, ok bool) {
 	return skill.File{}, false
 }
 
-// mimeType returns the type of a file by its name, "" when it is not known. The
-// table of the system is not asked: it differs from one to the next.
+// mimeType returns the type of a file by its name; "" means unknown. It does not use
+// the table of the system, which differs between machines.
 func mimeType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown":

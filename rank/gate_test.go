@@ -8,8 +8,8 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
-// simple is a gate whose figures are easily added up: the log odds are the
-// nearness, or the strength, less 1.
+// simple is a gate with simple weights: the log odds are the nearness, or the strength,
+// minus 1.
 var simple = rank.Gate{
 	Vectors: rank.Logit{Base: -1, Nearness: 1, Spread: 1}, Text: rank.Logit{Base: -1, Strength: 1, Spread: 1},
 	Threshold: .5, Rival: .5,
@@ -75,7 +75,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeScale: cosines count only when they are on the scale of the gate.
+// TestJudgeScale: cosines count only if they are calibrated.
 func TestJudgeScale(t *testing.T) {
 	in := []rank.Candidate{{ID: "a", Lexical: 1, Strength: 5, Vectors: true, Description: .9, Full: .6}}
 	for calibrated, want := range map[bool]float64{true: .5, false: 4} {
@@ -86,12 +86,12 @@ func TestJudgeScale(t *testing.T) {
 	}
 	in[0].Vectors = false
 	if d, _, _ := judged(simple, in, rank.Catalog{Skills: 100, Calibrated: true}); d.Probability < .9 {
-		t.Errorf("without vectors: %v, want that of the text", d.Probability)
+		t.Errorf("without vectors: %v, want the probability of the text alone", d.Probability)
 	}
 }
 
-// TestDefaultGate: more evidence never makes a skill less probable, and more
-// skills to choose from never more.
+// TestDefaultGate: more evidence never makes a skill less probable, and a larger catalog
+// never makes it more probable.
 func TestDefaultGate(t *testing.T) {
 	weak := rank.Candidate{ID: "a", Lexical: 1, Strength: 1, Coverage: .1, Vectors: true, Description: .2, Full: .2}
 	demand := func(c rank.Candidate, from rank.Catalog) float64 {

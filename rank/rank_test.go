@@ -11,7 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
-// plain are weights with which scores are easily added up.
+// plain are weights that make scores easy to add up.
 var plain = rank.Params{Lexical: 1, Vector: .5, Name: .25, Exact: 10}
 
 // ids returns "id score" of all, in order.
@@ -80,8 +80,8 @@ func TestDefaultsExactIsLargest(t *testing.T) {
 	}
 }
 
-// random returns n candidates whose figures are multiples of 1/64, so that
-// their sums are exact.
+// random returns n candidates whose values are multiples of 1/64, so that their sums are
+// exact.
 func random(rng *rand.Rand, n int) []rank.Candidate {
 	step := func(low, high int) float64 { return float64(low+rng.IntN(high-low+1)) / 64 }
 	list := make([]rank.Candidate, n)
@@ -95,7 +95,7 @@ func random(rng *rand.Rand, n int) []rank.Candidate {
 	return list
 }
 
-// TestOrderShuffled: not a bit may depend on the order of what comes in.
+// TestOrderShuffled: the order of the candidates must not change a single bit.
 func TestOrderShuffled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	in := random(rng, 60)
@@ -115,7 +115,7 @@ func TestOrderShuffled(t *testing.T) {
 	}
 }
 
-// TestOrderMonotone: more of any feature never costs a candidate its place.
+// TestOrderMonotone: a higher value of any feature never lowers a candidate's rank.
 func TestOrderMonotone(t *testing.T) {
 	features := map[string]func(*rank.Candidate){
 		"lexical":     func(c *rank.Candidate) { c.Lexical += .5 },

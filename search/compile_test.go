@@ -9,7 +9,7 @@ import (
 func TestCompile(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		// Words become terms, phrases of terms where they are several.
+		// A word becomes a term, or a phrase if it has several terms.
 		`Forms`:               `"form"`,
 		`pdf forms`:           `("pdf" AND "form")`,
 		`"fill in the Forms"`: `"fill" + "form"`,
@@ -23,7 +23,8 @@ func TestCompile(t *testing.T) {
 		`表`:                   `"表" *`,
 		`用PDF填`:               `"用" + "pdf" + "填" *`,
 		`café ＰＤＦ`:            `("cafe" AND "pdf")`,
-		// Identifiers are found in any case, and where their parts are in the way.
+		// Identifiers are found in any case, and in phrases where their parts stand in
+		// the way.
 		`GitHub`:         `"github"`,
 		`bY`:             `"b" + "y"`, // "by" is not in the index
 		`"open GitHub"`:  `("open" + "github" OR "open" + "git" + "hub" + "github")`,
@@ -52,7 +53,7 @@ func TestCompile(t *testing.T) {
 		`{name description}: (a1 OR b)`: `{name description} : ("a1" OR "b")`,
 		`-body: x`:                      `{name description tags} : ("x")`,
 		`- {tags body} : x`:             `{name description} : ("x")`,
-		// Stop words vanish with the operators that they stand at.
+		// Stop words are left out, with the operators next to them.
 		`the OR pdf`:              `"pdf"`,
 		`pdf NOT the`:             `"pdf"`,
 		`(the NOT pdf) OR x`:      `"x"`,
@@ -112,7 +113,7 @@ func TestSyntaxErrors(t *testing.T) {
 		`pdf !form`:                        `query:5: "!" means nothing here; write NOT before what is to be left out`,
 		`'pdf form'`:                       `query:1: "'" means nothing here; use " around a phrase`,
 		`pdf => form`:                      `query:5: "=>" has no letter or digit; leave it out`,
-		// Positions are those of characters as a reader counts them.
+		// Columns count characters as a reader sees them.
 		`数据 "é👩‍👩‍👧🇩🇪🇫🇷👍🏽" (`: `query:13: the query ends where a word or a phrase is expected; add one`,
 		"cafe\u0301 (pdf": `query:6: "(" is not closed; add ")"`,
 		strings.Repeat("(", 7) + "x" + strings.Repeat(")", 7): `query:7: parentheses are nested more than 6 deep; remove some`,

@@ -14,19 +14,19 @@ const (
 	// common (Jaccard), as sketches estimate it. Of 20,000 skills no two with different
 	// tasks reach it; releases of one program reach .83.
 	sameBody = .9
-	// sameDescription is the share of the words of the longer description that
-	// the shorter one has.
+	// sameDescription is the share of the words of the longer description that the
+	// shorter one must have.
 	sameDescription = .8
 )
 
-// distinct leaves out skills that are copies of better ones, and notes them in
-// r. All candidates are in the scope, so a copy outside of it hides none. Of
-// copies with the same score that of the source with the highest priority
-// stays. A skill that the prompt names is never left out.
+// distinct leaves out skills that are copies of better ones, and notes them in r. All
+// candidates are in the scope, so a copy outside the scope hides none. If copies have
+// the same score, the copy from the source with the highest priority stays. A skill
+// that the prompt names is never left out.
 func (r *retrieval) distinct(scored []rank.Scored) []rank.Scored {
 	r.copies = make(map[int][]int)
 	kept := make([]rank.Scored, 0, len(scored))
-	facts := make([]snapshot.Facts, 0, copyDepth) // of the first of kept
+	facts := make([]snapshot.Facts, 0, copyDepth) // facts[n] is of kept[n]
 	for n, s := range scored {
 		if n >= copyDepth {
 			return append(kept, scored[n:]...)
@@ -48,10 +48,10 @@ func (r *retrieval) distinct(scored []rank.Scored) []rank.Scored {
 	return kept
 }
 
-// addCopy notes that s is a copy of best, or the other way round when their
-// scores are equal and s has the higher priority. What is relevant of one is so
-// of the other, and wanted is the one or the other. It reports whether s took
-// the place of best.
+// addCopy notes that s is a copy of best. If their scores are equal and s has the
+// higher priority, s takes the place of best, and addCopy returns true. The skill
+// that stays is relevant if either is, and its probability is the sum of both: that
+// one or the other is wanted.
 func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) (swapped bool) {
 	i, j := best.Key, s.Key
 	relevant, probability := best.Relevant || s.Relevant, min(1, best.Probability+s.Probability)
@@ -76,7 +76,8 @@ func (r *retrieval) copiesOf(i int) []Entry {
 	return list
 }
 
-// copyOf returns the entry that was kept instead of skill i.
+// copyOf returns the skill that was kept instead of skill i; ok is false if i is no
+// copy.
 func (r *retrieval) copyOf(i int) (kept int, ok bool) {
 	for k, list := range r.copies {
 		if slices.Contains(list, i) {
@@ -86,30 +87,30 @@ func (r *retrieval) copyOf(i int) (kept int, ok bool) {
 	return 0, false
 }
 
-// isCopy reports whether two skills do the same: one is a copy of the other, or
-// a fork with small edits. Name, description and body must agree, because skills
-// made from one template ("… for AWS", "… for Azure") agree in most of each. The
-// bodies are compared last and seldom, and the result is remembered.
+// isCopy reports whether two skills do the same: one is a copy of the other, or a
+// fork with small edits. Name, description and body must all agree, because skills
+// made from one template ("… for AWS", "… for Azure") agree in most of each. Bodies
+// are compared last, because that is slow, and the view remembers the result.
 func (r *retrieval) isCopy(i, j int, a, b *snapshot.Facts) bool {
 	equal := a.Description == b.Description
 	if big := max(a.Tokens, b.Tokens); a.Digest != b.Digest && big-min(a.Tokens, b.Tokens) > big/6 ||
-		a.Digest != b.Digest && !equal && !sameName(r.view, i, j) {
+		a.Digest != b.Digest && !equal && !maybeSameName(r.view, i, j) {
 		return false
 	}
 	pair := [2]int64{min(a.Row, b.Row), max(a.Row, b.Row)}
-	same, _ := r.view.Note(pair, func() (any, error) {
+	same, _ := r.view.Cached(pair, func() (any, error) {
 		same := r.compare(i, j)
 		return same, r.view.Err()
 	})
 	return same.(bool)
 }
 
-// sameName reports whether the words of one name are among those of the other,
-// as far as that is quickly told.
-func sameName(v *snapshot.View, i, j int) bool {
+// maybeSameName is a fast first check: it returns false only if neither name has all
+// words of the other.
+func maybeSameName(v *snapshot.View, i, j int) bool {
 	m, _ := v.At(i)
 	if n, _ := v.At(j); m != n {
-		return true // the segments number their words differently
+		return true // the IDs of words differ between segments
 	}
 	one := slices.Clone(v.NameTerms(i))
 	return overlap(one, v.NameTerms(j)) > 0
@@ -126,14 +127,14 @@ func (r *retrieval) compare(i, j int) bool {
 	if !equal && !(names && overlap(terms(a.Description), terms(b.Description)) >= sameDescription) {
 		return false
 	}
-	alike, few := r.view.Alike(i, j)
+	alike, few := r.view.Similarity(i, j)
 	identical := equal && alike == 1
 	return names && identical || !few && (identical || names && alike >= sameBody)
 }
 
-// overlap returns the share of the words of the longer list that the shorter one
-// has, 0 when the shorter one has a word that the longer one lacks: then each
-// says something that the other does not.
+// overlap returns the share of the words of the longer list that the shorter list
+// has. It returns 0 if the shorter list has a word that the longer one lacks: then
+// each says something that the other does not.
 func overlap[T comparable](a, b []T) float64 {
 	if len(a) > len(b) {
 		a, b = b, a

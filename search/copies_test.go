@@ -72,8 +72,8 @@ func TestCopiesShort(t *testing.T) {
 	}
 }
 
-// TestCopyNamed: a copy that the prompt names is the best one, and of two that
-// it names none is left out.
+// TestCopyNamed: a copy that the prompt names stays instead of the other, and if it
+// names two copies both stay.
 func TestCopyNamed(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -90,7 +90,8 @@ func TestCopyNamed(t *testing.T) {
 	}
 }
 
-// TestCopiesPriority: of equal copies that of the higher source stays.
+// TestCopiesPriority: of equal copies the one from the source with the higher priority
+// stays.
 func TestCopiesPriority(t *testing.T) {
 	t.Parallel()
 	for _, high := range []string{"one", "two"} {
@@ -109,8 +110,7 @@ func TestCopiesPriority(t *testing.T) {
 	}
 }
 
-// TestCopiesScope: a copy outside of the scope hides none inside, and is not
-// told of.
+// TestCopiesScope: a copy outside the scope hides none inside, and is not mentioned.
 func TestCopiesScope(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-// embeddedIndex returns a catalog with vectors of e, and a deadline; 0 means that of
-// searchtest.
+// embeddedIndex returns a catalog with vectors of e, and a deadline for prompts; 0
+// means the deadline of searchtest.
 func embeddedIndex(t *testing.T, e embed.Embedder, deadline time.Duration) *searchtest.Catalog {
 	t.Helper()
 	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Search: search.Options{Deadline: deadline}})
@@ -92,8 +92,8 @@ func TestVectorsFind(t *testing.T) {
 	}
 }
 
-// TestEmbedderChangedDimension under the same name: whatever is in the catalog,
-// search goes on.
+// TestEmbedderChangedDimension: an embedder changes its dimension under the same name,
+// and search still works.
 func TestEmbedderChangedDimension(t *testing.T) {
 	t.Parallel()
 	e := &searchtest.Embedder{}

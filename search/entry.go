@@ -10,12 +10,12 @@ import (
 // An Entry is what the catalog shows of a skill without reading it: level 1.
 type Entry struct {
 	skill.Meta        // as it was indexed
-	ShadowedBy string // ID of the skill that has its name, or ""
+	ShadowedBy string // ID of the skill that is offered under this name instead; "" means none
 }
 
-// Lookup returns the skill of that ID: a name, "source/name" or
-// "source/folder". One outside the agent's scope does not exist for it: the
-// error is a *NotFoundError either way.
+// Lookup returns the skill with an ID: a name, "source/name" or "source/folder". For
+// a skill outside the agent's scope it returns a *NotFoundError, as for a skill that
+// does not exist.
 func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
 	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
 		i, err := lookup(v, id, sc.Allowed)
@@ -27,11 +27,11 @@ func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, er
 	return e, err
 }
 
-// List returns the skills that the agent sees, by name; shadowed copies only
-// when they are asked for.
+// List returns the skills that the agent sees, sorted by name. It includes shadowed
+// copies only if shadowed is set.
 func (x *Searcher) List(ctx context.Context, a *Agent, shadowed bool) (list []Entry, err error) {
 	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
-		list = nil // of an attempt before
+		list = nil // read may call this function again
 		for _, s := range v.Sorted(sc.Allowed) {
 			if shadowed || v.IsOffered(s.I) {
 				list = append(list, entryOfDoc(v, s.Document, v.IsOffered(s.I)))
@@ -63,14 +63,14 @@ func (x *Searcher) Files(ctx context.Context, e Entry) ([]skill.File, error) {
 	return x.store.Files(ctx, row)
 }
 
-// row returns the row ID of an entry; ok is false when it is gone.
+// row returns the row ID of an entry; ok is false if the skill is gone.
 func (x *Searcher) row(ctx context.Context, e Entry) (row int64, ok bool, err error) {
 	err = x.read(ctx, nil, func(v *snapshot.View, sc *snapshot.Scope) error {
 		i, err := lookup(v, e.ID, sc.Allowed)
 		if ok = err == nil; ok {
 			row = v.Facts(i).Row
 		}
-		return nil // gone is not a failure
+		return nil // a skill that is gone is no error
 	})
 	return row, ok, err
 }
@@ -85,7 +85,7 @@ func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {
 	return s.Offered(), s.Found, nil
 }
 
-// entryOf returns a skill as the outside sees it.
+// entryOf returns the entry of skill i.
 func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, v.Doc(i), v.IsOffered(i)) }
 
 func entryOfDoc(v *snapshot.View, d snapshot.Document, offered bool) Entry {

@@ -80,7 +80,7 @@ func TestExactNames(t *testing.T) {
 	}
 }
 
-// TestExactWins: whatever else fits better.
+// TestExactWins: a skill that the prompt names comes first, whatever else fits better.
 func TestExactWins(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -93,7 +93,7 @@ func TestExactWins(t *testing.T) {
 	}
 }
 
-// TestPrefixAlone: what somebody types into a search box.
+// TestPrefixAlone: the first letters of a name, as typed into a search box, find it.
 func TestPrefixAlone(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -104,7 +104,7 @@ func TestPrefixAlone(t *testing.T) {
 		"git-b":            {"git-bisect"},
 		"ku":               {}, // too short to mean a name
 		"kube restarts":    {},
-		"troubleshootings": {"kubernetes-troubleshooting"}, // a word of it
+		"troubleshootings": {"kubernetes-troubleshooting"}, // a word of the name
 	} {
 		if got := searchtest.Found(t, x, text); !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", text, got, want)

@@ -5,8 +5,9 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
-// judge orders candidates, best first, and says how probably each is wanted. A
-// prompt of a kind that wants no skill wants what it names.
+// judge orders candidates, best first, and sets the probability that each is wanted.
+// For a prompt of a kind that needs no skill, only the skills that it names are
+// relevant.
 func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 	scored := rank.Order(candidates, *x.opts.Params)
 	for i, left := 0, rank.GateDepth; i < len(scored) && left > 0; i++ {
@@ -30,16 +31,17 @@ func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Score
 	return scored
 }
 
-// measure fills in the absolute figures of a candidate, which only the best ones
-// need.
+// measure fills in the coverage, evidence and strength of a candidate. Only the best
+// candidates need them.
 func (r *retrieval) measure(s *rank.Scored) {
 	s.Coverage, s.Evidence = r.prompt.coverage(r.view, s.Key)
-	// SQLite gives a word that half of the skills have no weight, so that in a
-	// catalog of one or two nothing would match.
+	// BM25 gives no weight to a word that half of the skills have. In a catalog of
+	// one or two skills nothing would match; there the evidence counts instead.
 	s.Strength = max(s.Lexical/r.prompt.rarest, s.Evidence)
 }
 
-// calibrated reports whether the cosines are on the scale of the gate.
+// calibrated reports whether the embedder's cosines are on the scale that the gate
+// was fitted to.
 func (r *retrieval) calibrated() bool {
 	e, ok := r.embedder.(embed.Calibrated)
 	return ok && r.vector != nil && e.Calibrated()

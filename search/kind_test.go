@@ -7,8 +7,8 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-// TestQuiet: a prompt of a kind that wants no skill gets what it names, and the
-// hits of a search are the same.
+// TestQuiet: for a prompt of a kind that needs no skill only the skills that it names
+// are relevant; the hits of a search stay the same.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)

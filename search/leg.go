@@ -9,26 +9,26 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A textLeg ranks the full text.
+// A textLeg ranks skills by their full text.
 type textLeg interface {
-	// frequencies returns in how many skills each term occurs, and how many skills
-	// there are; found is what each segment knows of the terms.
+	// frequencies returns in how many skills each term occurs, and the number of all
+	// skills. found holds the terms as each segment of the view knows them.
 	frequencies(ctx context.Context, v *snapshot.View, terms []string, found [][]snapshot.Term) (docs []int, all int, err error)
-	// match returns the k skills of the scope that match best, by BM25.
+	// match returns the k skills of the scope that match best by BM25.
 	match(ctx context.Context, v *snapshot.View, p *prompt, sc *snapshot.Scope, k int) ([]snapshot.Hit, error)
 }
 
-// leg returns what ranks the text of a set: its snapshots, or while they lack the
-// full text the engine of the store if it can, else what the snapshots have.
+// leg returns the text leg for a set: the engine of the store if the set lacks the
+// full text and the engine can rank, otherwise the snapshots.
 func (x *Searcher) leg(s *snapshot.Set) textLeg {
-	if engine, ok := x.store.(store.TextSearcher); ok && !s.Compiled {
-		return engineLeg{engine, s.Weights()}
+	if engine, err := x.engine(s); err == nil && !s.Compiled {
+		return engine
 	}
 	return compiledLeg{}
 }
 
-// compiledLeg ranks by the postings of the segments. The mean length of a skill is
-// that of the first segment, until both are compiled into one.
+// compiledLeg ranks by the posting lists of the segments. All segments use the mean
+// length of a skill in the first one, so that their scores can be compared.
 type compiledLeg struct{}
 
 func (compiledLeg) frequencies(_ context.Context, v *snapshot.View, terms []string, found [][]snapshot.Term) ([]int, int, error) {
@@ -57,8 +57,8 @@ func (compiledLeg) match(_ context.Context, v *snapshot.View, p *prompt, sc *sna
 	return v.Search(terms, sc, k), nil
 }
 
-// engineLeg ranks by the engine of the store, which knows all that is in the
-// catalog now.
+// engineLeg ranks by the engine of the store. The engine sees the catalog as it is
+// now, which may be newer than the view.
 type engineLeg struct {
 	engine  store.TextSearcher
 	weights skill.Weights
@@ -82,22 +82,22 @@ func (l engineLeg) match(ctx context.Context, v *snapshot.View, p *prompt, sc *s
 
 // find returns the k best matches of a query in the language of the engine.
 func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
-	var allowed []int64 // nil for all
+	var allowed []int64 // nil means all skills
 	if !sc.All {
 		allowed = rows(v, sc)
 	}
 	matches, err := l.engine.Match(ctx, query, l.weights, allowed, k)
 	var hits []snapshot.Hit
 	for _, m := range matches {
-		// A skill that was added after the set was made waits for the next one.
-		if i, ok := v.Numbered(m.Row); ok && sc.Searches(i) {
+		// A skill that was added after the set was made has no number in it.
+		if i, ok := v.ByRow(m.Row); ok && sc.Searches(i) {
 			hits = append(hits, snapshot.Hit{Doc: i, Score: m.Score})
 		}
 	}
 	return hits, err
 }
 
-// rows returns the rows of what is searched in a scope.
+// rows returns the rows of the skills that a search in the scope may find.
 func rows(v *snapshot.View, sc *snapshot.Scope) []int64 {
 	list := make([]int64, 0, sc.Visible)
 	v.Each(func(i int) {
@@ -108,10 +108,10 @@ func rows(v *snapshot.View, sc *snapshot.Scope) []int64 {
 	return list
 }
 
-// errNoSyntax says that the store of a catalog has no query language.
+// errNoSyntax means that the store of the catalog has no query language.
 var errNoSyntax = errors.New("this catalog has no query language; leave syntax out")
 
-// engine returns the engine of the query language.
+// engine returns the engine of the store, which ranks text and has a query language.
 func (x *Searcher) engine(s *snapshot.Set) (engineLeg, error) {
 	engine, ok := x.store.(store.TextSearcher)
 	if !ok {

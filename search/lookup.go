@@ -10,21 +10,22 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// lookup finds a skill by its name, by "source/name" or by "source/folder", among
-// those that allowed lets through.
+// lookup finds a skill by its name, by "source/name" or by "source/folder". It skips
+// skills that allowed refuses.
 func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) {
 	if i, ok := v.Find(words.NameKey(id)); ok && allowed(i) {
 		return i, nil
 	}
 	found, folder := -1, false
-	var first snapshot.Document // the one that was found
+	var first snapshot.Document // the document of found
 	for _, src := range v.Sources {
 		rest, ok := strings.CutPrefix(id, src.Label+"/")
 		if !ok {
 			continue
 		}
 		v.Each(func(i int) {
-			// A folder names one skill only, and is the ID of shadowed copies.
+			// A folder beats a name: it belongs to one skill only, and is the ID of
+			// shadowed copies.
 			if folder || !allowed(i) {
 				return
 			}
@@ -32,7 +33,7 @@ func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) 
 			if d.Source != src.Label {
 				return
 			}
-			// Of two of one name in one source the first by path is meant, whatever
+			// Of two skills of one name in one source take the first by path, whatever
 			// segment it is in.
 			folder = rest == path.Dir(d.Path)
 			if folder || rest == d.Name && (found < 0 || first.Source == d.Source && d.Path < first.Path) {
@@ -56,11 +57,11 @@ func notFound(v *snapshot.View, id string, allowed func(i int) bool) error {
 	return &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
 }
 
-// A NotFoundError says that there is no skill of that ID in the scope.
+// A NotFoundError says that the scope has no skill with that ID.
 type NotFoundError struct {
 	ID      string
-	Similar []string // names it may be a misspelling of
-	Known   int      // how many skills there are in the scope
+	Similar []string // names that the caller may have meant
+	Known   int      // number of skills in the scope
 }
 
 func (e *NotFoundError) Error() string {

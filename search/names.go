@@ -9,11 +9,11 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// named returns the skills that the prompt names. A
-// name of several words counts wherever it stands as it is written; a single
-// word, which may be an everyday one, only where it is meant as a name: as the
-// whole prompt, in quotes or backticks, behind $ or @, behind / as the first word
-// (elsewhere that is a path), or next to the word "skill".
+// named returns the skills that the prompt names. A name of several words
+// ("pdf-forms") counts wherever it stands. A single word may be an everyday word, so
+// it counts only where it is marked as a name: as the whole prompt, in quotes or
+// backticks, after $ or @, after / as the first word (elsewhere that is a path), or
+// next to the word "skill".
 func named(v *snapshot.View, text string) map[int]bool {
 	found := make(map[int]bool)
 	key := words.NameKey(text)
@@ -28,7 +28,7 @@ func named(v *snapshot.View, text string) map[int]bool {
 	}
 	lower := strings.ToLower(text)
 	cuts := [][]string{strings.Fields(lower)}
-	if strings.ContainsFunc(lower, words.Dense) { // among scripts without spaces a name has none around it either
+	if strings.ContainsFunc(lower, words.Dense) { // in scripts without spaces a name has no spaces around it either
 		cuts = append(cuts, strings.FieldsFunc(lower, func(r rune) bool { return unicode.IsSpace(r) || words.Dense(r) }))
 	}
 	mentioned := strings.Contains(lower, "skill")
@@ -54,7 +54,7 @@ func bareName(word string) (name string, marked bool) {
 	rest := strings.TrimLeftFunc(word, words.IsSeparator)
 	name = strings.TrimRightFunc(rest, words.IsSeparator)
 	before, after := word[:len(word)-len(rest)], rest[len(name):]
-	// A quote on one side only is that of a whole sentence.
+	// A quote on one side only belongs to a longer quotation.
 	quoted := strings.ContainsAny(before, quotes) && strings.ContainsAny(after, quotes)
 	return name, quoted || strings.IndexAny(word, "$@") == 0
 }
@@ -85,12 +85,11 @@ func besideSkill(fields []string, i int) bool {
 	return is(i-1) || is(i+1)
 }
 
-// typed returns the skills whose names begin with the prompt, when it is a
-// single word that is long enough to mean one: what somebody types into a
-// search box.
-func typed(v *snapshot.View, text string) []int {
+// completions returns the skills whose names begin with the prompt, if the prompt is a
+// single word of at least 3 bytes: somebody may be typing a name into a search box.
+func completions(v *snapshot.View, text string) []int {
 	if strings.ContainsAny(strings.TrimSpace(text), " \t\n") {
-		return nil // which the key would hold too
+		return nil // the key would replace these characters
 	}
 	key := words.NameKey(text)
 	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {

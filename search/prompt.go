@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// maxPrompt is how many bytes of a prompt are read: pasted logs are longer,
-	// and what they are about stands at their start or at their end.
+	// maxPrompt is how many bytes of a prompt are read. Pasted logs are longer, but
+	// what they are about stands at their start or at their end.
 	maxPrompt = 64 << 10
-	// maxUnique is how many different terms of a prompt are weighed.
+	// maxUnique is how many different terms of a prompt get a weight.
 	maxUnique = 512
-	// maxTerms is how many terms are searched for. Of a long prompt the rarest
-	// 25 ranked better than all of them (Hit@1 .667 against .640), 12 worse.
+	// maxTerms is how many terms are searched for. For long prompts the rarest 25
+	// ranked better than all of them (Hit@1 .667 against .640), and 12 ranked worse.
 	maxTerms = 25
-	// fewSkills is the size below which a catalog says nothing about how common
-	// a word is: its words are weighed as if it had as many.
+	// fewSkills is the size below which a catalog says nothing about how common a
+	// word is. Words are weighed as if a smaller catalog had as many skills.
 	fewSkills = 20
 )
 
 // A prompt is a text prepared for both legs.
 type prompt struct {
 	text     string
-	terms    []term    // different terms by rising frequency, the commonest left out
-	shares   []float64 // of total, of each of terms
-	total    float64   // sum of the weights of all its terms, unknown ones too
-	rarest   float64   // the weight of a term that one skill has
+	terms    []term    // different terms, the rarest first, without the commonest
+	shares   []float64 // shares[i] is the weight of terms[i] as a share of total
+	total    float64   // sum of the weights of all terms, unknown ones too
+	rarest   float64   // the weight of a term that only one skill has
 	segments []segmentTerms
 }
 
@@ -38,25 +38,24 @@ type prompt struct {
 type term struct {
 	text string
 	docs int     // number of skills that have it
-	idf  float64 // as BM25 weighs it, never below 0
-	at   int     // among the different terms of the prompt
+	idf  float64 // weight in BM25, at least 0
+	at   int     // index among the different terms of the prompt
 }
 
 // segmentTerms are the terms of a prompt as one segment of a view knows them.
 type segmentTerms struct {
-	all    []snapshot.Term // different terms
-	known  []uint32        // IDs of those that occur, rising
-	chosen []chosenTerm    // IDs of terms that occur, rising
-	sieve  [4]uint64       // a bit for each of chosen, by the low bits of the ID
+	all    []snapshot.Term // all different terms
+	known  []uint32        // IDs of the terms that occur in the segment, rising
+	chosen []chosenTerm    // the terms of prompt.terms that occur, by rising ID
+	sieve  [4]uint64       // one bit for each of chosen, by the low 8 bits of its ID
 }
 
 type chosenTerm struct {
 	id uint32
-	at int // in terms
+	at int // index in prompt.terms
 }
 
-// newPrompt analyses text, which is not longer than maxPrompt, with a; any text is
-// safe.
+// newPrompt analyses a text of at most maxPrompt bytes with a. Any text is safe.
 func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.View, leg textLeg) (*prompt, error) {
 	p := &prompt{text: text, rarest: 1}
 	var unique []string
@@ -83,8 +82,8 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	all = max(all, fewSkills)
 	p.rarest = snapshot.InverseFrequency(1, all)
 	for i, t := range weighed {
-		// A term that no skill has weighs as much as one that one has: the prompt says
-		// something that the catalog does not know.
+		// A term that no skill has weighs as much as a term that one skill has: the
+		// prompt says something that the catalog does not know.
 		idf := snapshot.InverseFrequency(max(docs[i], 1), all)
 		p.total += idf
 		if docs[i] > 0 {
@@ -98,9 +97,8 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	return p, nil
 }
 
-// choose keeps the rarest terms. A term that most skills have weighs nothing,
-// but costs a visit of all of them: it is searched for only when there is no
-// other.
+// choose keeps the rarest terms. A term that most skills have weighs nothing, but
+// costs a visit to all of them: it is kept only if there is no other.
 func (p *prompt) choose(all int) {
 	slices.SortStableFunc(p.terms, func(a, b term) int { return cmp.Compare(a.docs, b.docs) })
 	keep := 0
@@ -114,7 +112,7 @@ func (p *prompt) choose(all int) {
 	}
 }
 
-// query returns the query of FTS5, "" when there is nothing to search for.
+// query returns the query for FTS5; "" means that there is nothing to search for.
 func (p *prompt) query() string {
 	quoted := make([]string, len(p.terms))
 	for i, t := range p.terms {
@@ -140,8 +138,8 @@ func (t *segmentTerms) sort(terms []term) {
 	slices.SortFunc(t.chosen, func(a, b chosenTerm) int { return cmp.Compare(a.id, b.id) })
 }
 
-// nameCoverage returns the share of the words of the name of skill i that the
-// prompt has.
+// nameCoverage returns the share of the words in the name of skill i that occur in
+// the prompt.
 func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
 	ids, known := v.NameTerms(i), 0
 	for _, id := range ids {
@@ -152,8 +150,8 @@ func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
 	return float64(known) / max(1, float64(len(ids)))
 }
 
-// coverage returns the share of the prompt's weight that the name, description
-// and tags of skill i have, and that weight in words that one skill has.
+// coverage returns the share of the prompt's weight that the name, description and
+// tags of skill i cover, and as evidence the same weight in units of rarest.
 func (p *prompt) coverage(v *snapshot.View, i int) (share, evidence float64) {
 	has := p.present(v, i)
 	for at, x := range p.shares {
@@ -164,8 +162,8 @@ func (p *prompt) coverage(v *snapshot.View, i int) (share, evidence float64) {
 	return share, share * p.total / p.rarest
 }
 
-// presence says of each of the terms of a prompt whether the name, the description
-// and the tags of a skill have it.
+// presence holds, for each term of a prompt, whether the name, the description and
+// the tags of a skill have it.
 type presence [3][maxTerms]bool
 
 // present compares the prompt with skill i.
@@ -184,9 +182,9 @@ func (p *prompt) present(v *snapshot.View, i int) (has presence) {
 	return has
 }
 
-// find returns which of the terms of the prompt has an ID.
+// find returns the index in prompt.terms of the term with an ID.
 func (t *segmentTerms) find(id uint32) (at int, ok bool) {
-	// Most IDs are none of them.
+	// The sieve sorts out most IDs without a search.
 	if t.sieve[id>>6&3]>>(id&63)&1 == 0 {
 		return 0, false
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// counted is a text leg that knows frequencies only, in a catalog of all skills.
+// counted is a text leg that knows only frequencies, in a catalog with as many skills
+// as its field all says.
 type counted struct {
 	all  int
 	docs map[string]int
@@ -66,7 +67,7 @@ func TestPromptChoosesTerms(t *testing.T) {
 	}
 }
 
-// TestFewSkills: in a catalog of one, every word is in all of its skills.
+// TestFewSkills: a catalog of one skill works, although every word is in all skills.
 func TestFewSkills(t *testing.T) {
 	t.Parallel()
 	p := promptOf(t, "fill pdf form", counted{1, map[string]int{"fill": 1, "pdf": 1}})
@@ -105,7 +106,7 @@ func TestCoverage(t *testing.T) {
 	t.Parallel()
 	list := []struct {
 		name, description, body, tags string
-		covers, share                 float64 // of the name by the prompt, and the other way round
+		covers, share                 float64 // share of the name that the prompt has, and the other way round
 	}{
 		{"other", "other", "pdf form", "", 0, 0},
 		{"other 2", "other form", "body", "", 0, 1.0 / 3},

@@ -17,16 +17,17 @@ import (
 // what a skill is about stands at its start.
 const bodyStart = 1000
 
-// order ranks the candidates of r without their copies, and lets the reranker, if there is one,
-// order the best of them anew. What is relevant stays as rank decided. When the
-// reranker fails or is late its order is that of rank, and the mode says so.
+// order ranks the candidates of r, leaves out copies, and lets the reranker, if there
+// is one, reorder the best of them. Which skills are relevant stays as rank decided.
+// If the reranker fails or is late, the order of rank stays too, and the mode says
+// so.
 func (x *Searcher) order(ctx context.Context, r *retrieval) error {
 	r.all = x.judge(r, r.candidates)
 	if r.relevant {
 		r.all = slices.DeleteFunc(r.all, func(s rank.Scored) bool { return !s.Relevant })
 	}
 	r.scored = r.distinct(r.all)
-	places := contested(r.scored, x.opts.RerankCandidates)
+	places := rerankable(r.scored, x.opts.RerankCandidates)
 	if x.opts.Reranker == nil || len(places) < 2 {
 		return nil
 	}
@@ -54,9 +55,9 @@ func (x *Searcher) order(ctx context.Context, r *retrieval) error {
 	return nil
 }
 
-// contested returns the places of the first n skills that the prompt does not
-// name: those it names stay where they are.
-func contested(scored []rank.Scored, n int) []int {
+// rerankable returns the places of the first n skills that the prompt does not name.
+// Skills that it names stay where they are.
+func rerankable(scored []rank.Scored, n int) []int {
 	var places []int
 	for i := range scored {
 		if len(places) < n && !scored[i].Exact {
@@ -71,15 +72,15 @@ func (x *Searcher) document(ctx context.Context, r *retrieval, i int) (string, e
 	d := r.view.Doc(i)
 	text := d.Name + ": " + d.Description
 	s, ok, err := x.store.Skill(ctx, d.Row)
-	if err != nil || !ok { // removed since: the next view is without it
+	if err != nil || !ok { // not ok: the skill was removed after the view was made
 		return text, err
 	}
 	start := words.Cut(s.Body, bodyStart)
 	return strings.TrimSpace(text + "\n\n" + start), nil
 }
 
-// rerank returns the scores of documents, one each, or gives up at the
-// deadline, even when the reranker does not.
+// rerank returns one score for each document. At the deadline it returns an error,
+// even if the reranker ignores its context.
 func (x *Searcher) rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, x.opts.RerankDeadline)
 	defer cancel()
@@ -111,8 +112,8 @@ func (x *Searcher) rerank(ctx context.Context, query string, documents []string)
 	return r.scores, nil
 }
 
-// reorder puts the skills at places in the order of their scores, those without
-// one behind them; equals keep their order.
+// reorder sorts the skills at places by their scores, best first. Skills without a
+// score come last; equals keep their order.
 func (r *retrieval) reorder(places []int, scores []float64) {
 	type item struct {
 		skill rank.Scored
@@ -126,7 +127,7 @@ func (r *retrieval) reorder(places []int, scores []float64) {
 			r.reranked[r.scored[at].Key] = scores[i]
 		}
 	}
-	// NaN is less than any number to Compare.
+	// NaN means no score; Compare puts it below every number.
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(b.score, a.score) })
 	for i, at := range places {
 		r.scored[at] = items[i].skill

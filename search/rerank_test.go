@@ -18,14 +18,14 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-// rerankFunc makes a function a reranker.
+// rerankFunc is a function as a reranker.
 type rerankFunc func(ctx context.Context, query string, documents []string) ([]float64, error)
 
 func (f rerankFunc) Rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	return f(ctx, query, documents)
 }
 
-// backwards prefers what is last by name.
+// backwards prefers skills whose names come last.
 func backwards(_ context.Context, _ string, documents []string) ([]float64, error) {
 	scores := make([]float64, len(documents))
 	for i, d := range documents {
@@ -82,8 +82,8 @@ func TestRerank(t *testing.T) {
 	}
 }
 
-// TestRerankOnlyBest: what is beyond the candidates keeps its place, the limit
-// of the query is applied afterwards, and names are not contested.
+// TestRerankOnlyBest: hits beyond the candidates keep their place, the limit of the
+// query is applied afterwards, and skills that the prompt names are not reordered.
 func TestRerankOnlyBest(t *testing.T) {
 	t.Parallel()
 	x := filled(t, 6)
@@ -104,8 +104,8 @@ func TestRerankOnlyBest(t *testing.T) {
 	}
 }
 
-// TestRerankReads: what leaves the process is the prompt and the candidates in
-// scope, each with the start of its body.
+// TestRerankReads: the reranker gets the prompt and the candidates in scope, each with
+// the start of its body, and nothing else.
 func TestRerankReads(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -163,7 +163,7 @@ func TestRerankPartially(t *testing.T) {
 	}
 }
 
-// TestRerankFails: the order is that of the first stage, and the answer tells.
+// TestRerankFails: the order of the first stage stays, and the answer says why.
 func TestRerankFails(t *testing.T) {
 	t.Parallel()
 	x := filled(t, 4)
@@ -240,7 +240,7 @@ func TestWhyReranked(t *testing.T) {
 	for _, tt := range []struct {
 		id    string
 		rank  int
-		score float64 // 0 for none
+		score float64 // 0 means none
 	}{{"skill-01", 1, -4}, {"skill-00", 2, -5}, {"skill-02", 3, 0}} {
 		e, err := x.Why(t.Context(), tt.id, search.Query{Text: "fruit"})
 		if err != nil {

@@ -15,14 +15,14 @@ import (
 // An Agent sees a part of the catalog. A nil *Agent sees all of it.
 type Agent struct {
 	Name    string
-	Include Rules    // empty: everything
+	Include Rules    // empty means everything
 	Exclude Rules    // wins over Include
-	Pinned  []string // names of skills that it always has, in this order
+	Pinned  []string // names of skills that the agent always has, in this order
 }
 
-// Rules match a skill when one of them does.
+// Rules match a skill if one of them matches it.
 type Rules struct {
-	Names   []string // globs as of path.Match
+	Names   []string // globs in the syntax of path.Match
 	Tags    []string
 	Sources []string // labels
 }
@@ -42,8 +42,8 @@ func (r Rules) match(d *snapshot.Document) bool {
 	return slices.ContainsFunc(r.Names, func(glob string) bool { return matchName(glob, d.Key) })
 }
 
-// matchName reports whether the key of a name matches a pattern, which was
-// checked when the scope was made.
+// matchName reports whether the key of a name matches a pattern. The pattern is valid:
+// it was checked when the scope was made.
 func matchName(glob, key string) bool {
 	ok, _ := path.Match(words.NameKey(glob), key)
 	return ok
@@ -52,12 +52,12 @@ func matchName(glob, key string) bool {
 // special are the characters that make a name a pattern.
 const special = `*?[\`
 
-// scopeOf returns the part of the catalog that the agent sees. A name, tag or
-// source that the catalog does not have is an error: a misspelt rule must not open
-// what it was meant to close. A pattern may match nothing yet: it is also about
-// skills to come.
+// scopeOf returns the part of the catalog that the agent sees. A rule with a name, tag
+// or source that the catalog does not have is an error: a misspelt rule must not open
+// what it was meant to close. A pattern that matches nothing is no error, because it
+// may match skills that are added later.
 func scopeOf(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
-	s, err := v.Note(a, func() (any, error) {
+	s, err := v.Cached(a, func() (any, error) {
 		s, err := newScope(v, a)
 		return s, cmp.Or(err, v.Err())
 	})
@@ -128,10 +128,10 @@ func matching(v *snapshot.View, rules Rules) []snapshot.Bitmap {
 	return sets
 }
 
-// matchNames adds the documents to a set whose names match a pattern.
+// matchNames adds to a set the documents whose names match a pattern.
 func matchNames(r *snapshot.Reader, globs []string, set snapshot.Bitmap) error {
 	for _, glob := range globs {
-		// What stands before the first special character is what all have.
+		// All matching names begin with the part before the first special character.
 		prefix := words.NameKey(glob)
 		if at := strings.IndexAny(prefix, special); at >= 0 {
 			prefix = prefix[:at]
@@ -153,8 +153,8 @@ func matchNames(r *snapshot.Reader, globs []string, set snapshot.Bitmap) error {
 	return nil
 }
 
-// check reports the first thing that the agent's rules name and the catalog
-// does not have.
+// check returns an error for the first thing that the agent's rules name and the
+// catalog does not have.
 func check(v *snapshot.View, a *Agent) error {
 	for _, r := range []struct {
 		key   string

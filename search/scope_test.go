@@ -76,7 +76,8 @@ func TestScopeRules(t *testing.T) {
 	}
 }
 
-// TestPatternOfNothing: a pattern may be about skills that are still to come.
+// TestPatternOfNothing: a pattern that matches nothing is allowed, because matching
+// skills may be added later.
 func TestPatternOfNothing(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)
@@ -106,8 +107,8 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestScopeFailsClosed: what a configuration names and the catalog does not
-// have is an error everywhere.
+// TestScopeFailsClosed: a rule that names what the catalog does not have is an error
+// everywhere.
 func TestScopeFailsClosed(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)
@@ -147,7 +148,7 @@ func TestScopeFiltersBeforeTop(t *testing.T) {
 		name := fmt.Sprintf("inside-%d", i)
 		src[name] = searchtest.Skill(name, "papaya among many other things", strings.Repeat("filler ", 50), "mine")
 	}
-	for i := range 2 * search.Depth { // or all words of the prompts would be common
+	for i := range 2 * search.Depth { // so that no word of the prompts is common
 		name := fmt.Sprintf("other-%03d", i)
 		src[name] = searchtest.Skill(name, "something else", "entirely")
 	}
@@ -162,7 +163,7 @@ func TestScopeFiltersBeforeTop(t *testing.T) {
 			a := searchtest.Ask(t, x, search.Query{Text: text, Limit: 3, Agent: &search.Agent{Include: search.Rules{Tags: []string{"mine"}}}})
 			want := []string{"inside-0", "inside-1", "inside-2"}
 			if text == "outside-001 mango" && e == nil {
-				want = []string{} // they say nothing of it
+				want = []string{} // these queries do not name it
 			}
 			got := searchtest.IDs(a.Hits)
 			slices.Sort(got)
@@ -173,7 +174,7 @@ func TestScopeFiltersBeforeTop(t *testing.T) {
 	}
 }
 
-// TestNotFoundKeepsSecrets: an error tells nothing of what is outside.
+// TestNotFoundKeepsSecrets: an error reveals nothing about skills outside the scope.
 func TestNotFoundKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)

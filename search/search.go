@@ -13,31 +13,31 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// depth is how many candidates each leg hands to ranking. With 50, 70 and 100
-// Hit@1 over the four dev sets was .655 and nDCG@10 .766, .767 and .767; to rank
-// all skills moved no figure by more than .001.
+// depth is how many candidates each leg hands to ranking. More do not help: with 50,
+// 70 and 100 of them Hit@1 over the four dev sets was .655, and nDCG@10 .766, .767
+// and .767; ranking all skills moved no figure by more than .001.
 const depth = 64
 
-// Always is a threshold that every prompt reaches: skills are then offered for
-// any prompt that is not of a kind that wants none. As a threshold, 0 means the
-// default.
+// Always is a threshold that every prompt reaches: skills are offered for every
+// prompt, unless it is of a kind that needs none. (A threshold of 0 means the
+// default.)
 const Always = -1.0
 
 // A Query asks for the skills that fit a prompt.
 type Query struct {
 	Text  string // any text
 	Limit int    // most hits; 0 means 10
-	// Threshold is the least probability that the prompt wants a skill for any
-	// to be relevant, up to 1; 0 means the threshold of the options, Always (or
-	// any negative value) that every prompt reaches it.
+	// Threshold is the probability, up to 1, from which the prompt counts as needing
+	// a skill; below it no hit is relevant. 0 means the threshold of the options,
+	// Always (or any negative value) that every prompt counts.
 	Threshold float64
-	Agent     *Agent // whose part of the catalog is searched; nil means all
+	Agent     *Agent // the agent in whose scope to search; nil means the whole catalog
 	// Relevant leaves out the hits that are not relevant.
 	Relevant bool
-	// Syntax makes Text a query in the language of SQLite's FTS5 with columns
-	// name, description, tags and body, in which words match by their stems. Hits
-	// are what it matches, ranked by BM25 alone: vectors, reranker, Threshold and
-	// probabilities have no part in it. A malformed query is a *SyntaxError.
+	// Syntax makes Text a query in the language of SQLite's FTS5, with the columns
+	// name, description, tags and body; words match by their stems. Matches are
+	// ranked by BM25 alone: vectors, the reranker, Threshold and probabilities are
+	// not used. A malformed query is a *SyntaxError.
 	Syntax bool
 }
 
@@ -73,13 +73,13 @@ type Ranking struct {
 type Hit struct {
 	Entry
 	Score    float64     // comparable within one answer only
-	Terms    []rank.Term // what Score is the sum of
+	Terms    []rank.Term // Score is the sum of these
 	Coverage float64     // share of the prompt that name, description and tags cover, see rank.Candidate
-	Evidence float64     // how much that is, see rank.Candidate
+	Evidence float64     // absolute weight of what they cover, see rank.Candidate
 	Strength float64     // how strongly the full text matches, see rank.Candidate
 	Relevant bool        // worth showing to a model that did not ask
-	// Probability is that the skill is wanted for the prompt, 0 to 1: comparable
-	// between answers and catalogs.
+	// Probability is the probability that the prompt wants the skill, 0 to 1. It is
+	// comparable between answers and catalogs.
 	Probability float64
 	Matched     Matched
 	Copies      []Entry // copies of this skill that are left out, best first
@@ -89,17 +89,16 @@ type Hit struct {
 	RerankScore *float64
 }
 
-// Matched are the terms of the prompt (stemmed) that a skill has, by field.
+// Matched holds the stemmed terms of the prompt that a skill has, by field.
 type Matched struct {
 	Name        []string `json:"name,omitempty"`
 	Description []string `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
-	Body        []string `json:"body,omitempty"` // known only to Why
+	Body        []string `json:"body,omitempty"` // only Why fills it in
 }
 
-// Search answers a query. The scope of its agent is applied before the best
-// skills are chosen. When the embedder fails or is late the answer is by text
-// alone, and its mode says so.
+// Search answers a query. It applies the agent's scope before it chooses the best
+// skills. If the embedder fails or is late, text ranks alone, and the mode says so.
 func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 10
@@ -154,8 +153,8 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 	return h
 }
 
-// retrieve runs both legs, the embedder beside the text leg, and calls f with
-// what they found. It may do so again, when a file turns out to be damaged.
+// retrieve runs the text leg while the embedder works, then the vector leg, and calls
+// f with what they found. It calls f again if a file turns out to be damaged.
 func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	text := words.CutMiddle(q.Text, maxPrompt)
 	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
@@ -183,7 +182,8 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 	})
 }
 
-// merge makes candidates of what the legs found and of what the prompt names.
+// merge collects the candidates: what both legs found, what the prompt names, and
+// names that begin with the prompt.
 func (r *retrieval) merge(lexical []snapshot.Hit) {
 	mentioned := named(r.view, r.prompt.text)
 	known := make(map[int]bool, 2*depth)
@@ -199,7 +199,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 	for _, h := range lexical {
 		add(h.Doc, h.Score)
 	}
-	for _, i := range typed(r.view, r.prompt.text) {
+	for _, i := range completions(r.view, r.prompt.text) {
 		add(i, 0)
 	}
 	for i := range mentioned {
@@ -211,14 +211,14 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 	r.setIDs()
 }
 
-// candidate returns skill i as one, without its ID.
+// candidate returns skill i as a candidate, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	c := rank.Candidate{Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.view, i)}
 	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
 	return c
 }
 
-// setIDs sets the IDs of the candidates. They share one allocation.
+// setIDs sets the IDs of the candidates, all in one allocation.
 func (r *retrieval) setIDs() {
 	all := make([]byte, 0, 32*len(r.candidates))
 	ends := make([]int, len(r.candidates))
@@ -233,9 +233,9 @@ func (r *retrieval) setIDs() {
 	}
 }
 
-// embedPrompt starts the embedding of a prompt by the embedder of a set and
-// returns a function that waits for it, until the deadline. A vector of nil means
-// text alone; the mode says why.
+// embedPrompt starts to embed a prompt with the embedder of a set, and returns a
+// function that waits for the vector until the deadline. A nil vector means that
+// text ranks alone; the mode says why.
 func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
 	if e == nil {
 		return func() (embed.Vector, string) { return nil, s.Mode }
@@ -267,7 +267,7 @@ func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Emb
 	}
 }
 
-// checkPrompt turns the answer of the embedder into a vector and a mode.
+// checkPrompt turns the answer of the embedder into the prompt's vector and the mode.
 func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -62,8 +62,8 @@ func TestSearchDeterministic(t *testing.T) {
 	}
 }
 
-// TestSearchSeesOtherIndex: what another index of the same file writes is in
-// the next answer.
+// TestSearchSeesOtherIndex: the next answer has what another index of the same file
+// has written.
 func TestSearchSeesOtherIndex(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -101,7 +101,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// TestFewSkills: in a catalog of one, every word is in all of its skills.
+// TestFewSkills: a catalog of one skill works, although every word is in all skills.
 func TestFewSkills(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)

@@ -2,9 +2,9 @@
 // snapshots in, an answer out. It also explains an answer (Why), shows what matches
 // (Snippets), lists and looks up skills, and finds twins.
 //
-// The one rule: it never writes. What is current is told by whoever publishes (see
-// Sets). While that is compiled the database is opened only for instructions
-// (snippets, a reranker, Why) and for the query language.
+// The one rule: it never writes. The publisher decides which set is current (see
+// Sets). While that set is compiled, search opens the database only to read
+// instructions (for snippets, a reranker and Why) and for the query language.
 package search
 
 import (
@@ -22,25 +22,25 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// Sets say what is current; *index.Index does. Both methods may be called by
-// several goroutines.
+// Sets provides the current set of snapshots; *index.Index implements it. Both
+// methods may be called by several goroutines.
 type Sets interface {
-	// Current returns the set of the present generation of the catalog. It may be
-	// closed at any time; then the next call returns another one.
+	// Current returns the set of the current generation of the catalog. The set may
+	// be closed at any time; then the next call returns another one.
 	Current(ctx context.Context) (*snapshot.Set, error)
-	// Discard gives up a set that turned out to be damaged.
+	// Discard removes a set that turned out to be damaged.
 	Discard(s *snapshot.Set)
 }
 
 // A Searcher answers questions about one catalog. It may be used from several
-// goroutines; it starts none that outlives a call, but for an embedder or a
-// reranker that ignores its deadline.
+// goroutines. A goroutine of its own outlives a call only if an embedder or a
+// reranker ignores its deadline.
 type Searcher struct {
 	sets      Sets
 	store     store.Reader
-	embedder  embed.Embedder // nil when there is none
+	embedder  embed.Embedder // nil means none
 	opts      Options
-	analyzers sync.Pool // of prompts, whose words repeat
+	analyzers sync.Pool // of *words.Analyzer, which caches words: those of prompts repeat
 }
 
 // Options of New; nil means all defaults.
@@ -48,30 +48,30 @@ type Options struct {
 	// Deadline is how long a search waits for the vector of its prompt before
 	// it answers with text alone; 0 means 250 ms.
 	Deadline time.Duration
-	// Inline says that the embedder is fast: a search embeds its prompt without a
+	// Inline means that the embedder is fast: a search embeds its prompt without a
 	// deadline.
 	Inline bool
 	// Fallback embeds prompts while the vectors of the catalog are from it; nil
-	// means that there is none. See index.Options.
+	// means none. See index.Options.
 	Fallback embed.Embedder
 	// Reranker orders the best candidates anew; nil means none.
 	Reranker rerank.Reranker
 	// RerankDeadline is how long a search waits for the reranker before it
 	// answers without; 0 means 500 ms.
 	RerankDeadline time.Duration
-	// RerankCandidates is how many candidates it gets, at most; 0 means 20.
+	// RerankCandidates is how many candidates the reranker gets at most; 0 means 20.
 	RerankCandidates int
-	// Threshold is the least probability that a prompt wants a skill for any to be
-	// relevant, up to 1; 0 means the one of Params, Always that every prompt reaches
-	// it.
+	// Threshold is the probability, up to 1, from which a prompt counts as needing a
+	// skill; below it no skill is relevant. 0 means the threshold of Params, Always
+	// that every prompt counts.
 	Threshold float64
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 }
 
-// New returns a Searcher of the catalog in st, whose sets are the current ones.
-// The embedder may be nil; then ranking is by text alone, and every answer says
-// so.
+// New returns a Searcher of the catalog in st, whose snapshots sets provides. If the
+// embedder is nil, ranking is by text alone, and every answer says so. opts may be
+// nil.
 func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Searcher {
 	x := &Searcher{sets: sets, store: st, embedder: embedder}
 	x.analyzers.New = func() any { return new(words.Analyzer) }
@@ -88,10 +88,10 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 	return x
 }
 
-// read calls f with a view of the current set, and with what the agent sees of it.
-// It does so again when the set was replaced or turned out to be damaged.
+// read calls f with a view of the current set and the agent's scope in it. If the set
+// was closed meanwhile, or turned out to be damaged, it calls f again with another.
 func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *snapshot.Scope) error) error {
-	// Each replacement costs whoever makes it more than one of these.
+	// Replacing a set takes longer than an attempt, so 20 are more than enough.
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
 		set, err := x.sets.Current(ctx)
@@ -116,7 +116,8 @@ func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *s
 	}
 }
 
-// embedderOf returns the embedder whose vectors a set holds, nil for none.
+// embedderOf returns the embedder whose vectors a set holds; nil means that it holds
+// none, or those of an unknown embedder.
 func (x *Searcher) embedderOf(s *snapshot.Set) embed.Embedder {
 	switch model := s.Model(); {
 	case model == "":

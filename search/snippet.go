@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// snippetLength is the length of a snippet when none is asked for.
+	// snippetLength is the default length of a snippet.
 	snippetLength = 160
-	// maxSnippetBody is how many bytes of a body are looked at. Hardly any is as
-	// long.
+	// maxSnippetBody is how many bytes of a body are searched for a snippet. Hardly
+	// any body is as long.
 	maxSnippetBody = 256 << 10
-	// maxHighlighted is how many terms of a query are highlighted: the bits of a
-	// set.
+	// maxHighlighted is how many terms of a query are highlighted: match.terms has
+	// one bit for each.
 	maxHighlighted = 64
 )
 
 // A Snippet is an excerpt of the body of a skill around what a query matches.
-// It is one line without Markdown and without characters that a terminal obeys.
+// It is one line without Markdown and without control characters.
 type Snippet struct {
-	Text    string   // "" when nothing in the body matches
-	Matches [][2]int // start and end in Text of what matches, in bytes; rising, apart from each other
+	Text    string   // "" means that nothing in the body matches
+	Matches [][2]int // start and end of each match in Text, in bytes; rising, without overlap
 }
 
-// Snippets returns a snippet for each entry, which are hits of the query: that
-// part of the body which has the most of its terms, the rare ones first. A
-// snippet has at most length characters, those of scripts without spaces
-// counting twice, and at least 4; 0 means 160. What the agent of the query does not see, or what
-// is gone, has none. The texts are those that were indexed.
+// Snippets returns a snippet for each of the entries, which are hits of the query. A
+// snippet shows the part of the body with the most terms of the query, where rare
+// terms count more. It has at most length characters; a character of a script without
+// spaces counts as two; 0 means 160, and less than 4 counts as 4. It is taken from the
+// text as it was indexed. A skill that the query's agent does not see, or that is
+// gone, has an empty snippet.
 func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
 	err = x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
 		out = make([]Snippet, len(entries))
@@ -63,16 +64,16 @@ func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, lengt
 // A highlighter finds what a query matches in a text.
 type highlighter struct {
 	analyzer *words.Analyzer
-	terms    map[string]int // index in weights
+	terms    map[string]int // index in weights of each term
 	prefixes []string       // of words
 	prefix   []int          // index in weights of each prefix
 	weights  []float64
-	initials [utf8.RuneSelf]bool // of ASCII words that may match
+	initials [utf8.RuneSelf]bool // first letters of ASCII words that may match
 }
 
-// highlighter returns the one for a query: of a prompt it has the terms that it
-// is searched for by, of a query in the query language those that it asks for
-// in the body.
+// highlighter returns the highlighter of a query. For a prompt it finds the terms
+// that a search uses; for a query in the query language, what the query asks for in
+// the body.
 func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (*highlighter, error) {
 	h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
 	if !q.Syntax {
@@ -107,7 +108,7 @@ func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (
 		switch {
 		case !slices.Contains(s.columns, "body"):
 		case s.prefix != "":
-			h.add(s.prefix, true, snapshot.InverseFrequency(1, all)/2) // how common it is, is not known
+			h.add(s.prefix, true, snapshot.InverseFrequency(1, all)/2) // a guess: how common a prefix is, is unknown
 		default:
 			h.add(s.term, false, snapshot.InverseFrequency(max(docs[s.term], 1), all))
 		}
@@ -115,7 +116,7 @@ func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (
 	return h, nil
 }
 
-// add lets h find a term or a prefix.
+// add adds a term or a prefix to what h finds.
 func (h *highlighter) add(text string, prefix bool, weight float64) {
 	if _, ok := h.terms[text]; ok && !prefix || len(h.weights) == maxHighlighted {
 		return
@@ -125,7 +126,7 @@ func (h *highlighter) add(text string, prefix bool, weight float64) {
 	} else {
 		h.terms[text] = len(h.weights)
 	}
-	h.weights = append(h.weights, weight+.1) // a term that every skill has is better than none
+	h.weights = append(h.weights, weight+.1) // so that a term which every skill has counts too
 	if c := text[0]; c < utf8.RuneSelf {
 		h.initials[c], h.initials[unicode.ToUpper(rune(c))] = true, true
 	}
@@ -134,7 +135,7 @@ func (h *highlighter) add(text string, prefix bool, weight float64) {
 // A match is a part of a text that has some of the terms.
 type match struct {
 	start, end int    // in bytes
-	from, to   int    // in cells, see cells
+	from, to   int    // the same in cells
 	terms      uint64 // set of indexes in weights
 }
 
@@ -154,16 +155,16 @@ func (h *highlighter) find(text string) []match {
 		list = append(list, m)
 	}
 	for start, end := range words.Runs(text) {
-		if !h.hopeless(text[start:end]) {
+		if !h.cannotMatch(text[start:end]) {
 			pieces(text, start, end, add)
 		}
 	}
 	return list
 }
 
-// hopeless reports, for most words, that a run cannot match: stemming keeps the
-// first letter of a word.
-func (h *highlighter) hopeless(run string) bool {
+// cannotMatch is a fast check that rules out most words by their first letter, which
+// stemming keeps.
+func (h *highlighter) cannotMatch(run string) bool {
 	for i := range len(run) {
 		if c := run[i]; c >= utf8.RuneSelf || i > 0 && 'A' <= c && c <= 'Z' {
 			return false // may be an identifier
@@ -172,8 +173,8 @@ func (h *highlighter) hopeless(run string) bool {
 	return !h.initials[run[0]]
 }
 
-// pieces calls yield for the words of a run; of a script without spaces for
-// each pair of neighbours.
+// pieces calls yield for each word of a run and, in scripts without spaces, for each
+// pair of neighbouring characters.
 func pieces(text string, start, end int, yield func(start, end int)) {
 	for start < end {
 		first, size := utf8.DecodeRuneInString(text[start:end])
@@ -212,7 +213,7 @@ func (h *highlighter) match(piece string) uint64 {
 	return set
 }
 
-// excerpt returns the snippet of a text that is one line.
+// excerpt returns the snippet of a text, which must be one line.
 func (h *highlighter) excerpt(text string, length int) Snippet {
 	if length <= 0 {
 		length = snippetLength
@@ -244,9 +245,8 @@ func (h *highlighter) excerpt(text string, length int) Snippet {
 	return s
 }
 
-// best returns the first and the last match of the window that weighs most, and
-// of those that weigh the same the first. A match that is wider than room stands
-// alone.
+// best returns the first and the last match of the window with the greatest weight;
+// of equal windows, the first. A match that is wider than room is a window of its own.
 func (h *highlighter) best(list []match, room int) (first, last int) {
 	most := 0.0
 	for i := range list {
@@ -265,8 +265,8 @@ func (h *highlighter) best(list []match, room int) (first, last int) {
 	return first, last
 }
 
-// surroundings widens a part of a text on both sides to room cells, less what
-// it takes not to cut words. A part that is wider is cut.
+// surroundings widens a part of a text on both sides, up to room cells and without
+// cutting words. It shortens a part that is wider than room.
 func surroundings(text string, start, end, room int) (int, int) {
 	slack := room - cells(text[start:end])
 	if slack <= 0 {
@@ -292,7 +292,7 @@ func surroundings(text string, start, end, room int) (int, int) {
 	return from, to
 }
 
-// forward returns where n cells behind i end, backward where they begin before.
+// forward returns the offset n cells after i, or the end of the text.
 func forward(text string, i, n int) int {
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -304,6 +304,7 @@ func forward(text string, i, n int) int {
 	return i
 }
 
+// backward returns the offset n cells before i, or 0.
 func backward(text string, i, n int) int {
 	for i > 0 {
 		r, size := utf8.DecodeLastRuneInString(text[:i])
@@ -315,15 +316,15 @@ func backward(text string, i, n int) int {
 	return i
 }
 
-// border reports whether no word goes on across i.
+// border reports whether a word begins or ends at i.
 func border(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i:])
 	return i == 0 || i == len(text) || before == ' ' || after == ' ' || words.Dense(before) || words.Dense(after)
 }
 
-// cells is the width of a text: characters, those of scripts without spaces
-// twice, because most of them are as wide as two on a terminal.
+// cells returns the width of a text on a terminal: a character of a script without
+// spaces counts as two, because most of them are that wide.
 func cells(s string) int {
 	n := 0
 	for _, r := range s {

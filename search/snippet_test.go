@@ -93,7 +93,7 @@ func TestSnippetsRare(t *testing.T) {
 	}
 }
 
-// TestSnippetsScope: entries of elsewhere are not shown to an agent.
+// TestSnippetsScope: an agent gets no snippets of skills outside its scope.
 func TestSnippetsScope(t *testing.T) {
 	t.Parallel()
 	x := library(t)

@@ -33,8 +33,8 @@ func syntaxError(query string, at int, format string, args ...any) *SyntaxError 
 	return &SyntaxError{Column: 1 + characters(query[:at]), Offset: at, Message: fmt.Sprintf(format, args...)}
 }
 
-// characters counts what a reader takes for one character each: marks, joined
-// emoji, variants and the second half of a flag belong to what is before them.
+// characters counts characters as a reader sees them: marks, joined emoji, variants
+// and the second half of a flag belong to the character before them.
 func characters(s string) int {
 	n, flag, joined := 0, false, false
 	for _, r := range s {
@@ -88,20 +88,20 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 // A compiled query is ready for SQLite.
 type compiled struct {
 	fts    string   // never empty
-	sought []sought // what a skill may have that matches
+	sought []sought // what the query asks for
 }
 
-// sought is what the query asks for and does not exclude: a term, or words that
-// begin with a prefix.
+// sought is one thing that the query asks for and does not exclude: a term, or words
+// that begin with a prefix.
 type sought struct {
 	term    string
-	prefix  string   // not stemmed; "" for a term
-	stems   []string // of words that begin with prefix, if they do not
+	prefix  string   // not stemmed; "" means that a term is sought
+	stems   []string // stems of words that begin with prefix, if the stems do not
 	columns []string
 }
 
-// is reports whether a term of the index is meant.
-func (s *sought) is(term string) bool {
+// matches reports whether a term of the index is what the query asks for.
+func (s *sought) matches(term string) bool {
 	return term == s.term || s.prefix != "" && (strings.HasPrefix(term, s.prefix) || slices.Contains(s.stems, term))
 }
 
@@ -114,15 +114,15 @@ func compile(query string) (*compiled, error) {
 	t := &translator{analyzer: new(words.Analyzer)}
 	fts := root.fts(t)
 	if fts == "" {
-		return nil, nothingLeft(query, t.vanished)
+		return nil, nothingLeft(query, t.unindexed)
 	}
 	root.collect(t, columnNames())
 	return &compiled{fts: fts, sought: t.sought}, nil
 }
 
-// nothingLeft is the error for a query of which the index keeps no word.
-func nothingLeft(query string, vanished []part) error {
-	p := vanished[0] // every leaf of a query that vanished is one
+// nothingLeft is the error for a query whose words are all too common to be indexed.
+func nothingLeft(query string, unindexed []part) error {
+	p := unindexed[0] // there is one: every word of the query is among them
 	text := strings.TrimSpace(p.text)
 	if !strings.ContainsFunc(text, words.IsLetter) {
 		return syntaxError(query, p.at, "there is no word between the quotes; write one")
@@ -138,7 +138,7 @@ func (c *compiled) matched(column string, list []string) []string {
 			continue
 		}
 		for _, t := range list {
-			if s.is(t) && !slices.Contains(out, t) {
+			if s.matches(t) && !slices.Contains(out, t) {
 				out = append(out, t)
 			}
 		}

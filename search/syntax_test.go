@@ -68,7 +68,7 @@ func TestSearchSyntax(t *testing.T) {
 	}
 }
 
-// TestSearchSyntaxScope: what is outside does not count against the limit, and
+// TestSearchSyntaxScope: skills outside the scope do not count against the limit, and
 // copies that are not offered are not found.
 func TestSearchSyntaxScope(t *testing.T) {
 	t.Parallel()
@@ -132,7 +132,8 @@ func TestSyntaxDeep(t *testing.T) {
 	}
 }
 
-// FuzzSyntax: a query is an error with a place in it, or SQLite accepts it.
+// FuzzSyntax: a query either gives an error that points at a character, or is
+// accepted by SQLite.
 func FuzzSyntax(f *testing.F) {
 	x := library(f)
 	for _, text := range wordstest.NastyTexts() {

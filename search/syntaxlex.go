@@ -8,11 +8,12 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// maxQuery is the length of a query in bytes. It bounds the work that one can
-// ask for.
+// maxQuery is how long a query may be, in bytes. It bounds the work that one query
+// can cause.
 const maxQuery = 4096
 
-// A tokenKind is a punctuation mark of the query language, or one of these.
+// A tokenKind is a punctuation mark of the query language, or one of the constants
+// below, which are negative.
 type tokenKind rune
 
 const (
@@ -38,8 +39,8 @@ const (
 	quoteMarks  = `"“”„`       // the curved ones come from word processors
 )
 
-// foreign are marks of other query languages and of shells. Where one begins a
-// word it is taken for a mistake.
+// foreign are marks of other query languages and of shells, each with a hint. A word
+// that begins with one is an error.
 var foreign = map[rune]string{
 	'&':  "write AND",
 	'|':  "write OR",
@@ -90,8 +91,8 @@ func lexOne(query string, at int) (token, error) {
 	return t, nil
 }
 
-// wordLength returns the length of the word that s starts with. A single "+"
-// ends it, two do not: C++.
+// wordLength returns the length of the word that s starts with. A single "+" ends
+// the word, two do not: C++ is a word.
 func wordLength(s string) int {
 	for i, r := range s {
 		switch {

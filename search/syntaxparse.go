@@ -14,10 +14,11 @@ const maxDepth = 6
 
 // A node is a part of a parsed query.
 type node interface {
-	// fts returns the node in the language of FTS5, "" when the index keeps no
-	// word of it.
+	// fts returns the node in the language of FTS5; "" means that none of its words
+	// is indexed.
 	fts(t *translator) string
-	// collect adds the terms that the node asks for in some of the columns.
+	// collect adds the terms that the node asks for to t.sought. columns are the
+	// columns in which the terms may be.
 	collect(t *translator, columns []string)
 }
 
@@ -33,28 +34,28 @@ type (
 		of      node
 	}
 	nearNode struct {
-		phrases  []phrase // a single one is a phrase, or a word, alone
-		distance int
+		phrases  []phrase // one without NEAR, any number with NEAR
+		distance int      // in words
 	}
 )
 
 // A phrase is a sequence of words.
 type phrase struct {
-	initial bool // at the start of a column
+	initial bool // "^": only at the start of a column
 	parts   []part
 }
 
 // A part is a word or quoted text.
 type part struct {
 	text   string
-	prefix bool // its last word is the start of one
+	prefix bool // "*": its last word is only the start of a word
 	at     int  // in bytes
 }
 
-// parseSyntax parses a query; its errors are of type *SyntaxError. The language
-// is that of FTS5 with these differences: AND may be left out beside
-// parentheses too, words may hold any character that is not one of the
-// language, and what is surely a mistake is an error.
+// parseSyntax parses a query; its errors are of type *SyntaxError. The language is
+// that of FTS5 with three differences: AND may also be left out next to parentheses,
+// words may hold any character without a meaning in the language, and obvious
+// mistakes are errors.
 func parseSyntax(query string) (node, error) {
 	tokens, err := lex(query)
 	if err != nil {
@@ -78,7 +79,7 @@ type syntaxParser struct {
 	query  string
 	tokens []token
 	pos    int
-	depth  int // of parentheses
+	depth  int // of open parentheses
 }
 
 func (p *syntaxParser) peek() tokenKind { return p.tokens[p.pos].kind }
@@ -124,8 +125,8 @@ func (p *syntaxParser) chain(operator tokenKind, operand func() (node, error)) (
 	}
 }
 
-// OR binds weakest, then AND, then NOT, and nothing between two words binds
-// strongest.
+// OR binds weakest, then AND, then NOT. Two words without an operator between them
+// bind strongest.
 
 func (p *syntaxParser) or() (node, error) {
 	list, err := p.chain(tokenOr, p.and)
@@ -183,8 +184,8 @@ func (p *syntaxParser) startsOperand() bool {
 	return false
 }
 
-// operand parses a phrase, NEAR, an expression in parentheses, or one of these
-// behind a column filter.
+// operand parses a phrase, NEAR or an expression in parentheses, with or without a
+// column filter before it.
 func (p *syntaxParser) operand() (node, error) {
 	at := p.tokens[p.pos]
 	columns, err := p.columns()
@@ -211,7 +212,7 @@ func (p *syntaxParser) operand() (node, error) {
 
 func (p *syntaxParser) isText() bool { return p.peek() == tokenWord || p.peek() == tokenQuoted }
 
-// columns parses a column filter, if there is one; nil means there is none.
+// columns parses a column filter; nil means that there is none.
 func (p *syntaxParser) columns() ([]string, error) {
 	start := p.pos
 	minus := p.accept('-')
@@ -282,7 +283,7 @@ func (p *syntaxParser) parenthesis() (node, error) {
 	return n, nil
 }
 
-// near parses a phrase, or NEAR with some.
+// near parses a single phrase, or NEAR(…) with phrases in it.
 func (p *syntaxParser) near() (node, error) {
 	t, then := p.tokens[p.pos], p.tokens[min(p.pos+1, len(p.tokens)-1)]
 	if t.kind != tokenWord || then.kind != '(' || !strings.EqualFold(t.text, "NEAR") {
@@ -346,8 +347,8 @@ func (p *syntaxParser) phrase() (phrase, error) {
 	}
 }
 
-// lowerOperator refuses "or" and "not" without quotes. They are too common to
-// be in the index, so that the query would mean AND.
+// lowerOperator refuses "or" and "not" without quotes. They are too common to be
+// indexed, so the query would mean AND.
 func (p *syntaxParser) lowerOperator(t token) error {
 	if word := strings.ToUpper(t.text); t.kind == tokenWord && (word == "OR" || word == "NOT") {
 		return p.error(t, "%q is too common to be searched for; write %s in capitals, or remove it", t.text, word)

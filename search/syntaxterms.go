@@ -10,13 +10,13 @@ import (
 
 // A translator turns the words of a query into the terms of the index.
 type translator struct {
-	analyzer *words.Analyzer
-	vanished []part   // of which the index keeps no word
-	sought   []sought // in the order of the query
+	analyzer  *words.Analyzer
+	unindexed []part   // parts whose words are all too common to be indexed
+	sought    []sought // in the order of the query
 }
 
-// quoted returns a term in the language of FTS5; for a prefix, all terms that
-// begin with it. Terms hold letters, digits and marks only.
+// quoted returns a term in the language of FTS5, or with prefix set, a search for all
+// terms that begin with it. Terms hold letters, digits and marks only.
 func quoted(term string, prefix bool) string {
 	if prefix {
 		return `"` + term + `" *`
@@ -27,7 +27,7 @@ func quoted(term string, prefix bool) string {
 func (n *andNode) fts(t *translator) string { return joined(t, n.of, " AND ") }
 func (n *orNode) fts(t *translator) string  { return joined(t, n.of, " OR ") }
 
-// fts of what keeps nothing is nothing: there is no "all but".
+// fts returns "" if nothing is left to keep: FTS5 cannot express "all but".
 func (n *notNode) fts(t *translator) string {
 	keep, drop := n.keep.fts(t), joined(t, n.drop, " OR ")
 	if keep == "" || drop == "" {
@@ -41,7 +41,7 @@ func (n *columnNode) fts(t *translator) string {
 	if of == "" {
 		return ""
 	}
-	if !strings.HasPrefix(of, "(") { // what begins so is in parentheses as a whole
+	if !strings.HasPrefix(of, "(") { // an expression that begins with "(" is enclosed as a whole
 		of = "(" + of + ")"
 	}
 	return "{" + strings.Join(n.columns, " ") + "} : " + of
@@ -58,7 +58,7 @@ func joined(t *translator, list []node, operator string) string {
 	return group(out, operator)
 }
 
-// group puts an operator between expressions and parentheses around.
+// group joins expressions with an operator, in parentheses.
 func group(list []string, operator string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -66,17 +66,17 @@ func group(list []string, operator string) string {
 	return "(" + strings.Join(list, operator) + ")"
 }
 
-// fts writes the phrases as they are in the index. Of "GitHub" it has git, hub
-// and github, but of "github" only the last. So an identifier is searched for
-// as a whole, and where its parts stand in the way, behind another word or at
-// the start of a column, also with them.
+// fts writes the phrases as they are in the index. The index holds git, hub and
+// github for "GitHub", but only github for "github". So an identifier is searched for
+// as a whole. After another word, or at the start of a column, its parts stand in the
+// way: there it is also searched for with its parts.
 func (n *nearNode) fts(t *translator) string {
 	var whole, parts []string
 	differ := false
 	for _, p := range n.phrases {
 		list := t.terms(p)
 		if len(list) == 0 {
-			t.vanished = append(t.vanished, p.parts...)
+			t.unindexed = append(t.unindexed, p.parts...)
 			continue
 		}
 		if len(n.phrases) == 1 && len(list) == 1 && list[0].start {
@@ -99,9 +99,9 @@ func (n *nearNode) near(phrases []string) string {
 	return fmt.Sprintf("NEAR(%s, %d)", strings.Join(phrases, " "), n.distance)
 }
 
-// startsWith is a search for words that begin with start, all of which it
-// finds: what begins so in the text need not do so in the index, where
-// "organize" is "organ".
+// startsWith returns a search for all words that begin with start. A prefix search
+// alone would miss some, because the index holds stems: "organize" is there as
+// "organ".
 func startsWith(p phrase, start string) string {
 	list := []string{p.join(quoted(start, true))}
 	for _, stem := range stemsOf(start) {
@@ -110,8 +110,8 @@ func startsWith(p phrase, start string) string {
 	return group(list, " OR ")
 }
 
-// variants returns a phrase with identifiers as a whole, and with their parts;
-// inside tells whether the second finds more.
+// variants returns a phrase twice: with identifiers as a whole, and with their parts
+// too. inside reports whether the second form finds more.
 func (p phrase) variants(list []queryTerm) (whole, parts string, inside bool) {
 	var w, all []string
 	for _, x := range list {
@@ -137,12 +137,13 @@ func (p phrase) join(terms ...string) string {
 type queryTerm struct {
 	term  string
 	word  string // what it was made from, in lower case
-	inner bool   // a part of an identifier that follows
-	start bool   // the start of a word
+	inner bool   // a part of the identifier that follows it
+	start bool   // the start of a word, a prefix
 }
 
-// fts returns the term alone. The start of a word becomes what all its stems
-// have in common, which finds a little too much; in a phrase that is rare.
+// fts returns the search for one term. For the start of a word it searches for the
+// common start of all its stems. That finds a little too much, which is rare in a
+// phrase.
 func (q queryTerm) fts() string {
 	if !q.start {
 		return quoted(q.term, false)
@@ -156,14 +157,14 @@ func (q queryTerm) fts() string {
 	return quoted(common, true)
 }
 
-// terms returns the terms of a phrase, without words that the index leaves out.
+// terms returns the terms of a phrase, without words that are not indexed.
 func (t *translator) terms(p phrase) []queryTerm {
 	var out []queryTerm
 	for _, part := range p.parts {
 		list := t.words(part.text)
 		if last := len(list) - 1; last >= 0 && part.prefix {
 			list[last].start = true
-			// An identifier of which there is only the start may have more parts.
+			// The identifier may go on with more parts, so drop the parts that are here.
 			whole := last
 			for whole > 0 && list[whole-1].inner {
 				whole--
@@ -179,14 +180,14 @@ func (t *translator) terms(p phrase) []queryTerm {
 	return out
 }
 
-// words returns what a text becomes, stop words too, with an empty term.
+// words splits a text into terms. A stop word has an empty term.
 func (t *translator) words(text string) []queryTerm {
 	var out []queryTerm
 	var sizes []int
 	words.Split(text, func(word string, kind words.Kind) {
 		q := queryTerm{term: t.analyzer.Term(word, kind), word: words.Cut(strings.ToLower(word), words.MaxTerm)}
 		if kind == words.Whole && q.term != "" {
-			// It follows its parts, which are as long together.
+			// The whole follows its parts, which together are as long as it is.
 			for i, n := len(out)-1, len(word); i >= 0 && n > 0; i-- {
 				out[i].inner = true
 				n -= sizes[i]
@@ -194,8 +195,8 @@ func (t *translator) words(text string) []queryTerm {
 		}
 		out, sizes = append(out, q), append(sizes, len(word))
 	})
-	// A lone character of a script without spaces is in the index as the first
-	// of a pair.
+	// In scripts without spaces the index holds pairs of characters: search for a
+	// single character as the first of a pair.
 	if last := len(out) - 1; last >= 0 && isDenseRune(out[last].word) {
 		out[last].start = true
 	}
@@ -207,13 +208,13 @@ func isDenseRune(s string) bool {
 	return len(r) == 1 && words.Dense(r[0])
 }
 
-// endings are those of English words that stemming removes or changes, enough
-// for one of them to show what becomes of a word that was begun.
+// endings are endings of English words that stemming removes or changes: enough of
+// them to find the stems of all words that begin in a certain way.
 var endings = strings.Fields(`s es ed ing y ies e er ion ions ation ations ational ate ated ating ator ative al ally ality able ible ability bility bilities
 	ity ities ize ized izing izer ization ment ments ness ous ously ousness ive iveness ivity ful fulness ance ence ant ent ently ic ical icate ism ist li ly`)
 
-// stemsOf returns the stems of English words that begin with start while they
-// themselves do not.
+// stemsOf returns stems that do not begin with start although their words do, such as
+// "organ" for "organize".
 func stemsOf(start string) []string {
 	if len(start) < 3 || strings.ContainsFunc(start, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// TestTermsAreTokens: what is one term here must be one token of the
-// tokenizer in the store, or a term that was indexed is never found.
+// TestTermsAreTokens: one term of ours must be one token of the store's tokenizer, or
+// an indexed term would never be found.
 func TestTermsAreTokens(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -18,10 +18,10 @@ type Twin struct {
 // alike is the similarity from which descriptions are twins.
 const alike = .8
 
-// Twins returns the pairs of offered skills with nearly the same description,
-// most alike first. Two sets that share four fifths of their words must share
-// one of the rarest fifth of them, so only skills that do are compared: the
-// work grows with the twins there are, not with all pairs.
+// Twins returns the pairs of offered skills with nearly the same description, most
+// alike first. It does not compare all pairs: two descriptions that share four
+// fifths of their words must share a word of the rarest fifth, so it compares only
+// skills that do.
 func (x *Searcher) Twins(ctx context.Context) (twins []Twin, err error) {
 	err = x.read(ctx, nil, func(v *snapshot.View, _ *snapshot.Scope) error {
 		twins = twinsOf(v)
@@ -53,8 +53,8 @@ func twinsOf(v *snapshot.View) []Twin {
 	return twins
 }
 
-// prefix is how many of n words, rarest first, two twins cannot all lack in
-// common.
+// prefix returns how many of n words, rarest first, must be compared: two twins share
+// at least one of them.
 func prefix(n int) int {
 	if n == 0 {
 		return 0

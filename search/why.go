@@ -26,14 +26,14 @@ type Explanation struct {
 	Verdict string   // one sentence
 }
 
-// Why explains the place of one skill for a query. It also knows skills that
-// the agent does not see: it is for who keeps the catalog, not for the agent.
+// Why explains the place of one skill for a query. It also explains skills that the
+// agent does not see: it is meant for the owner of the catalog, not for the agent.
 func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
 	if q.Syntax {
 		return e, errors.New("why explains ranking by prompt; leave syntax out")
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
-		// In the same view: another one may have other places.
+		// Look up in the same view: numbers of skills differ between views.
 		i, err := lookup(r.view, id, func(int) bool { return true })
 		if err != nil {
 			return err
@@ -48,14 +48,15 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 		if d := r.view.Doc(i); !r.scope.Allowed(i) {
 			e.Filter = q.Agent.filter(&d)
 		}
-		e.Verdict = e.verdict(x.opts.Params.Gate.Rival)
+		e.Verdict = e.verdict(r.mostProbable())
 		e.Relevant = e.Relevant && e.CopyOf == ""
 		return x.matchBody(ctx, &e, r.prompt, r.view.Facts(i).Row)
 	})
 	return e, err
 }
 
-// place finds the rank of skill i, and its scores even when it is no candidate.
+// place fills in the rank and the scores of skill i. It computes scores for a skill
+// that is no candidate too.
 func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
 	if kept, ok := r.copyOf(i); ok {
 		e.CopyOf = r.view.ID(kept)
@@ -71,8 +72,8 @@ func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i in
 			return nil
 		}
 	}
-	// The text leg is asked for this skill alone; its score is on the same
-	// scale, because BM25 counts all skills whatever the filter.
+	// Match only this skill. The score is on the same scale, because BM25 counts all
+	// skills, whatever the scope.
 	hits, err := x.leg(r.view.Set).match(ctx, r.view, r.prompt, r.view.Only(i), 1)
 	if err != nil {
 		return err
@@ -88,7 +89,8 @@ func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i in
 	return nil
 }
 
-// matchBody fills in what only the stored text tells.
+// matchBody fills in which terms the body has, and which terms the skill lacks. It
+// reads the stored text.
 func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
 	s, ok, err := x.store.Skill(ctx, row)
 	if err != nil || !ok {
@@ -105,8 +107,29 @@ func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row
 	return nil
 }
 
-// verdict says in one sentence what decided.
-func (e *Explanation) verdict(rival float64) string {
+// mostProbable returns the most probable of the skills that the prompt does not name.
+func (r *retrieval) mostProbable() (best rank.Scored) {
+	for _, s := range r.scored {
+		if !s.Exact && s.Probability > best.Probability {
+			best = s
+		}
+	}
+	return best
+}
+
+// percents writes two probabilities as people say them, with as many decimals as
+// are needed to tell them apart.
+func percents(a, b float64) (string, string) {
+	for decimals := 0; ; decimals++ {
+		x, y := fmt.Sprintf("%.*f %%", decimals, 100*a), fmt.Sprintf("%.*f %%", decimals, 100*b)
+		if x != y || decimals == 3 {
+			return x, y
+		}
+	}
+}
+
+// verdict says in one sentence what decided. best is the most probable skill.
+func (e *Explanation) verdict(best rank.Scored) string {
 	switch {
 	case e.Filter != "":
 		return "not offered: " + e.Filter
@@ -114,7 +137,7 @@ func (e *Explanation) verdict(rival float64) string {
 		return fmt.Sprintf("not offered: %s has the same name and a higher priority", e.ShadowedBy)
 	case e.Kind != "" && !e.Relevant:
 		return "not offered: the prompt is " + intent.Kind(e.Kind).Phrase()
-	case e.CopyOf != "" && e.Relevant: // and so is the other
+	case e.CopyOf != "" && e.Relevant: // the skill that stays is relevant too
 		return fmt.Sprintf("not offered: it is the same as %s, which is offered", e.CopyOf)
 	case e.Rank == 0 && e.Strength == 0:
 		return "not offered: it has no word in common with the prompt"
@@ -123,21 +146,23 @@ func (e *Explanation) verdict(rival float64) string {
 	case e.Relevant:
 		return fmt.Sprintf("offered, as number %d of %d candidates", e.Rank, e.Of)
 	case e.Demand.Probability < e.Threshold:
-		return fmt.Sprintf("not offered: that the prompt wants any skill has a probability of %.2f, below the threshold of %.2f", e.Demand.Probability, e.Threshold)
+		likely, threshold := percents(e.Demand.Probability, e.Threshold)
+		return fmt.Sprintf("Not offered: this prompt looks %s likely to need a skill; the threshold is %s.", likely, threshold)
 	}
-	return fmt.Sprintf("not offered: its probability is below %g of the best one's (%s)", rival, e.Best)
+	own, others := percents(e.Probability, best.Probability)
+	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 
-// filter says which rule of the agent keeps the skill out.
+// filter describes the rule of the agent that keeps the skill out.
 func (a *Agent) filter(d *snapshot.Document) string {
 	if a.Exclude.match(d) {
-		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, a.Exclude.which(d))
+		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, a.Exclude.whichMatch(d))
 	}
 	return fmt.Sprintf("agent %s includes only %s", a.Name, a.Include)
 }
 
-// which names the rules that match the skill.
-func (r Rules) which(d *snapshot.Document) string {
+// whichMatch returns the rules that match the skill, as text.
+func (r Rules) whichMatch(d *snapshot.Document) string {
 	var out []string
 	for _, part := range []Rules{{Names: r.Names}, {Tags: r.Tags}, {Sources: r.Sources}} {
 		if part.match(d) {

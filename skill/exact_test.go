@@ -62,7 +62,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// FuzzExact checks that Parse agrees with Exact on what that takes.
+// FuzzExact checks that Parse returns what Exact returns.
 func FuzzExact(f *testing.F) {
 	f.Add("name: a\ndescription: b\nx: [1, {y: 2.5}, ~, true, '0x1F', 0x1F]\n")
 	f.Add("name: \"a\\tb\"\r\ndescription: >\r\n  b\r\n  c\r\n")

@@ -44,7 +44,7 @@ func (p *parser) fill(b *block) error {
 	top, _ := p.lookup("tags")
 	s.Tags = distinct(append(listItems(top.node), listItems(meta["tags"])...))
 	top, _ = p.lookup("requires")
-	s.Requires = distinct(slices.DeleteFunc(append(listItems(top.node), listItems(meta["requires"])...), notName))
+	s.Requires = distinct(slices.DeleteFunc(append(listItems(top.node), listItems(meta["requires"])...), cannotBeName))
 	top, _ = p.lookup("allowed-tools")
 	s.AllowedTools = tools(top.node)
 	return nil
@@ -234,9 +234,9 @@ func distinct(list []string) []string {
 	})
 }
 
-// notName reports whether w cannot be a skill's name. Authors also write other
+// cannotBeName reports whether w cannot be a skill's name. Authors also write other
 // requirements ("Python 3.11+") into the field.
-func notName(w string) bool {
+func cannotBeName(w string) bool {
 	return strings.ContainsFunc(w, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:", r)
 	})

@@ -45,9 +45,9 @@ func dropJunk(text string) (string, string) {
 
 var blanks = strings.NewReplacer("\t", "  ", "\u00a0", " ", "&nbsp;", " ")
 
-// plainIndent replaces tabs and non-breaking spaces in the indentation by spaces,
+// spaceIndent replaces tabs and non-breaking spaces in the indentation by spaces,
 // the only characters that YAML allows there.
-func plainIndent(text string) (string, string) {
+func spaceIndent(text string) (string, string) {
 	fixed, _ := mapLines(text, func(s string) (string, string, bool) {
 		value := strings.TrimLeft(s, " \t\u00a0")
 		for strings.HasPrefix(value, "&nbsp;") {

@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// allStrings appends every string in v to list, keys included.
+// allStrings appends every string in v, including keys, to list.
 func allStrings(v any, list []string) []string {
 	switch v := v.(type) {
 	case string:
@@ -73,8 +73,8 @@ func allStrings(v any, list []string) []string {
 	return list
 }
 
-// FuzzResolve checks that every scalar gets a value of JSON, and that text in
-// quotes is that text.
+// FuzzResolve checks that every scalar resolves to a value that JSON can express, and that
+// quoted text resolves to itself.
 func FuzzResolve(f *testing.F) {
 	for _, s := range []string{"014", "1_000", "0x1f", "1e3", "-.inf", "2026-01-01", "~", "", "+", "0o", "1.e+"} {
 		f.Add(s)

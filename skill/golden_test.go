@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the code gives into testdata/*.txtar")
 
-// TestGolden reads each input of testdata and compares what came of it; the
-// README there explains the format.
+// TestGolden reads each input of testdata and compares the result with the golden file;
+// the README there explains the format.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) < 50 {
@@ -46,8 +46,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// readGolden returns a golden file, the name of its input and the bytes that
-// the input stands for.
+// readGolden returns a golden file, the name of its input and the bytes of the input.
 func readGolden(tb testing.TB, file string) (archive *txtar.Archive, name string, input []byte) {
 	tb.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -87,7 +86,7 @@ func unescape(tb testing.TB, input []byte) []byte {
 	return out
 }
 
-// dump shows a skill, or why there is none, in lines that read well in a diff.
+// dump formats a skill, or the reason why there is none, for readable diffs.
 func dump(s *Skill, err error) string {
 	var out strings.Builder
 	var refused *ParseError
@@ -126,7 +125,7 @@ func dump(s *Skill, err error) string {
 	return out.String()
 }
 
-// ascii shows what is not ASCII as escapes, and leaves the rest readable.
+// ascii escapes all characters beyond ASCII.
 func ascii(s string) string {
 	quoted := strconv.QuoteToASCII(s)
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])

@@ -38,8 +38,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFolder: the name of the folder is that of a skill that states none, also at
-// the top of a source, where the path does not tell.
+// TestFolder: a skill that states no name gets the name of its folder, also at the top of
+// a source, where the path does not contain it.
 func TestFolder(t *testing.T) {
 	text := []byte("---\ndescription: Use when it helps.\n---\nBody\n")
 	for _, c := range []struct{ path, folder, want string }{
@@ -97,8 +97,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestParseReader passes on the error of the reader: it says nothing about
-// the skill.
+// TestParseReader: Parse returns the error of its reader, which says nothing about the
+// skill.
 func TestParseReader(t *testing.T) {
 	broken := errors.New("disk on fire")
 	_, err := Parse(failingReader{broken}, "my-skill/SKILL.md")

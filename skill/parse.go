@@ -81,7 +81,7 @@ func (p *parser) parse(data string) error {
 		p.warn("byte-order-mark", 1, "the file starts with a byte order mark", "save it as UTF-8 without BOM")
 	}
 	text, hidden := words.CleanAndCount(data)
-	if err := p.notSkill(text); err != nil {
+	if err := p.refuseOtherKinds(text); err != nil {
 		return err
 	}
 	p.reportHidden(hidden)
@@ -105,9 +105,9 @@ func (p *parser) parse(data string) error {
 	return nil
 }
 
-// notSkill refuses files that are plainly of another kind. The rule of the error
+// refuseOtherKinds refuses files that are plainly of another kind. The rule of the error
 // says which kind.
-func (p *parser) notSkill(text string) error {
+func (p *parser) refuseOtherKinds(text string) error {
 	trimmed := strings.TrimSpace(text)
 	line, _, more := strings.Cut(trimmed, "\n")
 	switch {

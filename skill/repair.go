@@ -128,7 +128,7 @@ func (e entry) read() (field, string) {
 	if f.node = singleValue(text); f.node != nil {
 		return f, ""
 	}
-	for _, fix := range []fix{dropJunk, plainIndent, listBelowKey, knownEscapes, quoteValues, evenIndent} {
+	for _, fix := range []fix{dropJunk, spaceIndent, listBelowKey, knownEscapes, quoteValues, evenIndent} {
 		fixed, why := fix(text)
 		if why == "" {
 			continue

@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shared is where the material lies that is not part of the repository.
+// shared is the folder of test cases that are not part of the repository.
 const shared = "../../shared/cases"
 
-// nasty is what each malformed file must give: a name and the rules of its
-// problems, notes left out, or the rule by which it is refused.
+// nasty maps each malformed file to the expected result: a name and the rules of its
+// problems (without notes), or the rule by which it is refused.
 var nasty = map[string]struct{ name, refused, rules string }{
 	"01-bom":                               {name: "Multi-Agent Orchestrator", rules: "byte-order-mark"},
 	"02-crlf":                              {name: "follow-vite-plugin"},
@@ -133,8 +133,7 @@ func rulesOf(problems []Problem) []string {
 	return slices.Sorted(maps.Keys(rules))
 }
 
-// A referenceCase is one call of the specification's reference validator and
-// what it answered.
+// A referenceCase is one call of the specification's reference validator and its answer.
 type referenceCase struct {
 	ID, Op, Content, Verdict, Body string
 
@@ -145,8 +144,8 @@ type referenceCase struct {
 	Properties map[string]any
 }
 
-// differences are the cases in which Parse gives other properties than the
-// reference, on purpose.
+// differences are the cases in which Parse intentionally differs from the reference
+// validator.
 var differences = map[string]string{
 	"derived::dashes-in-description": "the reference ends the frontmatter at --- inside a value; we end it at a line",
 	"derived::metadata-nested":       "the reference prints nested maps as Python text; we keep them",
@@ -157,8 +156,8 @@ var differences = map[string]string{
 	"derived::metadata-string":       "metadata that is no map has no entries",
 }
 
-// elsewhere are the cases about the block that is shown to a model, which
-// package contextprovider makes.
+// elsewhere are the cases about the block that is shown to a model; package
+// contextprovider makes that block.
 var elsewhere = []string{
 	"test_prompt::test_empty_list",
 	"test_prompt::test_single_skill",
@@ -166,9 +165,9 @@ var elsewhere = []string{
 	"test_prompt::test_special_characters_escaped",
 }
 
-// TestReference compares Load, Parse and Check with the reference validator.
-// A verdict of error or crash counts as invalid: derived::desc-nul, where the
-// reference crashes, is an error of ours.
+// TestReference compares Load, Parse and Check with the reference validator. A verdict of
+// error or crash counts as invalid. In derived::desc-nul, where the validator crashes,
+// Check reports an error.
 func TestReference(t *testing.T) {
 	cases := readCases(t)
 	if len(cases) != 93 {
@@ -249,7 +248,7 @@ func (c referenceCase) run(t *testing.T) {
 	c.compare(t, s, err, c.Properties)
 }
 
-// loadFolder parses the skill in a folder, of which name is the path in its source.
+// loadFolder parses the skill in a folder; name is the folder's path in its source.
 func loadFolder(folder, name string) (*Skill, error) {
 	for _, base := range FileNames {
 		data, err := os.ReadFile(filepath.Join(folder, base))
@@ -260,7 +259,7 @@ func loadFolder(folder, name string) (*Skill, error) {
 	return nil, &ParseError{Problem{Rule: "missing-skill-md", Severity: Error, Path: name}}
 }
 
-// compareFound checks which file was taken; none of them holds a skill.
+// compareFound checks which file was used; none of these files holds a skill.
 func (c referenceCase) compareFound(t *testing.T, err error) {
 	if c.Found == nil {
 		wantRefused(t, err, "missing-skill-md")
@@ -300,7 +299,7 @@ func (c referenceCase) compare(t *testing.T, s *Skill, err error, properties map
 	}
 }
 
-// propertiesOf returns what s knows under the keys of want, in its form.
+// propertiesOf returns the fields of s named by the keys of want, in the form of want.
 func propertiesOf(s *Skill, want map[string]any) map[string]any {
 	got := map[string]any{}
 	for key := range want {

@@ -48,7 +48,7 @@ func split(text string) (*block, bool) {
 		case strings.HasPrefix(s, "---"):
 			b := openBlock(text, at, line)
 			if at > 0 {
-				b.preamble(wrapped)
+				b.notePreamble(wrapped)
 			}
 			if hasKey(b.yaml, "description") && (at == 0 || hasKey(b.yaml, "name")) {
 				return b, true
@@ -60,7 +60,7 @@ func split(text string) (*block, bool) {
 		case prose == 0 && topKey(s) != "":
 			b := bareBlock(text, at, line)
 			if wrapped {
-				b.preamble(wrapped)
+				b.notePreamble(wrapped)
 			}
 			if hasKey(b.yaml, "name") && hasKey(b.yaml, "description") {
 				return b, true
@@ -74,9 +74,9 @@ func split(text string) (*block, bool) {
 	return first, first != nil
 }
 
-// preamble notes that text stands before the opening fence. If that text is a code
-// fence, preamble removes the fence's end from the body.
-func (b *block) preamble(wrapped bool) {
+// notePreamble notes that text stands before the opening fence. If that text is a code
+// fence, it removes the fence's end from the body.
+func (b *block) notePreamble(wrapped bool) {
 	const hint = "the first line of the file must be ---"
 	if wrapped {
 		b.note("code-fence", 1, "the frontmatter stands inside a code fence", hint)
@@ -117,7 +117,7 @@ func (b *block) close(text string, from int) {
 	line := b.line
 	for at := from; at < len(text); line++ {
 		s, next := cutLine(text, at)
-		if odd, ok := closes(s); ok {
+		if odd, ok := isClosingFence(s); ok {
 			b.yaml, b.body, b.bodyLine, b.closed = text[from:at], text[next:], line+1, true
 			if odd {
 				b.note("closing-fence", line, "the closing fence is not a plain ---", "the fence is a line of exactly three dashes")
@@ -132,10 +132,10 @@ func (b *block) close(text string, from int) {
 	b.cutOverrun(text, from)
 }
 
-// closes reports whether the line s ends a block, and whether its form is odd. No
+// isClosingFence reports whether the line s ends a block, and whether its form is odd. No
 // YAML is lost: at column 0, --- and ... can only end a document, and ``` and
 // other kinds of dashes are not YAML.
-func closes(s string) (odd, ok bool) {
+func isClosingFence(s string) (odd, ok bool) {
 	if s == "---" {
 		return false, true
 	}
@@ -186,9 +186,9 @@ func overrun(yaml string, closed bool) int {
 				return at
 			}
 			heading = at
-		case !yamlish(s) && heading >= 0:
+		case !looksLikeYAML(s) && heading >= 0:
 			return heading
-		case !yamlish(s) && blank && !closed:
+		case !looksLikeYAML(s) && blank && !closed:
 			return at
 		}
 		blank = false
@@ -203,8 +203,8 @@ func isHeading(s string) bool {
 	return n >= 1 && n <= 6 && strings.HasPrefix(s[n:], " ")
 }
 
-// yamlish reports whether s could be a line of frontmatter.
-func yamlish(s string) bool {
+// looksLikeYAML reports whether s could be a line of frontmatter.
+func looksLikeYAML(s string) bool {
 	return s == "" || strings.IndexByte(" \t#-}]\"'<=>&", s[0]) >= 0 || topKey(s) != ""
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// unordered returns f as packing leaves it: the terms of each field sorted, those
-// that no analyzer makes left out.
+// unordered returns f as it is after packing: the terms of each field sorted, without
+// terms that no analyzer makes.
 func unordered(f Fields) Fields {
 	bad := func(term string) bool {
 		return strings.ContainsFunc(term, func(r rune) bool { return r < '0' })
@@ -52,7 +52,7 @@ func FuzzTerms(f *testing.F) {
 	})
 }
 
-// FuzzTermsDamaged: any bytes are refused, or are terms that packing keeps.
+// FuzzTermsDamaged: any bytes are either refused, or terms that survive packing again.
 func FuzzTermsDamaged(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00\x02pdf\x01\x04age"))

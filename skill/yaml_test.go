@@ -26,8 +26,7 @@ func TestResolvePlain(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutFile judges a skill that was not read from a file by its
-// fields.
+// TestCheckWithoutFile: Check judges a skill that was not read from a file by its fields.
 func TestCheckWithoutFile(t *testing.T) {
 	s := &Skill{Meta: Meta{Path: "my-skill/SKILL.md", Name: "my-skill", Description: "Use when it helps."}}
 	if got := Check(s); len(got) != 0 {

@@ -14,11 +14,11 @@ import (
 // sizes are the catalogs of the benchmarks.
 var sizes = []int{500, 20_000, 100_000}
 
-// benchDim is that of the built-in embedder.
+// benchDim is the dimension of the built-in embedder's vectors.
 const benchDim = 256
 
-// medianOf runs f as often as the benchmark asks and reports the median and the
-// 99th percentile of its time.
+// medianOf runs f as often as the benchmark asks, and reports the median and the 99th
+// percentile of its duration.
 func medianOf(b *testing.B, f func(i int)) {
 	b.Helper()
 	b.ReportAllocs()
@@ -33,8 +33,8 @@ func medianOf(b *testing.B, f func(i int)) {
 	b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1e3, "p99-µs")
 }
 
-// prompts returns prompts of n terms, none of which half of the documents have,
-// as ranking chooses them.
+// prompts returns prompts of n terms. No term is in half of the documents, because
+// ranking ignores such terms.
 func prompts(b *testing.B, s *snapshot.Snapshot, n int) [][]string {
 	g := newGenerator(99)
 	list := make([][]string, 64)

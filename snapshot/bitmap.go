@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// A Bitmap is a set of documents, a bit for each, lowest first. A nil one is the
-// set of all; a shorter one lacks the others.
+// A Bitmap is a set of documents: one bit for each, the lowest first. nil means all
+// documents. A document beyond the end of a bitmap is not in the set.
 type Bitmap []uint64
 
 // Has reports whether the document is in the set.
@@ -18,7 +18,7 @@ func (m Bitmap) Has(doc int) bool {
 	return m == nil || doc>>6 < len(m) && m[doc>>6]>>(doc&63)&1 == 1
 }
 
-// Count returns the number of documents in a set that is not nil.
+// Count returns the number of documents in the set, which must not be nil.
 func (m Bitmap) Count() int {
 	n := 0
 	for _, x := range m {
@@ -42,7 +42,7 @@ func (m Bitmap) And(o Bitmap) Bitmap {
 	return out
 }
 
-// Or returns the documents that are in one of the sets.
+// Or returns the documents that are in at least one of the sets.
 func (m Bitmap) Or(o Bitmap) Bitmap {
 	if m == nil || o == nil {
 		return nil
@@ -57,8 +57,8 @@ func (m Bitmap) Or(o Bitmap) Bitmap {
 	return out
 }
 
-// AndNot returns the documents that are in m and not in o. m is not nil: how
-// many are all is not known here, see Snapshot.All.
+// AndNot returns the documents that are in m and not in o. m must not be nil, because a
+// Bitmap does not know the number of all documents; use Snapshot.All.
 func (m Bitmap) AndNot(o Bitmap) Bitmap {
 	out := make(Bitmap, len(m))
 	for i, x := range m {
@@ -73,13 +73,13 @@ func (m Bitmap) AndNot(o Bitmap) Bitmap {
 	return out
 }
 
-// Set adds a document, for which the bitmap is long enough.
+// Set adds a document. The bitmap must be long enough.
 func (m Bitmap) Set(doc int) { m[doc>>6] |= 1 << (doc & 63) }
 
-// NewBitmap returns the empty set with room for all documents.
+// NewBitmap returns an empty set that is long enough for all documents.
 func (s *Snapshot) NewBitmap() Bitmap { return make(Bitmap, (s.header.docs+63)/64) }
 
-// All returns the set of all documents, for AndNot.
+// All returns the set of all documents as a bitmap that is not nil, for AndNot.
 func (s *Snapshot) All() Bitmap {
 	m := s.NewBitmap()
 	for i := range m {
@@ -91,7 +91,7 @@ func (s *Snapshot) All() Bitmap {
 	return m
 }
 
-// Hidden returns the documents that are hidden.
+// Hidden returns the hidden documents.
 func (r *Reader) Hidden() (Bitmap, error) {
 	data, err := r.s.bytes(hiddenSection, 0, r.s.header.sizes[hiddenSection])
 	if err != nil {
@@ -104,14 +104,13 @@ func (r *Reader) Hidden() (Bitmap, error) {
 	return set, nil
 }
 
-// A set is documents that rise, as the distances between them.
+// A set is an ascending list of documents, encoded as the differences between them.
 type set struct {
 	entries []byte
 	last    int
 }
 
-// add adds a document that is not before the last; the same one twice is
-// harmless.
+// add adds a document, which must not be before the last one. Adding it twice is harmless.
 func (s *set) add(doc int) {
 	s.entries = appendInt(s.entries, doc-s.last)
 	s.last = doc
@@ -126,8 +125,8 @@ func addTo(sets map[string]*set, name string, doc int) {
 	s.add(doc)
 }
 
-// encodeSets encodes sets of documents by name: their number, where each starts,
-// then for each, in the order of the names, the name and the set.
+// encodeSets encodes sets of documents by name: the number of sets, the offset of each,
+// then the name and the documents of each, sorted by name.
 func encodeSets(sets map[string]*set) []byte {
 	names := slices.Sorted(maps.Keys(sets))
 	var entries []byte
@@ -141,13 +140,12 @@ func encodeSets(sets map[string]*set) []byte {
 	return append(out, entries...)
 }
 
-// Tag returns the documents that have the tag, whatever its case; ok is false
-// when none has.
+// Tag returns the documents with this tag, ignoring case; ok is false if there are none.
 func (r *Reader) Tag(name string) (set Bitmap, ok bool, err error) {
 	return r.s.set(tagSection, fold(name))
 }
 
-// Source returns the documents of the source; ok is false when it has none.
+// Source returns the documents of a source; ok is false if there are none.
 func (r *Reader) Source(label string) (set Bitmap, ok bool, err error) {
 	return r.s.set(sourceSection, label)
 }
@@ -199,7 +197,7 @@ func (s *Snapshot) decodeSet(c *cursor) (Bitmap, error) {
 	return set, nil
 }
 
-// fold returns the same text for all that strings.EqualFold takes for equal.
+// fold maps all texts that are equal by strings.EqualFold to the same text.
 func fold(s string) string {
 	out := []rune(s)
 	for i, r := range out {

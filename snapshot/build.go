@@ -12,41 +12,42 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// An inverter turns documents into postings by term: it collects some documents,
-// sorts their terms and puts them aside as a run. The runs are merged at the end,
-// when the mean length is known, without which there are no impacts. So it needs
-// the memory of one run, however many documents there are.
+// An inverter turns documents into posting lists by term. It collects the terms of some
+// documents, sorts them and stores them as a run. At the end it merges the runs, because
+// impacts need the mean length of all documents. So it needs the memory of one run,
+// however many documents there are.
 type inverter struct {
 	weights skill.Weights
 	runs    *spool
-	ends    []run    // of the runs
-	lengths []uint32 // in terms, by document
+	ends    []run    // position of each run
+	lengths []uint32 // number of terms, by document
 
-	// Occurrences of a term in a document, weighted. Few values are different.
+	// Weighted occurrences of a term in a document. Few values are different, so
+	// postings hold codes.
 	values []float64
-	codes  map[float64]uint32 // place in values
+	codes  map[float64]uint32 // value → index in values
 
-	// The run that is being collected. Terms have IDs in the order in which they
-	// are met, and from then on by their order in the run.
+	// The current run. A term's ID is the order in which it was first seen; endRun
+	// replaces IDs by the order of the sorted terms.
 	ids      map[string]uint32
-	counts   []uint32 // documents, by ID
+	counts   []uint32 // number of documents, by ID
 	postings []posting
-	perDoc   []uint32    // postings, by document
-	heads    []uint32    // IDs that appendDocTerms writes, each list behind its length, of one document after the other
-	head     [3][]uint32 // the same of one document
+	perDoc   []uint32    // number of postings, by document
+	heads    []uint32    // IDs for appendDocTerms, of all documents; each list follows its length
+	head     [3][]uint32 // IDs for appendDocTerms, of the current document
 }
 
-// runDocs is the number of documents of a run, a part of a stretch: at some 400
-// terms a document, half a dozen million postings.
+// runDocs is the number of documents in a run, a part of a stretch. With about 400 terms
+// in a document, a run has six million postings.
 const runDocs = stretch / 4
 
-// A run is the postings of some documents: for each term, in order, its bytes behind
-// their length, the number of documents, the length of the rest, the documents,
-// 2 bytes each, and the codes of the weighted occurrences.
+// A run holds the postings of some documents. For each term, in order, it stores the
+// length and bytes of the term, the number of documents, the length of the rest, the
+// documents (2 bytes each) and the codes of their weighted occurrences.
 type run struct {
 	at, size int
 	terms    int
-	globals  []uint32 // IDs among all terms, by ID in the run
+	globals  []uint32 // ID of each term among all terms, by ID in the run
 }
 
 // posting is one term of one document.
@@ -101,11 +102,11 @@ func (in *inverter) code(weighted float64) uint32 {
 	return code
 }
 
-// full reports whether the run is to be ended before the next document.
+// full reports whether the run must be ended before the next document.
 func (in *inverter) full() bool { return len(in.perDoc) == runDocs }
 
-// endRun puts the run aside, and the terms of its documents into docTerms as IDs
-// of the run.
+// endRun stores the run. It also writes the terms of the documents to docTerms, with the
+// IDs of the run.
 func (in *inverter) endRun(docTerms *spool) error {
 	terms := make([]string, 0, len(in.ids))
 	for term := range in.ids {
@@ -113,8 +114,8 @@ func (in *inverter) endRun(docTerms *spool) error {
 	}
 	slices.Sort(terms)
 	starts := make([]int, len(terms)+1)
-	next := make([]int, len(terms))    // by ID, where its next posting goes
-	rank := make([]uint32, len(terms)) // by ID
+	next := make([]int, len(terms))    // by ID: index of the next posting
+	rank := make([]uint32, len(terms)) // by ID: order among the sorted terms
 	for i, term := range terms {
 		id := in.ids[term]
 		rank[id], next[id] = uint32(i), starts[i]
@@ -155,7 +156,7 @@ func (in *inverter) endRun(docTerms *spool) error {
 	return err
 }
 
-// endHeads writes the terms of the documents of a run.
+// endHeads writes the terms of a run's documents.
 func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
 	var lists [3][]uint32
 	for rest := in.heads; len(rest) > 0; {
@@ -177,7 +178,7 @@ func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
 	return nil
 }
 
-// mean is the mean length of the documents that there are.
+// mean returns the mean length of docs documents.
 func (in *inverter) mean(docs int) float64 {
 	sum := 0
 	for _, n := range in.lengths {
@@ -186,7 +187,7 @@ func (in *inverter) mean(docs int) float64 {
 	return float64(sum) / float64(max(docs, 1))
 }
 
-// merge writes the dictionary and the postings of all runs.
+// merge writes the dictionary and the posting lists of all runs.
 func (in *inverter) merge(d *dict, mean float64) error {
 	readers := make([]runReader, len(in.ends))
 	for i := range in.ends {
@@ -236,8 +237,8 @@ func (in *inverter) merge(d *dict, mean float64) error {
 	}
 }
 
-// appendStretch encodes the postings of a term in the stretch that begins with a
-// run, and returns their number; distance is that from the stretch before.
+// appendStretch encodes a term's postings in the stretch that begins with the run first,
+// and returns their number. The distance is from the previous stretch with postings.
 func (in *inverter) appendStretch(buf []byte, readers []runReader, term []byte, first, distance int, mean float64) ([]byte, int) {
 	runs := readers[first:min(first+stretch/runDocs, len(readers))]
 	n := 0
@@ -305,7 +306,7 @@ func (r *runReader) next() error {
 	}
 	r.docs = int(docs)
 	if err != nil || docs > n || n > math.MaxInt32 {
-		return fmt.Errorf("a temporary file is not as it was written: %w", err)
+		return fmt.Errorf("a temporary file has changed since it was written: %w", err)
 	}
 	return nil
 }

@@ -6,32 +6,31 @@ import (
 	"math/bits"
 )
 
-// The code of a document has 2 bits for each value of the sum of its two vectors,
-// which is all that Nearest ranks by: the sign, and whether the value is one step
-// further up. So the bits stand for the values -3, -1, 1 and 3. The first bits
-// of all documents stand before the second bits of all, in words of 64, and these
-// in quads of 4.
+// The code of a document has 2 bits for each value of the sum of its two vectors, because
+// Nearest ranks by this sum. The first bit is the sign; the second bit says whether the
+// value is in the upper half of its side. So the codes mean -3, -1, 1 and 3. The first
+// bits of all documents are stored before all second bits, in quads of four 64-bit words.
 //
-// A prompt is compared with codes by its values in steps of 3 bits, one plane of
-// bits each, so that what is left to do is to count bits.
+// A prompt's values are rounded to 3 bits, each bit in a plane of its own, so that
+// comparing a prompt with a code means counting bits.
 const (
 	planes    = 3
 	quadWords = 4
 	quadSize  = 8 * quadWords
 
-	// The step of the prompt, in standard deviations of its values: that which loses
-	// least of normal ones.
+	// The step of the prompt's values, in standard deviations: the step that loses
+	// least if the values are normally distributed.
 	promptStep = .3
 )
 
-// quads is the number of quads of one bit of each value.
+// quads returns the number of quads for one bit of each value.
 func quads(dim int) int { return (dim + 64*quadWords - 1) / (64 * quadWords) }
 
-// codeSize is the number of bytes of one bit of each value of a document.
+// codeSize returns the number of bytes for one bit of each value of a document.
 func codeSize(dim int) int { return quadSize * quads(dim) }
 
-// appendCode appends the first bits of a document to one section and the second
-// bits to the other. Without vectors all are 0.
+// appendCode appends the first bits of a document to one section and its second bits to
+// the other. Without vectors, all bits are 0.
 func appendCode(first, second []byte, v Vectors, dim int) (_, _ []byte) {
 	n := quadWords * quads(dim)
 	a, b := make([]uint64, n), make([]uint64, n)
@@ -56,8 +55,8 @@ func appendCode(first, second []byte, v Vectors, dim int) (_, _ []byte) {
 	return first, second
 }
 
-// A promptCode is a prompt's vector as planes of bits: a value is a number of
-// steps, the sum of 1<<p times 1 or -1, as the bit of plane p is set or not.
+// A promptCode is a prompt's vector as planes of bits. A value is a number of steps: the
+// sum of 1<<p for each set bit in plane p, minus 1<<p for each other bit.
 type promptCode []quad
 
 type quad [quadWords][planes]uint64
@@ -65,7 +64,7 @@ type quad [quadWords][planes]uint64
 func encodePrompt(v []float32) promptCode {
 	c := make(promptCode, quads(len(v)))
 	const most = 1<<planes - 1
-	step := promptStep / math.Sqrt(float64(len(v))) // of a vector of length 1
+	step := promptStep / math.Sqrt(float64(len(v))) // for a vector of length 1
 	for i, x := range v {
 		u := uint(min(max((float64(x)/step+most)/2, 0), most) + .5)
 		word := &c[i/(64*quadWords)][i/64%quadWords]
@@ -76,11 +75,11 @@ func encodePrompt(v []float32) promptCode {
 	return c
 }
 
-// farthest is the greatest distance.
+// farthest returns the greatest possible distance.
 func (c promptCode) farthest() int { return len(c) * 64 * quadWords * (1<<planes - 1) }
 
-// distances puts into out, for each document, a number that falls as the dot
-// product of the prompt and of one bit of each value grows.
+// distances sets out, for each document, to a number that is lower the greater the dot
+// product of the prompt and one bit of each value is.
 func (c promptCode) distances(codes []byte, out []uint32) {
 	for i := range c {
 		keep := ^uint32(0)
@@ -91,8 +90,8 @@ func (c promptCode) distances(codes []byte, out []uint32) {
 	}
 }
 
-// add adds the distances in one quad of each document to the bits of what is there
-// that are to be kept; stride is from one document to the next.
+// add adds the distances in one quad of each document to the bits of out that keep
+// selects; stride is the distance between two documents in codes.
 func (q *quad) add(codes []byte, stride int, keep uint32, out []uint32) {
 	p, r, s, t := q[0], q[1], q[2], q[3]
 	for i := range out {

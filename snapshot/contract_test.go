@@ -57,9 +57,9 @@ func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 	return db, ordinals
 }
 
-// TestContract: the best 20 of full-text search and of the snapshot are the
-// same, but for those whose scores are as good as equal (each may be off by a part
-// in a hundred), and so are the scores.
+// TestContract: full-text search and the snapshot give the same best 20 documents and the
+// same scores, except that documents with nearly equal scores may change places (each
+// score may be off by one hundredth).
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 200, 3000} {
@@ -99,8 +99,7 @@ func TestContract(t *testing.T) {
 
 const shared = "../../shared"
 
-// TestRecall: the 1-bit codes lose next to none of the nearest vectors of real
-// skills and prompts.
+// TestRecall: the codes lose almost none of the nearest vectors of real skills and prompts.
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open(filepath.Join(shared, "corpus", "skills.jsonl.gz"))

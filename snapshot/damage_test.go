@@ -16,7 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// answers reads some of everything that a snapshot knows, until an error.
+// answers reads a part of everything that a snapshot holds, until the first error.
 func answers(path string, prompt []float32) (out []any, err error) {
 	s, err := snapshot.Open(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 		name, e := r.NameTerms(nil, i)
 		keep(name, e)
 		sketch, e := r.Sketch(i)
-		keep(append([]byte{}, sketch...), e) // the bytes are gone when the file is closed
+		keep(append([]byte{}, sketch...), e) // a copy, because closing the file unmaps the bytes
 		ordinal, _, e := r.Ordinal(int64(3*i + 7))
 		keep(ordinal, e)
 	}
@@ -72,8 +72,8 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 	return out, err
 }
 
-// TestDamage: a file with a bit flipped, or cut, answers as the intact one or
-// says that it is damaged.
+// TestDamage: a file with a flipped bit, or a truncated file, gives the same answers as the
+// intact one or reports that it is damaged.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	g := newGenerator(11)
@@ -109,14 +109,14 @@ func TestDamage(t *testing.T) {
 		case err == nil && !reflect.DeepEqual(got, want):
 			t.Fatalf("damage at %d changed the answers", at)
 		case err == nil && i%2 == 0:
-			t.Fatalf("nobody saw that the file was cut at %d", at)
+			t.Fatalf("nothing reported that the file was truncated at %d", at)
 		case err != nil && (!errors.Is(err, snapshot.ErrDamaged) || !strings.Contains(err.Error(), broken)):
 			t.Fatalf("damage at %d: %v", at, err)
 		}
 	}
 }
 
-// TestCutWhileMapped: the pages are gone when they are read.
+// TestCutWhileMapped: pages disappear before they are read.
 func TestCutWhileMapped(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -136,8 +136,8 @@ func TestCutWhileMapped(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic that is not a fault of the mapping is not taken for one, and
-// lets the snapshot go.
+// TestPanic: a panic that the mapping did not cause is passed on, and the snapshot is
+// released.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	s := open(t, write(t, snapshot.Meta{}, nil))
@@ -157,7 +157,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestClose: a Read that has begun goes on, one that begins later is told.
+// TestClose: a Read that has begun continues; a later Read returns ErrClosed.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s, err := snapshot.Open(write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(100, 30, 0)))
@@ -192,7 +192,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestConcurrent: a snapshot is closed under its readers, who stop one by one.
+// TestConcurrent: a snapshot is closed while goroutines read it; each of them stops.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	path := write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(500, 30, 0))

@@ -5,28 +5,28 @@ import (
 	"errors"
 )
 
-// Terms stand sorted in groups. Within a group each but the first leaves out
-// what it shares with the one before. Behind each term stand the number of its
-// documents and the length of its postings, which follow one another.
+// Terms are sorted and stored in groups. Each term but the first of its group leaves out
+// the bytes that it shares with the previous term. After each term follow the number of
+// its documents and the length of its postings; all postings are stored in this order.
 const groupSize = 16
 
 // A Term is a term as one snapshot knows it.
 type Term struct {
-	ID   uint32  // its place among all terms
-	Docs int     // number of documents that have it; 0: there is no such term
-	IDF  float64 // its weight in Search, from 0 up: what Docs and Len make of it
+	ID   uint32  // its position among all terms
+	Docs int     // number of documents that have it; 0 means there is no such term
+	IDF  float64 // its weight in Search, at least 0; the default follows from Docs and Len
 
-	at, size int // in the postings
+	at, size int // in the posting section
 }
 
-// dict builds the three sections of the dictionary.
+// dict writes the three sections of the dictionary.
 type dict struct {
 	terms, postings, groups *spool
 	n                       int
 	last                    string
 }
 
-// add adds a term, which sorts after the last, and its postings.
+// add adds a term, which must sort after the last one, and its postings.
 func (d *dict) add(term string, docs int, postings []byte) error {
 	if d.n%groupSize == 0 {
 		d.startGroup(term)
@@ -44,8 +44,8 @@ func (d *dict) add(term string, docs int, postings []byte) error {
 	return errors.Join(d.terms.spill(), d.postings.spill(), d.groups.spill())
 }
 
-// startGroup adds a group to the index: where it starts in both sections, and the
-// first 8 bytes of its first term, which spare most looks at the terms.
+// startGroup adds a group to the index: its offset in both sections, and the first 8
+// bytes of its first term, so that a search seldom has to read the term itself.
 func (d *dict) startGroup(term string) {
 	b := appendSpan(d.groups.buf, d.terms.size(), d.postings.size())
 	d.groups.buf = binary.LittleEndian.AppendUint64(b, prefixOf(term))
@@ -53,18 +53,17 @@ func (d *dict) startGroup(term string) {
 
 const groupEntrySize = spanSize + 8
 
-// prefixOf returns the first 8 bytes of a term as a number that sorts as they do.
+// prefixOf returns the first 8 bytes of a term as a number that sorts like the bytes.
 func prefixOf(term string) uint64 {
 	var b [8]byte
 	copy(b[:], term)
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// finish ends the last group.
+// finish marks the end of the last group.
 func (d *dict) finish() { d.startGroup("") }
 
-// Lookup appends to dst what the snapshot knows of each of the terms, in their
-// order.
+// Lookup appends what the snapshot knows about each term to dst, in the order of terms.
 func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
 	n := len(dst)
 	for _, text := range terms {
@@ -79,7 +78,7 @@ func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
 }
 
 func (s *Snapshot) lookup(text string) (Term, error) {
-	// The last group whose first term is not after text.
+	// Find the last group whose first term is not after text.
 	prefix := prefixOf(text)
 	lo, hi := 0, (s.header.terms+groupSize-1)/groupSize
 	for lo < hi {
@@ -97,7 +96,7 @@ func (s *Snapshot) lookup(text string) (Term, error) {
 			if err != nil {
 				return Term{}, err
 			}
-			c.uvarint() // shares nothing
+			c.uvarint() // the first term of a group shares no bytes
 			after = string(c.block()) > text
 		}
 		if after {
@@ -122,7 +121,7 @@ func (s *Snapshot) lookup(text string) (Term, error) {
 	return t, nil
 }
 
-// group returns the terms of a group, and where its postings start.
+// group returns the terms of a group, and the offset of its postings.
 func (s *Snapshot) group(i int) (terms cursor, at int, err error) {
 	b, err := s.bytes(groupSection, i*groupEntrySize, 2*groupEntrySize)
 	if err != nil {
@@ -133,11 +132,11 @@ func (s *Snapshot) group(i int) (terms cursor, at int, err error) {
 	return terms, int(binary.LittleEndian.Uint64(b[8:])), err
 }
 
-// find looks for text in one group, from the start of which the ID and the
-// place of the postings count. A term that shares more with the one before than
-// that shares with text is before text as well, and need not be looked at.
+// find looks for text in one group. The ID and the offset of the postings are relative to
+// the start of the group. If a term shares more bytes with the previous term than text
+// does, then it sorts before text like the previous term, and find skips it.
 func find(c cursor, text string) (t Term, bad bool) {
-	same, length := 0, 0 // bytes of the term before: as in text, and all
+	same, length := 0, 0 // of the previous term: bytes in common with text, and all bytes
 	for i, at := uint32(0), 0; len(c.b) > 0; i++ {
 		shared, rest := c.uvarint(), c.block()
 		docs, size := c.uvarint(), c.uvarint()

@@ -19,26 +19,26 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A Directory is the files of snapshots beside a catalog, and the manifest that
-// says which of them are current. The names of all begin with the catalog's:
+// A Directory is the folder with a catalog's snapshot files and the manifest, which says
+// which of them are current. All names begin with the catalog's name:
 //
 //	catalog.db.current                              the manifest
 //	catalog.db.CATALOG-KEY-NUMBER-TOKEN.base        all skills of a generation
-//	catalog.db.CATALOG-KEY-NUMBER-TOKEN.delta       what has changed since a base
+//	catalog.db.CATALOG-KEY-NUMBER-TOKEN.delta       the changes since a base
 //
-// The manifest is there only while nothing has changed since: whoever changes the
-// catalog withdraws it before the change can be seen. So a look at this one file
-// tells that nothing has changed. A Directory may be used by several goroutines,
-// and its files by several processes.
+// The manifest exists only as long as the catalog is unchanged: whoever changes the
+// catalog removes the manifest before readers can see the change. So one look at this
+// file shows that nothing has changed. Several goroutines may use a Directory, and
+// several processes its files.
 type Directory struct {
-	path    string // of the catalog
-	key     string
-	weights skill.Weights
-	spoiled sync.Map // path to fileState, of damaged files that could not be removed
+	path        string // path of the catalog
+	key         string
+	weights     skill.Weights
+	unremovable sync.Map // path → fileState of damaged files that could not be removed
 }
 
-// NewDirectory returns the directory of the catalog at path. The key tells the
-// snapshots of one choice of embedders and weights from those of others.
+// NewDirectory returns the directory of the catalog at path. The key distinguishes the
+// snapshots that belong to one choice of embedders and weights from all others.
 func NewDirectory(path, key string, w skill.Weights) *Directory {
 	return &Directory{path: path, key: key, weights: w}
 }
@@ -52,32 +52,32 @@ const (
 // ManifestPath returns the path of the manifest of the catalog at path.
 func ManifestPath(path string) string { return path + manifestSuffix }
 
-// Withdraw removes the manifest of the catalog at path, before a change of the
-// catalog can be seen.
+// Withdraw removes the manifest of the catalog at path. Call it before readers can see a
+// change of the catalog.
 func Withdraw(path string) error {
 	if err := os.Remove(ManifestPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("withdrawing what is published of the catalog: %w", err)
+		return fmt.Errorf("withdrawing the published snapshots of the catalog: %w", err)
 	}
 	return nil
 }
 
-// manifest is the content of the manifest.
+// manifest is the content of the manifest file.
 type manifest struct {
 	Generation store.Generation `json:"generation"`
 	Files      map[string]Files `json:"files"` // by key
 }
 
-// Files are the base names of the snapshots of one generation. Without a Base
-// there are none.
+// Files are the base names of the snapshot files of one generation. A Base of "" means
+// that there are no files.
 type Files struct {
 	Base  string `json:"base"`
 	Delta string `json:"delta,omitempty"`
 }
 
-// fileState is a file as it was at some time.
+// fileState identifies one version of a file.
 type fileState struct{ info fs.FileInfo }
 
-// stateOf returns the present state of a file.
+// stateOf returns the current state of a file.
 func stateOf(name string) fileState {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -86,16 +86,16 @@ func stateOf(name string) fileState {
 	return fileState{info}
 }
 
-// is reports whether both are one file, written once.
+// is reports whether both states are the same version of the same file.
 func (s fileState) is(o fileState) bool {
 	return s.info != nil && o.info != nil && s.info.ModTime().Equal(o.info.ModTime()) && os.SameFile(s.info, o.info)
 }
 
-// IsCurrent reports whether a set is what the manifest names, by a look at one
-// file. It is false for a set that is not of files.
+// IsCurrent reports whether the manifest names the snapshots of s. It looks at one file
+// only. It returns false if s was not opened from files.
 func (d *Directory) IsCurrent(s *Set) bool { return s.files.is(stateOf(ManifestPath(d.path))) }
 
-// manifest reads the manifest, nil when there is none.
+// manifest reads the manifest; nil means there is none.
 func (d *Directory) manifest() *manifest {
 	data, err := os.ReadFile(ManifestPath(d.path))
 	if err != nil {
@@ -103,21 +103,21 @@ func (d *Directory) manifest() *manifest {
 	}
 	m := new(manifest)
 	if json.Unmarshal(data, m) != nil {
-		return nil // it is written anew
+		return nil // Publish will replace it
 	}
 	return m
 }
 
-// Open returns the current set, which may share snapshots with an older one. It is
-// nil when nothing is published, or what is cannot be used.
+// Open returns the current set, which may share snapshots with the old set. It returns nil
+// if nothing is published, or if the published files cannot be used.
 func (d *Directory) Open(old *Set) (*Set, error) {
 	now := stateOf(ManifestPath(d.path))
 	m := d.manifest()
 	if m == nil || m.Files[d.key].Base == "" {
 		return nil, nil
 	}
-	// The manifest may have been replaced between these two; then the next look
-	// finds another one.
+	// If the manifest was replaced between these two reads, the next IsCurrent returns
+	// false.
 	var snaps []*Snapshot
 	for _, path := range d.paths(m.Files[d.key]) {
 		snap := d.OpenFile(path, old)
@@ -140,7 +140,7 @@ func (d *Directory) Open(old *Set) (*Set, error) {
 	return nil, err
 }
 
-// paths returns where files are, whatever folder their names claim.
+// paths returns the paths of files, always in the catalog's folder.
 func (d *Directory) paths(f Files) []string {
 	var list []string
 	for _, name := range []string{f.Base, f.Delta} {
@@ -151,9 +151,9 @@ func (d *Directory) paths(f Files) []string {
 	return list
 }
 
-// OpenFile opens a snapshot beside the catalog, or returns the one that the old
-// set has open. It is nil when the file is not a whole snapshot of what its name
-// says.
+// OpenFile opens a snapshot file of the catalog, or returns the old set's snapshot if it
+// has this file open. It returns nil if the file is not a complete snapshot of what its
+// name says.
 func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
 	if old != nil {
 		for i := range old.segments {
@@ -163,7 +163,7 @@ func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
 		}
 	}
 	f, ok := d.parse(filepath.Base(path))
-	if bad, known := d.spoiled.Load(path); !ok || known && bad.(fileState).is(stateOf(path)) {
+	if bad, known := d.unremovable.Load(path); !ok || known && bad.(fileState).is(stateOf(path)) {
 		return nil
 	}
 	s, err := Open(path)
@@ -179,15 +179,15 @@ func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
 	return s
 }
 
-// isOf reports whether a snapshot is what the name of its file says.
-func (d *Directory) isOf(s *Snapshot, f besideFile) bool {
+// isOf reports whether a snapshot holds what the name of its file says.
+func (d *Directory) isOf(s *Snapshot, f snapshotFile) bool {
 	m := s.Meta()
 	var info Info
 	return json.Unmarshal(m.Extra, &info) == nil && info.Catalog == f.catalog && f.key == d.key &&
 		m.Generation == f.generation && m.Weights == d.weights
 }
 
-// Discard removes the files of a set that turned out to be damaged.
+// Discard removes the files of a set that has turned out to be damaged.
 func (d *Directory) Discard(s *Set) {
 	snaps := make([]*Snapshot, len(s.segments))
 	for i := range s.segments {
@@ -204,21 +204,21 @@ func (d *Directory) remove(snaps []*Snapshot) {
 	}
 }
 
-// removeFile removes a damaged file. One that stays, because its folder cannot be
-// written or another process maps it, is not opened again until it is replaced.
+// removeFile removes a damaged file. If that fails, because the folder is not writable or
+// another process maps the file, the file is not opened again until it is replaced.
 func (d *Directory) removeFile(name string) {
 	if now := stateOf(name); os.Remove(name) != nil {
-		d.spoiled.Store(name, now)
+		d.unremovable.Store(name, now)
 	}
 }
 
-// CloseNew closes a snapshot that a set does not have open.
+// CloseNew closes a snapshot unless the old set has it open.
 func CloseNew(snap *Snapshot, old *Set) { closeNew([]*Snapshot{snap}, old) }
 
 func closeNew(snaps []*Snapshot, old *Set) {
 	for _, s := range snaps {
 		if old == nil || !old.has(s) {
-			s.Close() // it can only fail to give memory back
+			s.Close() // an error would only mean that memory is not freed
 		}
 	}
 }
@@ -237,12 +237,12 @@ func (d *Directory) name(catalog string, g store.Generation) string {
 	return fmt.Sprintf("%s.%s-%s-%d-%x", d.path, catalog, d.key, g.Number, uint64(g.Token))
 }
 
-// Bases returns the paths of the bases of a catalog, the newest first.
+// Bases returns the paths of the catalog's bases with this key, the newest first.
 func (d *Directory) Bases(catalog string) []string {
-	list := slices.DeleteFunc(d.beside(), func(f besideFile) bool {
+	list := slices.DeleteFunc(d.listFiles(), func(f snapshotFile) bool {
 		return f.catalog != catalog || f.key != d.key || f.suffix != baseSuffix
 	})
-	slices.SortFunc(list, func(a, b besideFile) int { return cmp.Compare(b.generation.Number, a.generation.Number) })
+	slices.SortFunc(list, func(a, b snapshotFile) int { return cmp.Compare(b.generation.Number, a.generation.Number) })
 	paths := make([]string, len(list))
 	for i := range list {
 		paths[i] = list[i].path
@@ -250,11 +250,11 @@ func (d *Directory) Bases(catalog string) []string {
 	return paths
 }
 
-// Oldest returns the generation of the oldest base of a catalog that somebody may
-// still start from, of all keys; this directory's own newest is taken to be own.
+// Oldest returns the oldest generation whose changes a delta may still need. For each key
+// that is the generation of the newest base; own is the newest of this directory's key.
 func (d *Directory) Oldest(catalog string, own store.Generation) store.Generation {
 	newest := map[string]store.Generation{d.key: own}
-	for _, f := range d.beside() {
+	for _, f := range d.listFiles() {
 		if f.catalog == catalog && f.suffix == baseSuffix && f.generation.Number > newest[f.key].Number {
 			newest[f.key] = f.generation
 		}
@@ -268,21 +268,21 @@ func (d *Directory) Oldest(catalog string, own store.Generation) store.Generatio
 	return oldest
 }
 
-// besideFile is a snapshot beside the catalog.
-type besideFile struct {
+// snapshotFile is a snapshot file next to the catalog.
+type snapshotFile struct {
 	path, catalog, key, suffix string
 	generation                 store.Generation
 	modified                   time.Time
 }
 
-// beside returns the snapshots beside the catalog, and the temporary files that a
-// process that was killed left of one.
-func (d *Directory) beside() []besideFile {
+// listFiles returns the snapshot files next to the catalog, and the temporary files that a
+// killed process has left.
+func (d *Directory) listFiles() []snapshotFile {
 	entries, err := os.ReadDir(filepath.Dir(d.path))
 	if err != nil {
 		return nil
 	}
-	var list []besideFile
+	var list []snapshotFile
 	for _, e := range entries {
 		f, ok := d.parse(e.Name())
 		if !ok {
@@ -296,26 +296,26 @@ func (d *Directory) beside() []besideFile {
 	return list
 }
 
-// parse reads the name of a file beside the catalog; ok is false for one that is
-// not a snapshot, nor becomes one.
-func (d *Directory) parse(name string) (f besideFile, ok bool) {
+// parse parses the name of a file next to the catalog; ok is false if it is neither a
+// snapshot nor a temporary file.
+func (d *Directory) parse(name string) (f snapshotFile, ok bool) {
 	dir, base := filepath.Split(d.path)
 	rest, ok := strings.CutPrefix(name, base+".")
 	if !ok {
 		return f, false
 	}
-	f = besideFile{path: filepath.Join(dir, name), suffix: filepath.Ext(rest)}
+	f = snapshotFile{path: filepath.Join(dir, name), suffix: filepath.Ext(rest)}
 	if f.suffix == atomicfile.Suffix {
 		return f, true
 	}
 	fields := strings.Split(strings.TrimSuffix(rest, f.suffix), "-")
-	// With a dot the name of the catalog goes on: the file is another catalog's.
+	// A dot here belongs to the name of another catalog, so the file is that catalog's.
 	if f.suffix != baseSuffix && f.suffix != deltaSuffix || strings.Contains(fields[0], ".") {
 		return f, false
 	}
 	if len(fields) == 3 {
 		_, err := strconv.ParseInt(fields[2], 10, 64)
-		return f, err == nil // of an older version: nobody opens it, and Sweep removes it
+		return f, err == nil // a file of an older version: nobody opens it, and Sweep removes it
 	}
 	if len(fields) != 4 {
 		return f, false
@@ -327,8 +327,8 @@ func (d *Directory) parse(name string) (f besideFile, ok bool) {
 	return f, err == nil && tokenErr == nil
 }
 
-// Published returns the files that the manifest names for a generation; ok is
-// false when there are none, or they cannot be used.
+// Published returns the files that the manifest names for a generation; ok is false if
+// there are none, or if they cannot be used.
 func (d *Directory) Published(g store.Generation) (f Files, ok bool) {
 	if m := d.manifest(); m != nil && m.Generation == g {
 		f = m.Files[d.key]
@@ -336,20 +336,20 @@ func (d *Directory) Published(g store.Generation) (f Files, ok bool) {
 	return f, f.Base != "" && d.Usable(f)
 }
 
-// Usable reports whether files are there and whole at first sight.
+// Usable reports whether files exist and can be opened.
 func (d *Directory) Usable(f Files) bool {
 	for _, path := range d.paths(f) {
 		s := d.OpenFile(path, nil)
 		if s == nil {
 			return false
 		}
-		s.Close() // it can only fail to give memory back
+		s.Close() // an error would only mean that memory is not freed
 	}
 	return true
 }
 
-// Publish writes the manifest: these are the files of the present generation,
-// beside those of other keys. The caller keeps others from changing the catalog.
+// Publish writes the manifest: f are the current files of generation g for this key. It
+// keeps the files of other keys. The caller must prevent changes of the catalog meanwhile.
 func (d *Directory) Publish(g store.Generation, f Files) error {
 	m := d.manifest()
 	if m == nil || m.Generation != g {
@@ -366,15 +366,15 @@ func (d *Directory) Publish(g store.Generation, f Files) error {
 	return atomicfile.Write(ManifestPath(d.path), data)
 }
 
-// abandoned is the age at which a file belongs to nobody any more: one of another
-// key, or one that is being written.
+// abandoned is the age at which a file that this directory does not own is removed: a file
+// with another key, or a temporary file.
 const abandoned = 24 * time.Hour
 
-// Sweep removes the files that nothing needs any more, at the time now. One that
-// another process still maps stays readable for it; where that keeps it from being
-// removed, the next sweep removes it.
+// Sweep removes the files that nothing needs any more; now is the current time. A process
+// that maps a removed file can still read it. Where a mapping prevents removal, a later
+// sweep removes the file.
 func (d *Directory) Sweep(catalog string, keep Files, now time.Time) {
-	for _, f := range d.beside() {
+	for _, f := range d.listFiles() {
 		base := filepath.Base(f.path)
 		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == d.key)
 		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified) > abandoned) {

@@ -13,7 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-const catalogName = "c0ffee" // of the catalog in the tests of a directory
+const catalogName = "c0ffee" // the catalog in tests of a directory
 
 // A place is a directory in which a test publishes.
 type place struct {
@@ -43,8 +43,7 @@ func (p place) delta(t *testing.T, g, base store.Generation, replaced []int64, n
 	return path
 }
 
-// write writes a snapshot; rows are those of the names, and rise from 1 if there are
-// none.
+// write writes a snapshot. rows are the rows of the names; nil means 1, 2, and so on.
 func (p place) write(t *testing.T, path string, g store.Generation, info snapshot.Info, rows []int64, names ...string) {
 	t.Helper()
 	if err := snapshot.Write(path, metaOf(t, g, info), each(named(rows, names...))); err != nil {
@@ -87,7 +86,7 @@ func (p place) publish(t *testing.T, g store.Generation, base, delta string) {
 	}
 }
 
-// openSet opens what is published; nil if that cannot be used.
+// openSet opens the published set; nil means that it cannot be used.
 func (p place) openSet(t *testing.T) *snapshot.Set {
 	t.Helper()
 	s, err := p.Open(nil)
@@ -138,8 +137,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestDirectoryRefuses: a manifest and files that do not belong together are not
-// used, whichever of them is the foreign one.
+// TestDirectoryRefuses: a manifest and files that do not belong together are not used,
+// whether the manifest or a file is foreign.
 func TestDirectoryRefuses(t *testing.T) {
 	t.Parallel()
 	other := store.Generation{Number: first.Number, Token: first.Token + 1} // of another life
@@ -200,7 +199,7 @@ func TestDirectoryRefuses(t *testing.T) {
 	}
 }
 
-// TestManifestPath: a manifest names files beside the catalog, whatever it says.
+// TestManifestPath: files named by a manifest are always looked for next to the catalog.
 func TestManifestPath(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "0011aabb")
@@ -216,9 +215,9 @@ func TestManifestPath(t *testing.T) {
 	}
 }
 
-// TestDirectorySpoiled: a damaged file is removed, and one that takes its place is
-// used. That one which cannot be removed is left alone is for package index to test,
-// which does so as a user without privileges.
+// TestDirectorySpoiled: a damaged file is removed, and a file that replaces it is used.
+// Package index tests a damaged file that cannot be removed, because it has a test that
+// runs without privileges.
 func TestDirectorySpoiled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "0011aabb")
@@ -238,9 +237,9 @@ func TestDirectorySpoiled(t *testing.T) {
 	}
 }
 
-// TestSweep: what nothing needs is removed: other generations, other catalogs, the
-// form of names of older versions. What belongs to another key stays for a day, and
-// so does what is being written. What is no snapshot of this catalog is kept.
+// TestSweep: Sweep removes files of other generations and other catalogs, and files named
+// by older versions. It keeps files of another key and temporary files for a day, and
+// never removes a file that is not a snapshot of this catalog.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "0011aabb")
@@ -273,8 +272,8 @@ func TestSweep(t *testing.T) {
 	check("after a day", kept, slices.Concat(gone, later))
 }
 
-// TestBases: the bases of this key, newest first, and the oldest that somebody may
-// still start from.
+// TestBases: Bases returns the bases of this key, the newest first; Oldest returns the
+// oldest generation that a delta may still need.
 func TestBases(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "0011aabb")
@@ -288,10 +287,10 @@ func TestBases(t *testing.T) {
 	}
 	own := store.Generation{Number: 9, Token: 1}
 	if got := p.Oldest(catalogName, own); got != own {
-		t.Errorf("oldest %v, want that of our own newest", got)
+		t.Errorf("oldest %v, want the generation of our own newest base", got)
 	}
 	q.base(t, first, "pdf")
 	if got := p.Oldest(catalogName, own); got != first {
-		t.Errorf("oldest %v, want that of another key", got)
+		t.Errorf("oldest %v, want the generation of the other key", got)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// appendDocument encodes what Doc returns and Facts does not. The key comes first: it is searched
-// for in place.
+// appendDocument encodes all that Doc returns and Facts does not. The key comes first,
+// because searchKeys reads it in place.
 func appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Key)
 	for _, s := range []string{d.ID, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest, d.TextDigest} {
@@ -26,9 +26,8 @@ func appendDocument(b []byte, d *Document) []byte {
 	return b
 }
 
-// appendDocTerms encodes the term IDs of a document, each list rising: those of
-// its name, with repetitions, then those of what is shown of its description and
-// those of its tags, each once.
+// appendDocTerms encodes the term IDs of a document in three ascending lists: the terms of
+// its name, with repetitions, of the visible part of its description, and of its tags.
 func appendDocTerms(b []byte, lists *[3][]uint32) []byte {
 	for i, list := range lists {
 		b = appendInt(b, len(list))
@@ -43,8 +42,7 @@ func appendDocTerms(b []byte, lists *[3][]uint32) []byte {
 	return b
 }
 
-// readDocTerms reads what appendDocTerms wrote, with the ID that ids has for
-// each.
+// readDocTerms reads what appendDocTerms wrote, and replaces each ID by its entry in ids.
 func readDocTerms(r io.ByteReader, lists *[3][]uint32, ids []uint32) error {
 	for i := range lists {
 		n, err := binary.ReadUvarint(r)
@@ -99,7 +97,7 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	return d, nil
 }
 
-// record returns the record of a document and where it stands.
+// record returns the record of a document and its offset.
 func (s *Snapshot) record(doc int) ([]byte, int, error) {
 	if err := s.checkOrdinal(doc); err != nil {
 		return nil, 0, err
@@ -112,8 +110,8 @@ func (s *Snapshot) record(doc int) ([]byte, int, error) {
 	return data, sp.a, err
 }
 
-// A textCursor is a cursor over bytes of which text is a copy, so that all strings
-// of a record share one allocation.
+// A textCursor is a cursor with a copy of its bytes as text, so that all strings of a
+// record share one allocation.
 type textCursor struct {
 	cursor
 	text string
@@ -165,22 +163,21 @@ func (r *Reader) AppendRef(dst []byte, doc int) ([]byte, error) {
 	return append(dst, ref...), nil
 }
 
-// NameTerms appends to dst the IDs of the terms of a document's name, rising, with
+// NameTerms appends the IDs of the terms of a document's name to dst, ascending, with
 // repetitions.
 func (r *Reader) NameTerms(dst []uint32, doc int) ([]uint32, error) {
 	ids, _, err := r.docTerms(dst, doc, 1)
 	return ids, err
 }
 
-// HeadTerms appends to dst the IDs of the terms of what is shown of a document:
-// those of its name, with repetitions, then those of its description and those of
-// its tags, each once. Each of the three lists rises; ends are the places in ids
-// behind them.
+// HeadTerms appends three ascending lists of term IDs to dst: the terms of a document's
+// name, with repetitions, of the visible part of its description, and of its tags. ends
+// are the positions in ids after each list.
 func (r *Reader) HeadTerms(dst []uint32, doc int) (ids []uint32, ends [3]int, err error) {
 	return r.docTerms(dst, doc, 3)
 }
 
-// docTerms reads the first lists of term IDs.
+// docTerms reads the first lists of term IDs; lists is their number.
 func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]int, err error) {
 	s := r.s
 	if err := s.checkOrdinal(doc); err != nil {
@@ -200,8 +197,8 @@ func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]i
 		last := 0
 		n := c.uvarint()
 		for ; n > 0 && len(c.b) >= 3; n-- {
-			// Nearly all distances take a byte or two: without calls these cost
-			// half.
+			// Nearly all differences take one or two bytes. Decoding these
+			// without a call halves the time.
 			id := last
 			switch b := c.b; {
 			case b[0] < 0x80:
@@ -231,8 +228,8 @@ func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]i
 	return ids, ends, nil
 }
 
-// Prefixed returns the documents whose keys start with prefix: those from first
-// up to, not including, last. One whose key is the prefix comes first.
+// Prefixed returns the documents whose keys start with prefix: first up to, but not
+// including, last. A document whose key equals prefix comes first.
 func (r *Reader) Prefixed(prefix string) (first, last int, err error) {
 	first, err = r.s.searchKeys(0, func(key string) bool { return key >= prefix })
 	if err != nil {
@@ -242,8 +239,8 @@ func (r *Reader) Prefixed(prefix string) (first, last int, err error) {
 	return first, last, err
 }
 
-// searchKeys returns the first document from lo on for whose key after holds;
-// it holds for all that follow.
+// searchKeys returns the first document from lo on for whose key after is true; after must
+// be true for all later keys as well.
 func (s *Snapshot) searchKeys(lo int, after func(key string) bool) (int, error) {
 	for hi := s.header.docs; lo < hi; {
 		mid := int(uint(lo+hi) / 2)

@@ -8,14 +8,14 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// Facts are what is short of a document, in one place of fixed size.
+// Facts are the short fields of a document, in a record of fixed size.
 type Facts struct {
-	Row    int64 // in the catalog
-	Tokens int   // of the body
+	Row    int64 // row in the catalog
+	Tokens int   // length of the body
 	Hidden bool
 
-	// Hashes: two documents whose hashes differ have different digests and
-	// descriptions; when they are the same, the texts are to be compared.
+	// Hashes of the digest and the description. Different hashes mean different
+	// texts; if hashes are equal, compare the texts.
 	Digest, Description uint64
 }
 
@@ -58,8 +58,7 @@ func appendSketch(b []byte, s []byte) []byte {
 	return append(b, room[:]...)
 }
 
-// Sketch returns the sketch of the body of a document. It is valid while the
-// Reader is.
+// Sketch returns the sketch of a document's body. It is valid as long as the Reader.
 func (r *Reader) Sketch(doc int) (words.Sketch, error) {
 	if err := r.s.checkOrdinal(doc); err != nil {
 		return nil, err
@@ -67,8 +66,8 @@ func (r *Reader) Sketch(doc int) (words.Sketch, error) {
 	return r.s.bytes(sketchSection, doc*words.SketchSize, words.SketchSize)
 }
 
-// The rows of the catalog stand sorted, 8 bytes each, and behind them all, in
-// the same order, the ordinals, 4 bytes each.
+// The section holds the rows of the catalog, sorted, 8 bytes each; then the ordinals of
+// their documents in the same order, 4 bytes each.
 const rowEntrySize = 8 + 4
 
 // rowEntry is a row and the ordinal of its document.
@@ -90,8 +89,8 @@ func appendRows(b []byte, rows []rowEntry) []byte {
 	return b
 }
 
-// Ordinal returns the document of a row of the catalog, the first if there are
-// several; ok is false when there is none.
+// Ordinal returns the document of a row in the catalog, the first if there are several; ok
+// is false if there is none.
 func (r *Reader) Ordinal(row int64) (doc int, ok bool, err error) {
 	n := r.s.header.docs
 	lo, hi := 0, n

@@ -14,14 +14,14 @@ import (
 
 // The file, little-endian:
 //
-//	header   magic, version, its own size, the size of the data, meta, counts,
+//	header   magic, version, size of the header, size of the data, meta, counts,
 //	         the size of each section, the name of the model, a CRC-32 of each
-//	         block of data; zeros up to a multiple of 64 bytes; a CRC-32 of all
-//	         before it
+//	         block of data; zeros up to a multiple of 64 bytes; a CRC-32 of the
+//	         header before it
 //	data     the sections, each at a multiple of 64 bytes
 //
-// The checksums of the blocks stand in the header so that one checksum, that
-// of the header, vouches for everything that Open believes.
+// The checksums of the blocks are in the header, so that the header's own checksum covers
+// everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
 	version   = 6
@@ -30,7 +30,7 @@ const (
 	minHeader = align
 	maxDim    = 1 << 13
 
-	// fixedHeader is what stands before the name of the model.
+	// fixedHeader is the size of the header before the name of the model.
 	fixedHeader = len(magic) + 2*4 + 3*8 + 5*4 + 5*8 + 8*int(sections)
 )
 
@@ -40,15 +40,15 @@ type section int
 const (
 	docSection        section = iota // records of documents, see docs.go
 	docTermSection                   // term IDs of documents
-	docIndexSection                  // where in both each document is
-	factSection                      // what is short of each document, see facts.go
+	docIndexSection                  // offsets of each document in both sections above
+	factSection                      // short fields of documents, see facts.go
 	sketchSection                    // sketches of bodies
 	rowSection                       // documents by row of the catalog
 	hiddenSection                    // documents that are hidden
 	dictSection                      // terms, front-coded in groups, see dict.go
-	postingSection                   // where terms occur, see postings.go
-	groupSection                     // where in both each group of terms is
-	tagSection                       // documents by tag, see scope.go
+	postingSection                   // posting lists, see postings.go
+	groupSection                     // offsets of each group of terms in both sections above
+	tagSection                       // documents by tag, see bitmap.go
 	sourceSection                    // documents by source
 	vectorSection                    // int8 vectors, see vectors.go
 	vectoredSection                  // bitmap of the documents that have vectors
@@ -63,22 +63,22 @@ type header struct {
 	docs  int
 	terms int
 	sizes [sections]int // in bytes
-	sums  []byte        // CRC-32 of each block, 4 bytes each
+	sums  []byte        // CRC-32 of the blocks, 4 bytes each
 
-	starts [sections]int // in the file
-	data   int           // where the data starts in the file
-	end    int           // of the data, and of the file
+	starts [sections]int // offset of each section in the file
+	data   int           // offset of the data in the file
+	end    int           // size of the file
 }
 
 func (h *header) blocks() int { return (h.end - h.data + blockSize - 1) / blockSize }
 
-// crcTable is that of the IEEE polynomial: the tables of Castagnoli's take .2 ms
-// to make, which is a fortieth of what a hook takes.
+// crcTable is the table of the IEEE polynomial. Castagnoli's table takes .2 ms to make, a
+// fortieth of the time of a hook.
 var crcTable = crc32.IEEETable
 
 func roundUp(n int) int { return (n + align - 1) / align * align }
 
-// place works out from the sizes of the sections where they stand.
+// place computes the offsets of the sections from their sizes.
 func (h *header) place() {
 	size := 0
 	for i, n := range h.sizes {
@@ -93,10 +93,10 @@ func (h *header) place() {
 	}
 }
 
-// sumsAt is where the checksums of the blocks stand.
+// sumsAt returns the offset of the blocks' checksums.
 func (h *header) sumsAt() int { return fixedHeader + len(h.meta.Model) }
 
-// encode returns the header of sections that are placed and summed.
+// encode returns the header. The sections must be placed and their checksums known.
 func (h *header) encode() []byte {
 	b := append([]byte(nil), magic...)
 	b = binary.LittleEndian.AppendUint32(b, version)
@@ -132,7 +132,7 @@ func (h *header) decode(file []byte) error {
 	}
 	size := int(r.uint32())
 	if r.bad || size < minHeader || size > len(file) || size%align != 0 {
-		return errors.New("header is cut")
+		return errors.New("header ends early")
 	}
 	body := file[:size-4]
 	if crc32.Checksum(body, crcTable) != binary.LittleEndian.Uint32(file[size-4:]) {
@@ -165,33 +165,33 @@ func (h *header) decode(file []byte) error {
 	h.meta.Model = string(r.bytes(model))
 	h.sums = slices.Clone(r.bytes(4 * h.blocks()))
 	if r.bad {
-		return errors.New("header is cut")
+		return errors.New("header ends early")
 	}
 	return h.checkCounts()
 }
 
-// checkCounts checks the sizes that follow from the counts, so that a count
-// never asks for more memory than the file has bytes.
+// checkCounts checks that the sizes of the sections match the counts, so that a wrong
+// count cannot ask for more memory than the file has bytes.
 func (h *header) checkCounts() error {
 	groups := (h.terms + groupSize - 1) / groupSize
 	switch {
 	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0:
 		return errors.New("counts are out of range")
 	case h.sizes[docIndexSection] != (h.docs+1)*spanSize || h.sizes[groupSection] != (groups+1)*groupEntrySize:
-		return errors.New("an index has not the size that its count asks for")
+		return errors.New("the size of an index does not match its count")
 	case h.sizes[factSection] != h.docs*factSize || h.sizes[rowSection] != h.docs*rowEntrySize:
-		return errors.New("facts have not the size that their count asks for")
+		return errors.New("the size of the facts does not match their count")
 	case h.sizes[sketchSection] != h.docs*words.SketchSize:
-		return errors.New("sketches have not the size that their count asks for")
+		return errors.New("the size of the sketches does not match their count")
 	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[vectoredSection] != (h.docs+63)/64*8,
 		h.sizes[firstCodeSection] != h.docs*codeSize(h.meta.Dim), h.sizes[secondCodeSection] != h.sizes[firstCodeSection]:
-		return errors.New("vectors have not the size that their count asks for")
+		return errors.New("the size of the vectors does not match their count")
 	}
 	return nil
 }
 
-// bytes returns n bytes at off of a section, in the mapping, after checking the
-// blocks that they lie in.
+// bytes returns n bytes at an offset of a section, as part of the mapping. It checks the
+// blocks that hold them first.
 func (s *Snapshot) bytes(sec section, off, n int) ([]byte, error) {
 	size := s.header.sizes[sec]
 	if off < 0 || n < 0 || off > size || n > size-off {
@@ -222,14 +222,13 @@ func (s *Snapshot) check(b int) error {
 	return nil
 }
 
-// damaged is the error for data that cannot be what Write wrote though their
-// checksum is right.
+// damaged returns the error for data that Write cannot have written, although the checksum
+// is right.
 func (s *Snapshot) damaged(sec section, off int) error {
-	return fmt.Errorf("%s: byte %d (section %d) makes no sense: %w", s.name, s.header.starts[sec]+off, sec, ErrDamaged)
+	return fmt.Errorf("%s: byte %d (section %d) is not valid: %w", s.name, s.header.starts[sec]+off, sec, ErrDamaged)
 }
 
-// A span is one entry of an index: where its element starts in two sections.
-// The element ends where the next starts.
+// A span is one entry of an index: the start and the end of its element in two sections.
 type span struct{ a, b, endA, endB int }
 
 const spanSize = 16
@@ -248,8 +247,8 @@ func (s *Snapshot) span(sec section, i int) (span, error) {
 	return span{at(0), at(1), at(2), at(3)}, nil
 }
 
-// A cursor reads values from the front of some bytes. What goes wrong once
-// stays wrong, and yields zeros.
+// A cursor reads values from the front of b. After the first error, bad stays true and
+// every value is zero.
 type cursor struct {
 	b   []byte
 	bad bool
@@ -279,7 +278,7 @@ func (c *cursor) uint64() uint64 {
 	return 0
 }
 
-// uvarint reads a count or a length, which fits an int32.
+// uvarint reads a count or a length. It must fit an int32.
 func (c *cursor) uvarint() int {
 	if len(c.b) > 0 && c.b[0] < 0x80 {
 		v := int(c.b[0])
@@ -295,7 +294,7 @@ func (c *cursor) uvarint() int {
 	return int(v)
 }
 
-// block reads bytes behind their length.
+// block reads a length and as many bytes.
 func (c *cursor) block() []byte { return c.bytes(c.uvarint()) }
 
 func appendInt(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }

@@ -14,8 +14,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// reseal makes the checksums of a file right, so that what checks them does not
-// hide what reads the rest. It leaves a file alone whose header cannot be read.
+// reseal corrects the checksums of a file, so that damage gets past them to the code that
+// reads the data. It does not change a file whose header cannot be read.
 func reseal(file []byte) {
 	if len(file) < minHeader {
 		return
@@ -40,8 +40,8 @@ func reseal(file []byte) {
 	seal()
 }
 
-// FuzzOpen: any bytes, with right checksums or without, are answered without a
-// panic, and errors match ErrDamaged.
+// FuzzOpen: no bytes cause a panic, with right or wrong checksums, and errors match
+// ErrDamaged.
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "seed")
@@ -132,7 +132,7 @@ func readAll(r *Reader) error {
 	return errors.Join(errs...)
 }
 
-// TestReadFallback: where there is no mapping the bytes are the same.
+// TestReadFallback: readFile returns the same bytes as a mapping.
 func TestReadFallback(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")

@@ -15,23 +15,23 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A document of a test, with its terms as they were before they are packed.
+// A document is a document of a test, with its terms before packing.
 type document struct {
 	snapshot.Document
 	Fields skill.Fields
 }
 
-// generation is that of the snapshots of tests.
+// generation is the generation of all snapshots in tests.
 var generation = store.Generation{Number: 42, Token: -7}
 
-// weights are those that ranking uses.
+// weights are the weights that ranking uses.
 var weights = skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
 
-// dim is that of the vectors of generated documents.
+// dim is the dimension of the vectors of generated documents.
 const dim = 96
 
-// generator makes documents with words as they are spread in real texts: a few
-// are everywhere, most are rare.
+// generator makes documents whose words are distributed as in real texts: a few are
+// everywhere, most are rare.
 type generator struct {
 	rng   *rand.Rand
 	words *rand.Zipf
@@ -63,8 +63,8 @@ func (g *generator) vector(dim int) []float32 {
 	return v
 }
 
-// documents returns n documents with bodies of up to twice that many terms. Every
-// ninth has no vectors when there are any, every eleventh is hidden.
+// documents returns n documents with bodies of up to 2*body terms. Every ninth has no
+// vectors, if the others have any, and every eleventh is hidden.
 func (g *generator) documents(n, body, dim int) []document {
 	docs := make([]document, n)
 	for i := range docs {
@@ -95,7 +95,8 @@ func (g *generator) documents(n, body, dim int) []document {
 	return docs
 }
 
-// each hands the documents out one by one, their terms packed, and takes each back.
+// each passes the documents on one by one, with packed terms, and clears each afterwards,
+// because a writer must not keep them.
 func each(docs []document) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
 		for _, d := range docs {
@@ -139,7 +140,7 @@ func build(tb testing.TB, docs []document, dim int) *snapshot.Snapshot {
 	return open(tb, write(tb, snapshot.Meta{Generation: generation, Model: "test", Dim: dim, Weights: weights}, docs))
 }
 
-// read reads a snapshot, without an error.
+// read reads a snapshot; an error fails the test.
 func read(tb testing.TB, s *snapshot.Snapshot, f func(r *snapshot.Reader)) {
 	tb.Helper()
 	err := s.Read(func(r *snapshot.Reader) error { f(r); return nil })
@@ -175,4 +176,36 @@ func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapsho
 		tb.Fatal(err)
 	}
 	return hits
+}
+
+// bm25 returns the score of each document, computed from the definition.
+func bm25(docs []document, terms []string) []float64 {
+	counts, total := frequencies(docs), 0
+	lists := func(d *document) [4][]string {
+		return [4][]string{d.Fields.Name, d.Fields.Description, d.Fields.Tags, d.Fields.Body}
+	}
+	length := make([]float64, len(docs))
+	for i := range docs {
+		for _, l := range lists(&docs[i]) {
+			length[i] += float64(len(l))
+			total += len(l)
+		}
+	}
+	n, scores := float64(len(docs)), make([]float64, len(docs))
+	for _, term := range terms {
+		df := float64(counts[term])
+		idf := max(math.Log((n-df+.5)/(df+.5)), 1e-6)
+		for i := range docs {
+			w := 0.
+			for f, l := range lists(&docs[i]) {
+				for _, other := range l {
+					if other == term {
+						w += []float64{weights.Name, weights.Description, weights.Tags, weights.Body}[f]
+					}
+				}
+			}
+			scores[i] += idf * 2.2 * w / (w + 1.2*(.25+.75*length[i]/(float64(total)/n)))
+		}
+	}
+	return scores
 }

@@ -4,5 +4,5 @@ package snapshot
 
 import "os"
 
-// mapFile reads the first size bytes of f where there is no mapping.
+// mapFile reads the first size bytes of f, because this system has no mapping.
 func mapFile(f *os.File, size int) ([]byte, func() error, error) { return readFile(f, size) }

@@ -8,31 +8,31 @@ import (
 	"sort"
 )
 
-// BM25 as FTS5 computes it.
+// The constants of BM25, as FTS5 has them.
 const (
 	saturation = 1.2  // k1
 	lengthNorm = .75  // b
-	minIDF     = 1e-6 // of a term that half of all documents have, or more
+	minIDF     = 1e-6 // for a term that half of all documents have, or more
 	maxImpact  = saturation + 1
 )
 
-// Postings of one term: for each stretch of 65,536 documents that has any, the
-// distance from the stretch before, their number, their ordinals in the stretch
-// as 2 bytes each, and their impacts as 1 byte each. Fixed widths decode at the
-// speed of memory, and the sums of one stretch stay in the cache.
+// A posting list has, for each stretch of 65,536 documents with postings, the distance
+// from the previous such stretch, the number of documents, their ordinals in the stretch
+// (2 bytes each) and their impacts (1 byte each). Fixed widths decode at the speed of
+// memory, and the sums of one stretch fit into the cache.
 const stretch = 1 << 16
 
-// An impact is the part of a term's score that is the document's own, all but
-// the inverse frequency. Codes from 1 up stand for impacts that rise by the same
-// ratio, so that none is off by a part in a hundred; 0 stands for what is next to
-// nothing: a term in a body dozens of times as long as the mean, or without
-// weight. It is found all the same.
+// An impact is the document's part of a term's score: everything except the inverse
+// frequency. The codes from 1 to 255 mean impacts that grow by a constant ratio, so that
+// each is exact to one hundredth. Code 0 means almost no impact: a term in a body that is
+// dozens of times longer than the mean, or a term without weight. Such a document still
+// matches.
 const (
 	leastImpact = .02
 	noImpact    = 1e-4
 )
 
-// impactRatio is the logarithm of the ratio of one impact to the one before.
+// impactRatio is the logarithm of the ratio of two successive impacts.
 var impactRatio = math.Log(maxImpact/leastImpact) / 254
 
 func impactCode(impact float64) byte {
@@ -60,12 +60,12 @@ func (t *impacts) fill() {
 	}
 }
 
-// InverseFrequency returns the weight of a term that docs of all documents have,
-// above 0.
+// InverseFrequency returns the weight of a term that docs of all documents have. It is
+// greater than 0.
 func InverseFrequency(docs, all int) float64 {
 	n := float64(docs)
 	idf := math.Log((float64(all) - n + .5) / (n + .5))
-	if !(idf > minIDF) { // not a number either, when a file lies about docs
+	if !(idf > minIDF) { // also true for NaN, when a damaged file has a wrong count
 		return minIDF
 	}
 	return idf
@@ -74,7 +74,7 @@ func InverseFrequency(docs, all int) float64 {
 // A list is the postings of one term, read one stretch at a time.
 type list struct {
 	rest   cursor
-	at     int // the stretch of docs and codes; -1 after the last
+	at     int // stretch of docs and codes; -1 after the last
 	docs   []byte
 	codes  []byte
 	weight float32
@@ -91,17 +91,17 @@ func (l *list) next() {
 	l.docs, l.codes = l.rest.bytes(2*n), l.rest.bytes(n)
 }
 
-// work is the memory that searches need, for the next one to use again.
+// work is the memory of a search, kept for the next one.
 type work struct {
 	top   top
 	sieve sieve
 	lists []list
-	sums  *[stretch]float32 // scores of one stretch, all zero between searches
+	sums  *[stretch]float32 // scores in one stretch, all zero between searches
 }
 
-// Search returns the k documents that match any of the terms best, by BM25: best
-// first, equal ones by ordinal. Only documents in allowed count, nil for all. The
-// terms are those of Lookup; each counts as often as it is given, by its IDF.
+// Search returns the k documents that best match any of the terms, by BM25: best first,
+// ties by ordinal. It considers only documents in allowed; nil means all. The terms must
+// come from Lookup. Each counts as often as it occurs in terms, weighted by its IDF.
 func (r *Reader) Search(terms []Term, allowed Bitmap, k int) ([]Hit, error) {
 	s := r.s
 	w := s.works.Get().(*work)
@@ -123,11 +123,11 @@ func (r *Reader) Search(terms []Term, allowed Bitmap, k int) ([]Hit, error) {
 		}
 	}
 	hits := w.top.sorted()
-	s.works.Put(w) // not after an error: the sums may not be zero
+	s.works.Put(w) // only after success: otherwise the sums may not be zero
 	return hits, nil
 }
 
-// startLists reads the first stretch of each term.
+// startLists reads the first stretch of each term's list.
 func (s *Snapshot) startLists(w *work, terms []Term) error {
 	w.lists = slices.Grow(w.lists[:0], len(terms))
 	for _, t := range terms {
@@ -144,9 +144,9 @@ func (s *Snapshot) startLists(w *work, terms []Term) error {
 	return nil
 }
 
-// Among returns how many documents of set have each of the terms, which are
-// those of Lookup; set is not nil. The work grows with the set, or with the
-// postings when these are fewer.
+// Among returns, for each term, how many documents of set have it. The terms must come from
+// Lookup, and set must not be nil. The time grows with the size of set or with the
+// postings, whichever is smaller.
 func (r *Reader) Among(terms []Term, set Bitmap) ([]int, error) {
 	s := r.s
 	w := s.works.Get().(*work)
@@ -170,7 +170,7 @@ func (r *Reader) Among(terms []Term, set Bitmap) ([]int, error) {
 	return counts, nil
 }
 
-// stretches returns the documents of a set as places in each stretch.
+// stretches returns the documents of a set as offsets in each stretch.
 func (m Bitmap) stretches() [][]uint16 {
 	lists := make([][]uint16, (64*len(m)+stretch-1)/stretch)
 	for w, x := range m {
@@ -182,7 +182,7 @@ func (m Bitmap) stretches() [][]uint16 {
 	return lists
 }
 
-// among counts the documents of the present stretch that are members of a set.
+// among counts the documents of the current stretch that are members of set.
 func (l *list) among(members []uint16, set Bitmap, first int) int {
 	n, count := len(l.docs)/2, 0
 	at := func(i int) uint16 { return binary.LittleEndian.Uint16(l.docs[2*i:]) }
@@ -202,7 +202,7 @@ func (l *list) among(members []uint16, set Bitmap, first int) int {
 	return count
 }
 
-// stretch offers the documents of one stretch of n.
+// stretch scores n documents from first on, and offers them to the best hits.
 func (w *work) stretch(first, n int, allowed Bitmap, table *impacts) {
 	found := 0
 	for i := range w.lists {
@@ -211,7 +211,7 @@ func (w *work) stretch(first, n int, allowed Bitmap, table *impacts) {
 			found += len(l.codes)
 		}
 	}
-	// Few postings: visit what they touched. Many: all that there is.
+	// If there are few postings, visit their documents only, else all documents.
 	if found >= n/8 {
 		takeAll(w.sums[:n], first, allowed, &w.top)
 		clear(w.sums[:n])
@@ -224,7 +224,7 @@ func (w *work) stretch(first, n int, allowed Bitmap, table *impacts) {
 	}
 }
 
-// add adds the scores of a term to those of the documents that have it.
+// add adds a term's scores to the sums of its documents.
 func (l *list) add(sums *[stretch]float32, table *impacts) {
 	docs, codes, weight := l.docs, l.codes, l.weight
 	for len(codes) >= 4 && len(docs) >= 8 {
@@ -240,7 +240,7 @@ func (l *list) add(sums *[stretch]float32, table *impacts) {
 	}
 }
 
-// take offers the documents of a term, and sets their scores to 0.
+// take offers the documents of a term to the best hits and resets their sums to 0.
 func (l *list) take(sums []float32, first int, allowed Bitmap, best *top) {
 	for docs := l.docs; len(docs) >= 2; docs = docs[2:] {
 		d := int(binary.LittleEndian.Uint16(docs))
@@ -254,15 +254,15 @@ func (l *list) take(sums []float32, first int, allowed Bitmap, best *top) {
 	}
 }
 
-// takeAll offers all documents with a score. Most are below the floor of the
-// best: it looks at 8 at a time. The bits of numbers from 0 up sort as they do.
+// takeAll offers all documents with a score to the best hits. It tests 8 at a time, because
+// most are below the floor. The bits of non-negative floats sort like the floats.
 func takeAll(sums []float32, first int, allowed Bitmap, best *top) {
 	below := max(bitsOf(best.least()), 1) - 1
 	for d := 0; d < len(sums); d += 8 {
 		part := sums[d:min(d+8, len(sums))]
 		if len(part) == 8 {
 			s := (*[8]float32)(part)
-			// A number that is not below makes its difference negative, and all of them.
+			// If a number is not below the floor, its difference is negative, and so is any.
 			any := (below - bitsOf(s[0])) | (below - bitsOf(s[1])) | (below - bitsOf(s[2])) | (below - bitsOf(s[3])) |
 				(below - bitsOf(s[4])) | (below - bitsOf(s[5])) | (below - bitsOf(s[6])) | (below - bitsOf(s[7]))
 			if any >= 0 {

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// readFile is the mapping of systems without one: the bytes in memory.
+// readFile replaces mapping on systems without it: it reads the bytes into memory.
 func readFile(f *os.File, size int) ([]byte, func() error, error) {
 	data := make([]byte, size)
 	if _, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), data); err != nil {

@@ -1,17 +1,17 @@
 package snapshot
 
-// A Scope is a part of a set: the skills that somebody may see.
+// A Scope is a part of a set: the skills that one agent may see.
 type Scope struct {
 	segments []segment
-	in       []Bitmap // what is seen of each segment
-	searched []Bitmap // of these, what is found under its name
+	in       []Bitmap // visible documents, by segment
+	searched []Bitmap // of these, the offered ones, by segment
 
-	All     bool  // everything is seen
-	Visible int   // how many skills are searched
+	All     bool  // every skill is visible
+	Visible int   // number of skills that are searched
 	Pinned  []int // skills that are always offered, in this order
 }
 
-// NewScope returns the scope of the documents that in returns for each segment.
+// NewScope returns a scope. in returns the visible documents of each segment.
 func (v *View) NewScope(in func(n int, r *Reader, live Bitmap) Bitmap) *Scope {
 	s := &Scope{segments: v.segments}
 	for n, r := range v.readers {
@@ -23,7 +23,7 @@ func (v *View) NewScope(in func(n int, r *Reader, live Bitmap) Bitmap) *Scope {
 	return s
 }
 
-// Only returns the scope of one skill.
+// Only returns the scope that holds one skill.
 func (v *View) Only(i int) *Scope {
 	at, doc := v.At(i)
 	return v.NewScope(func(n int, _ *Reader, live Bitmap) Bitmap {
@@ -35,13 +35,13 @@ func (v *View) Only(i int) *Scope {
 	})
 }
 
-// Allowed reports whether a skill is in the scope.
+// Allowed reports whether a skill is visible in the scope.
 func (s *Scope) Allowed(i int) bool { return s.has(s.in, i) }
 
-// Searches reports whether a skill is searched in the scope.
+// Searches reports whether a search in the scope can find a skill.
 func (s *Scope) Searches(i int) bool { return s.has(s.searched, i) }
 
-// has reports whether a skill is in one of the sets, which are by segment.
+// has reports whether a skill is in one of the sets, which are ordered by segment.
 func (s *Scope) has(sets []Bitmap, i int) bool {
 	for n := len(s.segments) - 1; n >= 0; n-- {
 		if g := &s.segments[n]; i >= g.first {

@@ -12,47 +12,46 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A Set is one generation of a catalog as searches see it: a base with all skills,
-// and perhaps a delta with those that have changed since. Skills go by number:
-// that of their document in the base, or behind all of those in the delta. A Set
-// never changes, except that it remembers what was worked out of it.
+// A Set is one generation of a catalog as searches see it: a base with all skills, and
+// perhaps a delta with the skills that have changed since. Skills have numbers: their
+// ordinals in the base, continued in the delta. A Set never changes, except for what Cached
+// keeps.
 type Set struct {
 	Info
-	// Compiled says that the full text of all skills is in the snapshots. Without
-	// it they hold names, descriptions and tags only.
+	// Compiled means that the snapshots hold the full text of all skills. Otherwise
+	// they hold only names, descriptions and tags.
 	Compiled bool
 
 	segments []segment
-	files    fileState // of the manifest that named the snapshots, if they are files
-	notes    sync.Map  // see Note
+	files    fileState // the manifest that named the snapshots; zero if they are not files
+	notes    sync.Map  // see Cached
 }
 
 // A segment is a snapshot of some of the skills.
 type segment struct {
 	*Snapshot
-	first   int    // number of its first document
+	first   int    // number of its first skill
 	live    Bitmap // documents that no later segment replaces
-	gone    Bitmap // the others, nil for none
-	count   int    // of live
-	offered Bitmap // of these, those that are found under their names
+	gone    Bitmap // replaced documents; nil means none
+	count   int    // number of live documents
+	offered Bitmap // live documents that are offered under their names
 }
 
-// Info is what a set knows beside the skills. It is kept in the snapshots, as
-// Meta.Extra.
+// Info is what a set knows besides its skills. Snapshots store it in Meta.Extra.
 type Info struct {
 	Catalog    string           `json:"catalog"` // see store.State
 	Generation store.Generation `json:"generation"`
-	Base       store.Generation `json:"base,omitzero"` // of the snapshot that this one adds to
-	Replaced   []int64          `json:"replaced,omitempty"`
+	Base       store.Generation `json:"base,omitzero"`      // generation of the base that this delta adds to
+	Replaced   []int64          `json:"replaced,omitempty"` // rows of skills in the base that no longer count
 	Sources    []store.Source   `json:"sources"`
 	Mode       string           `json:"mode"` // what ranking is based on, for answers
 	Texts      int              `json:"texts"`
-	Embedded   int              `json:"embedded"` // of Texts, by the configured embedder
-	Found      int              `json:"found"`    // SKILL.md files
+	Embedded   int              `json:"embedded"` // how many of Texts the configured embedder has embedded
+	Found      int              `json:"found"`    // number of SKILL.md files
 }
 
-// NewSet returns the set of a base, and of a delta if there is one. They are the
-// set's from then on, unless it returns an error.
+// NewSet returns the set of a base, and of a delta if there is one. The set owns the
+// snapshots unless NewSet returns an error.
 func NewSet(snaps ...*Snapshot) (*Set, error) {
 	s := &Set{}
 	newest := snaps[len(snaps)-1]
@@ -75,7 +74,7 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 	return s, nil
 }
 
-// fill finds out which documents of the segment count, without those rows.
+// fill computes which documents of the segment count. Skills in replaced do not.
 func (g *segment) fill(replaced []int64) error {
 	return g.Read(func(r *Reader) error {
 		gone := g.NewBitmap()
@@ -100,7 +99,7 @@ func (g *segment) fill(replaced []int64) error {
 	})
 }
 
-// fits reports whether the delta of a set, if there is one, was made for its base.
+// fits reports whether the delta, if there is one, was made for the base.
 func (s *Set) fits() bool {
 	if len(s.segments) < 2 {
 		return s.Base == store.Generation{}
@@ -109,13 +108,13 @@ func (s *Set) fits() bool {
 	return s.Base == base.Generation && delta.Model == base.Model && delta.Dim == base.Dim
 }
 
-// Model returns the model that the vectors are from, "" when there are none.
+// Model returns the model that made the vectors; "" means there are none.
 func (s *Set) Model() string { return s.segments[0].Meta().Model }
 
-// Weights returns the weights of the fields that text scores are made with.
+// Weights returns the weights of the fields in text scores.
 func (s *Set) Weights() skill.Weights { return s.segments[0].Meta().Weights }
 
-// Dim returns the dimension of the vectors, 0 when there are none.
+// Dim returns the dimension of the vectors; 0 means there are none.
 func (s *Set) Dim() int {
 	dim := 0
 	for n := range s.segments {
@@ -124,7 +123,7 @@ func (s *Set) Dim() int {
 	return dim
 }
 
-// Size returns how many skills there are, shadowed ones too.
+// Size returns the number of skills, including shadowed ones.
 func (s *Set) Size() int {
 	all := 0
 	for n := range s.segments {
@@ -133,7 +132,7 @@ func (s *Set) Size() int {
 	return all
 }
 
-// Offered returns how many skills are found under their names.
+// Offered returns the number of offered skills.
 func (s *Set) Offered() int {
 	all := 0
 	for n := range s.segments {
@@ -142,9 +141,9 @@ func (s *Set) Offered() int {
 	return all
 }
 
-// Note returns what was remembered under a key, which is made by make the first
-// time. An error is not remembered.
-func (s *Set) Note(key any, make func() (any, error)) (any, error) {
+// Cached returns the value that is kept under a key. At the first call it calls make and
+// keeps the result, but not an error.
+func (s *Set) Cached(key any, make func() (any, error)) (any, error) {
 	if v, ok := s.notes.Load(key); ok {
 		return v, nil
 	}
@@ -155,7 +154,7 @@ func (s *Set) Note(key any, make func() (any, error)) (any, error) {
 	return v, err
 }
 
-// Close gives up the snapshots that the next set does not use; nil means all.
+// Close closes the snapshots that the next set does not use; nil means all.
 func (s *Set) Close(next *Set) error {
 	var errs []error
 	for i := range s.segments {
@@ -166,23 +165,23 @@ func (s *Set) Close(next *Set) error {
 	return errors.Join(errs...)
 }
 
-// has reports whether a snapshot is a segment of the set.
+// has reports whether the set uses a snapshot.
 func (s *Set) has(snap *Snapshot) bool {
 	return slices.ContainsFunc(s.segments, func(g segment) bool { return g.Snapshot == snap })
 }
 
-// Shares reports whether both sets have a snapshot in common.
+// Shares reports whether the sets have a snapshot in common.
 func (s *Set) Shares(o *Set) bool {
 	return slices.ContainsFunc(s.segments, func(g segment) bool { return o.has(g.Snapshot) })
 }
 
-// Read calls f with a View of the set and returns its error, or the first error of
-// the View. It returns ErrClosed once the set was closed.
+// Read calls f with a View of the set. It returns the first error of the View, else the
+// error of f. After Close it returns ErrClosed.
 func (s *Set) Read(f func(*View) error) error {
 	return s.enter(&View{Set: s, readers: make([]*Reader, 0, len(s.segments))}, f)
 }
 
-// enter holds the segments one after the other.
+// enter opens a Reader for each segment, one inside the other, and then calls f.
 func (s *Set) enter(v *View, f func(*View) error) error {
 	if n := len(v.readers); n < len(s.segments) {
 		return s.segments[n].Read(func(r *Reader) error {
@@ -190,7 +189,7 @@ func (s *Set) enter(v *View, f func(*View) error) error {
 			return s.enter(v, f)
 		})
 	}
-	// What could not be read makes nonsense of what f says.
+	// A failed read may be the cause of f's error.
 	err := f(v)
 	return cmp.Or(v.err, err)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// setOf returns the set of a base of these skills and of a delta that replaces rows
-// by others; no rows mean that there is no delta.
+// setOf returns the set of a base with these skills and a delta that replaces rows by other
+// skills; no rows mean no delta.
 func setOf(t *testing.T, base []document, replaced []int64, delta []document) *snapshot.Set {
 	t.Helper()
 	encode := func(g store.Generation, info snapshot.Info, docs []document) *snapshot.Snapshot {
@@ -39,15 +39,15 @@ func setOf(t *testing.T, base []document, replaced []int64, delta []document) *s
 	return s
 }
 
-// example has five skills in a base, of which one is hidden; the second is replaced,
-// the third is gone and one is new.
+// example returns a set of a base with five skills, of which one is hidden. The delta
+// replaces the second, removes the third and adds one.
 func example(t *testing.T) *snapshot.Set {
 	base := named(nil, "a", "b", "c", "d", "e")
 	base[4].Hidden = true
 	return setOf(t, base, []int64{2, 3, 9}, named([]int64{2, 9}, "b", "bb"))
 }
 
-// view reads a set without an error.
+// view reads a set; an error fails the test.
 func view(t *testing.T, s *snapshot.Set, f func(v *snapshot.View)) {
 	t.Helper()
 	if err := s.Read(func(v *snapshot.View) error { f(v); return nil }); err != nil {
@@ -55,8 +55,8 @@ func view(t *testing.T, s *snapshot.Set, f func(v *snapshot.View)) {
 	}
 }
 
-// TestNumbering: skills of the base have the numbers of their documents, those of
-// the delta the numbers behind them, and what is replaced is not there.
+// TestNumbering: the numbers of skills are ordinals in the base, continued in the delta, and
+// replaced skills are not found.
 func TestNumbering(t *testing.T) {
 	t.Parallel()
 	s := example(t)
@@ -79,7 +79,7 @@ func TestNumbering(t *testing.T) {
 			}
 		}
 		for row, want := range map[int64]int{1: 0, 2: 5, 3: -1, 5: 4, 9: 6, 77: -1} {
-			if i, ok := v.Numbered(row); ok != (want >= 0) || ok && i != want {
+			if i, ok := v.ByRow(row); ok != (want >= 0) || ok && i != want {
 				t.Errorf("row %d is skill %d, %v; want %d", row, i, ok, want)
 			}
 		}
@@ -101,8 +101,8 @@ func TestNumbering(t *testing.T) {
 	})
 }
 
-// TestFrequencies: a term counts once for each skill that is there, whatever
-// replaced documents have.
+// TestFrequencies: a term counts once for each current skill; replaced documents do not
+// count.
 func TestFrequencies(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
@@ -118,8 +118,8 @@ func TestFrequencies(t *testing.T) {
 	})
 }
 
-// TestScope: a scope holds the documents that its function returns, and searches
-// those of them that are offered.
+// TestScope: a scope holds the documents that its function returns; a search finds only
+// the offered ones.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
@@ -151,24 +151,24 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// TestNote: what was worked out of a set is kept, an error is not.
-func TestNote(t *testing.T) {
+// TestCached: Cached keeps a value, but not an error.
+func TestCached(t *testing.T) {
 	t.Parallel()
 	s := example(t)
 	calls := 0
 	count := func() (any, error) { calls++; return calls, nil }
 	stop := errors.New("stop")
-	if _, err := s.Note("x", func() (any, error) { return nil, stop }); err != stop {
+	if _, err := s.Cached("x", func() (any, error) { return nil, stop }); err != stop {
 		t.Errorf("error %v", err)
 	}
 	for range 3 {
-		if v, err := s.Note("x", count); v != 1 || err != nil {
+		if v, err := s.Cached("x", count); v != 1 || err != nil {
 			t.Errorf("note %v, %v", v, err)
 		}
 	}
 }
 
-// TestReadClosed: a set that was closed says so.
+// TestReadClosed: reading a closed set returns ErrClosed.
 func TestReadClosed(t *testing.T) {
 	t.Parallel()
 	s := example(t)
@@ -180,8 +180,7 @@ func TestReadClosed(t *testing.T) {
 	}
 }
 
-// TestViewErr: what could not be read makes an error of the whole view, whatever
-// the function says.
+// TestViewErr: after a failed read, Read returns its error, whatever the function returns.
 func TestViewErr(t *testing.T) {
 	t.Parallel()
 	err := example(t).Read(func(v *snapshot.View) error {

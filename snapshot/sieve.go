@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// survivors returns how many documents Nearest compares by their vectors, and
-// beforehand by all their bits, so that .99 of the hundred nearest of 20,101
-// skills are found, and .999 of the ten nearest.
+// survivors returns how many documents Nearest compares by their vectors, and before that
+// by both their bits. With these numbers it finds .99 of the hundred nearest of 20,101
+// skills, and .999 of the ten nearest.
 func survivors(k, docs int) (byVectors, byBits int) {
 	n := 2*k + 2*int(math.Sqrt(float64(docs)))
 	return n, 4 * n
 }
 
-// A sieve leaves the documents whose codes are nearest to a prompt's, step by
-// step. Distances are small numbers, so that counting them finds the limit.
+// A sieve selects, step by step, the documents whose codes are nearest to a prompt's.
+// Distances are small integers, so counting them finds the limit.
 type sieve struct {
-	eligible  []uint64 // a bit for each document that is allowed and has vectors
+	eligible  []uint64 // one bit for each document that is allowed and has vectors
 	distances []uint32 // by document
-	counts    []uint32 // of documents, by distance
+	counts    []uint32 // number of documents, by distance
 
-	docs []uint32 // those that are left, rising
-	near []uint32 // and their distances
+	docs []uint32 // the selected documents, ascending
+	near []uint32 // their distances
 }
 
-// start finds the eligible of so many documents and returns how many they are.
+// start finds the eligible documents among the first docs and returns their number.
 func (v *sieve) start(docs int, allowed Bitmap, vectored []byte) int {
 	v.eligible = v.eligible[:0]
 	n := 0
@@ -49,8 +49,8 @@ func (v *sieve) start(docs int, allowed Bitmap, vectored []byte) int {
 	return n
 }
 
-// all leaves all eligible documents, without distances.
-func (v *sieve) all() {
+// keepAll selects all eligible documents, without distances.
+func (v *sieve) keepAll() {
 	v.docs = v.docs[:0]
 	for i, w := range v.eligible {
 		for ; w != 0; w &= w - 1 {
@@ -59,8 +59,8 @@ func (v *sieve) all() {
 	}
 }
 
-// first leaves the n eligible documents that are nearest by their first bits.
-func (v *sieve) first(p promptCode, codes []byte, n int) {
+// keepByFirstBits selects the n eligible documents that are nearest by their first bits.
+func (v *sieve) keepByFirstBits(p promptCode, codes []byte, n int) {
 	size := quadSize * len(p)
 	v.distances = slices.Grow(v.distances[:0], 64*len(v.eligible))[:64*len(v.eligible)]
 	v.startCounts(p.farthest())
@@ -88,8 +88,8 @@ func (v *sieve) first(p promptCode, codes []byte, n int) {
 	v.gather(v.limit(n))
 }
 
-// gather leaves the eligible documents below the limit, and the first so many at
-// it.
+// gather selects the eligible documents below the limit, and the first ties documents at
+// the limit.
 func (v *sieve) gather(limit uint32, ties int) {
 	v.docs, v.near = v.docs[:0], v.near[:0]
 	for i, w := range v.eligible {
@@ -108,9 +108,8 @@ func (v *sieve) gather(limit uint32, ties int) {
 	}
 }
 
-// second leaves the n of the documents that first left which are nearest by all
-// their bits.
-func (v *sieve) second(p promptCode, codes []byte, n int) {
+// keepByAllBits selects, among the documents that keepByFirstBits selected, the n nearest by all bits.
+func (v *sieve) keepByAllBits(p promptCode, codes []byte, n int) {
 	size := quadSize * len(p)
 	v.startCounts(3 * p.farthest())
 	var out [1]uint32
@@ -139,8 +138,8 @@ func (v *sieve) startCounts(most int) {
 	clear(v.counts)
 }
 
-// limit returns the distance of the n-th nearest document, and how many at it
-// are among the n.
+// limit returns the distance of the n-th nearest document, and how many documents at this
+// distance are among the n.
 func (v *sieve) limit(n int) (distance uint32, ties int) {
 	for d, c := range v.counts {
 		if n <= int(c) {

@@ -1,14 +1,14 @@
-// Package snapshot owns the ranking snapshot: one file with all that ranking
-// needs of one generation of a catalog, which is mapped into memory and searched
-// where it lies.
+// Package snapshot owns the ranking snapshots of a catalog. A snapshot is one file with
+// all that ranking needs about one generation; it is mapped into memory and searched in
+// place.
 //
-// Write makes the file from documents whose terms and vectors the caller has
-// worked out; Open maps it; Read gives access to what is in it. Text is scored as
-// FTS5's bm25 scores it. Documents go by ordinal: their place in the list that
-// was written.
+// Write writes the file from documents with their terms and vectors; Open maps it; Read
+// gives access to its contents. Text scores equal FTS5's bm25. A document's ordinal is its
+// position in the list that was written. A Set joins a base with a delta, a Directory
+// knows the files, and its manifest names the current ones.
 //
-// A file is never trusted: its header is checked when it is opened, every block
-// of the rest when it is first read. What is damaged answers with ErrDamaged.
+// Its one rule: a file is never trusted. Open checks the header, and the first read of
+// each block checks the block. Damage is reported as ErrDamaged.
 package snapshot
 
 import (
@@ -26,25 +26,25 @@ import (
 )
 
 var (
-	// ErrDamaged says that a file is not as it was written. It is a cache: remove
-	// it and write it again.
+	// ErrDamaged means that a file has changed since it was written. It is a cache:
+	// remove it and write it again.
 	ErrDamaged = errors.New("snapshot is damaged")
-	// ErrClosed says that a snapshot was used after Close.
+	// ErrClosed means that a snapshot was used after Close.
 	ErrClosed = errors.New("snapshot is closed")
 )
 
-// Meta says what a snapshot was made of.
+// Meta describes how a snapshot was made.
 type Meta struct {
-	Generation store.Generation // of the catalog
-	Model      string           // of the embedder that the vectors are from, "" for none
-	Dim        int              // of the vectors, 0 for none
-	Weights    skill.Weights    // that text scores were computed with
+	Generation store.Generation // generation of the catalog
+	Model      string           // model that made the vectors; "" means no vectors
+	Dim        int              // dimension of the vectors; 0 means no vectors
+	Weights    skill.Weights    // weights of the fields in text scores
 
-	// MeanLength is the number of terms of a document that text scores were
-	// computed with. 0 when writing: the mean of the documents.
+	// MeanLength is the mean number of terms in a document, for text scores. To Write,
+	// 0 means the mean of its documents.
 	MeanLength float64
 
-	// Extra is for the caller: up to some MiB, which Open reads.
+	// Extra is free for the caller's use, up to some MiB. Open reads it.
 	Extra []byte
 }
 
@@ -52,45 +52,44 @@ type Meta struct {
 type Document struct {
 	skill.Meta
 
-	Row    int64  // in the catalog
-	Key    string // what makes two names the same; documents rise by it
-	Hidden bool   // found like the others: the caller may leave it out, see Reader.Hidden
+	Row    int64  // row in the catalog
+	Key    string // equal for names that are the same name; documents are sorted by it
+	Hidden bool   // searches find it, but a caller may leave it out, see Reader.Hidden
 
-	// What ranking searches. Doc does not return these.
+	// Used for ranking. Doc does not return these fields.
 	Terms   skill.Terms
-	Sketch  []byte // of the body, to find copies
+	Sketch  []byte // summary of the body, to find copies
 	Vectors Vectors
 }
 
-// Vectors are the two vectors of a document, both of the snapshot's dimension
-// and of length 1; nil for none.
+// Vectors are the two vectors of a document, both of the snapshot's dimension and of length
+// 1; nil means none.
 type Vectors struct{ Description, Full []float32 }
 
-// A Snapshot is an open file. It is immutable and may be used by several
-// goroutines.
+// A Snapshot is an open file. It is immutable, and several goroutines may use it.
 type Snapshot struct {
 	path   string
-	name   string // in messages
+	name   string // for messages
 	header header
-	file   []byte // all of it, mapped or in memory
+	file   []byte // the whole file, mapped or in memory
 	unmap  func() error
 
-	checked []atomic.Uint32 // a bit for each block whose checksum was found right
-	refs    atomic.Int64    // 1 until Close, and 1 for each Read
+	checked []atomic.Uint32 // one bit for each block whose checksum is known to be right
+	refs    atomic.Int64    // 1 until Close, plus 1 for each Read
 	closed  atomic.Bool
 	impacts impacts
 	works   sync.Pool // *work
 }
 
-// Open maps the file at path. It reads the header and Meta.Extra only, whatever
-// the size. The error matches ErrDamaged when the file is not a whole snapshot
-// of this version.
+// Open maps the file at path. It reads only the header and Meta.Extra, however large the
+// file is. The error matches ErrDamaged if the file is not a complete snapshot of this
+// version.
 func Open(path string) (*Snapshot, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening snapshot: %w", err)
 	}
-	defer f.Close() // a mapping outlives its file
+	defer f.Close() // the mapping stays
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("opening snapshot: %w", err)
@@ -105,7 +104,7 @@ func Open(path string) (*Snapshot, error) {
 	return newSnapshot(path, path, data, unmap)
 }
 
-// New opens what Encode returned, with the same checks. The data must not change.
+// New opens what Encode returned, with the same checks. The caller must not change data.
 func New(data []byte) (*Snapshot, error) {
 	return newSnapshot("", "snapshot in memory", data, func() error { return nil })
 }
@@ -122,7 +121,8 @@ func newSnapshot(path, name string, data []byte, unmap func() error) (*Snapshot,
 	return s, nil
 }
 
-// readHeader reads the header, from a file that may shrink meanwhile, and Extra.
+// readHeader reads the header and Extra. It runs inside of Read, because the file may
+// shrink meanwhile.
 func (s *Snapshot) readHeader() error {
 	if err := s.header.decode(s.file); err != nil {
 		return fmt.Errorf("%s: %w: %w", s.name, err, ErrDamaged)
@@ -135,23 +135,23 @@ func (s *Snapshot) readHeader() error {
 	return err
 }
 
-// Meta returns what the snapshot was made of.
+// Meta returns how the snapshot was made.
 func (s *Snapshot) Meta() Meta { return s.header.meta }
 
 // Len returns the number of documents.
 func (s *Snapshot) Len() int { return s.header.docs }
 
-// Path returns the path that was opened, "" for none.
+// Path returns the path of the file; "" means that the snapshot is in memory.
 func (s *Snapshot) Path() string { return s.path }
 
-// A Reader reads a snapshot for one goroutine, while the function runs that it
-// was handed to. What its methods return may be kept.
+// A Reader reads a snapshot, for one goroutine, until the function that received it
+// returns. Results are valid longer unless a method says otherwise.
 type Reader struct{ s *Snapshot }
 
-// Read calls f with a Reader and returns its error. Meanwhile the file stays
-// mapped, and a page that cannot be read, because the file was cut or its disk
-// fails, ends f with ErrDamaged and not the process. It returns ErrClosed once
-// Close was called, also within another Read.
+// Read calls f with a Reader and returns f's error. The file stays mapped meanwhile. If a
+// page cannot be read, because the file was truncated or its disk fails, Read returns
+// ErrDamaged instead of crashing the process. After Close it returns ErrClosed, even
+// inside of another Read.
 func (s *Snapshot) Read(f func(*Reader) error) (err error) {
 	if s.closed.Load() || !s.hold() {
 		return fmt.Errorf("%s: %w", s.name, ErrClosed)
@@ -166,7 +166,7 @@ func (s *Snapshot) Read(f func(*Reader) error) (err error) {
 		switch {
 		case fault == nil:
 		case s.faulted(fault):
-			err = fmt.Errorf("%s: a page cannot be read, the file was cut or its disk fails: %w", s.name, ErrDamaged)
+			err = fmt.Errorf("%s: a page cannot be read; the file was truncated or its disk fails: %w", s.name, ErrDamaged)
 		default:
 			panic(fault)
 		}
@@ -174,7 +174,7 @@ func (s *Snapshot) Read(f func(*Reader) error) (err error) {
 	return f(&Reader{s})
 }
 
-// faulted reports whether a panic is that of reading the mapping.
+// faulted reports whether a panic was caused by reading the mapping.
 func (s *Snapshot) faulted(fault any) bool {
 	f, ok := fault.(interface{ Addr() uintptr })
 	if !ok {
@@ -184,7 +184,7 @@ func (s *Snapshot) faulted(fault any) bool {
 	return f.Addr()-first < uintptr(len(s.file))
 }
 
-// hold adds a reference unless there is none left.
+// hold adds a reference. It returns false if there is none left.
 func (s *Snapshot) hold() bool {
 	for {
 		n := s.refs.Load()
@@ -197,7 +197,7 @@ func (s *Snapshot) hold() bool {
 	}
 }
 
-// release undoes one hold; the last one unmaps the file.
+// release drops a reference; dropping the last one unmaps the file.
 func (s *Snapshot) release() error {
 	if s.refs.Add(-1) > 0 {
 		return nil
@@ -208,8 +208,8 @@ func (s *Snapshot) release() error {
 	return nil
 }
 
-// Close gives the snapshot up and waits for nobody: the file is unmapped at
-// once, or by the last Read to end. Closing twice does nothing.
+// Close closes the snapshot without waiting. The file is unmapped at once, or when the last
+// Read ends. A second call does nothing.
 func (s *Snapshot) Close() error {
 	if s.closed.Swap(true) {
 		return nil

@@ -91,12 +91,12 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 	checkTerms(t, s, docs)
 }
 
-// checkSketch compares the sketch of a document with the one that was written. One
-// of too few words has none.
+// checkSketch compares the sketch of a document with the one that was written. A body with
+// too few words has no sketch.
 func checkSketch(t *testing.T, r *snapshot.Reader, doc int, want words.Sketch) {
 	t.Helper()
 	got, err := r.Sketch(doc)
-	if err != nil || got.Few() != want.Few() || !want.Few() && got.Likeness(want) != 1 {
+	if err != nil || got.TooFew() != want.TooFew() || !want.TooFew() && got.Likeness(want) != 1 {
 		t.Fatalf("document %d: sketch %x, %v; want %x", doc, got, err, want)
 	}
 }
@@ -125,8 +125,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestMeanLength: two snapshots with the same mean length, searched with the same
-// weights of terms, score as one does.
+// TestMeanLength: two snapshots with the same mean length, searched with the same weights of
+// terms, give the same scores as one snapshot.
 func TestMeanLength(t *testing.T) {
 	t.Parallel()
 	docs := newGenerator(21).documents(900, 60, 0)
@@ -231,40 +231,8 @@ func frequencies(docs []document) map[string]int {
 	return counts
 }
 
-// bm25 is the score of each document, computed from the definition.
-func bm25(docs []document, terms []string) []float64 {
-	counts, total := frequencies(docs), 0
-	lists := func(d *document) [4][]string {
-		return [4][]string{d.Fields.Name, d.Fields.Description, d.Fields.Tags, d.Fields.Body}
-	}
-	length := make([]float64, len(docs))
-	for i := range docs {
-		for _, l := range lists(&docs[i]) {
-			length[i] += float64(len(l))
-			total += len(l)
-		}
-	}
-	n, scores := float64(len(docs)), make([]float64, len(docs))
-	for _, term := range terms {
-		df := float64(counts[term])
-		idf := max(math.Log((n-df+.5)/(df+.5)), 1e-6)
-		for i := range docs {
-			w := 0.
-			for f, l := range lists(&docs[i]) {
-				for _, other := range l {
-					if other == term {
-						w += []float64{weights.Name, weights.Description, weights.Tags, weights.Body}[f]
-					}
-				}
-			}
-			scores[i] += idf * 2.2 * w / (w + 1.2*(.25+.75*length[i]/(float64(total)/n)))
-		}
-	}
-	return scores
-}
-
-// checkHits compares hits with the scores of all documents: each has its own
-// within a part in a hundred, and none that was left out is better than that.
+// checkHits compares hits with the scores of all documents: each hit has its document's
+// score, within one hundredth, and no document that was left out scores higher.
 func checkHits(t *testing.T, hits []snapshot.Hit, scores []float64, allowed snapshot.Bitmap, k int) {
 	t.Helper()
 	found := make(map[int]bool)
@@ -480,8 +448,8 @@ func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []documen
 	}
 }
 
-// nearest computes the sums of cosines from the vectors as they were given, and
-// checks those of the snapshot against them.
+// nearest computes the sums of cosines from the original vectors, and checks the
+// snapshot's cosines against them.
 func nearest(t *testing.T, r *snapshot.Reader, docs []document, v []float32, allowed snapshot.Bitmap) []snapshot.Hit {
 	t.Helper()
 	p, err := r.Prompt(v)
@@ -535,7 +503,7 @@ func documents(list ...snapshot.Document) []document {
 	return docs
 }
 
-// TestWriteRefuses: what cannot be written is named, and the old file stays.
+// TestWriteRefuses: the error names what cannot be written, and the old file stays.
 func TestWriteRefuses(t *testing.T) {
 	t.Parallel()
 	path := write(t, snapshot.Meta{Weights: weights}, nil)
@@ -570,7 +538,7 @@ func TestWriteRefuses(t *testing.T) {
 	onlyFile(t, path)
 }
 
-// onlyFile fails the test when there is anything beside the file.
+// onlyFile fails the test if there is any other file next to the file.
 func onlyFile(t *testing.T, path string) {
 	t.Helper()
 	if list, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(list) != 1 || err != nil {
@@ -578,8 +546,8 @@ func onlyFile(t *testing.T, path string) {
 	}
 }
 
-// TestWriteStops: whatever ends the documents early, the old file stays and no
-// temporary file does. There are enough documents for some of these.
+// TestWriteStops: whatever ends the documents early, the old file stays and no temporary
+// file does. There are enough documents to fill some temporary files.
 func TestWriteStops(t *testing.T) {
 	t.Parallel()
 	path := write(t, snapshot.Meta{Weights: weights}, nil)
@@ -647,8 +615,8 @@ func TestPromptRefuses(t *testing.T) {
 	})
 }
 
-// TestAmong: what a set has of a term is what a count of all its documents finds,
-// for sets of a few documents, of most, and beyond one stretch.
+// TestAmong: Among returns the same numbers as counting all documents, for sets of a few
+// documents, of most documents, and beyond one stretch.
 func TestAmong(t *testing.T) {
 	t.Parallel()
 	const n = 70_000
@@ -690,8 +658,8 @@ func TestAmong(t *testing.T) {
 	})
 }
 
-// TestInverseFrequency: a term that half of the documents have, or more, weighs
-// next to nothing, and no term less than that.
+// TestInverseFrequency: a term that at least half of the documents have weighs almost
+// nothing, and no term weighs less.
 func TestInverseFrequency(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

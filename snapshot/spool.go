@@ -8,21 +8,21 @@ import (
 	"path/filepath"
 )
 
-// spoolSize is how much of a section waits in memory before it goes to a file.
+// spoolSize is how much of a section is kept in memory before it is written to a file.
 const spoolSize = 1 << 20
 
-// A spool collects bytes that are read when all are there: in memory, and once
-// they are many in a temporary file.
+// A spool collects bytes that are read once all are there. It keeps them in memory, and
+// large amounts in a temporary file.
 type spool struct {
-	path string // of the snapshot, which the file stands beside; "" for memory only
-	buf  []byte // the end of the bytes; append to it, then call spill
+	path string // path of the snapshot, next to which the file is; "" means memory only
+	buf  []byte // the last bytes; append to it, then call spill
 	file *os.File
 	n    int // bytes in the file
 }
 
 func (s *spool) size() int { return s.n + len(s.buf) }
 
-// spill empties the buffer into the file when it is full.
+// spill writes the buffer to the file if it is full.
 func (s *spool) spill() error {
 	if len(s.buf) < spoolSize || s.path == "" {
 		return nil
@@ -44,7 +44,7 @@ func (s *spool) flush() (err error) {
 	return nil
 }
 
-// section returns the size bytes at off, to be read once all are collected.
+// section returns size bytes at an offset, once all bytes are collected.
 func (s *spool) section(off, size int) (io.Reader, error) {
 	if s.file == nil {
 		return bytes.NewReader(s.buf[off : off+size]), nil
@@ -57,10 +57,10 @@ func (s *spool) section(off, size int) (io.Reader, error) {
 	return io.NewSectionReader(s.file, int64(off), int64(size)), nil
 }
 
-// all returns all bytes, to be read.
+// all returns all bytes, once they are collected.
 func (s *spool) all() (io.Reader, error) { return s.section(0, s.size()) }
 
-// remove drops the bytes and the file.
+// remove deletes the bytes and the file.
 func (s *spool) remove() error {
 	f := s.file
 	s.file, s.buf = nil, nil
@@ -70,8 +70,8 @@ func (s *spool) remove() error {
 	return removeTemp(f)
 }
 
-// createTemp creates a file beside that at path whose name ends in ".tmp", the
-// mark of files that a process which was killed has left behind.
+// createTemp creates a file next to path. Its name ends in ".tmp", so that files left by a
+// killed process can be recognised.
 func createTemp(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 }

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// A Hit is one document that was found.
+// A Hit is a document that was found.
 type Hit struct {
 	Doc   int // ordinal
 	Score float64
 }
 
-// top keeps the best k of the hits that it is offered. Each is one number that
-// is the greater, the better the hit: by score, and of equal scores by ordinal,
-// the least first. It keeps up to twice as many and then drops the worse half,
-// which costs less than to keep them in order.
+// top keeps the best k hits of those that it is offered. A hit is one number: the greater,
+// the better the hit. It orders by score, then by ordinal, the lowest first. top keeps up
+// to twice as many hits and then drops the worse half, which is cheaper than keeping them
+// sorted.
 type top struct {
 	k     int
 	keys  []uint64
-	floor uint64 // what is below cannot be among the best
+	floor uint64 // a lower key cannot be among the best
 }
 
-// reset starts anew.
+// reset empties t and sets k.
 func (t *top) reset(k int) {
 	t.k, t.keys, t.floor = k, t.keys[:0], 0
 	if k == 0 {
@@ -29,8 +29,8 @@ func (t *top) reset(k int) {
 	}
 }
 
-// keyOf returns the key of a hit. The bits of a float32 sort as it does when
-// the sign is turned over, and of a negative one all.
+// keyOf returns the key of a hit. The bits of a float32 sort like the number once the sign
+// bit is flipped, and for a negative number all bits.
 func keyOf(doc int, score float32) uint64 {
 	return uint64(sortable(score))<<32 | uint64(^uint32(doc))
 }
@@ -49,7 +49,7 @@ func (t *top) offer(key uint64) {
 	}
 }
 
-// least returns the least score that may be among the best, 0 or above.
+// least returns the lowest score that may still be among the best, at least 0.
 func (t *top) least() float32 {
 	b := uint32(t.floor >> 32)
 	if b < 1<<31 {
@@ -61,7 +61,7 @@ func (t *top) least() float32 {
 	return math.Float32frombits(b ^ 1<<31)
 }
 
-// prune drops all but the best k.
+// prune drops all hits except the best k.
 func (t *top) prune() {
 	if len(t.keys) <= t.k {
 		return
@@ -71,8 +71,8 @@ func (t *top) prune() {
 	t.floor = slices.Min(t.keys)
 }
 
-// selectGreatest moves the k greatest of the keys, which all differ, to the
-// front: a quicksort that follows one side only.
+// selectGreatest moves the k greatest keys to the front. All keys must differ. It is a
+// quicksort that continues on one side only.
 func selectGreatest(keys []uint64, k int) {
 	for len(keys) > 1 && 0 < k && k < len(keys) {
 		a, b, c := keys[0], keys[len(keys)/2], keys[len(keys)-1]

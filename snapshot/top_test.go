@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTop: the best k of what was offered, as sorting would choose them.
+// TestTop: top keeps the same k hits as sorting.
 func TestTop(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -35,7 +35,7 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestSelectGreatest: also of keys in an order that is hard for quicksort.
+// TestSelectGreatest: it also works for keys in an order that is hard for quicksort.
 func TestSelectGreatest(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 17, 100} {

@@ -7,17 +7,17 @@ import (
 	"math"
 )
 
-// A row of the vectors is that of one document: the step of its values, 0 when
-// it has none, then the values of both vectors in steps, 1 byte each, plus 128.
-// Each is filled up to a multiple of 64 values. The two stand together, and have
-// the same step, because Nearest wants their sum.
+// A row holds the two vectors of one document: the step of its values (0 means no vectors),
+// then the values of both vectors as multiples of the step, 1 byte each, plus 128. Each
+// vector is padded to a multiple of 64 values. Both vectors are together and have the same
+// step, because Nearest needs their sum.
 
 const rowUnit = 64
 
-// rowDim is the number of values of one vector in a row.
+// rowDim returns the number of values of one vector in a row.
 func rowDim(dim int) int { return (dim + rowUnit - 1) / rowUnit * rowUnit }
 
-// rowSize is the number of bytes of a row.
+// rowSize returns the number of bytes in a row.
 func rowSize(dim int) int {
 	if dim == 0 {
 		return 0
@@ -45,7 +45,7 @@ func appendRow(b []byte, v Vectors, dim int) []byte {
 	return b
 }
 
-// largest returns the largest absolute value.
+// largest returns the greatest absolute value in v.
 func largest(v []float32) float32 {
 	m := float32(0)
 	for _, x := range v {
@@ -54,7 +54,7 @@ func largest(v []float32) float32 {
 	return m
 }
 
-// checkVectors reports vectors that a snapshot of that dimension cannot hold.
+// checkVectors returns an error if a snapshot of this dimension cannot hold the vectors.
 func checkVectors(v Vectors, dim int) error {
 	if v.Description == nil && v.Full == nil {
 		return nil
@@ -81,34 +81,33 @@ func checkUnit(v []float32) error {
 	return nil
 }
 
-// A Prompt is the vector of a prompt, prepared for snapshots of its dimension.
+// A Prompt is a prompt's vector, prepared for snapshots of its dimension.
 type Prompt struct {
 	dim   int
 	step  float64
 	pairs []pairs
-	zero  int64      // the dot product with a vector of zeros, which are rowZero
+	zero  int64      // dot product with a vector of zeros, which are stored as rowZero
 	code  promptCode // for the first pass over many documents
 }
 
-// pairs are 64 values of a prompt in steps, two in each word: of 8 values, the
-// first and the fifth stand in the first word, and so on, the first in the upper
-// half.
+// pairs are 64 values of a prompt as numbers of steps, two in a word. The first and the
+// fifth of 8 values are in the first word, and so on; the first is in the upper half.
 type pairs [rowUnit / 8][4]uint64
 
-// Prompt prepares a vector of length 1 and of the dimension of the snapshot.
+// Prompt prepares a vector, which must have length 1 and the snapshot's dimension.
 func (r *Reader) Prompt(vector []float32) (*Prompt, error) {
 	dim := r.s.header.meta.Dim
 	if dim == 0 {
 		return nil, errors.New("the snapshot has no vectors")
 	}
 	if len(vector) != dim {
-		return nil, fmt.Errorf("the prompt's vector has %d values, those of the snapshot have %d", len(vector), dim)
+		return nil, fmt.Errorf("the prompt's vector has %d values, but the snapshot's vectors have %d", len(vector), dim)
 	}
 	if err := checkUnit(vector); err != nil {
 		return nil, fmt.Errorf("prompt: %w", err)
 	}
-	// As fine as sums of products with the values of two vectors allow in 32 bits,
-	// see dotSum.
+	// The finest step for which the sum of products with the values of two vectors fits
+	// into 32 bits, see dotSum.
 	finest := min(math.MaxInt16, math.MaxInt32/(2*2*2*math.MaxUint8*(rowDim(dim)/8)))
 	p := &Prompt{dim: dim, step: float64(largest(vector)) / float64(finest), pairs: make([]pairs, rowDim(dim)/rowUnit)}
 	for i, x := range vector {
@@ -123,8 +122,8 @@ func (r *Reader) Prompt(vector []float32) (*Prompt, error) {
 	return p, nil
 }
 
-// Cosines returns the similarities of the prompt to a document; ok is false
-// when that has no vectors.
+// Cosines returns the similarities of the prompt to a document; ok is false if the document
+// has no vectors.
 func (r *Reader) Cosines(p *Prompt, doc int) (description, full float64, ok bool, err error) {
 	if err := errors.Join(r.s.checkOrdinal(doc), r.checkPrompt(p)); err != nil {
 		return 0, 0, false, err
@@ -137,10 +136,10 @@ func (r *Reader) Cosines(p *Prompt, doc int) (description, full float64, ok bool
 	return description, full, ok, nil
 }
 
-// checkPrompt reports a prompt of a snapshot of another dimension.
+// checkPrompt returns an error if the prompt was prepared for another dimension.
 func (r *Reader) checkPrompt(p *Prompt) error {
 	if p.dim != r.s.header.meta.Dim {
-		return fmt.Errorf("the prompt is for vectors of %d values, those of %s have %d", p.dim, r.s.name, r.s.header.meta.Dim)
+		return fmt.Errorf("the prompt's vector has %d values, but the vectors of %s have %d", p.dim, r.s.name, r.s.header.meta.Dim)
 	}
 	return nil
 }
@@ -151,13 +150,13 @@ func (r *Reader) row(doc int) ([]byte, error) {
 	return r.s.bytes(vectorSection, doc*size, size)
 }
 
-// stepOf returns the product of the steps of the prompt and of a row, 0 when that
+// stepOf returns the product of the prompt's step and the row's step; 0 means that the row
 // has no vectors.
 func (p *Prompt) stepOf(row []byte) float64 {
 	return p.step * float64(math.Float32frombits(binary.LittleEndian.Uint32(row)))
 }
 
-// cosines returns those to the vectors of one row.
+// cosines returns the cosines of the prompt with the two vectors of a row.
 func (p *Prompt) cosines(row []byte) (description, full float64, ok bool) {
 	step, n := p.stepOf(row), rowDim(p.dim)
 	if step == 0 {
@@ -176,10 +175,10 @@ func (p *Prompt) sum(row []byte) float64 {
 
 // dot returns the dot product of a prompt with a vector.
 //
-// A word of pairs (x upper, y lower) is multiplied with a word that has the values
-// v lower and w upper: the upper half of the product is x*v + y*w, and the lower
-// y*v. Go has no vector instructions; this does two products at a time without.
-// Arrays of fixed size spare the loop all checks of bounds.
+// It does two multiplications at a time, because Go has no vector instructions. A word of
+// pairs (x in the upper half, y in the lower) is multiplied by a word with the values v in
+// the lower half and w in the upper. The upper half of the product is x*v + y*w, the lower
+// half is y*v. Arrays of fixed size save all bounds checks in the loop.
 func dot(pairs []pairs, b []byte) int64 {
 	const mask = 0x000000ff_000000ff
 	var t, u uint64
@@ -214,13 +213,13 @@ func dotSum(pairs []pairs, b, c []byte) int64 {
 	return upper(t) + upper(u)
 }
 
-// upper returns the upper half of a sum of products. When the lower half is below
-// 0 it has borrowed from it.
+// upper returns the upper half of a sum of products. A negative lower half has borrowed 1
+// from the upper half, which upper adds again.
 func upper(t uint64) int64 { return (int64(t) - int64(int32(t))) >> 32 }
 
-// Nearest returns the k documents with the highest sums of both cosines, best
-// first, equal ones by ordinal. Only documents in allowed count, nil for all. Of
-// many documents it may miss one in fifty, hardly one of the best.
+// Nearest returns the k documents with the highest sums of both cosines: best first, ties
+// by ordinal. It considers only documents in allowed; nil means all. Among many documents
+// it may miss one in fifty, but hardly ever one of the best.
 func (r *Reader) Nearest(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
 	if err := r.checkPrompt(p); err != nil {
 		return nil, err
@@ -243,7 +242,7 @@ func (r *Reader) Nearest(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
 	return w.top.sorted(), nil
 }
 
-// sift leaves the documents whose vectors are to be compared.
+// sift selects the documents whose vectors must be compared.
 func (r *Reader) sift(p *Prompt, v *sieve, allowed Bitmap, k int) error {
 	h := &r.s.header
 	vectored, err := r.s.bytes(vectoredSection, 0, h.sizes[vectoredSection])
@@ -252,7 +251,7 @@ func (r *Reader) sift(p *Prompt, v *sieve, allowed Bitmap, k int) error {
 	}
 	byVectors, byBits := survivors(k, h.docs)
 	if v.start(h.docs, allowed, vectored) <= byVectors {
-		v.all()
+		v.keepAll()
 		return nil
 	}
 	first, err := r.s.bytes(firstCodeSection, 0, h.sizes[firstCodeSection])
@@ -263,7 +262,7 @@ func (r *Reader) sift(p *Prompt, v *sieve, allowed Bitmap, k int) error {
 	if err != nil {
 		return err
 	}
-	v.first(p.code, first, byBits)
-	v.second(p.code, second, byVectors)
+	v.keepByFirstBits(p.code, first, byBits)
+	v.keepByAllBits(p.code, second, byVectors)
 	return nil
 }

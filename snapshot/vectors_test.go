@@ -29,8 +29,8 @@ func randomUnit(rng *rand.Rand, dim int) []float32 {
 	return unit(v)
 }
 
-// flat returns a vector with the signs as given and the same absolute value
-// everywhere, whose sums of products are the largest that there are.
+// flat returns a vector with the given signs and the same absolute value everywhere. Such
+// vectors have the greatest possible sums of products.
 func flat(dim int, sign func(i int) float32) []float32 {
 	v := make([]float32, dim)
 	for i := range v {
@@ -39,8 +39,8 @@ func flat(dim int, sign func(i int) float32) []float32 {
 	return unit(v)
 }
 
-// TestDot: products that share a multiplication are the same as one by one, for
-// all dimensions, also when the sums are the largest possible.
+// TestDot: multiplying two values at a time gives the same result as one by one, for all
+// dimensions, even if the sums are the greatest possible.
 func TestDot(t *testing.T) {
 	t.Parallel()
 	plus, minus := func(int) float32 { return 1 }, func(int) float32 { return -1 }
@@ -71,7 +71,7 @@ func TestDot(t *testing.T) {
 	}
 }
 
-// rowProduct is the dot product with the vector of a row that starts at a value.
+// rowProduct returns the dot product with one vector of a row, given its first value.
 func rowProduct(prompt []float32, row []byte, at int) (sum float64) {
 	for i, x := range prompt {
 		sum += float64(x) * (float64(row[4+at+i]) - rowZero)
@@ -79,7 +79,7 @@ func rowProduct(prompt []float32, row []byte, at int) (sum float64) {
 	return sum * float64(math.Float32frombits(binary.LittleEndian.Uint32(row)))
 }
 
-// TestDistances: the kernel for codes is the same as bit by bit.
+// TestDistances: the kernel for codes gives the same result as bit by bit.
 func TestDistances(t *testing.T) {
 	t.Parallel()
 	for _, dim := range []int{1, 64, 96, 256, 257, 1024} {
@@ -109,7 +109,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// TestSieve: what is left are the nearest of those that are eligible.
+// TestSieve: the sieve selects the nearest eligible documents.
 func TestSieve(t *testing.T) {
 	t.Parallel()
 	const dim, docs = 96, 1000
@@ -143,16 +143,16 @@ func TestSieve(t *testing.T) {
 				if got := v.start(docs, allowed, vectored); got != len(eligible) {
 					t.Fatalf("%d eligible, want %d", got, len(eligible))
 				}
-				v.all()
+				v.keepAll()
 				if !slices.Equal(v.docs, eligible) {
 					t.Fatalf("eligible %v, want %v", v.docs, eligible)
 				}
-				v.first(p, first, 4*n)
+				v.keepByFirstBits(p, first, 4*n)
 				want := leastOf(eligible, near, 4*n)
 				if !slices.Equal(v.docs, want) {
 					t.Fatalf("first %v, want %v", v.docs, want)
 				}
-				v.second(p, second, n)
+				v.keepByAllBits(p, second, n)
 				if want = leastOf(want, all, n); !slices.Equal(v.docs, want) {
 					t.Fatalf("second %v, want %v", v.docs, want)
 				}
@@ -161,7 +161,7 @@ func TestSieve(t *testing.T) {
 	}
 }
 
-// leastOf returns the n of the documents with the least distances, rising.
+// leastOf returns the n documents with the least distances, ascending.
 func leastOf(docs, distances []uint32, n int) []uint32 {
 	docs = slices.Clone(docs)
 	slices.SortStableFunc(docs, func(a, b uint32) int { return int(distances[a]) - int(distances[b]) })

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// A View reads a set, for one goroutine, while the function runs that it was
-// handed to. Its methods return zero values for what cannot be read; Err returns
-// the first error, and so does Set.Read.
+// A View reads a set, for one goroutine, until the function that received it returns. If a
+// read fails, methods return zero values; Err and Set.Read return the first error.
 type View struct {
 	*Set
 	readers []*Reader // of the segments
@@ -16,7 +15,7 @@ type View struct {
 	ids     []uint32 // scratch
 }
 
-// Err returns the first error.
+// Err returns the first error of a read.
 func (v *View) Err() error { return v.err }
 
 // note keeps the first error.
@@ -26,7 +25,7 @@ func (v *View) note(err error) {
 	}
 }
 
-// At returns the segment of a skill and its document in it.
+// At returns the segment of a skill and its ordinal there.
 func (v *View) At(i int) (segment, doc int) {
 	n := len(v.segments) - 1
 	for n > 0 && i < v.segments[n].first {
@@ -40,7 +39,7 @@ func (v *View) at(i int) (r *Reader, doc int) {
 	return v.readers[n], doc
 }
 
-// Each calls f with every skill, by segment.
+// Each calls f for every skill, segment by segment.
 func (v *View) Each(f func(i int)) {
 	for n := range v.segments {
 		g := &v.segments[n]
@@ -52,7 +51,7 @@ func (v *View) Each(f func(i int)) {
 	}
 }
 
-// IsOffered reports whether a skill is found under its name.
+// IsOffered reports whether a skill is offered under its name.
 func (v *View) IsOffered(i int) bool {
 	n, doc := v.At(i)
 	return v.segments[n].offered.Has(doc)
@@ -77,7 +76,7 @@ func (v *View) AppendID(dst []byte, i int) []byte {
 // ID returns the ID of a skill.
 func (v *View) ID(i int) string { return string(v.AppendID(nil, i)) }
 
-// Facts returns what is short of a skill.
+// Facts returns the short fields of a skill.
 func (v *View) Facts(i int) Facts {
 	r, doc := v.at(i)
 	f, err := r.Facts(doc)
@@ -85,16 +84,16 @@ func (v *View) Facts(i int) Facts {
 	return f
 }
 
-// Alike returns how alike the bodies of two skills are, 0 to 1, and whether one
-// of them has too few words to tell.
-func (v *View) Alike(i, j int) (likeness float64, few bool) {
+// Similarity returns how similar the bodies of two skills are, 0 to 1. few means that one of
+// them has too few words to compare.
+func (v *View) Similarity(i, j int) (likeness float64, few bool) {
 	r, a := v.at(i)
 	one, err := r.Sketch(a)
 	v.note(err)
 	r, b := v.at(j)
 	other, err := r.Sketch(b)
 	v.note(err)
-	return one.Likeness(other), one.Few() || other.Few()
+	return one.Likeness(other), one.TooFew() || other.TooFew()
 }
 
 // Priority returns the priority of a source.
@@ -107,7 +106,7 @@ func (v *View) Priority(label string) int {
 	return 0
 }
 
-// Find returns the skill that is offered under the name of a key.
+// Find returns the skill that is offered under a name with this key.
 func (v *View) Find(key string) (i int, ok bool) {
 	found := v.Prefixed(key, func(k string) bool { return k == key })
 	if len(found) == 0 {
@@ -116,8 +115,8 @@ func (v *View) Find(key string) (i int, ok bool) {
 	return found[0], true
 }
 
-// Prefixed returns the offered skills whose keys begin with prefix, in each
-// segment up to the first key for which more is false.
+// Prefixed returns the offered skills whose keys begin with prefix. In each segment it
+// stops at the first key for which more returns false.
 func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
 	var list []int
 	for n, r := range v.readers {
@@ -138,8 +137,8 @@ func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
 	return list
 }
 
-// Numbered returns the skill of a row of the catalog.
-func (v *View) Numbered(row int64) (i int, ok bool) {
+// ByRow returns the skill at a row of the catalog.
+func (v *View) ByRow(row int64) (i int, ok bool) {
 	for n := len(v.readers) - 1; n >= 0; n-- {
 		doc, ok, err := v.readers[n].Ordinal(row)
 		v.note(err)
@@ -150,8 +149,8 @@ func (v *View) Numbered(row int64) (i int, ok bool) {
 	return 0, false
 }
 
-// Sorted returns the skills for which allowed is true by name, of each name the
-// offered one first.
+// Sorted returns the skills for which allowed is true, sorted by name; among skills with the
+// same name, the offered one is first.
 func (v *View) Sorted(allowed func(i int) bool) []Listed {
 	var list []Listed
 	v.Each(func(i int) {
@@ -169,21 +168,20 @@ func (v *View) Sorted(allowed func(i int) bool) []Listed {
 	return list
 }
 
-// A Listed is a skill of a list.
+// A Listed is a skill in a sorted list.
 type Listed struct {
 	Document
-	I int // its number
+	I int // number in the set
 }
 
-// Segments calls f for each segment, with its number, its reader and the documents
-// that count.
+// Segments calls f for each segment with its number, its Reader and its live documents.
 func (v *View) Segments(f func(n int, r *Reader, live Bitmap) error) {
 	for n, r := range v.readers {
 		v.note(f(n, r, v.segments[n].live))
 	}
 }
 
-// Best merges the k best hits of each segment, which f returns.
+// Best calls f for the k best hits of each segment and merges them into the k best.
 func (v *View) Best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
 	var all []Hit
 	for n, r := range v.readers {
@@ -201,8 +199,7 @@ func (v *View) Best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
 	return all[:min(k, len(all))]
 }
 
-// Frequencies returns in how many skills each of the terms occurs; found is what
-// each segment knows of them.
+// Frequencies returns how many skills have each term; found is the result of Lookup.
 func (v *View) Frequencies(found [][]Term) []int {
 	docs := make([]int, len(found[0]))
 	for n, r := range v.readers {
@@ -211,7 +208,7 @@ func (v *View) Frequencies(found [][]Term) []int {
 			docs[i] += known[i].Docs
 		}
 		if gone := v.segments[n].gone; gone != nil {
-			// Otherwise a word that one skill has would count twice when that is edited.
+			// Otherwise the terms of a changed skill would count twice.
 			counts, err := r.Among(known, gone)
 			v.note(err)
 			for i := range counts {
@@ -222,8 +219,8 @@ func (v *View) Frequencies(found [][]Term) []int {
 	return docs
 }
 
-// NameTerms returns the IDs of the terms of a skill's name in its segment, until
-// the next call of a method that returns IDs.
+// NameTerms returns the IDs of the terms of a skill's name in its segment. The slice is
+// valid until the next call of a method that returns IDs.
 func (v *View) NameTerms(i int) []uint32 {
 	r, doc := v.at(i)
 	ids, err := r.NameTerms(v.ids[:0], doc)
@@ -232,8 +229,8 @@ func (v *View) NameTerms(i int) []uint32 {
 	return ids
 }
 
-// HeadTerms returns what Reader.HeadTerms does, until the next call of a method
-// that returns IDs.
+// HeadTerms is Reader.HeadTerms for a skill. The slice is valid until the next call of a
+// method that returns IDs.
 func (v *View) HeadTerms(i int) (ids []uint32, ends [3]int) {
 	r, doc := v.at(i)
 	ids, ends, err := r.HeadTerms(v.ids[:0], doc)
@@ -242,10 +239,10 @@ func (v *View) HeadTerms(i int) (ids []uint32, ends [3]int) {
 	return ids, ends
 }
 
-// A Vector is the vector of a prompt, prepared for each segment.
+// A Vector is a prompt's vector, prepared for each segment.
 type Vector []*Prompt
 
-// Prepare returns the vector of a prompt, nil for none.
+// Prepare prepares a prompt's vector for each segment; nil means no vector.
 func (v *View) Prepare(prompt []float32) Vector {
 	if prompt == nil {
 		return nil
@@ -253,7 +250,7 @@ func (v *View) Prepare(prompt []float32) Vector {
 	list := make(Vector, len(v.readers))
 	for n, r := range v.readers {
 		if v.segments[n].Meta().Dim == 0 {
-			continue // none of its skills has a vector
+			continue // no skill in this segment has a vector
 		}
 		var err error
 		list[n], err = r.Prompt(prompt)
@@ -262,8 +259,8 @@ func (v *View) Prepare(prompt []float32) Vector {
 	return list
 }
 
-// Cosines returns the similarities of a prompt to a skill; ok is false when the
-// skill has no vectors.
+// Cosines returns the similarities of a prompt to a skill; ok is false if the skill has no
+// vectors.
 func (v *View) Cosines(prompt Vector, i int) (description, full float64, ok bool) {
 	n, doc := v.At(i)
 	if prompt == nil || prompt[n] == nil {
@@ -274,7 +271,7 @@ func (v *View) Cosines(prompt Vector, i int) (description, full float64, ok bool
 	return description, full, ok
 }
 
-// Nearest returns the k skills of a scope that are nearest to a prompt.
+// Nearest returns the k skills in a scope that are nearest to a prompt.
 func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
 	return v.Best(k, func(n int, r *Reader) ([]Hit, error) {
 		if prompt == nil || prompt[n] == nil {
@@ -284,13 +281,13 @@ func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
 	})
 }
 
-// Search returns the k skills of a scope whose text matches best; terms are what
-// each segment knows of the terms of the query.
+// Search returns the k skills in a scope whose text matches best; terms are the result of
+// Lookup.
 func (v *View) Search(terms [][]Term, s *Scope, k int) []Hit {
 	return v.Best(k, func(n int, r *Reader) ([]Hit, error) { return r.Search(terms[n], s.searched[n], k) })
 }
 
-// Lookup returns what each segment knows of the terms.
+// Lookup returns, for each segment, what its snapshot knows about the terms.
 func (v *View) Lookup(terms []string) [][]Term {
 	found := make([][]Term, len(v.readers))
 	for n, r := range v.readers {

@@ -13,15 +13,15 @@ import (
 	"os"
 )
 
-// Write writes a snapshot of the documents, which rise by Key, to path: to a
-// temporary file beside it, which then takes its place, so that readers see the
-// old one or the whole new one. A document is not kept after the yield. The same
-// input makes the same bytes.
+// Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
+// a temporary file next to path and then renames it, so that readers see either the old
+// file or the complete new one. It does not keep a document after asking for the next. The
+// same input gives the same bytes.
 //
-// Memory is bounded by what 16,384 documents need and some 50 bytes for each;
-// the rest waits in temporary files beside path. All are named after it, end in
-// ".tmp", and are gone when Write returns: what a killed process leaves may be
-// removed. On Windows nothing can take the place of a file that is mapped.
+// Write needs memory for 16,384 documents and about 50 bytes for each document; the rest is
+// in temporary files next to path. All their names begin with path's and end in ".tmp", and
+// Write removes them; files left by a killed process may be removed. On Windows, Write
+// cannot replace a file that is mapped.
 func Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
 	if err := write(path, m, docs); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -52,7 +52,7 @@ func write(path string, m Meta, docs iter.Seq2[*Document, error]) (err error) {
 	return err
 }
 
-// Encode returns what Write writes, all in memory.
+// Encode returns in memory what Write would write.
 func Encode(m Meta, docs iter.Seq2[*Document, error]) ([]byte, error) {
 	w := newWriter("", m)
 	if err := w.build(docs); err != nil {
@@ -75,11 +75,11 @@ type writer struct {
 	parts [sections]spool
 	in    *inverter
 	runs  spool
-	terms spool // of documents, with the IDs of runs
+	terms spool // terms of documents, with the IDs of runs
 
-	last     string     // key
-	docEnds  []int      // in docSection, by document
-	rows     []rowEntry // of all documents
+	last     string     // key of the last document
+	docEnds  []int      // end of each document in docSection
+	rows     []rowEntry // rows of all documents
 	hidden   set
 	sources  map[string]*set
 	tags     map[string]*set
@@ -107,7 +107,7 @@ func (w *writer) close() error {
 	return err
 }
 
-// build fills all sections and places them.
+// build fills all sections and computes their offsets.
 func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	if err := checkMeta(&w.h.meta); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	return nil
 }
 
-// add adds a document to all sections that do not need the others.
+// add adds a document to the sections that can be written document by document.
 func (w *writer) add(d *Document) error {
 	if err := w.check(d); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (w *writer) add(d *Document) error {
 	return errors.Join(docs.spill(), facts.spill(), sketches.spill(), rows.spill(), first.spill(), second.spill())
 }
 
-// addDocTerms copies the terms of documents, from IDs of runs to those of all.
+// addDocTerms copies the terms of documents and replaces the IDs of runs by global IDs.
 func (w *writer) addDocTerms() error {
 	src, err := w.terms.all()
 	if err != nil {
@@ -206,7 +206,7 @@ func (w *writer) addDocTerms() error {
 	for doc, end := range w.docEnds {
 		globals := w.in.ends[doc/runDocs].globals
 		if err := readDocTerms(r, &lists, globals); err != nil {
-			return fmt.Errorf("a temporary file is not as it was written: %w", err)
+			return fmt.Errorf("a temporary file has changed since it was written: %w", err)
 		}
 		index.buf = appendSpan(index.buf, start, out.size())
 		out.buf = appendDocTerms(out.buf, &lists)
@@ -219,16 +219,16 @@ func (w *writer) addDocTerms() error {
 	return w.terms.remove()
 }
 
-// checkMeta reports the first thing that a snapshot cannot hold.
+// checkMeta returns an error for the first value that a snapshot cannot hold.
 func checkMeta(m *Meta) error {
 	for _, w := range weightList(m.Weights) {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("weights %v: they are numbers from 0 up", m.Weights)
+			return fmt.Errorf("weights %v: they must be finite and at least 0", m.Weights)
 		}
 	}
 	switch {
 	case !(m.MeanLength >= 0) || math.IsInf(m.MeanLength, 0):
-		return fmt.Errorf("mean length %v: it is a number from 0 up", m.MeanLength)
+		return fmt.Errorf("mean length %v: it must be finite and at least 0", m.MeanLength)
 	case m.Dim < 0 || m.Dim > maxDim:
 		return fmt.Errorf("dimension %d, want 0 to %d", m.Dim, maxDim)
 	case len(m.Model) > math.MaxUint16:
@@ -237,20 +237,20 @@ func checkMeta(m *Meta) error {
 	return nil
 }
 
-// check reports the first thing of a document that a snapshot cannot hold.
+// check returns an error for the first value of a document that a snapshot cannot hold.
 func (w *writer) check(d *Document) error {
 	switch {
 	case w.h.docs == math.MaxInt32:
-		return errors.New("there are too many")
+		return errors.New("too many documents")
 	case d.Key < w.last:
-		return fmt.Errorf("its key %q comes before that of the one before, %q; sort them", d.Key, w.last)
+		return fmt.Errorf("its key %q sorts before the previous document's key %q", d.Key, w.last)
 	case d.Tokens < 0 || d.Tokens > math.MaxInt32:
 		return fmt.Errorf("%d tokens", d.Tokens)
 	}
 	return checkVectors(d.Vectors, w.h.meta.Dim)
 }
 
-// writeFile writes a snapshot that is built to an empty file.
+// writeFile writes the built snapshot to an empty file.
 func (w *writer) writeFile(f *os.File) error {
 	if _, err := f.Seek(int64(w.h.data), io.SeekStart); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (w *writer) writeFile(f *os.File) error {
 	return f.Sync()
 }
 
-// assemble writes the sections one behind the other, and sums them.
+// assemble writes the sections one after the other and computes their checksums.
 func (w *writer) assemble(dst io.Writer) error {
 	sums := &summer{w: dst}
 	out := bufio.NewWriterSize(sums, blockSize)
@@ -293,10 +293,10 @@ func (w *writer) assemble(dst io.Writer) error {
 	return nil
 }
 
-// A summer passes bytes on and sums them block by block.
+// A summer passes bytes on and computes a checksum for each block.
 type summer struct {
 	w    io.Writer
-	n    int // in the block
+	n    int // bytes in the current block
 	crc  uint32
 	sums []byte
 }
@@ -313,7 +313,7 @@ func (s *summer) Write(b []byte) (int, error) {
 	return s.w.Write(b)
 }
 
-// end ends a block, if one has begun, and returns all sums.
+// end ends the current block, if there is one, and returns all checksums.
 func (s *summer) end() []byte {
 	if s.n > 0 {
 		s.sums = binary.LittleEndian.AppendUint32(s.sums, s.crc)

@@ -250,8 +250,7 @@ func TestBundled(t *testing.T) {
 	}
 }
 
-// TestManifestUnserved: a manifest tells when files of the folder cannot be read
-// by it.
+// TestManifestUnserved: a manifest says when it cannot serve all files of the folder.
 func TestManifestUnserved(t *testing.T) {
 	const most = 10
 	for name, files := range map[string]map[string]string{

@@ -163,13 +163,13 @@ func (d *discovery) project(search Search) {
 	}
 	up := ""
 	for _, folder := range ProjectFolders(search.WorkDir, search.Home) {
-		d.usual(KindProject, folder, up)
+		d.addUsual(KindProject, folder, up)
 		up += "../"
 	}
 }
 
-// usual adds the places in one folder of a project or in Home.
-func (d *discovery) usual(kind, folder, up string) {
+// addUsual adds the places in one folder of a project or in Home.
+func (d *discovery) addUsual(kind, folder, up string) {
 	for _, name := range d.folders {
 		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
 	}
@@ -183,7 +183,7 @@ func (d *discovery) user(search Search) {
 	if config == "" {
 		config = filepath.Join(search.Home, ".config")
 	}
-	d.usual(KindUser, search.Home, "")
+	d.addUsual(KindUser, search.Home, "")
 	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
 }
 

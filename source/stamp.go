@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// racy is the minimum age of a modification time that can be trusted. The clock of
+// trustAge is the minimum age of a modification time that can be trusted. The clock of
 // a file system may advance in steps of up to 2 s (FAT). A file written twice within
 // a step keeps its time, so a walk between the two writes would miss the second one
 // if the size stays the same.
-const racy = 2 * time.Second
+const trustAge = 2 * time.Second
 
 // epoch is the oldest modification time that can be trusted. Reproducible builds give
 // all files the same old time (1 s after 1970 in a Nix store, 1980 in zip files, 1985
@@ -22,11 +22,11 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
 // stamp returns the stamp of a skill: a hash of the names, kinds, sizes and
 // modification times in its folder, and of the contents if a time cannot be trusted.
-// It returns "", meaning no stamp, if a file changed less than racy before start or
+// It returns "", meaning no stamp, if a file changed less than trustAge before start or
 // has a time in the future. A file that is replaced by one of the same size and time
 // goes unnoticed.
 func (s *FS) stamp(dir string, l *listing, start time.Time) string {
-	limit := start.Add(-racy).UnixNano()
+	limit := start.Add(-trustAge).UnixNano()
 	buf := slices.Grow(slices.Clone(s.seed), 64*len(l.entries))
 	for _, e := range l.entries {
 		if e.mtime > limit {

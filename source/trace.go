@@ -141,7 +141,7 @@ func (h *timeHash) add(mode fs.FileMode, size, mtime int64, err error) {
 
 // sum returns the hash and the newest time. The hash is "" if that time is too recent.
 func (h *timeHash) sum(start time.Time) (string, int64) {
-	if h.newest > start.Add(-racy).UnixNano() {
+	if h.newest > start.Add(-trustAge).UnixNano() {
 		return "", h.newest
 	}
 	return strconv.FormatUint(h.Sum64(), 36), h.newest

@@ -120,12 +120,12 @@ func (d diskFolder) open(name string) (fs.File, error) {
 	if err := checkRegular(info); err != nil {
 		return nil, err
 	}
-	return d.openBlind(name)
+	return d.openAndCheck(name)
 }
 
-// openBlind opens a file that may have been replaced after the check, so it does not
+// openAndCheck opens a file that may have been replaced after the check, so it does not
 // block and checks the open file again.
-func (d diskFolder) openBlind(name string) (fs.File, error) {
+func (d diskFolder) openAndCheck(name string) (fs.File, error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, rootError(err)
@@ -160,7 +160,7 @@ func (t fsTree) folder(dir string) (folder, error) {
 	if !fs.ValidPath(dir) {
 		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
 	}
-	info, err := t.unlinked(dir)
+	info, err := t.statNoLinks(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +170,8 @@ func (t fsTree) folder(dir string) (folder, error) {
 	return fsFolder{t, dir}, nil
 }
 
-// unlinked returns the FileInfo of name and refuses links anywhere on its path.
-func (t fsTree) unlinked(name string) (fs.FileInfo, error) {
+// statNoLinks returns the FileInfo of name and refuses links anywhere on its path.
+func (t fsTree) statNoLinks(name string) (fs.FileInfo, error) {
 	for _, p := range prefixes(name) {
 		info, err := fs.Lstat(t.fsys, p)
 		if err != nil {
@@ -195,7 +195,7 @@ type fsFolder struct {
 func (d fsFolder) Close() error { return nil }
 
 func (d fsFolder) stat(name string) (fs.FileInfo, error) {
-	return d.tree.unlinked(path.Join(d.dir, name))
+	return d.tree.statNoLinks(path.Join(d.dir, name))
 }
 
 func (d fsFolder) open(name string) (fs.File, error) {

@@ -46,7 +46,7 @@ type walker struct {
 	folders int
 	deep    int // folders below maxDepth that were not visited
 	stopped bool
-	stamps  chan func() // work for the goroutines of work
+	stamps  chan func() // work for the goroutines of startStamps
 	traces  []*Trace
 	partial bool // skills may have been missed
 }
@@ -62,7 +62,7 @@ type visit struct {
 // last, so that a skill that a link leads to keeps its own path.
 func (s *FS) walk(ctx context.Context) *walker {
 	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), stamps: make(chan func(), 64)}
-	defer w.finish(w.work())
+	defer w.waitForStamps(w.startStamps())
 	real, err := s.tree.real(".")
 	if err != nil {
 		w.incomplete(".", "unreadable-folder", err)
@@ -81,10 +81,10 @@ func (s *FS) walk(ctx context.Context) *walker {
 	return w
 }
 
-// work starts the goroutines that compute stamps while the search goes on. Nearly all
+// startStamps starts the goroutines that compute stamps while the search goes on. Nearly all
 // of a walk is system calls, and more than half of them list the files of skills, so
 // a second processor saves that much time.
-func (w *walker) work() *sync.WaitGroup {
+func (w *walker) startStamps() *sync.WaitGroup {
 	var wg sync.WaitGroup
 	for range max(1, runtime.GOMAXPROCS(0)-1) {
 		wg.Go(func() {
@@ -96,8 +96,8 @@ func (w *walker) work() *sync.WaitGroup {
 	return &wg
 }
 
-// finish waits for the goroutines of work.
-func (w *walker) finish(wg *sync.WaitGroup) {
+// waitForStamps waits for the goroutines of startStamps.
+func (w *walker) waitForStamps(wg *sync.WaitGroup) {
 	close(w.stamps)
 	wg.Wait()
 }
@@ -121,14 +121,14 @@ func (w *walker) visit(ctx context.Context, v visit) {
 		w.incomplete(v.dir, "unreadable-folder", err) // the entries read so far are still searched
 	}
 	if file := instructions(entries); file != "" {
-		w.found(v.dir, file, entries)
+		w.addSkill(v.dir, file, entries)
 		return
 	}
 	trace := &Trace{Dir: v.dir}
 	w.src.trace(trace, nil, "", w.start)
 	w.traces = append(w.traces, trace)
 	for _, e := range entries {
-		w.child(ctx, v, e)
+		w.searchEntry(ctx, v, e)
 	}
 }
 
@@ -159,8 +159,8 @@ func (w *walker) stop(path, rule string, err error) {
 	w.incomplete(path, rule, err)
 }
 
-// found adds the skill in a folder.
-func (w *walker) found(dir, file string, entries []fs.DirEntry) {
+// addSkill adds the skill in a folder.
+func (w *walker) addSkill(dir, file string, entries []fs.DirEntry) {
 	ref := w.src.ref(dir, file)
 	trace := &Trace{Dir: dir, Skill: true}
 	w.items, w.traces = append(w.items, item{path: dir, ref: ref}), append(w.traces, trace)
@@ -179,8 +179,8 @@ func (s *FS) ref(dir, file string) *skill.Ref {
 	}
 }
 
-// child handles one entry of a folder.
-func (w *walker) child(ctx context.Context, parent visit, e fs.DirEntry) {
+// searchEntry handles one entry of a folder.
+func (w *walker) searchEntry(ctx context.Context, parent visit, e fs.DirEntry) {
 	name := e.Name()
 	v := visit{join(parent.dir, name), parent.real + string(filepath.Separator) + name, parent.depth + 1}
 	switch {

@@ -61,8 +61,8 @@ func FuzzUnpackVector(f *testing.F) {
 	})
 }
 
-// FuzzUnpack: a body and problems that Pack did not make are damage, or they are
-// what Pack keeps.
+// FuzzUnpack: a body and problems that Pack did not make are either damage, or values that
+// survive packing again.
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte("{}\x00body"), []byte("[]"))
 	f.Add([]byte(`{"description":1}`+"\x01body"), []byte(`[{"rule":"r","line":3}]`))

@@ -30,8 +30,8 @@ func write(t *testing.T, dir string, files map[string]string) string {
 	return dir
 }
 
-// writeSet writes a set of one skill a topic, with a prompt that its words
-// answer and one that they hardly do.
+// writeSet writes a set with one skill for each topic. Each skill has a prompt with many of
+// its words and a prompt with few.
 func writeSet(t *testing.T, name string) string {
 	t.Helper()
 	var corpus, queries strings.Builder
@@ -46,7 +46,7 @@ func writeSet(t *testing.T, name string) string {
 	return write(t, name, map[string]string{"corpus.jsonl": corpus.String(), "queries.jsonl": queries.String(), "qrels.tsv": labels})
 }
 
-// inputs writes all that a fit reads and returns its arguments.
+// inputs writes all files that a fit reads and returns its arguments.
 func inputs(t *testing.T) []string {
 	t.Helper()
 	var none, corpus strings.Builder
@@ -71,7 +71,8 @@ func runFit(t *testing.T, want int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// TestFit: both kinds are fitted, the same each time, and told by set.
+// TestFit: both kinds of weights are fitted, with the same result each time, and the report
+// lists every set.
 func TestFit(t *testing.T) {
 	args := inputs(t)
 	got, progress := runFit(t, 0, args...)

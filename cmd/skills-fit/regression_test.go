@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestRegress: weights come back from points that are drawn by them. Each x has
-// both answers, weighted by their probabilities, so that nothing is left to
-// chance; there are so many that the penalty says nothing.
+// TestRegress: the fit finds the weights with which the points were made. Each x occurs with
+// both answers, weighted by their probabilities, so that chance plays no part. There are so
+// many points that the penalty has no effect.
 func TestRegress(t *testing.T) {
 	known := features{-2, 3, .5, 1.5, -.25}
 	var points []point
@@ -29,8 +29,8 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// TestRegressByHand: three of four want a skill, so the odds are 3; what is
-// always 0 gets no weight.
+// TestRegressByHand: three of four prompts want a skill, so the odds are 3. A feature that
+// is always 0 gets the weight 0.
 func TestRegressByHand(t *testing.T) {
 	x := features{1}
 	got, err := regress([]point{{x, 1, 1}, {x, 1, 2}, {x, 0, 1}})
@@ -64,8 +64,8 @@ func TestAUC(t *testing.T) {
 	}
 }
 
-// found returns a usable sample whose only wanted hit is at a place from 1, 0
-// for none; the scores are 0, -1, -2.
+// found returns a usable sample whose only wanted hit has this rank, from 1; 0 means none.
+// The scores are 0, -1, -2.
 func found(place int) sample {
 	s := sample{usable: true, x: features{1}, hits: []hit{{score: 0}, {score: -1}, {score: -2}}}
 	if place > 0 {
@@ -91,8 +91,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestPoints: both groups count alike, and in each the prompts that need
-// nothing two fifths.
+// TestPoints: both groups have the same weight, and in each the prompts that need no skill
+// have two fifths of it.
 func TestPoints(t *testing.T) {
 	none := found(0)
 	none.none = true

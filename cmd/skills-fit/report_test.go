@@ -20,9 +20,9 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// TestOffer: under odds of 1 and a spread of .5 a hit 1 behind the best has an
-// e²th of its probability, one 2 behind an e⁴th, which is below the gate's share
-// of rivals.
+// TestOffer: with odds of 1 and a spread of .5, a hit whose score is 1 lower than the best
+// has e^-2 of the best one's probability, and a hit whose score is 2 lower has e^-4, which is
+// below the gate's Rival.
 func TestOffer(t *testing.T) {
 	l := rank.Logit{Coverage: 1, Spread: .5}
 	plain, named, bySort := found(1), found(1), found(1)

@@ -76,8 +76,8 @@ func runTrain(t *testing.T, want int, args ...string) string {
 	return stdout.String() + stderr.String()
 }
 
-// TestTrain: words that share no skill with a prompt's words but a topic are
-// found after training, twice the same.
+// TestTrain: training lets a prompt find a skill of its topic with which it shares no words.
+// Training twice gives the same result.
 func TestTrain(t *testing.T) {
 	corpus, dev := writeCorpus(t), writeDev(t)
 	var models [2][]byte

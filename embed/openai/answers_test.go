@@ -120,7 +120,7 @@ func TestDimensionIsLearned(t *testing.T) {
 	checkError(t, err, "3 dimensions, want 2")
 }
 
-// TestPartialResult: the batches before the one that fails are kept.
+// TestPartialResult: the caller gets the batches before the failed one.
 func TestPartialResult(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
 		if n == 2 {

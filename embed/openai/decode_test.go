@@ -119,8 +119,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkAgainstLibrary compares with encoding/json where that can read body:
-// vectors of numbers, all with their index.
+// checkAgainstLibrary compares the result with encoding/json for bodies that it can read:
+// vectors of numbers, all with an index.
 func checkAgainstLibrary(t *testing.T, body []byte, vs []embed.Vector) {
 	var want struct {
 		Data []struct {

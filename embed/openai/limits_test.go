@@ -74,8 +74,8 @@ func TestBatchGrows(t *testing.T) {
 	}
 }
 
-// TestSmallCallsDoNotGrowBatches: a batch that was not full says nothing
-// about a larger one.
+// TestSmallCallsDoNotGrowBatches: a batch that was not full is no reason to try a larger
+// one.
 func TestSmallCallsDoNotGrowBatches(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
 		if n == 0 {
@@ -124,8 +124,8 @@ func TestLongTextIsCut(t *testing.T) {
 	}
 }
 
-// TestCutTextStaysAlone lets other calls enlarge the batches while a text is
-// being cut; its neighbour must not be cut with it.
+// TestCutTextStaysAlone: while one text is being cut, other calls enlarge the batches; the
+// next text must not be cut with it.
 func TestCutTextStaysAlone(t *testing.T) {
 	var e *openai.Embedder
 	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
@@ -147,7 +147,7 @@ func TestCutTextStaysAlone(t *testing.T) {
 	checkVectors(t, vs, []string{long[:250], whole})
 }
 
-// TestTextNeverFits: what cannot be cut further is an error that names it.
+// TestTextNeverFits: the error names the text that cannot be cut further.
 func TestTextNeverFits(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
 		if len(r.Input) > 1 || r.Input[0][0] == 'b' {
@@ -180,8 +180,8 @@ func TestSizeOfVectorIsNotSizeOfText(t *testing.T) {
 	}
 }
 
-// TestConcurrentLimits: goroutines that learn a limit together get their own
-// vectors all the same.
+// TestConcurrentLimits: goroutines that learn a limit together still get the vectors of
+// their own texts.
 func TestConcurrentLimits(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
 		switch {
@@ -205,7 +205,7 @@ func TestConcurrentLimits(t *testing.T) {
 			}
 			for j, v := range vs {
 				if d := embed.Dot(v, vectorOf(in[j])); math.Abs(d-3) > 1e-5 {
-					t.Errorf("goroutine %d, vector %d is not that of its text: dot = %v", i, j, d)
+					t.Errorf("goroutine %d, vector %d does not belong to its text: dot = %v", i, j, d)
 				}
 			}
 		})

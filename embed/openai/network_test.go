@@ -112,8 +112,8 @@ func TestDeadlineOfContext(t *testing.T) {
 	}
 }
 
-// TestTimeout: a slow server gets smaller batches of documents, and nothing
-// more of a query.
+// TestTimeout: after a timeout, a server gets smaller batches of documents, but a query is
+// not sent again.
 func TestTimeout(t *testing.T) {
 	for kind, want := range map[embed.Kind][]int{embed.Document: {4, 2, 1}, embed.Query: {4}} {
 		release := make(chan struct{})

@@ -186,7 +186,7 @@ func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) (
 		case n == 1 && tooMuch(err) && shorter(texts[at], &chars):
 			// Try again with fewer characters.
 		default:
-			return out, located(err, len(out), at+n)
+			return out, withIndexes(err, len(out), at+n)
 		}
 	}
 	return out, nil
@@ -242,9 +242,9 @@ func (e *Embedder) check(vs []embed.Vector) ([]embed.Vector, error) {
 	return vs, nil
 }
 
-// located adds to err the index of the texts that it is about: at to end if the server
+// withIndexes adds to err the index of the texts that it is about: at to end if the server
 // refused them as a whole, else at alone.
-func located(err error, at, end int) error {
+func withIndexes(err error, at, end int) error {
 	var whole *Error
 	if errors.As(err, &whole) && end-at > 1 {
 		return fmt.Errorf("embedding texts[%d:%d]: %w", at, end, err)

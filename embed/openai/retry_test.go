@@ -94,7 +94,7 @@ func TestQueryIsNotRetried(t *testing.T) {
 	}
 }
 
-// TestBrokenGatewayIsRetried: "exceeded" is not about the texts here.
+// TestBrokenGatewayIsRetried: in this answer, "exceeded" is not about the texts.
 func TestBrokenGatewayIsRetried(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
 		if n == 0 {

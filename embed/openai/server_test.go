@@ -18,10 +18,10 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/openai"
 )
 
-// testKey is looked for in everything that comes out of the package.
+// testKey is a key that must not appear in any output of the package.
 const testKey = "sk-test-5up3rS3cret"
 
-// A request is one that a test server got.
+// A request is a request that a test server received.
 type request struct {
 	Path, Query string
 	Header      http.Header
@@ -29,7 +29,7 @@ type request struct {
 	Input       []string
 }
 
-// A server is a real HTTP server whose answers a test writes.
+// A server is a real HTTP server whose answers the test defines.
 type server struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -79,8 +79,8 @@ func (s *server) batches() []int {
 	return out
 }
 
-// vectorOf returns the vector of length 3 that ok answers to text. It turns
-// with the length of the text, so that one character more or less shows.
+// vectorOf returns the vector of length 3 with which ok answers a text. It depends on the
+// text's length, so that a test notices one character more or less.
 func vectorOf(text string) embed.Vector {
 	sin, cos := math.Sincos(float64(len(text)))
 	return embed.Vector{float32(3 * cos), float32(3 * sin)}
@@ -104,7 +104,7 @@ func always(status int, body string) func(http.ResponseWriter, int, request) {
 	}
 }
 
-// A pauses records what an embedder would have waited.
+// pauses records the pauses that an embedder would have made.
 type pauses struct {
 	mu   sync.Mutex
 	list []time.Duration

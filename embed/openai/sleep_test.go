@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestSleep hangs when the wait does not end with its context.
+// TestSleep would hang if Sleep did not end with its context.
 func TestSleep(t *testing.T) {
 	if err := sleep(t.Context(), time.Nanosecond); err != nil {
 		t.Error(err)

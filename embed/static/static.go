@@ -1,6 +1,6 @@
 // Package static is the built-in embedder. The vector of a text is the sum of the vectors
-// of its words, scaled to length 1. The vector of an unknown word is the sum of those of
-// its character 4-grams, which share a fixed number of vectors. Its one rule: weights are
+// of its words, scaled to length 1. The vector of an unknown word is the sum of the
+// vectors of its character 4-grams, which share a fixed number of vectors. Its one rule: weights are
 // read in place and never written, so that a start costs nothing.
 package static
 

@@ -18,8 +18,7 @@ const (
 	testBuckets = 64
 )
 
-// testWeights returns weights for some words: those of one line are near to
-// each other.
+// testWeights returns weights for some words. Words in the same line have similar vectors.
 func testWeights() Weights {
 	rng := rand.New(rand.NewPCG(1, 2))
 	w := Weights{Name: "test", Dim: testDim}
@@ -67,7 +66,7 @@ func open1(t testing.TB) *Embedder {
 
 func TestContract(t *testing.T) { embedtest.TestEmbedder(t, open1(t)) }
 
-// TestDefault: the weights in the program are a model that keeps the contract.
+// TestDefault: the built-in weights are a model that keeps the contract.
 func TestDefault(t *testing.T) {
 	e, err := Default()
 	if err != nil {
@@ -79,7 +78,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestManyTexts: on several processors the vectors are those of the texts alone.
+// TestManyTexts: embedding many texts on several processors gives the same vectors as
+// embedding each text alone.
 func TestManyTexts(t *testing.T) {
 	e := open1(t)
 	texts := make([]string, 1000)
@@ -98,7 +98,7 @@ func TestManyTexts(t *testing.T) {
 	}
 }
 
-// TestKnownWords: every word finds its own row, within what 4 bits can hold.
+// TestKnownWords: every word has its own row, as exact as 4 bits allow.
 func TestKnownWords(t *testing.T) {
 	e, w := open1(t), testWeights()
 	for i, word := range w.Words {
@@ -224,7 +224,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// FuzzNew: whatever the weights are, a model that opens embeds.
+// FuzzNew: whatever the weights are, a model that can be opened can embed.
 func FuzzNew(f *testing.F) {
 	data := encoded(f, testWeights())
 	f.Add(data, "fill 表单 zygomorphic")

@@ -9,9 +9,9 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
-// How long a one-shot command looks for changes before it answers with what it
-// knows: 2,500 skills take about 10 ms. A hook that runs at every prompt must not
-// be felt, so it looks at a part of a large catalog each time.
+// How long a one-shot command checks for changes before it answers from what is
+// indexed: 2,500 skills take about 10 ms. A hook runs at every prompt and must not be
+// felt, so it checks only a part of a large catalog each time.
 const (
 	freshen = time.Second
 	hurry   = time.Millisecond
@@ -25,8 +25,8 @@ type catalog struct {
 	reports []repertoire.Report
 }
 
-// Close closes the catalog and tells whether it had to be rebuilt, which may
-// have turned out at any time since it was opened.
+// Close closes the catalog. It prints a note if the catalog was damaged and has been
+// rebuilt since it was opened.
 func (c *catalog) Close() error {
 	if aside := c.Recovered(); aside != "" {
 		c.app.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
@@ -34,7 +34,7 @@ func (c *catalog) Close() error {
 	return c.Catalog.Close()
 }
 
-// options returns what the flags say of the catalog.
+// options returns the options that the flags set.
 func (a *app) options() (*repertoire.ConfigOptions, error) {
 	if a.onlyRoot && len(a.roots) == 0 {
 		return nil, &usageError{"skills", errors.New("--only-root needs a --root")}
@@ -44,8 +44,8 @@ func (a *app) options() (*repertoire.ConfigOptions, error) {
 	}, nil
 }
 
-// settings returns what the configuration says, for a command that opens no
-// catalog of it.
+// settings returns the configured settings, for a command that opens no catalog with
+// them.
 func (a *app) settings() (config.Settings, error) {
 	o, err := a.options()
 	if err != nil {
@@ -54,8 +54,8 @@ func (a *app) settings() (config.Settings, error) {
 	return config.Read(a.dir, (*config.Options)(o))
 }
 
-// readScheduled returns what the flags and the configuration say, for a command
-// that stays running.
+// readScheduled returns the configuration of a command that stays running, from flags
+// and files.
 func (a *app) readScheduled() (repertoire.Config, error) {
 	o, err := a.options()
 	if err != nil {
@@ -66,8 +66,8 @@ func (a *app) readScheduled() (repertoire.Config, error) {
 	return cfg, err
 }
 
-// readConfig is readScheduled for a command that answers once: it scans nothing
-// by itself.
+// readConfig is readScheduled for a command that answers once and needs no scheduled
+// rescans.
 func (a *app) readConfig() (repertoire.Config, error) {
 	cfg, err := a.readScheduled()
 	cfg.Schedule = repertoire.Never
@@ -96,8 +96,8 @@ func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, er
 	return &catalog{Catalog: c, app: a, agent: agent}, nil
 }
 
-// openFresh opens the catalog and brings it up to date: completely when it is
-// new, else as far as it gets in about the time of limit.
+// openFresh opens the catalog and brings it up to date: a new one completely, any other
+// as far as possible within about limit.
 func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, error) {
 	c, err := a.open(ctx)
 	if err != nil {
@@ -109,8 +109,7 @@ func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, err
 	return c, nil
 }
 
-// openAsked is openFresh for a command that is asked something: it also returns
-// the text of its arguments.
+// openAsked is openFresh for a command with a prompt, which it returns too.
 func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration) (*catalog, string, error) {
 	text, err := a.prompt(ctx, args)
 	if err != nil {
@@ -120,8 +119,8 @@ func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration)
 	return c, text, err
 }
 
-// refresh brings an open catalog up to date within a limit, and tells what it
-// left to the next command.
+// refresh brings an open catalog up to date within a limit. What it leaves out, the
+// next command does.
 func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
 	bar := a.progress("indexing", -1)
 	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
@@ -134,13 +133,11 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
 	case f.Reports != nil:
 		a.reportVerbose(f.Reports)
-	case f.Current && !f.All:
-		a.note("looked at %d folders for changed skills in %v; the next command goes on (\"skills index\" does all)", f.Looked, limit)
 	}
 	return err
 }
 
-// rescan brings the catalog up to date completely and shows that it works.
+// rescan brings the catalog up to date completely, with a progress bar.
 func (a *app) rescan(ctx context.Context, c *catalog) error {
 	bar := a.progress("indexing", -1)
 	reports, err := c.Rescan(ctx, func() { bar.add(1) })

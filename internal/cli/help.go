@@ -12,13 +12,13 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// helpCommand takes the place of cobra's, which answers an unknown command with
-// exit status 0.
+// helpCommand replaces the help command of cobra, which exits with status 0 for an
+// unknown command.
 func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "Print the help of a command",
-		Long:    "Help prints the help of a command, or that of the program.",
+		Long:    "Help prints the help of a command, or of the program.",
 		Example: "  skills help search",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topic, rest, err := cmd.Root().Find(args)
@@ -41,8 +41,8 @@ const completionHelp = `Completion prints a script that makes a shell complete c
   fish        skills completion fish > ~/.config/fish/completions/skills.fish
   powershell  skills completion powershell | Out-String | Invoke-Expression`
 
-// completionCommand takes the place of cobra's, which answers an unknown shell
-// with exit status 0.
+// completionCommand replaces the completion command of cobra, which exits with status
+// 0 for an unknown shell.
 func (a *app) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	var bare bool
@@ -75,7 +75,7 @@ func (a *app) completionCommand() *cobra.Command {
 	return cmd
 }
 
-// noCommand refuses what is not a command, and names those that are near.
+// noCommand returns the error for an unknown command, which names similar commands.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return &usageError{cmd.CommandPath(), unknown("command", args[0], "", names)}
 }
 
-// flagError is the error for a flag that was not understood.
+// flagError returns the error for an unknown or malformed flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var notExist *pflag.NotExistError
 	if errors.As(err, &notExist) {
@@ -98,15 +98,15 @@ func flagError(cmd *cobra.Command, err error) error {
 			dashes = "-"
 		}
 		err = unknown("flag", dashes+notExist.GetSpecifiedName(), "--", names)
-		if strings.HasSuffix(cmd.Use, " -") { // it takes a text
+		if strings.HasSuffix(cmd.Use, " -") { // the command takes a text
 			err = fmt.Errorf("%w (put -- before a text that starts with -)", err)
 		}
 	}
 	return &usageError{cmd.CommandPath(), err}
 }
 
-// unknown is the error for a name that is none of names; similar ones are shown
-// with a prefix.
+// unknown returns the error for a name that is not among names. It suggests similar
+// names, each with the prefix.
 func unknown(kind, name, prefix string, names []string) error {
 	similar := words.Similar(strings.TrimLeft(name, "-"), names)
 	if len(similar) == 0 {
@@ -118,22 +118,23 @@ func unknown(kind, name, prefix string, names []string) error {
 	return fmt.Errorf("no %s %q; %s", kind, name, words.DidYouMean(similar))
 }
 
-// args checks the number of arguments of a command; its error shows the usage.
+// args checks the number of arguments of a command: its error shows the usage. A most
+// of -1 means no limit.
 func args(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
 			return nil
 		}
-		what := "too many arguments"
 		if len(args) < least {
-			what = "arguments are missing"
+			name := strings.Trim(strings.Fields(cmd.Use)[1+len(args)], "[]…")
+			return &usageError{cmd.CommandPath(), fmt.Errorf("%s is missing. Usage: %s", name, cmd.UseLine())}
 		}
-		return &usageError{cmd.CommandPath(), fmt.Errorf("%s; usage: %s", what, cmd.UseLine())}
+		return &usageError{cmd.CommandPath(), fmt.Errorf("too many arguments; usage: %s", cmd.UseLine())}
 	}
 }
 
-// completed completes up to most arguments of a command with names, which are
-// made only then: this program is started for every prompt. 0 means no limit.
+// completed completes up to most arguments of a command with names; 0 means no limit.
+// names is a function because most starts of the program need no names.
 func completed(names func() []string, most int) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if most > 0 && len(args) >= most {

@@ -18,15 +18,14 @@ type Options struct {
 	// reference validator does, instead of reporting what indexing found.
 	Strict bool
 
-	// Reports are what the rescan before the diagnosis returned: they hold the
-	// problems of folders in which skills may be. nil means that there was none.
+	// Reports are the reports of the rescan before the diagnosis: they hold the
+	// problems of folders in which skills may be. nil means that there was no rescan.
 	Reports []repertoire.Report
 }
 
-// Catalog reports what is wrong with a catalog: skills that cannot be used, that
-// another skill shadows, that are hard to tell apart, or that require skills
-// which are not there, and agents whose rules name what does not exist. o may be
-// nil.
+// Catalog reports what is wrong with a catalog: skills that cannot be used, are
+// shadowed by another skill, are hard to tell apart or require missing skills, and
+// agents whose rules name what does not exist. o may be nil.
 func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, error) {
 	if o == nil {
 		o = new(Options)
@@ -58,7 +57,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, e
 	return &d.report, nil
 }
 
-// skills reports what is wrong with each skill by itself.
+// skills reports what is wrong with single skills.
 func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o *Options) error {
 	if !o.Strict {
 		return d.indexed(ctx, c, o.Reports)
@@ -69,8 +68,8 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o *Option
 	return ctx.Err()
 }
 
-// indexed reports the problems that were found when the skills were indexed, and
-// the problems of the walk.
+// indexed reports the problems that were found when the skills were indexed, and the
+// problems of the last walk.
 func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, reports []repertoire.Report) error {
 	_, found, err := c.Size(ctx)
 	if err != nil {
@@ -96,7 +95,7 @@ func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, reports 
 	return nil
 }
 
-// shadowed reports skills that cannot be found under their name.
+// shadowed reports skills that are not offered because another has the same name.
 func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 	byID := make(map[string]repertoire.Entry)
 	for _, e := range entries {
@@ -113,7 +112,7 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 			Hint:    fmt.Sprintf("remove or rename one of them, or use it as %s", e.ID)}}
 		if e.Digest == winner.Digest {
 			f.Cost, f.Severity = Author, skill.Note
-			f.Message = fmt.Sprintf("not offered: a copy of the skill %s at %s, which is", e.Name, winner.Location)
+			f.Message = fmt.Sprintf("Hidden: identical to %s, which is offered.", winner.Location)
 		}
 		d.report.Findings = append(d.report.Findings, f)
 	}
@@ -144,7 +143,7 @@ func (d *diagnosis) twins(pairs []search.Twin) {
 	}
 }
 
-// requirements reports skills that ask for others that are not there.
+// requirements reports skills that require a skill which the catalog does not have.
 func (d *diagnosis) requirements(entries []repertoire.Entry) {
 	names := make([]string, len(entries))
 	have := make(map[string]bool)

@@ -1,5 +1,7 @@
 // Package doctor finds what is wrong with the skills of a catalog or of folders, for the command, a web page and CI
-// alike. It decides what a finding costs; who calls it only shows the findings.
+// alike.
+//
+// The one rule: only doctor decides what a finding costs; its callers only show findings.
 package doctor
 
 import (
@@ -10,34 +12,34 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Cost says who pays for a finding.
+// A Cost says who suffers from a finding.
 type Cost string
 
 // The costs, from the highest to the lowest.
 const (
 	Unseen    Cost = "unseen"    // no model sees the skill, or a part of the skills, as things are
 	Confusing Cost = "confusing" // a model that sees the skill is misled, or lacks what it is pointed to
-	Author    Cost = "author"    // models are served well; it is for whoever keeps the skill or the settings
+	Author    Cost = "author"    // models are served well; only the owner of the skill or the settings need act
 )
 
-// A Finding is a problem with where it is and what it costs.
+// A Finding is a problem with its place and its cost.
 type Finding struct {
-	Source string `json:"source,omitempty"` // label of the source; "" when the finding is about none
-	Skill  string `json:"skill,omitempty"`  // ID of the skill, or the name of the folder of one that was refused; "" when it is about none
+	Source string `json:"source,omitempty"` // label of the source; "" means none
+	Skill  string `json:"skill,omitempty"`  // ID of the skill, or the folder name of a refused skill; "" means none
 	Cost   Cost   `json:"cost"`
 	skill.Problem
 }
 
-// A Report is the findings, the worst severity first, with their numbers.
+// A Report holds the findings, the worst severity first, and counts them by severity.
 type Report struct {
-	Skills   int       `json:"skills"` // how many were looked at
+	Skills   int       `json:"skills"` // number of checked skills
 	Errors   int       `json:"errors"`
 	Warnings int       `json:"warnings"`
 	Notes    int       `json:"notes"`
 	Findings []Finding `json:"problems"`
 }
 
-// Add adds findings about things that are no skills, such as the settings of
+// Add adds findings that are not about a skill, such as problems in the settings of
 // clients.
 func (r *Report) Add(problems ...skill.Problem) {
 	for _, p := range problems {
@@ -49,7 +51,7 @@ func (r *Report) Add(problems ...skill.Problem) {
 // finish sorts and counts the findings.
 func (r *Report) finish() {
 	if r.Findings == nil {
-		r.Findings = []Finding{} // JSON has a list, also when it is empty
+		r.Findings = []Finding{} // so that JSON has a list even if there are none
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(weight(a.Severity), weight(b.Severity)),
@@ -62,7 +64,7 @@ func (r *Report) finish() {
 	r.Errors, r.Warnings, r.Notes = n[0], n[1], n[2]
 }
 
-// weight orders severities, the worst first.
+// weight returns the place of a severity in reports; 0 is the worst.
 func weight(s skill.Severity) int {
 	switch s {
 	case skill.Error:
@@ -73,15 +75,15 @@ func weight(s skill.Severity) int {
 	return 2
 }
 
-// A Group is all findings of one rule and severity.
+// A Group holds all findings of one rule and severity.
 type Group struct {
 	Rule     string
 	Severity skill.Severity
 	Findings []Finding
 }
 
-// Groups returns the findings by rule: the worst severity first, and of one
-// severity the most frequent rule.
+// Groups returns the findings by rule: the worst severity first, and within a severity
+// the most frequent rule first.
 func (r *Report) Groups() []Group {
 	var groups []Group
 	for _, f := range r.Findings {
@@ -98,8 +100,8 @@ func (r *Report) Groups() []Group {
 	return groups
 }
 
-// costOf returns what a problem costs; inSkill says that it is in the folder of
-// a skill that is offered.
+// costOf returns the cost of a problem. inSkill means that the problem is in the folder
+// of an offered skill.
 func costOf(p skill.Problem, inSkill bool) Cost {
 	switch p.Rule {
 	case "agent", "client-broken", "client-budget":
@@ -112,9 +114,9 @@ func costOf(p skill.Problem, inSkill bool) Cost {
 	case "unreadable", "unreadable-folder", "interrupted", "too-many-folders", "too-deep", "skill-md-case",
 		"link-not-followed", "dangling-link", "link-loop":
 		if inSkill {
-			return Confusing // it lacks a file
+			return Confusing // the skill lacks a file
 		}
-		return Unseen // there may be a skill
+		return Unseen // the unreadable place may hold a skill
 	case "near-duplicate", "unmet-requirement", "missing-resource", "outside-resource", "empty-body", "no-trigger",
 		"description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
 		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file":

@@ -39,7 +39,7 @@ var files = map[string]map[string]string{
 	},
 }
 
-// catalog returns a scanned catalog of lib in memory and more on disk, and the
+// catalog returns an indexed catalog, with lib in memory and more on disk, and the
 // folder of more.
 func catalog(t *testing.T) (c *repertoire.Catalog, reports []repertoire.Report, dir string) {
 	t.Helper()
@@ -70,7 +70,7 @@ func catalog(t *testing.T) (c *repertoire.Catalog, reports []repertoire.Report, 
 	return c, reports, dir
 }
 
-// lines returns what a report says, without messages and hints.
+// lines returns the findings of a report as lines, without messages and hints.
 func lines(r *doctor.Report, dir string) []string {
 	var list []string
 	for _, f := range r.Findings {
@@ -112,8 +112,8 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// counted returns how often each line is there: the order of lines with the same
-// severity depends on temporary folders.
+// counted counts equal lines: the order of lines with the same severity depends on
+// temporary folders.
 func counted(list []string) map[string]int {
 	m := make(map[string]int)
 	for _, s := range list {
@@ -142,8 +142,8 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestInSkill: what a skill lacks misleads the models that see the skill; where
-// there may be a skill, none sees it.
+// TestInSkill: a problem inside a skill's folder is confusing; outside, where a skill
+// may be hidden by it, the cost is unseen.
 func TestInSkill(t *testing.T) {
 	c, _, dir := catalog(t)
 	for _, name := range []string{"link", "cat/link"} {
@@ -151,7 +151,7 @@ func TestInSkill(t *testing.T) {
 			t.Skip("no symbolic links here")
 		}
 	}
-	try(t, c.Forget(t.Context())) // the text of cat is as it was
+	try(t, c.Forget(t.Context())) // so that all skills are read again
 	reports, err := c.Rescan(t.Context(), nil)
 	try(t, err)
 	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Reports: reports})

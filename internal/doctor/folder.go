@@ -11,8 +11,8 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Folders reports what is wrong with the skills in folders, which need not be in
-// a catalog. For strict, see Options. A folder without any skill is an error.
+// Folders reports what is wrong with the skills in folders, which need not be in a
+// catalog. strict is Options.Strict. A folder without a skill is an error.
 func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
 	var d diagnosis
 	for _, folder := range folders {
@@ -33,7 +33,7 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 // A diagnosis collects findings.
 type diagnosis struct {
 	report   Report
-	byFolder map[string]string // IDs of the skills of the catalog by the folders that they are in
+	byFolder map[string]string // the folder of each skill of the catalog → its ID
 }
 
 // walk reads and checks every skill of a source.
@@ -72,7 +72,7 @@ func walkProblem(src source.Source, err error) skill.Problem {
 	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Info().Label, Message: err.Error()}
 }
 
-// located makes the path of a problem one that can be opened.
+// located makes the path of a problem absolute, so that it can be opened.
 func located(src source.Source, p skill.Problem) skill.Problem {
 	if root := src.Info().Root; root != "" && !filepath.IsAbs(p.Path) {
 		p.Path = filepath.Join(root, filepath.FromSlash(p.Path))
@@ -80,12 +80,12 @@ func located(src source.Source, p skill.Problem) skill.Problem {
 	return p
 }
 
-// add adds a problem of a source. name is the name of the skill, "" when only
-// the path says which skill it is; refused says that the skill is not offered
-// because of the problem.
+// add adds a problem of a source. name is the name of the skill; "" means that only the
+// path says which skill it is. refused means that the skill is not offered because of
+// the problem.
 func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
 	if p.Path != source && !filepath.IsAbs(p.Path) && !strings.HasPrefix(p.Path, source+":") {
-		p.Path = source + ":" + p.Path // a file that is compiled in cannot be opened, so its source is named
+		p.Path = source + ":" + p.Path // an embedded file has no absolute path: name its source
 	}
 	f := Finding{Source: source, Skill: name, Problem: p}
 	if id := d.skillAt(p.Path); id != "" {
@@ -100,8 +100,8 @@ func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
 	d.report.Findings = append(d.report.Findings, f)
 }
 
-// skillAt returns the ID of the skill of the catalog in whose folder a path is,
-// or "".
+// skillAt returns the ID of the skill of the catalog whose folder contains a path; ""
+// means none.
 func (d *diagnosis) skillAt(name string) string {
 	for folder := name; folder != ""; folder = folderOf(folder) {
 		if id := d.byFolder[folder]; id != "" {
@@ -111,5 +111,5 @@ func (d *diagnosis) skillAt(name string) string {
 	return ""
 }
 
-// folderOf returns what is before the last separator of a path, or "".
+// folderOf returns the part of a path before the last separator, or "".
 func folderOf(name string) string { return name[:max(0, strings.LastIndexAny(name, `/\`))] }

@@ -75,7 +75,7 @@ var kinds = map[Kind][]string{
 		"git commit messages", "git bisect", "git rebase", "git merge conflict", "docker image is too big", "npm audit", "find duplicate files", "sort this list", "make a pdf",
 		"cat pictures", "curl", "terraform plan", "kubectl get pods shows CrashLoopBackOff", "npm install error", "git push is rejected.", "git log for the release notes", "test my code",
 		"python script to rename files", "git status?", "head of marketing", "export the table as csv", "go build fails", "go run all tests", "make",
-		// What comes with a request is a prompt.
+		// A pasted text with a request is a prompt.
 		"Why does this fail?\nTraceback (most recent call last):\n  File \"app.py\", line 12, in <module>\nIndexError: list index out of range",
 		"Traceback (most recent call last):\n  File \"app.py\", line 12, in <module>\nIndexError: list index out of range\nmake it stop",
 		"Traceback (most recent call last):\n  File \"app.py\", line 12, in <module>\nIndexError: list index out of range\n\n这是什么错误",
@@ -85,7 +85,7 @@ var kinds = map[Kind][]string{
 		"diff --git a/x b/x\n@@ -1 +1 @@\n-old\n+new\nReview this change", "$ npm test\nwhat is wrong here", "git status\nthen write a commit message",
 		"<task>Fill in the form and send it</task>\n<context>The form is in the attachments folder</context>",
 		"```\nWrite a blog post about our new product\n```", "```markdown\n# Plan\nWrite a blog post\n```", "{\"task\": \"Write a blog post about our new product\"}",
-		// In doubt it is one.
+		// In doubt, a text is a prompt.
 		"TypeError: Cannot read properties of undefined (reading 'map')", "main.go:12: rename this to total", "C++", "C#", "python 3", "awk one-liner", "sort CSV", "export csv/json",
 		"```go\n// 请改写\nx := 1\n```", "x := 1\ny := 2 // please rename it", "ERROR: the login page is broken when I use Safari", "x = 1", "- clean the data;\n- draw a chart;",
 		"[10:02] Anna: We need the report by Friday\n[10:03] Ben: I will write it", "2025-11-02 10:00 Standup with Anna\n2025-11-02 11:00 Review of the budget",
@@ -104,8 +104,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOfPasted: what is pasted without a request is silent, and with a
-// request before or after it, it is not.
+// TestOfPasted: a pasted text without a request is not ordinary; with a request before or
+// after it, it is.
 func TestOfPasted(t *testing.T) {
 	for _, kind := range []Kind{Diff, Log, Code, Shell} {
 		for _, pasted := range kinds[kind] {
@@ -123,8 +123,8 @@ func TestOfPasted(t *testing.T) {
 	}
 }
 
-// TestOfShared: nearly no labelled prompt that wants a skill is taken for
-// one that does not.
+// TestOfShared: almost no labelled prompt that wants a skill is classified as one that does
+// not.
 func TestOfShared(t *testing.T) {
 	for _, set := range []string{"skill-evals", "trigger-evals", "swe-skills-bench", "metatool"} {
 		prompts := wanting(t, filepath.Join("../../../shared/bench", set))
@@ -175,7 +175,7 @@ func wanting(t *testing.T, dir string) map[string]string {
 	return prompts
 }
 
-// FuzzOf: any text has one of the kinds, and a request makes it ordinary.
+// FuzzOf: every text has one of the kinds, and adding a request makes it ordinary.
 func FuzzOf(f *testing.F) {
 	for _, prompts := range kinds {
 		for _, text := range prompts {
@@ -192,7 +192,7 @@ func FuzzOf(f *testing.F) {
 		if kind := Of("Please write a report about what follows here.\n\n" + text); kind != Ordinary {
 			t.Errorf("a request before %.100q is %q", text, kind)
 		}
-		// The shortcut for one line agrees with the way that all lines take.
+		// The shortcut for one line gives the same result as the general way.
 		for line := range strings.SplitSeq(text, "\n") {
 			line = strings.TrimSpace(line)
 			if short, long := ofPasted(line), ofLines([]string{line}); line != "" && short != long {
@@ -202,7 +202,7 @@ func FuzzOf(f *testing.F) {
 	})
 }
 
-// known reports whether k is a kind that Of may return.
+// known reports whether k is one of the declared kinds.
 func known(k Kind) bool {
 	_, ok := kinds[k]
 	return ok

@@ -11,8 +11,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Check reports which clients are set up, what is wrong with that, and which
-// clients have no room to list all of the skills that lie in their own folders.
+// Check reports which clients are set up, what is wrong with their settings, and which
+// clients have no room to list all skills that lie in their own folders.
 func Check(env *Env, skills []Listed) []skill.Problem {
 	statuses := Scan(env)
 	var found []skill.Problem
@@ -55,7 +55,7 @@ func (e *Env) checkClient(st Status) []skill.Problem {
 	return found
 }
 
-// checkProgram says that an entry is there, or that its program is not.
+// checkProgram reports that an entry is set up, or that the program it runs is gone.
 func checkProgram(c client.Client, r Registration) skill.Problem {
 	what := "hook"
 	if r.Kind == MCP {
@@ -68,7 +68,7 @@ func checkProgram(c client.Client, r Registration) skill.Problem {
 		Hint: fmt.Sprintf("%q writes the place of this program", "skills setup "+c.Name+" --"+r.Kind+scopeFlag(r.Scope))}
 }
 
-// checkListing reports that a client's own listing of skills has no room for all.
+// checkListing reports a client whose own listing has no room for all its skills.
 func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 	c := st.Client
 	folders := slices.Concat(e.SkillDirs(c, User), e.SkillDirs(c, Project))
@@ -81,7 +81,7 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 			continue
 		}
 		p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: folders[0],
-			Message: fmt.Sprintf("your %d skills need %s %s, %s lists %s", b.Skills, thousands(b.Needs), b.Unit, c.Title, thousands(b.Lists)),
+			Message: b.shortage(c.Title),
 			Hint:    "what is left out is still found by the catalog; move skills to a folder that is configured as a root"}
 		if b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r Registration) bool { return r.Scope == User }) {
 			p.Hint = fmt.Sprintf("%q has it list names only; the catalog offers the rest", "skills setup "+c.Name+" --listing name-only")
@@ -91,13 +91,29 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 	return found
 }
 
-// NamesIn returns the names of the skills that a client lists itself in a scope;
-// without any it is an error.
+// shortage says how much of its skills a client with a title has no room for.
+func (b Budget) shortage(title string) string {
+	if b.Unit == "skills" {
+		return fmt.Sprintf("%s lists %s of your %s skills: the others are dropped.", title, thousands(b.Lists), thousands(b.Skills))
+	}
+	dropped := "the rest is dropped"
+	switch {
+	case b.Names == 0: // it is not known what the client drops
+	case b.Needs > 2*b.Lists:
+		dropped = "most descriptions are dropped"
+	default:
+		dropped = "some descriptions are dropped"
+	}
+	return fmt.Sprintf("%s has room for %s of the %s characters of your %s skills: %s.", title, thousands(b.Lists), thousands(b.Needs), thousands(b.Skills), dropped)
+}
+
+// NamesIn returns the names of the skills that a client lists itself in a scope. It
+// is an error if there are none.
 func NamesIn(env *Env, c client.Client, s Scope, skills []Listed) ([]string, error) {
 	folders := env.SkillDirs(c, s)
 	var names []string
 	for _, l := range below(folders, skills) {
-		// The client goes by the name of the folder, where the two differ.
+		// If the two names differ the client uses the name of the folder.
 		names = append(names, l.Name, filepath.Base(filepath.Dir(l.Location)))
 	}
 	if len(names) == 0 {
@@ -106,7 +122,7 @@ func NamesIn(env *Env, c client.Client, s Scope, skills []Listed) ([]string, err
 	return names, nil
 }
 
-// below returns the skills that lie in folders, whatever links lead there.
+// below returns the skills that lie in folders. It resolves links.
 func below(folders []string, skills []Listed) []Listed {
 	real := make([]string, len(folders))
 	for i, folder := range folders {

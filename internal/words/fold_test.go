@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzFold: folding only what is around characters beyond ASCII gives the same
-// as folding all of a text.
+// FuzzFold: folding only the parts beyond ASCII gives the same result as folding the whole
+// text.
 func FuzzFold(f *testing.F) {
 	for _, s := range []string{"", "plain", "é", "e\u0301x", "x\u0301\u0301 y", "ﬁx ½ Å\u0327b", "日本 a\u3099", "ΑΆ\u0345z"} {
 		f.Add(s)

@@ -63,9 +63,9 @@ func (s Sketch) Same(o Sketch) bool {
 	return len(s) == SketchSize && string(s) == string(o)
 }
 
-// Few reports whether a text has too few different runs of words to be compared with
+// TooFew reports whether a text has too few different runs of words to be compared with
 // others.
-func (s Sketch) Few() bool {
+func (s Sketch) TooFew() bool {
 	return len(s) != SketchSize || sketchBins-bytes.Count(s[8:], []byte{0}) < fewBins
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLikeness compares sketches with the likeness that counting gives.
+// TestLikeness compares Likeness with the result of counting runs.
 func TestLikeness(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{30, 200, 1000, 5000} {
@@ -48,11 +48,11 @@ func jaccard(a, b []string) float64 {
 	return float64(both) / float64(len(x)+len(y)-both)
 }
 
-// TestSketchOfLittle: short, empty and broken sketches are like nothing but
+// TestSketchOfLittle: short, empty and broken sketches are similar to nothing but
 // themselves.
 func TestSketchOfLittle(t *testing.T) {
 	empty, short := NewSketch(""), NewSketch("one two")
-	if !empty.Few() || !short.Few() || !Sketch(nil).Few() || NewSketch(strings.Repeat("a b c d ", 9)+strings.Join(strings.Split("efghijklmnopqrstuvwxyz", ""), " ")).Few() {
+	if !empty.TooFew() || !short.TooFew() || !Sketch(nil).TooFew() || NewSketch(strings.Repeat("a b c d ", 9)+strings.Join(strings.Split("efghijklmnopqrstuvwxyz", ""), " ")).TooFew() {
 		t.Error("few is wrong")
 	}
 	if !empty.Same(NewSketch(" \n")) || empty.Same(short) || Sketch(nil).Same(nil) {

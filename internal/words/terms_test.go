@@ -54,7 +54,7 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// TestTermsSameWord holds what a user may write the one or the other way.
+// TestTermsSameWord: different spellings of a word have the same term.
 func TestTermsSameWord(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"café", "cafe\u0301"}, {"PDFs", "pdf"}, {"user’s", "user's"}, {"ＰＤＦ", "pdf"},

@@ -26,7 +26,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokenCount: the parts of a text count as the whole does.
+// TestTokenCount: counting a text in parts gives the same result as counting the whole.
 func TestTokenCount(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	alphabet := []rune("abc \n,é٣技한ｱ😀")

@@ -118,7 +118,7 @@ func Dense(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }
 
-// pairs yields the overlapping pairs of characters of s, or s if it is one character.
+// pairs calls yield with the overlapping pairs of characters of s, or s if it is one character.
 func (yield splitter) pairs(s string) {
 	_, first := utf8.DecodeRuneInString(s)
 	if first == len(s) {
@@ -132,7 +132,7 @@ func (yield splitter) pairs(s string) {
 	}
 }
 
-// identifier yields the parts of a camel-case word and the whole word.
+// identifier calls yield with the parts of a camel-case word and the whole word.
 func (yield splitter) identifier(s string) {
 	if isLower(s[1:]) { // most words; the case of the first letter is irrelevant
 		yield(s, Word)

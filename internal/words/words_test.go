@@ -9,8 +9,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// split returns the words of a text; a whole identifier stands in parentheses,
-// a pair in brackets.
+// split returns the words of a text, with whole identifiers in parentheses and pairs in
+// brackets.
 func split(text string) string {
 	var out []string
 	words.Split(text, func(w string, kind words.Kind) {

@@ -19,11 +19,11 @@ import (
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 )
 
-// testKey is looked for in every error.
+// testKey is a key that must not appear in any error.
 const testKey = "sk-test-5up3rS3cret"
 
-// serve returns the URL of a server that gives answer, and where the last
-// request and its body are put.
+// serve returns the URL of a server that gives answer. It stores the last request and its
+// body in the other results.
 func serve(t *testing.T, status int, answer string) (url string, req *http.Request, body map[string]any) {
 	t.Helper()
 	req, body = new(http.Request), make(map[string]any)
@@ -70,8 +70,7 @@ func checkError(t *testing.T, err error, words ...string) {
 	}
 }
 
-// TestProtocols checks what each protocol asks, and that the answer of each is
-// understood.
+// TestProtocols checks the request of each protocol, and that its answer is accepted.
 func TestProtocols(t *testing.T) {
 	documents := []any{"first", "second", " "}
 	for _, tt := range []struct {
@@ -131,7 +130,7 @@ func TestTextsAreCut(t *testing.T) {
 	}
 }
 
-// TestPartialAnswer: servers return the best ones only when they like.
+// TestPartialAnswer: some servers return only the best documents.
 func TestPartialAnswer(t *testing.T) {
 	url, _, _ := serve(t, 200, `{"results":[{"index":2,"relevance_score":0.5}]}`)
 	scores, err := newReranker(t, url, nil).Rerank(t.Context(), "q", []string{"a", "b", "c"})

@@ -58,7 +58,7 @@ func (s *Source) refs() iter.Seq2[*skill.Ref, error] {
 	}
 }
 
-// Fill brings x in step with the sources, and with no others.
+// Fill brings x in step with these sources, and removes all others.
 func Fill(t testing.TB, x *Catalog, sources []Source) {
 	t.Helper()
 	labels := make([]string, len(sources))
@@ -83,10 +83,10 @@ const Everywhere = "ubiquitous"
 // RareTag is the tag of three generated skills, written in different cases.
 const RareTag = "rarest"
 
-// Generate returns two sources with n skills in all and an empty one, always the
-// same for a seed. There are names in several scripts, with slashes and in both
-// sources, copies, refused files, skills without a description and without tags,
-// and one whose body has 200 KB.
+// Generate returns two sources with n skills in all, and an empty source. The same
+// seed gives the same skills. There are names in several scripts, names with slashes,
+// names that occur in both sources, copies, refused files, skills without a
+// description and without tags, and one with a body of 200 KB.
 func Generate(n int, seed uint64) []Source {
 	g := newGenerator(seed)
 	home := Source{Source: index.Source{Label: "home", Root: "/home", Priority: 2}, Refused: []string{"bad/one", "bad/two"}}
@@ -139,7 +139,7 @@ func (g *generator) text(n int) string {
 	return strings.Join(words, " ")
 }
 
-// odd are names that are not words of ASCII.
+// odd are names that are not plain ASCII words.
 var odd = []string{"数据报表", "数据清理", "отчёт-данных", "Ёлка", "🎉-party", "plugin/inner", "plugin/other", "ns:tool", "résumé", "ﬁle-tool", "100%"}
 
 // skill returns the skill of that number.
@@ -170,9 +170,9 @@ func (g *generator) skill(i int) *skill.Skill {
 	return NewSkill(fmt.Sprintf("skills/%d", i), name, description, g.text(length)+" "+Everywhere, slices.Compact(tags)...)
 }
 
-// Queries returns prompts for the sources, always the same for a seed: parts of
-// texts, names, beginnings of names, and what is no request, each for one of the
-// agents in turn.
+// Queries returns n prompts for the sources, the same for the same seed: parts of
+// texts, names, beginnings of names, and texts that are no requests. The agents take
+// turns in asking.
 func Queries(sources []Source, seed uint64, n int, agents []*search.Agent) []search.Query {
 	g := newGenerator(seed)
 	g.rng = rand.New(rand.NewPCG(seed, 2))
@@ -204,7 +204,7 @@ func Queries(sources []Source, seed uint64, n int, agents []*search.Agent) []sea
 	return queries
 }
 
-// some returns some words of a text.
+// some returns n words of a text.
 func (g *generator) some(text string, n int) string {
 	words := strings.Fields(text)
 	g.rng.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })

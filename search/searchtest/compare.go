@@ -10,21 +10,21 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// tolerance is by how much figures may differ. A compiled text score is off by
-// less than a part in a hundred, and the text counts 1 in a score, divided by that
-// of the best match, which may be off too.
+// tolerance is by how much figures may differ. A compiled text score is off by less
+// than 1 %. It counts in a score after division by the text score of the best match,
+// which may be off too.
 const tolerance = .02
 
-// Compare checks that two catalogs that hold the same skills answer alike. What
-// they list and look up is the same in all ways. The skills that they find are the
-// same, but for those whose scores are as good as equal, and so is what is relevant,
-// but for what is as good as on the threshold.
+// Compare checks that two catalogs with the same skills answer alike. They must list
+// and look up exactly the same. They must find the same skills, except where scores
+// are nearly equal, and find the same skills relevant, except where a figure is nearly
+// at the threshold.
 func Compare(t testing.TB, a, b *Catalog, queries []search.Query) {
 	t.Helper()
 	NewTruth(t, a, queries).Compare(t, b)
 }
 
-// A Truth is a catalog and its answers, with which others are compared.
+// A Truth is a catalog and its answers, with which other catalogs are compared.
 type Truth struct {
 	*Catalog
 	queries []search.Query
@@ -42,7 +42,7 @@ func NewTruth(t testing.TB, c *Catalog, queries []search.Query) *Truth {
 	return &Truth{c, queries, answersOf(t, c, queries), all}
 }
 
-// Compare is Compare of the truth and another catalog.
+// Compare compares another catalog with the truth, like the function Compare.
 func (a *Truth) Compare(t testing.TB, b *Catalog) {
 	t.Helper()
 	same(t, "size", func(x *Catalog) (any, error) {
@@ -95,7 +95,7 @@ func answer(t testing.TB, x *Catalog, q search.Query) search.Answer {
 	return a
 }
 
-// same checks that f returns the same of both, errors too.
+// same checks that f returns the same for both catalogs, including errors.
 func same(t testing.TB, what string, f func(*Catalog) (any, error), a, b *Catalog) {
 	t.Helper()
 	one, err1 := f(a)
@@ -116,7 +116,7 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	looked := 40 // up: what is not there is compared with all names
+	looked := 40 // how many lookups: a failed one is slow, it compares all names
 	if agent != nil {
 		looked = 10
 	}
@@ -132,8 +132,8 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	}
 }
 
-// compareWhy compares what the indexes say of the best skill of an answer to a
-// query, and of another one, which need not be a candidate.
+// compareWhy compares the explanations of both catalogs for the best skill of an
+// answer, and for another skill, which need not be a candidate.
 func compareWhy(t testing.TB, a, b *Catalog, q search.Query, best search.Answer, other string) {
 	t.Helper()
 	ids := []string{other}
@@ -161,13 +161,13 @@ func compareWhy(t testing.TB, a, b *Catalog, q search.Query, best search.Answer,
 // All is a limit for all candidates of a query.
 const All = 1000
 
-// depth is how many matches of the text a leg hands to ranking.
+// depth is how many text matches a leg hands to ranking.
 const depth = 64
 
-// Differ says in what the first k hits of two answers to one query differ more
-// than two legs may, "" when they do not. Both answers must have been given All
-// hits: a leg hands the best 64 matches of the text to ranking, so that of
-// those as good as equal to the last of them one or the other is left out.
+// Differ describes how the first k hits of two answers to one query differ more than
+// two legs may; "" means that they do not. Both answers must have All hits as their
+// limit: a leg hands the best 64 text matches to ranking, and which of several nearly
+// equal ones is the 64th differs between legs.
 func Differ(a, b search.Answer, k int) string {
 	onThreshold := math.Abs(a.Demand.Probability-a.Threshold) < tolerance
 	switch {
@@ -186,8 +186,9 @@ func Differ(a, b search.Answer, k int) string {
 	return ""
 }
 
-// covers checks that each of the first k hits of a is also one of b, unless it is
-// as good as equal to the last of a: it could as well have been left out.
+// covers checks that each of the first k hits of a is also a hit of b, unless its
+// score is nearly equal to the score of the last of a: it could as well have been left
+// out.
 func covers(a, b []search.Hit, k int, onThreshold bool) string {
 	top := min(k, len(a))
 	for i := range a[:top] {
@@ -212,8 +213,8 @@ func covers(a, b []search.Hit, k int, onThreshold bool) string {
 	return ""
 }
 
-// textOf returns the text score of a hit as a share of the best one's, 0 when it
-// is none of the best 64.
+// textOf returns the text score of a hit as a share of the best text score; 0 means
+// that it is not among the best 64.
 func textOf(h *search.Hit) float64 {
 	for _, term := range h.Terms {
 		if term.Name == "text" {
@@ -223,8 +224,8 @@ func textOf(h *search.Hit) float64 {
 	return 0
 }
 
-// beyond reports whether a hit may be none of the best 64 matches of another
-// leg, whose hits are all: it is as good as equal to the last of them.
+// beyond reports whether another leg, whose hits are all, may not have a hit among its
+// best 64 matches, because its text score is nearly equal to the score of the last.
 func beyond(h *search.Hit, all []search.Hit) bool {
 	matches, least := 0, 1.0
 	for i := range all {
@@ -236,16 +237,16 @@ func beyond(h *search.Hit, all []search.Hit) bool {
 	return matches >= depth && textOf(h) <= least+tolerance
 }
 
-// isCopy reports whether a hit is left out of a list because a copy of it, with
-// a score as good as equal, is there.
+// isCopy reports whether a hit is missing from a list because the list has a copy of it
+// with a nearly equal score.
 func isCopy(h *search.Hit, list []search.Hit) bool {
 	return slices.ContainsFunc(list, func(o search.Hit) bool {
 		return near(h.Score, o.Score, 1) && slices.ContainsFunc(o.Copies, func(e search.Entry) bool { return e.ID == h.ID })
 	})
 }
 
-// rival reports whether a hit is as good as at the bound of what is relevant
-// beside the best one, which is a share of a few parts in a hundred of that.
+// rival reports whether the probability of a hit is nearly at the bound of relevance,
+// which is a few percent of the best hit's probability.
 func rival(hits []search.Hit, h *search.Hit) bool {
 	best := 0.0
 	for i := range hits {
@@ -256,7 +257,7 @@ func rival(hits []search.Hit, h *search.Hit) bool {
 	return h.Probability < .05*best && h.Probability > .02*best
 }
 
-// differHit says in what two hits of one skill differ.
+// differHit describes how two hits of one skill differ; "" means that they do not.
 func differHit(a, b *search.Hit) string {
 	switch {
 	case !reflect.DeepEqual(a.Entry, b.Entry):
@@ -272,7 +273,7 @@ func differHit(a, b *search.Hit) string {
 	return ""
 }
 
-// sortedMatch sorts the terms, whose order of equally rare ones says nothing.
+// sortedMatch sorts the terms: the order of equally rare terms means nothing.
 func sortedMatch(m search.Matched) [4][]string {
 	return [4][]string{sorted(m.Name), sorted(m.Description), sorted(m.Tags)}
 }
@@ -283,6 +284,5 @@ func sorted(list []string) []string {
 	return list
 }
 
-// near reports whether two figures differ by less than the tolerance, in parts
-// of what is usual.
+// near reports whether two figures differ by at most the tolerance, relative to usual.
 func near(a, b, usual float64) bool { return math.Abs(a-b) <= tolerance*max(usual, 1) }

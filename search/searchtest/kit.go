@@ -34,7 +34,7 @@ func TreeOf(skills ...*skill.Skill) Tree {
 // Skill returns a skill for a Tree.
 func Skill(name, description, body string, tags ...string) *skill.Skill {
 	s := NewSkill(name, name, description, body, tags...)
-	s.Path, s.Location = "", "" // a Tree says where it is
+	s.Path, s.Location = "", "" // the Tree sets them
 	return s
 }
 
@@ -68,13 +68,13 @@ func (t Tree) Refs() iter.Seq2[*skill.Ref, error] {
 	}
 }
 
-// Sync brings a source of that label in step, whose root is named after it.
+// Sync brings the source with a label in step. Its root is named after the label.
 func Sync(t testing.TB, c *Catalog, label string, refs iter.Seq2[*skill.Ref, error]) index.Report {
 	t.Helper()
 	return SyncSource(t, c, index.Source{Label: label, Root: "/" + label}, refs)
 }
 
-// SyncSource brings a source in step, which must not fail.
+// SyncSource brings a source in step, and ends the test on an error.
 func SyncSource(t testing.TB, c *Catalog, src index.Source, refs iter.Seq2[*skill.Ref, error]) index.Report {
 	t.Helper()
 	r, err := c.Sync(t.Context(), src, refs)
@@ -84,7 +84,7 @@ func SyncSource(t testing.TB, c *Catalog, src index.Source, refs iter.Seq2[*skil
 	return r
 }
 
-// Embed embeds what has no vector, which must not fail.
+// Embed embeds what has no vector, and ends the test on an error.
 func Embed(t testing.TB, c *Catalog) {
 	t.Helper()
 	if err := c.Embed(t.Context(), nil); err != nil {
@@ -116,7 +116,7 @@ func Found(t testing.TB, c *Catalog, text string) []string {
 	return IDs(Ask(t, c, search.Query{Text: text}).Hits)
 }
 
-// IDs returns those of hits.
+// IDs returns the IDs of hits.
 func IDs(hits []search.Hit) []string {
 	list := []string{}
 	for _, h := range hits {
@@ -125,24 +125,24 @@ func IDs(hits []search.Hit) []string {
 	return list
 }
 
-// ErrEmbed is the error of an Embedder that was told to fail.
+// ErrEmbed is the error of an Embedder after FailAfter.
 var ErrEmbed = errors.New("no more vectors")
 
-// An Embedder makes vectors of the words of a text, and fails as it is told. What
-// is told to it may change while an embedding that nobody waits for goes on.
+// An Embedder makes vectors from the words of a text, and fails on request. Its
+// settings may be changed while an embedding is still running.
 type Embedder struct {
 	Name  string        // of the model; "" means "fake"
-	Block chan struct{} // queries wait until it is closed; nil means that they do not
+	Block chan struct{} // queries wait until it is closed; nil means that they do not wait
 
 	mu       sync.Mutex // guards what follows
 	dim      int        // 0 means 16
-	fail     int
-	count    int      // of documents
-	embedded []string // documents, since Embedded was called
+	fail     int        // fail after so many documents; 0 means never
+	count    int        // documents so far
+	embedded []string   // documents since Embedded was called
 	answer   func(text string) ([]embed.Vector, error)
 }
 
-// SetDim makes vectors of that dimension from now on; 0 means 16.
+// SetDim sets the dimension of vectors from now on; 0 means 16.
 func (e *Embedder) SetDim(n int) *Embedder {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +158,7 @@ func (e *Embedder) FailAfter(n int) *Embedder {
 	return e
 }
 
-// Answer answers queries with f; nil means with the vector of their words.
+// Answer makes f answer queries; nil means the vector of their words.
 func (e *Embedder) Answer(f func(text string) ([]embed.Vector, error)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -206,7 +206,7 @@ func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) (
 	return list, ctx.Err()
 }
 
-// take notes a document, unless it is one too many.
+// take notes a document. It returns false if FailAfter allows no more.
 func (e *Embedder) take(text string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -47,8 +47,10 @@ func inMemory(t testing.TB, e embed.Embedder) *searchtest.Catalog {
 	return searchtest.Over(t, memory.New(), "", e, nil)
 }
 
-// merge publishes all in one file, delta what changed beside the rest.
+// merge publishes everything in one base.
 func merge(t testing.TB, c *searchtest.Catalog) { searchtest.Publish(t, c, true) }
+
+// delta publishes the changes since the last base as a delta.
 func delta(t testing.TB, c *searchtest.Catalog) { searchtest.Publish(t, c, false) }
 
 // legs are all ways to rank.
@@ -87,7 +89,7 @@ func compareLegs(t *testing.T, e embed.Embedder, n int) {
 	sources := searchtest.Generate(n, uint64(n))
 	agents := searchtest.Agents()
 	if n < 60 {
-		agents = agents[:2] // what the others name is not there
+		agents = agents[:2] // the others name skills that are not there
 	}
 	queries := searchtest.Queries(sources, 7, 90, agents)
 	truth := searchtest.NewTruth(t, legs["fts5"].New(t, e, sources), queries)
@@ -99,7 +101,7 @@ func compareLegs(t *testing.T, e embed.Embedder, n int) {
 	}
 }
 
-// TestCompareNotices: the comparison is not one that everything passes.
+// TestCompareNotices: the comparison finds real differences.
 func TestCompareNotices(t *testing.T) {
 	t.Parallel()
 	sources := searchtest.Generate(60, 1)
@@ -132,10 +134,11 @@ func TestCompareNotices(t *testing.T) {
 	}
 }
 
-// TestCorpus compares the legs on real skills and prompts made of their own
-// descriptions. All answers are alike. That sets of ten are not always equal has one reason: a quarter of the prompts are of descriptions that hundreds of skills
-// share but for one word, and which of these is tenth, or among the 64 that each
-// leg hands to ranking, is decided by less than a part in a hundred.
+// TestCorpus compares the legs on real skills, with prompts made of their own
+// descriptions. All answers are alike, but the ten best skills are not always the same
+// ten: a quarter of the prompts come from descriptions that hundreds of skills share
+// but for one word. Which of these is tenth, or among the 64 that each leg hands to
+// ranking, depends on less than 1 % of a score.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	long(t)

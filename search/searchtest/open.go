@@ -15,8 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
-// A Catalog is both sides of one: what is written goes through the Index, and
-// the Searcher answers.
+// A Catalog is both sides of a catalog: the Index writes, and the Searcher answers.
 type Catalog struct {
 	*index.Index
 	*search.Searcher
@@ -24,16 +23,16 @@ type Catalog struct {
 	Path  string // snapshots lie beside it; "" means that they stay in memory
 }
 
-// Options of Open; nil means all defaults. The Searcher has the Fallback of the
-// Index, and Inline if that has it.
+// Options of Open; nil means all defaults. Open copies Fallback and Inline from the
+// options of the Index to those of the Searcher.
 type Options struct {
 	Index  index.Options
 	Search search.Options
 }
 
-// Open returns the catalog in the SQLite file at path, which is closed when the
-// test ends. Without options a busy machine does not make an answer one by text:
-// a search waits for the vector of its prompt for an hour.
+// Open returns the catalog in the SQLite file at path, and closes it when the test
+// ends. By default a search waits an hour for the vector of its prompt, so that no
+// search falls back to text on a busy machine.
 func Open(t testing.TB, path string, e embed.Embedder, opts *Options) *Catalog {
 	t.Helper()
 	db, err := OpenStore(t.Context(), path)
@@ -48,14 +47,14 @@ func Open(t testing.TB, path string, e embed.Embedder, opts *Options) *Catalog {
 	return Over(t, db, path, e, opts)
 }
 
-// OpenStore opens the store at path as programs do: a change withdraws what is
-// published.
+// OpenStore opens the store at path as programs do: a change withdraws the published
+// snapshots.
 func OpenStore(ctx context.Context, path string) (*sqlite.DB, error) {
 	return sqlite.Open(ctx, path, WithdrawAt(path))
 }
 
-// WithdrawAt returns the options of a store at path whose changes withdraw what is
-// published.
+// WithdrawAt returns options of the store at path with which a change withdraws the
+// published snapshots.
 func WithdrawAt(path string) *sqlite.Options {
 	return &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }}
 }
@@ -66,8 +65,8 @@ func New(t testing.TB, e embed.Embedder) *Catalog {
 	return Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, nil)
 }
 
-// Over returns an Index and a Searcher over an open store; the Index is closed
-// when the test ends.
+// Over returns an Index and a Searcher over an open store. It closes the Index when
+// the test ends.
 func Over(t testing.TB, st store.Store, path string, e embed.Embedder, opts *Options) *Catalog {
 	t.Helper()
 	c := Join(st, path, e, opts)

@@ -1,6 +1,5 @@
-// Package searchtest helps to test what searches a catalog: a suite that every way
-// of ranking must pass, and a comparison of two. It fills catalogs with generated
-// skills of all kinds.
+// Package searchtest helps to test searches: it has a suite that every way of ranking
+// must pass, a comparison of two catalogs, and generated skills of all kinds.
 package searchtest
 
 import (
@@ -16,15 +15,15 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Leg is one way to rank.
+// A Leg is one way to rank, with which Run tests a catalog.
 type Leg struct {
 	// Open returns an index over an empty catalog; the embedder may be nil.
 	Open func(t testing.TB, e embed.Embedder) *Catalog
-	// Changed is called whenever a source was brought in step; nil does nothing.
+	// Changed is called whenever a source was brought in step; nil means no call.
 	Changed func(t testing.TB, x *Catalog)
 }
 
-// New returns an index over the sources, each of which was a change of its own.
+// New returns an index over the sources, which it adds one by one.
 func (l Leg) New(t testing.TB, e embed.Embedder, sources []Source) *Catalog {
 	t.Helper()
 	x := l.Open(t, e)
@@ -42,7 +41,7 @@ func (l Leg) fill(t testing.TB, x *Catalog, sources []Source) {
 	}
 }
 
-// Run checks that a leg answers as an index must, by text and with vectors.
+// Run checks that a leg answers as it must, by text and with vectors.
 func Run(t *testing.T, leg Leg) {
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
 		t.Run(name, func(t *testing.T) {
@@ -59,9 +58,9 @@ func Run(t *testing.T, leg Leg) {
 	}
 }
 
-// winners returns the skills that are offered, by the key of their names: of
-// equals those of the first source, as the sources have falling priorities, and
-// there those whose path is first.
+// winners returns the skills that are offered, by the key of their names. If several
+// skills have one name, the skill of the first source wins, since the sources have
+// falling priorities, and within a source the first by path.
 func winners(sources []Source) map[string]seen {
 	m := make(map[string]seen)
 	for i := range sources {
@@ -82,7 +81,7 @@ type seen struct {
 	tags              []string
 }
 
-// by reports whether the agent sees the skill, worked out in the plainest way.
+// by reports whether the agent sees the skill. It works this out in the plainest way.
 func (s seen) by(a *search.Agent) bool {
 	if a == nil {
 		return true
@@ -123,7 +122,7 @@ func namesOf(list []search.Entry) []string {
 	return names
 }
 
-// testLists: what is listed, looked up and counted is what the sources hold.
+// testLists: List, Lookup and Size return what the sources hold.
 func testLists(t *testing.T, x *Catalog, sources []Source) {
 	files := 0
 	for i := range sources {
@@ -188,8 +187,8 @@ func testScope(t *testing.T, x *Catalog, sources []Source) {
 	}
 }
 
-// testThree: a scope is applied before the best are chosen, so that one of three
-// skills finds these three by a word of all.
+// testThree: a scope is applied before the best are chosen. In a scope of three skills
+// a word that every skill has finds all three.
 func testThree(t *testing.T, x *Catalog) {
 	a := Agents()[2]
 	want, err := x.List(t.Context(), a, false)
@@ -231,8 +230,8 @@ func testNames(t *testing.T, x *Catalog, sources []Source) {
 	}
 }
 
-// testWhy: a hit has the place that Search gave it, and what an agent does not
-// see is told apart from what does not fit.
+// testWhy: Why gives a hit the place that Search gave it, and distinguishes skills that
+// an agent does not see from skills that do not fit.
 func testWhy(t *testing.T, x *Catalog, sources []Source) {
 	for _, q := range Queries(sources, 4, 30, nil) {
 		for i, h := range answer(t, x, q).Hits {
@@ -252,7 +251,7 @@ func testWhy(t *testing.T, x *Catalog, sources []Source) {
 	}
 }
 
-// testChanges: what changed is found as it is now, and not as it was.
+// testChanges: a changed skill is found by its new text, and not by its old text.
 func testChanges(t *testing.T, leg Leg, x *Catalog, sources []Source) {
 	finds := func(text, name string) bool {
 		return slices.ContainsFunc(answer(t, x, search.Query{Text: text}).Hits, func(h search.Hit) bool {

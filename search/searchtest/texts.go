@@ -30,8 +30,8 @@ func Prompts() []string {
 	}
 }
 
-// Corpus returns n skills: of the shared corpus when it is there, else
-// generated ones.
+// Corpus returns n skills from the shared corpus, or generated skills if that is not
+// there.
 func Corpus(tb testing.TB, n int) Tree {
 	f, err := os.Open(filepath.Join("..", "..", "shared", "corpus", "skills.jsonl.gz"))
 	if err != nil {
@@ -57,9 +57,9 @@ func Corpus(tb testing.TB, n int) Tree {
 	return t
 }
 
-// Generated returns n skills with bodies of that many words, spread as in real
-// texts: a few words are everywhere, most are rare. Every tenth name is there
-// twice, and some words are those of prompts.
+// Generated returns n skills with bodies of length words, spread as in real texts: a
+// few words are everywhere, most are rare. Every tenth name occurs twice, and some
+// words also occur in Prompts.
 func Generated(n, length int) Tree {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(length)))
 	zipf := rand.NewZipf(rng, 1.1, 4, 20_000)

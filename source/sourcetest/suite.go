@@ -141,7 +141,7 @@ func testLoad(t *testing.T, st Store) {
 	}
 	m, err := source.ReadManifest(t.Context(), st.Source, "pdf")
 	if err != nil || m.Digest != sk.Digest || m.TextDigest() != sk.TextDigest || string(m.Text) != doc("pdf") || m.Unserved != "" || m.Partial {
-		t.Errorf("manifest %+v, %v; want that of %s", m, err, sk.Digest)
+		t.Errorf("manifest %+v, %v; want the digest %s", m, err, sk.Digest)
 	}
 }
 

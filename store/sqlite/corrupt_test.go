@@ -38,7 +38,7 @@ func writeCatalog(t *testing.T, path string) []byte {
 	return data
 }
 
-// aside returns the files that were kept as damaged.
+// aside returns the damaged files that were moved aside.
 func aside(t *testing.T, path string) []string {
 	t.Helper()
 	list, err := filepath.Glob(path + ".damaged-*")
@@ -78,7 +78,7 @@ func TestOpenDamaged(t *testing.T) {
 	}
 }
 
-// checkUsable fails unless db is empty, whole, and can be written.
+// checkUsable fails unless db is empty, undamaged and writable.
 func checkUsable(t *testing.T, db *DB) {
 	t.Helper()
 	if got := storetest.Offered(t, db); len(got) != 0 {
@@ -95,7 +95,7 @@ func checkUsable(t *testing.T, db *DB) {
 	}
 }
 
-// readAll reads everything that there is in the catalog.
+// readAll reads everything in the catalog.
 func readAll(ctx context.Context, db *DB) error {
 	entries, err := db.Entries(ctx, nil)
 	for _, e := range entries {
@@ -112,9 +112,8 @@ func readAll(ctx context.Context, db *DB) error {
 	return err
 }
 
-// TestDamageFoundLater flips bytes where opening does not look. The damage is
-// an error for which isCorrupt holds when something reads it, and the next
-// Open then makes a new catalog.
+// TestDamageFoundLater flips bytes that opening does not read. When something reads them,
+// isCorrupt must report true for the error, and the next Open must make a new catalog.
 func TestDamageFoundLater(t *testing.T) {
 	path := dbPath(t)
 	data := writeCatalog(t, path)
@@ -149,8 +148,8 @@ func checkUsable2(t *testing.T, path string, db *DB) {
 	}
 }
 
-// TestDamagedWhileOpen: a process that still has the old file finds its damage
-// after another has replaced it; the new file must stay.
+// TestDamagedWhileOpen: when a process still has the old file open and finds its damage
+// after another process has replaced it, the new file must stay.
 func TestDamagedWhileOpen(t *testing.T) {
 	path := dbPath(t)
 	writeCatalog(t, path)
@@ -166,8 +165,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestDamagedPages overwrites one page at a time: whatever goes wrong then is
-// known as damage, so that nothing stays broken.
+// TestDamagedPages overwrites one page at a time. Any error that follows must count as
+// damage, so that no catalog stays broken.
 func TestDamagedPages(t *testing.T) {
 	path := dbPath(t)
 	data := writeCatalog(t, path)
@@ -200,8 +199,8 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// TestDamagedValue: a row that holds what this package never wrote is damage
-// too, though SQLite sees nothing wrong.
+// TestDamagedValue: a value that this package never wrote is damage too, even if SQLite
+// finds nothing wrong.
 func TestDamagedValue(t *testing.T) {
 	db := open(t, dbPath(t))
 	ids := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
@@ -230,8 +229,8 @@ func TestIsCorruptOnlyDamage(t *testing.T) {
 	}
 }
 
-// TestCancelledIsNotDamaged ends a context while rows are read, which closes
-// them beneath the scan.
+// TestCancelledIsNotDamaged cancels a context while rows are read. That closes the rows
+// during a scan, which must not count as damage.
 func TestCancelledIsNotDamaged(t *testing.T) {
 	path := dbPath(t)
 	writeCatalog(t, path)

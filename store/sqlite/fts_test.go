@@ -11,8 +11,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
-// TestScoresForgetHistory: scores are those of a catalog that never held what
-// was edited, refused or removed since.
+// TestScoresForgetHistory: scores are the same as in a catalog that never held the skills
+// that were edited, refused or removed.
 func TestScoresForgetHistory(t *testing.T) {
 	records := generated(20)
 	fresh := open(t, dbPath(t))

@@ -95,8 +95,8 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// generated returns n records with words as they are spread in real texts: a
-// few are everywhere, most are rare.
+// generated returns n records whose words are distributed as in real texts: a few are
+// everywhere, most are rare.
 func generated(n int) []*store.Record {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := rand.NewZipf(rng, 1.1, 4, 20_000)

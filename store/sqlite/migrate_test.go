@@ -11,9 +11,9 @@ import (
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
-// rowsOfSchema2 are what a catalog of schema 2 holds: two sources, a skill that
-// shadows another, a refused one, and the vector [127] of the text that
-// the first two have, the description of storetest.Record("pdf", "d", "b").
+// rowsOfSchema2 are the rows of a catalog with schema 2: two sources, a skill that shadows
+// another, a refused skill, and the vector [127] of the text that the first two skills
+// have (the description of storetest.Record("pdf", "d", "b")).
 const rowsOfSchema2 = `
 INSERT INTO sources (id, label, root, priority, walked) VALUES (3, 'a', '/a', 1, 7), (5, 'b', '', 0, 8);
 INSERT INTO skills (id, source_id, refused, tokens, path, stamp, digest, name, name_key, location, tags, requires, description) VALUES
@@ -31,7 +31,8 @@ INSERT INTO fts (rowid, name, description, tags, body) VALUES (11, 'pdf', 'd', '
 INSERT INTO changes VALUES (11, 1, 9);
 UPDATE state SET generation = 9, feed = 2`
 
-// TestMigrateSchema2: skills are to be read again, and their vectors wait for them.
+// TestMigrateSchema2: after the migration, skills must be read again; their vectors are
+// kept for them.
 func TestMigrateSchema2(t *testing.T) {
 	path := schema2(t, rowsOfSchema2)
 	db := open(t, path)
@@ -72,7 +73,7 @@ func TestMigrateSchema2(t *testing.T) {
 	}
 }
 
-// TestMigrateEmptySchema2: a catalog that nobody wrote to is like a new one.
+// TestMigrateEmptySchema2: a migrated catalog without skills is like a new one.
 func TestMigrateEmptySchema2(t *testing.T) {
 	db := open(t, schema2(t, ""))
 	if state := storetest.State(t, db); state.Generation != (store.Generation{}) {

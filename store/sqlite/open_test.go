@@ -39,8 +39,8 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
-// checkPragmas reads the pragmas back on n connections that are held at once,
-// so that each is another one.
+// checkPragmas reads the pragmas back on n connections. It holds them all at once, so
+// that they are different connections.
 func checkPragmas(t *testing.T, pool *sql.DB, n int, want map[string]string) {
 	t.Helper()
 	for i := range n {
@@ -78,8 +78,8 @@ func TestOpenTwice(t *testing.T) {
 	}
 }
 
-// TestOpenOddName: the name becomes a URI, in which these characters mean
-// something.
+// TestOpenOddName: the file name becomes part of a URI, in which these characters are
+// special.
 func TestOpenOddName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a b?c#d%20é", "catalog.db")
 	db := open(t, path)

@@ -16,7 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
-// childJobs are what the test binary does as a second process.
+// childJobs are the jobs of the test binary when it runs as a second process.
 func childJobs() map[string]func(path string) error {
 	return map[string]func(string) error{
 		"open":      openChild,
@@ -79,8 +79,8 @@ func TestTwoOpenDamaged(t *testing.T) {
 	}
 }
 
-// rewriteChild replaces and deletes skills in a loop until it is killed, and
-// says when a transaction begins.
+// rewriteChild replaces and deletes skills in a loop until it is killed. It prints a line
+// when a transaction begins.
 func rewriteChild(path string) error {
 	ctx := context.Background()
 	db, err := Open(ctx, path, nil)
@@ -184,8 +184,8 @@ func readOnlyChild(path string) error {
 
 const pairs = 25 // transactions of each pairsChild
 
-// pairsChild adds two skills a transaction, and between two of them checks that
-// it sees the skills of others only in pairs.
+// pairsChild adds two skills in each transaction. Between transactions it checks that the
+// skills of other processes appear only in pairs.
 func pairsChild(path string) error {
 	ctx := context.Background()
 	db, err := Open(ctx, path, nil)

@@ -40,8 +40,8 @@ func TestOpenInReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// asNobody makes cmd run without privileges, from a copy that everybody can
-// reach.
+// asNobody makes cmd run without privileges, from a copy of the binary that everybody can
+// read.
 func asNobody(t *testing.T, cmd *exec.Cmd, dir string) {
 	t.Helper()
 	binary, err := os.ReadFile(cmd.Path)

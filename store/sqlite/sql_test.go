@@ -63,8 +63,8 @@ func TestStatementsUsed(t *testing.T) {
 	}
 }
 
-// TestMigrationsUnedited holds released migrations fast: catalogs in the field
-// have run them as they were.
+// TestMigrationsUnedited checks that released migrations stay the same, because existing
+// catalogs have already applied them.
 func TestMigrationsUnedited(t *testing.T) {
 	golden, err := os.ReadFile("testdata/migrations.sha256")
 	if err != nil {
@@ -96,12 +96,12 @@ func TestMigrationsUnedited(t *testing.T) {
 	}
 }
 
-// TestPlans holds what makes a statement slow out of its plan.
+// TestPlans checks that no statement's plan has a step that makes it slow.
 func TestPlans(t *testing.T) {
 	db := open(t, dbPath(t))
 	for name, bad := range map[string]string{
 		"match":       "SCAN s", // the row of a hit is found by its ID
-		"entries":     "SCAN o", // would search the skills once a source
+		"entries":     "SCAN o", // would search the skills once for each source
 		"vectors_of":  "TEMP B-TREE",
 		"unembedded":  "TEMP B-TREE",
 		"stamps":      "SCAN skills",

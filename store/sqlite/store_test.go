@@ -14,8 +14,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
-// childJob names the environment variable that makes the test binary do the
-// work of a second process: a key of childJobs.
+// childJob names the environment variable that makes the test binary run as a second
+// process; its value is a key of childJobs.
 const childJob = "STORE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -62,7 +62,7 @@ func open(t testing.TB, path string) *DB {
 	return db
 }
 
-// TestStore runs the contract, after which each file is whole.
+// TestStore runs the contract, and checks each file afterwards.
 func TestStore(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) store.Store {
 		db := open(t, dbPath(t))
@@ -71,7 +71,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestStoreDeferred runs the contract with catalogs that are opened when used.
+// TestStoreDeferred runs the contract with catalogs that are opened on first use.
 func TestStoreDeferred(t *testing.T) {
 	storetest.Test(t, func(t *testing.T) store.Store {
 		db := Defer(dbPath(t), nil)
@@ -91,8 +91,8 @@ func checkWhole(t *testing.T, db *DB) {
 	}
 }
 
-// checkFile fails unless the database is whole, and the full-text index has
-// exactly the skills that are not refused.
+// checkFile fails unless the database is undamaged and its full-text index holds exactly
+// the skills that are not refused.
 func checkFile(ctx context.Context, db *DB) error {
 	var ok string
 	if err := db.write.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&ok); err != nil || ok != "ok" {

@@ -15,8 +15,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
-// TestBeforeChange: it is called for what readers see and nothing else, before they
-// can see it, and its error undoes the change.
+// TestBeforeChange: BeforeChange is called only for changes that readers see, before they
+// can see them, and its error cancels the change.
 func TestBeforeChange(t *testing.T) {
 	path := dbPath(t)
 	var db *DB
@@ -62,7 +62,7 @@ func TestBeforeChange(t *testing.T) {
 	fail = stop
 	before := storetest.State(t, db)
 	if err := db.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteSkill(rows[0]) }); !errors.Is(err, stop) {
-		t.Errorf("error %v, want that of BeforeChange", err)
+		t.Errorf("error %v, want the error of BeforeChange", err)
 	}
 	is(1, "a change")
 	if after := storetest.State(t, db); after != before || len(storetest.Offered(t, db)) != 1 {
@@ -79,7 +79,7 @@ func TestBeforeChange(t *testing.T) {
 	}
 }
 
-// TestRollBackWhole: what is undone is undone in the full-text index too.
+// TestRollBackWhole: a rollback also restores the full-text index.
 func TestRollBackWhole(t *testing.T) {
 	db := open(t, dbPath(t))
 	rows := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
@@ -109,7 +109,7 @@ func TestRollBackWhole(t *testing.T) {
 	checkWhole(t, db)
 }
 
-// TestViewWritesNothing: a view is a DB too, for those who look.
+// TestViewWritesNothing: a view is a DB too, but its Update fails.
 func TestViewWritesNothing(t *testing.T) {
 	db := open(t, dbPath(t))
 	err := db.View(t.Context(), func(r store.Reader) error {
@@ -120,8 +120,8 @@ func TestViewWritesNothing(t *testing.T) {
 	}
 }
 
-// TestReplaceLeavesNothing: a replaced skill is found by its new words only,
-// and a refused one by none.
+// TestReplaceLeavesNothing: a query finds a replaced skill by its new words only, and
+// never finds a refused one.
 func TestReplaceLeavesNothing(t *testing.T) {
 	db := open(t, dbPath(t))
 	id := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "old", "old"))[0]
@@ -141,8 +141,8 @@ func TestReplaceLeavesNothing(t *testing.T) {
 	checkWhole(t, db)
 }
 
-// running is sent a value each time that a statement calls the SQL function
-// test_running, which exists in every connection of the test binary.
+// running receives a value whenever a statement calls the SQL function test_running,
+// which exists in every connection of the test binary.
 var running = make(chan struct{})
 
 func sendRunning(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
@@ -150,8 +150,8 @@ func sendRunning(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) 
 	return int64(1), nil
 }
 
-// TestCancelInterrupts: SQLite would count for hours. SQLite forgets an interrupt
-// that comes before the statement runs, so the statement itself says when it does.
+// TestCancelInterrupts: without the interrupt, SQLite would count for hours. SQLite loses
+// an interrupt that comes before the statement runs, so the statement reports its start.
 func TestCancelInterrupts(t *testing.T) {
 	db := open(t, dbPath(t))
 	const endless = `WITH RECURSIVE n (i) AS (SELECT test_running() UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n`

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkVectorsMissing asks for what has no vector yet in a catalog of 20,000
-// skills with two texts each, of which all but the last ones have vectors.
+// BenchmarkVectorsMissing asks for the texts without a vector, in a catalog of 20,000
+// skills with two texts each, in which only the last texts have none.
 func BenchmarkVectorsMissing(b *testing.B) {
 	const skills = 20_000
 	for _, missing := range []int{0, 16, skills / 2, skills} {

@@ -1,7 +1,7 @@
--- The skills that changed after a generation: no row when the generation is not
--- known, one row with NULL when it is and nothing changed. It is one statement, so
--- that nobody can forget changes between the two questions. Without INDEXED BY it
--- would read all changes to save sorting the few that count.
+-- Returns the skills that changed after a generation: no row if the generation is not
+-- known, one row with NULL if it is known and nothing changed. It is one statement, so
+-- that nobody can forget changes between the two questions. Without INDEXED BY, SQLite
+-- would read all changes to avoid sorting the few that count.
 SELECT DISTINCT c.skill_id
 FROM generations g LEFT JOIN changes c INDEXED BY changes_by_generation
   ON c.generation > g.number AND c.model_id IN (0, ifnull((SELECT id FROM models WHERE name = :model), 0))

@@ -1,2 +1,2 @@
--- The vectors of a model go with it.
+-- This also deletes the vectors of these models.
 DELETE FROM models WHERE name <> :keep

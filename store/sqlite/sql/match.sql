@@ -1,5 +1,5 @@
--- :allowed is a JSON array of skill ids, or NULL for all. It is a condition of
--- the query, not of its result, so a scope never shrinks the answer.
+-- :allowed is a JSON array of skill ids; NULL means all. It is a condition of the query,
+-- not a filter on its result, so a scope never shrinks the answer.
 SELECT f.rowid, -bm25(fts, :body, :name, :description, :tags) AS score
 FROM fts f JOIN skills s ON s.id = f.rowid
 WHERE f.fts MATCH :query AND s.shadowed_by IS NULL

@@ -1,10 +1,9 @@
--- Of the skills of one name the one from the source with the highest priority
--- is offered; then the first by source and path, so that it never depends on
--- the order of indexing. Contested are the names of the skills that this
--- transaction changed, and the names that they had before: a skill that lost its
--- name still stands in shadowed_by of those that it shadowed, and a skill that a
--- deleted one shadowed has changed too. :all adds the names of all sources: those
--- that two skills have, and those of skills that are shadowed now.
+-- Of the skills with the same name, the one whose source has the highest priority is
+-- offered, then the first by source and path, so that the order of indexing makes no
+-- difference. Contested names are the names of the skills that this transaction changed,
+-- and their old names: a skill that lost its name is still in shadowed_by of the skills
+-- that it shadowed, and deleting a skill also changes those that it shadowed. :all adds
+-- all names that two skills have, and the names of all shadowed skills.
 WITH changed (id) AS (
   SELECT skill_id FROM changes WHERE generation = (SELECT generation + 1 FROM state) AND model_id = 0
 ),
