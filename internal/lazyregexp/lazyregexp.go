@@ -1,5 +1,5 @@
 // Package lazyregexp puts off the compilation of regular expressions until they
-// are needed: together those of this program take as long as ranking a prompt,
+// are needed: compiling all of them takes as long as ranking a prompt,
 // and a hook, which is started for every prompt, needs none of them.
 package lazyregexp
 

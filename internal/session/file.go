@@ -26,7 +26,7 @@ const (
 	expired = 24 * time.Hour
 	// sweepEvery is how often what has expired is looked for, by one process.
 	sweepEvery = time.Hour
-	swept      = "swept" // the file whose time is that of the last time
+	swept      = "swept" // the file whose time says when that was last done
 	// maxFile bounds what is read of a file, in bytes.
 	maxFile = 1 << 20
 )

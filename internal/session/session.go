@@ -26,7 +26,7 @@ type Catalog interface {
 // Options of New; nil means all defaults.
 type Options struct {
 	Now    func() time.Time // the clock; nil means time.Now
-	Logger *slog.Logger     // hears why something is not remembered; nil means nobody
+	Logger *slog.Logger     // gets messages about what is not remembered; nil means no messages
 }
 
 // A Memory keeps what sessions were told in a folder. It may be used from several
@@ -68,7 +68,7 @@ type Prompt struct {
 
 const (
 	// much is from where odds differ much. A skill that the session was offered is
-	// offered again when its odds are this many times those of then. Beside one
+	// offered again when its odds are this many times its odds of then. Beside one
 	// that is left out, others are offered that are at most this many times less
 	// probable: a far weaker one would be offered in its place only because the
 	// better one is known.
@@ -217,7 +217,7 @@ func (s *state) known(h *search.Hit) (probability float64, ok bool) {
 	return probability, ok
 }
 
-// odds are those of a probability, below 10,000 for one that is certain.
+// odds turns a probability into odds, at most 10,000.
 func odds(p float64) float64 {
 	p = math.Min(p, .9999)
 	return p / (1 - p)

@@ -29,7 +29,7 @@ type site struct {
 	root    *os.Root            // nil when closed
 	record  *os.File            // nil before something is written
 	ours    map[string][]string // the digests under which a file is ours
-	written map[string]string   // and those of this run
+	written map[string]string   // and the files of this run
 }
 
 func openSite(dir string) (*site, error) {

@@ -32,7 +32,7 @@ type Index struct {
 	Skills []Entry `json:"skills"`
 }
 
-// An Entry is one skill of an Index. The URL is relative to that of the index.
+// An Entry is one skill of an Index. The URL is relative to the URL of the index.
 type Entry struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"` // "skill-md" or "archive"
