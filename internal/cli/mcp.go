@@ -26,9 +26,9 @@ skill that they could not load is left out ("skills doctor --strict" tells of
 most causes).
 
 Suggest_skills offers a skill once in a session, as hooks do. With --agent
-NAME only what that agent may see exists. Skills are looked for
-again on the configured schedule, and clients are notified when they change. The
-log goes to standard error; with --verbose it also lists sessions.
+NAME only what that agent may see exists. Skills are looked for again on the
+configured schedule, and clients are notified when skills change. The log goes
+to standard error; with --verbose it also lists sessions.
 
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
 /mcp/NAME what the configured agent of that name may see; with --agent NAME
@@ -45,8 +45,8 @@ a proxy with TLS before a server that others can reach.
 
 /healthz answers 200 when the catalog can be asked, else 503, and needs no
 token; only requests that bear it get the number of skills. /metrics, which
-needs the token, has the counts of calls, searches with their times, offered skills,
-prompts without one, stale reads, sessions and skills for Prometheus.`
+needs the token, has the counts of calls, searches with their times, offered
+skills, prompts without one, stale reads, sessions and skills for Prometheus.`
 
 func (a *app) mcpCommand() *cobra.Command {
 	var f httpFlags
