@@ -100,7 +100,7 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 		return contextprovider.Block{}, err
 	}
 	if block.Kind == string(intent.SlashCommand) { // the client knows what to load for it
-		return contextprovider.Block{Mode: block.Mode, Kind: block.Kind, Threshold: block.Threshold}, nil
+		return contextprovider.Block{Ranking: block.Ranking}, nil
 	}
 	if len(s.Prompts) > 0 && followsUp(p.Text, block) {
 		again, err := c.Block(ctx, strings.Join(s.Prompts, "\n")+"\n"+p.Text, b, a)
