@@ -112,7 +112,7 @@ func TestProblems(t *testing.T) {
 		t.Errorf("problems %+v", problems)
 	}
 	write(t, filepath.Join(dir, "bad", "SKILL.md"), "no frontmatter either\n")
-	for range 2 { // the path of a problem that is told again is not made longer
+	for range 2 { // the second call does not lengthen the path
 		for _, p := range rescan(t, c)[0].Problems {
 			if p.Path != bad {
 				t.Errorf("reported at %s", p.Path)

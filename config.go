@@ -90,7 +90,7 @@ type Config struct {
 // ConfigOptions are what the flags of a program say. Relative paths start at the
 // working folder of the process. A nil *ConfigOptions is all zero values.
 type ConfigOptions struct {
-	File      string   // configuration file to read; "" means those of the user and of the project
+	File      string   // configuration file to read; "" means the files of the user and of the project
 	Roots     []string // further folders with skills, which win over the configured ones, the first first; nil means none
 	OnlyRoots bool     // look for skills in Roots only; false means in the configured folders too
 	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file

@@ -8,7 +8,7 @@ import (
 // Rescan brings the catalog in step with its sources and returns what it did
 // with each. A source or a skill that cannot be read is a problem in the
 // report of its source, never an error. When ctx ends first, what was done is
-// kept, the reports say what is incomplete, and the error is that of ctx.
+// kept, the reports say what is incomplete, and the error is ctx's error.
 // With the built-in embedder every text has its vector afterwards; another one
 // waits for Embed.
 //
@@ -85,7 +85,7 @@ func (c *Catalog) Forget(ctx context.Context) error {
 
 // Embed gives every text of the catalog that has none a vector of the
 // configured embedder; an interrupted run goes on where it stopped. progress,
-// if not nil, is told how many of all texts have one. Until nearly all have,
+// if not nil, is called with how many of all texts have one. Until nearly all have,
 // ranking is by text, or by the vectors of the built-in embedder if the catalog
 // still has them. A catalog that can only be read stays as it is.
 func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error {

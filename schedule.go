@@ -111,7 +111,7 @@ func (c *Catalog) noteState(ctx context.Context, reports []Report) bool {
 	now, err := c.state.Load().store.State(ctx)
 	before := c.last
 	if err != nil || now == before {
-		return false // the error is also that of the next rescan
+		return false // the next rescan returns the same error
 	}
 	c.last = now
 	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)

@@ -88,7 +88,7 @@ type Hit = search.Hit
 type Entry = search.Entry
 
 // An Explanation says why a skill is or is not offered for a prompt. It has the
-// fields of a [Hit] and those of an [Answer] but Hits, and:
+// fields of a [Hit] and of an [Answer] but Hits, and:
 //
 //   - Verdict: what decided, in one sentence
 //   - Rank, Of: the place among the candidates, from 1, and their number; a Rank

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
@@ -317,7 +318,7 @@ func lines(file string) iter.Seq2[line, error] {
 		in.Buffer(nil, maxLine)
 		for in.Scan() {
 			l.number++
-			if l.text = in.Bytes(); len(strings.TrimSpace(string(l.text))) > 0 && !yield(l, nil) {
+			if l.text = in.Bytes(); len(bytes.TrimSpace(l.text)) > 0 && !yield(l, nil) {
 				return
 			}
 		}

@@ -84,7 +84,7 @@ func TestMeasureSpeed(t *testing.T) {
 	checkLeg(t, &size.Legs[0], 0)
 }
 
-// checkLeg checks the figures of a leg, with those of so many changes.
+// checkLeg checks the figures of a leg, and that it has as many changes as given.
 func checkLeg(t *testing.T, l *LegSpeed, changes int) {
 	t.Helper()
 	if l.Mode != "hybrid" || l.P50MS <= 0 || l.P99MS < l.P50MS || l.TextP50MS <= 0 || l.TextP99MS < l.TextP50MS || l.Allocs < 1 || l.AllocBytes < 1 || l.PerS <= 0 || l.Concurrent <= 0 {

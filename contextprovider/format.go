@@ -130,7 +130,7 @@ func escaped(s string) string {
 	return s
 }
 
-// mayOpen reports whether the first character of s may be that of an opener: a
+// mayOpen reports whether the first character of s may begin an opener: a
 // look at it spares nearly every field the expression. What is not ASCII may be
 // a letter of another case (ſ is an s).
 func mayOpen(s string) bool {

@@ -17,7 +17,7 @@ var ErrUnpublishable = errors.New("cannot be published")
 
 // A Manifest describes a skill to other programs, as it is in the source now.
 type Manifest struct {
-	skill.Meta                 // as indexed, but for Name and Description, which are those of Frontmatter
+	skill.Meta                 // as indexed, but Name and Description are taken from Frontmatter
 	Frontmatter map[string]any // as skill.Exact returns it
 	Files       []skill.File   // every file, SKILL.md included, by path; with digests only from Manifest
 	Stale       bool           // it changed since it was indexed; Outline compares SKILL.md alone

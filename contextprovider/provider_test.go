@@ -240,7 +240,7 @@ func TestFileRefused(t *testing.T) {
 		t.Errorf("a long name: an error of %d bytes: %.100s", len(err.Error()), err)
 	}
 	_, err = k.File(t.Context(), "pdf", "test.md", nil)
-	if want := `reading file of skill pdf: opening "test.md" of skill folder pdf: no such file: file does not exist; did you mean text.md?`; err == nil || err.Error() != want {
+	if want := `reading file of skill pdf: opening "test.md" of skill folder pdf: no such file; did you mean text.md?`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

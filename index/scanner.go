@@ -49,9 +49,9 @@ func (s *Scanner) Sources() []Source {
 }
 
 func (s *Scanner) labels() []string {
-	list := make([]string, len(s.sources))
-	for i, src := range s.sources {
-		list[i] = src.Info().Label
+	var list []string
+	for _, src := range s.Sources() {
+		list = append(list, src.Label)
 	}
 	return list
 }

@@ -48,8 +48,7 @@ type Report struct {
 // method Incomplete() bool that returns false), a skill that could not be read, and
 // the end of ctx. When ctx ends, Sync keeps what it has done and returns ctx.Err().
 func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
-	s := &syncer{x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool)}
-	s.report = Report{Source: src.Label, Complete: true}
+	s := x.newSyncer(src)
 	err := s.begin(ctx)
 	if err == nil {
 		err = s.walk(ctx, refs)
@@ -63,8 +62,7 @@ func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref,
 // Refresh is Sync for only the given skills of a source that has been walked before.
 // It leaves all other skills as they are.
 func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Report, error) {
-	s := &syncer{x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool)}
-	s.report = Report{Source: src.Label, Complete: true}
+	s := x.newSyncer(src)
 	for _, ref := range refs {
 		s.only = append(s.only, ref.Path)
 	}
@@ -79,6 +77,13 @@ func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Rep
 		})
 	}
 	return s.end(err)
+}
+
+func (x *Index) newSyncer(src Source) *syncer {
+	return &syncer{
+		x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool),
+		report: Report{Source: src.Label, Complete: true},
+	}
 }
 
 // end completes the report.

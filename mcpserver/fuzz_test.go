@@ -56,7 +56,7 @@ func FuzzURI(f *testing.F) {
 		if got, ok := idOf(uri); ok && (got == "" || !strings.HasPrefix(uri, scheme)) {
 			t.Errorf("%q is of the skill %q", uri, got)
 		}
-		// What is published under a URI is found by it, and by nothing else.
+		// A published file is found by its URI, and by no other.
 		m := &contextprovider.Manifest{Meta: skill.Meta{ID: id, Name: "name"}, Files: []skill.File{{Path: name}}}
 		own := below(root(m), name)
 		if got, ok := idOf(own); id != "" && len(own) <= maxURI && (!ok || got != id) {

@@ -63,7 +63,7 @@ func few() map[string]string {
 	return files
 }
 
-// agents are those of the tests.
+// agents are the agents of the tests.
 func agents() []*repertoire.Agent {
 	return []*repertoire.Agent{
 		{Name: "clerk", Include: repertoire.Rules{Names: []string{"pdf-*", "sort-*"}}, Pinned: []string{"sort-songs"}},
@@ -322,7 +322,7 @@ func want(t testing.TB, what string, got []string, want ...string) {
 	}
 }
 
-// eras runs a test with both protocols.
+// eras runs a test with both versions of the protocol.
 func eras(t *testing.T, f func(t *testing.T, modern bool)) {
 	for _, modern := range []bool{false, true} {
 		name := "2025-11-25"

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -137,12 +138,13 @@ func head(w io.Writer, name, kind, help string) {
 	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
+// compareCalls sorts calls by name, and those that failed after the others.
 func compareCalls(a, b call) int {
-	switch {
-	case a.name < b.name || a.name == b.name && !a.failed && b.failed:
-		return -1
-	case a == b:
+	failed := func(c call) int {
+		if c.failed {
+			return 1
+		}
 		return 0
 	}
-	return 1
+	return cmp.Or(cmp.Compare(a.name, b.name), failed(a)-failed(b))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
-// nasty are skills that cannot be published, by what is wrong with them; their
-// names begin with bad-. Those that begin with good- look as if they could not.
+// nasty are skills that cannot be published, each for its own reason; their names begin
+// with bad-. Skills that begin with good- can be published, but look as if they could not.
 func nasty() map[string]string {
 	files := map[string]string{
 		"bad-bom/SKILL.md":           "\uFEFF" + doc("bad-bom", "Nasty skill."),
@@ -151,7 +151,7 @@ func TestSkillsList(t *testing.T) {
 	})
 }
 
-// TestNastySkills lists what can be represented, and nothing wrong.
+// TestNastySkills: all skills that can be published are listed, and no others.
 func TestNastySkills(t *testing.T) {
 	k := serve(t, nasty(), "")
 	c := k.connect(t, true)

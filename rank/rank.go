@@ -16,9 +16,10 @@ type Candidate struct {
 
 	Lexical float64 // BM25 of the full text; 0 means no match
 
-	// Strength is Lexical measured in words that only one skill has. It is an
-	// absolute value, unlike the share of the highest Lexical that Order uses. Only
-	// a Gate uses Strength, Coverage and Evidence; Order does not.
+	// Strength is how well the text matches, measured in words that only one skill
+	// has. It is an absolute value, unlike the share of the highest Lexical that
+	// Order uses. Order ignores Strength, Coverage and Evidence; a Gate uses the
+	// first two.
 	Strength float64
 
 	// Vectors means that the skill has vectors. Description and Full are then the

@@ -40,7 +40,7 @@ type Searcher struct {
 	store     store.Reader
 	embedder  embed.Embedder // nil means none
 	opts      Options
-	analyzers sync.Pool // of *words.Analyzer, which caches words: those of prompts repeat
+	analyzers sync.Pool // of *words.Analyzer, which caches words: prompts repeat words
 }
 
 // Options of New; nil means all defaults.
@@ -117,7 +117,7 @@ func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *s
 }
 
 // embedderOf returns the embedder whose vectors a set holds; nil means that it holds
-// none, or those of an unknown embedder.
+// none, or vectors of an unknown embedder.
 func (x *Searcher) embedderOf(s *snapshot.Set) embed.Embedder {
 	switch model := s.Model(); {
 	case model == "":

@@ -132,19 +132,19 @@ func percents(a, b float64) (string, string) {
 func (e *Explanation) verdict(best rank.Scored) string {
 	switch {
 	case e.Filter != "":
-		return "not offered: " + e.Filter
+		return "Not offered: " + e.Filter + "."
 	case e.ShadowedBy != "":
-		return fmt.Sprintf("not offered: %s has the same name and a higher priority", e.ShadowedBy)
+		return fmt.Sprintf("Not offered: %s has the same name and a higher priority.", e.ShadowedBy)
 	case e.Kind != "" && !e.Relevant:
-		return "not offered: the prompt is " + intent.Kind(e.Kind).Phrase()
+		return "Not offered: the prompt is " + intent.Kind(e.Kind).Phrase() + "."
 	case e.CopyOf != "" && e.Relevant: // the skill that stays is relevant too
-		return fmt.Sprintf("not offered: it is the same as %s, which is offered", e.CopyOf)
+		return fmt.Sprintf("Not offered: it is the same as %s, which is offered.", e.CopyOf)
 	case e.Rank == 0 && e.Strength == 0:
-		return "not offered: it has no word in common with the prompt"
+		return "Not offered: it has no word in common with the prompt."
 	case e.Rank == 0:
-		return fmt.Sprintf("not offered: it is not among the %d best candidates", e.Of)
+		return fmt.Sprintf("Not offered: it is not among the %d best candidates.", e.Of)
 	case e.Relevant:
-		return fmt.Sprintf("offered, as number %d of %d candidates", e.Rank, e.Of)
+		return fmt.Sprintf("Offered, as number %d of %d candidates.", e.Rank, e.Of)
 	case e.Demand.Probability < e.Threshold:
 		likely, threshold := percents(e.Demand.Probability, e.Threshold)
 		return fmt.Sprintf("Not offered: this prompt looks %s likely to need a skill; the threshold is %s.", likely, threshold)

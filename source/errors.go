@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -18,8 +19,16 @@ var (
 	ErrTooLarge = errors.New("file too large")
 )
 
+// A missingError is a message that matches fs.ErrNotExist without repeating it.
+type missingError string
+
+func (e missingError) Error() string { return string(e) }
+
+// Is reports whether target is fs.ErrNotExist.
+func (e missingError) Is(target error) bool { return target == fs.ErrNotExist }
+
 // A FileError says why a file of a skill could not be opened or read. It
-// wraps ErrRefused, ErrTooLarge, fs.ErrNotExist or an error of the system.
+// matches ErrRefused, ErrTooLarge, fs.ErrNotExist or an error of the system.
 type FileError struct {
 	Dir  string   // the skill's folder in the source
 	Name string   // the requested file

@@ -192,7 +192,7 @@ func (l *lister) checkCase() {
 		case !ok:
 			byFold[fold] = f.Path
 		case first == upperFile && f.Path == lowerFile:
-			l.problem(skill.Warning, "two-skill-files", f.Path, "the skill has a SKILL.md too, which is the one that counts", "remove one of the two")
+			l.problem(skill.Warning, "two-skill-files", f.Path, "the skill also has a SKILL.md, which is used instead", "remove one of the two")
 		default:
 			l.problem(skill.Warning, "case-collision", f.Path, "the name differs from "+first+" by case only", "rename one of the two")
 		}

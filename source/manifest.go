@@ -136,7 +136,7 @@ type hasher struct {
 	hashed int64 // bytes so far
 }
 
-var errTooLargeToHash = fmt.Errorf("too many to hash (%d in one file, %d in a skill)", maxHash, maxHashAll)
+var errTooLargeToHash = fmt.Errorf("too many to hash; the limits are %d in a file and %d in a skill", maxHash, maxHashAll)
 
 // hash sets the digest and size of a file. It reads at most maxHash bytes, so that
 // it comes to an end even if a log grows while it is read.

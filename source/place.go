@@ -137,7 +137,7 @@ func (d *discovery) roots(search Search) {
 			continue
 		}
 		if !d.add(KindRoot, path, func() string { return d.rootLabel(path) }) {
-			d.errs = append(d.errs, fmt.Errorf("root %s is not a folder: %w", path, fs.ErrNotExist))
+			d.errs = append(d.errs, missingError("root "+path+" is not a folder"))
 		}
 	}
 }

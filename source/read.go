@@ -83,7 +83,7 @@ func (s *FS) fileError(dir, name string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) && !isThroughFile(err) {
 		return e
 	}
-	e.Err = fmt.Errorf("no such file: %w", fs.ErrNotExist)
+	e.Err = missingError("no such file")
 	entries, err := s.tree.readDir(dir)
 	if err != nil {
 		return e // do without suggestions

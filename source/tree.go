@@ -59,7 +59,7 @@ type diskTree struct {
 func (t diskTree) checkRoot() error {
 	info, err := os.Stat(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("folder %s does not exist: %w", t.path, fs.ErrNotExist)
+		return missingError("folder " + t.path + " does not exist")
 	}
 	if err != nil {
 		return fmt.Errorf("opening folder %s: %w", t.path, err)

@@ -22,7 +22,7 @@ func checkConfig(cfg *Config) error {
 	case cfg.Encoding != "" && cfg.Encoding != "float" && cfg.Encoding != "base64":
 		return fmt.Errorf("embedding endpoint: encoding %q is neither float nor base64", cfg.Encoding)
 	case cfg.Dimensions < 0 || cfg.MaxBatch < 0 || cfg.MaxChars < 0 || cfg.Timeout < 0:
-		return errors.New("embedding endpoint: a number is negative")
+		return errors.New("embedding endpoint: Dimensions, MaxBatch, MaxChars and Timeout must not be negative")
 	}
 	for name, value := range cfg.Headers {
 		if name == "" || strings.ContainsFunc(name, notInName) || strings.ContainsFunc(value, unicode.IsControl) {

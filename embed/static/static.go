@@ -149,19 +149,10 @@ func grams(token []byte, f func(hash uint64)) {
 
 // Hash returns the hash of a token, by which a model finds its row.
 func Hash(token []byte) uint64 {
-	h := offset
-	for _, c := range token {
-		h = (h ^ uint64(c)) * prime
-	}
-	return mix(h)
+	return mix(words.Hash(token))
 }
 
-// The constants of FNV-1a. Its high bits are weak; mix makes up for that.
-const (
-	offset uint64 = 14695981039346656037
-	prime  uint64 = 1099511628211
-)
-
+// mix spreads the bits of a hash, because the high bits of FNV-1a are weak.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

@@ -1,4 +1,6 @@
-// Package atomicfile writes small files that other processes read at any time.
+// Package atomicfile writes small files that other processes may read at any time.
+//
+// The one rule: a reader finds the old content or the new one, never a mixture.
 package atomicfile
 
 import (
@@ -8,21 +10,21 @@ import (
 	"path/filepath"
 )
 
-// Suffix ends the names of files that are being written. What a killed process
-// leaves of one may be removed.
+// Suffix ends the names of files that are being written. Files with it that a killed
+// process has left may be removed.
 const Suffix = ".tmp"
 
-// Write replaces the content of a file, or makes it, readable for its owner
-// only: whoever opens it finds the old content or the whole new one. After a
-// power cut either may be there, or less of the new one: what must be whole says
-// so itself.
+// Write replaces the content of a file, or makes it, readable only for its owner.
+// Readers find the old content or the whole new content. After a power cut they may
+// find only a part of the new content, so a format that must be whole needs a check of
+// its own.
 func Write(name string, data []byte) error {
 	return write(name, data, func(*os.File) error { return nil })
 }
 
-// Replace is Write for files that are not ours: it survives a power cut, sets
-// permissions, and asks check at the last moment, an error of which leaves the
-// file as it is.
+// Replace is Write for files that belong to the user: it survives a power cut and sets
+// permissions. Just before it replaces the file it calls check; an error of check leaves
+// the file as it is.
 func Replace(name string, data []byte, mode fs.FileMode, check func() error) error {
 	return write(name, data, func(f *os.File) error {
 		if err := f.Chmod(mode); err != nil {
@@ -35,7 +37,7 @@ func Replace(name string, data []byte, mode fs.FileMode, check func() error) err
 	})
 }
 
-// write calls ready between the writing of the data and the replacement.
+// write writes the data to a temporary file, calls ready, and then replaces the file.
 func write(name string, data []byte, ready func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*"+Suffix)
 	if err != nil {

@@ -21,7 +21,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%q, %v; want %q", data, err, text)
 		}
 	}
-	// What cannot take the place of the name leaves nothing behind.
+	// A file that cannot take the place of a folder leaves nothing behind.
 	folder := filepath.Join(t.TempDir(), "folder")
 	if err := os.MkdirAll(filepath.Join(folder, "full"), 0o700); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteWhole: a reader never sees a part.
+// TestWriteWhole: a reader never sees a part of the content.
 func TestWriteWhole(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	texts := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
@@ -69,7 +69,7 @@ func TestWriteWhole(t *testing.T) {
 	}
 }
 
-// TestReplace: permissions are kept, and a check can hold the file as it is.
+// TestReplace: permissions are set, and an error of check leaves the file as it is.
 func TestReplace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := atomicfile.Replace(name, []byte("a"), 0o640, func() error { return nil }); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -53,7 +54,7 @@ func setRows(s bench.Set) [][]string {
 	plain("all_tokens", strconv.Itoa(s.Gate.AllTokens), all)
 	plain("p50_ms", fmt.Sprintf("%.2f", s.Latency.P50), all)
 	plain("p99_ms", fmt.Sprintf("%.2f", s.Latency.P99), all)
-	for _, mode := range sortedKeys(s.Modes) {
+	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
 		plain("mode", mode, s.Modes[mode])
 	}
 	return append(rows, calibrationRows(s)...)
@@ -124,12 +125,3 @@ func place(rank int) string {
 }
 
 func decimals(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}

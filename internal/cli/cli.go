@@ -1,5 +1,8 @@
-// Package cli is the command line of Repertoire: its commands with their flags,
-// tables, messages and help. A second program under another name can share it.
+// Package cli is the command line of Repertoire: its commands with their flags, tables,
+// messages and help. A second program under another name can use it too.
+//
+// The one rule: it has no logic of its own; it opens catalogs through the configuration
+// and prints what they return.
 package cli
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
-// completeHelp puts into the help of commands what the descriptions of clients
-// know, when the help is printed.
+// completeHelp fills in the marks such as {folders} in the help of commands from the
+// descriptions of clients, when help is printed.
 func completeHelp(root *cobra.Command) {
 	print := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -20,7 +20,7 @@ func completeHelp(root *cobra.Command) {
 	})
 }
 
-// foldersHelp says where skills are looked for.
+// foldersHelp returns the text that says where skills are looked for.
 func foldersHelp() string {
 	var folders []string
 	for _, f := range client.SkillFolders() {
@@ -50,8 +50,7 @@ func wrap(text string, width int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// eventsHelp lists the clients that ask for context, with the event in which they
-// do so.
+// eventsHelp lists the clients that ask for context, each with its event.
 func eventsHelp() string {
 	var lines []string
 	for _, c := range client.All() {
@@ -65,8 +64,8 @@ func eventsHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-// clientsHelp lists the clients in two columns: a block of eight reads down its
-// columns, the rest across.
+// clientsHelp lists the clients in two columns. The first eight are ordered by column,
+// the others by line.
 func clientsHelp() string {
 	all := client.All()
 	var lines []string
@@ -88,7 +87,7 @@ func clientsHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-// kindsOf says what of this program a client can use.
+// kindsOf names what a client can use: the MCP server, the hook or both.
 func kindsOf(c client.Client) string {
 	switch {
 	case c.Hook == nil:

@@ -75,8 +75,8 @@ type (
 	}
 )
 
-// fieldsOf returns the JSON names of all fields of a type, also those of what
-// it contains. Hits are explained by search; others refer to it.
+// fieldsOf returns the JSON names of all fields of a type and of the types in it. The
+// help of search explains hits; other commands refer to it.
 func fieldsOf(typ reflect.Type, hits bool) []string {
 	for typ.Kind() == reflect.Slice || typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()

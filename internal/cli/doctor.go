@@ -118,9 +118,8 @@ func hintOf(f doctor.Finding) string {
 // examples is how many findings of a rule a summary shows.
 const examples = 3
 
-// printGroups prints how often each rule was broken and the first few findings
-// of it: with thousands of skills nobody reads them all, and one rule must not
-// hide the others.
+// printGroups prints how often each rule was broken, and its first few findings: with
+// thousands of skills nobody reads all findings, and one rule must not hide the others.
 func printGroups(w io.Writer, groups []doctor.Group) {
 	hidden := 0
 	for _, g := range groups {

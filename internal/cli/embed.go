@@ -12,12 +12,12 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
-const embedHelp = `Embed gives every text of the catalog that lacks one a vector of the configured
-embedder, and then lists the embedders that can be used. The built-in embedder
-is so fast that other commands do this by themselves; with an embeddings server
-"skills index" does. An interrupted run keeps what it did.
+const embedHelp = `Embed computes missing embeddings with the configured embedder, then lists the
+embedders that can be used. The built-in embedder is so fast that other commands
+do this by themselves; with an embeddings server "skills index" does it. An
+interrupted run keeps what it did.
 
-With --model it embeds nothing and only lists, or tells about one embedder:
+With --model it embeds nothing and only lists all embedders, or one of them:
 static (built in), none (ranking by text alone) or openai (a server, when one is
 configured). The configuration chooses one of them:
   embedder: static
@@ -54,7 +54,7 @@ func (a *app) embedCommand() *cobra.Command {
 			return a.embedders(cmd, list, only)
 		},
 	}
-	cmd.Flags().StringVar(&only, "model", "", "only list the embedders, or the one of this `name`")
+	cmd.Flags().StringVar(&only, "model", "", "only list the embedders, or the embedder with this `name`")
 	cmd.Flags().Lookup("model").NoOptDefVal = allEmbedders
 	return cmd
 }
@@ -91,8 +91,8 @@ func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	return a.printEmbedders(out)
 }
 
-// choices returns the settings and the embedders to tell about: the one of the
-// name only, or all that can be used.
+// choices returns the settings and the embedders to list: the one with the name only,
+// or all that can be used.
 func (a *app) choices(cmd *cobra.Command, only string) (s config.Settings, list []config.Embedder, err error) {
 	if s, err = a.settings(); err != nil {
 		return s, nil, err

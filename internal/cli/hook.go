@@ -36,13 +36,13 @@ is remembered of a session lies in $REPERTOIRE_STATE, or the folder repertoire
 in your state folder, for a day.
 
 Pinned skills of an agent are listed at the first prompt of a session. With
---mcp-server the model is told to load skills with the tool read_skill of that
-MCP server, else by the path of their SKILL.md.
+--mcp-server the answer asks the model to load skills with the tool read_skill
+of that MCP server, else by the path of their SKILL.md.
 
-The project is that of the event. Nothing is answered after the deadline, and
-nothing while there is no complete index; then "skills index" is started in the
-background. What goes wrong is told in hook.log in the state folder, and with
---verbose on standard error, but never to the client: the exit status is 0, or
+The event names the project. The hook gives no answer after the deadline, and
+none while there is no complete index; then it starts "skills index" in the
+background. Errors are written to hook.log in the state folder, and with
+--verbose to standard error, but never to the client: the exit status is 0, or
 1 for a wrong command line.`
 
 func (a *app) hookCommand() *cobra.Command {
@@ -71,7 +71,7 @@ func (a *app) hookCommand() *cobra.Command {
 	return cmd
 }
 
-// complete adds to a call of a hook what every call has.
+// complete adds to a call of a hook what all calls have in common.
 func (a *app) complete(call hook.Call) hook.Call {
 	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.stdout
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
@@ -114,8 +114,8 @@ func (a *app) indexArgs(db, lock string) ([]string, error) {
 	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
 }
 
-// callsHook reports whether arguments that could not be understood call the hook
-// of a client: clients take an exit status of 2 for an order to drop the prompt.
+// callsHook reports whether arguments, even malformed ones, call the hook of a client.
+// For such a call the exit status must not be 2, which makes clients drop the prompt.
 func callsHook(args []string) bool {
 	for i := range args {
 		if args[i] == "hook" && i+1 < len(args) && slices.Contains(client.HookArgs(), args[i+1]) {
@@ -125,8 +125,8 @@ func callsHook(args []string) bool {
 	return false
 }
 
-// commandLine returns how this program is called for the catalog, as a person or
-// a model types it.
+// commandLine returns the command line that calls this program for the catalog, as a
+// person or a model types it.
 func (a *app) commandLine() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *app) commandLine() string {
 	}
 	flags, err := a.flags()
 	if err != nil {
-		flags = nil // what it finds without them is better than nothing
+		flags = nil // calling the program without them is better than nothing
 	}
 	words := append([]string{self}, flags...)
 	if a.agent != "" {

@@ -123,8 +123,8 @@ func TestHookIndexes(t *testing.T) {
 	}
 }
 
-// TestHookProject: the project is that of the event's folder, wherever the hook
-// runs; a folder that is not there counts as none.
+// TestHookProject: the event's folder decides the project, wherever the hook runs; a
+// folder that does not exist counts as no folder.
 func TestHookProject(t *testing.T) {
 	home := fixture(t)
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func TestHookProject(t *testing.T) {
 	}
 }
 
-// TestHookLate: a client that sends nothing is not waited for.
+// TestHookLate: the hook does not wait for a client that sends nothing.
 func TestHookLate(t *testing.T) {
 	home := fixture(t)
 	cmd := exec.Command("skills", "hook", "claude", "--deadline", "50ms")
@@ -368,7 +368,7 @@ func TestHookBusy(t *testing.T) {
 	})
 }
 
-// TestHookDamaged: a damaged index is no trouble of the client, and heals.
+// TestHookDamaged: a damaged index does not disturb the client, and is rebuilt.
 func TestHookDamaged(t *testing.T) {
 	home := fixture(t)
 	call(t, 0, "--db", "db/catalog.db", "index")

@@ -58,7 +58,7 @@ func (a *app) indexCommand() *cobra.Command {
 // indexLocked is index for one process at a time.
 func (a *app) indexLocked(ctx context.Context, name string) error {
 	lock := flock.New(name, flock.SetPermissions(0o600))
-	// Whoever started this process may hold it for another moment.
+	// The process that started this one may hold the lock for another moment.
 	wait, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err := lock.TryLockContext(wait, 10*time.Millisecond)
@@ -98,8 +98,8 @@ func (a *app) index(ctx context.Context, full, watch bool) error {
 	return a.watch(ctx)
 }
 
-// embed fills in vectors and says which mode of ranking that allows. A server
-// that does not answer is told, and is no reason to fail: text ranks too.
+// embed computes missing vectors and returns the resulting mode of ranking. If a server
+// does not answer, it prints a note and returns no error, because text ranks too.
 func (a *app) embed(ctx context.Context, c *catalog) (string, error) {
 	bar := a.progress("embedding", 1)
 	err := c.Embed(ctx, bar.set)

@@ -26,14 +26,14 @@ skill that they could not load is left out ("skills doctor --strict" tells of
 most causes).
 
 Suggest_skills offers a skill once in a session, as hooks do. With --agent
-NAME only what that agent may see exists. Skills are looked for
-again on the configured schedule, and clients are told when they change. The
-log goes to standard error; with --verbose it also tells of sessions.
+NAME only what that agent may see exists. Skills are looked for again on the
+configured schedule, and clients are notified when skills change. The log goes
+to standard error; with --verbose it also lists sessions.
 
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
 /mcp/NAME what the configured agent of that name may see; with --agent NAME
 there is nothing else. A session belongs to the path on which it began. An
-address without a host is that of this machine only; others can reach the server
+address without a host means this machine only; others can reach the server
 only if there is a token, which REPERTOIRE_TOKEN or the file of --token-file
 holds: each request must bear it ("Authorization: Bearer …").
 
@@ -44,9 +44,9 @@ second. An interrupt lets requests that are under way end. There is no TLS: put
 a proxy with TLS before a server that others can reach.
 
 /healthz answers 200 when the catalog can be asked, else 503, and needs no
-token; the number of skills it tells only those that have it. /metrics, which
-needs it, has the counts of calls, searches with their times, offered skills,
-prompts without one, stale reads, sessions and skills for Prometheus.`
+token; only requests that bear it get the number of skills. /metrics, which
+needs the token, has the counts of calls, searches with their times, offered
+skills, prompts without one, stale reads, sessions and skills for Prometheus.`
 
 func (a *app) mcpCommand() *cobra.Command {
 	var f httpFlags
@@ -82,13 +82,13 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	// There is one client, so that who reads is who was last offered something.
+	// There is only one client, so a read belongs to its last session.
 	server := c.server(c.agent, nil, c.loaded)
 	c.servers.Store(&[]*mcpserver.Server{server})
 	return server.Serve(ctx, a.stdin, a.stdout)
 }
 
-// served is a catalog with its servers, which hear when it changes.
+// served is a catalog with its servers, which it notifies of changes.
 type served struct {
 	*catalog
 	*suggester

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -59,10 +61,7 @@ func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
 			scopes[agent.Name] = c.server(agent, metrics.Observe, nil)
 		}
 	}
-	var servers []*mcpserver.Server
-	for _, s := range scopes {
-		servers = append(servers, s)
-	}
+	servers := slices.Collect(maps.Values(scopes))
 	c.servers.Store(&servers)
 	rate := f.rate
 	if rate == 0 {

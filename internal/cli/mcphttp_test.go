@@ -110,8 +110,8 @@ func (s *httpServer) healthy(t *testing.T) string {
 	return ""
 }
 
-// TestServeHTTP runs the process with a token: it answers, says where, and ends
-// when it is told to.
+// TestServeHTTP runs the process with a token: it prints its address, answers, and ends
+// at an interrupt.
 func TestServeHTTP(t *testing.T) {
 	home := fixture(t)
 	const token = "0123456789abcdef"

@@ -7,14 +7,14 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress is a bar on standard error. It is drawn from the first step on, and
-// only on a terminal whose user does not want quiet.
+// progress is a progress bar on standard error. It appears with the first step, and only
+// on a terminal without --quiet.
 type progress struct {
-	draw func() *progressbar.ProgressBar // nil if nothing is drawn
+	draw func() *progressbar.ProgressBar // nil means that no bar is drawn
 	bar  *progressbar.ProgressBar        // nil before the first step
 }
 
-// progress returns a bar; a total of -1 means that it is unknown.
+// progress returns a progress bar; -1 means that the total is unknown.
 func (a *app) progress(what string, total int) *progress {
 	if _, ok := terminal(a.stderr); !ok || a.quiet {
 		return &progress{}
@@ -39,7 +39,7 @@ func (p *progress) begin() bool {
 
 func (p *progress) add(n int) {
 	if p.begin() {
-		p.bar.Add(n) // a bar that cannot be drawn is no reason to stop
+		p.bar.Add(n) // ignore the error: the work goes on without a bar
 	}
 }
 
@@ -57,8 +57,8 @@ func (p *progress) done() {
 	}
 }
 
-// logger writes what happens in the background to standard error when the user
-// wants to hear of it.
+// logger returns the logger for background work: with --verbose it writes to standard
+// error.
 func (a *app) logger() *slog.Logger {
 	if a.log != nil || !a.verbose {
 		return a.log

@@ -48,8 +48,8 @@ func rerankServer(t *testing.T, behaviour *atomic.Value) *httptest.Server {
 	return s
 }
 
-// TestRerank goes from a configured server to an order that is its own, and to
-// that of the first stage when it refuses or is late.
+// TestRerank: a configured server decides the order; if it refuses or is late, the order
+// of the first stage stays.
 func TestRerank(t *testing.T) {
 	fixture(t)
 	var behaviour atomic.Value

@@ -18,7 +18,7 @@ import (
 
 // Exit codes of the command.
 const (
-	exitOK    = 0 // also when nothing is relevant
+	exitOK    = 0 // also if nothing is relevant
 	exitError = 1
 	exitUsage = 2
 )
@@ -69,8 +69,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitError
 }
 
-// A usageError is a wrong use of the command line; it names the command whose
-// help tells more.
+// A usageError is a wrong use of the command line. It names the command whose help
+// explains the right use.
 type usageError struct {
 	command string
 	err     error
@@ -79,13 +79,12 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// An exitStatus ends the command with a code when everything was said already.
+// An exitStatus ends the command with an exit code and without a further message.
 type exitStatus struct{ code int }
 
 func (e *exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// messageOf keeps an error on one line, because scripts take each line for a
-// message.
+// messageOf returns an error on one line, because scripts take each line for a message.
 func messageOf(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
@@ -171,8 +170,8 @@ func (a *app) command() *cobra.Command {
 	return root
 }
 
-// prompt returns the arguments as one text, or what standard input holds when
-// the only one is "-".
+// prompt returns the arguments as one text. If the only argument is "-", it returns what
+// standard input holds.
 func (a *app) prompt(ctx context.Context, args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, " "), nil
@@ -182,7 +181,8 @@ func (a *app) prompt(ctx context.Context, args []string) (string, error) {
 		data []byte
 		err  error
 	}
-	// A read from a terminal cannot be interrupted, so it is left behind.
+	// A read from a terminal cannot be interrupted, so it runs in a goroutine of its own,
+	// which an interrupt leaves behind.
 	read := make(chan result, 1)
 	go func() {
 		data, err := io.ReadAll(io.LimitReader(a.stdin, most))
@@ -199,8 +199,8 @@ func (a *app) prompt(ctx context.Context, args []string) (string, error) {
 	}
 }
 
-// flags returns the flags of this call that say which catalog it is, for a
-// process in another folder.
+// flags returns the flags of this call that choose the catalog, in a form that works in
+// any folder.
 func (a *app) flags() ([]string, error) {
 	var list []string
 	var errs []error
@@ -223,7 +223,7 @@ func (a *app) flags() ([]string, error) {
 	return list, errors.Join(errs...)
 }
 
-// count is a number with its noun.
+// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -231,7 +231,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// note tells the user something that is not the result.
+// note prints a message that is not part of the result to standard error.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.stderr, "skills: "+format+"\n", args...)

@@ -53,8 +53,8 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             source, path, relevant ("context" would offer it), copies (IDs
             of skills with nearly the same text, left out) and why: the terms of
             the score (each with name, value and weight), the matched words
-            (stemmed) of name, description and tags ("why" tells those of the
-            body), strength, coverage and evidence of the match, and rerank,
+            (stemmed) of name, description and tags ("why" also shows those of
+            the body), strength, coverage and evidence of the match, and rerank,
             the score of a configured reranker, by which the best are ordered;
             and snippet, an excerpt of the instructions, if they match: its
             text, and matches, the start and the end of each match in it,
@@ -127,13 +127,13 @@ func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) erro
 	return a.printHits(q, answer, snippets, took)
 }
 
-// snippets returns those of all hits, short enough for two lines of a table.
+// snippets returns the snippets of all hits, each short enough for two lines of a table.
 func (a *app) snippets(cmd *cobra.Command, c *catalog, q repertoire.Query, answer repertoire.Answer, width int) ([]repertoire.Snippet, error) {
 	entries := make([]repertoire.Entry, len(answer.Hits))
 	for i, h := range answer.Hits {
 		entries[i] = h.Entry
 	}
-	length := 0 // the usual one
+	length := 0 // the default
 	if !a.json {
 		length = max(20, min(160, 2*(width-len(indent))-width/4))
 	}
@@ -184,11 +184,11 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 	return nil
 }
 
-// indent is what stands before a snippet below a row of a table.
+// indent is the indentation of a snippet below its row of a table.
 const indent = "    "
 
-// wrapped returns a snippet as at most two lines of that width, with its matches
-// in bold.
+// wrapped returns a snippet as at most two lines of the given width, with matches in
+// bold.
 func wrapped(s repertoire.Snippet, width int) []string {
 	if s.Text == "" {
 		return nil
@@ -209,7 +209,7 @@ func wrapped(s repertoire.Snippet, width int) []string {
 	return lines
 }
 
-// point shows on a terminal where in a query something is wrong.
+// point shows on a terminal where the error in a query is.
 func (a *app) point(query string, offset int) {
 	width, ok := terminal(a.stderr)
 	if !ok {
@@ -226,7 +226,7 @@ func (a *app) point(query string, offset int) {
 	fmt.Fprintf(a.stderr, "%s\n%s^\n", cut(before+after, width), strings.Repeat(" ", lipgloss.Width(before)))
 }
 
-// plainLine is words.Line that keeps blanks, so that a column stays where it is.
+// plainLine is words.Line without merging blanks, so that columns stay in place.
 func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

@@ -96,7 +96,7 @@ func (a *app) setupCommand() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags and clients that do not go together.
+// check returns an error for flags and clients that cannot be combined.
 func (s *setupRun) check(args []string) error {
 	names := client.Names()
 	for _, name := range args {
@@ -162,7 +162,7 @@ func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error)
 	return setup.NewPlan(s.env, req)
 }
 
-// listingPlan makes a plan for how a client lists the skills of the catalog.
+// listingPlan plans how a client will list the skills of the catalog.
 func (s *setupRun) listingPlan(ctx context.Context, name string, scope setup.Scope) (*setup.Plan, error) {
 	lists, _ := client.Find(name)
 	if s.listing == "on" {
@@ -184,7 +184,7 @@ func (s *setupRun) listingPlan(ctx context.Context, name string, scope setup.Sco
 	return setup.NewListingPlan(s.env, lists, scope, names, false)
 }
 
-// carryOut shows a plan and, if that is wanted, does it.
+// carryOut shows a plan and, if the user wants that, does it.
 func (s *setupRun) carryOut(plan *setup.Plan) error {
 	result := setupResult{Changes: plan.Changes, Warnings: plan.Warnings}
 	for _, ed := range plan.Edits {
@@ -227,8 +227,7 @@ func (s *setupRun) printWarnings(plan *setup.Plan) {
 	}
 }
 
-// confirm asks the user on a terminal. A script that calls setup has said what it
-// wants.
+// confirm asks the user on a terminal. It does not ask scripts.
 func (s *setupRun) confirm() bool {
 	f, ok := s.stdin.(*os.File)
 	if s.yes || s.json || !ok || !term.IsTerminal(int(f.Fd())) {
@@ -271,8 +270,8 @@ func (s *setupRun) printChanges(r setupResult) {
 	}
 }
 
-// printRefusals prints what was refused, with what to do by hand, and returns the
-// exit status. When writing has failed, that was said already.
+// printRefusals prints the refused changes, with what to do by hand, and returns the
+// exit status. If writing has failed, the refusals are part of that error already.
 func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 	refused := false
 	for _, c := range changes {
@@ -338,8 +337,8 @@ func scopesOf(st setup.Status, kind string, has bool) string {
 	return strings.Join(scopes, ",")
 }
 
-// setupEnv describes this machine; program is what clients are to run, "" for
-// this program.
+// setupEnv describes this machine. program is the program that clients should run; ""
+// means this program.
 func (a *app) setupEnv(program string) (*setup.Env, error) {
 	state, err := config.StateDir()
 	if err != nil {
@@ -347,7 +346,7 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	}
 	e := &setup.Env{Machine: client.Machine{OS: runtime.GOOS, Getenv: os.Getenv}, State: state}
 	if e.Home, err = os.UserHomeDir(); err != nil {
-		e.Home = "" // then only the files of a project can be written
+		e.Home = "" // without a home only the files of a project can be written
 	}
 	dir, err := os.Getwd()
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 )
 
 const showHelp = `Show prints the instructions of a skill: its whole SKILL.md, as it is on disk
-now. The name is that of the skill, or source/name or source/folder for a copy
+now. NAME is the name of the skill, or source/name or source/folder for a copy
 that another skill of the same name shadows.
 
 Characters that a reader cannot see (Unicode tags, bidirectional controls,
 zero-width characters inside words, control characters) are removed, and their
-number is told.
+number is shown.
 
 --manifest reads all files of the skill and prints their kind, path, size and
 SHA-256 instead, as "skills read NAME" does without the SHA-256.
@@ -80,7 +80,7 @@ func (a *app) show(cmd *cobra.Command, args []string) error {
 	return a.printText(body.Text)
 }
 
-// printText prints s and sees to it that it ends with a line end.
+// printText prints s, with a line feed at the end.
 func (a *app) printText(s string) error {
 	if !strings.HasSuffix(s, "\n") {
 		s += "\n"
@@ -91,7 +91,7 @@ func (a *app) printText(s string) error {
 
 const readHelp = `Read prints one file of a skill as it is on disk now. The path is relative to
 the folder of the skill and cannot lead out of it. Invisible characters are
-removed from the printed text, and their number is told.
+removed from the printed text, and their number is shown.
 
 Without a path it lists the files of the skill: kind, path and size in bytes.
 The kind says what a file is for: script, reference and asset are the files

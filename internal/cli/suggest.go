@@ -11,8 +11,8 @@ import (
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
-// A suggester makes the blocks of the tool suggest_skills, which clients may
-// call for each prompt instead of starting a hook: sessions are remembered alike.
+// A suggester makes the blocks of the tool suggest_skills, which clients may call for
+// each prompt instead of starting a hook. It remembers sessions like the hook.
 type suggester struct {
 	catalog *catalog
 	memory  *session.Memory
@@ -37,7 +37,7 @@ func (s *suggester) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoi
 	return s.memory.Suggest(ctx, s.catalog, session.Prompt{Session: p.Session, Text: p.Text}, budget, s.project.Scope(p.Dir, a))
 }
 
-// loaded remembers what a session has read.
+// loaded remembers that a session has read a skill.
 func (s *suggester) loaded(ctx context.Context, sessionID, id string) {
 	s.memory.Load(ctx, sessionID, id, "")
 }

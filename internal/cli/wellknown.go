@@ -19,12 +19,12 @@ that hands them out to the clients of other people:
                            with its SHA-256
   skills/index.json        version 0.1: each skill is a list of plain files
 
-All skills that the agent given with --agent sees are published, those of your
-home too: choose with --agent, or with --root and --only-root. URLs in the
+All skills that the agent given with --agent sees are published, also skills in
+your home: choose with --agent, or with --root and --only-root. URLs in the
 indexes are relative, so DIR may be served anywhere.
 
 A skill that clients could not read, or would read differently, is left out, and
-standard error tells why: a name that is not made of a-z, 0-9 and hyphens, a
+standard error says why: a name that is not made of a-z, 0-9 and hyphens, a
 description of more than 1,024 characters, hidden characters, malformed
 frontmatter, more than 512 files or 16 MiB, or a file that cannot be read.
 

@@ -104,12 +104,11 @@ func Find(name string) (Client, bool) {
 	return all[i], true
 }
 
-// Generic is the name of a client about which nothing is known but a file in
-// JSON with its MCP servers.
+// Generic is the name of an unknown client that keeps its MCP servers in a JSON file.
 const Generic = "generic"
 
-// NewGeneric returns that client; key is the name of the mapping of servers in
-// file, "" means mcpServers.
+// NewGeneric returns the generic client with a file. key is the name of the mapping of
+// servers in the file; "" means mcpServers.
 func NewGeneric(file, key string) Client {
 	if key == "" {
 		key = "mcpServers"
@@ -143,8 +142,8 @@ func SkillFolders() []string {
 	return append([]string{shared}, slices.Compact(folders)...)
 }
 
-// ProjectDir returns the folder of the project that a client gives to an MCP
-// server by a variable of the environment, "" for none.
+// ProjectDir returns the folder of the project that a client gives to an MCP server in an
+// environment variable; "" means that it gives none.
 func ProjectDir(getenv func(string) string) string {
 	for _, c := range All() {
 		if c.ProjectVar == "" {

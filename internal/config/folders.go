@@ -33,10 +33,10 @@ func File() (string, error) {
 // projectFile is the configuration file of a project, relative to its folder.
 const projectFile = ".agents/repertoire.yaml"
 
-// FindProjectFile returns the configuration file of the project that dir belongs
-// to, "" when there is none. It looks from dir up to the root of its repository,
-// and outside of a repository in dir only. As for source.Discover, the user's
-// home is no project.
+// FindProjectFile returns the configuration file of the project that dir belongs to; ""
+// means that there is none. It looks from dir up to the root of the repository, and
+// outside a repository only in dir. As for source.Discover, the user's home is no
+// project.
 func FindProjectFile(dir string) (string, error) {
 	for _, folder := range projectFolders(dir) {
 		name := filepath.Join(folder, filepath.FromSlash(projectFile))
@@ -50,8 +50,8 @@ func FindProjectFile(dir string) (string, error) {
 	return "", nil
 }
 
-// ProjectRoot returns the root of the project that dir belongs to, its links
-// resolved, or "" when dir belongs to none.
+// ProjectRoot returns the root of the project that dir belongs to, with links resolved;
+// "" means that dir belongs to no project.
 func ProjectRoot(dir string) string {
 	folders := projectFolders(dir)
 	if len(folders) == 0 {
@@ -63,12 +63,12 @@ func ProjectRoot(dir string) string {
 func projectFolders(dir string) []string {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		home = "" // there is none to leave out
+		home = "" // without a home none has to be left out
 	}
 	return source.ProjectFolders(dir, home)
 }
 
-// workDir returns dir, or the working folder for "".
+// workDir returns dir; if that is "", the working folder.
 func workDir(dir string) (string, error) {
 	if dir != "" {
 		return dir, nil
@@ -103,8 +103,8 @@ func DefaultDB(sources []source.Source) (string, error) {
 		fmt.Fprintf(h, "%q %q\n", s.Info().Label, s.Info().Root)
 	}
 	name := filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]), "catalog.db")
-	// A catalog whose skills never change is never written: its time is when it
-	// was last opened.
+	// Set the time at each opening: a catalog whose skills never change is never
+	// written.
 	if now := time.Now(); os.Chtimes(name, now, now) != nil {
 		removeUnused(dir, now.Add(-unusedAfter))
 	}
@@ -117,7 +117,7 @@ const unusedAfter = 60 * 24 * time.Hour
 // catalogFolder matches the names that DefaultDB gives to folders.
 var catalogFolder = lazyregexp.New(`^[0-9a-f]{12}$`)
 
-// removeUnused removes the catalogs in dir that were last opened before a time.
+// removeUnused removes the catalogs in dir that nobody has opened since a time.
 // It ignores errors: the next call tries again. REPERTOIRE_CACHE may name a
 // folder that holds other things, so removeUnused looks only at what DefaultDB made.
 func removeUnused(dir string, before time.Time) {
@@ -152,9 +152,9 @@ func removeCatalog(db string) {
 	os.Remove(folder)
 }
 
-// StateDir returns the folder of files that are no cache of the sources, such as
-// sessions and logs: $REPERTOIRE_STATE, or "repertoire" in the user's state
-// folder, which is $XDG_STATE_HOME or the usual one of the system.
+// StateDir returns the folder of files that cannot be rebuilt from the sources, such as
+// sessions and logs: $REPERTOIRE_STATE, or "repertoire" in the user's state folder
+// ($XDG_STATE_HOME, or the usual folder of the system).
 func StateDir() (string, error) {
 	if dir := os.Getenv("REPERTOIRE_STATE"); dir != "" {
 		return filepath.Abs(dir)

@@ -12,7 +12,7 @@ import (
 // A Project is the project whose skills a catalog holds. It may be used from
 // several goroutines.
 type Project struct {
-	root   string   // "" without skills of a project
+	root   string   // "" means that the catalog has no skills of a project
 	labels []string // of its sources
 
 	scopes sync.Map // *search.Agent to the same agent without the skills of the project
@@ -38,9 +38,9 @@ func NewProject(dir string, sources []source.Source) (*Project, error) {
 	return p, nil
 }
 
-// Scope returns what an agent, nil for all skills, sees from a folder: who works
-// outside of the project has no use for the project's own skills. A folder that
-// is not absolute is not known, and changes nothing.
+// Scope returns the agent a as it is for work in the folder dir: outside the project it
+// does not see the project's own skills. A nil agent sees all skills. If dir is not
+// absolute, it is unknown, and Scope returns a unchanged.
 func (p *Project) Scope(dir string, a *search.Agent) *search.Agent {
 	if p.root == "" || !filepath.IsAbs(dir) || isBelow(p.root, dir) {
 		return a
@@ -50,7 +50,7 @@ func (p *Project) Scope(dir string, a *search.Agent) *search.Agent {
 		elsewhere = *a
 	}
 	elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, p.labels)
-	// The catalog keeps what an agent sees by its address.
+	// Return the same address each time: the catalog caches scopes by address.
 	scope, _ := p.scopes.LoadOrStore(a, &elsewhere)
 	return scope.(*search.Agent)
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Options are what the flags of a program say: repertoire.ConfigOptions, which
-// explains the fields. A nil *Options is all zero values.
+// Options are the flags of a program. repertoire.ConfigOptions explains the fields. A
+// nil *Options is all zero values.
 type Options struct {
 	File      string
 	Roots     []string
@@ -17,8 +17,8 @@ type Options struct {
 	Warn      func(error)
 }
 
-// Read returns the settings for the folder dir, "" for the working folder, and
-// lets o, which may be nil, win over the configuration.
+// Read returns the settings for the folder dir; "" means the working folder. Options in
+// o, which may be nil, override the configuration.
 func Read(dir string, o *Options) (Settings, error) {
 	if o == nil {
 		o = new(Options)
@@ -42,8 +42,8 @@ func Read(dir string, o *Options) (Settings, error) {
 	return s, nil
 }
 
-// readFiles adds what the configuration file at name says, or, if name is "",
-// what the files of the user and of the project of dir say.
+// readFiles adds the settings in the configuration file at name. If name is "", it adds
+// those of the user's file and of the file of the project that dir belongs to.
 func (s *Settings) readFiles(dir, name string) error {
 	if name != "" {
 		return s.ReadUser(name)

@@ -19,10 +19,9 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// Settings are what configuration files, environment and flags say. The file of
-// a user may set everything. The file of a project, which may be somebody
-// else's, may only add folders and agents: it must not choose where prompts are
-// sent.
+// Settings are the settings from configuration files, environment and flags. The file
+// of a user may set everything. The file of a project may come from somebody else, so it
+// may only add folders and agents: it must not choose where prompts are sent.
 type Settings struct {
 	Roots     []Root // further folders with skills; the first wins
 	Project   bool   // look in the usual folders of the project
@@ -38,7 +37,7 @@ type Settings struct {
 	Reranker  *Reranker     // nil means none
 }
 
-// A Root is a folder with skills that somebody has named.
+// A Root is a folder with skills that flags or files name.
 type Root struct {
 	Path  string
 	Label string            // "" means a label made from Path
@@ -61,7 +60,7 @@ type Embedder struct {
 	OpenAI *openai.Config // the server, for EmbedderOpenAI
 }
 
-// New returns the chosen embedder, embed.None{} for EmbedderNone.
+// New returns the chosen embedder. For EmbedderNone it returns embed.None{}.
 func (e Embedder) New() (embed.Embedder, error) {
 	switch {
 	case e.Name == EmbedderStatic || e.Name == "":
@@ -84,8 +83,8 @@ func (e Embedder) New() (embed.Embedder, error) {
 	return nil, fmt.Errorf("no embedder %q%s", e.Name, words.Suggest(e.Name, embedderNames()))
 }
 
-// Dimension returns the dimension of the vectors, 0 when there are none or only
-// the server knows.
+// Dimension returns the dimension of the vectors; 0 means that there are none, or that
+// only the server knows.
 func (e Embedder) Dimension() int {
 	switch e.Name {
 	case EmbedderNone:
@@ -110,8 +109,8 @@ func (s *Settings) Embedders() []Embedder {
 	return list
 }
 
-// FindEmbedder returns the choice of this name if these settings allow it. Its
-// error lists the names that they allow.
+// FindEmbedder returns the choice with this name, if these settings allow it. The error
+// lists the allowed names.
 func (s *Settings) FindEmbedder(name string) (Embedder, error) {
 	var names []string
 	for _, e := range s.Embedders() {
@@ -149,10 +148,10 @@ func Default() Settings {
 	return Settings{Project: true, User: true, Bundled: true, Embedder: Embedder{Name: EmbedderStatic}}
 }
 
-// ReadUser adds what the configuration file of a user says.
+// ReadUser adds the settings in the configuration file of a user.
 func (s *Settings) ReadUser(name string) error { return s.read(name, true) }
 
-// ReadProject adds what the configuration file of a project says.
+// ReadProject adds the settings in the configuration file of a project.
 func (s *Settings) ReadProject(name string) error { return s.read(name, false) }
 
 func (s *Settings) read(name string, user bool) error {
@@ -171,8 +170,8 @@ func (s *Settings) read(name string, user bool) error {
 // maxFile is the size of the largest configuration file, in bytes.
 const maxFile = 1 << 20
 
-// readFile reads a configuration file. The file of a project may be a link that
-// somebody else made, to something that never ends.
+// readFile reads a configuration file of bounded size. The file of a project must be a
+// regular file, because somebody else may have made it a link to an endless device.
 func readFile(name string, user bool) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {

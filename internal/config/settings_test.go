@@ -38,15 +38,15 @@ func setHome(t *testing.T, dir string) {
 	t.Setenv("USERPROFILE", dir)
 }
 
-// settings returns the default ones changed by f.
+// settings returns the default settings, changed by f.
 func settings(f func(*config.Settings)) config.Settings {
 	s := config.Default()
 	f(&s)
 	return s
 }
 
-// TestSettings reads files that are right. Paths are those of Unix; DIR is the
-// folder of the file and HOME the user's.
+// TestSettings reads valid files. Paths are Unix paths; DIR stands for the folder of the
+// file, and HOME for the user's home.
 func TestSettings(t *testing.T) {
 	query, document := "query: ", ""
 	tests := []struct {
@@ -126,7 +126,7 @@ func symbolic(s config.Settings, dir, home string) config.Settings {
 	return s
 }
 
-// TestSettingsErrors reads files that are wrong; FILE stands for their name.
+// TestSettingsErrors reads invalid files. FILE stands for their name.
 func TestSettingsErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"syntax", "roots: [\n", "FILE:1: did not find expected node content"},
@@ -228,8 +228,8 @@ func TestProjectSettings(t *testing.T) {
 		{"reranker: {tei: {base_url: \"http://x\"}}\n", "FILE:1: reranker: a project's configuration cannot set this; move it to your own"},
 		{"deadline: 1h\n", "FILE:1: deadline: a project's configuration cannot set this; move it to your own"},
 		{"agents:\n  reviewer: {}\n", "FILE:2: agent reviewer: your own configuration has an agent of this name, which a project's cannot replace"},
-		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": that of a project's folder holds no colon and is not \"bundled\""},
-		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": that of a project's folder holds no colon and is not \"bundled\""},
+		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": the label of a project's folder must hold no colon and must not be \"bundled\""},
+		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": the label of a project's folder must hold no colon and must not be \"bundled\""},
 	}
 	for _, tt := range tests {
 		s := config.Default()
@@ -249,7 +249,7 @@ func TestProjectSettings(t *testing.T) {
 	}
 }
 
-// TestAgentsOfTwoFiles: a second file of the user's replaces an agent whole.
+// TestAgentsOfTwoFiles: a second file of the user replaces the whole agent.
 func TestAgentsOfTwoFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := config.Default()
@@ -278,7 +278,7 @@ func TestUnreadableSettings(t *testing.T) {
 	if err := s.ReadProject(dir); err == nil || !strings.HasSuffix(err.Error(), "is not a regular file") {
 		t.Errorf("error %v", err)
 	}
-	// A link in a repository to what has no end.
+	// A link in a repository to a device that never ends.
 	if err := s.ReadProject(os.DevNull); err == nil {
 		t.Errorf("a device was read as the configuration of a project")
 	}
@@ -297,8 +297,8 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// TestEmbedderSetting: what is chosen is made, and a bad choice is no embedder
-// in disguise.
+// TestEmbedderSetting: New makes the chosen embedder. For a bad choice it returns an
+// error and a nil interface, not a nil pointer in an interface.
 func TestEmbedderSetting(t *testing.T) {
 	server := &openai.Config{BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
 	for _, tt := range []struct {
@@ -328,7 +328,7 @@ func TestEmbedderSetting(t *testing.T) {
 	}
 }
 
-// TestReranker: a bad server is no reranker in disguise.
+// TestReranker: for a bad server New returns an error and a nil interface.
 func TestReranker(t *testing.T) {
 	s := &config.Reranker{Config: remote.Config{API: remote.TEI, BaseURL: "ftp://x"}}
 	if r, err := s.New(); err == nil || r != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Sources opens the folders that the settings name and the usual folders, those
-// of the project for the folder dir ("" means the working folder). warn, if not
-// nil, hears why a usual folder, which is then left out, cannot be read.
+// Sources opens the configured folders, the usual folders of the user, and those of the
+// project that dir belongs to ("" means the working folder). It leaves out usual folders
+// that cannot be read, and calls warn, unless that is nil, with the reason.
 func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
 	roots := make(map[string]Root) // by path
 	search := source.Search{Folders: client.SkillFolders(), NoBundled: !s.Bundled}
@@ -32,7 +32,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		}
 	}
 	if s.User {
-		// Without a home there are no folders of the user to look at.
+		// Without a home there are no folders of the user.
 		if home, err := os.UserHomeDir(); err == nil {
 			search.Home, search.Config = home, os.Getenv("XDG_CONFIG_HOME")
 		}
@@ -54,8 +54,8 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	return sources, nil
 }
 
-// unreachable returns the errors of Discover that concern a root, which somebody
-// asked for. The others, about usual folders, go to warn.
+// unreachable returns the errors of Discover about roots, which somebody has configured.
+// It passes the others, about usual folders, to warn.
 func unreachable(err error, roots map[string]Root, warn func(error)) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// leastToken is the least length of a token in bytes. Nobody need remember it,
-// so it can be long.
+// leastToken is the least length of a token in bytes. People need not remember tokens,
+// so they can be long.
 const leastToken = 16
 
 // Token returns the token that requests to a server must bear, from a file, or

@@ -12,7 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// scalar returns the text of a value. For errors, what says what it should be.
+// scalar returns the text of a value. what names the expected value in errors.
 func (p *parser) scalar(n *yaml.Node, what string) (string, error) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		return "", p.errorf(n, "expected %s", what)
@@ -90,8 +90,8 @@ func (p *parser) duration(to *time.Duration) func(*yaml.Node) error {
 	}
 }
 
-// probability reads a number from 0 to 1. As 0 stands for the default elsewhere,
-// it becomes search.Always.
+// probability reads a number from 0 to 1. It turns 0 into search.Always, because 0 means
+// the default elsewhere.
 func (p *parser) probability(to *float64) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		v, err := strconv.ParseFloat(n.Value, 64)

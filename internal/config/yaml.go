@@ -18,8 +18,8 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// decode returns the top node of a file with one YAML document, nil for a file
-// without any.
+// decode returns the top node of a file with one YAML document; nil means that the file
+// has none.
 func decode(name string, data []byte) (top *yaml.Node, err error) {
 	// The library panics on some malformed comments and anchors.
 	defer func() {
@@ -49,7 +49,8 @@ func decode(name string, data []byte) (top *yaml.Node, err error) {
 
 var yamlMessage = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
-// yamlError puts the line of a syntax error where other errors have it.
+// yamlError rewrites a syntax error so that it begins with file and line, like other
+// errors.
 func yamlError(name string, err error) error {
 	message := err.Error()
 	if found := yamlMessage().FindStringSubmatch(message); found != nil {
@@ -99,7 +100,7 @@ func (p *parser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Nod
 	return nil
 }
 
-// keys maps the keys of a mapping to what reads their values.
+// keys maps each key of a mapping to the function that reads its value.
 type keys map[string]func(*yaml.Node) error
 
 // mapping reads a mapping. A key that is not in known is an error that lists the
@@ -111,8 +112,8 @@ func (p *parser) mapping(n *yaml.Node, what string, known keys) error {
 		case !ok:
 			return p.unknownKey(key, what, known)
 		case isNull(value):
-			// Not the same as leaving the key out: an agent with an empty
-			// include would see everything.
+			// Do not treat this as a missing key: an agent with an empty include
+			// would see everything.
 			return p.errorf(key, "%s: key %q has no value", what, key.Value)
 		}
 		return read(value)
@@ -183,9 +184,9 @@ func (p *parser) root(n *yaml.Node) (r Root, err error) {
 	case r.Path == "":
 		err = p.errorf(n, "roots: a path is missing")
 	case !p.user && (strings.Contains(r.Label, ":") || r.Label == source.KindBundled):
-		// An agent may be confined to the source "user:.claude": a project must
-		// not be able to pass for it.
-		err = p.errorf(n, "roots: label %q: that of a project's folder holds no colon and is not %q", r.Label, source.KindBundled)
+		// An agent may be restricted to the source "user:.claude": a project must not
+		// be able to pose as it.
+		err = p.errorf(n, "roots: label %q: the label of a project's folder must hold no colon and must not be %q", r.Label, source.KindBundled)
 	}
 	return r, err
 }
@@ -205,8 +206,8 @@ func (p *parser) agents(n *yaml.Node) error {
 	})
 }
 
-// addAgent adds an agent. A later file of the user replaces an agent of the same
-// name. The file of a project must not: it could widen what the agent sees.
+// addAgent adds an agent. A later file of the user may replace an agent of the same
+// name. The file of a project must not, since it could widen what the agent sees.
 func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 	s := p.settings
 	i := slices.IndexFunc(s.Agents, func(b *search.Agent) bool { return a.Name == b.Name })

@@ -1,6 +1,7 @@
-// Package endpoint is what clients of model servers have in common: the address
-// and the key that a configuration names, an HTTP client that goes nowhere
-// else, and answers that are read up to a bound and told without secrets.
+// Package endpoint has what all clients of model servers need: the configured address
+// and key, an HTTP client that follows no redirects, and answers of bounded size.
+//
+// The one rule: no error holds a secret.
 package endpoint
 
 import (
@@ -16,9 +17,9 @@ import (
 	"unicode"
 )
 
-// ParseBase checks the base URL of a server and returns it with its scheme and
-// host in lower case. It may have the named query parameters. The errors never
-// repeat the URL, which may hold a password in a place where none is expected.
+// ParseBase checks the base URL of a server and returns it with its scheme and host in
+// lower case. It allows only the named query parameters. Errors never repeat the URL,
+// which may hold a password in an unexpected place.
 func ParseBase(raw string, parameters ...string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	switch {
@@ -51,7 +52,7 @@ func otherThan(parameters []string) string {
 	return " other than " + strings.Join(parameters, ", ")
 }
 
-// Exposed reports whether others can read what is sent to u: it goes over plain
+// Exposed reports whether others can read what is sent to u, because it goes over plain
 // http to another machine.
 func Exposed(u *url.URL) bool {
 	host := u.Hostname()
@@ -60,11 +61,11 @@ func Exposed(u *url.URL) bool {
 	return u.Scheme == "http" && !local
 }
 
-// ReadKey returns the key in the environment variable of that name, "" when it
-// is not set.
+// ReadKey returns the key in the environment variable with this name; "" means that the
+// variable is not set.
 func ReadKey(name string) (string, error) {
 	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
-		// Not repeated: people put the key itself here.
+		// Do not repeat the name: some people put the key itself here.
 		return "", errors.New("the name of the variable for the key holds more than capitals, digits and underscores; is it the key itself?")
 	}
 	key := strings.TrimSpace(os.Getenv(name))
@@ -74,9 +75,9 @@ func ReadKey(name string) (string, error) {
 	return key, nil
 }
 
-// Client returns a copy of c, or of a default client when c is nil, that
-// refuses redirects: one would take the texts, and headers that the standard
-// library does not know to be credentials, to a host that nobody named.
+// Client returns a copy of c that refuses redirects; a nil c means a default client. A
+// redirect would send the texts, and credentials in headers that the standard library
+// does not know, to a host that nobody configured.
 func Client(c *http.Client) http.Client {
 	if c == nil {
 		c = &http.Client{}
@@ -86,12 +87,12 @@ func Client(c *http.Client) http.Client {
 	return client
 }
 
-// An Answer is what came back over HTTP, whatever its status.
+// An Answer is an HTTP response, whatever its status.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Cut    bool // there was more of the body
+	Cut    bool // the body was longer than the limit
 }
 
 // Send sends req and reads up to limit bytes of the answer.
@@ -109,5 +110,5 @@ func Send(client *http.Client, req *http.Request, limit int) (Answer, error) {
 	return Answer{resp.StatusCode, resp.Header, body[:n], n < len(body)}, nil
 }
 
-// OK reports whether the status is one of success.
+// OK reports whether the status is 2xx.
 func (a Answer) OK() bool { return a.Status >= 200 && a.Status <= 299 }

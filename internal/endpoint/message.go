@@ -10,7 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// Message returns what an answer without success says, as the server wrote it.
+// Message returns the server's message in an answer that is not OK.
 func (a Answer) Message() string {
 	if a.Status >= 300 && a.Status < 400 {
 		if where, err := url.Parse(a.Header.Get("Location")); err == nil && where.Host != "" {
@@ -58,9 +58,9 @@ func messageIn(v any) string {
 	return ""
 }
 
-// Tidy makes text from outside fit for a message: on one line, without control
-// characters (it may reach a terminal), and short. Secrets must be gone before:
-// a part of one may be left at the end.
+// Tidy prepares text from outside for a message: on one line, without control
+// characters (it may reach a terminal), and short. Remove secrets before you call it:
+// shortening could leave a part of one.
 func Tidy(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -60,7 +60,7 @@ type run struct {
 	dir    string    // of the project, "" for the working folder
 	log    *slog.Logger
 	memory *session.Memory
-	// stale is the catalog that should be indexed in the background, nil for none.
+	// stale is the catalog that should be indexed in the background; nil means none.
 	stale atomic.Pointer[string]
 }
 
@@ -160,7 +160,7 @@ func (r *run) caller() string {
 	return r.Arg
 }
 
-// text returns what the model should see, "" for nothing.
+// text returns the text that the model should see; "" means none.
 func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	c, agent, err := r.Open(ctx, Opening{Dir: r.dir, Log: r.log, Bound: r.bound})
 	if err != nil {
@@ -187,7 +187,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	return block.Text, nil
 }
 
-// bound shares most of the time that is left between embedder and reranker.
+// bound divides most of the remaining time between embedder and reranker.
 func (r *run) bound(embedder, reranker *time.Duration) {
 	rest := time.Until(r.end) * 3 / 5
 	if reranker != nil {
@@ -197,7 +197,8 @@ func (r *run) bound(embedder, reranker *time.Duration) {
 	*embedder = sooner(*embedder, rest)
 }
 
-// sooner returns the lesser of a configured deadline, if there is one, and most.
+// sooner returns the shorter of a configured deadline and most; 0 means the usual
+// deadline.
 func sooner(configured, most time.Duration) time.Duration {
 	const usual = 250 * time.Millisecond
 	if configured == 0 {

@@ -80,8 +80,8 @@ const (
 	start  = `{"hook_event_name":"SessionStart","session_id":"s"}`
 )
 
-// TestRun: a prompt gets the skill once, and a session that starts hears how many
-// there are.
+// TestRun: a prompt gets the skill once, and a session that starts gets the number of
+// skills.
 func TestRun(t *testing.T) {
 	p := newPlace(t)
 	p.index(t)

@@ -1,6 +1,6 @@
-// Package lazyregexp puts off the compilation of regular expressions until they
-// are needed: together those of this program take as long as ranking a prompt,
-// and a hook, which is started for every prompt, needs none of them.
+// Package lazyregexp compiles regular expressions at their first use. Compiling all
+// expressions of this program takes as long as ranking a prompt, and a hook, which is
+// started for every prompt, needs none of them.
 package lazyregexp
 
 import (

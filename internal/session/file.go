@@ -21,20 +21,19 @@ import (
 
 const (
 	suffix = ".json"
-	// expired is the age at which a session is forgotten that nothing was heard
-	// of.
+	// expired is how long a session without any event is remembered.
 	expired = 24 * time.Hour
-	// sweepEvery is how often what has expired is looked for, by one process.
+	// sweepEvery is how often one process removes expired sessions.
 	sweepEvery = time.Hour
-	swept      = "swept" // the file whose time is that of the last time
-	// maxFile bounds what is read of a file, in bytes.
+	swept      = "swept" // the file whose modification time is the time of the last sweep
+	// maxFile is how many bytes of a file are read at most.
 	maxFile = 1 << 20
 )
 
-// turn returns a hash of a prompt in its turn.
+// turn returns a hash of a prompt and its turn.
 func turn(p Prompt) string { return hash(fmt.Sprintf("%q %s", p.Turn, p.Text)) }
 
-// hash returns a name for a text that any file system takes.
+// hash returns a name for a text that is valid on any file system.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
@@ -42,8 +41,8 @@ func hash(s string) string {
 
 func (m *Memory) path(session string) string { return filepath.Join(m.dir, hash(session)+suffix) }
 
-// open returns what is remembered of a session, and a function that lets others
-// have it. What cannot be had is a state that is not kept.
+// open locks a session and returns its state, and a function that unlocks it. If the
+// session cannot be locked, the state is empty and will not be saved.
 func (m *Memory) open(ctx context.Context, session string) (*state, func()) {
 	if m.dir == "" || session == "" {
 		return new(state), func() {}
@@ -56,8 +55,8 @@ func (m *Memory) open(ctx context.Context, session string) (*state, func()) {
 	return m.read(m.path(session)), func() { lock.Close() }
 }
 
-// lock waits for the lock of a session. There are 16 locks for all of them, so
-// that no session leaves one behind.
+// lock waits for the lock of a session. All sessions share 16 lock files, so that no
+// session leaves a lock file behind.
 func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error) {
 	wait := time.Second
 	if deadline, ok := ctx.Deadline(); ok {
@@ -78,7 +77,7 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 	return lock, nil
 }
 
-// read reads the file of a session. One that is damaged is as good as absent.
+// read reads the file of a session. A damaged file counts as absent.
 func (m *Memory) read(name string) *state {
 	s := &state{kept: true}
 	f, err := os.Open(name)
@@ -97,7 +96,7 @@ func (m *Memory) read(name string) *state {
 	return s
 }
 
-// save keeps the state of a session.
+// save writes the state of a session to its file.
 func (m *Memory) save(session string, s *state) {
 	if !s.kept {
 		return
@@ -111,7 +110,7 @@ func (m *Memory) save(session string, s *state) {
 	}
 }
 
-// Sweep removes what has expired, unless some process did within the last hour.
+// Sweep removes expired sessions, unless some process did so within the last hour.
 func (m *Memory) Sweep() {
 	if m.dir == "" {
 		return

@@ -1,6 +1,9 @@
-// Package session remembers for each session of a client which skills it was
-// offered, so that it is not told the same again, and its last prompts, so that
-// a follow-up is understood. It is one small file per session, for a day.
+// Package session remembers for each session of a client which skills it was offered,
+// so that none is offered twice, and its last prompts, so that a follow-up is
+// understood.
+//
+// The one rule: all that is remembered is one small file per session, for a day, and
+// losing it costs nothing else.
 package session
 
 import (
@@ -26,20 +29,20 @@ type Catalog interface {
 // Options of New; nil means all defaults.
 type Options struct {
 	Now    func() time.Time // the clock; nil means time.Now
-	Logger *slog.Logger     // hears why something is not remembered; nil means nobody
+	Logger *slog.Logger     // gets the reasons why something is not remembered; nil means no messages
 }
 
-// A Memory keeps what sessions were told in a folder. It may be used from several
-// goroutines, and several processes may use the same folder. Trouble with the
-// folder costs what was remembered and nothing else.
+// A Memory keeps in a folder which skills sessions were offered. It may be used from
+// several goroutines, and several processes may use the same folder. If the folder
+// cannot be used, nothing is remembered, and everything else works.
 type Memory struct {
 	dir string
 	now func() time.Time
 	log *slog.Logger
 }
 
-// New returns the memory in the folder dir, which is made when it is needed. A
-// memory in "" remembers nothing.
+// New returns the memory in the folder dir, which it makes when it is needed. If dir is
+// "", the memory remembers nothing.
 func New(dir string, opts *Options) *Memory {
 	var o Options
 	if opts != nil {
@@ -54,38 +57,37 @@ func New(dir string, opts *Options) *Memory {
 	return &Memory{dir, o.Now, o.Logger}
 }
 
-// A Prompt is one of a session.
+// A Prompt is a prompt of a session.
 type Prompt struct {
-	// Session is the client's ID of it, any text; nothing is remembered without
-	// one. IDs of all clients are random, so the client is no part of it: what one
-	// client runs under several names, as a hook or an MCP server, is one session.
+	// Session is the ID that the client gave the session, any text; "" means that
+	// nothing is remembered. IDs are random in all clients, so the ID alone identifies
+	// the session: the hook and the MCP server of one client share it.
 	Session string
-	// Turn identifies the prompt in its session, "" when that is not known: the
-	// same text of the same turn is answered once, however often it is asked.
+	// Turn identifies the prompt in its session; "" means unknown. The same text in
+	// the same turn is answered only once.
 	Turn string
 	Text string
 }
 
 const (
-	// much is from where odds differ much. A skill that the session was offered is
-	// offered again when its odds are this many times those of then. Beside one
-	// that is left out, others are offered that are at most this many times less
-	// probable: a far weaker one would be offered in its place only because the
-	// better one is known.
+	// much is the factor from which two odds differ much. A skill that the session was
+	// offered is offered again if its odds are at least this many times higher now. If
+	// a known skill is left out, other skills are offered only if their odds are at
+	// most this many times lower: otherwise a far weaker skill would take its place.
 	much = 4
-	// fewTerms is how many different terms a follow-up has at most. Stop words are
-	// none: "now do the same for the other file" has one.
+	// fewTerms is how many different terms a follow-up has at most. Stop words do not
+	// count: "now do the same for the other file" has one term.
 	fewTerms = 4
 )
 
-// Suggest returns the block for a prompt without the skills that the session was
-// offered or has loaded before, unless they are much more relevant now, and
-// remembers what it offers. A short prompt that finds nothing by itself is
-// searched again together with those before it. Budget.Choose is not used.
+// Suggest returns the block for a prompt, and remembers which skills it offers. It
+// leaves out skills that the session was offered or has loaded before, unless they are
+// much more relevant now. If a short prompt finds nothing by itself, Suggest searches
+// again with the prompts before it. It does not use Budget.Choose.
 //
-// It waits for another Suggest of the session at most for half of the time until
-// the deadline of ctx, without one for a second, and then answers without what is
-// remembered.
+// If another Suggest of the session is running, it waits for half of the time until the
+// deadline of ctx, or for a second if there is no deadline. Then it answers without
+// what is remembered.
 func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	s, release := m.open(ctx, p.Session)
 	defer release()
@@ -114,8 +116,7 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 	return block, nil
 }
 
-// followsUp reports whether a prompt found nothing and may be about what came
-// before.
+// followsUp reports whether a prompt found nothing and may refer to earlier prompts.
 func followsUp(text string, b contextprovider.Block) bool {
 	if len(b.Skills) > 0 || b.Kind != "" || b.Demand.Probability >= b.Threshold || len(text) > 1000 {
 		return false
@@ -126,8 +127,8 @@ func followsUp(text string, b contextprovider.Block) bool {
 	return n > 0 && n <= fewTerms
 }
 
-// Load remembers that a session has the instructions of a skill, by its name or
-// by the path of its SKILL.md: it is not offered any more.
+// Load remembers that a session has the instructions of a skill, given by its name or
+// by the path of its SKILL.md. The skill is not offered any more.
 func (m *Memory) Load(ctx context.Context, session, name, path string) {
 	if name == "" && path == "" {
 		return
@@ -138,8 +139,8 @@ func (m *Memory) Load(ctx context.Context, session, name, path string) {
 	m.save(session, s)
 }
 
-// Forget forgets what a session was offered and has loaded, because the text is
-// not in its context any more, and if asked its prompts too.
+// Forget forgets which skills a session was offered and has loaded, because they are no
+// longer in its context. With prompts set it also forgets the session's prompts.
 func (m *Memory) Forget(ctx context.Context, session string, prompts bool) {
 	s, release := m.open(ctx, session)
 	defer release()
@@ -152,18 +153,18 @@ func (m *Memory) Forget(ctx context.Context, session string, prompts bool) {
 
 // state is what is remembered of one session.
 type state struct {
-	Turn    string   `json:"turn,omitempty"`    // that was answered last
-	Prompts []string `json:"prompts,omitempty"` // the last ones, cut
+	Turn    string   `json:"turn,omitempty"`    // hash of the prompt that was answered last
+	Prompts []string `json:"prompts,omitempty"` // the last prompts, shortened
 	Offers  []offer  `json:"offers,omitempty"`
 
-	kept bool // in a file
+	kept bool // the state is saved to a file
 }
 
 // An offer is a skill that a session knows, by name or location or both.
 type offer struct {
 	Name        string  `json:"name,omitempty"`
 	Location    string  `json:"location,omitempty"`
-	Probability float64 `json:"probability"` // that it was wanted then; 1 for one that was loaded
+	Probability float64 `json:"probability"` // when it was offered; 1 means that it was loaded
 }
 
 const (
@@ -172,7 +173,7 @@ const (
 	maxPrompt  = 500 // bytes
 )
 
-// is reports whether the offer is of this skill, or of a copy of it.
+// is reports whether the offer is for this skill, or for a copy of it.
 func (o *offer) is(h *search.Hit) bool {
 	if o.isEntry(&h.Entry) {
 		return true
@@ -192,9 +193,9 @@ func (o *offer) isEntry(e *search.Entry) bool {
 	return o.Name == e.ID || o.Name == e.Name || o.Name == e.Source+"/"+e.Name
 }
 
-// choose leaves out of hits what the session knows.
+// choose leaves out the hits that the session knows.
 func (s *state) choose(hits []search.Hit) []search.Hit {
-	known := 0.0 // the highest probability of one that is left out
+	known := 0.0 // the highest probability of a hit that is left out
 	left := make([]search.Hit, 0, len(hits))
 	for i := range hits {
 		h := &hits[i]
@@ -217,13 +218,13 @@ func (s *state) known(h *search.Hit) (probability float64, ok bool) {
 	return probability, ok
 }
 
-// odds are those of a probability, below 10,000 for one that is certain.
+// odds returns the odds of a probability, at most about 10,000.
 func odds(p float64) float64 {
 	p = math.Min(p, .9999)
 	return p / (1 - p)
 }
 
-// record remembers a prompt and what was offered for it.
+// record remembers a prompt and the skills that were offered for it.
 func (s *state) record(p Prompt, b contextprovider.Block) {
 	s.Turn = ""
 	if p.Turn != "" {
@@ -239,7 +240,7 @@ func (s *state) record(p Prompt, b contextprovider.Block) {
 	}
 }
 
-// offer remembers one skill; of many the latest ones stay.
+// offer remembers one skill. If there are too many, the oldest are forgotten.
 func (s *state) offer(o offer) {
 	s.Offers = slices.DeleteFunc(s.Offers, func(old offer) bool { return old.Name == o.Name && old.Location == o.Location })
 	s.Offers = append(s.Offers, o)

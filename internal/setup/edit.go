@@ -19,26 +19,26 @@ import (
 // An Edit is the change of one file.
 type Edit struct {
 	File    string // links resolved
-	Shown   string // as it was asked for
+	Shown   string // the path as it was asked for
 	Before  []byte
 	After   []byte
 	Existed bool
-	Delete  bool // it was made by us and holds nothing else
+	Delete  bool // remove the file: we made it, and it holds nothing else
 
 	format     format
 	tree       any // of After
 	made       []path
 	mode       fs.FileMode
 	pristine   bool            // nothing of ours was in it before
-	clients    []client.Client // that may have something in it
+	clients    []client.Client // clients that may have an entry in it
 	overridden []string        // skills whose listing was set
-	saved      *Edit           // as it was when the current change began
+	saved      *Edit           // the edit as it was before the current change
 }
 
 // maxConfig is the size of the largest file that is edited, in bytes.
 const maxConfig = 64 << 20
 
-// readConfig reads a file, nil if there is none.
+// readConfig reads a file; nil means that there is none.
 func readConfig(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -63,9 +63,8 @@ func readTree(file string, f format) (any, error) {
 	return f.decode(data)
 }
 
-// realPath resolves the links of a path of which the end may not exist. What a
-// link leads to is edited, since the link may be how somebody keeps settings
-// under version control.
+// realPath resolves the links of a path whose last parts may not exist. Edits change the
+// target of a link, since people use links to keep settings under version control.
 func realPath(file string) string {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -89,7 +88,7 @@ func realPath(file string) string {
 	}
 }
 
-// open returns the edit of a file, the same for the same file.
+// open returns the edit of a file. It returns the same edit for the same file.
 func (p *planner) open(file string, f format) (*Edit, error) {
 	real := realPath(file)
 	if ed := p.plan.files[real]; ed != nil {
@@ -115,7 +114,7 @@ func (p *planner) open(file string, f format) (*Edit, error) {
 	return ed, nil
 }
 
-// save and rollback make a change that is refused half-way leave nothing.
+// save remembers the edit, so that rollback can undo a change that fails half-way.
 func (ed *Edit) save() {
 	now := *ed
 	ed.saved = &now
@@ -127,7 +126,7 @@ func (ed *Edit) rollback() {
 	}
 }
 
-// placed puts the file into an error that has a place in it.
+// placed adds the name of the file to an error with a line and a column.
 func placed(err error, file, more string) error {
 	var at *PlaceError
 	if !errors.As(err, &at) {
@@ -236,8 +235,8 @@ func (ed *Edit) restore(env *Env, rec *record) {
 	}
 }
 
-// meaning returns what a file says: without empty containers, and without the
-// version that some files need. Nothing of ours is left where it is the same.
+// meaning returns the content of a file without empty containers, and without the version
+// that some files need. If it is the same as at first, nothing of ours is left.
 func meaning(tree any) any {
 	m, ok := tree.(map[string]any)
 	if !ok {
@@ -252,7 +251,7 @@ func meaning(tree any) any {
 	return full(out)
 }
 
-// full returns a value without the empty containers in it, nil for nothing.
+// full returns a value without empty containers; nil means that nothing is left.
 func full(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -274,8 +273,8 @@ func full(v any) any {
 	return v
 }
 
-// Diff returns the change as a unified diff. Long lines are cut to where they
-// differ: some clients keep everything on one.
+// Diff returns the change as a unified diff. It cuts long lines to the part that differs:
+// some clients keep everything on one line.
 func (ed *Edit) Diff() string {
 	before, after := ed.Before, ed.After
 	old, next := ed.Shown, ed.Shown

@@ -27,8 +27,8 @@ func (jsonFormat) decode(data []byte) (any, error) {
 	return treeOf(v), nil
 }
 
-// blank reports that a text holds nothing but comments, which is no JSON, yet
-// what a client takes for no settings.
+// blank reports whether a text holds only comments. That is not JSON, but clients read it
+// as empty settings.
 func blank(data []byte) bool {
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))
 	if len(text) == 0 {
@@ -133,9 +133,9 @@ func wrapped(p path, v any) any {
 	return v
 }
 
-// child returns what one step leads to. It is an error when a value of another
-// type is in the way, or when a name stands there twice: clients differ in
-// which one they take.
+// child returns the value that one step leads to. It returns an error if a value of
+// another type is in the way, or if a name occurs twice, since clients differ in which
+// one they read.
 func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, ok bool, err error) {
 	wrong := func(want string) error {
 		line, column := lineColumn(data, v.StartOffset)
@@ -250,7 +250,7 @@ func partsOf(v hujson.Value) composite {
 	return c
 }
 
-// removal returns what removes one part: its line goes with it, comments stay.
+// removal returns the splices that remove one part with its line. Comments stay.
 func removal(data []byte, c composite, index int) []splice {
 	p := c.parts[index]
 	final := index == len(c.parts)-1

@@ -8,8 +8,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
-// listingOf returns the settings with which a client can be made to list skills
-// by their names only, nil for a client that cannot.
+// listingOf returns the settings that make a client list skills by their names only; nil
+// means that the client cannot do so.
 func listingOf(c client.Client) *client.ListingSettings {
 	if c.Listing == nil {
 		return nil
@@ -17,7 +17,8 @@ func listingOf(c client.Client) *client.ListingSettings {
 	return c.Listing.Settings
 }
 
-// ListingClients returns the names of the clients that can be made to do so.
+// ListingClients returns the names of the clients that can list skills by their names
+// only.
 func ListingClients() []string {
 	var names []string
 	for _, c := range client.All() {
@@ -121,13 +122,13 @@ func (ed *Edit) overrides(before []string) []string {
 	return now
 }
 
-// A Budget is how much of its skills a client lists.
+// A Budget compares the room in a client's listing with what its skills need.
 type Budget struct {
 	Client string
-	Skills int // that it lists
-	Needs  int // characters, or skills
-	Names  int // what the names alone need, where the client can list only them; else 0
-	Lists  int
+	Skills int    // number of skills
+	Needs  int    // what all skills need, in Unit
+	Names  int    // what the names alone need; 0 means that the client cannot list only names
+	Lists  int    // the room, in Unit
 	Unit   string // "characters" or "skills"
 }
 
@@ -137,11 +138,11 @@ type Listed struct {
 	Location          string // of its SKILL.md
 }
 
-// Over reports whether something is left out.
+// Over reports whether the client leaves something out.
 func (b Budget) Over() bool { return b.Needs > b.Lists }
 
-// Budgets returns how much of its budgets a client needs for the skills that it
-// lists itself, nothing for a client without a budget.
+// Budgets returns the budgets of a client for the skills that it lists itself. A client
+// without a known listing has none.
 func Budgets(env *Env, c client.Client, skills []Listed) []Budget {
 	if c.Listing == nil {
 		return nil

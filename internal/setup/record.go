@@ -19,12 +19,12 @@ import (
 // A record remembers what was written, so that it can be taken back.
 type record struct {
 	Files   map[string]*fileRecord `json:"files"`
-	Folders []string               `json:"folders,omitempty"` // that we made
+	Folders []string               `json:"folders,omitempty"` // folders that we made
 }
 
 // A fileRecord is about one file, links resolved.
 type fileRecord struct {
-	Existed   bool       `json:"existed"`             // before the first change
+	Existed   bool       `json:"existed"`             // the file existed before the first change
 	Exact     bool       `json:"exact"`               // nobody else has written to it between our changes
 	Wrote     string     `json:"wrote"`               // digest of what we wrote last
 	Made      [][]string `json:"made,omitempty"`      // containers that we made
@@ -55,8 +55,8 @@ func readBackup(state, file, which string) ([]byte, error) {
 	return os.ReadFile(backupFile(state, file, which))
 }
 
-// readRecord reads the record; a damaged one is an error, because without it
-// the wrong things could be taken for ours.
+// readRecord reads the record. A damaged record is an error, because without it we could
+// take entries of others for ours.
 func readRecord(state string) (*record, error) {
 	rec := &record{Files: make(map[string]*fileRecord)}
 	data, err := os.ReadFile(recordFile(state))
@@ -89,7 +89,7 @@ func (r *record) made(file string, at path) bool {
 // it was read.
 var ErrChanged = errors.New("it has changed meanwhile; nothing was written to it, run the command again")
 
-// Apply writes the files of a plan, each with a backup of what it was.
+// Apply writes the files of a plan. It keeps a backup of each file.
 func (p *Plan) Apply(env *Env) error {
 	if len(p.Edits) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func (p *Plan) refuse(ed *Edit, err error) {
 	}
 }
 
-// unchanged is the error when a file is not what it was.
+// unchanged returns an error if the file has changed since it was read.
 func (ed *Edit) unchanged() error {
 	data, err := readConfig(ed.File)
 	if err != nil {
@@ -197,8 +197,8 @@ func (r *record) removeFolders() {
 	})
 }
 
-// makeFolder makes a folder for its owner only, and returns those that were
-// made.
+// makeFolder makes a folder that only its owner can read, and its parents. It returns the
+// folders that it made.
 func makeFolder(dir string) ([]string, error) {
 	var missing []string
 	for d := dir; ; d = filepath.Dir(d) {

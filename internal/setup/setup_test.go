@@ -247,7 +247,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// TestScopes: both scopes at once are told, since a prompt would be answered
+// TestScopes: a setup in both scopes is reported, since a prompt would be answered
 // twice.
 func TestScopes(t *testing.T) {
 	e := testEnv(t)

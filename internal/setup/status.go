@@ -19,12 +19,12 @@ type Registration struct {
 	File  string   `json:"file"`
 	Name  string   `json:"name,omitempty"` // of the MCP server
 	Words []string `json:"command"`
-	Gone  bool     `json:"gone,omitempty"` // the program is not there any more
+	Gone  bool     `json:"gone,omitempty"` // the program no longer exists
 
 	at path
 }
 
-// A Status is what is known of a client.
+// A Status says what is set up for a client.
 type Status struct {
 	Client        client.Client
 	Installed     bool
@@ -135,7 +135,7 @@ func (e *Env) isFile(p client.Places, s Scope, real string) bool {
 	return file != "" && realPath(file) == real
 }
 
-// Scan looks at all clients.
+// Scan returns the status of all clients.
 func Scan(env *Env) []Status { return scan(env, readConfig) }
 
 func scan(env *Env, read func(string) ([]byte, error)) []Status {
@@ -147,7 +147,8 @@ func scan(env *Env, read func(string) ([]byte, error)) []Status {
 	return all
 }
 
-// scanner reads each file once: some are large, and some serve for two things.
+// scanner reads each file once: some files are large, and some hold both MCP servers and
+// hooks.
 type scanner struct {
 	env   *Env
 	read  func(string) ([]byte, error)
@@ -199,8 +200,7 @@ func (s *scanner) file(st *Status, set settings, scope Scope) {
 	}
 }
 
-// Server returns the MCP server that the command of a hook refers to, "" for
-// none.
+// Server returns the MCP server that the command of a hook refers to; "" means none.
 func (r Registration) Server() string {
 	if i := slices.Index(r.Words, "--mcp-server"); r.Kind == Hook && i >= 0 && i+1 < len(r.Words) {
 		return r.Words[i+1]
@@ -256,8 +256,8 @@ func scopeFlag(s Scope) string {
 	return ""
 }
 
-// twoServers reports servers that do the same. Of two of one name in different
-// scopes a client takes one.
+// twoServers reports servers that do the same. Two servers with one name in different
+// scopes are fine: the client uses one of them.
 func twoServers(c client.Client, servers []Registration) []Double {
 	for i, a := range servers {
 		for _, b := range servers[i+1:] {
@@ -281,8 +281,8 @@ const (
 	Disabled
 )
 
-// TrustOf returns whether the user has approved a hook, for a client that asks
-// for that and keeps the answer by the place of the handler.
+// TrustOf returns whether the user has approved a hook. It applies to clients that ask
+// the user, and store the answer under the place of the handler.
 func TrustOf(env *Env, st Status, r Registration) Trust {
 	if r.Kind != Hook || st.Client.Hook.Approvals == nil || len(r.at) < 5 {
 		return NotNeeded

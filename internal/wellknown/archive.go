@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// archive packs files so that the same files give the same bytes: in their
-// order, without times, owners and modes of their own.
+// archive packs files in the given order, with fixed times, owners and modes, so that
+// the same files give the same bytes.
 func archive(files []File) ([]byte, error) {
 	var b bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

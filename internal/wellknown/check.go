@@ -12,7 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A prepared skill can be represented. Its files are sorted, SKILL.md first.
+// A prepared skill has passed all checks. Its files are sorted, SKILL.md first.
 type prepared struct {
 	Skill
 	description string
@@ -22,8 +22,7 @@ func (p *prepared) omitted(format string, args ...any) error {
 	return &OmittedError{Name: p.Name, Reason: fmt.Sprintf(format, args...)}
 }
 
-// prepare checks whether a skill can be represented so that every client reads
-// of it what the catalog does.
+// prepare checks whether every client would read the skill as the catalog does.
 func prepare(s Skill) (*prepared, error) {
 	p := &prepared{Skill: s}
 	if !skill.IsPortableName(s.Name) {
@@ -109,9 +108,9 @@ func (p *prepared) checkText() error {
 	return nil
 }
 
-// notOld returns why the files cannot be listed in the form of version 0.1, of
-// which clients put the paths into URLs as they are and refuse all skills for
-// one path with two dots.
+// notOld returns why the files cannot be listed in the form of version 0.1; "" means
+// that they can. Clients of that version put paths into URLs without escaping, and one
+// path with two dots makes them refuse all skills.
 func (p *prepared) notOld() string {
 	for _, f := range p.Files {
 		plain := func(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(`?#%[]<>"^|{}`+"`", r) }

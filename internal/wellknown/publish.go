@@ -13,16 +13,17 @@ import (
 // A Catalog is where the skills of a site come from; *repertoire.Catalog is one.
 // Its methods may fail for one skill and work for the others.
 type Catalog interface {
-	// List returns the skills that an agent sees, shadowed copies only when asked for.
+	// List returns the skills that an agent sees. With shadowed set it includes
+	// shadowed copies.
 	List(ctx context.Context, a *search.Agent, shadowed bool) ([]search.Entry, error)
 	// Manifest lists the files of a skill as they are now.
 	Manifest(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
-	// File reads one of them.
+	// File reads one file of a skill.
 	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
 }
 
-// Publish writes the site in folder dir, with all skills that an agent sees; nil
-// means all skills. Skills that clients could not read are left out and are in
+// Publish writes the site in folder dir, with all skills that an agent sees; a nil agent
+// sees all skills. It leaves out skills that clients could not read, and lists them in
 // Result.Omitted.
 func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Result, error) {
 	w, err := Open(dir)

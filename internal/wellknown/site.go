@@ -13,9 +13,8 @@ import (
 	"strings"
 )
 
-// recordName is the file that says which files are ours, and so may be
-// replaced and removed: a line for each, with its digest. tempName is a file
-// that is being written.
+// recordName is the file that lists, with digests, which files are ours and so may be
+// replaced and removed. tempName is a file that is being written.
 const (
 	recordName = ".well-known/.repertoire-skills"
 	tempName   = recordName + ".tmp"
@@ -23,13 +22,12 @@ const (
 
 const recordHeader = "# Files that \"skills well-known\" wrote here, and may replace or remove.\n"
 
-// A site is the folder that is written to. Nothing outside of it is touched,
-// wherever links in it lead.
+// A site is the folder that is written to. It follows no link out of the folder.
 type site struct {
-	root    *os.Root            // nil when closed
-	record  *os.File            // nil before something is written
-	ours    map[string][]string // the digests under which a file is ours
-	written map[string]string   // and those of this run
+	root    *os.Root            // nil means closed
+	record  *os.File            // nil means that nothing has been written yet
+	ours    map[string][]string // by file: if it has one of these digests, it is ours
+	written map[string]string   // by file: the digest that this run has written
 }
 
 func openSite(dir string) (*site, error) {
@@ -47,14 +45,14 @@ func openSite(dir string) (*site, error) {
 	return s, nil
 }
 
-// load reads the record of an earlier run. Without one, folders of skills that
-// are not empty are somebody else's.
+// load reads the record of an earlier run. Without a record, it refuses folders of
+// skills that are not empty, because they belong to somebody else.
 func (s *site) load() error {
 	data, err := s.root.ReadFile(recordName)
 	if err == nil {
 		for line := range strings.Lines(string(data)) {
-			// What a killed process left of a line stands for a file that it
-			// did not come to write.
+			// An incomplete line is from a killed process, which had not written the
+			// file yet.
 			sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 			if ok && strings.HasPrefix(sum, "sha256:") && strings.HasSuffix(line, "\n") {
 				s.ours[name] = append(s.ours[name], sum)
@@ -82,8 +80,8 @@ func (s *site) foreign(name string) error {
 	return fmt.Errorf("%s was not written by this command, which replaces nobody else's files; move it away, or choose another folder", name)
 }
 
-// write replaces a file of the site at once. One that is there and not ours is
-// an error, unless it is the same.
+// write replaces a file of the site atomically. It refuses to replace a file that is not
+// ours, unless the content is the same.
 func (s *site) write(name string, data []byte) error {
 	sum := digest(data)
 	s.written[name] = sum
@@ -102,8 +100,8 @@ func (s *site) write(name string, data []byte) error {
 	return s.replace(name, data)
 }
 
-// note records a file before it is written, so that a run that is cut off
-// leaves none of which nobody knows whose it is.
+// note records a file before it is written, so that files of a killed run are known to
+// be ours.
 func (s *site) note(name, sum string) (err error) {
 	line := sum + " " + name + "\n"
 	if s.record == nil {
@@ -113,7 +111,7 @@ func (s *site) note(name, sum string) (err error) {
 		if s.record, err = s.root.OpenFile(recordName, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
 			return err
 		}
-		line = "\n" + line // the last line may be a part of one
+		line = "\n" + line // the last line may be incomplete
 	}
 	_, err = s.record.WriteString(line)
 	s.ours[name] = append(s.ours[name], sum)
@@ -134,8 +132,8 @@ func (s *site) replace(name string, data []byte) error {
 	return nil
 }
 
-// clean removes the files of an earlier run that this one did not write, and
-// the folders that are empty then. A file that somebody changed since is kept.
+// clean removes files of an earlier run that this run did not write, and folders that
+// become empty. It keeps files that somebody has changed since.
 func (s *site) clean() (removed, kept []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(s.ours)) {
 		if s.written[name] != "" {
@@ -159,7 +157,7 @@ func (s *site) clean() (removed, kept []string, err error) {
 	return removed, kept, s.save()
 }
 
-// save replaces the record by one of what this run wrote.
+// save replaces the record by the list of files that this run wrote.
 func (s *site) save() error {
 	var b strings.Builder
 	b.WriteString(recordHeader)
@@ -173,7 +171,7 @@ func (s *site) save() error {
 	return errors.Join(err, s.replace(recordName, []byte(b.String())))
 }
 
-// prune removes a folder and those around it, as far as they are empty.
+// prune removes a folder and its parents, as far as they are empty.
 func (s *site) prune(dir string) {
 	for strings.HasPrefix(dir, newDir+"/") || strings.HasPrefix(dir, oldDir+"/") {
 		if s.root.Remove(dir) != nil {

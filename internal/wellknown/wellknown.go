@@ -1,8 +1,10 @@
-// Package wellknown writes skills as static files that a web server hands out
-// below /.well-known, for clients that look for them there. It writes two
-// forms side by side: agent-skills/index.json, version 0.2.0 of the discovery
-// format, where a skill is its SKILL.md or else an archive, each with a digest;
-// and skills/index.json, version 0.1, where a skill is a list of plain files.
+// Package wellknown writes skills as static files that a web server serves below
+// /.well-known, for clients that look for them there. It writes two forms side by side:
+// agent-skills/index.json, version 0.2.0 of the discovery format, where a skill is a
+// SKILL.md or an archive with a digest; and skills/index.json, version 0.1, where a
+// skill is a list of plain files.
+//
+// The one rule: it replaces and removes only files that it has written itself.
 package wellknown
 
 import (
@@ -17,7 +19,7 @@ import (
 	"strings"
 )
 
-// Schema is what the index of version 0.2.0 says of its own form.
+// Schema is the schema that the index of version 0.2.0 names.
 const Schema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 
 // Where the two forms are, below the folder of the site.
@@ -32,13 +34,13 @@ type Index struct {
 	Skills []Entry `json:"skills"`
 }
 
-// An Entry is one skill of an Index. The URL is relative to that of the index.
+// An Entry is one skill of an Index. The URL is relative to the URL of the index.
 type Entry struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"` // "skill-md" or "archive"
 	Description string `json:"description"`
 	URL         string `json:"url"`
-	Digest      string `json:"digest"` // "sha256:<hex>" of what the URL leads to
+	Digest      string `json:"digest"` // "sha256:<hex>" of the file at the URL
 }
 
 // An OldIndex is skills/index.json.
@@ -46,16 +48,15 @@ type OldIndex struct {
 	Skills []OldEntry `json:"skills"`
 }
 
-// An OldEntry is one skill of an OldIndex. Its files are in the folder of its
-// name beside the index.
+// An OldEntry is one skill of an OldIndex. Its files are beside the index in a folder
+// with the skill's name.
 type OldEntry struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Files       []string `json:"files"` // the first is SKILL.md
 }
 
-// A Skill is what is published of a skill: its name in the catalog and its
-// files as they are.
+// A Skill is a skill to publish: its name in the catalog and its unchanged files.
 type Skill struct {
 	Name  string
 	Files []File
@@ -67,16 +68,16 @@ type File struct {
 	Data []byte
 }
 
-// A Writer writes a site, one skill at a time. What clients see changes with
-// Finish, which writes the indexes.
+// A Writer writes a site, one skill at a time. Clients see the change after Finish,
+// which writes the indexes.
 type Writer struct {
 	site  *site
 	index Index
 	old   OldIndex
 }
 
-// Open begins to write the site in folder dir, which is made if it is not
-// there. It refuses a folder that holds skills which Finish did not write.
+// Open begins to write the site in folder dir, which it makes if need be. It refuses a
+// folder with skills that Finish did not write.
 func Open(dir string) (*Writer, error) {
 	s, err := openSite(dir)
 	if err != nil {
@@ -89,7 +90,7 @@ func Open(dir string) (*Writer, error) {
 // form.
 type OmittedError struct {
 	Name    string
-	OldOnly bool // it is left out of version 0.1 only
+	OldOnly bool // the skill is left out of version 0.1 only
 	Reason  string
 }
 
@@ -101,8 +102,8 @@ func (e *OmittedError) Error() string {
 	return fmt.Sprintf("skill %s is left out%s: %s", e.Name, from, e.Reason)
 }
 
-// Add writes the files of a skill. An *OmittedError says that it cannot be
-// represented; the others can.
+// Add writes the files of a skill. An *OmittedError means that this skill is left out;
+// the Writer can go on with others.
 func (w *Writer) Add(s Skill) error {
 	p, err := prepare(s)
 	if err != nil {
@@ -144,17 +145,17 @@ func (w *Writer) addOld(p *prepared) error {
 
 // A Result says what Finish left in the folder, and what Publish left out.
 type Result struct {
-	Skills   int      // in the index
-	Archives int      // of them
-	Old      int      // in the index of version 0.1
+	Skills   int      // number of skills in the index
+	Archives int      // number of these that are archives
+	Old      int      // number of skills in the index of version 0.1
 	Removed  []string // files of an earlier site, relative to the folder
 	Kept     []string // files of an earlier site that somebody has changed since
 
 	Omitted []*OmittedError // set by Publish
 }
 
-// Finish writes the indexes and removes what an earlier Finish left and this
-// one does not need.
+// Finish writes the indexes, and removes files of an earlier Finish that are no longer
+// needed.
 func (w *Writer) Finish() (Result, error) {
 	defer w.Close()
 	slices.SortFunc(w.index.Skills, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -181,10 +182,10 @@ func (w *Writer) writeIndex(dir string, v any) error {
 	return w.site.write(path.Join(dir, "index.json"), data)
 }
 
-// Close gives up what is not finished. After Finish it does nothing.
+// Close closes the folder without writing the indexes. After Finish it does nothing.
 func (w *Writer) Close() error { return w.site.close() }
 
-// encode writes JSON for people to read as well.
+// encode returns indented JSON, which people can read too.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

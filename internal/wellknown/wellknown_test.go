@@ -114,8 +114,8 @@ func fetchJSON(t *testing.T, address string, v any) {
 	}
 }
 
-// TestPlainNames: readers that know nothing but the plain headers of an archive
-// find the names in them.
+// TestPlainNames: readers that know only the plain headers of an archive find the names
+// in them.
 func TestPlainNames(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, skillOf("named", "scripts/fïle.md"))
@@ -167,8 +167,8 @@ func unpack(t *testing.T, data []byte) map[string]string {
 	}
 }
 
-// installed is what a client of the index has in the end: the files of each
-// skill, their digests checked.
+// installed returns what a client of the index gets: the files of each skill, with
+// their digests checked.
 func installed(t *testing.T, site string) map[string]map[string]string {
 	t.Helper()
 	at := site + "/.well-known/agent-skills/index.json"
@@ -200,13 +200,13 @@ func installed(t *testing.T, site string) map[string]map[string]string {
 			t.Errorf("%s: type %q", e.Name, e.Type)
 		}
 		if !strings.Contains(skills[e.Name]["SKILL.md"], "\ndescription: "+e.Description+"\n") {
-			t.Errorf("%s: description %q is not that of its SKILL.md", e.Name, e.Description)
+			t.Errorf("%s: description %q differs from its SKILL.md", e.Name, e.Description)
 		}
 	}
 	return skills
 }
 
-// installedOld is the same by the index of version 0.1.
+// installedOld is installed for a client of version 0.1.
 func installedOld(t *testing.T, site string) map[string]map[string]string {
 	t.Helper()
 	var index wellknown.OldIndex
@@ -260,8 +260,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestSameBytes: neither the order of skills nor that of their files counts,
-// and writing again changes no file.
+// TestSameBytes: the order of skills and of their files does not matter, and writing
+// again changes no file.
 func TestSameBytes(t *testing.T) {
 	a, b := skillOf("a", "x.md", "y.md"), skillOf("b")
 	turned := skillOf("a", "y.md", "x.md")
@@ -286,7 +286,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestOmitted: what clients would read differently is left out.
+// TestOmitted: skills that clients would read differently are left out.
 func TestOmitted(t *testing.T) {
 	text := func(name, text string) wellknown.Skill {
 		return wellknown.Skill{Name: name, Files: []wellknown.File{{Path: "SKILL.md", Data: []byte(text)}}}
@@ -337,7 +337,7 @@ func TestOmitted(t *testing.T) {
 	}
 }
 
-// TestForeign: nothing that somebody else put there is replaced or removed.
+// TestForeign: files of somebody else are neither replaced nor removed.
 func TestForeign(t *testing.T) {
 	at := func(dir, name string) string { return filepath.Join(dir, ".well-known", filepath.FromSlash(name)) }
 	put := func(name, text string) {
@@ -395,7 +395,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestCutOff: what a run left that did not come to its end is ours.
+// TestCutOff: files of a run that did not finish are ours.
 func TestCutOff(t *testing.T) {
 	dir := t.TempDir()
 	w, err := wellknown.Open(dir)

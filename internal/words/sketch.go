@@ -102,7 +102,7 @@ const (
 )
 
 // Hash returns the FNV-1a hash of a text.
-func Hash(text string) uint64 {
+func Hash[T string | []byte](text T) uint64 {
 	h := uint64(hashStart)
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * hashPrime

@@ -24,7 +24,7 @@ type Catalog struct {
 }
 
 // Options of Open; nil means all defaults. Open copies Fallback and Inline from the
-// options of the Index to those of the Searcher.
+// options of the Index to the options of the Searcher.
 type Options struct {
 	Index  index.Options
 	Search search.Options

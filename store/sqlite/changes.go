@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"github.com/repertoire-skills/repertoire/store"
@@ -54,10 +53,6 @@ func (t *Tx) noteVectors(model int64, hashes [][]byte) error {
 	for i, h := range hashes {
 		list[i] = hex.EncodeToString(h)
 	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	_, err = t.exec("note_vectors", sql.Named("model", model), sql.Named("hashes", string(data)))
+	_, err := t.exec("note_vectors", sql.Named("model", model), sql.Named("hashes", jsonArray(list)))
 	return err
 }

@@ -26,11 +26,7 @@ func (db *DB) Sources(ctx context.Context) ([]store.Source, error) {
 func (db *DB) Known(ctx context.Context, source int64, paths []string) (map[string]store.Known, error) {
 	statement, args := "stamps", []any{sql.Named("source", source)}
 	if paths != nil {
-		data, err := json.Marshal(paths)
-		if err != nil {
-			return nil, err
-		}
-		statement, args = "stamps_of", append(args, sql.Named("paths", string(data)))
+		statement, args = "stamps_of", append(args, sql.Named("paths", jsonArray(paths)))
 	}
 	known := make(map[string]store.Known)
 	err := db.query(ctx, statement, func(rows *sql.Rows) error {
@@ -47,11 +43,7 @@ func (db *DB) Known(ctx context.Context, source int64, paths []string) (map[stri
 func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
 	statement, args := "entries", []any(nil)
 	if ids != nil {
-		data, err := json.Marshal(ids)
-		if err != nil {
-			return nil, err
-		}
-		statement, args = "entries_by_id", []any{sql.Named("ids", string(data))}
+		statement, args = "entries_by_id", []any{sql.Named("ids", jsonArray(ids))}
 	}
 	var list []store.Entry
 	err := db.query(ctx, statement, func(rows *sql.Rows) error {
@@ -151,11 +143,7 @@ func (db *DB) Ranked(ctx context.Context, id int64) (r store.Ranked, ok bool, er
 func (db *DB) Match(ctx context.Context, query string, w skill.Weights, allowed []int64, limit int) ([]store.Match, error) {
 	var filter any
 	if allowed != nil {
-		data, err := json.Marshal(allowed)
-		if err != nil {
-			return nil, err
-		}
-		filter = string(data)
+		filter = jsonArray(allowed)
 	}
 	var list []store.Match
 	err := db.query(ctx, "match", func(rows *sql.Rows) error {
@@ -171,18 +159,14 @@ func (db *DB) Match(ctx context.Context, query string, w skill.Weights, allowed 
 
 // Frequencies implements store.TextSearcher.
 func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, int, error) {
-	data, err := json.Marshal(terms)
-	if err != nil {
-		return nil, 0, err
-	}
 	counts := make(map[string]int, len(terms))
-	err = db.query(ctx, "frequencies", func(rows *sql.Rows) error {
+	err := db.query(ctx, "frequencies", func(rows *sql.Rows) error {
 		var term string
 		var n int
 		err := rows.Scan(&term, &n)
 		counts[term] = n
 		return err
-	}, sql.Named("terms", string(data)))
+	}, sql.Named("terms", jsonArray(terms)))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -236,11 +220,7 @@ func (db *DB) Models(ctx context.Context) ([]store.Model, error) {
 func (db *DB) Coverage(ctx context.Context, model string, ids []int64) (texts, embedded int, err error) {
 	statement, args := "coverage", []any{sql.Named("model", model)}
 	if ids != nil {
-		data, err := json.Marshal(ids)
-		if err != nil {
-			return 0, 0, err
-		}
-		statement, args = "coverage_of", append(args, sql.Named("rows", string(data)))
+		statement, args = "coverage_of", append(args, sql.Named("rows", jsonArray(ids)))
 	}
 	err = db.query(ctx, statement, func(rows *sql.Rows) error { return rows.Scan(&texts, &embedded) }, args...)
 	return texts, embedded, err

@@ -316,20 +316,20 @@ func skillArgs(r *store.Record) []any {
 	return []any{
 		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest), sql.Named("text_digest", s.TextDigest),
 		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
-		sql.Named("location", s.Location), sql.Named("tags", list(s.Tags)),
-		sql.Named("requires", list(s.Requires)), sql.Named("tokens", s.Tokens),
+		sql.Named("location", s.Location), sql.Named("tags", jsonArray(s.Tags)),
+		sql.Named("requires", jsonArray(s.Requires)), sql.Named("tokens", s.Tokens),
 		sql.Named("problems", r.Problems), sql.Named("refused", r.Refused),
 	}
 }
 
-// list returns texts as a JSON array; nil means an empty one.
-func list(texts []string) string {
-	if len(texts) == 0 {
+// jsonArray returns a list as a JSON array; nil means an empty one.
+func jsonArray[T string | int64](list []T) string {
+	if len(list) == 0 {
 		return "[]"
 	}
-	data, err := json.Marshal(texts)
+	data, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // unreachable: they are strings
+		panic(err) // unreachable: strings and numbers have a JSON form
 	}
 	return string(data)
 }
