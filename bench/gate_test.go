@@ -13,8 +13,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// TestMain has the collector run less often: it takes a quarter of the time of
-// these tests, and they need little memory.
+// TestMain lets the garbage collector run less often: these tests make much garbage
+// and need little memory.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
