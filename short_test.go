@@ -2,9 +2,11 @@ package repertoire_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,38 +15,56 @@ import (
 // detector of .ci/run does, and what they are. None of them starts anything that
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
-	"bench":             "indexes thousands of skills",
+	"bench":             "indexes hundreds of skills",
 	"index":             "publishes after each of many changes, and damages every file",
-	"internal/cli":      "starts a hundred processes at once",
-	"internal/setup":    "writes a settings file of 20 MB",
+	"internal/cli":      "starts dozens of processes at once",
+	"internal/setup":    "writes a settings file of many MB",
 	"search/searchtest": "compares all ways to rank over hundreds of skills",
-	"snapshot":          "damages every byte, and reads the corpus",
+	"snapshot":          "reads the corpus",
 }
 
-// TestShort ties the list to the tests: one that is left out elsewhere would be
-// missed by nobody.
-func TestShort(t *testing.T) {
-	found := make(map[string]bool)
-	call := "testing." + "Short()" // or this file would be found
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if strings.Contains(string(text), call) {
-			found[path.Dir(filepath.ToSlash(name))] = true
-		}
-		return err
-	})
-	try(t, err)
-	for dir := range found {
-		if short[dir] == "" {
-			t.Errorf("tests of %s are left out by -short, and the list does not say so", dir)
-		}
+// shortened lists the packages whose tests repeat or generate less unless
+// REPERTOIRE_LONG is 1, as in .ci/run-long, and what there is less of. Of each
+// kind of case there is at least one in any case.
+var shortened = map[string]string{
+	".":                 "skills in a folder of which each look sees some",
+	"bench":             "skills of the corpus in which prompts find nothing",
+	"index":             "skills, prompts, damages of each file and versions that are published",
+	"internal/cli":      "hooks at once, and sizes whose speed is measured",
+	"internal/setup":    "megabytes of settings",
+	"search/searchtest": "skills and prompts of which all ways to rank answer alike",
+	"snapshot":          "documents, prompts and damages",
+}
+
+// rounds returns how many rounds a test does, or how large it is: usual, and long
+// when the tests may take long. Each package of the list has such a function.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
 	}
-	for dir := range short {
-		if !found[dir] {
-			t.Errorf("the list has %s, of which -short leaves nothing out", dir)
+	return usual
+}
+
+// TestShort ties the lists to the tests: one that is left out or shortened
+// elsewhere would be missed by nobody.
+func TestShort(t *testing.T) {
+	for call, list := range map[string]map[string]string{
+		"testing." + "Short()":              short, // or this file would be found
+		`os.Getenv("REPERTOIRE_LONG` + `")`: shortened,
+	} {
+		found := make(map[string]bool)
+		try(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			if strings.Contains(string(text), call) {
+				found[path.Dir(filepath.ToSlash(name))] = true
+			}
+			return err
+		}))
+		if want, got := slices.Sorted(maps.Keys(list)), slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
+			t.Errorf("%s is in %q, and the list has %q", call, got, want)
 		}
 	}
 }

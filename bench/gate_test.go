@@ -2,14 +2,23 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/skill"
 )
+
+// TestMain lets the garbage collector run less often: these tests make much garbage
+// and need little memory.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // TestGateHolds: false injections do not grow with the catalog: probabilities mean the
 // same among 50 skills as among thousands.
@@ -30,7 +39,7 @@ func TestGateHolds(t *testing.T) {
 			prompts = append(prompts, q)
 		}
 	}
-	skills := publishedSkills(t, 2000)
+	skills := publishedSkills(t, rounds(1200, 2000))
 	embedder, err := static.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +70,15 @@ func TestGateHolds(t *testing.T) {
 	}
 }
 
+// rounds returns how many rounds a test does, or how large it is: usual, and long
+// when the tests may take long, which short_test.go of the module tells.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
+	}
+	return usual
+}
+
 // sharedFile returns the path of a file outside the repository, if it is there.
 func sharedFile(t *testing.T, name string) string {
 	t.Helper()
@@ -79,7 +97,9 @@ func publishedSkills(t *testing.T, n int) []*skill.Skill {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, d.Skill)
+		if list = append(list, d.Skill); len(list) == rounds(8000, math.MaxInt) {
+			break // reading all takes most of the time of the test
+		}
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
+	debug.SetGCPercent(400) // the collector takes a quarter of the time of these tests
 	os.Exit(m.Run())
 }
 
@@ -44,8 +46,6 @@ func TestMain(m *testing.M) {
 //
 //	TestFresh, TestDeltaBound, TestForeignFiles, TestUnwritable,
 //	TestPublishLeaksNothing, TestSameGenerationPublished
-//
-// TestDamage and TestSearchWhilePublishing do fewer rounds then, see rounds.
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -53,12 +53,13 @@ func long(t *testing.T) {
 	}
 }
 
-// rounds returns how many rounds a test does: all, or few when it is to be short.
-func rounds(all, few int) int {
-	if testing.Short() {
-		return few
+// rounds returns how many rounds a test does, or how large it is: usual, and long
+// when the tests may take long, which short_test.go of the module tells.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
 	}
-	return all
+	return usual
 }
 
 // child returns a command that runs the test binary as a second process, with

@@ -50,6 +50,9 @@ func TestRolledBack(t *testing.T) {
 		// manifest of the other life is there when the copy is back.
 		for _, base := range []bool{false, true} {
 			for _, manifest := range []bool{false, true} {
+				if e != nil && base != manifest && rounds(0, 1) == 0 {
+					continue // without vectors there are all four
+				}
 				t.Run(fmt.Sprintf("%s, base %v, manifest %v", name, base, manifest), func(t *testing.T) {
 					t.Parallel()
 					testRolledBack(t, e, base, manifest)
@@ -90,7 +93,7 @@ func testRolledBack(t *testing.T, e embed.Embedder, base, manifest bool) {
 	}
 	now := edited(sources, "crustaceans")
 	searchtest.Fill(t, other, now)
-	queries := append(searchtest.Queries(now, 5, 12, nil), search.Query{Text: "marsupials"}, search.Query{Text: "crustaceans of number1"})
+	queries := append(searchtest.Queries(now, 5, rounds(8, 12), nil), search.Query{Text: "marsupials"}, search.Query{Text: "crustaceans of number1"})
 	want := truth(t, e, now)
 	searchtest.Compare(t, want, other, queries)
 	searchtest.Compare(t, want, searchtest.Open(t, path, e, nil), queries)

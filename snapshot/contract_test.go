@@ -62,7 +62,7 @@ func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 // score may be off by one hundredth).
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{3, 200, 3000} {
+	for _, n := range []int{3, 200, rounds(1000, 3000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
 			docs := g.documents(n, 100, 0)
@@ -123,7 +123,7 @@ func TestRecall(t *testing.T) {
 		return v[0]
 	}
 	var docs []document
-	for lines := json.NewDecoder(z); lines.More() && len(docs) < 6000; {
+	for lines := json.NewDecoder(z); lines.More() && len(docs) < rounds(2000, 6000); {
 		var r struct{ Name, Description, Body string }
 		if err := lines.Decode(&r); err != nil {
 			t.Fatal(err)

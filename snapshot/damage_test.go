@@ -88,12 +88,8 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	rounds := 1000
-	if testing.Short() {
-		rounds = 100
-	}
 	broken := filepath.Join(t.TempDir(), "broken")
-	for i := range rounds {
+	for i := range rounds(200, 1000) {
 		at := rng.IntN(len(intact))
 		data := append([]byte(nil), intact...)
 		if i%2 == 0 {

@@ -5,7 +5,9 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -14,6 +16,22 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
+
+// TestMain lets the garbage collector run less often: these tests make much garbage
+// and need little memory.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// rounds returns how many rounds a test does, or how large it is: usual, and long
+// when the tests may take long, which short_test.go of the module tells.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
+	}
+	return usual
+}
 
 // A document is a document of a test, with its terms before packing.
 type document struct {

@@ -265,7 +265,7 @@ func TestHookParallel(t *testing.T) {
 		}
 	})
 	answered := 0
-	for round := 0; round < 3 || answered == 0 && round < 30; round++ {
+	for round := 0; round < rounds(1, 3) || answered == 0 && round < 30; round++ {
 		var mu sync.Mutex
 		var hooks sync.WaitGroup
 		var slowest, idle time.Duration // hook, and process that does nothing

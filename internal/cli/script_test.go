@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -13,7 +15,17 @@ import (
 // TestMain lets the test binary be the command, for scripts and for tests that
 // kill it.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // also of the command: it ends before the collector is of use
 	testscript.Main(m, map[string]func(){"skills": func() { os.Exit(Main()) }})
+}
+
+// rounds returns how many rounds a test does, or how large it is: usual, and long
+// when the tests may take long, which short_test.go of the module tells.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
+	}
+	return usual
 }
 
 // TestScript runs testdata/*.txt, see testdata/README.md.
@@ -22,8 +34,17 @@ func TestScript(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		Setup:               prepare,
+		Condition:           condition,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until},
 	})
+}
+
+// condition is "long", for lines of scripts that do more of what others do too.
+func condition(name string) (bool, error) {
+	if name != "long" {
+		return false, fmt.Errorf("there is no condition %q", name)
+	}
+	return rounds(0, 1) == 1, nil
 }
 
 // noExitSleep keeps processes under the race detector from sleeping for a

@@ -207,6 +207,15 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// rounds returns how many rounds a test does, or how large it is: usual, and long
+// when the tests may take long, which short_test.go of the module tells.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
+	}
+	return usual
+}
+
 // TestHuge: Claude Code keeps the history of all projects in one file.
 func TestHuge(t *testing.T) {
 	if testing.Short() {
@@ -215,7 +224,7 @@ func TestHuge(t *testing.T) {
 	e := testEnv(t)
 	var b bytes.Buffer
 	b.WriteString("{\n  \"projects\": {")
-	for i := range 20_000 {
+	for i := range rounds(4000, 20_000) {
 		if i > 0 {
 			b.WriteByte(',')
 		}

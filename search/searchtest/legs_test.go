@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -21,11 +22,27 @@ import (
 	"github.com/repertoire-skills/repertoire/store/memory"
 )
 
+// TestMain lets the garbage collector run less often: it took a quarter of the time
+// of these tests, and they need little memory.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// rounds returns how many rounds a test does, or how large it is: usual, and long
+// when the tests may take long, which short_test.go of the module tells.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
+	}
+	return usual
+}
+
 // long skips a test that takes seconds when the tests are to be short, as under
 // the race detector: none of these starts anything that could race. It is the one
 // place that decides this:
 //
-//	TestLegs, TestCompare of 300 skills, TestCorpus
+//	TestLegs, TestCompare of many skills, TestCorpus
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -66,6 +83,7 @@ func TestLegs(t *testing.T) {
 	t.Parallel()
 	long(t)
 	for name, leg := range legs {
+		leg.Skills = rounds(80, 240)
 		t.Run(name, func(t *testing.T) { t.Parallel(); searchtest.Run(t, leg) })
 	}
 }
@@ -74,7 +92,7 @@ func TestLegs(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
-		for _, n := range []int{1, 60, 300} {
+		for _, n := range []int{1, 60, rounds(120, 300)} {
 			t.Run(fmt.Sprintf("%s-%d", vectors, n), func(t *testing.T) { compareLegs(t, e, n) })
 		}
 	}
@@ -91,7 +109,7 @@ func compareLegs(t *testing.T, e embed.Embedder, n int) {
 	if n < 60 {
 		agents = agents[:2] // the others name skills that are not there
 	}
-	queries := searchtest.Queries(sources, 7, 90, agents)
+	queries := searchtest.Queries(sources, 7, rounds(45, 90), agents) // every kind for every agent
 	truth := searchtest.NewTruth(t, legs["fts5"].New(t, e, sources), queries)
 	for name, leg := range legs {
 		if name == "fts5" {
@@ -142,7 +160,7 @@ func TestCompareNotices(t *testing.T) {
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	long(t)
-	skills := corpus(t, 1200)
+	skills := corpus(t, rounds(600, 1200))
 	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {
@@ -150,7 +168,7 @@ func TestCorpus(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	var prompts []string
-	for len(prompts) < 200 {
+	for len(prompts) < rounds(100, 200) {
 		words := strings.Fields(skills[rng.IntN(len(skills))].Description)
 		if len(words) < 12 {
 			continue

@@ -3,6 +3,7 @@
 package searchtest
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ type Leg struct {
 	Open func(t testing.TB, e embed.Embedder) *Catalog
 	// Changed is called whenever a source was brought in step; nil means no call.
 	Changed func(t testing.TB, x *Catalog)
+	// Skills is how many skills Run generates; 0 means 240.
+	Skills int
 }
 
 // New returns an index over the sources, which it adds one by one.
@@ -46,7 +49,7 @@ func Run(t *testing.T, leg Leg) {
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sources := Generate(240, 1)
+			sources := Generate(cmp.Or(leg.Skills, 240), 1)
 			x := leg.New(t, e, sources)
 			t.Run("Lists", func(t *testing.T) { testLists(t, x, sources) })
 			t.Run("Scope", func(t *testing.T) { testScope(t, x, sources) })
