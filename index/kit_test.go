@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	debug.SetGCPercent(400) // the collector takes a quarter of the time of these tests
+	debug.SetGCPercent(400) // these tests make much garbage and need little memory
 	os.Exit(m.Run())
 }
 
