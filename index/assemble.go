@@ -147,7 +147,7 @@ func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot, c change
 	}
 	s, err := snapshot.NewSet(snaps...)
 	if err == nil {
-		s.Compiled = true
+		s.Compiled = !a.x.opts.FTS5
 	}
 	return s, err
 }
@@ -161,7 +161,7 @@ type changes struct {
 // openBase returns the newest compiled base since which the store knows all changes,
 // and these changes; a nil base means that there is none.
 func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.Snapshot, changes, error) {
-	if a.x.dir == nil || a.x.opts.FTS5 {
+	if a.x.dir == nil {
 		return nil, changes{}, nil
 	}
 	for _, path := range a.x.dir.Bases(a.Catalog) {
@@ -325,9 +325,10 @@ func newDocument(e *store.Entry) *snapshot.Document {
 
 // withoutBody removes the terms of the body: it keeps name, description and tags.
 func withoutBody(t skill.Terms) (skill.Terms, error) {
-	f, err := t.Fields()
-	f.Body = nil
-	return f.Pack(), err
+	return t.Without(func(c *skill.Term) bool {
+		c.Body = 0
+		return c.Name+c.Description+c.Tags == 0
+	})
 }
 
 // vectorsOf returns the two vectors of a skill: the vector of its description, and

@@ -139,7 +139,7 @@ func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
 
 // openPublished returns the published set; nil means that this index cannot use it.
 func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
-	if x.dir == nil || x.opts.FTS5 {
+	if x.dir == nil {
 		return nil, nil
 	}
 	s, err := x.dir.Open(old)
@@ -153,6 +153,7 @@ func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
 	if x.embedder != nil && x.covered.Load() == nil {
 		x.covered.Store(&coverage{s.Generation, s.Texts, s.Embedded})
 	}
+	s.Compiled = !x.opts.FTS5
 	return s, nil
 }
 

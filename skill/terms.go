@@ -139,6 +139,20 @@ func (t Terms) Each(f func(*Term)) error {
 	return nil
 }
 
+// Without returns the terms without those for which drop returns true. It may change
+// the counts of the others.
+func (t Terms) Without(drop func(*Term) bool) (Terms, error) {
+	var kept Terms
+	last := ""
+	err := t.Each(func(term *Term) {
+		if !drop(term) {
+			c := countedTerm{text: string(term.Text), Term: *term}
+			kept, last = c.append(kept, last), c.text
+		}
+	})
+	return kept, err
+}
+
 // A termReader reads packed terms.
 type termReader struct{ data []byte }
 

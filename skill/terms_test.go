@@ -78,3 +78,16 @@ func FuzzTermsDamaged(f *testing.F) {
 		}
 	})
 }
+
+// TestWithout: what is left of terms is what packing the rest gives.
+func TestWithout(t *testing.T) {
+	f := Fields{Name: []string{"pdf", "form"}, Description: []string{"fill", "form", "later"}, Shown: 2, Tags: []string{"office"}, Body: []string{"pdf", "pages", "fill", "pdfs"}}
+	got, err := f.Pack().Without(func(c *Term) bool {
+		c.Body = 0
+		return c.Name+c.Description+c.Tags == 0
+	})
+	f.Body = nil
+	if want := f.Pack(); err != nil || string(got) != string(want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}

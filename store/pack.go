@@ -25,10 +25,23 @@ func (r *Record) Pack() (err error) {
 			return err
 		}
 	}
-	if !r.Refused {
-		r.Body, err = packBody(r.Skill)
+	if r.Refused {
+		return nil
 	}
+	if r.Body, err = packBody(r.Skill); err != nil {
+		return err
+	}
+	r.PackedTerms, err = pack(r.Terms)
 	return err
+}
+
+// UnpackTerms returns the terms that Pack deflated.
+func UnpackTerms(packed []byte) (skill.Terms, error) {
+	data, err := unpack(packed)
+	if err != nil {
+		return nil, fmt.Errorf("terms: %w: %w", ErrDamaged, err)
+	}
+	return data, nil
 }
 
 // marshal returns v as JSON, or {} if JSON cannot express a value (.inf). Such a value
@@ -53,8 +66,7 @@ var packers = sync.Pool{New: func() any {
 
 // packLevel is the compression level. The bodies of 20,000 skills take 76 MB at level 1,
 // 70 MB at 4 and 69 MB at 6; each of these steps makes compression half as slow again.
-// Level 1 makes indexing a twentieth faster than level 4.
-const packLevel = flate.BestSpeed
+const packLevel = 4
 
 // pack compresses data; SKILL.md files shrink to about 40 %.
 func pack(data []byte) ([]byte, error) {

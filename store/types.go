@@ -75,8 +75,8 @@ type Record struct {
 	Ranked
 	Texts [][]byte // hashes of the texts that get a vector each; the first is the description
 
-	// Set by Pack. Body is nil if the skill is refused.
-	Body, Problems []byte
+	// Set by Pack. Body and PackedTerms are nil if the skill is refused.
+	Body, Problems, PackedTerms []byte
 }
 
 // Ranked is what text ranking needs about a skill.

@@ -38,16 +38,19 @@ func (t *Tx) indexed(id int64) (*skill.Fields, error) {
 	if err != nil {
 		return nil, err
 	}
-	var terms skill.Terms
-	var sketch []byte
-	err = s.QueryRowContext(t.ctx, sql.Named("skill", id)).Scan((*[]byte)(&terms), &sketch)
+	var packed, sketch []byte
+	err = s.QueryRowContext(t.ctx, sql.Named("skill", id)).Scan(&packed, &sketch)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("running ranked: %w", err)
 	}
-	f, err := terms.Fields()
+	terms, err := store.UnpackTerms(packed)
+	var f skill.Fields
+	if err == nil {
+		f, err = terms.Fields()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("terms of skill %d: %w: %w", id, store.ErrDamaged, err)
 	}

@@ -24,7 +24,7 @@ func TestScoresForgetHistory(t *testing.T) {
 	for i := range 30 {
 		edited := *records[i%20]
 		edited.Fields.Body = strings.Fields(strings.Repeat("w7 w8 ", i))
-		edited.Terms = edited.Fields.Pack()
+		edited.Terms, edited.Body = edited.Fields.Pack(), nil // so that it is packed again
 		storetest.Put(t, old, store.Source{Label: "a"}, &edited)
 	}
 	storetest.Put(t, old, store.Source{Label: "a"}, storetest.Refused("skill-4/SKILL.md"), storetest.Refused("skill-5/SKILL.md"))

@@ -134,7 +134,13 @@ func (db *DB) Problems(ctx context.Context) ([]store.Reported, error) {
 func (db *DB) Ranked(ctx context.Context, id int64) (r store.Ranked, ok bool, err error) {
 	err = db.query(ctx, "ranked", func(rows *sql.Rows) error {
 		ok = true
-		return rows.Scan((*[]byte)(&r.Terms), &r.Sketch)
+		var terms sql.RawBytes
+		if err := rows.Scan(&terms, &r.Sketch); err != nil {
+			return err
+		}
+		var err error
+		r.Terms, err = store.UnpackTerms(terms)
+		return err
 	}, sql.Named("skill", id))
 	return r, ok, err
 }

@@ -250,7 +250,7 @@ func (t *Tx) putParts(id int64, r *store.Record) error {
 	if _, err := t.exec("put_body", row, sql.Named("body", r.Body)); err != nil {
 		return err
 	}
-	if _, err := t.exec("put_ranked", row, sql.Named("terms", append([]byte{}, r.Terms...)), sql.Named("sketch", append([]byte{}, r.Sketch...))); err != nil {
+	if _, err := t.exec("put_ranked", row, sql.Named("terms", r.PackedTerms), sql.Named("sketch", append([]byte{}, r.Sketch...))); err != nil {
 		return err
 	}
 	for _, f := range r.Skill.Files {
