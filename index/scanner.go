@@ -93,20 +93,16 @@ func (s *Scanner) walk(ctx context.Context, found func(), finish func(context.Co
 		err = finish(ctx)
 	}
 	if err == nil && complete {
-		sortStamps(seen.stamps)
 		s.seen = seen
-		err = s.Settle(ctx)
+		err = s.settle(ctx)
 	}
 	return reports, err
 }
 
-// Settle records that the list of stamps describes the current generation of the
+// settle records that the list of stamps describes the current generation of the
 // catalog, and writes it for other processes. Only this process may have changed the
 // catalog since the list was made.
-func (s *Scanner) Settle(ctx context.Context) error {
-	if s.seen == nil {
-		return nil
-	}
+func (s *Scanner) settle(ctx context.Context) error {
 	now, err := s.index.store.State(ctx)
 	if err != nil {
 		return err
@@ -116,11 +112,11 @@ func (s *Scanner) Settle(ctx context.Context) error {
 	return nil
 }
 
-// write writes the list of stamps.
+// write sorts the list of stamps and writes it, if there is a place for it.
 func (s *Scanner) write() {
 	s.seen.unwritten = false
+	sortStamps(s.seen.stamps)
 	if s.file.path != "" {
-		sortStamps(s.seen.stamps)
 		s.file.write(s.seen.generation, s.seen.stamps) // if it fails the next process walks
 	}
 }

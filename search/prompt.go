@@ -141,13 +141,13 @@ func (t *segmentTerms) sort(terms []term) {
 // nameCoverage returns the share of the words in the name of skill i that occur in
 // the prompt.
 func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
-	ids, known := v.NameTerms(i), 0
+	ids, known, found := v.NameTerms(i), p.segments[v.Segment(i)].known, 0
 	for _, id := range ids {
-		if _, ok := slices.BinarySearch(p.segments[v.Segment(i)].known, id); ok {
-			known++
+		if _, ok := slices.BinarySearch(known, id); ok {
+			found++
 		}
 	}
-	return float64(known) / max(1, float64(len(ids)))
+	return float64(found) / max(1, float64(len(ids)))
 }
 
 // coverage returns the share of the prompt's weight that the name, description and
