@@ -117,7 +117,7 @@ func NewGeneric(file, key string) Client {
 	return Client{Name: Generic, Title: filepath.Base(file), MCP: &MCP{Files: Places{at, at}, Key: []string{key}, Entry: bare}}
 }
 
-// Names returns the names of all clients, that of the generic one last.
+// Names returns the names of all clients, the generic client last.
 func Names() []string {
 	var names []string
 	for _, c := range All() {

@@ -35,7 +35,7 @@ type Hook struct {
 }
 
 // SessionStart is the Arg of hooks that are answered at the start of a session
-// only. The clients that send these events are told apart by their events.
+// only. The events show which client sent them.
 const SessionStart = "sessionstart"
 
 // A Kind is what an event is about.

@@ -29,7 +29,7 @@ type Call struct {
 
 	Stdin   io.Reader // the event
 	Stdout  io.Writer // the answer
-	Verbose io.Writer // gets what the log gets; nil means nobody
+	Verbose io.Writer // gets what the log gets; nil means no output
 
 	Getenv   func(string) string
 	StateDir func() (string, error) // the folder of the log and of what sessions were told
