@@ -23,8 +23,8 @@ type Weights struct {
 // with a scale for each vector. That has no measurable effect, because the errors of the
 // words in a text cancel out.
 func Encode(w Weights) ([]byte, error) {
-	if w.Dim < 2 || w.Dim%2 != 0 || len(w.Vectors)%w.Dim != 0 || len(w.Vectors) <= len(w.Words)*w.Dim {
-		return nil, fmt.Errorf("encoding model: %d numbers are not vectors of an even dimension (%d) for %d words and some buckets", len(w.Vectors), w.Dim, len(w.Words))
+	if w.Dim < 1 || w.Dim%dimUnit != 0 || len(w.Vectors)%w.Dim != 0 || len(w.Vectors) <= len(w.Words)*w.Dim {
+		return nil, fmt.Errorf("encoding model: %d numbers are not vectors of a dimension that is a multiple of %d (%d) for %d words and some buckets", len(w.Vectors), dimUnit, w.Dim, len(w.Words))
 	}
 	if len(w.Name) == 0 || len(w.Name) > 1<<8 {
 		return nil, errors.New("encoding model: its name must have 1 to 256 bytes")
@@ -93,7 +93,7 @@ func writeIndex(b *bytes.Buffer, words []hashed) {
 
 // writeRows writes the scales and then the quantised vectors, in the given order.
 func writeRows(b *bytes.Buffer, w Weights, order []hashed) error {
-	quantised := make([]byte, 0, len(order)*w.Dim/2)
+	quantised, scales, most := make([]byte, 0, len(order)*w.Dim/2), make([]float64, 0, len(order)), 0.
 	for _, o := range order {
 		v := w.Vectors[o.row*w.Dim:][:w.Dim]
 		largest := 0.0
@@ -104,10 +104,17 @@ func writeRows(b *bytes.Buffer, w Weights, order []hashed) error {
 			return fmt.Errorf("encoding model: row %d is not finite", o.row)
 		}
 		scale := bestScale(v, largest)
-		write32(b, math.Float32bits(float32(scale)))
+		scales, most = append(scales, scale), max(most, scale)
 		for i := 0; i < w.Dim; i += 2 {
 			quantised = append(quantised, byte(level(v[i], scale)+offset4)|byte(level(v[i+1], scale)+offset4)<<4)
 		}
+	}
+	shorter := 1. // a power of 2 changes no digit
+	for most*shorter >= maxScale {
+		shorter /= 2
+	}
+	for _, scale := range scales {
+		write32(b, math.Float32bits(float32(scale*shorter)))
 	}
 	b.Write(quantised)
 	return nil

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/repertoire-skills/repertoire/embed"
 )
 
 // The format of a model; all numbers are little-endian:
 //
 //	magic    8 bytes "RPSTATC2"
-//	dim      uint32  dimension of the vectors, even
+//	dim      uint32  dimension of the vectors, a multiple of 16
 //	words    uint32  number of known words
 //	buckets  uint32  number of rows that the 4-grams of unknown words share
 //	name     uint32  length of the name that follows the header
@@ -18,12 +20,13 @@ import (
 //	index    [65537]uint32  for each prefix (high bits of a hash), the number of words
 //	         with a lower prefix
 //	hashes   [words]uint32  the next 32 bits of each hash, sorted by hash
-//	scales   [words+buckets]float32
+//	scales   [words+buckets]float32, from 0 to 1/16
 //	rows     [words+buckets][dim/2]byte  two numbers in a byte, the first in the low
 //	         half; (number - 8) × the row's scale is an element of the vector
 const (
 	magic      = "RPSTATC2"
 	headerSize = 32
+	dimUnit    = 16
 	prefixBits = 16
 	offset4    = 8 // added to a level to store it in 4 bits
 	maxLevel   = 7
@@ -51,7 +54,7 @@ func open(data string) (*model, error) {
 	m := &model{dim: int(u32(data, 2)), words: int(u32(data, 3)), buckets: int(u32(data, 4))}
 	nameLen := int(u32(data, 5))
 	const most = 1 << 24 // keeps sizes from overflowing
-	if m.dim < 2 || m.dim%2 != 0 || m.dim > 1<<12 || m.words > most || m.buckets < 1 || m.buckets > most || nameLen > 1<<8 {
+	if m.dim < 1 || m.dim%dimUnit != 0 || m.dim > 1<<12 || m.words > most || m.buckets < 1 || m.buckets > most || nameLen > 1<<8 {
 		return nil, fmt.Errorf("%w: its header makes no sense", ErrModel)
 	}
 	rest := data[headerSize:]
@@ -93,20 +96,59 @@ func (m *model) lookup(hash uint64) (int, bool) {
 	return 0, false
 }
 
-// add adds a row to v. A row below 0 means the bucket -1-row.
-func (m *model) add(v []float32, row int) {
+// A sum adds up rows of weights, in integers: that is faster than with floats, and the
+// order of the rows does not matter. Each lane has two elements, one in each half: of 8
+// bytes of a row, lane k has the numbers at bit 4k and at bit 4k+32.
+type sum struct {
+	lanes []uint64
+	scale uint64       // sum of the scales since spill was called
+	total embed.Vector // what spill took out of the lanes
+}
+
+const (
+	// one is the scale 1 in a sum. With it, a scale has 16 significant bits in the
+	// built-in model.
+	one = 1 << 24
+	// maxScale bounds the scales of a model, so that many rows fit into a lane. Encode
+	// makes all vectors shorter if they need it: only their direction counts.
+	maxScale = 1. / 16
+	laneBits = 32
+)
+
+// add adds a row. A row below 0 means the bucket -1-row.
+func (m *model) add(s *sum, row int) {
 	if row < 0 {
 		row = m.words - 1 - row
 	}
-	scale := math.Float32frombits(u32(m.scales, row))
-	var levels [16]float32
-	for i := range levels {
-		levels[i] = scale * float32(i-offset4)
+	// A damaged scale counts as the greatest.
+	scale := min(uint64(math.Float32frombits(u32(m.scales, row))*one), maxScale*one)
+	if s.scale += scale; s.scale*15 >= 1<<laneBits {
+		s.spill(scale)
 	}
+	const mask = 0x0000000f_0000000f
 	weights := m.rows[row*m.dim/2:][:m.dim/2]
-	for i := range len(weights) {
-		two := v[2*i : 2*i+2]
-		two[0] += levels[weights[i]&15]
-		two[1] += levels[weights[i]>>4]
+	for lanes := s.lanes; len(lanes) >= 8 && len(weights) >= 8; lanes, weights = lanes[8:], weights[8:] {
+		a, w := (*[8]uint64)(lanes), uint64(u32(weights, 0))|uint64(u32(weights, 1))<<32
+		a[0] += (w & mask) * scale
+		a[1] += (w >> 4 & mask) * scale
+		a[2] += (w >> 8 & mask) * scale
+		a[3] += (w >> 12 & mask) * scale
+		a[4] += (w >> 16 & mask) * scale
+		a[5] += (w >> 20 & mask) * scale
+		a[6] += (w >> 24 & mask) * scale
+		a[7] += (w >> 28 & mask) * scale
 	}
+}
+
+// spill moves the numbers in the lanes to the total, so that no lane overflows; scale is
+// the scale of the row that is added next.
+func (s *sum) spill(scale uint64) {
+	offset := float32((s.scale - scale) * offset4) // of every number in the lanes
+	for k, lane := range s.lanes {
+		at := k/8*16 + k%8
+		s.total[at] += float32(uint32(lane)) - offset
+		s.total[at+8] += float32(lane>>laneBits) - offset
+		s.lanes[k] = 0
+	}
+	s.scale = scale
 }

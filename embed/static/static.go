@@ -68,13 +68,14 @@ func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]e
 }
 
 func (m *model) embed(text string) embed.Vector {
-	v := make(embed.Vector, m.dim)
-	Rows(text, m.lookup, m.buckets, func(row int) { m.add(v, row) })
-	if embed.Unit(v) != nil {
-		clear(v)
-		v[0] = 1
+	s := sum{make([]uint64, m.dim/2), 0, make(embed.Vector, m.dim)}
+	Rows(text, m.lookup, m.buckets, func(row int) { m.add(&s, row) })
+	s.spill(0)
+	if embed.Unit(s.total) != nil {
+		clear(s.total)
+		s.total[0] = 1
 	}
-	return v
+	return s.total
 }
 
 // Tokens calls f for each token of a text: a word in lower case, cut to MaxToken bytes. f

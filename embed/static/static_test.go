@@ -102,15 +102,16 @@ func TestManyTexts(t *testing.T) {
 func TestKnownWords(t *testing.T) {
 	e, w := open1(t), testWeights()
 	for i, word := range w.Words {
-		row, ok := e.m.lookup(Hash([]byte(word)))
-		if !ok {
+		if _, ok := e.m.lookup(Hash([]byte(word))); !ok {
 			t.Fatalf("%s is not known", word)
 		}
-		got := make([]float32, testDim)
-		e.m.add(got, row)
-		for j, x := range w.Vectors[i*testDim:][:testDim] {
-			if math.Abs(float64(got[j]-x)) > .25 {
-				t.Errorf("%s: number %d is %v, want %v", word, j, got[j], x)
+		want := embed.Vector(w.Vectors[i*testDim:][:testDim])
+		if err := embed.Unit(want); err != nil {
+			t.Fatal(err)
+		}
+		for j, x := range e.m.embed(word) {
+			if math.Abs(float64(x-want[j])) > .08 {
+				t.Errorf("%s: number %d is %v, want %v", word, j, x, want[j])
 			}
 		}
 	}
@@ -240,6 +241,16 @@ func FuzzNew(f *testing.F) {
 	})
 }
 
+// TestManyRows: a text with more words than fit into the lanes of a sum has the vector of
+// a short text with the same shares of words.
+func TestManyRows(t *testing.T) {
+	e := open1(t)
+	few := e.m.embed("fill a pdf form")
+	if d := embed.Dot(few, e.m.embed(strings.Repeat("fill a pdf form ", 10_000))); d < .99999 {
+		t.Errorf("cosine %v, want 1", d)
+	}
+}
+
 func TestAllocations(t *testing.T) {
 	e := open1(t)
 	few, many := "fill a pdf form", strings.Repeat("Fill a PDF form with Unknown_words ", 50)
@@ -251,7 +262,10 @@ func TestAllocations(t *testing.T) {
 }
 
 func BenchmarkEmbed(b *testing.B) {
-	e := open1(b)
+	e, err := Default()
+	if err != nil {
+		b.Fatal(err)
+	}
 	for name, text := range map[string]string{
 		"prompt": "How do I fill in a PDF form from a spreadsheet without losing the check boxes?",
 		"skill":  strings.Repeat("fill the pdf form then deploy getUserName to the kubernetes cluster ", 80),
