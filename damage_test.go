@@ -12,7 +12,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -80,10 +79,6 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 	},
 	"Why": func(ctx context.Context, c *repertoire.Catalog) error {
 		_, err := c.Why(ctx, "skill-07", repertoire.Query{Text: "skill-07"})
-		return err
-	},
-	"Files": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Files(ctx, repertoire.Entry{Meta: skill.Meta{ID: "skill-07"}})
 		return err
 	},
 	"Problems": func(ctx context.Context, c *repertoire.Catalog) error {

@@ -6,7 +6,6 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -69,11 +68,6 @@ func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, e
 // Why explains why a skill is or is not offered for a query.
 func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
 	return asked(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
-}
-
-// Files returns the files of a skill as they were indexed.
-func (c *Catalog) Files(ctx context.Context, e Entry) ([]skill.File, error) {
-	return asked(ctx, c, func(s *state) ([]skill.File, error) { return s.search.Files(ctx, e) })
 }
 
 // Problems returns what is wrong with the skills that were indexed.

@@ -38,11 +38,12 @@ func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 	d := &Dataset{Name: "from-evals", Corpus: o.documents(ctx, entries)}
 	var bad []Unusable
 	for _, e := range entries {
-		files, err := c.Files(ctx, e)
+		in, err := c.Listing(ctx, e.ID, a, false)
 		if err != nil {
-			return nil, nil, err
+			warn(fmt.Errorf("%s: not used: %w", e.Location, err))
+			continue
 		}
-		for _, f := range files {
+		for _, f := range in.Files {
 			if ok, _ := path.Match("evals/*.json", f.Path); !ok { // no error: the pattern is valid
 				continue
 			}

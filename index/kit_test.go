@@ -163,7 +163,7 @@ func dump(t testing.TB, c *searchtest.Catalog) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Files, s.Problems, ranked)
+		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Problems, ranked)
 		for _, term := range words.Terms(e.Name + " " + e.Description + " " + s.Body) {
 			terms[term] = true
 		}

@@ -388,21 +388,3 @@ func TestSyncManySkillsOfOneName(t *testing.T) {
 		}
 	}
 }
-
-func TestFiles(t *testing.T) {
-	t.Parallel()
-	x := searchtest.New(t, nil)
-	src := searchtest.Three()
-	searchtest.Sync(t, x, "a", src.Refs())
-	e, err := x.Lookup(t.Context(), "pdf", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files, err := x.Files(t.Context(), e); err != nil || !reflect.DeepEqual(files, src["pdf"].Files) {
-		t.Errorf("files %v, %v", files, err)
-	}
-	searchtest.Sync(t, x, "a", searchtest.TreeOf().Refs())
-	if files, err := x.Files(t.Context(), e); err != nil || files != nil {
-		t.Errorf("files of a removed skill: %v, %v", files, err)
-	}
-}

@@ -57,10 +57,8 @@ type Reader interface {
 	// It skips rows that do not exist.
 	Entries(ctx context.Context, rows []int64) ([]Entry, error)
 	// Skill returns a skill as the catalog keeps it: its Meta without the ID, and its
-	// Frontmatter, Body, Files and Problems. ok is false if there is no such row.
+	// Frontmatter, Body and Problems. ok is false if there is no such row.
 	Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error)
-	// Files returns the files of a skill, ordered by path.
-	Files(ctx context.Context, row int64) ([]skill.File, error)
 	// Problems returns the problems of all skills, ordered by the priority of the source
 	// (highest first), then by label and path.
 	Problems(ctx context.Context) ([]Reported, error)

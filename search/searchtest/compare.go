@@ -126,9 +126,6 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 		for _, id := range []string{e.ID, e.Name, e.Source + "/" + e.Dir(), e.Source + "/" + e.Name, e.Name + "x"} {
 			same(t, "lookup of "+id, func(x *Catalog) (any, error) { return x.Lookup(t.Context(), id, agent) }, a, b)
 		}
-		if agent == nil {
-			same(t, "files of "+e.ID, func(x *Catalog) (any, error) { return x.Files(t.Context(), e) }, a, b)
-		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -112,7 +111,6 @@ type kept struct {
 	store.Entry // without ID and Source
 	source      int64
 	stamp       string
-	files       []skill.File
 	ranked      store.Ranked
 	texts       [][]byte
 

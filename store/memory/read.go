@@ -86,18 +86,10 @@ func (r reader) Skill(ctx context.Context, row int64) (*skill.Skill, bool, error
 	if k == nil || err != nil {
 		return nil, false, err
 	}
-	s := &skill.Skill{Meta: c.entry(k).Meta, Files: k.files}
+	s := &skill.Skill{Meta: c.entry(k).Meta}
 	s.ID = ""
 	err = store.Unpack(s, k.body, k.problems)
 	return s, err == nil, err
-}
-
-func (r reader) Files(ctx context.Context, row int64) ([]skill.File, error) {
-	c, err := r.at(ctx)
-	if k := c.skills[row]; k != nil {
-		return k.files, err
-	}
-	return nil, err
 }
 
 func (r reader) Problems(ctx context.Context) ([]store.Reported, error) {

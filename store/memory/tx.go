@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -75,7 +73,6 @@ func (t *tx) PutSkill(source int64, r *store.Record) (int64, error) {
 	k.Path = r.Path
 	if !r.Refused {
 		k.body, k.ranked, k.texts = r.Body, r.Ranked, r.Texts
-		k.files = slices.SortedFunc(slices.Values(r.Skill.Files), func(a, b skill.File) int { return strings.Compare(a.Path, b.Path) })
 	}
 	for row, old := range t.c.skills {
 		if old.source == source && old.Path == r.Path {

@@ -78,11 +78,7 @@ func (db *DB) Skill(ctx context.Context, id int64) (s *skill.Skill, ok bool, err
 		s, err = scanSkill(rows)
 		return err
 	}, sql.Named("skill", id))
-	if err != nil || s == nil {
-		return nil, false, err
-	}
-	s.Files, err = db.Files(ctx, id)
-	return s, err == nil, err
+	return s, s != nil && err == nil, err
 }
 
 func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
@@ -97,18 +93,6 @@ func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
 		return nil, err
 	}
 	return s, store.Unpack(s, body, problems)
-}
-
-// Files implements store.Reader.
-func (db *DB) Files(ctx context.Context, id int64) ([]skill.File, error) {
-	var list []skill.File
-	err := db.query(ctx, "files", func(rows *sql.Rows) error {
-		var f skill.File
-		err := rows.Scan(&f.Path, &f.Size, &f.SHA256)
-		list = append(list, f)
-		return err
-	}, sql.Named("skill", id))
-	return list, err
 }
 
 // Problems implements store.Reader.

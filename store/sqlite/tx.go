@@ -236,7 +236,7 @@ func (t *Tx) clear(id int64) error {
 		return err
 	}
 	c.new = nil
-	for _, name := range []string{"delete_body", "delete_files", "delete_texts", "delete_ranked"} {
+	for _, name := range []string{"delete_body", "delete_texts", "delete_ranked"} {
 		if _, err := t.exec(name, sql.Named("skill", id)); err != nil {
 			return err
 		}
@@ -252,12 +252,6 @@ func (t *Tx) putParts(id int64, r *store.Record) error {
 	}
 	if _, err := t.exec("put_ranked", row, sql.Named("terms", r.PackedTerms), sql.Named("sketch", append([]byte{}, r.Sketch...))); err != nil {
 		return err
-	}
-	for _, f := range r.Skill.Files {
-		_, err := t.exec("put_file", row, sql.Named("path", f.Path), sql.Named("size", f.Size), sql.Named("sha256", f.SHA256))
-		if err != nil {
-			return err
-		}
 	}
 	for i, hash := range r.Texts {
 		if _, err := t.exec("put_text", row, sql.Named("ordinal", i), sql.Named("hash", hash)); err != nil {

@@ -36,7 +36,6 @@ func testRoundTrip(t *testing.T, s store.Store) {
 		},
 		Body:        r.Skill.Body,
 		Frontmatter: map[string]any{"name": "pdf", "nested": map[string]any{"list": []any{"x", true, nil}}},
-		Files:       []skill.File{{Path: "a", Size: 1, SHA256: "x"}, {Path: "skill.md", Size: 1 << 40}},
 		Problems:    []skill.Problem{{Rule: "r", Severity: skill.Note, Path: "p", Line: 3, Message: "m", Hint: "h"}},
 	}
 	row := Put(t, s, store.Source{Label: "a"}, r)[0]
@@ -44,8 +43,6 @@ func testRoundTrip(t *testing.T, s store.Store) {
 		got, ok, err := in.Skill(t.Context(), row)
 		wants(t, "skill", r.Skill)(got, err)
 		wants(t, "found", true)(ok, nil)
-		files, err := in.Files(t.Context(), row)
-		wants(t, "files", r.Skill.Files)(files, err)
 		ranked, ok, err := in.Ranked(t.Context(), row)
 		wants(t, "ranked", r.Ranked)(ranked, err)
 		wants(t, "is ranked", true)(ok, nil)
@@ -66,7 +63,6 @@ func testRoundTrip(t *testing.T, s store.Store) {
 
 func testReplace(t *testing.T, s store.Store) {
 	old := Record("pdf", "old", "old")
-	old.Skill.Files = append(old.Skill.Files, skill.File{Path: "old.txt"})
 	old.Skill.Problems = Refused("x").Skill.Problems
 	old.Texts = append(old.Texts, []byte("old"))
 	row := Put(t, s, store.Source{Label: "a"}, old)[0]
@@ -75,7 +71,7 @@ func testReplace(t *testing.T, s store.Store) {
 		t.Errorf("row %d became %d", row, again)
 	}
 	got, ok, err := s.Skill(t.Context(), row)
-	if err != nil || !ok || got.Body != "fresh" || len(got.Files) != 1 || len(got.Problems) != 0 {
+	if err != nil || !ok || got.Body != "fresh" || len(got.Problems) != 0 {
 		t.Errorf("skill %+v, %v, %v", got, ok, err)
 	}
 	ranked, _, err := s.Ranked(t.Context(), row)
@@ -94,13 +90,12 @@ func testReplace(t *testing.T, s store.Store) {
 // checkNothing fails if a row has parts that only usable skills have.
 func checkNothing(t *testing.T, r store.Reader, row int64) {
 	t.Helper()
-	files, err1 := r.Files(t.Context(), row)
-	ranked, ok, err2 := r.Ranked(t.Context(), row)
-	vectors, err3 := r.Vectors(t.Context(), "m", row)
-	texts, embedded, err4 := r.Coverage(t.Context(), "m", []int64{row})
-	err := errors.Join(err1, err2, err3, err4)
-	if err != nil || ok || len(files)+len(ranked.Terms)+len(ranked.Sketch)+len(vectors)+texts+embedded != 0 {
-		t.Errorf("row %d has files %v, terms and sketch %q (%v), vectors %v, %d texts; %v", row, files, ranked, ok, vectors, texts, err)
+	ranked, ok, err1 := r.Ranked(t.Context(), row)
+	vectors, err2 := r.Vectors(t.Context(), "m", row)
+	texts, embedded, err3 := r.Coverage(t.Context(), "m", []int64{row})
+	err := errors.Join(err1, err2, err3)
+	if err != nil || ok || len(ranked.Terms)+len(ranked.Sketch)+len(vectors)+texts+embedded != 0 {
+		t.Errorf("row %d has terms and sketch %q (%v), vectors %v, %d texts; %v", row, ranked, ok, vectors, texts, err)
 	}
 }
 

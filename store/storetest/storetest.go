@@ -44,7 +44,7 @@ func Record(name, description, body string) *store.Record {
 		NameKey: name,
 		Skill: &skill.Skill{
 			Meta: skill.Meta{Name: name, Description: description, Tokens: len(body) / 4, Digest: "digest of " + name},
-			Body: body, Files: []skill.File{{Path: "SKILL.md", Size: int64(len(body))}},
+			Body: body,
 		},
 		Fields: skill.Fields{Name: words(name), Description: words(description), Body: words(body)},
 		Texts:  [][]byte{hash[:]},

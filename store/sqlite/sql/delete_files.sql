@@ -1,1 +1,0 @@
-DELETE FROM files WHERE skill_id = :skill

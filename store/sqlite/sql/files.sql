@@ -1,1 +1,0 @@
-SELECT path, size, sha256 FROM files WHERE skill_id = :skill ORDER BY path

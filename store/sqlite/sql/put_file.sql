@@ -1,1 +1,0 @@
-INSERT INTO files (skill_id, path, size, sha256) VALUES (:skill, :path, :size, :sha256)
