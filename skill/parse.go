@@ -202,12 +202,11 @@ func (p *parser) resolve() error {
 		if err != nil {
 			return err
 		}
-		old, twice := fm[f.key]
-		if twice {
+		if _, twice := fm[f.key]; twice {
 			p.warn("duplicate-key", f.line, "key "+quote(f.key)+" occurs twice; the last one that is not empty counts", "keep one of them")
-		}
-		if twice && v == nil {
-			v = old
+			if v == nil {
+				continue
+			}
 		}
 		fm[f.key] = v
 	}

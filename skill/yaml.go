@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -232,6 +233,10 @@ func resolvePlain(s string) any {
 		return false
 	case ".nan", ".NaN", ".NAN":
 		return math.NaN()
+	case ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF":
+		return math.Inf(1)
+	case "-.inf", "-.Inf", "-.INF":
+		return math.Inf(-1)
 	}
 	if b := s[0]; b != '-' && b != '+' && b != '.' && (b < '0' || b > '9') {
 		return s // nearly all scalars
@@ -243,27 +248,11 @@ func resolvePlain(s string) any {
 }
 
 func resolveNumber(s string) (any, bool) {
-	switch {
-	case strings.HasPrefix(s, "0x"), strings.HasPrefix(s, "0o"):
-		base := 16
-		if s[1] == 'o' {
-			base = 8
-		}
-		v, err := strconv.ParseUint(s[2:], base, 63)
-		return int64(v), err == nil
+	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
+		v, err := strconv.ParseInt(s, 0, 64)
+		return v, err == nil && !strings.Contains(s, "_")
 	}
-	unsigned := strings.TrimPrefix(s, s[:1])
-	if s[0] != '-' && s[0] != '+' {
-		unsigned = s
-	}
-	switch unsigned {
-	case ".inf", ".Inf", ".INF":
-		if s[0] == '-' {
-			return math.Inf(-1), true
-		}
-		return math.Inf(1), true
-	}
-	if !isDecimal(unsigned) {
+	if !decimal().MatchString(s) {
 		return nil, false
 	}
 	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -273,32 +262,9 @@ func resolveNumber(s string) (any, bool) {
 	return v, err == nil || errors.Is(err, strconv.ErrRange) // out of range is ±Inf
 }
 
-// isDecimal reports whether s is digits with an optional fraction and exponent. Go
-// accepts more: underscores, hexadecimal floats, "inf".
-func isDecimal(s string) bool {
-	digits := func() (n int) {
-		for s != "" && s[0] >= '0' && s[0] <= '9' {
-			s, n = s[1:], n+1
-		}
-		return n
-	}
-	whole, fraction := digits(), 0
-	if strings.HasPrefix(s, ".") {
-		s = s[1:]
-		fraction = digits()
-	}
-	if whole+fraction == 0 {
-		return false
-	}
-	if s != "" && (s[0] == 'e' || s[0] == 'E') {
-		s = s[1:]
-		if s != "" && (s[0] == '-' || s[0] == '+') {
-			s = s[1:]
-		}
-		return digits() > 0 && s == ""
-	}
-	return s == ""
-}
+// decimal matches the decimal numbers of YAML. Go accepts more: underscores,
+// hexadecimal floats, "inf".
+var decimal = lazyregexp.New(`^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$`)
 
 // flatText returns the text of a node as its author wrote it: 1.0 stays "1.0". A
 // list becomes "a, b" and a map "k: v, l: w", on one line.
@@ -334,7 +300,4 @@ func flatText(n *yaml.Node) string {
 
 // quote returns the start of s in quotes for a message, with unprintable characters
 // escaped.
-func quote(s string) string {
-	const most = 80
-	return strconv.Quote(words.Shorten(s, most))
-}
+func quote(s string) string { return strconv.Quote(words.Shorten(s, 80)) }
