@@ -37,11 +37,7 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	name := words.Cut(e.Name, maxName)
-	if name != e.Name {
-		name += "…"
-	}
-	msg := fmt.Sprintf("opening %q of skill folder %s: %v", name, e.Dir, e.Err)
+	msg := fmt.Sprintf("opening %q of skill folder %s: %v", words.Shorten(e.Name, maxName), e.Dir, e.Err)
 	if len(e.Near) > 0 {
 		msg += "; " + words.DidYouMean(e.Near)
 	}

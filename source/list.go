@@ -88,7 +88,7 @@ func (s *FS) entry(dir, prefix string, e fs.DirEntry) (entry, bool) {
 		found.err = err
 		return found, !errors.Is(err, fs.ErrNotExist)
 	}
-	if found.link && s.tree.links() {
+	if found.link && s.onDisk() {
 		if info, err = s.tree.stat(join(dir, found.path)); err != nil {
 			found.err = err
 			return found, true
