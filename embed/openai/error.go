@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,14 +43,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-func tooMuch(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.tooMuch
-}
-
-func tooSlow(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.tooSlow
+// failure returns the Error in err; a zero Error if there is none.
+func failure(err error) Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return *e
+	}
+	return Error{}
 }
 
 func (e *Embedder) timeoutError(err error) *Error {
@@ -64,12 +61,8 @@ func (e *Embedder) timeoutError(err error) *Error {
 // networkError returns the error for a request without an answer. It is worth a retry if
 // the server hung up, but not if the server cannot be reached.
 func (e *Embedder) networkError(err error) *Error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		err = outer.Err // drop the URL, which the caller knows
-	}
-	var op *net.OpError
-	dial := errors.As(err, &op) && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](err)
+	dial := ok && op.Op == "dial"
 	return &Error{
 		Model: e.model, Message: e.tidy(err.Error()),
 		Retryable: true, again: !dial, Err: fmt.Errorf("%w: %w", ErrUnavailable, err),

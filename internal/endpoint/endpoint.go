@@ -95,9 +95,13 @@ type Answer struct {
 	Cut    bool // the body was longer than the limit
 }
 
-// Send sends req and reads up to limit bytes of the answer.
+// Send sends req and reads up to limit bytes of the answer. Its errors do not repeat the
+// URL, which the caller knows.
 func Send(client *http.Client, req *http.Request, limit int) (Answer, error) {
 	resp, err := client.Do(req)
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
 	if err != nil {
 		return Answer{}, err
 	}

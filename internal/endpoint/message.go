@@ -58,6 +58,15 @@ func messageIn(v any) string {
 	return ""
 }
 
+// Clip returns the first n characters of a text for a server. A blank text becomes a
+// space, because servers refuse empty strings.
+func Clip(text string, n int) string {
+	if strings.TrimSpace(text) == "" {
+		return " "
+	}
+	return words.First(text, n)
+}
+
 // Tidy prepares text from outside for a message: on one line, without control
 // characters (it may reach a terminal), and short. Remove secrets before you call it:
 // shortening could leave a part of one.

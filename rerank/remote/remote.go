@@ -14,31 +14,25 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank"
 )
 
 // Config says where the server is and which protocol it speaks.
 type Config struct {
-	// API is the protocol, one of those that APIs returns.
-	API API
+	API   API    // the protocol, see APIs
+	Model string // the model's name; "" is allowed for TEI, which has only one model
 
 	// BaseURL is the address without the final "/rerank": http or https, without
 	// query, user and password. It ends in /v1 for Jina, Voyage and most local
 	// servers, and in /v2 for Cohere.
 	BaseURL string
 
-	// Model is the model's name. "" is allowed for TEI, which has only one model.
-	Model string
-
 	// KeyEnv names the environment variable that holds the key. The variable must
 	// be set. The key is never sent over plain http to another machine. "" means
 	// that no key is sent.
 	KeyEnv string
 
-	// MaxChars is how many characters of the query and of each document are sent;
-	// 0 means 4,000.
-	MaxChars int
+	MaxChars int // characters of the query and of each document that are sent; 0 means 4,000
 }
 
 // Options hold the dependencies of a Reranker.
@@ -85,7 +79,7 @@ func (r *Reranker) configure() error {
 	if err := cfg.API.check(); err != nil {
 		return err
 	}
-	if cfg.Model == "" && cfg.API.needsModel() {
+	if cfg.Model == "" && cfg.API != TEI {
 		return errors.New("model is empty")
 	}
 	if cfg.MaxChars < 0 {
@@ -125,7 +119,11 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	body, err := r.cfg.API.request(r.cfg.Model, r.clip(query), r.clipAll(documents))
+	texts := make([]string, len(documents))
+	for i, text := range documents {
+		texts[i] = endpoint.Clip(text, r.cfg.MaxChars)
+	}
+	body, err := r.cfg.API.request(r.cfg.Model, endpoint.Clip(query, r.cfg.MaxChars), texts)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +132,7 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("reranking: %w", ctx.Err())
 	case err != nil:
-		return nil, r.failure(cause(err).Error(), "")
+		return nil, r.failure(err.Error(), "")
 	case !answer.OK():
 		return nil, r.failure(fmt.Sprintf("http %d: %s", answer.Status, answer.Message()), r.hint(answer.Status))
 	case answer.Cut:
@@ -145,23 +143,6 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 		return nil, r.failure(err.Error(), "")
 	}
 	return scores, nil
-}
-
-// clip shortens a text to MaxChars. A blank text becomes a space, because servers refuse
-// empty strings.
-func (r *Reranker) clip(text string) string {
-	if strings.TrimSpace(text) == "" {
-		return " "
-	}
-	return words.First(text, r.cfg.MaxChars)
-}
-
-func (r *Reranker) clipAll(texts []string) []string {
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = r.clip(text)
-	}
-	return out
 }
 
 func (r *Reranker) post(ctx context.Context, body []byte) (endpoint.Answer, error) {
@@ -180,14 +161,6 @@ func (r *Reranker) post(ctx context.Context, body []byte) (endpoint.Answer, erro
 // maxAnswer returns how many bytes of the answer to read. Some servers repeat the
 // documents in it, and escape more characters than the request does.
 func maxAnswer(request []byte) int { return 256<<10 + 6*len(request) }
-
-// cause returns err without the URL, which the caller knows.
-func cause(err error) error {
-	if outer := (*url.Error)(nil); errors.As(err, &outer) {
-		return outer.Err
-	}
-	return err
-}
 
 // failure returns an error with the server's message and a hint. It removes the key
 // before it shortens the message.
