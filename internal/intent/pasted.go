@@ -50,11 +50,9 @@ func ofLines(lines []string) Kind {
 }
 
 // isBlank reports whether the line holds only blanks and punctuation.
-func isBlank(text string) bool {
-	return strings.IndexFunc(text, words.IsLetter) < 0
-}
+func isBlank(text string) bool { return !strings.ContainsFunc(text, words.IsLetter) }
 
-// paste counts the lines of a prompt by their form.
+// A paste counts the lines of a prompt by their form.
 type paste struct {
 	lines  []string
 	counts [strongCodeLine + 1]int
@@ -171,7 +169,7 @@ func classOf(line string) lineClass {
 // matching lineForms for an ordinary prompt.
 func isSentence(line string) bool {
 	odd := func(r rune) bool { return words.IsSeparator(r) && !strings.ContainsRune(" ,.?'’", r) }
-	return strings.Count(line, " ") >= 3 && strings.IndexFunc(line, odd) < 0
+	return strings.Count(line, " ") >= 3 && !strings.ContainsFunc(line, odd)
 }
 
 var item = lazyregexp.New(`^([-*+•]|\d{1,3}[.)]) `)
