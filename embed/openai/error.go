@@ -80,7 +80,11 @@ func (e *Embedder) statusError(ans endpoint.Answer) *Error {
 	if f.tooMuch = saysTooMuch(ans.Status, text); f.tooMuch {
 		return f
 	}
-	f.Message += e.hint(ans.Status, text)
+	address := e.pathHint
+	if strings.Contains(strings.ToLower(text), "model") {
+		address = " (does the server have this model?)"
+	}
+	f.Message += ans.Hint(e.keyHint, address)
 	// A used-up quota is a 429 too, but waiting does not help.
 	busy := ans.Status == http.StatusTooManyRequests && !bytes.Contains(ans.Body, []byte("insufficient_quota"))
 	if busy || ans.Status >= 500 && ans.Status != http.StatusNotImplemented {
@@ -115,20 +119,6 @@ func saysTooMuch(status int, text string) bool {
 
 func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
-}
-
-// hint returns advice for an HTTP status, to append to a message; "" means no advice.
-func (e *Embedder) hint(status int, text string) string {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return e.keyHint
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		if strings.Contains(strings.ToLower(text), "model") {
-			return " (does the server have this model?)"
-		}
-		return e.pathHint
-	}
-	return ""
 }
 
 // tidy prepares the server's text for a message: short and without secrets.

@@ -134,7 +134,7 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	case err != nil:
 		return nil, r.failure(err.Error(), "")
 	case !answer.OK():
-		return nil, r.failure(fmt.Sprintf("http %d: %s", answer.Status, answer.Message()), r.hint(answer.Status))
+		return nil, r.failure(fmt.Sprintf("http %d: %s", answer.Status, answer.Message()), r.hint(answer))
 	case answer.Cut:
 		return nil, r.failure(fmt.Sprintf("the answer is longer than %d bytes", maxAnswer(body)), "")
 	}
@@ -175,16 +175,10 @@ func (r *Reranker) failure(text, hint string) error {
 	return fmt.Errorf("%w: %s: %s%s", ErrUnavailable, who, endpoint.Tidy(text), hint)
 }
 
-// hint returns advice for an HTTP status, to append to a message; "" means no advice.
-func (r *Reranker) hint(status int) string {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		if r.cfg.KeyEnv == "" {
-			return " (no key was sent: name its variable)"
-		}
-		return " (check the key in " + r.cfg.KeyEnv + ")"
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return " (check the base URL and the model: nothing is at " + r.url + ")"
+func (r *Reranker) hint(a endpoint.Answer) string {
+	key := " (no key was sent: name its variable)"
+	if r.cfg.KeyEnv != "" {
+		key = " (check the key in " + r.cfg.KeyEnv + ")"
 	}
-	return ""
+	return a.Hint(key, " (check the base URL and the model: nothing is at "+r.url+")")
 }
