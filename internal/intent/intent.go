@@ -70,8 +70,7 @@ func isSlashCommand(text string) bool {
 	if len(fields) == 0 || !strings.HasPrefix(rest, fields[0]) || !commandName().MatchString(fields[0]) || rootFolders()[fields[0]] {
 		return false
 	}
-	arguments := line{text: strings.Join(fields[1:], " ")}
-	return freeTextCommands()[fields[0]] || len(fields) <= 3 && !arguments.asks()
+	return freeTextCommands()[fields[0]] || len(fields) <= 3 && !asks(strings.Join(fields[1:], " "))
 }
 
 var (
