@@ -27,33 +27,32 @@ const (
 
 var (
 	errTooDeep      = fmt.Errorf("nested deeper than %d levels", maxDepth)
+	errNotMapping   = errors.New("the frontmatter is not a mapping")
 	errTwoDocuments = errors.New("yaml: more than one document")
 	errTooMany      = fmt.Errorf("more than %d values or %d bytes, aliases counted each time", maxNodes, maxBytes)
 )
 
-// parseYAML returns the content of the only document in text; nil if it is empty.
-func parseYAML(text string) (content *yaml.Node, err error) {
+// parseMapping returns the only document in text, which must be a mapping.
+func parseMapping(text string) (root *yaml.Node, err error) {
 	// The library panics on some malformed comments and anchors. This is the
 	// only place that calls it, so no input can crash a program through it.
 	defer func() {
 		if r := recover(); r != nil {
-			content, err = nil, fmt.Errorf("yaml: %v", r)
+			root, err = nil, fmt.Errorf("yaml: %v", r)
 		}
 	}()
 	text, restore := hideBreaks(text)
 	var doc, rest yaml.Node
 	dec := yaml.NewDecoder(strings.NewReader(text))
-	if err := dec.Decode(&doc); err == io.EOF {
-		return nil, nil
-	} else if err != nil {
+	if err := dec.Decode(&doc); err != nil && err != io.EOF {
 		return nil, err
 	}
 	// Without this check, a second document would be dropped silently.
 	if err := dec.Decode(&rest); err != io.EOF {
 		return nil, cmp.Or(err, errTwoDocuments)
 	}
-	if len(doc.Content) == 0 {
-		return nil, nil
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errNotMapping
 	}
 	restore(doc.Content[0])
 	return doc.Content[0], nil
@@ -75,17 +74,6 @@ func hideBreaks(text string) (string, func(*yaml.Node)) {
 		}
 	}
 	return strings.NewReplacer("\u2028", "\U0010FFFC", "\u2029", "\U0010FFFD").Replace(text), restore
-}
-
-var errNotMapping = errors.New("the frontmatter is not a mapping")
-
-// parseMapping returns the only document in text, which must be a mapping.
-func parseMapping(text string) (*yaml.Node, error) {
-	root, err := parseYAML(text)
-	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
-		err = errNotMapping
-	}
-	return root, err
 }
 
 // pairs iterates over the keys and values of a mapping.
