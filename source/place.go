@@ -69,8 +69,16 @@ func Discover(search Search) ([]Place, error) {
 		d.folders = []string{".agents"}
 	}
 	d.roots(search)
-	d.project(search)
-	d.user(search)
+	if search.WorkDir != "" {
+		for i, folder := range ProjectFolders(search.WorkDir, search.Home) {
+			d.addUsual(KindProject, folder, strings.Repeat("../", i))
+		}
+	}
+	if search.Home != "" {
+		config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
+		d.addUsual(KindUser, search.Home, "")
+		d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
+	}
 	top := len(d.places) // 0 is the priority of the bundled skills
 	if !search.NoBundled {
 		d.places = append(d.places, Place{Label: KindBundled, Kind: KindBundled})
@@ -144,30 +152,11 @@ func (d *discovery) rootLabel(path string) string {
 	return KindRoot + ":" + filepath.ToSlash(path) // an earlier, longer path has every tail of this one
 }
 
-// project adds the places in WorkDir and the folders above it.
-func (d *discovery) project(search Search) {
-	if search.WorkDir == "" {
-		return
-	}
-	for i, folder := range ProjectFolders(search.WorkDir, search.Home) {
-		d.addUsual(KindProject, folder, strings.Repeat("../", i))
-	}
-}
-
 // addUsual adds the places in one folder of a project or in Home.
 func (d *discovery) addUsual(kind, folder, up string) {
 	for _, name := range d.folders {
 		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
 	}
-}
-
-func (d *discovery) user(search Search) {
-	if search.Home == "" {
-		return
-	}
-	config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
-	d.addUsual(KindUser, search.Home, "")
-	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
 }
 
 // ProjectFolders returns dir and the folders above it up to the root of its

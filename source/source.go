@@ -96,7 +96,9 @@ type FS struct {
 	info    Info
 	base    string            // name of the top folder
 	renames map[string]string // Options.Names with clean keys
-	seed    []byte            // start of every stamp: settings that decide how a skill is loaded
+	// seed starts every stamp. A skill's location and name depend on the source's
+	// settings, so a changed setting must change the stamps.
+	seed []byte
 }
 
 // Dir returns the source of the skills in a folder on disk. If the folder does not
@@ -151,7 +153,7 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 		return nil, fmt.Errorf("source %s: %w", info.Label, err)
 	}
 	s := &FS{tree: t, info: info, base: base, renames: names}
-	s.seed = s.newSeed()
+	s.seed = fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names)
 	return s, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -61,11 +60,4 @@ func flag(b bool) byte {
 		return 1
 	}
 	return 0
-}
-
-// newSeed returns the start of every stamp of the source. A skill's location and name
-// depend on the source's settings, so a changed setting must change the stamps.
-func (s *FS) newSeed() []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", s.info.Label, s.tree.location(s.info.Label, "."), s.renames))
-	return sum[:]
 }
