@@ -229,25 +229,18 @@ func resolvePlain(s string) any {
 	if b := s[0]; b != '-' && b != '+' && b != '.' && (b < '0' || b > '9') {
 		return s // nearly all scalars
 	}
-	if v, ok := resolveNumber(s); ok {
+	base := 10
+	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
+		base = 0 // the prefix tells it
+	}
+	if v, err := strconv.ParseInt(s, base, 64); err == nil && !strings.Contains(s, "_") {
+		return v
+	}
+	if decimal().MatchString(s) {
+		v, _ := strconv.ParseFloat(s, 64) // out of range is ±Inf
 		return v
 	}
 	return s
-}
-
-func resolveNumber(s string) (any, bool) {
-	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
-		v, err := strconv.ParseInt(s, 0, 64)
-		return v, err == nil && !strings.Contains(s, "_")
-	}
-	if !decimal().MatchString(s) {
-		return nil, false
-	}
-	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return v, true
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil || errors.Is(err, strconv.ErrRange) // out of range is ±Inf
 }
 
 // decimal matches the decimal numbers of YAML. Go accepts more: underscores,

@@ -227,7 +227,8 @@ func joins(r rune) bool {
 
 // isEmoji reports whether r may be part of an emoji sequence.
 func isEmoji(r rune) bool {
-	return r >= 0x1F000 && r <= 0x1FAFF || r >= 0x2190 && r <= 0x2BFF || strings.ContainsRune("\u00A9\u00AE\u203C\u2049\u2122\u2139\u3030\u303D\u3297\u3299", r)
+	return r >= 0x1F000 && r <= 0x1FAFF || r >= 0x2190 && r <= 0x2BFF ||
+		strings.ContainsRune("\u00A9\u00AE\u203C\u2049\u2122\u2139\u3030\u303D\u3297\u3299", r)
 }
 
 const blackFlag = '\U0001F3F4'

@@ -3,6 +3,7 @@ package words
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,11 +55,7 @@ func Similar(name string, known []string) []string {
 	if len(name) > longest {
 		return nil
 	}
-	type near struct {
-		name string
-		far  int
-	}
-	var found []near
+	distances := make(map[string]int)
 	want := []rune(strings.ToLower(name))
 	for _, candidate := range known {
 		if len(candidate) > longest {
@@ -72,16 +69,12 @@ func Similar(name string, known []string) []string {
 		case far > max(1, len(want)/3):
 			continue
 		}
-		found = append(found, near{candidate, far})
+		distances[candidate] = far
 	}
-	slices.SortFunc(found, func(a, b near) int {
-		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.name, b.name))
+	found := slices.SortedFunc(maps.Keys(distances), func(a, b string) int {
+		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
 	})
-	var out []string
-	for _, f := range found[:min(most, len(found))] {
-		out = append(out, f.name)
-	}
-	return out
+	return found[:min(most, len(found))]
 }
 
 // distance returns the Levenshtein distance: the number of insertions, deletions and
