@@ -55,11 +55,9 @@ type Search struct {
 	NoBundled bool // leave out the skills that are compiled into the program
 }
 
-// Discover returns the existing places of skills, the highest priority first: the
-// roots; the project's folders, from WorkDir up to the root of its repository
-// (outside of a repository, WorkDir alone); the user's folders; the bundled skills.
-// If several places lead to one folder, Discover returns the highest of them. The
-// folders in Home always belong to the user, never to a project.
+// Discover returns the existing places of skills, the highest priority first: the roots,
+// the places in the ProjectFolders of WorkDir, the places of the user, the bundled skills.
+// If several places lead to one folder, Discover returns the highest of them.
 //
 // The error joins one error for each root that does not exist and for each place
 // that cannot be read; Discover returns the other places nevertheless.

@@ -180,15 +180,11 @@ func (s *FS) Info() Info { return s.info }
 // the times of folders can be trusted.
 func (s *FS) onDisk() bool { return s.info.Root != "" }
 
-// Skills finds the skills of the source, in the order of their folders. A folder
-// that holds a SKILL.md (or else a skill.md) is a skill and is not searched
-// further; this includes the top folder. Skills skips folders named .git and
-// node_modules, and folders nested more than six deep.
-//
+// Skills finds the skills of the source, see Source. A folder that holds a SKILL.md (or
+// else a skill.md) is a skill and is not searched further; this includes the top folder.
+// Skills skips folders named .git and node_modules, and folders nested more than six deep.
 // On disk, it follows links to folders, even out of the source, but visits no folder
-// twice. Every error is a *WalkError. If its Incomplete method returns true, skills
-// may exist that Skills has not returned. The whole search is done before the first
-// result.
+// twice. Every error is a *WalkError. The whole search is done before the first result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		w := s.walk(ctx)
