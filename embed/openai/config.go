@@ -106,12 +106,8 @@ func readKey(env string) (key, name string, err error) {
 		return "", "", nil
 	}
 	name = cmp.Or(env, "OPENAI_API_KEY")
-	key, err = endpoint.ReadKey(name)
-	switch {
-	case err != nil:
+	if key, err = endpoint.ReadKey(name, env != ""); err != nil {
 		return "", "", fmt.Errorf("embedding endpoint: %w", err)
-	case key == "" && env != "":
-		return "", "", fmt.Errorf("embedding endpoint: environment variable %s for the key is not set", name)
 	}
 	return key, name, nil
 }

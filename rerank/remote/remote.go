@@ -100,13 +100,11 @@ func (r *Reranker) readKey(base *url.URL) error {
 	if name == "" {
 		return nil
 	}
-	key, err := endpoint.ReadKey(name)
-	switch {
-	case err != nil:
+	key, err := endpoint.ReadKey(name, true)
+	if err != nil {
 		return err
-	case key == "":
-		return fmt.Errorf("environment variable %s for the key is not set", name)
-	case endpoint.Exposed(base):
+	}
+	if endpoint.Exposed(base) {
 		return fmt.Errorf("the key in %s would go over plain http to %s; use https or no key", name, base.Hostname())
 	}
 	r.key.text = key
