@@ -60,19 +60,14 @@ func parseBase(raw, model string) (address, error) {
 	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	// People also paste the address of the endpoint or of the Azure resource.
 	a.url = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/embeddings"), "/")
-	if a.azure() && strings.Trim(u.Path, "/") == "" {
-		a.url += azurePath(a.version, model)
+	switch {
+	case !a.azure() || strings.Trim(u.Path, "/") != "":
+	case a.version == "":
+		a.url += "/openai/v1"
+	default: // the older path, of a deployment
+		a.url += "/openai/deployments/" + url.PathEscape(model)
 	}
 	return a, nil
-}
-
-// azurePath returns the path of the endpoint within an Azure resource: the new path, or
-// the path for a deployment if there is an api-version.
-func azurePath(version, model string) string {
-	if version == "" {
-		return "/openai/v1"
-	}
-	return "/openai/deployments/" + url.PathEscape(model)
 }
 
 func (a address) azure() bool {
