@@ -202,7 +202,7 @@ func (c *checker) advise() {
 	if s.Description != "" && !slices.ContainsFunc(triggers[:], func(t string) bool { return strings.Contains(text, t) }) {
 		c.add("no-trigger", Note, 0, "the description does not say when to use the skill", "add \"Use when …\"")
 	}
-	if n := words.Tokens(s.Body); s.raw == "" && n > MaxBodyTokens {
+	if n := words.Tokens(s.Body); s.raw == "" && n > maxBodyTokens {
 		c.add("body-too-long", Warning, s.BodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

@@ -221,7 +221,7 @@ func (p *parser) readBody(b *block) {
 			p.warn("second-frontmatter", b.bodyLine, "the body starts with another frontmatter", "merge the two")
 		}
 	}
-	if n := s.Tokens; n > MaxBodyTokens {
+	if n := s.Tokens; n > maxBodyTokens {
 		p.warn("body-too-long", b.bodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

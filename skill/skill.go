@@ -22,7 +22,7 @@ const (
 	MaxFrontmatter = 256 << 10 // bytes between the fences
 	MaxName        = 64        // code points
 	MaxDescription = 1024      // code points
-	MaxBodyTokens  = 8000      // a longer body causes a warning
+	maxBodyTokens  = 8000      // a longer body causes a warning
 )
 
 // Limits on a published skill. They are the limits of MCP's skills extension; the
