@@ -184,7 +184,8 @@ func (s *FS) onDisk() bool { return s.info.Root != "" }
 // else a skill.md) is a skill and is not searched further; this includes the top folder.
 // Skills skips folders named .git and node_modules, and folders nested more than six deep.
 // On disk, it follows links to folders, even out of the source, but visits no folder
-// twice. Every error is a *WalkError. The whole search is done before the first result.
+// twice. Every error has the methods Incomplete, see Source, and Problem, which returns
+// the error as a skill.Problem. The whole search is done before the first result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		w := s.walk(ctx)

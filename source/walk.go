@@ -33,7 +33,7 @@ const (
 type item struct {
 	path string
 	ref  *skill.Ref
-	err  error // a *WalkError
+	err  error // a *walkError
 }
 
 // A walker holds the state of one walk.
@@ -101,12 +101,12 @@ func (w *walker) startStamps() *sync.WaitGroup {
 }
 
 func (w *walker) note(path, rule string, err error, hint string) {
-	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, hint: hint}})
+	w.items = append(w.items, item{path: path, err: &walkError{path: path, err: err, rule: rule, hint: hint}})
 }
 
 func (w *walker) incomplete(path, rule string, err error) {
 	w.partial = true
-	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, partial: true}})
+	w.items = append(w.items, item{path: path, err: &walkError{path: path, err: err, rule: rule, partial: true}})
 }
 
 // visit searches a folder and the folders below it.
