@@ -50,12 +50,9 @@ var ErrUnavailable = errors.New("reranker unavailable")
 type Reranker struct {
 	cfg    Config
 	url    string
-	key    *secret
+	key    *string // a pointer, so that printing a Reranker does not print the key
 	client http.Client
 }
-
-// A secret is used through a pointer, so that printing a Reranker does not reveal it.
-type secret struct{ text string }
 
 var _ rerank.Reranker = (*Reranker)(nil)
 
@@ -95,7 +92,7 @@ func (r *Reranker) configure() error {
 }
 
 func (r *Reranker) readKey(base *url.URL) error {
-	r.key = &secret{}
+	r.key = new(string)
 	name := r.cfg.KeyEnv
 	if name == "" {
 		return nil
@@ -107,7 +104,7 @@ func (r *Reranker) readKey(base *url.URL) error {
 	if endpoint.Exposed(base) {
 		return fmt.Errorf("the key in %s would go over plain http to %s; use https or no key", name, base.Hostname())
 	}
-	r.key.text = key
+	*r.key = key
 	return nil
 }
 
@@ -150,8 +147,8 @@ func (r *Reranker) post(ctx context.Context, body []byte) (endpoint.Answer, erro
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	if r.key.text != "" {
-		req.Header.Set("Authorization", "Bearer "+r.key.text)
+	if *r.key != "" {
+		req.Header.Set("Authorization", "Bearer "+*r.key)
 	}
 	return endpoint.Send(&r.client, req, maxAnswer(body))
 }
@@ -163,8 +160,8 @@ func maxAnswer(request []byte) int { return 256<<10 + 6*len(request) }
 // failure returns an error with the server's message and a hint. It removes the key
 // before it shortens the message.
 func (r *Reranker) failure(text, hint string) error {
-	if r.key.text != "" {
-		text = strings.ReplaceAll(text, r.key.text, "[secret]")
+	if *r.key != "" {
+		text = strings.ReplaceAll(text, *r.key, "[secret]")
 	}
 	who := string(r.cfg.API)
 	if r.cfg.Model != "" {
