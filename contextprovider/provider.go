@@ -57,7 +57,10 @@ type Content struct {
 // text returns the content without hidden characters, and how many there were.
 func (c *Content) text() (text string, hidden int) {
 	text, found := words.CleanAndCount(string(c.Data))
-	return text, words.Total(found)
+	for _, h := range found {
+		hidden += h.Count
+	}
+	return text, hidden
 }
 
 // A Resource is a file of a skill as a list shows it.

@@ -92,7 +92,7 @@ func Order(candidates []Candidate, p Params) []Scored {
 		slices.SortFunc(order, byID)
 	}
 	norm := normsOf(candidates, order)
-	terms := make([]Term, 0, norm.terms) // one slice for all scores, because many small ones cost more than the sums
+	terms := make([]Term, 0, maxTerms*len(candidates)) // one slice for all scores, because many small ones cost more than the sums
 	list := make([]scores, len(candidates))
 	for n, i := range order {
 		from := len(terms)
@@ -114,13 +114,12 @@ func Order(candidates []Candidate, p Params) []Scored {
 
 // someLackVectors reports whether some candidates have vectors and others none.
 func someLackVectors(candidates []Candidate) bool {
-	n := 0
 	for i := range candidates {
-		if candidates[i].Vectors {
-			n++
+		if candidates[i].Vectors != candidates[0].Vectors {
+			return true
 		}
 	}
-	return n > 0 && n < len(candidates)
+	return false
 }
 
 // scores is what Order sorts by, for one candidate.
@@ -135,12 +134,11 @@ type norms struct {
 	lexical           float64 // maximum
 	vectors           bool
 	description, full float64 // means
-	terms             int     // number of terms in all scores together
 }
 
 // normsOf computes the norms, adding up in the given order.
 func normsOf(candidates []Candidate, order []int32) norms {
-	n := norms{terms: len(candidates)}
+	var n norms
 	count := 0.0
 	for _, i := range order {
 		c := &candidates[i]
@@ -150,21 +148,17 @@ func normsOf(candidates []Candidate, order []int32) norms {
 			n.full += c.Full
 			count++
 		}
-		if c.Exact {
-			n.terms++
-		}
-	}
-	if n.lexical > 0 {
-		n.terms += len(candidates)
 	}
 	if count > 0 {
-		n.terms += 2 * len(candidates)
 		n.vectors = true
 		n.description /= count
 		n.full /= count
 	}
 	return n
 }
+
+// maxTerms is the greatest number of terms in a score.
+const maxTerms = 5
 
 // appendTerms appends the terms of c's score.
 func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {

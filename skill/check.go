@@ -3,6 +3,7 @@ package skill
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ var known = [...]string{"allowed-tools", "compatibility", "description", "licens
 // It adds the problems that Parse found, and advice, as warnings and notes. The
 // result is sorted by line. If Parse did not make s, Check judges its fields alone.
 func Check(s *Skill) []Problem {
-	c := &checker{skill: s, path: s.Path}
+	c := &checker{skill: s}
 	if s.raw != "" {
 		c.checkFile()
 	} else {
@@ -40,13 +41,12 @@ func Check(s *Skill) []Problem {
 // A checker collects the problems of one skill.
 type checker struct {
 	skill *Skill
-	path  string
 	lines []string // the frontmatter as the reference validator cuts it out of the file
 	found []Problem
 }
 
 func (c *checker) add(rule string, severity Severity, line int, message, hint string) {
-	c.found = append(c.found, Problem{Rule: rule, Severity: severity, Path: c.path, Line: line, Message: message, Hint: hint})
+	c.found = append(c.found, Problem{Rule: rule, Severity: severity, Path: c.skill.Path, Line: line, Message: message, Hint: hint})
 }
 
 func (c *checker) fail(rule string, line int, message, hint string) {
@@ -56,19 +56,15 @@ func (c *checker) fail(rule string, line int, message, hint string) {
 // addLoaded adds the problems that Parse found, unless the same rule has
 // already been reported for the line.
 func (c *checker) addLoaded() {
-	type place struct {
-		rule string
-		line int
-	}
-	said := make(map[place]bool, len(c.found))
+	said := make(map[Problem]bool, len(c.found))
 	for _, p := range c.found {
-		said[place{p.Rule, p.Line}] = true
+		said[Problem{Rule: p.Rule, Line: p.Line}] = true
 	}
 	for _, p := range c.skill.Problems {
 		if p.Rule == words.InvalidUTF8 {
 			p.Severity = Error // the reference cannot read the file at all
 		}
-		if !said[place{p.Rule, p.Line}] {
+		if !said[Problem{Rule: p.Rule, Line: p.Line}] {
 			c.found = append(c.found, p)
 		}
 	}
@@ -83,24 +79,19 @@ type strictField struct {
 
 // fieldsOf returns the fields of a skill that was not read from a file.
 func fieldsOf(s *Skill) map[string]strictField {
-	fields := map[string]strictField{
-		"name":        {text: s.Name, scalar: true},
-		"description": {text: s.Description, scalar: true},
-	}
+	fields := make(map[string]strictField, len(s.Frontmatter)+2)
 	for key, v := range s.Frontmatter {
-		if _, ok := fields[key]; ok {
-			continue
-		}
-		f := strictField{scalar: true}
 		switch v := v.(type) {
 		case nil:
+			fields[key] = strictField{scalar: true}
 		case []any, map[string]any:
-			f.scalar = false
+			fields[key] = strictField{}
 		default:
-			f.text = fmt.Sprint(v)
+			fields[key] = strictField{text: fmt.Sprint(v), scalar: true}
 		}
-		fields[key] = f
 	}
+	fields["name"] = strictField{text: s.Name, scalar: true}
+	fields["description"] = strictField{text: s.Description, scalar: true}
 	return fields
 }
 
@@ -113,10 +104,9 @@ func (c *checker) checkFields(fields map[string]strictField) {
 	if f, ok := c.nonEmpty(fields, "name"); ok {
 		c.checkName(f)
 	}
-	if f, ok := c.nonEmpty(fields, "description"); ok {
-		if n := utf8.RuneCountInString(f.text); n > MaxDescription {
-			c.fail("description-too-long", f.line, fmt.Sprintf("description of %d characters; the limit is %d", n, MaxDescription), "move details into the body")
-		}
+	f, ok := c.nonEmpty(fields, "description")
+	if n := utf8.RuneCountInString(f.text); ok && n > MaxDescription {
+		c.fail("description-too-long", f.line, fmt.Sprintf("description of %d characters; the limit is %d", n, MaxDescription), "move details into the body")
 	}
 	if f, ok := fields["compatibility"]; ok {
 		c.checkCompatibility(f)
@@ -125,16 +115,10 @@ func (c *checker) checkFields(fields map[string]strictField) {
 
 // unknown returns the keys that the specification does not name, by line.
 func unknown(fields map[string]strictField) []string {
-	var keys []string
-	for key := range fields {
-		if !slices.Contains(known[:], key) {
-			keys = append(keys, key)
-		}
-	}
-	slices.SortFunc(keys, func(a, b string) int {
+	keys := slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
 		return cmp.Or(cmp.Compare(fields[a].line, fields[b].line), cmp.Compare(a, b))
 	})
-	return keys
+	return slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(known[:], key) })
 }
 
 // nonEmpty returns a required field, and whether it is a non-empty text. If it is
@@ -181,7 +165,7 @@ func (c *checker) checkName(f strictField) {
 	if strings.Contains(name, "--") {
 		c.fail("name-hyphen", f.line, "name "+quote(name)+" holds two hyphens in a row", "")
 	}
-	if i := strings.IndexFunc(name, notNameRune); i >= 0 {
+	if i := strings.IndexFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(name[i:])
 		c.fail("name-characters", f.line, fmt.Sprintf("name %s holds %+q", quote(name), r), "use letters, digits and hyphens")
 	}
@@ -207,10 +191,6 @@ func IsPortableName(name string) bool {
 	return len(name) <= MaxName
 }
 
-func notNameRune(r rune) bool {
-	return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
-}
-
 // triggers are phrases with which descriptions say when to use a skill.
 var triggers = [...]string{"when", "use for", "use this", "use to", "whenever", "trigger", "if the user", "if you",
 	"当", "时使用", "用于", "适用", "とき", "場合", "때", "cuando", "quando", "wenn", "lorsque", "когда", "если"}
@@ -222,7 +202,7 @@ func (c *checker) advise() {
 	if s.Description != "" && !slices.ContainsFunc(triggers[:], func(t string) bool { return strings.Contains(text, t) }) {
 		c.add("no-trigger", Note, 0, "the description does not say when to use the skill", "add \"Use when …\"")
 	}
-	if n := words.Tokens(s.Body); s.raw == "" && n > MaxBodyTokens {
+	if n := words.Tokens(s.Body); s.raw == "" && n > maxBodyTokens {
 		c.add("body-too-long", Warning, s.BodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

@@ -48,8 +48,7 @@ func exactBlock(text string) (string, error) {
 	if !ok || b.line != 2 || !strings.HasPrefix(text, "---\n") {
 		return "", errors.New("the first line is not ---")
 	}
-	for line := range strings.Lines(text[len("---\n"):]) {
-		line = strings.TrimSuffix(line, "\n")
+	for line := range strings.SplitSeq(text[len("---\n"):], "\n") {
 		if line == "---" {
 			break
 		}

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,82 +19,67 @@ const maxNameKept = 4 * MaxName
 
 // fill sets the skill's fields from the frontmatter.
 func (p *parser) fill(b *block) error {
-	s := p.skill
 	if err := p.fillDescription(b); err != nil {
 		return err
 	}
 	if err := p.fillName(b); err != nil {
 		return err
 	}
-	s.License = p.text("license")
-	s.Compatibility = p.text("compatibility")
-	p.textOnly("license", "compatibility")
-	for _, key := range []string{"when_to_use", "when-to-use", "whenToUse"} {
-		if s.WhenToUse == "" {
-			s.WhenToUse = p.text(key)
-		}
+	s, meta := p.skill, p.metadata()
+	list := func(key string) []string {
+		return append(listItems(p.lookup(key).node), listItems(meta[key])...)
 	}
-	meta := p.metadata()
-	s.Author, s.Version = p.text("author"), p.text("version")
-	if s.Author == "" {
-		s.Author = nodeText(meta["author"])
-	}
-	if s.Version == "" {
-		s.Version = nodeText(meta["version"])
-	}
-	top, _ := p.lookup("tags")
-	s.Tags = distinct(append(listItems(top.node), listItems(meta["tags"])...))
-	top, _ = p.lookup("requires")
-	s.Requires = distinct(slices.DeleteFunc(append(listItems(top.node), listItems(meta["requires"])...), cannotBeName))
-	top, _ = p.lookup("allowed-tools")
-	s.AllowedTools = tools(top.node)
+	s.License, s.Compatibility = p.textOnly("license"), p.textOnly("compatibility")
+	s.WhenToUse = cmp.Or(p.text("when_to_use"), p.text("when-to-use"), p.text("whenToUse"))
+	s.Author = cmp.Or(p.text("author"), nodeText(meta["author"]))
+	s.Version = cmp.Or(p.text("version"), nodeText(meta["version"]))
+	s.Tags = distinct(list("tags"))
+	s.Requires = distinct(slices.DeleteFunc(list("requires"), cannotBeName))
+	s.AllowedTools = tools(p.lookup("allowed-tools").node)
 	return nil
 }
 
 // lookup returns the last non-empty field named key. If there is none, it returns
-// a non-empty field whose name differs only in case, else an empty one named key.
-func (p *parser) lookup(key string) (field, bool) {
+// a non-empty field whose name differs only in case, else an empty one named key. A
+// field without a node means that there is none.
+func (p *parser) lookup(key string) field {
 	var found field
-	ok := false
 	for _, f := range p.fields {
-		if f.key == key && (!ok || nodeText(f.node) != "") {
-			found, ok = f, true
+		if f.key == key && (found.node == nil || nodeText(f.node) != "") {
+			found = f
 		}
 	}
-	if ok && nodeText(found.node) != "" {
-		return found, true
+	if nodeText(found.node) != "" {
+		return found
 	}
 	for _, f := range p.fields {
-		if strings.EqualFold(f.key, key) && f.key != key && nodeText(f.node) != "" {
-			return f, true
+		if strings.EqualFold(f.key, key) && nodeText(f.node) != "" {
+			return f
 		}
 	}
-	return found, ok
+	return found
 }
 
 // required returns the field named key. It warns if the file spells the key in
 // another case.
 func (p *parser) required(key string) field {
-	f, ok := p.lookup(key)
-	if ok && f.key != key {
+	f := p.lookup(key)
+	if f.node != nil && f.key != key {
 		p.warn("key-case", f.line, "key "+quote(key)+" is written "+quote(f.key), "write it in lower case")
 	}
 	return f
 }
 
 // text returns the value of a field as one text; "" if the field is missing.
-func (p *parser) text(key string) string {
-	f, _ := p.lookup(key)
-	return nodeText(f.node)
-}
+func (p *parser) text(key string) string { return nodeText(p.lookup(key).node) }
 
-// textOnly warns about fields that should be text but are a list or a map.
-func (p *parser) textOnly(keys ...string) {
-	for _, key := range keys {
-		if f, ok := p.lookup(key); ok && !isText(f.node) {
-			p.warn("field-type", f.line, key+" is not a text", "write it as one line")
-		}
+// textOnly is text for a field that must not be a list or a map: it warns about one.
+func (p *parser) textOnly(key string) string {
+	f := p.lookup(key)
+	if !isText(f.node) {
+		p.warn("field-type", f.line, key+" is not a text", "write it as one line")
 	}
+	return nodeText(f.node)
 }
 
 func (p *parser) fillDescription(b *block) error {
@@ -138,7 +124,8 @@ func (p *parser) fillName(b *block) error {
 		return nil
 	}
 	folder := words.Line(p.folder)
-	if folder == "" || folder == "." || folder == "/" || folder == ".." {
+	switch folder {
+	case "", ".", "/", "..":
 		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
 	}
 	p.skill.Name = folder
@@ -159,9 +146,9 @@ func (p *parser) judgeName(name string, length, line int) {
 
 // metadata returns the entries of the metadata field, if it is a map.
 func (p *parser) metadata() map[string]*yaml.Node {
-	f, ok := p.lookup("metadata")
+	f := p.lookup("metadata")
 	n := target(f.node)
-	if !ok || n == nil || n.Kind != yaml.MappingNode {
+	if n == nil || n.Kind != yaml.MappingNode {
 		if nodeText(n) != "" {
 			p.warn("field-type", f.line, "metadata is not a map", "write it as indented key: value lines")
 		}
@@ -245,19 +232,17 @@ func cannotBeName(w string) bool {
 // tools returns the entries of allowed-tools; nil for a map.
 func tools(n *yaml.Node) []string {
 	n = target(n)
-	switch {
-	case n == nil:
-		return nil
-	case n.Kind == yaml.SequenceNode:
-		var list []string
-		for _, c := range n.Content {
-			list = append(list, splitTools(nodeText(c))...)
-		}
-		return list
-	case n.Kind == yaml.MappingNode:
+	if n == nil || n.Kind == yaml.MappingNode {
 		return nil
 	}
-	return splitTools(strings.Trim(nodeText(n), "[]"))
+	if n.Kind == yaml.ScalarNode {
+		return splitTools(strings.Trim(nodeText(n), "[]"))
+	}
+	var list []string
+	for _, c := range n.Content {
+		list = append(list, splitTools(nodeText(c))...)
+	}
+	return list
 }
 
 // splitTools cuts s at commas and blanks that are not inside parentheses.

@@ -8,8 +8,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
-// A fix rewrites the text of an entry and says what was wrong with it, or
-// returns it unchanged.
+// A fix rewrites the text of an entry and says what was wrong with it. The reason has
+// no meaning if the text is unchanged.
 type fix func(text string) (fixed, reason string)
 
 // mapLines rewrites each line of text and drops the lines for which change
@@ -55,9 +55,6 @@ func spaceIndent(text string) (string, string) {
 		}
 		return blanks.Replace(s[:len(s)-len(value)]) + value, "", true
 	})
-	if fixed == text {
-		return text, ""
-	}
 	return fixed, "a tab or non-breaking space in the indentation"
 }
 
@@ -99,9 +96,6 @@ func knownEscapes(text string) (string, string) {
 		}
 		return `\` + s
 	})
-	if fixed == text {
-		return text, ""
-	}
 	return fixed, "an escape that YAML does not know"
 }
 
@@ -225,7 +219,7 @@ func evenIndent(text string) (string, string) {
 	fixed, _ := mapLines(rest, func(s string) (string, string, bool) {
 		return "  " + strings.TrimLeft(s, " "), "", strings.TrimSpace(s) != ""
 	})
-	if fixed == rest || !flat(fixed) {
+	if !flat(fixed) {
 		return text, ""
 	}
 	return first + "\n" + fixed, "uneven indentation"

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -115,7 +116,7 @@ func (p *parser) refuseOtherKinds(text string) error {
 		return p.refuse("empty-file", 0, "the file is empty", "write name and description between two lines of ---")
 	case strings.HasPrefix(trimmed, `{\rtf`):
 		return p.refuse("rich-text", 1, "an RTF document, not Markdown", "save it as plain text")
-	case isTarHeader(line):
+	case tarHeader().MatchString(line):
 		return p.refuse("tar-header", 1, "an extended header of a tar archive, not a skill", "extract the archive with a tar that knows pax headers")
 	case !more && isRelativePath(trimmed):
 		return p.refuse("symlink-placeholder", 1, "a symbolic link that was checked out as text: "+trimmed,
@@ -124,21 +125,13 @@ func (p *parser) refuseOtherKinds(text string) error {
 	return nil
 }
 
-// isTarHeader reports whether s is a record of a pax header, such as "30 mtime=1.5".
-func isTarHeader(s string) bool {
-	length, record, _ := strings.Cut(s, " ")
-	key, _, ok := strings.Cut(record, "=")
-	return ok && len(length) <= 4 && strings.Trim(length, "0123456789") == "" && length != "" &&
-		key != "" && !strings.ContainsAny(key, " \t")
-}
+// tarHeader matches a record of a pax header, such as "30 mtime=1.5".
+var tarHeader = lazyregexp.New(`^\d{1,4} [^ \t=]+=`)
 
 // isRelativePath reports whether the line s looks like the path that git writes
 // into a file where it cannot create a symbolic link.
 func isRelativePath(s string) bool {
-	if len(s) > 1024 || strings.ContainsAny(s, " \t:<>|`*\"") {
-		return false
-	}
-	return strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") || strings.Contains(s, "/") || strings.HasSuffix(s, ".md")
+	return len(s) <= 1024 && !strings.ContainsAny(s, " \t:<>|`*\"") && (strings.Contains(s, "/") || strings.HasSuffix(s, ".md"))
 }
 
 // reportHidden warns once about each kind of hidden character.
@@ -202,12 +195,11 @@ func (p *parser) resolve() error {
 		if err != nil {
 			return err
 		}
-		old, twice := fm[f.key]
-		if twice {
+		if _, twice := fm[f.key]; twice {
 			p.warn("duplicate-key", f.line, "key "+quote(f.key)+" occurs twice; the last one that is not empty counts", "keep one of them")
-		}
-		if twice && v == nil {
-			v = old
+			if v == nil {
+				continue
+			}
 		}
 		fm[f.key] = v
 	}
@@ -229,7 +221,7 @@ func (p *parser) readBody(b *block) {
 			p.warn("second-frontmatter", b.bodyLine, "the body starts with another frontmatter", "merge the two")
 		}
 	}
-	if n := s.Tokens; n > MaxBodyTokens {
+	if n := s.Tokens; n > maxBodyTokens {
 		p.warn("body-too-long", b.bodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

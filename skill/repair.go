@@ -3,6 +3,7 @@ package skill
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -57,20 +58,16 @@ func (p *parser) noEntries(b *block, cause error) error {
 		return p.refuse("unclosed-frontmatter", b.line-1, "the frontmatter is never closed", "end it with a line ---")
 	case !errors.Is(cause, errNotMapping):
 		return p.refuse("invalid-yaml", b.line, "frontmatter: "+strings.TrimPrefix(cause.Error(), "yaml: "), hint)
-	case strings.TrimSpace(withoutComments(b.yaml)) == "":
+	case !slices.ContainsFunc(strings.Split(b.yaml, "\n"), isContent):
 		return p.refuse("empty-frontmatter", b.line, "the frontmatter is empty", hint)
 	}
 	return p.refuse("not-a-mapping", b.line, "the frontmatter is not a list of keys and values", hint)
 }
 
-func withoutComments(yaml string) string {
-	var out strings.Builder
-	for line := range strings.Lines(yaml) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
+// isContent reports whether a line is neither blank nor a comment.
+func isContent(line string) bool {
+	line = strings.TrimSpace(line)
+	return line != "" && line[0] != '#'
 }
 
 // An entry is the text of one top-level key: its line and all lines up to the next key.
@@ -100,23 +97,19 @@ func splitEntries(block string, line int) []entry {
 // cutAt cuts a block before each line in which keyOf finds a key.
 func cutAt(block string, line int, keyOf func(line string) string) []entry {
 	var entries []entry
-	start := -1
+	start := 0 // of the last entry
 	for at := 0; at < len(block); line++ {
 		s, next := cutLine(block, at)
-		if start < 0 {
+		if len(entries) == 0 {
 			s = strings.TrimSpace(s) // the first key alone may be indented
 		}
 		if key := keyOf(s); key != "" {
-			if start >= 0 {
-				entries[len(entries)-1].text = block[start:at]
-			}
-			entries = append(entries, entry{key: key, line: line})
-			start = at
+			entries, start = append(entries, entry{key: key, line: line}), at
+		}
+		if n := len(entries); n > 0 {
+			entries[n-1].text = block[start:next]
 		}
 		at = next
-	}
-	if start >= 0 {
-		entries[len(entries)-1].text = block[start:]
 	}
 	return entries
 }
@@ -124,30 +117,25 @@ func cutAt(block string, line int, keyOf func(line string) string) []entry {
 // read returns the field of e and the reason for repairing it; "" if e is sound.
 func (e entry) read() (field, string) {
 	f := field{key: e.key, line: e.line, base: e.line - 1}
-	text, reason := e.text, ""
-	if f.node = singleValue(text); f.node != nil {
+	if f.node = singleValue(e.text); f.node != nil {
 		return f, ""
 	}
+	var reasons []string
+	text := e.text
 	for _, fix := range []fix{dropJunk, spaceIndent, listBelowKey, knownEscapes, quoteValues, evenIndent} {
 		fixed, why := fix(text)
-		if why == "" {
+		if fixed == text {
 			continue
 		}
-		text, reason = fixed, joinReasons(reason, why)
+		text, reasons = fixed, append(reasons, why)
 		if f.node = singleValue(text); f.node != nil {
-			return f, reason
+			return f, strings.Join(reasons, ", ")
 		}
 	}
-	// The fixes did not help, so plainText reads the original text.
-	f.node = &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Line: 1, Value: e.plainText()}
-	return f, joinReasons(reason, e.plainReason())
-}
-
-func joinReasons(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + ", " + b
+	// The fixes did not help, so the original text counts.
+	value, reason := e.plainText()
+	f.node = &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Line: 1, Value: value}
+	return f, strings.Join(append(reasons, reason), ", ")
 }
 
 // singleValue returns the value of text if it is a YAML mapping of one key.
@@ -161,11 +149,11 @@ func singleValue(text string) *yaml.Node {
 
 // plainText reads the value of e as text: the rest of the key's line and the lines
 // after it. A blank line ends the text unless the value is a block or the next
-// line is indented.
-func (e entry) plainText() string {
+// line is indented. The reason says why e had to be read as text.
+func (e entry) plainText() (text, reason string) {
 	first, rest, _ := strings.Cut(e.text, "\n")
 	_, value, _ := strings.Cut(first, e.key)
-	value, _ = afterColon(value)
+	value, colon := afterColon(value)
 	isBlock := value != "" && (value[0] == '|' || value[0] == '>')
 	lines := []string{value}
 	blank := false
@@ -187,14 +175,12 @@ func (e entry) plainText() string {
 	if strings.HasPrefix(value, "|") {
 		separator = "\n"
 	}
-	return unquote(strings.TrimSpace(strings.Join(lines, separator)))
+	return unquote(strings.TrimSpace(strings.Join(lines, separator))), plainReason(colon, rest)
 }
 
-// plainReason says why e had to be read as plain text.
-func (e entry) plainReason() string {
-	first, rest, _ := strings.Cut(e.text, "\n")
-	_, value, _ := strings.Cut(first, e.key)
-	if _, colon := afterColon(value); colon != ":" {
+// plainReason says why an entry had to be read as plain text.
+func plainReason(colon, rest string) string {
+	if colon != ":" {
 		return "no colon after the key"
 	}
 	for line := range strings.Lines(rest) {

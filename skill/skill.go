@@ -22,7 +22,7 @@ const (
 	MaxFrontmatter = 256 << 10 // bytes between the fences
 	MaxName        = 64        // code points
 	MaxDescription = 1024      // code points
-	MaxBodyTokens  = 8000      // a longer body causes a warning
+	maxBodyTokens  = 8000      // a longer body causes a warning
 )
 
 // Limits on a published skill. They are the limits of MCP's skills extension; the
@@ -130,13 +130,14 @@ type Problem struct {
 
 // String formats p as "path:line: severity: message [rule]".
 func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(p.Path)
+	return fmt.Sprintf("%s: %s: %s [%s]", p.place(), p.Severity, p.Message, p.Rule)
+}
+
+func (p Problem) place() string {
 	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d", p.Line)
+		return fmt.Sprintf("%s:%d", p.Path, p.Line)
 	}
-	fmt.Fprintf(&b, ": %s: %s [%s]", p.Severity, p.Message, p.Rule)
-	return b.String()
+	return p.Path
 }
 
 // A ParseError says why a file holds no usable skill.
@@ -144,10 +145,4 @@ type ParseError struct {
 	Problem Problem // Severity is Error
 }
 
-func (e *ParseError) Error() string {
-	p := e.Problem
-	if p.Line > 0 {
-		return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Message)
-	}
-	return p.Path + ": " + p.Message
-}
+func (e *ParseError) Error() string { return e.Problem.place() + ": " + e.Problem.Message }

@@ -90,15 +90,11 @@ func (b *block) notePreamble(wrapped bool) {
 func openBlock(text string, at, line int) *block {
 	b := &block{line: line + 1}
 	s, next := cutLine(text, at)
-	if s == "---" {
-		b.close(text, next)
-		return b
-	}
-	const hint = "the fence is a line of exactly three dashes"
-	rest := strings.TrimSpace(strings.TrimLeft(s, "-"))
-	b.note("opening-fence", line, "the opening fence is not a plain ---", hint)
-	if topKey(rest) != "" { // "--- name: x"
-		next, b.line = at+strings.Index(s, rest), line
+	if s != "---" {
+		b.note("opening-fence", line, "the opening fence is not a plain ---", "the fence is a line of exactly three dashes")
+		if rest := strings.TrimSpace(strings.TrimLeft(s, "-")); topKey(rest) != "" { // "--- name: x"
+			next, b.line = at+strings.Index(s, rest), line
+		}
 	}
 	b.close(text, next)
 	return b
@@ -210,12 +206,10 @@ func looksLikeYAML(s string) bool {
 
 // hasKey reports whether a line of yaml starts with key, in any case, and a colon.
 func hasKey(yaml, key string) bool {
-	for at := 0; at < len(yaml); {
-		s, next := cutLine(yaml, at)
-		if k := topKey(s); len(k) == len(key) && strings.EqualFold(k, key) {
+	for s := range strings.SplitSeq(yaml, "\n") {
+		if strings.EqualFold(topKey(s), key) {
 			return true
 		}
-		at = next
 	}
 	return false
 }
@@ -261,16 +255,10 @@ func keyLength(s string) int {
 // dropCodeFence removes the end of the code fence that encloses the frontmatter or
 // the whole file.
 func dropCodeFence(body string) string {
-	at := 0
-	for at < len(body) { // a fence around the frontmatter ends on the first line of the body
-		s, next := cutLine(body, at)
-		if strings.TrimSpace(s) != "" {
-			if strings.TrimSpace(s) == "```" {
-				return body[next:]
-			}
-			break
-		}
-		at = next
+	// A fence around the frontmatter ends on the first line of the body.
+	first, rest, _ := strings.Cut(strings.TrimLeftFunc(body, unicode.IsSpace), "\n")
+	if strings.TrimSpace(first) == "```" {
+		return rest
 	}
 	return strings.TrimSuffix(strings.TrimRight(body, "\n "), "\n```")
 }

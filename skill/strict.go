@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -15,8 +16,7 @@ import (
 // the reference validator reads a subset of YAML without flow style, anchors, tags
 // or repeated keys; then the fields.
 func (c *checker) checkFile() {
-	text := strings.ReplaceAll(c.skill.raw, "\r\n", "\n")
-	text = strings.ReplaceAll(text, "\r", "\n")
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(c.skill.raw)
 	if !strings.HasPrefix(text, "---") {
 		c.failFence("the file must start with ---", "put the frontmatter first, with nothing before it",
 			"opening-fence", "byte-order-mark", "text-before-frontmatter", "code-fence")
@@ -64,9 +64,8 @@ func (c *checker) failFence(message, hint string, rules ...string) {
 func yamlError(err error) (int, string) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine().FindStringSubmatch(message); m != nil {
-		if line, err := strconv.Atoi(m[1]); err == nil {
-			return line, m[2]
-		}
+		line, _ := strconv.Atoi(m[1]) // cannot fail: digits
+		return line, m[2]
 	}
 	return 1, message
 }
@@ -124,10 +123,7 @@ func (c *checker) checkKeys(n *yaml.Node) {
 		if value.Kind != yaml.MappingNode || value.Anchor != "" {
 			continue
 		}
-		if column == 0 {
-			column = value.Column
-		}
-		if value.Column != column {
+		if column = cmp.Or(column, value.Column); value.Column != column {
 			c.fail("uneven-indentation", value.Line, "maps of one parent must be indented alike", "")
 		}
 	}

@@ -42,8 +42,8 @@ type Term struct {
 	Shown                         int    // how often the visible part of the description has it
 }
 
-// ErrTerms means that bytes are not packed terms.
-var ErrTerms = errors.New("malformed list of terms")
+// errTerms means that bytes are not packed terms.
+var errTerms = errors.New("malformed list of terms")
 
 // countedTerm is a term in a termTable.
 type countedTerm struct {
@@ -125,14 +125,14 @@ func (c *countedTerm) append(data []byte, last string) []byte {
 	return append(data, c.text[shared:]...)
 }
 
-// Each calls f for each term, in order. It returns ErrTerms at the first bytes that
+// Each calls f for each term, in order. It returns errTerms at the first bytes that
 // are not a packed term.
 func (t Terms) Each(f func(*Term)) error {
 	var term Term
 	r := termReader{t}
 	for len(r.data) > 0 {
 		if !r.next(&term) {
-			return ErrTerms
+			return errTerms
 		}
 		f(&term)
 	}
@@ -222,7 +222,7 @@ func (t Terms) Fields() (Fields, error) {
 		f.Body = appendTimes(f.Body, text, term.Body)
 	})
 	if err == nil && total > maxCount {
-		err = ErrTerms
+		err = errTerms
 	}
 	f.Shown = len(f.Description)
 	f.Description = append(f.Description, hidden...)

@@ -65,8 +65,8 @@ func FuzzTermsDamaged(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := Terms(data).Fields()
 		if err != nil {
-			if !errors.Is(err, ErrTerms) {
-				t.Errorf("error %v, want ErrTerms", err)
+			if !errors.Is(err, errTerms) {
+				t.Errorf("error %v, want errTerms", err)
 			}
 			return
 		}

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -26,33 +27,32 @@ const (
 
 var (
 	errTooDeep      = fmt.Errorf("nested deeper than %d levels", maxDepth)
+	errNotMapping   = errors.New("the frontmatter is not a mapping")
 	errTwoDocuments = errors.New("yaml: more than one document")
 	errTooMany      = fmt.Errorf("more than %d values or %d bytes, aliases counted each time", maxNodes, maxBytes)
 )
 
-// parseYAML returns the content of the only document in text; nil if it is empty.
-func parseYAML(text string) (content *yaml.Node, err error) {
+// parseMapping returns the only document in text, which must be a mapping.
+func parseMapping(text string) (root *yaml.Node, err error) {
 	// The library panics on some malformed comments and anchors. This is the
 	// only place that calls it, so no input can crash a program through it.
 	defer func() {
 		if r := recover(); r != nil {
-			content, err = nil, fmt.Errorf("yaml: %v", r)
+			root, err = nil, fmt.Errorf("yaml: %v", r)
 		}
 	}()
 	text, restore := hideBreaks(text)
 	var doc, rest yaml.Node
 	dec := yaml.NewDecoder(strings.NewReader(text))
-	if err := dec.Decode(&doc); err == io.EOF {
-		return nil, nil
-	} else if err != nil {
+	if err := dec.Decode(&doc); err != nil && err != io.EOF {
 		return nil, err
 	}
 	// Without this check, a second document would be dropped silently.
 	if err := dec.Decode(&rest); err != io.EOF {
 		return nil, cmp.Or(err, errTwoDocuments)
 	}
-	if len(doc.Content) == 0 {
-		return nil, nil
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errNotMapping
 	}
 	restore(doc.Content[0])
 	return doc.Content[0], nil
@@ -74,17 +74,6 @@ func hideBreaks(text string) (string, func(*yaml.Node)) {
 		}
 	}
 	return strings.NewReplacer("\u2028", "\U0010FFFC", "\u2029", "\U0010FFFD").Replace(text), restore
-}
-
-var errNotMapping = errors.New("the frontmatter is not a mapping")
-
-// parseMapping returns the only document in text, which must be a mapping.
-func parseMapping(text string) (*yaml.Node, error) {
-	root, err := parseYAML(text)
-	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
-		err = errNotMapping
-	}
-	return root, err
 }
 
 // pairs iterates over the keys and values of a mapping.
@@ -232,73 +221,31 @@ func resolvePlain(s string) any {
 		return false
 	case ".nan", ".NaN", ".NAN":
 		return math.NaN()
+	case ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF":
+		return math.Inf(1)
+	case "-.inf", "-.Inf", "-.INF":
+		return math.Inf(-1)
 	}
 	if b := s[0]; b != '-' && b != '+' && b != '.' && (b < '0' || b > '9') {
 		return s // nearly all scalars
 	}
-	if v, ok := resolveNumber(s); ok {
+	base := 10
+	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
+		base = 0 // the prefix tells it
+	}
+	if v, err := strconv.ParseInt(s, base, 64); err == nil && !strings.Contains(s, "_") {
+		return v
+	}
+	if decimal().MatchString(s) {
+		v, _ := strconv.ParseFloat(s, 64) // out of range is ±Inf
 		return v
 	}
 	return s
 }
 
-func resolveNumber(s string) (any, bool) {
-	switch {
-	case strings.HasPrefix(s, "0x"), strings.HasPrefix(s, "0o"):
-		base := 16
-		if s[1] == 'o' {
-			base = 8
-		}
-		v, err := strconv.ParseUint(s[2:], base, 63)
-		return int64(v), err == nil
-	}
-	unsigned := strings.TrimPrefix(s, s[:1])
-	if s[0] != '-' && s[0] != '+' {
-		unsigned = s
-	}
-	switch unsigned {
-	case ".inf", ".Inf", ".INF":
-		if s[0] == '-' {
-			return math.Inf(-1), true
-		}
-		return math.Inf(1), true
-	}
-	if !isDecimal(unsigned) {
-		return nil, false
-	}
-	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return v, true
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil || errors.Is(err, strconv.ErrRange) // out of range is ±Inf
-}
-
-// isDecimal reports whether s is digits with an optional fraction and exponent. Go
-// accepts more: underscores, hexadecimal floats, "inf".
-func isDecimal(s string) bool {
-	digits := func() (n int) {
-		for s != "" && s[0] >= '0' && s[0] <= '9' {
-			s, n = s[1:], n+1
-		}
-		return n
-	}
-	whole, fraction := digits(), 0
-	if strings.HasPrefix(s, ".") {
-		s = s[1:]
-		fraction = digits()
-	}
-	if whole+fraction == 0 {
-		return false
-	}
-	if s != "" && (s[0] == 'e' || s[0] == 'E') {
-		s = s[1:]
-		if s != "" && (s[0] == '-' || s[0] == '+') {
-			s = s[1:]
-		}
-		return digits() > 0 && s == ""
-	}
-	return s == ""
-}
+// decimal matches the decimal numbers of YAML. Go accepts more: underscores,
+// hexadecimal floats, "inf".
+var decimal = lazyregexp.New(`^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$`)
 
 // flatText returns the text of a node as its author wrote it: 1.0 stays "1.0". A
 // list becomes "a, b" and a map "k: v, l: w", on one line.
@@ -334,7 +281,4 @@ func flatText(n *yaml.Node) string {
 
 // quote returns the start of s in quotes for a message, with unprintable characters
 // escaped.
-func quote(s string) string {
-	const most = 80
-	return strconv.Quote(words.Shorten(s, most))
-}
+func quote(s string) string { return strconv.Quote(words.Shorten(s, 80)) }

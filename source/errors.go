@@ -37,11 +37,7 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	name := words.Cut(e.Name, maxName)
-	if name != e.Name {
-		name += "…"
-	}
-	msg := fmt.Sprintf("opening %q of skill folder %s: %v", name, e.Dir, e.Err)
+	msg := fmt.Sprintf("opening %q of skill folder %s: %v", words.Shorten(e.Name, maxName), e.Dir, e.Err)
 	if len(e.Near) > 0 {
 		msg += "; " + words.DidYouMean(e.Near)
 	}
@@ -51,28 +47,25 @@ func (e *FileError) Error() string {
 // Unwrap returns the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// A WalkError is a problem that a walk met outside of any skill.
-type WalkError struct {
-	Path string // slash-separated path in the source
-	Err  error
-
-	rule    string
-	hint    string
-	partial bool
+// A walkError is a problem that a walk met outside of any skill.
+type walkError struct {
+	path       string // slash-separated path in the source
+	err        error
+	rule, hint string
+	partial    bool
 }
 
-func (e *WalkError) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *walkError) Error() string { return e.path + ": " + e.err.Error() }
 
-// Unwrap returns the reason.
-func (e *WalkError) Unwrap() error { return e.Err }
+func (e *walkError) Unwrap() error { return e.err }
 
 // Incomplete reports whether the walk may have missed skills because of e. If so,
 // a skill that was not found must not be treated as deleted.
-func (e *WalkError) Incomplete() bool { return e.partial }
+func (e *walkError) Incomplete() bool { return e.partial }
 
 // Problem returns e as a finding: a warning if the walk is incomplete, else a note.
-func (e *WalkError) Problem() skill.Problem {
-	p := skill.Problem{Rule: e.rule, Severity: skill.Note, Path: e.Path, Message: e.Err.Error(), Hint: e.hint}
+func (e *walkError) Problem() skill.Problem {
+	p := skill.Problem{Rule: e.rule, Severity: skill.Note, Path: e.path, Message: e.err.Error(), Hint: e.hint}
 	if e.partial {
 		p.Severity = skill.Warning
 	}

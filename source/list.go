@@ -30,8 +30,7 @@ type listing struct {
 	entries []entry
 	failed  []entry  // folders that could not be listed
 	subs    []string // paths of the subfolders, each with a final slash
-	folders int
-	more    bool // a bound was reached, so some entries are missing
+	more    bool     // a bound was reached, so some entries are missing
 }
 
 // list lists a skill's folder, given the entries at its top. It moves the
@@ -68,7 +67,7 @@ func (s *FS) listInto(l *listing, dir, prefix string, entries []fs.DirEntry) {
 }
 
 func (s *FS) listFolder(l *listing, dir, sub string) {
-	if l.folders++; l.folders > maxFiles {
+	if len(l.subs) == maxFiles {
 		l.more = true
 		return
 	}
@@ -88,7 +87,7 @@ func (s *FS) entry(dir, prefix string, e fs.DirEntry) (entry, bool) {
 		found.err = err
 		return found, !errors.Is(err, fs.ErrNotExist)
 	}
-	if found.link && s.tree.links() {
+	if found.link && s.onDisk() {
 		if info, err = s.tree.stat(join(dir, found.path)); err != nil {
 			found.err = err
 			return found, true

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"path"
@@ -32,7 +33,7 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 	}
 	sk, err := m.parse(s.info.Label, s.tree.location(s.info.Label, m.path()), s.folderName(dir))
 	if err == nil {
-		sk.Name = s.rename(dir, sk.Name)
+		sk.Name = cmp.Or(s.renames[dir], s.renames[sk.Name], sk.Name)
 	}
 	return sk, err
 }
@@ -50,17 +51,6 @@ func (m *Manifest) parse(label, location, folder string) (*skill.Skill, error) {
 		sk.Problems = append(sk.Problems, m.missing(sk.Body, sk.BodyLine)...)
 	}
 	return sk, nil
-}
-
-// rename applies Options.Names. The folder's path takes precedence over the name.
-func (s *FS) rename(dir, name string) string {
-	if to, ok := s.renames[dir]; ok {
-		return to
-	}
-	if to, ok := s.renames[name]; ok {
-		return to
-	}
-	return name
 }
 
 // folderName returns the base name of a skill's folder. The top of the source has

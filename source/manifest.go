@@ -81,7 +81,7 @@ func (s *FS) manifest(dir string) (*Manifest, error) {
 	}
 	defer f.Close()
 	m.Listing = s.listing(f, dir, s.list(dir, entries))
-	return m, m.read(f.open)
+	return m, m.read(func(name string) (fs.File, error) { return openRegular(f, name) })
 }
 
 // read reads the instructions and hashes all files.
@@ -177,7 +177,4 @@ func (m *Manifest) digest() string {
 	return "sha256:" + hexSum(b.Bytes())
 }
 
-func hexSum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func hexSum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }

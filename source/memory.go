@@ -2,7 +2,6 @@ package source
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -19,7 +18,7 @@ func Files(files map[string]string, opts *Options) (*FS, error) {
 		if !fs.ValidPath(name) {
 			return nil, fmt.Errorf("%q is not the path of a file", name)
 		}
-		m.add(name, memoryInfo{path.Base(name), int64(len(text)), 0o444})
+		m.add(name, memoryFile{strings.NewReader(text), path.Base(name), 0o444})
 	}
 	for dir, entries := range m.folders {
 		if _, ok := files[dir]; ok {
@@ -37,29 +36,26 @@ type memory struct {
 }
 
 // add adds an entry to its folder, creating the folders above it.
-func (m memory) add(name string, info memoryInfo) {
+func (m memory) add(name string, f memoryFile) {
 	dir := path.Dir(name)
 	if _, ok := m.folders[dir]; !ok {
-		m.add(dir, memoryInfo{path.Base(dir), 0, fs.ModeDir | 0o555})
+		m.add(dir, memoryFile{strings.NewReader(""), path.Base(dir), fs.ModeDir | 0o555})
 	}
-	m.folders[dir] = append(m.folders[dir], fs.FileInfoToDirEntry(info))
-	if info.IsDir() {
+	m.folders[dir] = append(m.folders[dir], fs.FileInfoToDirEntry(f))
+	if f.IsDir() {
 		m.folders[name] = nil
 	}
 }
 
 // Open opens a file, or a folder whose Stat is all that works.
 func (m memory) Open(name string) (fs.File, error) {
-	info := memoryInfo{name: path.Base(name), mode: 0o444}
-	text, ok := m.files[name]
-	if !ok {
-		if _, ok = m.folders[name]; !ok {
-			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-		}
-		info.mode = fs.ModeDir | 0o555
+	if text, ok := m.files[name]; ok {
+		return memoryFile{strings.NewReader(text), path.Base(name), 0o444}, nil
 	}
-	info.size = int64(len(text))
-	return memoryFile{strings.NewReader(text), info}, nil
+	if _, ok := m.folders[name]; ok {
+		return memoryFile{strings.NewReader(""), path.Base(name), fs.ModeDir | 0o555}, nil
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 // ReadDir lists a folder.
@@ -70,23 +66,17 @@ func (m memory) ReadDir(dir string) ([]fs.DirEntry, error) {
 	return nil, &fs.PathError{Op: "readdir", Path: dir, Err: fs.ErrNotExist}
 }
 
+// A memoryFile is an open file and its fs.FileInfo.
 type memoryFile struct {
-	io.Reader
-	info fs.FileInfo
-}
-
-func (f memoryFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f memoryFile) Close() error               { return nil }
-
-type memoryInfo struct {
+	*strings.Reader
 	name string
-	size int64
 	mode fs.FileMode
 }
 
-func (i memoryInfo) Name() string       { return i.name }
-func (i memoryInfo) Size() int64        { return i.size }
-func (i memoryInfo) Mode() fs.FileMode  { return i.mode }
-func (i memoryInfo) ModTime() time.Time { return time.Time{} }
-func (i memoryInfo) IsDir() bool        { return i.mode.IsDir() }
-func (i memoryInfo) Sys() any           { return nil }
+func (f memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f memoryFile) Close() error               { return nil }
+func (f memoryFile) Name() string               { return f.name }
+func (f memoryFile) Mode() fs.FileMode          { return f.mode }
+func (f memoryFile) ModTime() time.Time         { return time.Time{} }
+func (f memoryFile) IsDir() bool                { return f.mode.IsDir() }
+func (f memoryFile) Sys() any                   { return nil }

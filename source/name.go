@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // maxName bounds the name of a file in a request, in bytes.
@@ -19,12 +21,8 @@ func isSkipped(base string) bool {
 	return slices.ContainsFunc(skipped, func(s string) bool { return strings.EqualFold(s, base) })
 }
 
-// reserved are the names that open a device on Windows, with any extension.
-var reserved = []string{
-	"con", "prn", "aux", "nul", "conin$", "conout$",
-	"com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "com¹", "com²", "com³",
-	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "lpt¹", "lpt²", "lpt³",
-}
+// reserved matches the names that open a device on Windows, with any extension.
+var reserved = lazyregexp.New(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
 
 // checkName refuses names that are not a plain relative path on every system, so
 // that a skill's files are served alike everywhere.
@@ -61,7 +59,6 @@ func badName(name string) string {
 }
 
 func badPart(part string) string {
-	base, _, _ := strings.Cut(strings.ToLower(part), ".")
 	switch {
 	case strings.Contains(part, ":"):
 		return "the name holds a colon, which Windows takes for a drive or a stream"
@@ -69,7 +66,7 @@ func badPart(part string) string {
 		return "the name holds a control character"
 	case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
 		return "a part of the name ends in a dot or a space, which Windows ignores"
-	case slices.Contains(reserved, strings.TrimRight(base, " ")):
+	case reserved().MatchString(part):
 		return fmt.Sprintf("%s is the name of a device on Windows", part)
 	case isSkipped(part):
 		return part + " is not part of a skill"

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,34 +42,22 @@ func (p Place) Open(opts *Options) (*FS, error) {
 
 // A Search says where Discover looks for skills.
 type Search struct {
-	// Roots are folders that the user named. An earlier one wins over a later
-	// one. Relative paths start at WorkDir.
-	Roots []string
-
-	// WorkDir is the folder in which the user works. "" means no project.
-	WorkDir string
-
-	// Home is the user's home folder. "" means no folders of the user.
-	Home string
-
-	// Config is the user's configuration folder, $XDG_CONFIG_HOME.
-	// "" means .config in Home.
-	Config string
+	Roots   []string // folders that the user named, the highest priority first; relative paths start at WorkDir
+	WorkDir string   // the folder in which the user works; "" means no project
+	Home    string   // the user's home folder; "" means no folders of the user
+	Config  string   // the user's configuration folder, $XDG_CONFIG_HOME; "" means .config in Home
 
 	// Folders are the folders, such as .claude, in which Discover looks for a
 	// folder "skills": in each project folder and in Home. The highest priority
 	// is first. nil means .agents, which all agents share.
 	Folders []string
 
-	// NoBundled leaves out the skills that are compiled into the program.
-	NoBundled bool
+	NoBundled bool // leave out the skills that are compiled into the program
 }
 
-// Discover returns the existing places of skills, the highest priority first: the
-// roots; the project's folders, from WorkDir up to the root of its repository
-// (outside of a repository, WorkDir alone); the user's folders; the bundled skills.
-// If several places lead to one folder, Discover returns the highest of them. The
-// folders in Home always belong to the user, never to a project.
+// Discover returns the existing places of skills, the highest priority first: the roots,
+// the places in the ProjectFolders of WorkDir, the places of the user, the bundled skills.
+// If several places lead to one folder, Discover returns the highest of them.
 //
 // The error joins one error for each root that does not exist and for each place
 // that cannot be read; Discover returns the other places nevertheless.
@@ -78,16 +67,22 @@ func Discover(search Search) ([]Place, error) {
 		d.folders = []string{".agents"}
 	}
 	d.roots(search)
-	d.project(search)
-	d.user(search)
+	if search.WorkDir != "" {
+		for i, folder := range ProjectFolders(search.WorkDir, search.Home) {
+			d.addUsual(KindProject, folder, strings.Repeat("../", i))
+		}
+	}
+	if search.Home != "" {
+		config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
+		d.addUsual(KindUser, search.Home, "")
+		d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
+	}
+	top := len(d.places) // 0 is the priority of the bundled skills
 	if !search.NoBundled {
 		d.places = append(d.places, Place{Label: KindBundled, Kind: KindBundled})
 	}
 	for i := range d.places {
-		d.places[i].Priority = len(d.places) - 1 - i
-		if search.NoBundled {
-			d.places[i].Priority++
-		}
+		d.places[i].Priority = top - i
 	}
 	return d.places, errors.Join(d.errs...)
 }
@@ -155,36 +150,11 @@ func (d *discovery) rootLabel(path string) string {
 	return KindRoot + ":" + filepath.ToSlash(path) // an earlier, longer path has every tail of this one
 }
 
-// project adds the places in WorkDir and the folders above it. It resolves links in
-// WorkDir first, as git does; otherwise ".." would lead elsewhere.
-func (d *discovery) project(search Search) {
-	if search.WorkDir == "" {
-		return
-	}
-	up := ""
-	for _, folder := range ProjectFolders(search.WorkDir, search.Home) {
-		d.addUsual(KindProject, folder, up)
-		up += "../"
-	}
-}
-
 // addUsual adds the places in one folder of a project or in Home.
 func (d *discovery) addUsual(kind, folder, up string) {
 	for _, name := range d.folders {
 		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
 	}
-}
-
-func (d *discovery) user(search Search) {
-	if search.Home == "" {
-		return
-	}
-	config := search.Config
-	if config == "" {
-		config = filepath.Join(search.Home, ".config")
-	}
-	d.addUsual(KindUser, search.Home, "")
-	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
 }
 
 // ProjectFolders returns dir and the folders above it up to the root of its
@@ -212,12 +182,11 @@ func ProjectFolders(dir, home string) []string {
 
 // realPath returns the absolute path with links resolved, as far as that works.
 func realPath(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return filepath.Clean(path)
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
-	return abs
+	return filepath.Clean(path)
 }

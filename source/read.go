@@ -39,7 +39,7 @@ func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
 	defer folder.Close() // the file stays open when its folder is closed
-	f, err := folder.open(name)
+	f, err := openRegular(folder, name)
 	if err != nil {
 		return nil, s.fileError(dir, name, err)
 	}
@@ -53,10 +53,7 @@ func (s *FS) skillFolder(dir string) (folder, error) {
 	if !fs.ValidPath(dir) {
 		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
 	}
-	for _, p := range prefixes(dir) {
-		if p == dir {
-			break
-		}
+	for _, p := range parents(dir) {
 		if isSkipped(path.Base(p)) || s.isSkill(p) {
 			return nil, fmt.Errorf("%w: the folder is part of %s", ErrRefused, p)
 		}

@@ -3,6 +3,7 @@ package source
 import (
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
@@ -34,40 +35,23 @@ func (m *Manifest) missing(body string, bodyLine int) []skill.Problem {
 			continue
 		}
 		seen[r.path] = true
-		p := missingProblem(r.path)
-		p.Path = m.path()
-		if bodyLine > 0 {
-			p.Line = bodyLine + r.line
+		p := skill.Problem{Rule: "missing-resource", Severity: skill.Warning, Path: m.path(), Line: bodyLine + r.line,
+			Message: "the body refers to " + r.path + ", which the skill does not have"}
+		if strings.HasPrefix(r.path, "..") {
+			p.Rule, p.Severity = "outside-resource", skill.Note
+			p.Message = "the body links to " + r.path + ", which is outside of the skill's folder and not served"
 		}
 		problems = append(problems, p)
 	}
 	return problems
 }
 
-func missingProblem(target string) skill.Problem {
-	if strings.HasPrefix(target, "..") {
-		return skill.Problem{Rule: "outside-resource", Severity: skill.Note, Message: "the body links to " + target + ", which is outside of the skill's folder and not served"}
-	}
-	return skill.Problem{Rule: "missing-resource", Severity: skill.Warning, Message: "the body refers to " + target + ", which the skill does not have"}
-}
-
 // has reports whether name is a file or a folder of the skill. Folders behind links
 // are not listed, so any path below one is assumed to exist.
 func (m *Manifest) has(name string) bool {
-	if name == "." {
-		return true
-	}
-	for _, f := range m.Files {
-		if within(f.Path, name) {
-			return true
-		}
-	}
-	for _, dir := range m.Links {
-		if within(name, dir) {
-			return true
-		}
-	}
-	return false
+	return name == "." ||
+		slices.ContainsFunc(m.Files, func(f skill.File) bool { return within(f.Path, name) }) ||
+		slices.ContainsFunc(m.Links, func(dir string) bool { return within(name, dir) })
 }
 
 // A mention is a relative path that a body mentions.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
 	"path"
 	"path/filepath"
 
@@ -75,25 +76,15 @@ type Listing struct {
 
 // Options describe one source. nil means all zero values.
 type Options struct {
-	// Label names the source and must be unique in a catalog. "" means the
-	// last part of the folder's path, or "fs" for a file system without a path.
-	Label string
-
-	// Priority decides between two skills with the same name: the higher one
-	// wins. 0 is the priority of the bundled skills.
-	Priority int
-
-	// Kind says whose skills these are, see Info.
-	Kind string
+	Label    string // unique in a catalog; "" means the last part of the folder's path, or "fs" without a path
+	Priority int    // see Info; 0 is the priority of the bundled skills
+	Kind     string // see Info
+	MaxFile  int64  // see Info
 
 	// Names renames skills. A key is the path of a skill's folder in the source
 	// ("." for a skill at the top) or else the skill's own name. nil means no
 	// renames.
 	Names map[string]string
-
-	// MaxFile is the size in bytes of the largest file that ReadFile returns.
-	// 0 means 1 MiB.
-	MaxFile int64
 }
 
 const defaultMaxFile = 1 << 20
@@ -105,7 +96,9 @@ type FS struct {
 	info    Info
 	base    string            // name of the top folder
 	renames map[string]string // Options.Names with clean keys
-	seed    []byte            // start of every stamp: settings that decide how a skill is loaded
+	// seed starts every stamp. A skill's location and name depend on the source's
+	// settings, so a changed setting must change the stamps.
+	seed []byte
 }
 
 // Dir returns the source of the skills in a folder on disk. If the folder does not
@@ -116,10 +109,16 @@ func Dir(path string, opts *Options) (*FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding folder %s: %w", path, err)
 	}
-	t := diskTree{path: abs}
-	if err := t.checkRoot(); err != nil {
-		return nil, err
+	info, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missingError("folder " + abs + " does not exist")
+	case err != nil:
+		return nil, fmt.Errorf("opening folder %s: %w", abs, err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is not a folder", abs)
 	}
+	t := diskTree{path: abs}
 	real, err := t.real(".")
 	if err != nil {
 		return nil, fmt.Errorf("resolving folder %s: %w", abs, err)
@@ -154,7 +153,7 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 		return nil, fmt.Errorf("source %s: %w", info.Label, err)
 	}
 	s := &FS{tree: t, info: info, base: base, renames: names}
-	s.seed = s.newSeed()
+	s.seed = fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names)
 	return s, nil
 }
 
@@ -177,34 +176,31 @@ func cleanNames(names map[string]string) (map[string]string, error) {
 // Info describes the source.
 func (s *FS) Info() Info { return s.info }
 
-// Skills finds the skills of the source, in the order of their folders. A folder
-// that holds a SKILL.md (or else a skill.md) is a skill and is not searched
-// further; this includes the top folder. Skills skips folders named .git and
-// node_modules, and folders nested more than six deep.
-//
+// onDisk reports whether the source is a folder on disk, in which links are followed and
+// the times of folders can be trusted.
+func (s *FS) onDisk() bool { return s.info.Root != "" }
+
+// Skills finds the skills of the source, see Source. A folder that holds a SKILL.md (or
+// else a skill.md) is a skill and is not searched further; this includes the top folder.
+// Skills skips folders named .git and node_modules, and folders nested more than six deep.
 // On disk, it follows links to folders, even out of the source, but visits no folder
-// twice. Every error is a *WalkError. If its Incomplete method returns true, skills
-// may exist that Skills has not returned. The whole search is done before the first
-// result.
+// twice. Every error has the methods Incomplete, see Source, and Problem, which returns
+// the error as a skill.Problem. The whole search is done before the first result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		w := s.walk(ctx)
-		if !w.yield(yield) || w.partial || trace == nil {
+		for _, it := range w.items {
+			if !yield(it.ref, it.err) {
+				return
+			}
+		}
+		if w.partial || trace == nil {
 			return
 		}
 		for _, t := range w.traces {
 			trace(*t)
 		}
 	}
-}
-
-func (w *walker) yield(yield func(*skill.Ref, error) bool) bool {
-	for _, it := range w.items {
-		if !yield(it.ref, it.err) {
-			return false
-		}
-	}
-	return true
 }
 
 //go:embed all:bundled

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"maps"
 	"slices"
 	"time"
 )
@@ -61,21 +60,4 @@ func flag(b bool) byte {
 		return 1
 	}
 	return 0
-}
-
-// newSeed returns the start of every stamp of the source. A skill's location and name
-// depend on the source's settings, so a changed setting must change the stamps.
-func (s *FS) newSeed() []byte {
-	h := sha256.New()
-	write := func(text string) {
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(text))))
-		h.Write([]byte(text))
-	}
-	write(s.info.Label)
-	write(s.tree.location(s.info.Label, "."))
-	for _, from := range slices.Sorted(maps.Keys(s.renames)) {
-		write(from)
-		write(s.renames[from])
-	}
-	return h.Sum(nil)
 }

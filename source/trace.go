@@ -3,10 +3,11 @@ package source
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
+	"fmt"
 	"hash"
 	"hash/fnv"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (s *FS) Unchanged(t Trace) bool {
 	now := time.Now()
 	switch {
 	case !t.Full:
-		stamp, _ := s.times(t.Dir, t.Below, now)
+		stamp, _ := s.times(t.Dir, nil, t.Below, now)
 		return stamp == t.Stamp
 	case !t.Skill:
 		return s.names(t.Dir) == t.Stamp
@@ -64,16 +65,16 @@ func (s *FS) Skill(dir string) (ref *skill.Ref, t Trace, ok bool) {
 	return ref, t, true
 }
 
-// trace fills in t from the folder's listing. The stamp is the skill's; it is unused
-// for a folder that is not a skill, whose listing is nil.
+// trace fills in t from the folder's listing. The stamp is the skill's. For a folder
+// that is not a skill, the listing is empty and the stamp is unused.
 func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
-	if t.Full = s.info.Root == ""; t.Skill {
-		t.Full = t.Full || l.timeless()
+	t.Full = !s.onDisk() || l.timeless()
+	if t.Skill {
 		t.Below = l.below()
 	}
 	switch {
 	case !t.Full:
-		t.Stamp, t.Time = s.listedTimes(t.Dir, l, start)
+		t.Stamp, t.Time = s.times(t.Dir, l.entries, l.subs, start)
 	case t.Skill:
 		t.Stamp, t.Time = stamp, l.newest()
 	default:
@@ -82,31 +83,22 @@ func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
 }
 
 // times returns a hash of the times, sizes and kinds of a folder and its contents, and
-// the newest of the times. The hash is "" if that time is too recent to be trusted.
-func (s *FS) times(dir string, below []string, start time.Time) (string, int64) {
+// the newest of the times. The contents are entries that were just listed, then paths to
+// look at. The hash is "" if the newest time is too recent to be trusted.
+func (s *FS) times(dir string, listed []entry, below []string, start time.Time) (string, int64) {
 	h := timeHash{Hash64: fnv.New64a()}
 	h.stat(s, dir)
+	for i := range listed {
+		e := &listed[i]
+		h.add(e.mode, e.size, e.mtime, e.err)
+	}
 	for _, name := range below {
 		h.stat(s, join(dir, strings.TrimSuffix(name, "/")))
 	}
-	return h.sum(start)
-}
-
-// listedTimes is times for a folder that was just listed; it reuses what the listing
-// knows about files. A nil listing means the folder alone.
-func (s *FS) listedTimes(dir string, l *listing, start time.Time) (string, int64) {
-	h := timeHash{Hash64: fnv.New64a()}
-	h.stat(s, dir)
-	if l != nil {
-		for i := range l.entries {
-			e := &l.entries[i]
-			h.add(e.mode, e.size, e.mtime, e.err)
-		}
-		for _, name := range l.subs {
-			h.stat(s, join(dir, strings.TrimSuffix(name, "/")))
-		}
+	if h.newest > start.Add(-trustAge).UnixNano() {
+		return "", h.newest
 	}
-	return h.sum(start)
+	return strconv.FormatUint(h.Sum64(), 36), h.newest
 }
 
 // A timeHash hashes what changes when a file or a folder changes.
@@ -139,14 +131,6 @@ func (h *timeHash) add(mode fs.FileMode, size, mtime int64, err error) {
 	h.Write(b) // never fails
 }
 
-// sum returns the hash and the newest time. The hash is "" if that time is too recent.
-func (h *timeHash) sum(start time.Time) (string, int64) {
-	if h.newest > start.Add(-trustAge).UnixNano() {
-		return "", h.newest
-	}
-	return strconv.FormatUint(h.Sum64(), 36), h.newest
-}
-
 // names returns a hash of the names in a folder; "" if the folder cannot be listed.
 func (s *FS) names(dir string) string {
 	entries, err := s.tree.readDir(dir)
@@ -155,10 +139,9 @@ func (s *FS) names(dir string) string {
 	}
 	h := sha256.New()
 	for _, e := range entries {
-		h.Write(strconv.AppendQuote(nil, e.Name())) // never fails
-		h.Write([]byte(e.Type().String()))
+		fmt.Fprintf(h, "%q%s", e.Name(), e.Type())
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
 // below returns the paths of everything that was listed.
@@ -172,12 +155,7 @@ func (l *listing) below() []string {
 
 // timeless reports whether an entry's time cannot be trusted.
 func (l *listing) timeless() bool {
-	for i := range l.entries {
-		if e := &l.entries[i]; e.mtime < epoch && e.err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.mtime < epoch && e.err == nil })
 }
 
 // newest returns the newest modification time in the folder.

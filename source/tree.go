@@ -22,9 +22,6 @@ type tree interface {
 	// lstat does not follow a link at name itself.
 	lstat(name string) (fs.FileInfo, error)
 
-	// links reports whether links to folders may be followed.
-	links() bool
-
 	// real returns the real path of a folder: the same for all paths to it.
 	real(dir string) (string, error)
 
@@ -42,10 +39,39 @@ type folder interface {
 	// with an error that wraps ErrRefused.
 	stat(name string) (fs.FileInfo, error)
 
-	// open opens a regular file. Anything else is an error; open does not block on it.
+	// open opens a file without blocking on it, see openRegular.
 	open(name string) (fs.File, error)
 
 	Close() error
+}
+
+// openRegular opens a regular file of a folder. Anything else is an error. It checks the
+// file before it opens it, because opening a device can have effects.
+func openRegular(d folder, name string) (fs.File, error) {
+	info, err := d.stat(name)
+	if err == nil {
+		err = checkRegular(info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return openAndCheck(d, name)
+}
+
+// openAndCheck opens a file that may have been replaced after the check.
+func openAndCheck(d folder, name string) (fs.File, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = checkRegular(info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // diskTree walks by path and opens each skill's folder as an os.Root. It does not use
@@ -54,20 +80,6 @@ type folder interface {
 // source is replaced.
 type diskTree struct {
 	path string // absolute
-}
-
-func (t diskTree) checkRoot() error {
-	info, err := os.Stat(t.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return missingError("folder " + t.path + " does not exist")
-	}
-	if err != nil {
-		return fmt.Errorf("opening folder %s: %w", t.path, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder", t.path)
-	}
-	return nil
 }
 
 // join is filepath.Join without cleaning, which would cost time for every file. The
@@ -82,7 +94,6 @@ func (t diskTree) join(name string) string {
 func (t diskTree) readDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(t.join(dir)) }
 func (t diskTree) stat(name string) (fs.FileInfo, error)     { return os.Stat(t.join(name)) }
 func (t diskTree) lstat(name string) (fs.FileInfo, error)    { return os.Lstat(t.join(name)) }
-func (t diskTree) links() bool                               { return true }
 func (t diskTree) real(dir string) (string, error)           { return filepath.EvalSymlinks(t.join(dir)) }
 func (t diskTree) location(_, name string) string            { return t.join(name) }
 
@@ -111,26 +122,12 @@ func (d diskFolder) stat(name string) (fs.FileInfo, error) {
 	return info, rootError(err)
 }
 
-// open checks the file before it opens it, because opening a device can have effects.
 func (d diskFolder) open(name string) (fs.File, error) {
-	info, err := d.stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkRegular(info); err != nil {
-		return nil, err
-	}
-	return d.openAndCheck(name)
-}
-
-// openAndCheck opens a file that may have been replaced after the check, so it does not
-// block and checks the open file again.
-func (d diskFolder) openAndCheck(name string) (fs.File, error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil, rootError(err)
+		return nil, rootError(err) // and no *os.File, which would not be a nil fs.File
 	}
-	return checkOpened(f)
+	return f, nil
 }
 
 // rootError turns the refusals of os.Root into ErrRefused. os.Root exports no error
@@ -152,7 +149,6 @@ type fsTree struct {
 func (t fsTree) readDir(dir string) ([]fs.DirEntry, error) { return fs.ReadDir(t.fsys, dir) }
 func (t fsTree) stat(name string) (fs.FileInfo, error)     { return fs.Stat(t.fsys, name) }
 func (t fsTree) lstat(name string) (fs.FileInfo, error)    { return fs.Lstat(t.fsys, name) }
-func (t fsTree) links() bool                               { return false }
 func (t fsTree) real(dir string) (string, error)           { return dir, nil }
 func (t fsTree) location(label, name string) string        { return label + ":" + name }
 
@@ -171,20 +167,16 @@ func (t fsTree) folder(dir string) (folder, error) {
 }
 
 // statNoLinks returns the FileInfo of name and refuses links anywhere on its path.
-func (t fsTree) statNoLinks(name string) (fs.FileInfo, error) {
-	for _, p := range prefixes(name) {
-		info, err := fs.Lstat(t.fsys, p)
-		if err != nil {
+func (t fsTree) statNoLinks(name string) (info fs.FileInfo, err error) {
+	for _, p := range append(parents(name), name) {
+		if info, err = fs.Lstat(t.fsys, p); err != nil {
 			return nil, err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			return nil, fmt.Errorf("%w: links are followed only in folders on disk", ErrRefused)
 		}
-		if p == name {
-			return info, nil
-		}
 	}
-	return nil, fs.ErrNotExist // unreachable: the last prefix is name itself
+	return info, nil
 }
 
 type fsFolder struct {
@@ -199,29 +191,7 @@ func (d fsFolder) stat(name string) (fs.FileInfo, error) {
 }
 
 func (d fsFolder) open(name string) (fs.File, error) {
-	info, err := d.stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkRegular(info); err != nil {
-		return nil, err
-	}
-	f, err := d.tree.fsys.Open(path.Join(d.dir, name))
-	if err != nil {
-		return nil, err
-	}
-	return checkOpened(f)
-}
-
-func checkOpened(f fs.File) (fs.File, error) {
-	info, err := f.Stat()
-	if err == nil {
-		err = checkRegular(info)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return d.tree.fsys.Open(path.Join(d.dir, name))
 }
 
 func checkRegular(info fs.FileInfo) error {
@@ -250,16 +220,10 @@ func kindOf(mode fs.FileMode) string {
 	return "mode " + mode.Type().String()
 }
 
-// prefixes returns ".", then each folder on the path to name, then name.
-func prefixes(name string) []string {
-	list := []string{"."}
-	for i := range len(name) {
-		if name[i] == '/' {
-			list = append(list, name[:i])
-		}
+// parents returns the folders above name, the top first; the top has none.
+func parents(name string) []string {
+	if name == "." {
+		return nil
 	}
-	if name != "." {
-		list = append(list, name)
-	}
-	return list
+	return append(parents(path.Dir(name)), path.Dir(name))
 }

@@ -26,7 +26,7 @@ func TestOpenReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if f, err := (diskFolder{root}).openAndCheck("pipe"); !errors.Is(err, ErrRefused) {
+	if f, err := openAndCheck(diskFolder{root}, "pipe"); !errors.Is(err, ErrRefused) {
 		t.Errorf("opened a pipe as a file: %v, %v", f, err)
 	}
 }

@@ -33,7 +33,7 @@ const (
 type item struct {
 	path string
 	ref  *skill.Ref
-	err  error // a *WalkError
+	err  error // a *walkError
 }
 
 // A walker holds the state of one walk.
@@ -62,7 +62,11 @@ type visit struct {
 // last, so that a skill that a link leads to keeps its own path.
 func (s *FS) walk(ctx context.Context) *walker {
 	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), stamps: make(chan func(), 64)}
-	defer w.waitForStamps(w.startStamps())
+	stamps := w.startStamps()
+	defer func() {
+		close(w.stamps)
+		stamps.Wait()
+	}()
 	real, err := s.tree.real(".")
 	if err != nil {
 		w.incomplete(".", "unreadable-folder", err)
@@ -96,19 +100,13 @@ func (w *walker) startStamps() *sync.WaitGroup {
 	return &wg
 }
 
-// waitForStamps waits for the goroutines of startStamps.
-func (w *walker) waitForStamps(wg *sync.WaitGroup) {
-	close(w.stamps)
-	wg.Wait()
-}
-
 func (w *walker) note(path, rule string, err error, hint string) {
-	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, hint: hint}})
+	w.items = append(w.items, item{path: path, err: &walkError{path: path, err: err, rule: rule, hint: hint}})
 }
 
 func (w *walker) incomplete(path, rule string, err error) {
 	w.partial = true
-	w.items = append(w.items, item{path: path, err: &WalkError{Path: path, Err: err, rule: rule, partial: true}})
+	w.items = append(w.items, item{path: path, err: &walkError{path: path, err: err, rule: rule, partial: true}})
 }
 
 // visit searches a folder and the folders below it.
@@ -125,7 +123,7 @@ func (w *walker) visit(ctx context.Context, v visit) {
 		return
 	}
 	trace := &Trace{Dir: v.dir}
-	w.src.trace(trace, nil, "", w.start)
+	w.src.trace(trace, new(listing), "", w.start)
 	w.traces = append(w.traces, trace)
 	for _, e := range entries {
 		w.searchEntry(ctx, v, e)
@@ -206,7 +204,7 @@ func (w *walker) link(v visit) {
 	info, err := w.src.tree.stat(v.dir)
 	switch {
 	case err == nil && !info.IsDir():
-	case !w.src.tree.links():
+	case !w.src.onDisk():
 		w.note(v.dir, "link-not-followed", errors.New("links are followed only in folders on disk"), "")
 	case err == nil && v.depth > maxDepth:
 		w.deep++

@@ -16,27 +16,14 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-func TestWalk(t *testing.T) {
-	deep := "a/b/c/d/e/" // depth 5
-	tests := []struct {
-		name   string
-		files  map[string]string
-		skills []string
-		errs   []string
-	}{
-		{"empty", nil, nil, nil},
-		{"sorted", map[string]string{"b/SKILL.md": "", "a/z/SKILL.md": "", "a-b/SKILL.md": ""}, []string{"a-b/SKILL.md", "a/z/SKILL.md", "b/SKILL.md"}, nil},
-		{"top folder is the skill", map[string]string{"SKILL.md": "", "a/SKILL.md": ""}, []string{"SKILL.md"}, nil},
-		{"nested is content", map[string]string{"a/SKILL.md": "", "a/b/SKILL.md": ""}, []string{"a/SKILL.md"}, nil},
-		{"lower case", map[string]string{"a/skill.md": ""}, []string{"a/skill.md"}, nil},
-		{"both cases", map[string]string{"a/skill.md": "", "a/SKILL.md": ""}, []string{"a/SKILL.md"}, nil},
-		{"other case", map[string]string{"a/Skill.MD": "", "a/b/SKILL.md": ""}, []string{"a/b/SKILL.md"}, []string{"a/Skill.MD skill-md-case"}},
-		{"folder called SKILL.md", map[string]string{"a/SKILL.md/SKILL.md": ""}, []string{"a/SKILL.md/SKILL.md"}, nil},
-		{"skipped", map[string]string{".git/a/SKILL.md": "", "x/node_modules/a/SKILL.md": "", ".system/a/SKILL.md": ""}, []string{".system/a/SKILL.md"}, nil},
-		{"depth 6", map[string]string{deep + "f/SKILL.md": ""}, []string{deep + "f/SKILL.md"}, nil},
-		{"depth 7", map[string]string{deep + "f/g/SKILL.md": ""}, nil, []string{". too-deep"}},
-		{"no skill", map[string]string{"a/README.md": "", "b/": ""}, nil, nil},
-	}
+type walkTest struct {
+	name   string
+	files  map[string]string
+	skills []string
+	errs   []string
+}
+
+func testWalks(t *testing.T, tests []walkTest) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			paths, errs, _ := walk(t, open(t, folder(t, test.files), nil))
@@ -50,16 +37,29 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+func TestWalk(t *testing.T) {
+	deep := "a/b/c/d/e/" // depth 5
+	testWalks(t, []walkTest{
+		{"empty", nil, nil, nil},
+		{"sorted", map[string]string{"b/SKILL.md": "", "a/z/SKILL.md": "", "a-b/SKILL.md": ""}, []string{"a-b/SKILL.md", "a/z/SKILL.md", "b/SKILL.md"}, nil},
+		{"top folder is the skill", map[string]string{"SKILL.md": "", "a/SKILL.md": ""}, []string{"SKILL.md"}, nil},
+		{"nested is content", map[string]string{"a/SKILL.md": "", "a/b/SKILL.md": ""}, []string{"a/SKILL.md"}, nil},
+		{"lower case", map[string]string{"a/skill.md": ""}, []string{"a/skill.md"}, nil},
+		{"both cases", map[string]string{"a/skill.md": "", "a/SKILL.md": ""}, []string{"a/SKILL.md"}, nil},
+		{"other case", map[string]string{"a/Skill.MD": "", "a/b/SKILL.md": ""}, []string{"a/b/SKILL.md"}, []string{"a/Skill.MD skill-md-case"}},
+		{"folder called SKILL.md", map[string]string{"a/SKILL.md/SKILL.md": ""}, []string{"a/SKILL.md/SKILL.md"}, nil},
+		{"skipped", map[string]string{".git/a/SKILL.md": "", "x/node_modules/a/SKILL.md": "", ".system/a/SKILL.md": ""}, []string{".system/a/SKILL.md"}, nil},
+		{"depth 6", map[string]string{deep + "f/SKILL.md": ""}, []string{deep + "f/SKILL.md"}, nil},
+		{"depth 7", map[string]string{deep + "f/g/SKILL.md": ""}, nil, []string{". too-deep"}},
+		{"no skill", map[string]string{"a/README.md": "", "b/": ""}, nil, nil},
+	})
+}
+
 func TestWalkLinks(t *testing.T) {
 	out := folder(t, map[string]string{
 		"one/SKILL.md": doc("one"), "many/x/SKILL.md": "", "many/y/SKILL.md": "", "back/z/SKILL.md": "", "back/up": "-> ..",
 	})
-	tests := []struct {
-		name   string
-		files  map[string]string
-		skills []string
-		errs   []string
-	}{
+	testWalks(t, []walkTest{
 		{"skill outside", map[string]string{"a": "-> " + out + "/one"}, []string{"a/SKILL.md"}, nil},
 		{"collection outside", map[string]string{"a": "-> " + out + "/many"}, []string{"a/x/SKILL.md", "a/y/SKILL.md"}, nil},
 		{"two links to one", map[string]string{"a": "-> " + out + "/one", "b": "-> " + out + "/one"}, []string{"a/SKILL.md"}, []string{"b duplicate-folder"}},
@@ -72,18 +72,7 @@ func TestWalkLinks(t *testing.T) {
 		{"above a linked folder", map[string]string{"a": "-> " + out + "/back"}, []string{"a/z/SKILL.md"}, []string{"a/up link-loop"}},
 		{"dangling", map[string]string{"a": "-> nowhere", "b/SKILL.md": ""}, []string{"b/SKILL.md"}, []string{"a dangling-link"}},
 		{"to a file", map[string]string{"a": "-> b/SKILL.md", "b/SKILL.md": ""}, []string{"b/SKILL.md"}, nil},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			paths, errs, _ := walk(t, open(t, folder(t, test.files), nil))
-			if diff := cmp.Diff(test.skills, paths); diff != "" {
-				t.Errorf("skills (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.errs, errs); diff != "" {
-				t.Errorf("errors (-want +got):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 // A link in a linked folder may lead above the source without leading above

@@ -31,11 +31,7 @@ func TestEncodingOtherThanAsked(t *testing.T) {
 		t.Run(asked, func(t *testing.T) {
 			s := newServer(t, always(200, `{"data":[{"index":0,"embedding":`+vector+`}]}`))
 			e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.Encoding = asked })
-			vs, err := e.Embed(t.Context(), embed.Query, []string{"x"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkVectors(t, vs, []string{"x"})
+			checkVectors(t, mustEmbed(t, e, embed.Query, []string{"x"}), []string{"x"})
 		})
 	}
 }
@@ -50,11 +46,7 @@ func TestShuffledAnswer(t *testing.T) {
 		fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(data, ","))
 	})
 	e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.MaxBatch = 4 })
-	vs, err := e.Embed(t.Context(), embed.Document, texts(10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkVectors(t, vs, texts(10))
+	checkVectors(t, mustEmbed(t, e, embed.Document, texts(10)), texts(10))
 	if diff := cmp.Diff([]int{4, 4, 2}, s.batches()); diff != "" {
 		t.Error(diff)
 	}
@@ -113,22 +105,14 @@ func TestDimensionIsLearned(t *testing.T) {
 		io.WriteString(w, `{"data":[{"index":0,"embedding":[1,2,3]}]}`)
 	})
 	e := newEmbedder(t, s.URL, nil)
-	if _, err := e.Embed(t.Context(), embed.Document, texts(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustEmbed(t, e, embed.Document, texts(1))
 	_, err := e.Embed(t.Context(), embed.Query, texts(1))
 	checkError(t, err, "3 dimensions, want 2")
 }
 
 // TestPartialResult: the caller gets the batches before the failed one.
 func TestPartialResult(t *testing.T) {
-	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
-		if n == 2 {
-			w.WriteHeader(401)
-			return
-		}
-		ok(w, r)
-	})
+	s := newServer(t, failing(2, 401, ""))
 	e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.MaxBatch = 3 })
 	vs, err := e.Embed(t.Context(), embed.Document, texts(10))
 	checkError(t, err, "texts[6:9]")

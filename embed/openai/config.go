@@ -1,18 +1,18 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
-
-const defaultKeyEnv = "OPENAI_API_KEY"
 
 // checkConfig checks the settings other than the address, and fills in defaults.
 func checkConfig(cfg *Config) error {
@@ -29,7 +29,10 @@ func checkConfig(cfg *Config) error {
 			return fmt.Errorf("embedding endpoint: header %q is malformed", name)
 		}
 	}
-	setDefaults(cfg)
+	cfg.Encoding = cmp.Or(cfg.Encoding, "float")
+	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, 32)
+	cfg.MaxChars = cmp.Or(cfg.MaxChars, 8000)
+	cfg.Timeout = cmp.Or(cfg.Timeout, time.Minute)
 	return nil
 }
 
@@ -37,21 +40,6 @@ func checkConfig(cfg *Config) error {
 // characters than these, but no header uses them.
 func notInName(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
-}
-
-func setDefaults(cfg *Config) {
-	if cfg.Encoding == "" {
-		cfg.Encoding = "float"
-	}
-	if cfg.MaxBatch == 0 {
-		cfg.MaxBatch = 32
-	}
-	if cfg.MaxChars == 0 {
-		cfg.MaxChars = 8000
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = time.Minute
-	}
 }
 
 // An address is a checked base URL.
@@ -72,28 +60,19 @@ func parseBase(raw, model string) (address, error) {
 	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	// People also paste the address of the endpoint or of the Azure resource.
 	a.url = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/embeddings"), "/")
-	if a.azure() && strings.Trim(u.Path, "/") == "" {
-		a.url += azurePath(a.version, model)
+	switch {
+	case !a.azure() || strings.Trim(u.Path, "/") != "":
+	case a.version == "":
+		a.url += "/openai/v1"
+	default: // the older path, of a deployment
+		a.url += "/openai/deployments/" + url.PathEscape(model)
 	}
 	return a, nil
 }
 
-// azurePath returns the path of the endpoint within an Azure resource: the new path, or
-// the path for a deployment if there is an api-version.
-func azurePath(version, model string) string {
-	if version == "" {
-		return "/openai/v1"
-	}
-	return "/openai/deployments/" + url.PathEscape(model)
-}
-
 func (a address) azure() bool {
-	for _, zone := range []string{".openai.azure.com", ".openai.azure.us", ".cognitiveservices.azure.com", ".services.ai.azure.com"} {
-		if strings.HasSuffix(a.host, zone) {
-			return true
-		}
-	}
-	return false
+	zones := []string{".openai.azure.com", ".openai.azure.us", ".cognitiveservices.azure.com", ".services.ai.azure.com"}
+	return slices.ContainsFunc(zones, func(zone string) bool { return strings.HasSuffix(a.host, zone) })
 }
 
 // hint returns advice for an address at which nothing was found.
@@ -118,20 +97,12 @@ func keyHint(key, name string) string {
 // readKey returns the key and the name of its variable. Both are "" if env says to send
 // no key.
 func readKey(env string) (key, name string, err error) {
-	switch env {
-	case "-":
+	if env == "-" {
 		return "", "", nil
-	case "":
-		name = defaultKeyEnv
-	default:
-		name = env
 	}
-	key, err = endpoint.ReadKey(name)
-	switch {
-	case err != nil:
+	name = cmp.Or(env, "OPENAI_API_KEY")
+	if key, err = endpoint.ReadKey(name, env != ""); err != nil {
 		return "", "", fmt.Errorf("embedding endpoint: %w", err)
-	case key == "" && env != "":
-		return "", "", fmt.Errorf("embedding endpoint: environment variable %s for the key is not set", name)
 	}
 	return key, name, nil
 }

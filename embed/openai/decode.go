@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,10 +74,7 @@ func arrange(data []datum, n int) ([]json.RawMessage, error) {
 	if len(data) != n {
 		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(data), n)
 	}
-	numbered := false
-	for _, d := range data {
-		numbered = numbered || d.Index != nil
-	}
+	numbered := slices.ContainsFunc(data, func(d datum) bool { return d.Index != nil })
 	out, seen := make([]json.RawMessage, n), make([]bool, n)
 	for i, d := range data {
 		at := i

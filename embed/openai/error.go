@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,14 +43,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-func tooMuch(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.tooMuch
-}
-
-func tooSlow(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.tooSlow
+// failure returns the Error in err; a zero Error if there is none.
+func failure(err error) Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return *e
+	}
+	return Error{}
 }
 
 func (e *Embedder) timeoutError(err error) *Error {
@@ -64,12 +61,8 @@ func (e *Embedder) timeoutError(err error) *Error {
 // networkError returns the error for a request without an answer. It is worth a retry if
 // the server hung up, but not if the server cannot be reached.
 func (e *Embedder) networkError(err error) *Error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		err = outer.Err // drop the URL, which the caller knows
-	}
-	var op *net.OpError
-	dial := errors.As(err, &op) && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](err)
+	dial := ok && op.Op == "dial"
 	return &Error{
 		Model: e.model, Message: e.tidy(err.Error()),
 		Retryable: true, again: !dial, Err: fmt.Errorf("%w: %w", ErrUnavailable, err),
@@ -87,7 +80,11 @@ func (e *Embedder) statusError(ans endpoint.Answer) *Error {
 	if f.tooMuch = saysTooMuch(ans.Status, text); f.tooMuch {
 		return f
 	}
-	f.Message += e.hint(ans.Status, text)
+	address := e.pathHint
+	if strings.Contains(strings.ToLower(text), "model") {
+		address = " (does the server have this model?)"
+	}
+	f.Message += ans.Hint(e.keyHint, address)
 	// A used-up quota is a 429 too, but waiting does not help.
 	busy := ans.Status == http.StatusTooManyRequests && !bytes.Contains(ans.Body, []byte("insufficient_quota"))
 	if busy || ans.Status >= 500 && ans.Status != http.StatusNotImplemented {
@@ -122,20 +119,6 @@ func saysTooMuch(status int, text string) bool {
 
 func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
-}
-
-// hint returns advice for an HTTP status, to append to a message; "" means no advice.
-func (e *Embedder) hint(status int, text string) string {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return e.keyHint
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		if strings.Contains(strings.ToLower(text), "model") {
-			return " (does the server have this model?)"
-		}
-		return e.pathHint
-	}
-	return ""
 }
 
 // tidy prepares the server's text for a message: short and without secrets.

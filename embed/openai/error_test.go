@@ -109,9 +109,7 @@ func TestAzureKeyByHost(t *testing.T) {
 			},
 		}}
 	})
-	if _, err := e.Embed(t.Context(), embed.Query, []string{"x"}); err != nil {
-		t.Fatal(err)
-	}
+	mustEmbed(t, e, embed.Query, []string{"x"})
 	r := s.requests()[0]
 	if r.Path != "/openai/v1/embeddings" || r.Header.Get("Api-Key") != testKey || r.Header.Get("Authorization") != "" {
 		t.Errorf("path %s, header %v", r.Path, r.Header)

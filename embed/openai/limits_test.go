@@ -40,11 +40,7 @@ func TestBatchLimit(t *testing.T) {
 					ok(w, r)
 				})
 				e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.MaxBatch = 8 })
-				vs, err := e.Embed(t.Context(), kind, texts(8))
-				if err != nil {
-					t.Fatal(err)
-				}
-				checkVectors(t, vs, texts(8))
+				checkVectors(t, mustEmbed(t, e, kind, texts(8)), texts(8))
 				// The fourth batch of two ends what was asked, so none is tried larger.
 				if diff := cmp.Diff([]int{8, 4, 2, 2, 2, 2}, s.batches()); diff != "" {
 					t.Error(diff)
@@ -56,19 +52,9 @@ func TestBatchLimit(t *testing.T) {
 
 // TestBatchGrows: one long text must not make batches small for ever.
 func TestBatchGrows(t *testing.T) {
-	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
-		if n == 0 {
-			w.WriteHeader(413)
-			return
-		}
-		ok(w, r)
-	})
+	s := newServer(t, failing(0, 413, ""))
 	e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.MaxBatch = 4 })
-	vs, err := e.Embed(t.Context(), embed.Document, texts(16))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkVectors(t, vs, texts(16))
+	checkVectors(t, mustEmbed(t, e, embed.Document, texts(16)), texts(16))
 	if diff := cmp.Diff([]int{4, 2, 2, 2, 2, 4, 4}, s.batches()); diff != "" {
 		t.Error(diff)
 	}
@@ -77,18 +63,10 @@ func TestBatchGrows(t *testing.T) {
 // TestSmallCallsDoNotGrowBatches: a batch that was not full is no reason to try a larger
 // one.
 func TestSmallCallsDoNotGrowBatches(t *testing.T) {
-	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
-		if n == 0 {
-			w.WriteHeader(413)
-			return
-		}
-		ok(w, r)
-	})
+	s := newServer(t, failing(0, 413, ""))
 	e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.MaxBatch = 4 })
 	for _, n := range []int{4, 1, 1, 1, 1, 4} {
-		if _, err := e.Embed(t.Context(), embed.Document, texts(n)); err != nil {
-			t.Fatal(err)
-		}
+		mustEmbed(t, e, embed.Document, texts(n))
 	}
 	if diff := cmp.Diff([]int{4, 2, 2, 1, 1, 1, 1, 2, 2}, s.batches()); diff != "" {
 		t.Error(diff)
@@ -113,11 +91,7 @@ func TestLongTextIsCut(t *testing.T) {
 		e := newEmbedder(t, s.URL, nil)
 		whole := strings.Repeat("c", 280) // longer than what is left of the text before
 		in := []string{"a", strings.Repeat("b", 1000), whole}
-		vs, err := e.Embed(t.Context(), kind, in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkVectors(t, vs, []string{"a", strings.Repeat("b", 250), whole})
+		checkVectors(t, mustEmbed(t, e, kind, in), []string{"a", strings.Repeat("b", 250), whole})
 		if diff := cmp.Diff([]int{3, 1, 1, 1, 1, 1}, s.batches()); diff != "" {
 			t.Error(diff)
 		}
@@ -140,11 +114,7 @@ func TestCutTextStaysAlone(t *testing.T) {
 	})
 	e = newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.MaxBatch = 2 })
 	long, whole := strings.Repeat("b", 1000), strings.Repeat("c", 280)
-	vs, err := e.Embed(t.Context(), embed.Document, []string{long, whole})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkVectors(t, vs, []string{long[:250], whole})
+	checkVectors(t, mustEmbed(t, e, embed.Document, []string{long, whole}), []string{long[:250], whole})
 }
 
 // TestTextNeverFits: the error names the text that cannot be cut further.

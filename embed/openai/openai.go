@@ -26,8 +26,7 @@ type Config struct {
 	// password is an error.
 	BaseURL string
 
-	// Model is the model's name; for Azure, the name of its deployment.
-	Model string
+	Model string // the model's name; for Azure, the name of its deployment
 
 	// KeyEnv names the environment variable that holds the key. "" means
 	// OPENAI_API_KEY if that is set; "-" means that no key is sent. It is an
@@ -43,8 +42,7 @@ type Config struct {
 	// plain http to another machine.
 	AllowInsecure bool
 
-	// Headers are added to each request.
-	Headers map[string]string
+	Headers map[string]string // added to each request
 
 	// Dimensions is the length of the vectors. It is sent to the server, and
 	// answers are checked against it. 0 means the model's own: nothing is sent,
@@ -59,17 +57,13 @@ type Config struct {
 	// which all servers know. Answers may be in either.
 	Encoding string
 
-	// MaxBatch is the number of texts in a request; 0 means 32. It shrinks when
-	// the server refuses.
-	MaxBatch int
+	MaxBatch int           // texts in a request; 0 means 32; it shrinks when the server refuses
+	Timeout  time.Duration // limits each request; 0 means one minute
 
 	// MaxChars is how many characters of a text are sent; 0 means 8,000, which
 	// most models with 2,048 tokens accept. If the server still finds a text too
 	// long, it is halved until it fits.
 	MaxChars int
-
-	// Timeout limits each request; 0 means one minute.
-	Timeout time.Duration
 }
 
 // Options hold the dependencies of an Embedder.
@@ -146,7 +140,7 @@ func newEmbedder(cfg *Config, opts *Options) *Embedder {
 	}
 	e.query, e.doc = prefixes(cfg)
 	e.dim.Store(int64(cfg.Dimensions))
-	e.pace.init(cfg.MaxBatch)
+	e.pace.size, e.pace.most = cfg.MaxBatch, cfg.MaxBatch
 	if e.sleep == nil {
 		e.sleep = sleep
 	}
@@ -181,9 +175,9 @@ func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) (
 		case err == nil:
 			e.pace.worked(n)
 			chars = e.maxChars
-		case n > 1 && (tooMuch(err) || kind == embed.Document && tooSlow(err)):
+		case n > 1 && (failure(err).tooMuch || kind == embed.Document && failure(err).tooSlow):
 			e.pace.failed(n)
-		case n == 1 && tooMuch(err) && shorter(texts[at], &chars):
+		case n == 1 && failure(err).tooMuch && shorter(texts[at], &chars):
 			// Try again with fewer characters.
 		default:
 			return out, withIndexes(err, len(out), at+n)

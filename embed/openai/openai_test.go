@@ -101,9 +101,7 @@ func TestRequest(t *testing.T) {
 	for _, tt := range requestTests() {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEmbedder(t, s.URL, tt.change)
-			if _, err := e.Embed(t.Context(), embed.Query, []string{"a"}); err != nil {
-				t.Fatal(err)
-			}
+			mustEmbed(t, e, embed.Query, []string{"a"})
 			reqs := s.requests()
 			got := reqs[len(reqs)-1]
 			if got.Path != tt.path || got.Query != tt.query {
@@ -145,9 +143,7 @@ func TestPresets(t *testing.T) {
 		t.Run(tt.model, func(t *testing.T) {
 			e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.Model = tt.model })
 			for kind, prefix := range map[embed.Kind]string{embed.Query: tt.query, embed.Document: tt.doc} {
-				if _, err := e.Embed(t.Context(), kind, []string{"TEXT"}); err != nil {
-					t.Fatal(err)
-				}
+				mustEmbed(t, e, kind, []string{"TEXT"})
 				reqs := s.requests()
 				got := reqs[len(reqs)-1].Input[0]
 				start, end, _ := strings.Cut(prefix+"TEXT", "*")
@@ -163,9 +159,7 @@ func TestTextsAreCut(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, _ int, r request) { ok(w, r) })
 	e := newEmbedder(t, s.URL, func(c *openai.Config, _ *openai.Options) { c.MaxChars = 5 })
 	in := []string{"", " \n", "short", "shört", "longer", "ünïcödé", "日本語日本語", "ab\xffcdefg"}
-	if _, err := e.Embed(t.Context(), embed.Document, in); err != nil {
-		t.Fatal(err)
-	}
+	mustEmbed(t, e, embed.Document, in)
 	got := s.requests()[0].Input
 	want := []string{" ", " ", "short", "shört", "longe", "ünïcö", "日本語日本", "ab\uFFFDcd"}
 	if diff := cmp.Diff(want, got); diff != "" {

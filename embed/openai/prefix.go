@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // minChars is the length below which a text is not shortened further, because so short a
@@ -57,8 +57,7 @@ func preset(model string) (query, doc string) {
 	return "", ""
 }
 
-// inputs returns the texts to send: a prefix and at most chars characters of each text,
-// never an empty string.
+// inputs returns the texts to send: a prefix and at most chars characters of each text.
 func (e *Embedder) inputs(kind embed.Kind, texts []string, chars int) []string {
 	prefix := e.doc
 	if kind == embed.Query {
@@ -66,10 +65,7 @@ func (e *Embedder) inputs(kind embed.Kind, texts []string, chars int) []string {
 	}
 	out := make([]string, len(texts))
 	for i, text := range texts {
-		if strings.TrimSpace(text) == "" {
-			text = " "
-		}
-		out[i] = prefix + words.First(text, chars)
+		out[i] = prefix + endpoint.Clip(text, chars)
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,12 +19,8 @@ const (
 func (e *Embedder) send(ctx context.Context, kind embed.Kind, inputs []string) ([]embed.Vector, error) {
 	for try := 0; ; try++ {
 		vs, err := e.request(ctx, inputs)
-		var failure *Error
-		if kind == embed.Query || try == maxRetries || !errors.As(err, &failure) || !failure.again {
-			return vs, err
-		}
-		pause := max(firstWait<<try, failure.retryAfter)
-		if pause > maxWait {
+		pause := max(firstWait<<try, failure(err).retryAfter)
+		if kind == embed.Query || try == maxRetries || !failure(err).again || pause > maxWait {
 			return vs, err
 		}
 		if cerr := e.sleep(ctx, pause); cerr != nil {
@@ -35,12 +30,10 @@ func (e *Embedder) send(ctx context.Context, kind embed.Kind, inputs []string) (
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }
@@ -57,8 +50,6 @@ type pace struct {
 	size, most int
 	inRow      int // full batches accepted since the size last changed
 }
-
-func (p *pace) init(most int) { p.size, p.most = most, most }
 
 func (p *pace) current() int {
 	p.mu.Lock()

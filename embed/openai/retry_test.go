@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -96,17 +95,8 @@ func TestQueryIsNotRetried(t *testing.T) {
 
 // TestBrokenGatewayIsRetried: in this answer, "exceeded" is not about the texts.
 func TestBrokenGatewayIsRetried(t *testing.T) {
-	s := newServer(t, func(w http.ResponseWriter, n int, r request) {
-		if n == 0 {
-			w.WriteHeader(500)
-			io.WriteString(w, "Max retries exceeded with url")
-			return
-		}
-		ok(w, r)
-	})
-	if _, err := newEmbedder(t, s.URL, nil).Embed(t.Context(), embed.Document, texts(4)); err != nil {
-		t.Fatal(err)
-	}
+	s := newServer(t, failing(0, 500, "Max retries exceeded with url"))
+	mustEmbed(t, newEmbedder(t, s.URL, nil), embed.Document, texts(4))
 	if diff := cmp.Diff([]int{4, 4}, s.batches()); diff != "" {
 		t.Error(diff)
 	}

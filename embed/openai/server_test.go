@@ -104,6 +104,17 @@ func always(status int, body string) func(http.ResponseWriter, int, request) {
 	}
 }
 
+// failing answers request n with a status and a body, and all others as ok does.
+func failing(n, status int, body string) func(http.ResponseWriter, int, request) {
+	return func(w http.ResponseWriter, i int, r request) {
+		if i == n {
+			always(status, body)(w, i, r)
+			return
+		}
+		ok(w, r)
+	}
+}
+
 // pauses records the pauses that an embedder would have made.
 type pauses struct {
 	mu   sync.Mutex
@@ -132,6 +143,15 @@ func newEmbedder(t *testing.T, url string, change func(*openai.Config, *openai.O
 		t.Fatal(err)
 	}
 	return e
+}
+
+func mustEmbed(t *testing.T, e *openai.Embedder, kind embed.Kind, texts []string) []embed.Vector {
+	t.Helper()
+	vs, err := e.Embed(t.Context(), kind, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vs
 }
 
 // checkError fails the test when err lacks one of the words, or holds the key.

@@ -62,8 +62,8 @@ func Exposed(u *url.URL) bool {
 }
 
 // ReadKey returns the key in the environment variable with this name; "" means that the
-// variable is not set.
-func ReadKey(name string) (string, error) {
+// variable is not set, which is an error if the key is required.
+func ReadKey(name string, required bool) (string, error) {
 	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
 		// Do not repeat the name: some people put the key itself here.
 		return "", errors.New("the name of the variable for the key holds more than capitals, digits and underscores; is it the key itself?")
@@ -71,6 +71,9 @@ func ReadKey(name string) (string, error) {
 	key := strings.TrimSpace(os.Getenv(name))
 	if strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {
 		return "", fmt.Errorf("the key in %s holds characters that no key has", name)
+	}
+	if required && key == "" {
+		return "", fmt.Errorf("environment variable %s for the key is not set", name)
 	}
 	return key, nil
 }
@@ -95,9 +98,13 @@ type Answer struct {
 	Cut    bool // the body was longer than the limit
 }
 
-// Send sends req and reads up to limit bytes of the answer.
+// Send sends req and reads up to limit bytes of the answer. Its errors do not repeat the
+// URL, which the caller knows.
 func Send(client *http.Client, req *http.Request, limit int) (Answer, error) {
 	resp, err := client.Do(req)
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
 	if err != nil {
 		return Answer{}, err
 	}

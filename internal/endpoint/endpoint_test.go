@@ -64,7 +64,7 @@ func TestReadKey(t *testing.T) {
 		{"REPERTOIRE_TEST_BAD", "", "the key in REPERTOIRE_TEST_BAD holds characters that no key has"},
 		{"sk-1", "", "is it the key itself?"},
 	} {
-		key, err := endpoint.ReadKey(tt.name)
+		key, err := endpoint.ReadKey(tt.name, false)
 		if key != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %q, %v; want %q, %s", tt.name, key, err, tt.want, tt.err)
 		}

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
@@ -19,6 +20,18 @@ func (a Answer) Message() string {
 		return "redirect refused"
 	}
 	return Message(a.Body)
+}
+
+// Hint returns the advice that fits the status, to append to a message: about the key,
+// about the address, or "".
+func (a Answer) Hint(key, address string) string {
+	switch a.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return key
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return address
+	}
+	return ""
 }
 
 // Message finds the message in the body of an error. Servers put it in
@@ -56,6 +69,15 @@ func messageIn(v any) string {
 		}
 	}
 	return ""
+}
+
+// Clip returns the first n characters of a text for a server. A blank text becomes a
+// space, because servers refuse empty strings.
+func Clip(text string, n int) string {
+	if strings.TrimSpace(text) == "" {
+		return " "
+	}
+	return words.First(text, n)
 }
 
 // Tidy prepares text from outside for a message: on one line, without control

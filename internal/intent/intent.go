@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -28,23 +29,16 @@ const (
 
 // Phrase returns the words that complete the sentence "the prompt is …".
 func (k Kind) Phrase() string {
-	switch k {
-	case Ordinary:
-		return "an ordinary prompt"
-	case SlashCommand:
-		return "a slash command"
-	case Reply:
-		return "a reply or a greeting"
-	case Shell:
-		return "a shell command"
-	case Diff:
-		return "a diff without a request"
-	case Log:
-		return "a pasted log without a request"
-	case Code:
-		return "code without a request"
-	}
-	return string(k)
+	return map[Kind]string{
+		Ordinary:     "an ordinary prompt",
+		Empty:        "empty",
+		SlashCommand: "a slash command",
+		Reply:        "a reply or a greeting",
+		Shell:        "a shell command",
+		Diff:         "a diff without a request",
+		Log:          "a pasted log without a request",
+		Code:         "code without a request",
+	}[k]
 }
 
 // Of returns the kind of a prompt.
@@ -73,26 +67,14 @@ func isSlashCommand(text string) bool {
 		return false
 	}
 	fields := strings.Fields(rest)
-	if len(fields) == 0 || !strings.HasPrefix(rest, fields[0]) || !isCommandName(fields[0]) || rootFolders()[fields[0]] {
+	if len(fields) == 0 || !strings.HasPrefix(rest, fields[0]) || !commandName().MatchString(fields[0]) || rootFolders()[fields[0]] {
 		return false
 	}
-	if freeTextCommands()[fields[0]] {
-		return true
-	}
-	arguments := line{text: strings.Join(fields[1:], " ")}
-	return len(fields) <= 3 && !arguments.asks()
-}
-
-func isCommandName(word string) bool {
-	for i, r := range word {
-		if letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'; !letter && (i == 0 || !strings.ContainsRune("-_:0123456789", r)) {
-			return false
-		}
-	}
-	return true
+	return freeTextCommands()[fields[0]] || len(fields) <= 3 && !asks(strings.Join(fields[1:], " "))
 }
 
 var (
+	commandName      = lazyregexp.New(`^[a-zA-Z][\w:-]*$`)
 	freeTextCommands = words.Set(`add-dir btw clear compact memory model output-style permissions rename resume`)
 	rootFolders      = words.Set(`bin boot dev etc home lib media mnt opt private proc root run sbin srv sys tmp usr var`)
 )
@@ -125,10 +107,8 @@ var apostrophes = strings.NewReplacer("'", "", "’", "")
 
 // isChoice reports whether the word is a number or a single letter, such as "2" or "b".
 func isChoice(word string) bool {
-	if len(word) == 1 && word[0] >= 'a' && word[0] <= 'z' {
-		return true
-	}
-	return len(word) <= 3 && strings.IndexFunc(word, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
+	return len(word) == 1 && word[0] >= 'a' && word[0] <= 'z' ||
+		len(word) <= 3 && !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsDigit(r) })
 }
 
 // isDenseReply reports whether a run of characters, in a script without spaces,

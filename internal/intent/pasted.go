@@ -29,8 +29,7 @@ const (
 func ofPasted(text string) Kind {
 	if !strings.Contains(text, "\n") {
 		// One line is too little to be a log or code.
-		l := line{text: text}
-		if !isBlank(text) && isShell(text) && !l.isPolite() {
+		if !isBlank(text) && isShell(text) && !isPolite(text) {
 			return Shell
 		}
 		return Ordinary
@@ -50,11 +49,9 @@ func ofLines(lines []string) Kind {
 }
 
 // isBlank reports whether the line holds only blanks and punctuation.
-func isBlank(text string) bool {
-	return strings.IndexFunc(text, words.IsLetter) < 0
-}
+func isBlank(text string) bool { return !strings.ContainsFunc(text, words.IsLetter) }
 
-// paste counts the lines of a prompt by their form.
+// A paste counts the lines of a prompt by their form.
 type paste struct {
 	lines  []string
 	counts [strongCodeLine + 1]int
@@ -67,29 +64,29 @@ type paste struct {
 
 // add counts line i. It returns false if the line may be a request.
 func (p *paste) add(i int) bool {
-	l := line{text: strings.TrimSpace(p.lines[i])}
-	if p.toggles(l.text) {
+	line := strings.TrimSpace(p.lines[i])
+	if p.toggles(line) {
 		p.gap = true
 		return true
 	}
-	class := classOf(l.text)
+	class := classOf(line)
 	switch {
 	case class == blankLine:
 	case p.fence != "" && p.listed:
 		p.fenced++
-		return !l.isPolite()
-	case class == proseLine && p.continues(p.lines[i], &l):
+		return !isPolite(line)
+	case class == proseLine && p.continues(p.lines[i], line):
 		class = p.last
 	case class == proseLine:
 		// A request stands at the start or the end, or in a paragraph of its own.
 		apart := p.gap || i == 0 || i == len(p.lines)-1 || strings.TrimSpace(p.lines[i+1]) == ""
-		if apart || l.asks() || strings.ContainsFunc(l.text, words.Dense) {
+		if apart || asks(line) || strings.ContainsFunc(line, words.Dense) {
 			return false
 		}
-	case (class == logLine || class == codeLine) && l.asks(), l.isPolite():
+	case (class == logLine || class == codeLine) && asks(line), isPolite(line):
 		return false
 	}
-	p.gap = class == blankLine && l.text == ""
+	p.gap = line == ""
 	if class != blankLine {
 		p.counts[class]++
 		p.last = class
@@ -121,12 +118,12 @@ func (p *paste) toggles(trimmed string) bool {
 var proseFences = words.Set(`text txt plain plaintext md markdown prompt quote xml yaml yml`)
 
 // continues reports whether an indented line belongs to the code or log above it: it
-// is not a list item and asks for nothing. l is the line without its indentation.
-func (p *paste) continues(indented string, l *line) bool {
+// is not a list item and asks for nothing. line has no indentation.
+func (p *paste) continues(indented, line string) bool {
 	if !strings.HasPrefix(indented, "  ") && !strings.HasPrefix(indented, "\t") {
 		return false
 	}
-	return p.last > shellLine && !p.gap && !isItem(l.text) && !l.asks() && !strings.ContainsFunc(l.text, words.Dense)
+	return p.last > shellLine && !p.gap && !isItem(line) && !asks(line) && !strings.ContainsFunc(line, words.Dense)
 }
 
 // kind returns the kind that the counts show.
@@ -171,7 +168,7 @@ func classOf(line string) lineClass {
 // matching lineForms for an ordinary prompt.
 func isSentence(line string) bool {
 	odd := func(r rune) bool { return words.IsSeparator(r) && !strings.ContainsRune(" ,.?'’", r) }
-	return strings.Count(line, " ") >= 3 && strings.IndexFunc(line, odd) < 0
+	return strings.Count(line, " ") >= 3 && !strings.ContainsFunc(line, odd)
 }
 
 var item = lazyregexp.New(`^([-*+•]|\d{1,3}[.)]) `)
@@ -263,23 +260,13 @@ func isDiff(text string) bool {
 
 var diffHeader = lazyregexp.New(`^(index [0-9a-f]+\.\.|(new|deleted) file mode|(old|new) mode|similarity index|rename (from|to) |copy (from|to) |Binary files |diff |Index: |commit [0-9a-f]{7,}$|Author: |Date: )`)
 
-// A line is a line of a prompt and, once needed, its lower-case form.
-type line struct{ text, lower string }
-
-func (l *line) lowered() string {
-	if l.lower == "" {
-		l.lower = strings.ToLower(l.text)
-	}
-	return l.lower
-}
-
 // asks reports whether the line may ask for something: it is a question, or has a word
 // that is rare in logs and programs.
-func (l *line) asks() bool {
-	if strings.ContainsAny(l.text, "?？") && !strings.ContainsAny(l.text, "=;{(") {
+func asks(line string) bool {
+	if strings.ContainsAny(line, "?？") && !strings.ContainsAny(line, "=;{(") {
 		return true
 	}
-	for word := range strings.FieldsFuncSeq(l.lowered(), words.IsSeparator) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(line), words.IsSeparator) {
 		if askWords()[word] {
 			return true
 		}
@@ -288,8 +275,9 @@ func (l *line) asks() bool {
 }
 
 // isPolite reports whether the line holds a polite request, even in a comment in code.
-func (l *line) isPolite() bool {
-	return slices.ContainsFunc(polite, func(s string) bool { return strings.Contains(l.lowered(), s) })
+func isPolite(line string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc(polite, func(s string) bool { return strings.Contains(line, s) })
 }
 
 var polite = []string{"please", "help me", "bitte ", "por favor", "s'il ", "пожалуйста", "请", "請", "ください", "주세요"}

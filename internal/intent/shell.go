@@ -19,13 +19,8 @@ func isShell(line string) bool {
 	if strings.HasSuffix(line, "?") || strings.ContainsAny(line, "`\n") {
 		return false
 	}
-	parts := slices.Collect(strings.FieldsFuncSeq(line, func(r rune) bool { return r == '|' || r == '&' || r == ';' }))
-	for _, part := range parts {
-		if !isCommand(strings.Fields(part)) {
-			return false
-		}
-	}
-	return len(parts) > 0
+	parts := strings.FieldsFunc(line, func(r rune) bool { return r == '|' || r == '&' || r == ';' })
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !isCommand(strings.Fields(part)) })
 }
 
 // isCommand reports whether the words are one command with its arguments.

@@ -59,15 +59,6 @@ func CleanAndCount(s string) (cleaned string, hidden []Hidden) {
 	return cleaned, hidden
 }
 
-// Total returns the number of hidden characters of all kinds.
-func Total(hidden []Hidden) int {
-	n := 0
-	for _, h := range hidden {
-		n += h.Count
-	}
-	return n
-}
-
 // lineBreaks counts the line ends in s, of any form.
 func lineBreaks(s string) int {
 	return strings.Count(s, "\n") + strings.Count(s, "\r") - strings.Count(s, "\r\n")
@@ -90,7 +81,10 @@ func clean(s string, found func(kind, at int)) string {
 		out.WriteString(instead)
 		done = next
 	}
-	prev := lastRune(s[:i]) // the last rune that was not removed
+	prev := '\n' // the last rune that was not removed
+	if i > 0 {
+		prev = rune(s[i-1])
+	}
 	for i < len(s) {
 		if n := plainPrefix(s[i:]); n > 0 {
 			i += n
@@ -101,10 +95,10 @@ func clean(s string, found func(kind, at int)) string {
 		switch kind := kindAt(s, i, r, size, prev); {
 		case r == '\r':
 			prev = '\n'
-			if !strings.HasPrefix(s[i+1:], "\n") {
-				emit(i, i+1, "\n")
-			} else {
+			if strings.HasPrefix(s[i+1:], "\n") {
 				emit(i, i+1, "")
+			} else {
+				emit(i, i+1, "\n")
 			}
 		case kind == plain:
 			if r == blackFlag {
@@ -140,14 +134,6 @@ func plainPrefix(s string) int {
 		}
 	}
 	return len(s)
-}
-
-func lastRune(s string) rune {
-	r, size := utf8.DecodeLastRuneInString(s)
-	if size == 0 {
-		return '\n'
-	}
-	return r
 }
 
 // kindAt returns the kind of the rune r at s[i]; prev is the last rune that was not
@@ -241,15 +227,8 @@ func joins(r rune) bool {
 
 // isEmoji reports whether r may be part of an emoji sequence.
 func isEmoji(r rune) bool {
-	switch {
-	case r >= 0x1F000 && r <= 0x1FAFF, r >= 0x2190 && r <= 0x2BFF:
-		return true
-	case r == 0xA9, r == 0xAE, r == 0x203C, r == 0x2049, r == 0x2122, r == 0x2139:
-		return true
-	case r == 0x3030, r == 0x303D, r == 0x3297, r == 0x3299:
-		return true
-	}
-	return false
+	return r >= 0x1F000 && r <= 0x1FAFF || r >= 0x2190 && r <= 0x2BFF ||
+		strings.ContainsRune("\u00A9\u00AE\u203C\u2049\u2122\u2139\u3030\u303D\u3297\u3299", r)
 }
 
 const blackFlag = '\U0001F3F4'

@@ -3,6 +3,7 @@ package words
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,14 +19,10 @@ func NameKey(name string) string {
 // Suggest returns the end of a message about an unknown name: "; did you mean a, b?" if
 // there are similar known names, else a list of the known names; "" if there are none.
 func Suggest(name string, known []string) string {
-	text := DidYouMean(Similar(name, known))
-	if text == "" {
-		text = ThereAre(known)
-	}
-	if text == "" {
+	if len(known) == 0 {
 		return ""
 	}
-	return "; " + text
+	return "; " + cmp.Or(DidYouMean(Similar(name, known)), ThereAre(known))
 }
 
 // DidYouMean returns "did you mean a, b?"; "" if similar is empty.
@@ -37,13 +34,10 @@ func DidYouMean(similar []string) string {
 }
 
 // ThereAre returns "there are: a, b" in the given order, "there are 30, such as …" for a
-// long list; "" if known is empty.
+// long list. There must be known names.
 func ThereAre(known []string) string {
 	const most = 20
-	switch n := len(known); {
-	case n == 0:
-		return ""
-	case n > most:
+	if n := len(known); n > most {
 		return fmt.Sprintf("there are %d, such as %s", n, strings.Join(known[:most/2], ", "))
 	}
 	return "there are: " + strings.Join(known, ", ")
@@ -61,11 +55,7 @@ func Similar(name string, known []string) []string {
 	if len(name) > longest {
 		return nil
 	}
-	type near struct {
-		name string
-		far  int
-	}
-	var found []near
+	distances := make(map[string]int)
 	want := []rune(strings.ToLower(name))
 	for _, candidate := range known {
 		if len(candidate) > longest {
@@ -79,16 +69,12 @@ func Similar(name string, known []string) []string {
 		case far > max(1, len(want)/3):
 			continue
 		}
-		found = append(found, near{candidate, far})
+		distances[candidate] = far
 	}
-	slices.SortFunc(found, func(a, b near) int {
-		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.name, b.name))
+	found := slices.SortedFunc(maps.Keys(distances), func(a, b string) int {
+		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
 	})
-	var out []string
-	for _, f := range found[:min(most, len(found))] {
-		out = append(out, f.name)
-	}
-	return out
+	return found[:min(most, len(found))]
 }
 
 // distance returns the Levenshtein distance: the number of insertions, deletions and
@@ -102,11 +88,10 @@ func distance(a, b []rune) int {
 		diagonal := row[0]
 		row[0] = i + 1
 		for j, y := range b {
-			cost := 1
-			if x == y {
-				cost = 0
+			next := diagonal
+			if x != y {
+				next = 1 + min(row[j+1], row[j], diagonal)
 			}
-			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
 			diagonal, row[j+1] = row[j+1], next
 		}
 	}

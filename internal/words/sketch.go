@@ -49,11 +49,10 @@ func NewSketch(text string) Sketch {
 	}
 	s := binary.LittleEndian.AppendUint64(make([]byte, 0, SketchSize), all)
 	for _, h := range least {
-		if h == 0 {
-			s = append(s, 0)
-			continue
+		if h != 0 {
+			h = 1 + h%255
 		}
-		s = append(s, byte(1+h%255))
+		s = append(s, byte(h))
 	}
 	return s
 }

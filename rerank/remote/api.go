@@ -3,7 +3,6 @@ package remote
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -24,17 +23,15 @@ const (
 func APIs() []API { return []API{Jina, Cohere, Voyage, TEI} }
 
 func (a API) check() error {
-	if !slices.Contains(APIs(), a) {
-		var names []string
-		for _, api := range APIs() {
-			names = append(names, string(api))
+	var names []string
+	for _, api := range APIs() {
+		if api == a {
+			return nil
 		}
-		return fmt.Errorf("no protocol %q%s", a, words.Suggest(string(a), names))
+		names = append(names, string(api))
 	}
-	return nil
+	return fmt.Errorf("no protocol %q%s", a, words.Suggest(string(a), names))
 }
-
-func (a API) needsModel() bool { return a != TEI }
 
 // request returns the body of a request. It asks for the scores of all documents but not
 // for their texts, which some servers would send back.

@@ -14,31 +14,25 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank"
 )
 
 // Config says where the server is and which protocol it speaks.
 type Config struct {
-	// API is the protocol, one of those that APIs returns.
-	API API
+	API   API    // the protocol, see APIs
+	Model string // the model's name; "" is allowed for TEI, which has only one model
 
 	// BaseURL is the address without the final "/rerank": http or https, without
 	// query, user and password. It ends in /v1 for Jina, Voyage and most local
 	// servers, and in /v2 for Cohere.
 	BaseURL string
 
-	// Model is the model's name. "" is allowed for TEI, which has only one model.
-	Model string
-
 	// KeyEnv names the environment variable that holds the key. The variable must
 	// be set. The key is never sent over plain http to another machine. "" means
 	// that no key is sent.
 	KeyEnv string
 
-	// MaxChars is how many characters of the query and of each document are sent;
-	// 0 means 4,000.
-	MaxChars int
+	MaxChars int // characters of the query and of each document that are sent; 0 means 4,000
 }
 
 // Options hold the dependencies of a Reranker.
@@ -56,12 +50,9 @@ var ErrUnavailable = errors.New("reranker unavailable")
 type Reranker struct {
 	cfg    Config
 	url    string
-	key    *secret
+	key    *string // a pointer, so that printing a Reranker does not print the key
 	client http.Client
 }
-
-// A secret is used through a pointer, so that printing a Reranker does not reveal it.
-type secret struct{ text string }
 
 var _ rerank.Reranker = (*Reranker)(nil)
 
@@ -85,7 +76,7 @@ func (r *Reranker) configure() error {
 	if err := cfg.API.check(); err != nil {
 		return err
 	}
-	if cfg.Model == "" && cfg.API.needsModel() {
+	if cfg.Model == "" && cfg.API != TEI {
 		return errors.New("model is empty")
 	}
 	if cfg.MaxChars < 0 {
@@ -101,21 +92,19 @@ func (r *Reranker) configure() error {
 }
 
 func (r *Reranker) readKey(base *url.URL) error {
-	r.key = &secret{}
+	r.key = new(string)
 	name := r.cfg.KeyEnv
 	if name == "" {
 		return nil
 	}
-	key, err := endpoint.ReadKey(name)
-	switch {
-	case err != nil:
+	key, err := endpoint.ReadKey(name, true)
+	if err != nil {
 		return err
-	case key == "":
-		return fmt.Errorf("environment variable %s for the key is not set", name)
-	case endpoint.Exposed(base):
+	}
+	if endpoint.Exposed(base) {
 		return fmt.Errorf("the key in %s would go over plain http to %s; use https or no key", name, base.Hostname())
 	}
-	r.key.text = key
+	*r.key = key
 	return nil
 }
 
@@ -125,7 +114,11 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	body, err := r.cfg.API.request(r.cfg.Model, r.clip(query), r.clipAll(documents))
+	texts := make([]string, len(documents))
+	for i, text := range documents {
+		texts[i] = endpoint.Clip(text, r.cfg.MaxChars)
+	}
+	body, err := r.cfg.API.request(r.cfg.Model, endpoint.Clip(query, r.cfg.MaxChars), texts)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +127,9 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	case err != nil && ctx.Err() != nil:
 		return nil, fmt.Errorf("reranking: %w", ctx.Err())
 	case err != nil:
-		return nil, r.failure(cause(err).Error(), "")
+		return nil, r.failure(err.Error(), "")
 	case !answer.OK():
-		return nil, r.failure(fmt.Sprintf("http %d: %s", answer.Status, answer.Message()), r.hint(answer.Status))
+		return nil, r.failure(fmt.Sprintf("http %d: %s", answer.Status, answer.Message()), r.hint(answer))
 	case answer.Cut:
 		return nil, r.failure(fmt.Sprintf("the answer is longer than %d bytes", maxAnswer(body)), "")
 	}
@@ -147,23 +140,6 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	return scores, nil
 }
 
-// clip shortens a text to MaxChars. A blank text becomes a space, because servers refuse
-// empty strings.
-func (r *Reranker) clip(text string) string {
-	if strings.TrimSpace(text) == "" {
-		return " "
-	}
-	return words.First(text, r.cfg.MaxChars)
-}
-
-func (r *Reranker) clipAll(texts []string) []string {
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = r.clip(text)
-	}
-	return out
-}
-
 func (r *Reranker) post(ctx context.Context, body []byte) (endpoint.Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(body))
 	if err != nil {
@@ -171,8 +147,8 @@ func (r *Reranker) post(ctx context.Context, body []byte) (endpoint.Answer, erro
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	if r.key.text != "" {
-		req.Header.Set("Authorization", "Bearer "+r.key.text)
+	if *r.key != "" {
+		req.Header.Set("Authorization", "Bearer "+*r.key)
 	}
 	return endpoint.Send(&r.client, req, maxAnswer(body))
 }
@@ -181,19 +157,11 @@ func (r *Reranker) post(ctx context.Context, body []byte) (endpoint.Answer, erro
 // documents in it, and escape more characters than the request does.
 func maxAnswer(request []byte) int { return 256<<10 + 6*len(request) }
 
-// cause returns err without the URL, which the caller knows.
-func cause(err error) error {
-	if outer := (*url.Error)(nil); errors.As(err, &outer) {
-		return outer.Err
-	}
-	return err
-}
-
 // failure returns an error with the server's message and a hint. It removes the key
 // before it shortens the message.
 func (r *Reranker) failure(text, hint string) error {
-	if r.key.text != "" {
-		text = strings.ReplaceAll(text, r.key.text, "[secret]")
+	if *r.key != "" {
+		text = strings.ReplaceAll(text, *r.key, "[secret]")
 	}
 	who := string(r.cfg.API)
 	if r.cfg.Model != "" {
@@ -202,16 +170,10 @@ func (r *Reranker) failure(text, hint string) error {
 	return fmt.Errorf("%w: %s: %s%s", ErrUnavailable, who, endpoint.Tidy(text), hint)
 }
 
-// hint returns advice for an HTTP status, to append to a message; "" means no advice.
-func (r *Reranker) hint(status int) string {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		if r.cfg.KeyEnv == "" {
-			return " (no key was sent: name its variable)"
-		}
-		return " (check the key in " + r.cfg.KeyEnv + ")"
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return " (check the base URL and the model: nothing is at " + r.url + ")"
+func (r *Reranker) hint(a endpoint.Answer) string {
+	key := " (no key was sent: name its variable)"
+	if r.cfg.KeyEnv != "" {
+		key = " (check the key in " + r.cfg.KeyEnv + ")"
 	}
-	return ""
+	return a.Hint(key, " (check the base URL and the model: nothing is at "+r.url+")")
 }

@@ -5,9 +5,10 @@ package sourcetest
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -68,10 +69,7 @@ func try(t *testing.T, err error) {
 	}
 }
 
-func sum(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
+func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // walk returns the skills by the path of their SKILL.md, these paths in order, and
 // the traces by folder.
@@ -193,17 +191,17 @@ func testRead(t *testing.T, st Store) {
 
 // testNames: only regular files of a skill can be opened.
 func testNames(t *testing.T, st Store) {
-	for _, name := range []string{"", ".", "..", "scripts", "scripts/", "../readme.md", "../group/ocr/SKILL.md", "/etc/passwd", `scripts\fill.py`, "missing.txt", "notes.txt/x"} {
-		f, err := source.ReadFile(t.Context(), st.Source, "pdf", name)
-		if !errors.Is(err, source.ErrRefused) && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%q: %v, %v", name, f, err)
-		}
-	}
-	for dir, name := range map[string]string{".": "readme.md", "group": "ocr/SKILL.md", "group/not-a-skill": "scripts/a.h", "nothing": "SKILL.md", "..": "x", "pdf/inside": "SKILL.md", "": "readme.md"} {
+	refuses := func(dir, name string) {
 		f, err := source.ReadFile(t.Context(), st.Source, dir, name)
 		if !errors.Is(err, source.ErrRefused) && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("folder %q: %v, %v", dir, f, err)
+			t.Errorf("%q in folder %q: %v, %v", name, dir, f, err)
 		}
+	}
+	for _, name := range []string{"", ".", "..", "scripts", "scripts/", "../readme.md", "../group/ocr/SKILL.md", "/etc/passwd", `scripts\fill.py`, "missing.txt", "notes.txt/x"} {
+		refuses("pdf", name)
+	}
+	for dir, name := range map[string]string{".": "readme.md", "group": "ocr/SKILL.md", "group/not-a-skill": "scripts/a.h", "nothing": "SKILL.md", "..": "x", "pdf/inside": "SKILL.md", "": "readme.md"} {
+		refuses(dir, name)
 	}
 }
 
@@ -292,12 +290,7 @@ func testChanged(t *testing.T, st Store) {
 		}
 	}
 	changed := func(traces map[string]source.Trace) bool {
-		for _, trace := range traces {
-			if !st.Source.Unchanged(trace) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(slices.Collect(maps.Values(traces)), func(t source.Trace) bool { return !st.Source.Unchanged(t) })
 	}
 	_, _, traces := walk(t, st.Source)
 	st.Put(t, "added/SKILL.md", doc("added"))

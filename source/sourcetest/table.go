@@ -6,11 +6,10 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
-	"time"
+	"testing/fstest"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -162,19 +161,5 @@ func (s *Table) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	if !ok || !slices.Contains(s.folders(), dir) {
 		return nil, fs.ErrNotExist
 	}
-	return &cell{Reader: strings.NewReader(r.text), name: path.Base(name)}, nil
+	return fstest.MapFS{name: {Data: []byte(r.text)}}.Open(name)
 }
-
-// A cell is an open file of a Table; it is also the file's fs.FileInfo.
-type cell struct {
-	*strings.Reader
-	name string
-}
-
-func (c *cell) Stat() (fs.FileInfo, error) { return c, nil }
-func (c *cell) Close() error               { return nil }
-func (c *cell) Name() string               { return c.name }
-func (c *cell) Mode() fs.FileMode          { return 0o444 }
-func (c *cell) ModTime() time.Time         { return time.Time{} }
-func (c *cell) IsDir() bool                { return false }
-func (c *cell) Sys() any                   { return nil }
