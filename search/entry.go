@@ -54,25 +54,17 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 	return list, err
 }
 
-// Files returns the manifest of a skill as it was indexed.
-func (x *Searcher) Files(ctx context.Context, e Entry) ([]skill.File, error) {
-	row, ok, err := x.row(ctx, e)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return x.store.Files(ctx, row)
-}
-
-// row returns the row ID of an entry; ok is false if the skill is gone.
-func (x *Searcher) row(ctx context.Context, e Entry) (row int64, ok bool, err error) {
+// Files returns the manifest of a skill as it was indexed; nil if the skill is gone.
+func (x *Searcher) Files(ctx context.Context, e Entry) (files []skill.File, err error) {
 	err = x.read(ctx, nil, func(v *snapshot.View, sc *snapshot.Scope) error {
 		i, err := lookup(v, e.ID, sc.Allowed)
-		if ok = err == nil; ok {
-			row = v.Facts(i).Row
+		if err != nil {
+			return nil
 		}
-		return nil // a skill that is gone is no error
+		files, err = x.store.Files(ctx, v.Facts(i).Row)
+		return err
 	})
-	return row, ok, err
+	return files, err
 }
 
 // Size returns how many skills are offered and how many SKILL.md files were found
