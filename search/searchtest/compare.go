@@ -74,7 +74,7 @@ func answersOf(t testing.TB, c *Catalog, queries []search.Query) []search.Answer
 	list := make([]search.Answer, len(queries))
 	for i, q := range queries {
 		q.Limit = All
-		list[i] = answer(t, c, q)
+		list[i] = Ask(t, c, q)
 	}
 	return list
 }
@@ -84,15 +84,6 @@ func nameOf(a *search.Agent) string {
 		return "nil"
 	}
 	return a.Name
-}
-
-func answer(t testing.TB, x *Catalog, q search.Query) search.Answer {
-	t.Helper()
-	a, err := x.Search(t.Context(), q)
-	if err != nil {
-		t.Fatalf("searching %.80q: %v", q.Text, err)
-	}
-	return a
 }
 
 // same checks that f returns the same for both catalogs, including errors.
@@ -278,11 +269,7 @@ func sortedMatch(m search.Matched) [4][]string {
 	return [4][]string{sorted(m.Name), sorted(m.Description), sorted(m.Tags)}
 }
 
-func sorted(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return list
-}
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // near reports whether two figures differ by at most the tolerance, relative to usual.
 func near(a, b, usual float64) bool { return math.Abs(a-b) <= tolerance*max(usual, 1) }

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,12 +176,7 @@ func (e *Embedder) Embedded() []string {
 }
 
 // Model implements embed.Embedder.
-func (e *Embedder) Model() string {
-	if e.Name == "" {
-		return "fake"
-	}
-	return e.Name
-}
+func (e *Embedder) Model() string { return cmp.Or(e.Name, "fake") }
 
 // Embed implements embed.Embedder.
 func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
@@ -221,11 +217,8 @@ func (e *Embedder) take(text string) bool {
 // Vector returns the vector of a text: one direction for every word, added up.
 func (e *Embedder) Vector(text string) embed.Vector {
 	e.mu.Lock()
-	dim := e.dim
+	dim := cmp.Or(e.dim, 16)
 	e.mu.Unlock()
-	if dim == 0 {
-		dim = 16
-	}
 	v := make(embed.Vector, dim)
 	v[0] = .01 // a text without words has a direction too
 	for _, w := range words.Terms(text) {

@@ -1,7 +1,6 @@
 package searchtest
 
 import (
-	"bufio"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -43,13 +42,9 @@ func Corpus(tb testing.TB, n int) Tree {
 		tb.Fatal(err)
 	}
 	t := make(Tree)
-	for lines := bufio.NewReader(z); len(t) < n; {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			break
-		}
+	for lines := json.NewDecoder(z); len(t) < n && lines.More(); {
 		var s struct{ Repo, Path, Name, Description, Body string }
-		if err := json.Unmarshal(line, &s); err != nil {
+		if err := lines.Decode(&s); err != nil {
 			tb.Fatal(err)
 		}
 		t[s.Repo+"/"+s.Path] = Skill(s.Name, s.Description, s.Body)
