@@ -36,11 +36,7 @@ func (p *Provider) Outline(ctx context.Context, id string, a *search.Agent) (Man
 }
 
 func (p *Provider) manifest(ctx context.Context, id string, a *search.Agent, digests bool) (Manifest, error) {
-	e, err := p.catalog.Lookup(ctx, id, a)
-	if err != nil {
-		return Manifest{}, err
-	}
-	in, err := p.read(ctx, e, digests)
+	e, in, err := p.find(ctx, id, a, digests)
 	if err != nil {
 		return Manifest{}, err
 	}
