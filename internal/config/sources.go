@@ -63,14 +63,13 @@ func unreachable(err error, roots map[string]Root, warn func(error)) error {
 	}
 	var fatal []error
 	for _, err := range joined.Unwrap() {
-		var at *fs.PathError
-		usual := errors.As(err, &at)
-		if usual {
+		at, ok := errors.AsType[*fs.PathError](err)
+		if ok {
 			_, named := roots[at.Path]
-			usual = !named
+			ok = !named
 		}
 		switch {
-		case !usual:
+		case !ok:
 			fatal = append(fatal, err)
 		case warn != nil:
 			warn(err)
