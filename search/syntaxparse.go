@@ -52,7 +52,7 @@ type part struct {
 }
 
 // parseSyntax parses a query; its errors are of type *SyntaxError. The language is
-// that of FTS5 with three differences: AND may also be left out next to parentheses,
+// FTS5's with three differences: AND may also be left out next to parentheses,
 // words may hold any character without a meaning in the language, and obvious
 // mistakes are errors.
 func parseSyntax(query string) (node, error) {

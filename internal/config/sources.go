@@ -11,7 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Sources opens the configured folders, the usual folders of the user, and those of the
+// Sources opens the configured folders, and the usual folders of the user and of the
 // project that dir belongs to ("" means the working folder). It leaves out usual folders
 // that cannot be read, and calls warn, unless that is nil, with the reason.
 func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
