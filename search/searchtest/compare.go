@@ -36,9 +36,7 @@ type Truth struct {
 func NewTruth(t testing.TB, c *Catalog, queries []search.Query) *Truth {
 	t.Helper()
 	all, err := c.List(t.Context(), nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try(t, err)
 	return &Truth{c, queries, answersOf(t, c, queries), all}
 }
 
@@ -104,9 +102,7 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	}
 	same(t, "pinned of "+nameOf(agent), func(x *Catalog) (any, error) { return x.Pinned(t.Context(), agent) }, a, b)
 	all, err := a.List(t.Context(), nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try(t, err)
 	looked := 40 // how many lookups: a failed one is slow, it compares all names
 	if agent != nil {
 		looked = 10
@@ -265,8 +261,8 @@ func differHit(a, b *search.Hit) string {
 }
 
 // sortedMatch sorts the terms: the order of equally rare terms means nothing.
-func sortedMatch(m search.Matched) [4][]string {
-	return [4][]string{sorted(m.Name), sorted(m.Description), sorted(m.Tags)}
+func sortedMatch(m search.Matched) [3][]string {
+	return [3][]string{sorted(m.Name), sorted(m.Description), sorted(m.Tags)}
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
