@@ -3,6 +3,7 @@ package repertoire
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -17,7 +18,11 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 	if a, ok := c.agents[name]; ok {
 		return a, nil
 	}
-	return nil, unknownAgent(name, c.agents)
+	known := slices.Sorted(maps.Keys(c.agents))
+	if len(known) == 0 {
+		return nil, fmt.Errorf("no agent %q: the configuration names none", name)
+	}
+	return nil, fmt.Errorf("no agent %q%s", name, words.Suggest(name, known))
 }
 
 // agentsByName checks that all agents have names and that the names differ.
@@ -36,18 +41,4 @@ func agentsByName(agents []*Agent) (map[string]*Agent, error) {
 		m[a.Name] = a
 	}
 	return m, nil
-}
-
-// unknownAgent is the error for an agent that is not configured. It lists the
-// configured agents.
-func unknownAgent(name string, agents map[string]*Agent) error {
-	var known []string
-	for n := range agents {
-		known = append(known, n)
-	}
-	slices.Sort(known)
-	if len(known) == 0 {
-		return fmt.Errorf("no agent %q: the configuration names none", name)
-	}
-	return fmt.Errorf("no agent %q%s", name, words.Suggest(name, known))
 }

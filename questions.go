@@ -46,12 +46,12 @@ func (c *Catalog) Lookup(ctx context.Context, id string, a *Agent) (Entry, error
 // file, as it is in its source now. A skill that they could not read, or would
 // read differently, is an error that wraps contextprovider.ErrUnpublishable.
 func (c *Catalog) Manifest(ctx context.Context, id string, a *Agent) (contextprovider.Manifest, error) {
-	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a) })
+	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a, true) })
 }
 
 // Outline is Manifest without the digests: it opens no file but SKILL.md.
 func (c *Catalog) Outline(ctx context.Context, id string, a *Agent) (contextprovider.Manifest, error) {
-	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Outline(ctx, id, a) })
+	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a, false) })
 }
 
 // Listing lists the files of a skill as they are in its source now. It reads all

@@ -74,7 +74,8 @@ type Catalog struct {
 	warned map[string]bool // warnings of the last rescan
 	last   store.State     // of the catalog, when Changed was last called
 
-	ready chan struct{} // closed when questions need not wait for the first scan
+	ready    chan struct{} // closed when questions need not wait for the first scan
+	setReady func()        // closes ready, unless it is closed
 }
 
 // state is what hangs on one open database file.
@@ -106,10 +107,8 @@ func (s *state) isDamaged(err error) bool {
 // embedded in the background, except that the built-in embedder, which is fast,
 // has done so before Open returns.
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
-	c := &Catalog{cfg: cfg, log: cfg.Logger, ready: make(chan struct{})}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c := &Catalog{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
+	c.setReady = sync.OnceFunc(func() { close(c.ready) })
 	var err error
 	if c.reader, err = newReader(cfg.Sources); err != nil {
 		return nil, err

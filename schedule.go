@@ -16,7 +16,7 @@ import (
 func (c *Catalog) start(ctx context.Context) error {
 	spec := cmp.Or(c.cfg.Schedule, "@every 5s")
 	if spec == Never {
-		close(c.ready)
+		c.setReady()
 		return nil
 	}
 	schedule, err := parseSchedule(spec)
@@ -52,7 +52,7 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 	c.logReports(reports, nil)
 	c.noteState(ctx, nil)
 	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
-	close(c.ready)
+	c.setReady()
 	return nil
 }
 
@@ -67,7 +67,7 @@ func (c *Catalog) startBehind(ctx context.Context) error {
 		}
 	}
 	if indexed {
-		close(c.ready)
+		c.setReady()
 	}
 	return nil
 }
@@ -93,15 +93,6 @@ func (c *Catalog) tick() {
 	c.logReports(reports, err)
 	if c.noteState(c.ctx, reports) && c.cfg.Changed != nil {
 		c.cfg.Changed()
-	}
-}
-
-// setReady lets questions be answered. Only one goroutine at a time calls it.
-func (c *Catalog) setReady() {
-	select {
-	case <-c.ready:
-	default:
-		close(c.ready)
 	}
 }
 

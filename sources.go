@@ -44,35 +44,27 @@ func (r reader) locate(label string, p skill.Problem) skill.Problem {
 }
 
 // Instructions implements contextprovider.Reader.
-func (r reader) Instructions(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
-	var in contextprovider.Instructions
+func (r reader) Instructions(ctx context.Context, label, dir string, digests bool) (in contextprovider.Instructions, err error) {
 	s, err := r.source(label)
 	if err != nil {
 		return in, err
+	}
+	if digests {
+		m, err := source.ReadManifest(ctx, s, dir)
+		if err != nil {
+			return in, err
+		}
+		in.Content = contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}
+		in.Files, in.Digest, in.Unserved = m.Files, m.Digest, m.Unserved
+		return in, nil
 	}
 	f, err := source.ReadInstructions(ctx, s, dir)
 	if err != nil {
 		return in, err
 	}
 	l, err := s.List(ctx, dir)
-	in.Content, in.Files, in.Unserved = contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}, l.Files, l.Unserved
+	in.Content, in.Files, in.Unserved = contentOf(f), l.Files, l.Unserved
 	return in, err
-}
-
-// Manifest implements contextprovider.Reader.
-func (r reader) Manifest(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
-	var in contextprovider.Instructions
-	s, err := r.source(label)
-	if err != nil {
-		return in, err
-	}
-	m, err := source.ReadManifest(ctx, s, dir)
-	if err != nil {
-		return in, err
-	}
-	in.Content = contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}
-	in.Files, in.Digest, in.Unserved = m.Files, m.Digest, m.Unserved
-	return in, nil
 }
 
 // File implements contextprovider.Reader.
@@ -85,5 +77,9 @@ func (r reader) File(ctx context.Context, label, dir, name string) (contextprovi
 	if err != nil {
 		return contextprovider.Content{}, err
 	}
-	return contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}, nil
+	return contentOf(f), nil
+}
+
+func contentOf(f *source.File) contextprovider.Content {
+	return contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}
 }

@@ -1,6 +1,7 @@
 package contextprovider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,15 +43,9 @@ type Budget struct {
 }
 
 func (b Budget) withDefaults() Budget {
-	if b.Tokens == 0 {
-		b.Tokens = 1000
-	}
-	if b.Skills == 0 {
-		b.Skills = 8
-	}
-	if b.Format == "" {
-		b.Format = XML
-	}
+	b.Tokens = cmp.Or(b.Tokens, 1000)
+	b.Skills = cmp.Or(b.Skills, 8)
+	b.Format = cmp.Or(b.Format, XML)
 	if b.Choose == nil {
 		b.Choose = func(hits []search.Hit) []search.Hit { return hits }
 	}
@@ -81,9 +76,11 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	if err != nil {
 		return Block{}, err
 	}
-	pinned, err := p.pinned(ctx, a)
-	if err != nil {
-		return Block{}, err
+	var pinned []search.Entry
+	if a != nil {
+		if pinned, err = p.catalog.Pinned(ctx, a); err != nil {
+			return Block{}, err
+		}
 	}
 	var b Block
 	var first []search.Hit
@@ -103,13 +100,6 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	}
 	b.Tokens = words.Tokens(b.Text)
 	return b, nil
-}
-
-func (p *Provider) pinned(ctx context.Context, a *search.Agent) ([]search.Entry, error) {
-	if a == nil {
-		return nil, nil
-	}
-	return p.catalog.Pinned(ctx, a)
 }
 
 // pinnedHits makes hits of what is wanted for certain.
@@ -142,11 +132,9 @@ func relevant(hits []search.Hit, pinned []search.Entry) []search.Hit {
 		skip[e.ID] = true
 	}
 	var out []search.Hit
-	for i := range hits {
-		h := &hits[i]
-		pinnedCopy := slices.ContainsFunc(h.Copies, func(e search.Entry) bool { return skip[e.ID] })
-		if h.Relevant && !skip[h.ID] && !pinnedCopy {
-			out = append(out, *h)
+	for _, h := range hits {
+		if h.Relevant && !skip[h.ID] && !slices.ContainsFunc(h.Copies, func(e search.Entry) bool { return skip[e.ID] }) {
+			out = append(out, h)
 		}
 	}
 	return out
@@ -165,23 +153,18 @@ func (b *Block) fill(hits []search.Hit, budget Budget, f form) (entries []string
 			return entries
 		}
 		entry, with := f.add(&h, used, len(entries))
-		fits := with.within(budget)
-		if !fits && i == 0 {
-			short, ok := shortened(h, func(h *search.Hit) bool { _, with := f.add(h, used, 0); return with.within(budget) })
+		if i == 0 && !with.within(budget) {
+			var ok bool
+			h, ok = shortened(h, func(h *search.Hit) bool { _, with := f.add(h, used, 0); return with.within(budget) })
 			if !ok {
 				b.Omitted = len(hits)
 				return nil
 			}
-			h = short
 			entry, with = f.add(&h, used, 0)
-			fits = true
 		}
-		if !fits {
+		if !with.within(budget) {
 			b.Omitted++
 			continue
-		}
-		if b.Skills == nil {
-			b.Skills = make([]search.Hit, 0, min(budget.Skills, len(hits)-i))
 		}
 		used, entries, b.Skills = with, append(entries, entry), append(b.Skills, h)
 	}

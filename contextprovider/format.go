@@ -58,11 +58,14 @@ func (f *form) block(pinned []Body, entries []string) string {
 		return f.object(pinned, entries)
 	}
 	var b strings.Builder
-	writePinned(&b, pinned)
+	// Each body stands in an element of its own, in Markdown too: a body can hold any
+	// heading, but not the end of its element.
+	for _, p := range pinned {
+		fmt.Fprintf(&b, "<skill_content name=\"%s\" location=\"%s\">\n%s\n</skill_content>\n",
+			html.EscapeString(words.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
+	}
 	if len(entries) > 0 {
-		b.WriteString(f.before)
-		b.WriteString(strings.Join(entries, f.between))
-		b.WriteString(f.after)
+		b.WriteString(f.before + strings.Join(entries, f.between) + f.after)
 	}
 	return b.String()
 }
@@ -76,10 +79,9 @@ func formOf(b Budget) (form, error) {
 	case Markdown:
 		return form{before: about + "\n\n", entry: markdownEntry}, nil
 	case JSON:
-		const after = "]}\n"
-		before := strings.TrimSuffix(jsonText(jsonBlock{Note: about, Skills: []json.RawMessage{}}), after)
+		before := strings.TrimSuffix(jsonText(jsonBlock{Note: about, Skills: []json.RawMessage{}}), "]}")
 		object := func(pinned []Body, entries []string) string { return jsonOf(about, pinned, entries) }
-		return form{before: before, between: ",", after: after, entry: jsonEntry, object: object}, nil
+		return form{before: before, between: ",", after: "]}\n", entry: jsonEntry, object: object}, nil
 	}
 	return form{}, fmt.Errorf("no block format %q%s", b.Format, words.Suggest(string(b.Format), []string{string(XML), string(Markdown), string(JSON)}))
 }
@@ -93,13 +95,11 @@ func place(s string) string { return lineEnds.Replace(words.Clean(s)) }
 // form of the Agent Skills reference but for the location, which is escaped
 // too.
 func AvailableSkills(hits []search.Hit) string {
-	var b strings.Builder
-	b.WriteString(listStart)
+	entries := make([]string, len(hits))
 	for i := range hits {
-		b.WriteString(xmlEntry(&hits[i]))
+		entries[i] = xmlEntry(&hits[i])
 	}
-	b.WriteString(listEnd)
-	return b.String()
+	return listStart + strings.Join(entries, "") + listEnd
 }
 
 const (
@@ -130,21 +130,12 @@ func escaped(s string) string {
 	return s
 }
 
-// mayOpen reports whether the first character of s may begin an opener: a
-// look at it spares nearly every field the expression. What is not ASCII may be
-// a letter of another case (ſ is an s).
+// mayOpen reports whether the first character of s may begin an opener: a look at it
+// spares nearly every field the expression. What is not ASCII may be a letter of
+// another case (ſ is an s).
 func mayOpen(s string) bool {
 	s = strings.TrimLeft(s, " \t\n\f\r")
 	return s != "" && (s[0] >= utf8.RuneSelf || strings.IndexByte("huasHUAS`~", s[0]) >= 0)
-}
-
-// writePinned writes each body in an element of its own, in Markdown too: a
-// body can hold any heading, but not the end of its element.
-func writePinned(b *strings.Builder, pinned []Body) {
-	for _, p := range pinned {
-		fmt.Fprintf(b, "<skill_content name=\"%s\" location=\"%s\">\n%s\n</skill_content>\n",
-			html.EscapeString(words.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
-	}
 }
 
 // contentTag matches whatever a reader may take for a tag of the element that
@@ -210,19 +201,15 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 	for _, e := range entries {
 		out.Skills = append(out.Skills, json.RawMessage(e))
 	}
-	return jsonText(out)
-}
-
-func jsonText(b jsonBlock) string {
-	data, err := json.Marshal(b)
-	if err != nil {
-		return "" // unreachable: strings marshal
-	}
-	return string(data) + "\n"
+	return jsonText(out) + "\n"
 }
 
 func jsonEntry(h *search.Hit) string {
-	data, err := json.Marshal(jsonSkill{words.Line(h.Name), words.Line(h.Description), place(h.Location)})
+	return jsonText(jsonSkill{words.Line(h.Name), words.Line(h.Description), place(h.Location)})
+}
+
+func jsonText(v any) string {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return "" // unreachable: strings marshal
 	}
@@ -234,12 +221,10 @@ func jsonChars(s string) int {
 	n := 0
 	for _, r := range s {
 		switch {
-		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t' || r > 0xffff:
 			n += 2
 		case r < ' ' || r == '\u2028' || r == '\u2029':
 			n += 6
-		case r > 0xffff:
-			n += 2
 		default:
 			n++
 		}

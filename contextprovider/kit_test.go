@@ -18,23 +18,22 @@ import (
 // reader serves the files of real sources, by label.
 type reader map[string]source.Source
 
-func (r reader) Instructions(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
+func (r reader) Instructions(ctx context.Context, label, dir string, digests bool) (contextprovider.Instructions, error) {
+	if digests {
+		m, err := source.ReadManifest(ctx, r[label], dir)
+		if err != nil {
+			return contextprovider.Instructions{}, err
+		}
+		return contextprovider.Instructions{
+			Content: contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved,
+		}, nil
+	}
 	f, err := source.ReadInstructions(ctx, r[label], dir)
 	if err != nil {
 		return contextprovider.Instructions{}, err
 	}
 	l, err := r[label].List(ctx, dir)
 	return contextprovider.Instructions{Content: contextprovider.Content{Data: f.Data, SHA256: f.SHA256}, Files: l.Files, Unserved: l.Unserved}, err
-}
-
-func (r reader) Manifest(ctx context.Context, label, dir string) (contextprovider.Instructions, error) {
-	m, err := source.ReadManifest(ctx, r[label], dir)
-	if err != nil {
-		return contextprovider.Instructions{}, err
-	}
-	return contextprovider.Instructions{
-		Content: contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}, Files: m.Files, Digest: m.Digest, Unserved: m.Unserved,
-	}, nil
 }
 
 func (r reader) File(ctx context.Context, label, dir, name string) (contextprovider.Content, error) {

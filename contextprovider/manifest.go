@@ -19,28 +19,16 @@ var ErrUnpublishable = errors.New("cannot be published")
 type Manifest struct {
 	skill.Meta                 // as indexed, but Name and Description are taken from Frontmatter
 	Frontmatter map[string]any // as skill.Exact returns it
-	Files       []skill.File   // every file, SKILL.md included, by path; with digests only from Manifest
-	Stale       bool           // it changed since it was indexed; Outline compares SKILL.md alone
+	Files       []skill.File   // every file, SKILL.md included, by path, with their digests if asked for
+	Stale       bool           // it changed since it was indexed; without digests only SKILL.md is compared
 }
 
-// Manifest returns the manifest of a skill and reads all of its files for it. A
-// skill that cannot be represented by one, or is a shadowed copy, is an error that
-// wraps ErrUnpublishable and says why.
-func (p *Provider) Manifest(ctx context.Context, id string, a *search.Agent) (Manifest, error) {
-	return p.manifest(ctx, id, a, true)
-}
-
-// Outline is Manifest without the digests. It opens no file but SKILL.md.
-func (p *Provider) Outline(ctx context.Context, id string, a *search.Agent) (Manifest, error) {
-	return p.manifest(ctx, id, a, false)
-}
-
-func (p *Provider) manifest(ctx context.Context, id string, a *search.Agent, digests bool) (Manifest, error) {
-	e, err := p.catalog.Lookup(ctx, id, a)
-	if err != nil {
-		return Manifest{}, err
-	}
-	in, err := p.read(ctx, e, digests)
+// Manifest returns the manifest of a skill. It reads all files of the skill if their
+// digests are asked for, and else none but SKILL.md. A skill that cannot be represented
+// by a manifest, or is a shadowed copy, is an error that wraps ErrUnpublishable and
+// says why.
+func (p *Provider) Manifest(ctx context.Context, id string, a *search.Agent, digests bool) (Manifest, error) {
+	e, in, err := p.find(ctx, id, a, digests)
 	if err != nil {
 		return Manifest{}, err
 	}

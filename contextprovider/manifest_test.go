@@ -18,7 +18,7 @@ func TestManifest(t *testing.T) {
 		"shadow/SKILL.md": doc("twice", "Is one of two.", ""),
 	})
 	k := open(t, team, memory(t, "other", map[string]string{"twice/SKILL.md": doc("twice", "Is the other.", "")}))
-	m, err := k.Manifest(t.Context(), "pdf", nil)
+	m, err := k.Manifest(t.Context(), "pdf", nil, true)
 	try(t, err)
 	if m.ID != "pdf" || m.Name != "pdf" || m.Source != "team" || m.Description != "Reads PDF files." || m.Frontmatter["license"] != "MIT" || m.Stale {
 		t.Errorf("%+v", m)
@@ -31,16 +31,16 @@ func TestManifest(t *testing.T) {
 		t.Errorf("files %+v", m.Files)
 	}
 	write(t, dir+"/pdf/c.md", "c")
-	if m, err = k.Manifest(t.Context(), "pdf", nil); err != nil || !m.Stale || len(m.Files) != 3 {
+	if m, err = k.Manifest(t.Context(), "pdf", nil, true); err != nil || !m.Stale || len(m.Files) != 3 {
 		t.Errorf("changed: %+v, %v", m, err)
 	}
-	if _, err := k.Manifest(t.Context(), "other/twice", nil); !errors.Is(err, contextprovider.ErrUnpublishable) || !strings.Contains(err.Error(), "twice has its name") {
+	if _, err := k.Manifest(t.Context(), "other/twice", nil, true); !errors.Is(err, contextprovider.ErrUnpublishable) || !strings.Contains(err.Error(), "twice has its name") {
 		t.Errorf("a shadowed copy: %v", err)
 	}
-	if _, err := k.Manifest(t.Context(), "nothing", nil); !errors.Is(err, skill.ErrNotFound) || errors.Is(err, contextprovider.ErrUnpublishable) {
+	if _, err := k.Manifest(t.Context(), "nothing", nil, true); !errors.Is(err, skill.ErrNotFound) || errors.Is(err, contextprovider.ErrUnpublishable) {
 		t.Errorf("no skill: %v", err)
 	}
-	if _, err := k.Manifest(t.Context(), "pdf", &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"pdf"}}}); !errors.Is(err, skill.ErrNotFound) {
+	if _, err := k.Manifest(t.Context(), "pdf", &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"pdf"}}}, true); !errors.Is(err, skill.ErrNotFound) {
 		t.Errorf("outside of the scope: %v", err)
 	}
 }

@@ -78,11 +78,11 @@ func TestOpens(t *testing.T) {
 		want map[string]int
 	}{
 		{"Body", func() error { _, err := k.Body(t.Context(), "pdf", nil); return err }, one},
-		{"Outline", func() error { _, err := k.Outline(t.Context(), "pdf", nil); return err }, one},
+		{"Outline", func() error { _, err := k.Manifest(t.Context(), "pdf", nil, false); return err }, one},
 		{"Listing", func() error { _, err := k.Listing(t.Context(), "pdf", nil, false); return err }, one},
 		{"File", func() error { _, err := k.File(t.Context(), "pdf", "notes.txt", nil); return err }, map[string]int{"pdf/notes.txt": 1}},
 		{"Listing with digests", func() error { _, err := k.Listing(t.Context(), "pdf", nil, true); return err }, all},
-		{"Manifest", func() error { _, err := k.Manifest(t.Context(), "pdf", nil); return err }, all},
+		{"Manifest", func() error { _, err := k.Manifest(t.Context(), "pdf", nil, true); return err }, all},
 	} {
 		got := c.opened(func() { try(t, tt.do()) })
 		if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -101,7 +101,7 @@ func TestBodyOfOneRead(t *testing.T) {
 	if first.Text == second.Text || !first.Stale || !second.Stale {
 		t.Fatalf("texts %q and %q, stale %t and %t", first.Text, second.Text, first.Stale, second.Stale)
 	}
-	m, err := k.Manifest(t.Context(), "pdf", nil)
+	m, err := k.Manifest(t.Context(), "pdf", nil, true)
 	try(t, err)
 	if m.TextDigest == "" || m.TextDigest == sum(string(c.MapFS["pdf/SKILL.md"].Data)) {
 		t.Errorf("digest %q", m.TextDigest)

@@ -27,10 +27,8 @@ type Catalog interface {
 // A Reader reads the files of skills where they are now.
 type Reader interface {
 	// Instructions reads the SKILL.md of the skill in folder dir of a source and
-	// lists the skill's files. It opens no other file.
-	Instructions(ctx context.Context, source, dir string) (Instructions, error)
-	// Manifest is Instructions that reads every file for its digest.
-	Manifest(ctx context.Context, source, dir string) (Instructions, error)
+	// lists the skill's files. It opens the other files only for their digests.
+	Instructions(ctx context.Context, source, dir string, digests bool) (Instructions, error)
 	// File returns the file of that name of the skill in folder dir. A name
 	// that leads out of the folder is an error.
 	File(ctx context.Context, source, dir, name string) (Content, error)
@@ -39,8 +37,8 @@ type Reader interface {
 // Instructions are a SKILL.md as it was just read, and what is beside it.
 type Instructions struct {
 	Content
-	Files  []skill.File // all of the skill; with digests only from Manifest
-	Digest string       // over all of them, see skill.Meta; only from Manifest
+	Files  []skill.File // all of the skill, with their digests if asked for
+	Digest string       // over all of them, see skill.Meta; "" unless asked for
 
 	// Unserved says why Files are not all files of the folder, or cannot all be
 	// read with File; "" when they are and can.
@@ -168,25 +166,25 @@ type Listing struct {
 // Listing lists the files of a skill as they are in its source now. It reads all
 // of them if their digests are asked for, and else none but SKILL.md.
 func (p *Provider) Listing(ctx context.Context, id string, a *search.Agent, digests bool) (Listing, error) {
-	e, err := p.catalog.Lookup(ctx, id, a)
-	if err != nil {
-		return Listing{}, err
-	}
-	in, err := p.read(ctx, e, digests)
+	e, in, err := p.find(ctx, id, a, digests)
 	if err != nil {
 		return Listing{}, err
 	}
 	return Listing{ID: e.ID, Folder: folder(e), Files: resourcesOf(in.Files), Digest: in.Digest}, nil
 }
 
+// find looks up a skill and reads it.
+func (p *Provider) find(ctx context.Context, id string, a *search.Agent, digests bool) (e search.Entry, in Instructions, err error) {
+	if e, err = p.catalog.Lookup(ctx, id, a); err == nil {
+		in, err = p.read(ctx, e, digests)
+	}
+	return e, in, err
+}
+
 // read reads the instructions of a skill, and all its files if their digests are
 // asked for.
 func (p *Provider) read(ctx context.Context, e search.Entry, digests bool) (Instructions, error) {
-	read := p.reader.Instructions
-	if digests {
-		read = p.reader.Manifest
-	}
-	in, err := read(ctx, e.Source, e.Dir())
+	in, err := p.reader.Instructions(ctx, e.Source, e.Dir(), digests)
 	if err != nil {
 		return Instructions{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}

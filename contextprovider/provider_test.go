@@ -64,7 +64,7 @@ func TestBodyStale(t *testing.T) {
 			text := doc("pdf", "Reads PDF files.", "New.\n")
 			write(t, filepath.Join(dir, "pdf", filepath.FromSlash(edited)), text)
 			b := k.body(t, "pdf", nil)
-			if m, err := k.Manifest(t.Context(), "pdf", nil); err != nil || !m.Stale {
+			if m, err := k.Manifest(t.Context(), "pdf", nil, true); err != nil || !m.Stale {
 				t.Errorf("manifest is stale: %t, %v", m.Stale, err)
 			}
 			if own := edited == "SKILL.md"; b.Stale != own || own != (b.Text == text) {

@@ -84,7 +84,12 @@ func (l engineLeg) match(ctx context.Context, v *snapshot.View, p *prompt, sc *s
 func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
 	var allowed []int64 // nil means all skills
 	if !sc.All {
-		allowed = rows(v, sc)
+		allowed = make([]int64, 0, sc.Visible)
+		v.Each(func(i int) {
+			if sc.Searches(i) {
+				allowed = append(allowed, v.Facts(i).Row)
+			}
+		})
 	}
 	matches, err := l.engine.Match(ctx, query, l.weights, allowed, k)
 	var hits []snapshot.Hit
@@ -95,17 +100,6 @@ func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc 
 		}
 	}
 	return hits, err
-}
-
-// rows returns the rows of the skills that a search in the scope may find.
-func rows(v *snapshot.View, sc *snapshot.Scope) []int64 {
-	list := make([]int64, 0, sc.Visible)
-	v.Each(func(i int) {
-		if sc.Searches(i) {
-			list = append(list, v.Facts(i).Row)
-		}
-	})
-	return list
 }
 
 // errNoSyntax means that the store of the catalog has no query language.

@@ -23,16 +23,14 @@ func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) 
 		if !ok {
 			continue
 		}
+		own := matching(v, Rules{Sources: []string{src.Label}})
 		v.Each(func(i int) {
 			// A folder beats a name: it belongs to one skill only, and is the ID of
 			// shadowed copies.
-			if folder || !allowed(i) {
+			if n, doc := v.At(i); folder || !own[n].Has(doc) || !allowed(i) {
 				return
 			}
 			d := v.Doc(i)
-			if d.Source != src.Label {
-				return
-			}
 			// Of two skills of one name in one source take the first by path, whatever
 			// segment it is in.
 			folder = rest == path.Dir(d.Path)
@@ -42,19 +40,10 @@ func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) 
 		})
 	}
 	if found < 0 {
-		return 0, notFound(v, id, allowed)
+		known := names(v, allowed)
+		return 0, &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
 	}
 	return found, nil
-}
-
-func notFound(v *snapshot.View, id string, allowed func(i int) bool) error {
-	var known []string
-	v.Each(func(i int) {
-		if v.IsOffered(i) && allowed(i) {
-			known = append(known, v.Doc(i).Name)
-		}
-	})
-	return &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
 }
 
 // A NotFoundError says that the scope has no skill with that ID.

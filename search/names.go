@@ -3,7 +3,6 @@ package search
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -36,7 +35,7 @@ func named(v *snapshot.View, text string) map[int]bool {
 		for i, word := range fields {
 			name, marked := bareName(word)
 			command := i == 0 && strings.HasPrefix(word, "/")
-			if marked || command || compound(name) || mentioned && besideSkill(fields, i) {
+			if marked || command || strings.ContainsAny(name, "-_:") || mentioned && besideSkill(fields, i) {
 				add(words.NameKey(name))
 			}
 		}
@@ -48,9 +47,6 @@ func named(v *snapshot.View, text string) map[int]bool {
 // the word as a name.
 func bareName(word string) (name string, marked bool) {
 	const quotes = "`\"'“”‘’«»„「」"
-	if isASCIIWord(word) {
-		return word, false
-	}
 	rest := strings.TrimLeftFunc(word, words.IsSeparator)
 	name = strings.TrimRightFunc(rest, words.IsSeparator)
 	before, after := word[:len(word)-len(rest)], rest[len(name):]
@@ -58,19 +54,6 @@ func bareName(word string) (name string, marked bool) {
 	quoted := strings.ContainsAny(before, quotes) && strings.ContainsAny(after, quotes)
 	return name, quoted || strings.IndexAny(word, "$@") == 0
 }
-
-// isASCIIWord reports whether the word is ASCII letters and digits alone, as
-// most are.
-func isASCIIWord(word string) bool {
-	for i := range len(word) {
-		if word[i] >= utf8.RuneSelf || words.IsSeparator(rune(word[i])) {
-			return false
-		}
-	}
-	return true
-}
-
-func compound(name string) bool { return strings.ContainsAny(name, "-_:") }
 
 // besideSkill reports whether the word at i stands next to "skill", as in "the
 // pdf skill" and "skill: pdf".

@@ -44,15 +44,14 @@ type term struct {
 
 // segmentTerms are the terms of a prompt as one segment of a view knows them.
 type segmentTerms struct {
-	all    []snapshot.Term // all different terms
-	known  []uint32        // IDs of the terms that occur in the segment, rising
-	chosen []chosenTerm    // the terms of prompt.terms that occur, by rising ID
-	sieve  [4]uint64       // one bit for each of chosen, by the low 8 bits of its ID
+	all   []snapshot.Term // all different terms
+	known []knownTerm     // those that occur in the segment, by rising ID
+	sieve [4]uint64       // one bit for each of known, by the low 8 bits of its ID
 }
 
-type chosenTerm struct {
+type knownTerm struct {
 	id uint32
-	at int // index in prompt.terms
+	at int // index in prompt.terms; -1 if it is not there
 }
 
 // newPrompt analyses a text of at most maxPrompt bytes with a. Any text is safe.
@@ -92,7 +91,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	}
 	p.choose(all)
 	for n := range p.segments {
-		p.segments[n].sort(p.terms)
+		p.segments[n].index(p.terms)
 	}
 	return p, nil
 }
@@ -114,36 +113,44 @@ func (p *prompt) choose(all int) {
 
 // query returns the query for FTS5; "" means that there is nothing to search for.
 func (p *prompt) query() string {
-	quoted := make([]string, len(p.terms))
+	list := make([]string, len(p.terms))
 	for i, t := range p.terms {
-		quoted[i] = `"` + t.text + `"` // terms hold letters, digits and marks only
+		list[i] = quoted(t.text, false)
 	}
-	return strings.Join(quoted, " OR ")
+	return strings.Join(list, " OR ")
 }
 
-// sort fills the lists of IDs.
-func (t *segmentTerms) sort(terms []term) {
+// index makes the terms findable by their IDs.
+func (t *segmentTerms) index(terms []term) {
 	for i := range t.all {
-		if t.all[i].Docs > 0 {
-			t.known = append(t.known, t.all[i].ID)
-		}
-	}
-	slices.Sort(t.known)
-	for at, term := range terms {
-		if found := &t.all[term.at]; found.Docs > 0 {
-			t.chosen = append(t.chosen, chosenTerm{found.ID, at})
+		if found := &t.all[i]; found.Docs > 0 {
+			at := slices.IndexFunc(terms, func(term term) bool { return term.at == i })
+			t.known = append(t.known, knownTerm{found.ID, at})
 			t.sieve[found.ID>>6&3] |= 1 << (found.ID & 63)
 		}
 	}
-	slices.SortFunc(t.chosen, func(a, b chosenTerm) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(t.known, func(a, b knownTerm) int { return cmp.Compare(a.id, b.id) })
+}
+
+// find returns the index in prompt.terms of the term with an ID, or -1; ok is false if
+// the prompt does not have the term. The sieve sorts out most IDs without a search.
+func (t *segmentTerms) find(id uint32) (at int, ok bool) {
+	if t.sieve[id>>6&3]>>(id&63)&1 == 0 {
+		return -1, false
+	}
+	n, ok := slices.BinarySearchFunc(t.known, id, func(k knownTerm, id uint32) int { return cmp.Compare(k.id, id) })
+	if !ok {
+		return -1, false
+	}
+	return t.known[n].at, true
 }
 
 // nameCoverage returns the share of the words in the name of skill i that occur in
 // the prompt.
 func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
-	ids, known, found := v.NameTerms(i), p.segments[v.Segment(i)].known, 0
+	ids, known, found := v.NameTerms(i), &p.segments[v.Segment(i)], 0
 	for _, id := range ids {
-		if _, ok := slices.BinarySearch(known, id); ok {
+		if _, ok := known.find(id); ok {
 			found++
 		}
 	}
@@ -169,38 +176,16 @@ type presence [3][maxTerms]bool
 // present compares the prompt with skill i.
 func (p *prompt) present(v *snapshot.View, i int) (has presence) {
 	ids, ends := v.HeadTerms(i)
-	known := &p.segments[v.Segment(i)]
-	start := 0
+	known, start := &p.segments[v.Segment(i)], 0
 	for f, end := range ends {
 		for _, id := range ids[start:end] {
-			if at, ok := known.find(id); ok {
+			if at, _ := known.find(id); at >= 0 {
 				has[f][at] = true
 			}
 		}
 		start = end
 	}
 	return has
-}
-
-// find returns the index in prompt.terms of the term with an ID.
-func (t *segmentTerms) find(id uint32) (at int, ok bool) {
-	// The sieve sorts out most IDs without a search.
-	if t.sieve[id>>6&3]>>(id&63)&1 == 0 {
-		return 0, false
-	}
-	lo, hi := 0, len(t.chosen)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if t.chosen[mid].id < id {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == len(t.chosen) || t.chosen[lo].id != id {
-		return 0, false
-	}
-	return t.chosen[lo].at, true
 }
 
 // matchedBy returns the terms of the prompt that skill i has, by field.
@@ -214,15 +199,4 @@ func (p *prompt) matchedBy(v *snapshot.View, i int) (m Matched) {
 		}
 	}
 	return m
-}
-
-// matched returns the terms of the prompt that list has.
-func (p *prompt) matched(list []string) []string {
-	var out []string
-	for _, t := range p.terms {
-		if slices.Contains(list, t.text) {
-			out = append(out, t.text)
-		}
-	}
-	return out
 }

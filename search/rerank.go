@@ -18,12 +18,12 @@ import (
 const bodyStart = 1000
 
 // order ranks the candidates of r, leaves out copies, and lets the reranker, if there
-// is one, reorder the best of them. Which skills are relevant stays as rank decided.
-// If the reranker fails or is late, the order of rank stays too, and the mode says
-// so.
-func (x *Searcher) order(ctx context.Context, r *retrieval) error {
+// is one, reorder the best of them. Which skills are relevant stays as rank decided;
+// if relevant is set, the others are left out. If the reranker fails or is late, the
+// order of rank stays, and the mode says so.
+func (x *Searcher) order(ctx context.Context, r *retrieval, relevant bool) error {
 	r.all = x.judge(r, r.candidates)
-	if r.relevant {
+	if relevant {
 		r.all = slices.DeleteFunc(r.all, func(s rank.Scored) bool { return !s.Relevant })
 	}
 	r.scored = r.distinct(r.all)
@@ -75,41 +75,24 @@ func (x *Searcher) document(ctx context.Context, r *retrieval, i int) (string, e
 	if err != nil || !ok { // not ok: the skill was removed after the view was made
 		return text, err
 	}
-	start := words.Cut(s.Body, bodyStart)
-	return strings.TrimSpace(text + "\n\n" + start), nil
+	return strings.TrimSpace(text + "\n\n" + words.Cut(s.Body, bodyStart)), nil
 }
 
 // rerank returns one score for each document. At the deadline it returns an error,
 // even if the reranker ignores its context.
 func (x *Searcher) rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, x.opts.RerankDeadline)
-	defer cancel()
-	type result struct {
-		scores []float64
-		err    error
-	}
-	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
-	go func() {
-		scores, err := x.opts.Reranker.Rerank(ctx, query, documents)
-		done <- result{scores, err}
-	}()
-	var r result
-	select {
-	case r = <-done:
-	case <-ctx.Done():
-		r.err = ctx.Err()
-	}
+	scores, err := start(ctx, "reranker", x.opts.RerankDeadline, func(ctx context.Context) ([]float64, error) {
+		return x.opts.Reranker.Rerank(ctx, query, documents)
+	})()
 	switch {
-	case r.err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("the reranker did not answer within %v: %w", x.opts.RerankDeadline, ctx.Err())
-	case r.err != nil:
-		return nil, r.err
-	case len(r.scores) != len(documents):
-		return nil, fmt.Errorf("the reranker returned %d scores for %d documents", len(r.scores), len(documents))
-	case slices.ContainsFunc(r.scores, func(s float64) bool { return math.IsInf(s, 0) }):
+	case err != nil:
+		return nil, err
+	case len(scores) != len(documents):
+		return nil, fmt.Errorf("the reranker returned %d scores for %d documents", len(scores), len(documents))
+	case slices.ContainsFunc(scores, func(s float64) bool { return math.IsInf(s, 0) }):
 		return nil, errors.New("the reranker returned an infinite score")
 	}
-	return r.scores, nil
+	return scores, nil
 }
 
 // reorder sorts the skills at places by their scores, best first. Skills without a

@@ -9,7 +9,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // An Agent sees a part of the catalog. A nil *Agent sees all of it.
@@ -29,24 +28,10 @@ type Rules struct {
 
 func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 0 }
 
-// match reports whether a rule matches the skill.
-func (r Rules) match(d *snapshot.Document) bool {
-	if slices.Contains(r.Sources, d.Source) {
-		return true
-	}
-	for _, tag := range d.Tags {
-		if slices.ContainsFunc(r.Tags, func(t string) bool { return strings.EqualFold(t, tag) }) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(r.Names, func(glob string) bool { return matchName(glob, d.Key) })
-}
-
-// matchName reports whether the key of a name matches a pattern. The pattern is valid:
-// it was checked when the scope was made.
-func matchName(glob, key string) bool {
-	ok, _ := path.Match(words.NameKey(glob), key)
-	return ok
+// match reports whether a rule matches skill i.
+func (r Rules) match(v *snapshot.View, i int) bool {
+	n, doc := v.At(i)
+	return matching(v, r)[n].Has(doc)
 }
 
 // special are the characters that make a name a pattern.
@@ -73,12 +58,9 @@ func newScope(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
 		s.All = true
 		return s, nil
 	}
-	if err := check(v, a); err != nil {
+	pinned, err := check(v, a)
+	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", a.Name, err)
-	}
-	pinned := make([]int, len(a.Pinned))
-	for n, name := range a.Pinned {
-		pinned[n], _ = v.Find(words.NameKey(name))
 	}
 	include, exclude := matching(v, a.Include), matching(v, a.Exclude)
 	s := v.NewScope(func(n int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap {
@@ -103,38 +85,35 @@ func matching(v *snapshot.View, rules Rules) []snapshot.Bitmap {
 	var sets []snapshot.Bitmap
 	v.Segments(func(n int, r *snapshot.Reader, live snapshot.Bitmap) error {
 		set := make(snapshot.Bitmap, len(live))
-		for _, label := range rules.Sources {
-			found, ok, err := r.Source(label)
-			if err != nil {
-				return err
+		add := func(names []string, find func(string) (snapshot.Bitmap, bool, error)) error {
+			for _, name := range names {
+				found, ok, err := find(name)
+				if err != nil {
+					return err
+				}
+				if ok {
+					set = set.Or(found)
+				}
 			}
-			if ok {
-				set = set.Or(found)
-			}
+			return nil
 		}
-		for _, tag := range rules.Tags {
-			found, ok, err := r.Tag(tag)
-			if err != nil {
-				return err
-			}
-			if ok {
-				set = set.Or(found)
-			}
-		}
-		err := matchNames(r, rules.Names, set)
+		err := cmp.Or(add(rules.Sources, r.Source), add(rules.Tags, r.Tag))
+		err = cmp.Or(err, matchNames(r, rules.Names, set))
 		sets = append(sets, set.And(live))
 		return err
 	})
 	return sets
 }
 
-// matchNames adds to a set the documents whose names match a pattern.
+// matchNames adds to a set the documents whose names match a pattern. Malformed patterns
+// match nothing; check refuses them.
 func matchNames(r *snapshot.Reader, globs []string, set snapshot.Bitmap) error {
 	for _, glob := range globs {
+		pattern := words.NameKey(glob)
 		// All matching names begin with the part before the first special character.
-		prefix := words.NameKey(glob)
-		if at := strings.IndexAny(prefix, special); at >= 0 {
-			prefix = prefix[:at]
+		prefix := pattern
+		if at := strings.IndexAny(pattern, special); at >= 0 {
+			prefix = pattern[:at]
 		}
 		first, last, err := r.Prefixed(prefix)
 		if err != nil {
@@ -145,7 +124,7 @@ func matchNames(r *snapshot.Reader, globs []string, set snapshot.Bitmap) error {
 			if err != nil {
 				return err
 			}
-			if matchName(glob, key) {
+			if ok, _ := path.Match(pattern, key); ok {
 				set.Set(doc)
 			}
 		}
@@ -153,78 +132,66 @@ func matchNames(r *snapshot.Reader, globs []string, set snapshot.Bitmap) error {
 	return nil
 }
 
-// check returns an error for the first thing that the agent's rules name and the
-// catalog does not have.
-func check(v *snapshot.View, a *Agent) error {
-	for _, r := range []struct {
-		key   string
-		rules Rules
-	}{{"include", a.Include}, {"exclude", a.Exclude}} {
-		if err := checkRules(v, r.key, r.rules); err != nil {
-			return err
-		}
+// check returns the skills that the agent has pinned, or an error for the first thing
+// that the agent's rules name and the catalog does not have.
+func check(v *snapshot.View, a *Agent) (pinned []int, err error) {
+	if err := cmp.Or(checkRules(v, "include", a.Include), checkRules(v, "exclude", a.Exclude)); err != nil {
+		return nil, err
 	}
 	for _, name := range a.Pinned {
 		i, ok := v.Find(words.NameKey(name))
 		if !ok {
-			return unknown("pinned", "skill", name, names(v))
+			return nil, unknown("pinned", "skill", name, names(v, anySkill))
 		}
-		if d := v.Doc(i); a.Exclude.match(&d) {
-			return fmt.Errorf("pinned: skill %q is excluded too; remove one of the two", name)
+		if a.Exclude.match(v, i) {
+			return nil, fmt.Errorf("pinned: skill %q is excluded too; remove one of the two", name)
 		}
+		pinned = append(pinned, i)
 	}
-	return nil
+	return pinned, nil
 }
 
 func checkRules(v *snapshot.View, key string, r Rules) error {
+	none := func(r Rules) bool {
+		return !slices.ContainsFunc(matching(v, r), func(set snapshot.Bitmap) bool { return set.Count() > 0 })
+	}
 	for _, glob := range r.Names {
 		if _, err := path.Match(words.NameKey(glob), ""); err != nil {
 			return fmt.Errorf("%s.names: %q is not a pattern (* ? [a-z] and \\ are special)", key, glob)
 		}
-		if !strings.ContainsAny(glob, special) && !matchesAny(v, Rules{Names: []string{glob}}) {
-			return unknown(key+".names", "skill", glob, names(v))
+		if !strings.ContainsAny(glob, special) && none(Rules{Names: []string{glob}}) {
+			return unknown(key+".names", "skill", glob, names(v, anySkill))
 		}
 	}
 	for _, tag := range r.Tags {
-		if !matchesAny(v, Rules{Tags: []string{tag}}) {
-			return unknown(key+".tags", "tag", tag, tags(v))
+		if none(Rules{Tags: []string{tag}}) {
+			var known []string
+			v.Each(func(i int) { known = append(known, v.Doc(i).Tags...) })
+			return unknown(key+".tags", "tag", tag, known)
 		}
 	}
+	var known []string
+	for _, s := range v.Sources {
+		known = append(known, s.Label)
+	}
 	for _, label := range r.Sources {
-		if !slices.ContainsFunc(v.Sources, func(s store.Source) bool { return s.Label == label }) {
-			return unknown(key+".sources", "source", label, labels(v))
+		if !slices.Contains(known, label) {
+			return unknown(key+".sources", "source", label, known)
 		}
 	}
 	return nil
 }
 
-// matchesAny reports whether the rules match any skill.
-func matchesAny(v *snapshot.View, r Rules) bool {
-	return slices.ContainsFunc(matching(v, r), func(set snapshot.Bitmap) bool { return set.Count() > 0 })
-}
+func anySkill(int) bool { return true }
 
-// names returns the names of all skills that are offered.
-func names(v *snapshot.View) []string {
+// names returns the names of the offered skills for which allowed is true.
+func names(v *snapshot.View, allowed func(i int) bool) []string {
 	var list []string
 	v.Each(func(i int) {
-		if v.IsOffered(i) {
+		if v.IsOffered(i) && allowed(i) {
 			list = append(list, v.Doc(i).Name)
 		}
 	})
-	return list
-}
-
-func tags(v *snapshot.View) []string {
-	var list []string
-	v.Each(func(i int) { list = append(list, v.Doc(i).Tags...) })
-	return list
-}
-
-func labels(v *snapshot.View) []string {
-	var list []string
-	for _, s := range v.Sources {
-		list = append(list, s.Label)
-	}
 	return list
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/intent"
@@ -107,8 +108,7 @@ func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 		return x.searchSyntax(ctx, q)
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
-		r.relevant = q.Relevant
-		if err := x.order(ctx, r); err != nil {
+		if err := x.order(ctx, r, q.Relevant); err != nil {
 			return err
 		}
 		best := r.scored[:min(q.Limit, len(r.scored))]
@@ -129,7 +129,6 @@ type retrieval struct {
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
-	relevant   bool            // only what is relevant counts
 	vector     snapshot.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
@@ -240,30 +239,42 @@ func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Emb
 	if e == nil {
 		return func() (embed.Vector, string) { return nil, s.Mode }
 	}
-	if x.opts.Inline && e == x.embedder {
-		return func() (embed.Vector, string) {
-			vectors, err := e.Embed(ctx, embed.Query, []string{text})
-			return checkPrompt(s, vectors, err)
-		}
+	run := func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
+	wait := func() ([]embed.Vector, error) { return run(ctx) }
+	if !x.opts.Inline || e != x.embedder {
+		wait = start(ctx, "embedder", x.opts.Deadline, run)
 	}
-	ctx, cancel := context.WithTimeout(ctx, x.opts.Deadline)
+	return func() (embed.Vector, string) {
+		vectors, err := wait()
+		return checkPrompt(s, vectors, err)
+	}
+}
+
+// start runs f in a goroutine, and returns a function that waits for its result. At the
+// deadline that function returns an error, even if f ignores its context.
+func start[T any](ctx context.Context, who string, deadline time.Duration, f func(context.Context) (T, error)) (wait func() (T, error)) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
 	type result struct {
-		vectors []embed.Vector
-		err     error
+		value T
+		err   error
 	}
 	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
 	go func() {
-		vectors, err := e.Embed(ctx, embed.Query, []string{text})
-		done <- result{vectors, err}
+		value, err := f(ctx)
+		done <- result{value, err}
 	}()
-	return func() (embed.Vector, string) {
+	return func() (T, error) {
 		defer cancel()
+		var r result
 		select {
-		case r := <-done:
-			return checkPrompt(s, r.vectors, r.err)
+		case r = <-done:
 		case <-ctx.Done():
-			return checkPrompt(s, nil, ctx.Err())
+			r.err = ctx.Err()
 		}
+		if r.err != nil && ctx.Err() != nil {
+			r.err = fmt.Errorf("the %s did not answer within %v: %w", who, deadline, ctx.Err())
+		}
+		return r.value, r.err
 	}
 }
 

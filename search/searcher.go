@@ -119,13 +119,10 @@ func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *s
 // embedderOf returns the embedder whose vectors a set holds; nil means that it holds
 // none, or vectors of an unknown embedder.
 func (x *Searcher) embedderOf(s *snapshot.Set) embed.Embedder {
-	switch model := s.Model(); {
-	case model == "":
-		return nil
-	case x.embedder != nil && x.embedder.Model() == model:
-		return x.embedder
-	case x.opts.Fallback != nil && x.opts.Fallback.Model() == model:
-		return x.opts.Fallback
+	for _, e := range []embed.Embedder{x.embedder, x.opts.Fallback} {
+		if e != nil && s.Model() != "" && e.Model() == s.Model() {
+			return e
+		}
 	}
 	return nil
 }

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/rivo/uniseg"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
-
-// modeSyntax is the mode of an answer to a query in the query language.
-const modeSyntax = "syntax"
 
 // maxQuoted is how many characters of a query an error quotes.
 const maxQuoted = 40
@@ -30,25 +28,7 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("query:%d: %s", e.Colu
 
 // syntaxError returns the error at an offset of a query.
 func syntaxError(query string, at int, format string, args ...any) *SyntaxError {
-	return &SyntaxError{Column: 1 + characters(query[:at]), Offset: at, Message: fmt.Sprintf(format, args...)}
-}
-
-// characters counts characters as a reader sees them: marks, joined emoji, variants
-// and the second half of a flag belong to the character before them.
-func characters(s string) int {
-	n, flag, joined := 0, false, false
-	for _, r := range s {
-		isFlag := r >= 0x1F1E6 && r <= 0x1F1FF
-		switch {
-		case isFlag && flag: // the second half
-			isFlag = false
-		case joined, unicode.IsMark(r), r == 0x200D, r >= 0x1F3FB && r <= 0x1F3FF:
-		default:
-			n++
-		}
-		flag, joined = isFlag, r == 0x200D
-	}
-	return n
+	return &SyntaxError{Column: 1 + uniseg.GraphemeClusterCount(query[:at]), Offset: at, Message: fmt.Sprintf(format, args...)}
 }
 
 // searchSyntax answers a query in the query language: the skills that it
@@ -67,7 +47,7 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 		if err != nil {
 			return fmt.Errorf("searching by syntax: %w", err)
 		}
-		a = Answer{Ranking: Ranking{Mode: modeSyntax}, Hits: make([]Hit, len(hits))}
+		a = Answer{Ranking: Ranking{Mode: "syntax"}, Hits: make([]Hit, len(hits))}
 		analyzer := new(words.Analyzer)
 		for n, h := range hits {
 			e := entryOf(v, h.Doc)
@@ -112,11 +92,10 @@ func compile(query string) (*compiled, error) {
 		return nil, err
 	}
 	t := &translator{analyzer: new(words.Analyzer)}
-	fts := root.fts(t)
+	fts := root.fts(t, columnNames())
 	if fts == "" {
 		return nil, nothingLeft(query, t.unindexed)
 	}
-	root.collect(t, columnNames())
 	return &compiled{fts: fts, sought: t.sought}, nil
 }
 

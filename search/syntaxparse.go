@@ -12,22 +12,21 @@ import (
 // symbols, and one level may take 11.
 const maxDepth = 6
 
-// A node is a part of a parsed query.
+// A node is a part of a parsed query. fts returns it in the language of FTS5; "" means
+// that none of its words is indexed. It also adds what the node asks for to t.sought.
+// columns are the columns in which that may be.
 type node interface {
-	// fts returns the node in the language of FTS5; "" means that none of its words
-	// is indexed.
-	fts(t *translator) string
-	// collect adds the terms that the node asks for to t.sought. columns are the
-	// columns in which the terms may be.
-	collect(t *translator, columns []string)
+	fts(t *translator, columns []string) string
 }
 
 type (
-	andNode struct{ of []node }
-	orNode  struct{ of []node }
+	listNode struct {
+		operator string
+		of       []node
+	}
 	notNode struct {
 		keep node
-		drop []node
+		drop *listNode
 	}
 	columnNode struct {
 		columns []string
@@ -53,7 +52,7 @@ type part struct {
 }
 
 // parseSyntax parses a query; its errors are of type *SyntaxError. The language is
-// that of FTS5 with three differences: AND may also be left out next to parentheses,
+// FTS5's with three differences: AND may also be left out next to parentheses,
 // words may hold any character without a meaning in the language, and obvious
 // mistakes are errors.
 func parseSyntax(query string) (node, error) {
@@ -106,8 +105,8 @@ func (p *syntaxParser) error(t token, format string, args ...any) error {
 	return syntaxError(p.query, t.at, format, args...)
 }
 
-// chain parses operands with an operator between them.
-func (p *syntaxParser) chain(operator tokenKind, operand func() (node, error)) ([]node, error) {
+// chain parses operands with an operator between them, and joins two or more of them.
+func (p *syntaxParser) chain(operator tokenKind, operand func() (node, error), join func([]node) node) (node, error) {
 	var list []node
 	for {
 		n, err := operand()
@@ -116,47 +115,30 @@ func (p *syntaxParser) chain(operator tokenKind, operand func() (node, error)) (
 		}
 		list = append(list, n)
 		if !p.accept(operator) {
-			return list, nil
+			break
 		}
 		if !p.startsOperand() {
 			t := p.tokens[p.pos-1]
 			return nil, p.error(t, "%q needs a word or a phrase after it; add one, or remove %s", t.text, t.text)
 		}
 	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	return join(list), nil
 }
+
+func allOf(list []node) node { return &listNode{" AND ", list} }
+func anyOf(list []node) node { return &listNode{" OR ", list} }
 
 // OR binds weakest, then AND, then NOT. Two words without an operator between them
 // bind strongest.
 
-func (p *syntaxParser) or() (node, error) {
-	list, err := p.chain(tokenOr, p.and)
-	if err != nil || len(list) == 1 {
-		return first(list), err
-	}
-	return &orNode{list}, nil
-}
-
-func (p *syntaxParser) and() (node, error) {
-	list, err := p.chain(tokenAnd, p.not)
-	if err != nil || len(list) == 1 {
-		return first(list), err
-	}
-	return &andNode{list}, nil
-}
+func (p *syntaxParser) or() (node, error)  { return p.chain(tokenOr, p.and, anyOf) }
+func (p *syntaxParser) and() (node, error) { return p.chain(tokenAnd, p.not, allOf) }
 
 func (p *syntaxParser) not() (node, error) {
-	list, err := p.chain(tokenNot, p.implicitAnd)
-	if err != nil || len(list) == 1 {
-		return first(list), err
-	}
-	return &notNode{list[0], list[1:]}, nil
-}
-
-func first(list []node) node {
-	if len(list) == 0 {
-		return nil
-	}
-	return list[0]
+	return p.chain(tokenNot, p.implicitAnd, func(list []node) node { return &notNode{list[0], &listNode{" OR ", list[1:]}} })
 }
 
 // implicitAnd parses operands without an operator between them.
@@ -172,7 +154,7 @@ func (p *syntaxParser) implicitAnd() (node, error) {
 	if len(list) == 1 {
 		return list[0], nil
 	}
-	return &andNode{list}, nil
+	return allOf(list), nil
 }
 
 // startsOperand reports whether the next token can begin an operand.

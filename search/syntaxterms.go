@@ -24,20 +24,29 @@ func quoted(term string, prefix bool) string {
 	return `"` + term + `"`
 }
 
-func (n *andNode) fts(t *translator) string { return joined(t, n.of, " AND ") }
-func (n *orNode) fts(t *translator) string  { return joined(t, n.of, " OR ") }
+// fts joins the nodes with the operator between them.
+func (n *listNode) fts(t *translator, columns []string) string {
+	var out []string
+	for _, n := range n.of {
+		if s := n.fts(t, columns); s != "" {
+			out = append(out, s)
+		}
+	}
+	return group(out, n.operator)
+}
 
 // fts returns "" if nothing is left to keep: FTS5 cannot express "all but".
-func (n *notNode) fts(t *translator) string {
-	keep, drop := n.keep.fts(t), joined(t, n.drop, " OR ")
+func (n *notNode) fts(t *translator, columns []string) string {
+	keep, drop := n.keep.fts(t, columns), n.drop.fts(t, nil) // nil: what is dropped is not sought
 	if keep == "" || drop == "" {
 		return keep
 	}
 	return "(" + keep + " NOT " + drop + ")"
 }
 
-func (n *columnNode) fts(t *translator) string {
-	of := n.of.fts(t)
+func (n *columnNode) fts(t *translator, columns []string) string {
+	both := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(n.columns, c) })
+	of := n.of.fts(t, both)
 	if of == "" {
 		return ""
 	}
@@ -45,17 +54,6 @@ func (n *columnNode) fts(t *translator) string {
 		of = "(" + of + ")"
 	}
 	return "{" + strings.Join(n.columns, " ") + "} : " + of
-}
-
-// joined translates nodes with an operator between them.
-func joined(t *translator, list []node, operator string) string {
-	var out []string
-	for _, n := range list {
-		if s := n.fts(t); s != "" {
-			out = append(out, s)
-		}
-	}
-	return group(out, operator)
 }
 
 // group joins expressions with an operator, in parentheses.
@@ -70,7 +68,7 @@ func group(list []string, operator string) string {
 // github for "GitHub", but only github for "github". So an identifier is searched for
 // as a whole. After another word, or at the start of a column, its parts stand in the
 // way: there it is also searched for with its parts.
-func (n *nearNode) fts(t *translator) string {
+func (n *nearNode) fts(t *translator, columns []string) string {
 	var whole, parts []string
 	differ := false
 	for _, p := range n.phrases {
@@ -79,6 +77,7 @@ func (n *nearNode) fts(t *translator) string {
 			t.unindexed = append(t.unindexed, p.parts...)
 			continue
 		}
+		t.seek(list, columns)
 		if len(n.phrases) == 1 && len(list) == 1 && list[0].start {
 			return startsWith(p, list[0].word)
 		}
@@ -90,6 +89,19 @@ func (n *nearNode) fts(t *translator) string {
 		return n.near(whole)
 	}
 	return group([]string{n.near(whole), n.near(parts)}, " OR ")
+}
+
+// seek notes the terms of a phrase as sought in some columns; none if that is nil.
+func (t *translator) seek(list []queryTerm, columns []string) {
+	for _, q := range list {
+		switch {
+		case q.inner || columns == nil:
+		case q.start:
+			t.sought = append(t.sought, sought{prefix: q.word, stems: stemsOf(q.word), columns: columns})
+		default:
+			t.sought = append(t.sought, sought{term: q.term, columns: columns})
+		}
+	}
 }
 
 func (n *nearNode) near(phrases []string) string {
@@ -197,15 +209,12 @@ func (t *translator) words(text string) []queryTerm {
 	})
 	// In scripts without spaces the index holds pairs of characters: search for a
 	// single character as the first of a pair.
-	if last := len(out) - 1; last >= 0 && isDenseRune(out[last].word) {
-		out[last].start = true
+	if last := len(out) - 1; last >= 0 {
+		if r := []rune(out[last].word); len(r) == 1 && words.Dense(r[0]) {
+			out[last].start = true
+		}
 	}
 	return out
-}
-
-func isDenseRune(s string) bool {
-	r := []rune(s)
-	return len(r) == 1 && words.Dense(r[0])
 }
 
 // endings are endings of English words that stemming removes or changes: enough of
@@ -235,33 +244,4 @@ func stemsOf(start string) []string {
 		}
 	}
 	return out
-}
-
-func (n *andNode) collect(t *translator, columns []string) { collectAll(t, n.of, columns) }
-func (n *orNode) collect(t *translator, columns []string)  { collectAll(t, n.of, columns) }
-
-func collectAll(t *translator, list []node, columns []string) {
-	for _, n := range list {
-		n.collect(t, columns)
-	}
-}
-
-func (n *notNode) collect(t *translator, columns []string) { n.keep.collect(t, columns) }
-
-func (n *columnNode) collect(t *translator, columns []string) {
-	n.of.collect(t, slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(n.columns, c) }))
-}
-
-func (n *nearNode) collect(t *translator, columns []string) {
-	for _, p := range n.phrases {
-		for _, q := range t.terms(p) {
-			s := sought{term: q.term, columns: columns}
-			if q.start {
-				s = sought{prefix: q.word, stems: stemsOf(q.word), columns: columns}
-			}
-			if !q.inner {
-				t.sought = append(t.sought, s)
-			}
-		}
-	}
 }

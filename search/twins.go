@@ -30,11 +30,10 @@ func (x *Searcher) Twins(ctx context.Context) (twins []Twin, err error) {
 	return twins, err
 }
 
-func twinsOf(v *snapshot.View) []Twin {
+func twinsOf(v *snapshot.View) (twins []Twin) {
 	list := v.Sorted(v.IsOffered)
 	sets := descriptions(list)
 	byRare := make(map[string][]int) // indexes in list, by one of their rare words
-	var twins []Twin
 	for i, words := range sets {
 		seen := make(map[int]bool)
 		for _, w := range words[:prefix(len(words))] {

@@ -34,19 +34,19 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		// Look up in the same view: numbers of skills differ between views.
-		i, err := lookup(r.view, id, func(int) bool { return true })
+		i, err := lookup(r.view, id, anySkill)
 		if err != nil {
 			return err
 		}
-		if err := x.order(ctx, r); err != nil {
+		if err := x.order(ctx, r, false); err != nil {
 			return err
 		}
 		e = Explanation{Ranking: r.Ranking, Of: len(r.candidates)}
 		if err := x.place(ctx, &e, r, i); err != nil {
 			return err
 		}
-		if d := r.view.Doc(i); !r.scope.Allowed(i) {
-			e.Filter = q.Agent.filter(&d)
+		if !r.scope.Allowed(i) {
+			e.Filter = q.Agent.filter(r.view, i)
 		}
 		e.Verdict = e.verdict(r.mostProbable())
 		e.Relevant = e.Relevant && e.CopyOf == ""
@@ -96,11 +96,13 @@ func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row
 	if err != nil || !ok {
 		return err
 	}
-	body := words.Terms(s.Body)
-	e.Matched.Body = p.matched(body)
-	have := slices.Concat(e.Matched.Name, e.Matched.Description, e.Matched.Tags, e.Matched.Body)
+	body, m := words.Terms(s.Body), &e.Matched
+	head := slices.Concat(m.Name, m.Description, m.Tags)
 	for _, t := range p.terms {
-		if !slices.Contains(have, t.text) {
+		switch {
+		case slices.Contains(body, t.text):
+			m.Body = append(m.Body, t.text)
+		case !slices.Contains(head, t.text):
 			e.Missing = append(e.Missing, t.text)
 		}
 	}
@@ -153,35 +155,30 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 
-// filter describes the rule of the agent that keeps the skill out.
-func (a *Agent) filter(d *snapshot.Document) string {
-	if a.Exclude.match(d) {
-		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, a.Exclude.whichMatch(d))
-	}
-	return fmt.Sprintf("agent %s includes only %s", a.Name, a.Include)
-}
-
-// whichMatch returns the rules that match the skill, as text.
-func (r Rules) whichMatch(d *snapshot.Document) string {
-	var out []string
-	for _, part := range []Rules{{Names: r.Names}, {Tags: r.Tags}, {Sources: r.Sources}} {
-		if part.match(d) {
-			out = append(out, part.String())
+// filter describes the rule of the agent that keeps skill i out.
+func (a *Agent) filter(v *snapshot.View, i int) string {
+	var excluding []string
+	for _, part := range []Rules{{Names: a.Exclude.Names}, {Tags: a.Exclude.Tags}, {Sources: a.Exclude.Sources}} {
+		if part.match(v, i) {
+			excluding = append(excluding, part.String())
 		}
 	}
-	return strings.Join(out, "; ")
+	if len(excluding) > 0 {
+		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, strings.Join(excluding, "; "))
+	}
+	return fmt.Sprintf("agent %s includes only %s", a.Name, a.Include)
 }
 
 // String lists the rules as "names a, b; tags c".
 func (r Rules) String() string {
 	var out []string
-	for _, part := range []struct {
-		key  string
-		list []string
-	}{{"names", r.Names}, {"tags", r.Tags}, {"sources", r.Sources}} {
-		if len(part.list) > 0 {
-			out = append(out, part.key+" "+strings.Join(part.list, ", "))
+	add := func(key string, list []string) {
+		if len(list) > 0 {
+			out = append(out, key+" "+strings.Join(list, ", "))
 		}
 	}
+	add("names", r.Names)
+	add("tags", r.Tags)
+	add("sources", r.Sources)
 	return strings.Join(out, "; ")
 }

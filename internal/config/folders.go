@@ -61,10 +61,7 @@ func ProjectRoot(dir string) string {
 }
 
 func projectFolders(dir string) []string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = "" // without a home none has to be left out
-	}
+	home, _ := os.UserHomeDir() // without a home, "", none has to be left out
 	return source.ProjectFolders(dir, home)
 }
 
@@ -76,9 +73,9 @@ func workDir(dir string) (string, error) {
 	return os.Getwd()
 }
 
-// CacheDir returns the folder of rebuildable files: $REPERTOIRE_CACHE, or
+// cacheDir returns the folder of rebuildable files: $REPERTOIRE_CACHE, or
 // "repertoire" in the user's cache folder.
-func CacheDir() (string, error) {
+func cacheDir() (string, error) {
 	if dir := os.Getenv("REPERTOIRE_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
@@ -94,7 +91,7 @@ func CacheDir() (string, error) {
 // file, so that a ranking never depends on what another project has indexed, and
 // changing to and fro between projects costs nothing.
 func DefaultDB(sources []source.Source) (string, error) {
-	dir, err := CacheDir()
+	dir, err := cacheDir()
 	if err != nil {
 		return "", err
 	}

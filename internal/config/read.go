@@ -42,8 +42,8 @@ func Read(dir string, o *Options) (Settings, error) {
 	return s, nil
 }
 
-// readFiles adds the settings in the configuration file at name. If name is "", it adds
-// those of the user's file and of the file of the project that dir belongs to.
+// readFiles adds the settings in the configuration file at name. If name is "", it reads
+// the file of the user and the file of the project that dir belongs to.
 func (s *Settings) readFiles(dir, name string) error {
 	if name != "" {
 		return s.ReadUser(name)

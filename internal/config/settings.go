@@ -51,9 +51,6 @@ const (
 	EmbedderOpenAI = "openai" // an embeddings server
 )
 
-// embedderNames returns the names that a configuration may choose from.
-func embedderNames() []string { return []string{EmbedderStatic, EmbedderNone, EmbedderOpenAI} }
-
 // An Embedder is the choice of an embedder.
 type Embedder struct {
 	Name   string         // "" means EmbedderStatic
@@ -80,7 +77,7 @@ func (e Embedder) New() (embed.Embedder, error) {
 	case e.Name == EmbedderOpenAI:
 		return nil, errors.New("embedder openai: base_url and model are needed")
 	}
-	return nil, fmt.Errorf("no embedder %q%s", e.Name, words.Suggest(e.Name, embedderNames()))
+	return nil, fmt.Errorf("no embedder %q%s", e.Name, words.Suggest(e.Name, []string{EmbedderStatic, EmbedderNone, EmbedderOpenAI}))
 }
 
 // Dimension returns the dimension of the vectors; 0 means that there are none, or that

@@ -11,7 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Sources opens the configured folders, the usual folders of the user, and those of the
+// Sources opens the configured folders, and the usual folders of the user and of the
 // project that dir belongs to ("" means the working folder). It leaves out usual folders
 // that cannot be read, and calls warn, unless that is nil, with the reason.
 func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
@@ -63,14 +63,13 @@ func unreachable(err error, roots map[string]Root, warn func(error)) error {
 	}
 	var fatal []error
 	for _, err := range joined.Unwrap() {
-		var at *fs.PathError
-		usual := errors.As(err, &at)
-		if usual {
+		at, ok := errors.AsType[*fs.PathError](err)
+		if ok {
 			_, named := roots[at.Path]
-			usual = !named
+			ok = !named
 		}
 		switch {
-		case !usual:
+		case !ok:
 			fatal = append(fatal, err)
 		case warn != nil:
 			warn(err)

@@ -29,9 +29,8 @@ func (p *parser) text(to *string) func(*yaml.Node) error {
 
 func (p *parser) optional(to **string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		s, err := p.scalar(n, "a text")
-		*to = &s
-		return err
+		*to = new(string)
+		return p.text(*to)(n)
 	}
 }
 
@@ -58,51 +57,48 @@ func (p *parser) path(to *string) func(*yaml.Node) error {
 	}
 }
 
-func (p *parser) boolean(to *bool) func(*yaml.Node) error {
+// parsed returns a function that reads a value with parse. what names the expected value
+// in errors.
+func parsed[T any](p *parser, to *T, what string, parse func(string) (v T, ok bool)) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		if n.Kind != yaml.ScalarNode || n.Value != "true" && n.Value != "false" {
-			return p.errorf(n, "expected true or false, not %q", n.Value)
-		}
-		*to = n.Value == "true"
-		return nil
-	}
-}
-
-func (p *parser) number(to *int64) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		v, err := strconv.ParseInt(n.Value, 10, 64)
-		if n.Kind != yaml.ScalarNode || err != nil || v < 0 {
-			return p.errorf(n, "expected a whole number, not %q", n.Value)
+		v, ok := parse(n.Value)
+		if n.Kind != yaml.ScalarNode || !ok {
+			return p.errorf(n, "expected %s, not %q", what, n.Value)
 		}
 		*to = v
 		return nil
 	}
 }
 
+func (p *parser) boolean(to *bool) func(*yaml.Node) error {
+	return parsed(p, to, "true or false", func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" })
+}
+
+func number[T int | int64](p *parser, to *T) func(*yaml.Node) error {
+	return parsed(p, to, "a whole number", func(s string) (T, bool) {
+		v, err := strconv.ParseInt(s, 10, 64)
+		return T(v), err == nil && v >= 0
+	})
+}
+
 func (p *parser) duration(to *time.Duration) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		d, err := time.ParseDuration(n.Value)
-		if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
-			return p.errorf(n, "expected a duration such as 250ms or 2s, not %q", n.Value)
-		}
-		*to = d
-		return nil
-	}
+	return parsed(p, to, "a duration such as 250ms or 2s", func(s string) (time.Duration, bool) {
+		d, err := time.ParseDuration(s)
+		return d, err == nil && d > 0
+	})
 }
 
 // probability reads a number from 0 to 1. It turns 0 into search.Always, because 0 means
 // the default elsewhere.
 func (p *parser) probability(to *float64) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		v, err := strconv.ParseFloat(n.Value, 64)
-		if n.Kind != yaml.ScalarNode || err != nil || !(v >= 0 && v <= 1) {
-			return p.errorf(n, "expected a probability from 0 to 1, not %q", n.Value)
+	return parsed(p, to, "a probability from 0 to 1", func(s string) (float64, bool) {
+		v, err := strconv.ParseFloat(s, 64)
+		ok := err == nil && v >= 0 && v <= 1
+		if v == 0 {
+			v = search.Always
 		}
-		if *to = v; v == 0 {
-			*to = search.Always
-		}
-		return nil
-	}
+		return v, ok
+	})
 }
 
 // list reads a list of texts; a single text is a list of one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,7 +111,7 @@ func (p *parser) mapping(n *yaml.Node, what string, known keys) error {
 		read, ok := known[key.Value]
 		switch {
 		case !ok:
-			return p.unknownKey(key, what, known)
+			return p.errorf(key, "%s: no key %q%s", what, key.Value, words.Suggest(key.Value, slices.Sorted(maps.Keys(known))))
 		case isNull(value):
 			// Do not treat this as a missing key: an agent with an empty include
 			// would see everything.
@@ -120,28 +121,16 @@ func (p *parser) mapping(n *yaml.Node, what string, known keys) error {
 	})
 }
 
-func (p *parser) unknownKey(key *yaml.Node, what string, known keys) error {
-	var names []string
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return p.errorf(key, "%s: no key %q%s", what, key.Value, words.Suggest(key.Value, names))
-}
-
 func (p *parser) top(n *yaml.Node) error {
 	s := p.settings
-	known := keys{
-		"roots":  p.roots,
-		"agents": p.agents,
-	}
+	known := keys{"roots": p.roots, "agents": p.agents}
 	personal := keys{
 		"project":   p.boolean(&s.Project),
 		"user":      p.boolean(&s.User),
 		"bundled":   p.boolean(&s.Bundled),
 		"db":        p.path(&s.DB),
 		"schedule":  p.text(&s.Schedule),
-		"max_file":  p.number(&s.MaxFile),
+		"max_file":  number(p, &s.MaxFile),
 		"embedder":  p.embedder,
 		"deadline":  p.duration(&s.Deadline),
 		"threshold": p.probability(&s.Threshold),
@@ -247,18 +236,16 @@ func (p *parser) embedder(n *yaml.Node) error {
 
 func (p *parser) openai(n *yaml.Node) error {
 	e := new(openai.Config)
-	var dimensions, batch, chars int64
 	err := p.mapping(n, "embedder openai", keys{
 		"base_url": p.text(&e.BaseURL), "model": p.text(&e.Model), "key_env": p.text(&e.KeyEnv),
 		"azure": p.boolean(&e.Azure), "allow_insecure": p.boolean(&e.AllowInsecure), "headers": p.names("headers", &e.Headers),
-		"dimensions": p.number(&dimensions), "encoding": p.text(&e.Encoding),
+		"dimensions": number(p, &e.Dimensions), "encoding": p.text(&e.Encoding),
 		"query_prefix": p.optional(&e.QueryPrefix), "document_prefix": p.optional(&e.DocumentPrefix),
-		"max_batch": p.number(&batch), "max_chars": p.number(&chars), "timeout": p.duration(&e.Timeout),
+		"max_batch": number(p, &e.MaxBatch), "max_chars": number(p, &e.MaxChars), "timeout": p.duration(&e.Timeout),
 	})
 	if err == nil && (e.BaseURL == "" || e.Model == "") {
 		err = p.errorf(n, "embedder openai: base_url and model are needed")
 	}
-	e.Dimensions, e.MaxBatch, e.MaxChars = int(dimensions), int(batch), int(chars)
 	p.settings.Embedder = Embedder{Name: EmbedderOpenAI, OpenAI: e}
 	return err
 }
@@ -286,11 +273,10 @@ func (p *parser) reranker(n *yaml.Node) error {
 
 func (p *parser) rerankServer(n *yaml.Node, api remote.API) error {
 	s := &Reranker{Config: remote.Config{API: api}}
-	var candidates, chars int64
 	what := "reranker " + string(api)
 	err := p.mapping(n, what, keys{
 		"base_url": p.text(&s.BaseURL), "model": p.text(&s.Model), "key_env": p.text(&s.KeyEnv),
-		"max_chars": p.number(&chars), "deadline": p.duration(&s.Deadline), "candidates": p.number(&candidates),
+		"max_chars": number(p, &s.MaxChars), "deadline": p.duration(&s.Deadline), "candidates": number(p, &s.Candidates),
 	})
 	switch {
 	case err != nil:
@@ -300,7 +286,6 @@ func (p *parser) rerankServer(n *yaml.Node, api remote.API) error {
 	case s.Model == "" && api != remote.TEI:
 		return p.errorf(n, "%s: model is needed", what)
 	}
-	s.MaxChars, s.Candidates = int(chars), int(candidates)
 	p.settings.Reranker = s
 	return nil
 }

@@ -22,7 +22,7 @@ func PlainText(markdown string) string {
 			out.WriteString(word)
 		}
 	}
-	return out.String()
+	return Line(out.String()) // again: the mark before a variation selector may be gone
 }
 
 var marks = strings.NewReplacer("**", "", "__", "", "`", "", "|", " ")

@@ -30,6 +30,7 @@ func FuzzPlainText(f *testing.F) {
 	for _, text := range wordstest.NastyTexts() {
 		f.Add("# " + text + " [form](x)")
 	}
+	f.Add("#\ufe0f")
 	f.Fuzz(func(t *testing.T, markdown string) {
 		text := PlainText(markdown)
 		if Line(text) != text {

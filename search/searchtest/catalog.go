@@ -69,12 +69,8 @@ func Fill(t testing.TB, x *Catalog, sources []Source) {
 			t.Fatalf("syncing %s: complete %v, %v", sources[i].Label, r.Complete, err)
 		}
 	}
-	if err := x.Retain(t.Context(), labels); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Embed(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	try(t, x.Retain(t.Context(), labels))
+	Embed(t, x)
 }
 
 // Everywhere is a word that every generated skill has in its body.

@@ -36,9 +36,7 @@ type Truth struct {
 func NewTruth(t testing.TB, c *Catalog, queries []search.Query) *Truth {
 	t.Helper()
 	all, err := c.List(t.Context(), nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try(t, err)
 	return &Truth{c, queries, answersOf(t, c, queries), all}
 }
 
@@ -74,7 +72,7 @@ func answersOf(t testing.TB, c *Catalog, queries []search.Query) []search.Answer
 	list := make([]search.Answer, len(queries))
 	for i, q := range queries {
 		q.Limit = All
-		list[i] = answer(t, c, q)
+		list[i] = Ask(t, c, q)
 	}
 	return list
 }
@@ -84,15 +82,6 @@ func nameOf(a *search.Agent) string {
 		return "nil"
 	}
 	return a.Name
-}
-
-func answer(t testing.TB, x *Catalog, q search.Query) search.Answer {
-	t.Helper()
-	a, err := x.Search(t.Context(), q)
-	if err != nil {
-		t.Fatalf("searching %.80q: %v", q.Text, err)
-	}
-	return a
 }
 
 // same checks that f returns the same for both catalogs, including errors.
@@ -113,9 +102,7 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	}
 	same(t, "pinned of "+nameOf(agent), func(x *Catalog) (any, error) { return x.Pinned(t.Context(), agent) }, a, b)
 	all, err := a.List(t.Context(), nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try(t, err)
 	looked := 40 // how many lookups: a failed one is slow, it compares all names
 	if agent != nil {
 		looked = 10
@@ -271,15 +258,11 @@ func differHit(a, b *search.Hit) string {
 }
 
 // sortedMatch sorts the terms: the order of equally rare terms means nothing.
-func sortedMatch(m search.Matched) [4][]string {
-	return [4][]string{sorted(m.Name), sorted(m.Description), sorted(m.Tags)}
+func sortedMatch(m search.Matched) [3][]string {
+	return [3][]string{sorted(m.Name), sorted(m.Description), sorted(m.Tags)}
 }
 
-func sorted(list []string) []string {
-	list = slices.Clone(list)
-	slices.Sort(list)
-	return list
-}
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // near reports whether two figures differ by at most the tolerance, relative to usual.
 func near(a, b, usual float64) bool { return math.Abs(a-b) <= tolerance*max(usual, 1) }

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,26 +79,27 @@ func Sync(t testing.TB, c *Catalog, label string, refs iter.Seq2[*skill.Ref, err
 func SyncSource(t testing.TB, c *Catalog, src index.Source, refs iter.Seq2[*skill.Ref, error]) index.Report {
 	t.Helper()
 	r, err := c.Sync(t.Context(), src, refs)
+	try(t, err)
+	return r
+}
+
+func try(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
 }
 
 // Embed embeds what has no vector, and ends the test on an error.
 func Embed(t testing.TB, c *Catalog) {
 	t.Helper()
-	if err := c.Embed(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	try(t, c.Embed(t.Context(), nil))
 }
 
 // Publish publishes what the catalog holds.
 func Publish(t testing.TB, c *Catalog, merge bool) {
 	t.Helper()
-	if err := c.Publish(t.Context(), merge); err != nil {
-		t.Fatal(err)
-	}
+	try(t, c.Publish(t.Context(), merge))
 }
 
 // Ask returns the answer to a query that must not fail.
@@ -143,26 +145,21 @@ type Embedder struct {
 }
 
 // SetDim sets the dimension of vectors from now on; 0 means 16.
-func (e *Embedder) SetDim(n int) *Embedder {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.dim = n
-	return e
-}
+func (e *Embedder) SetDim(n int) *Embedder { return e.set(func() { e.dim = n }) }
 
 // FailAfter fails once n documents have been embedded; 0 means never.
-func (e *Embedder) FailAfter(n int) *Embedder {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.fail = n
-	return e
-}
+func (e *Embedder) FailAfter(n int) *Embedder { return e.set(func() { e.fail = n }) }
 
 // Answer makes f answer queries; nil means the vector of their words.
 func (e *Embedder) Answer(f func(text string) ([]embed.Vector, error)) {
+	e.set(func() { e.answer = f })
+}
+
+func (e *Embedder) set(change func()) *Embedder {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.answer = f
+	change()
+	return e
 }
 
 // Embedded returns the documents that were embedded since the last call.
@@ -175,12 +172,7 @@ func (e *Embedder) Embedded() []string {
 }
 
 // Model implements embed.Embedder.
-func (e *Embedder) Model() string {
-	if e.Name == "" {
-		return "fake"
-	}
-	return e.Name
-}
+func (e *Embedder) Model() string { return cmp.Or(e.Name, "fake") }
 
 // Embed implements embed.Embedder.
 func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
@@ -221,11 +213,8 @@ func (e *Embedder) take(text string) bool {
 // Vector returns the vector of a text: one direction for every word, added up.
 func (e *Embedder) Vector(text string) embed.Vector {
 	e.mu.Lock()
-	dim := e.dim
+	dim := cmp.Or(e.dim, 16)
 	e.mu.Unlock()
-	if dim == 0 {
-		dim = 16
-	}
 	v := make(embed.Vector, dim)
 	v[0] = .01 // a text without words has a direction too
 	for _, w := range words.Terms(text) {

@@ -36,14 +36,8 @@ type Options struct {
 func Open(t testing.TB, path string, e embed.Embedder, opts *Options) *Catalog {
 	t.Helper()
 	db, err := OpenStore(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	try(t, err)
+	t.Cleanup(func() { try(t, db.Close()) })
 	return Over(t, db, path, e, opts)
 }
 
@@ -70,11 +64,7 @@ func New(t testing.TB, e embed.Embedder) *Catalog {
 func Over(t testing.TB, st store.Store, path string, e embed.Embedder, opts *Options) *Catalog {
 	t.Helper()
 	c := Join(st, path, e, opts)
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { try(t, c.Close()) })
 	return c
 }
 

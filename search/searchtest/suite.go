@@ -176,7 +176,7 @@ func testScope(t *testing.T, x *Catalog, sources []Source) {
 			}
 		}
 		for _, q := range Queries(sources, 3, 25, []*search.Agent{a}) {
-			for _, h := range answer(t, x, q).Hits {
+			for _, h := range Ask(t, x, q).Hits {
 				for _, e := range append(h.Copies, h.Entry) {
 					if _, ok := slices.BinarySearch(want, e.Name); !ok || e.ShadowedBy != "" {
 						t.Errorf("agent %s finds %s for %.80q", nameOf(a), e.ID, q.Text)
@@ -196,7 +196,7 @@ func testThree(t *testing.T, x *Catalog) {
 		t.Fatalf("%d skills have the rare tag, %v", len(want), err)
 	}
 	var found []search.Entry
-	for _, h := range answer(t, x, search.Query{Text: Everywhere, Agent: a}).Hits {
+	for _, h := range Ask(t, x, search.Query{Text: Everywhere, Agent: a}).Hits {
 		found = append(found, h.Entry)
 	}
 	if !slices.Equal(namesOf(found), namesOf(want)) {
@@ -213,7 +213,7 @@ func testNames(t *testing.T, x *Catalog, sources []Source) {
 		if n++; !odd && n%5 != 0 {
 			continue
 		}
-		hits := answer(t, x, search.Query{Text: s.name}).Hits
+		hits := Ask(t, x, search.Query{Text: s.name}).Hits
 		if len(hits) == 0 || hits[0].Name != s.name || !hits[0].Relevant || hits[0].Probability != 1 {
 			t.Errorf("%q does not find the skill first: %d hits", s.name, len(hits))
 		}
@@ -221,7 +221,7 @@ func testNames(t *testing.T, x *Catalog, sources []Source) {
 		if len(start) < 3 || strings.ContainsRune(start, ' ') {
 			continue
 		}
-		hits = answer(t, x, search.Query{Text: start, Limit: 500}).Hits
+		hits = Ask(t, x, search.Query{Text: start, Limit: 500}).Hits
 		if !slices.ContainsFunc(hits, func(h search.Hit) bool {
 			return h.Name == s.name || slices.ContainsFunc(h.Copies, func(e search.Entry) bool { return e.Name == s.name })
 		}) {
@@ -234,7 +234,7 @@ func testNames(t *testing.T, x *Catalog, sources []Source) {
 // an agent does not see from skills that do not fit.
 func testWhy(t *testing.T, x *Catalog, sources []Source) {
 	for _, q := range Queries(sources, 4, 30, nil) {
-		for i, h := range answer(t, x, q).Hits {
+		for i, h := range Ask(t, x, q).Hits {
 			e, err := x.Why(t.Context(), h.ID, q)
 			if err != nil || e.Rank != i+1 || e.Score != h.Score || e.Relevant != h.Relevant {
 				t.Errorf("%.80q: hit %d is %s with %g; explained as %d with %g, %v", q.Text, i+1, h.ID, h.Score, e.Rank, e.Score, err)
@@ -254,7 +254,7 @@ func testWhy(t *testing.T, x *Catalog, sources []Source) {
 // testChanges: a changed skill is found by its new text, and not by its old text.
 func testChanges(t *testing.T, leg Leg, x *Catalog, sources []Source) {
 	finds := func(text, name string) bool {
-		return slices.ContainsFunc(answer(t, x, search.Query{Text: text}).Hits, func(h search.Hit) bool {
+		return slices.ContainsFunc(Ask(t, x, search.Query{Text: text}).Hits, func(h search.Hit) bool {
 			return h.Name == name && h.Strength > 0
 		})
 	}

@@ -1,7 +1,6 @@
 package searchtest
 
 import (
-	"bufio"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -39,19 +38,11 @@ func Corpus(tb testing.TB, n int) Tree {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	try(tb, err)
 	t := make(Tree)
-	for lines := bufio.NewReader(z); len(t) < n; {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			break
-		}
+	for lines := json.NewDecoder(z); len(t) < n && lines.More(); {
 		var s struct{ Repo, Path, Name, Description, Body string }
-		if err := json.Unmarshal(line, &s); err != nil {
-			tb.Fatal(err)
-		}
+		try(tb, lines.Decode(&s))
 		t[s.Repo+"/"+s.Path] = Skill(s.Name, s.Description, s.Body)
 	}
 	return t
