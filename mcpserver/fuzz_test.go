@@ -75,7 +75,8 @@ func TestRecent(t *testing.T) {
 	var r recent
 	for range 2 {
 		for c := 'a'; c <= 'z'; c++ {
-			r.add(string(c), "x")
+			r.add(string(c))
+			r.add("x")
 		}
 	}
 	if got := strings.Join(r.list(), ""); got != "xzywvutsrqponmlkjihgfedcba" {

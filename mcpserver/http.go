@@ -83,12 +83,8 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
 		h.limiter = newLimiter(rate)
 	}
-	if h.log = h.opts.Logger; h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
-	}
-	if h.metrics = h.opts.Metrics; h.metrics == nil {
-		h.metrics = new(Metrics)
-	}
+	h.log = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
+	h.metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
 	if h.guard, err = newGuard(h.opts.Token, h.opts.Hosts, h.opts.Origins); err != nil {
 		return nil, err
@@ -96,8 +92,8 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	for name, server := range scopes {
 		h.scopes[name] = h.newScope(server)
 	}
-	h.mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { h.serveScope(w, r, "") })
-	h.mux.HandleFunc("/mcp/{name}", h.serveNamed)
+	h.mux.HandleFunc("/mcp", h.serveScope)
+	h.mux.HandleFunc("/mcp/{name}", h.serveScope)
 	h.mux.HandleFunc("GET /healthz", h.serveHealth)
 	h.mux.HandleFunc("GET /metrics", h.serveMetrics)
 	return h, nil
@@ -156,22 +152,13 @@ func (h *HTTP) authorized(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-func (h *HTTP) serveNamed(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	if name == "" {
-		http.NotFound(w, r) // the scope without a name is only at /mcp
-		return
-	}
-	h.serveScope(w, r, name)
-}
-
 // serveScope hands a request to the transport of a scope.
-func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request, name string) {
+func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	// Check the token first, so that nobody learns without it which scopes there are.
 	if !h.authorized(w, r) {
 		return
 	}
-	sc := h.scopes[name]
+	sc := h.scopes[r.PathValue("name")] // "" at /mcp
 	if sc == nil {
 		http.NotFound(w, r)
 		return
@@ -210,8 +197,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	_ = control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			h.refuse(w, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", large.Limit))
 		} else {
 			h.refuse(w, "body", http.StatusBadRequest, errors.New("the request could not be read"))

@@ -89,11 +89,7 @@ func clientOf(remote string) netip.Prefix {
 	if ip.Is6() {
 		bits = 64
 	}
-	p, err := ip.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return p
+	return netip.PrefixFrom(ip, bits).Masked()
 }
 
 // A deadlineWriter gives each write a deadline of its own. So streams may last for

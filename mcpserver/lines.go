@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -24,20 +25,17 @@ func parseLines(s string) (l lines, err error) {
 	}
 	from, to, ranged := strings.Cut(s, "-")
 	if l.first, err = lineNumber(from); err != nil {
-		return lines{}, err
+		return l, err
 	}
 	switch {
 	case !ranged:
 		l.last = l.first
 	case to != "":
-		if l.last, err = lineNumber(to); err != nil {
-			return lines{}, err
-		}
-		if l.last < l.first {
-			return lines{}, errors.New("lines ends before it starts")
+		if l.last, err = lineNumber(to); err == nil && l.last < l.first {
+			err = errors.New("lines ends before it starts")
 		}
 	}
-	return l, nil
+	return l, err
 }
 
 func lineNumber(s string) (int, error) {
@@ -54,6 +52,17 @@ type part struct {
 	first, last int // numbers of its lines; last < first means that it has none
 	of          int // number of lines in the whole text
 	next        int // line to go on with; 0 means that nothing was cut off
+}
+
+// rest returns the range of the lines that were cut off from the lines l, "" for none.
+func (p part) rest(l lines) string {
+	switch {
+	case p.next == 0:
+		return ""
+	case l.last == 0:
+		return fmt.Sprintf("%d-", p.next)
+	}
+	return fmt.Sprintf("%d-%d", p.next, l.last)
 }
 
 // cut returns the lines l of s, at most maxText bytes of them. It also cuts a single

@@ -55,8 +55,8 @@ func message(s string) string { return words.Shorten(words.Clean(s), maxMessage)
 // sendable returns err with a short message, and without data that is not JSON: the
 // protocol library puts a URI there in Go's quotes, and then fails to send it.
 func sendable(err error) error {
-	var wire *jsonrpc.Error
-	if !errors.As(err, &wire) {
+	wire, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok {
 		return err
 	}
 	data := wire.Data

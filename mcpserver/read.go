@@ -52,10 +52,8 @@ func readResultOf(b *contextprovider.Body) readResult {
 		ID: b.ID, Name: b.Name, Source: b.Source, Folder: b.Folder, Tokens: b.Tokens,
 		Resources: b.Resources, Requires: b.Requires, Stale: b.Stale, HiddenChars: b.HiddenChars,
 	}
-	part := cut(b.Text, lines{})
-	if r.Instructions = part.text; part.next > 0 {
-		r.Next = fmt.Sprintf("%d-", part.next)
-	}
+	c := cut(b.Text, lines{})
+	r.Instructions, r.Next = c.text, c.rest(lines{})
 	return r
 }
 

@@ -14,13 +14,11 @@ type recent struct {
 	ids []string // the most recent one last
 }
 
-// add notes that skills were used.
-func (r *recent) add(ids ...string) {
+// add notes that a skill was used.
+func (r *recent) add(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, id := range ids {
-		r.ids = append(slices.DeleteFunc(r.ids, func(s string) bool { return s == id }), id)
-	}
+	r.ids = append(slices.DeleteFunc(r.ids, func(s string) bool { return s == id }), id)
 	r.ids = r.ids[max(0, len(r.ids)-maxRecent):]
 }
 

@@ -61,19 +61,8 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 	if l.first > max(1, c.of) {
 		return nil, none, fmt.Errorf("the file has %d lines only", c.of)
 	}
-	r.Text, r.First, r.Last, r.Of = c.text, c.first, c.last, c.of
-	if c.next > 0 {
-		r.Next = rest(c.next, l)
-	}
+	r.Text, r.First, r.Last, r.Of, r.Next = c.text, c.first, c.last, c.of, c.rest(l)
 	return text(r.text()), r, nil
-}
-
-// rest returns the range of the lines that were cut off.
-func rest(next int, l lines) string {
-	if l.last == 0 {
-		return fmt.Sprintf("%d-", next)
-	}
-	return fmt.Sprintf("%d-%d", next, l.last)
 }
 
 // text returns the text of the file, with a header if lines are missing.

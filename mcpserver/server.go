@@ -126,8 +126,11 @@ func New(c Catalog, opts *Options) *Server {
 	if opts != nil {
 		s.opts = *opts
 	}
-	if s.log = s.opts.Logger; s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	s.log = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
+	if s.opts.Suggest == nil {
+		s.opts.Suggest = func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error) {
+			return c.Block(ctx, p.Text, contextprovider.Budget{}, a)
+		}
 	}
 	// The tools never change; a changed catalog changes the resources. There are no
 	// prompts, but the protocol library answers prompts/list, so that is declared.

@@ -91,9 +91,9 @@ func (s *Server) agent(name string) (*search.Agent, error) {
 
 // named rewrites an error about a skill that was not found, so that it quotes the ID.
 func named(err error, id string) error {
-	var missing *search.NotFoundError
+	missing, ok := errors.AsType[*search.NotFoundError](err)
 	switch {
-	case !errors.As(err, &missing):
+	case !ok:
 		return err
 	case len(missing.Similar) > 0:
 		return fmt.Errorf("no skill %s; %s", quoted(id), line(words.DidYouMean(missing.Similar), 4*skill.MaxName))
