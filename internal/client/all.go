@@ -5,10 +5,10 @@ import "sync"
 // shared is the folder in a project or a home that clients share.
 const shared = ".agents"
 
-// room bounds the answer to an event of every client, in characters: the
+// Room bounds the answer to an event of every client, in UTF-16 code units: the
 // smallest bound of a client on what is put into a prompt is 10,000, or 2,500
 // tokens. The prompt that Copilot wants back does not count.
-const room = 6000
+const Room = 6000
 
 // wrapped is the form of an answer that most clients have taken over from Claude
 // Code.
@@ -16,23 +16,14 @@ const wrapped = `{"hookSpecificOutput":{"hookEventName":` + MarkEvent + `,"addit
 
 const afterRestart = "sessions that are open see it after a restart"
 
-// descriptions are made once, when the first is asked for: most starts of the
-// program need none, and a hook asks for them several times.
-var descriptions struct {
-	once sync.Once
-	list []Client
-}
-
 // All returns the description of every client but the generic one, in the order
 // in which they are shown. It must not be changed.
-func All() []Client {
-	descriptions.once.Do(func() {
-		descriptions.list = []Client{
-			claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed(),
-		}
-	})
-	return descriptions.list
-}
+func All() []Client { return all() }
+
+// Most starts of the program need no description, and a hook asks for them several times.
+var all = sync.OnceValue(func() []Client {
+	return []Client{claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed()}
+})
 
 func claude() Client {
 	dir := variable("CLAUDE_CONFIG_DIR", home(".claude"))
@@ -42,7 +33,7 @@ func claude() Client {
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
 		MCP: &MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
-			Handler: commandSeconds, Lines: []string{"command"}, Room: room,
+			Handler: commandSeconds, Lines: []string{"command"},
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
 				// What was offered is forgotten then.
@@ -68,7 +59,7 @@ func codex() Client {
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills")),
 		MCP: &MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
-			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"), Room: room,
+			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
 				{Name: "SessionStart", Kind: Start, Answer: wrapped},
@@ -85,7 +76,7 @@ func gemini() Client {
 		Folders: []string{".gemini"},
 		MCP:     &MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
-			Handler: namedMilliseconds, Lines: []string{"command"}, Room: room, Markdown: true,
+			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
 			Events: []Event{
 				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true},
 				{Name: "AfterTool", Kind: Tool, SetUp: true, Matcher: "activate_skill|.*read_skill", NoMCP: "activate_skill"},
@@ -101,7 +92,7 @@ func cursor() Client {
 		Folders: []string{".cursor"},
 		MCP:     &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
-			Handler: commandOnly, Lines: []string{"command"}, Room: room, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
+			Handler: commandOnly, Lines: []string{"command"}, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
 			Events: []Event{
 				{Name: "beforeSubmitPrompt", Kind: Prompt, Answer: `{"continue":true,"additional_context":` + MarkText + `}`, SetUp: true},
 				{Name: "sessionStart", Kind: Start, Answer: `{"additional_context":` + MarkText + `}`, SetUp: true, Arg: SessionStart},
@@ -116,9 +107,9 @@ func copilot() Client {
 	return Client{Name: "copilot", Title: "Copilot CLI", Homes: paths(dir), Bins: []string{"copilot"},
 		Folders: []string{".github"},
 		MCP: &MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
-			Instead: project(".mcp.json")},
+			Instead: "claude"},
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
-			Handler: perShell, Lines: []string{"bash", "powershell", "command"}, Room: room,
+			Handler: perShell, Lines: []string{"bash", "powershell", "command"},
 			Events: []Event{
 				{Name: "userPromptTransformed", Kind: Prompt, Field: "transformedPrompt", Answer: `{"modifiedTransformedPrompt":` + MarkPrompt + `}`, SetUp: true},
 				{Name: "postToolUse", Kind: Tool, Field: "toolName"},
@@ -138,7 +129,7 @@ func vscode() Client {
 	return Client{Name: "vscode", Title: "VS Code", Homes: paths(dir), Bins: []string{"code"},
 		MCP: &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
 		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
-			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"}, Room: room,
+			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"},
 			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true}},
 			Drops:  func(_ string, has func(string) bool) bool { return has("hookEventName") }}}
 }

@@ -50,7 +50,7 @@ var mark = regexp.MustCompile(`\$[A-Z]+`)
 
 func checkHook(t *testing.T, m *client.Machine, c client.Client) {
 	h := c.Hook
-	if m.File(h.Files, client.User) == "" || len(h.Lines) == 0 || h.Room <= 0 || len(h.SetUp()) == 0 {
+	if m.File(h.Files, client.User) == "" || len(h.Lines) == 0 || len(h.SetUp()) == 0 {
 		t.Errorf("%s: the description of its hook is not complete", c.Name)
 	}
 	for _, system := range []string{"linux", "windows"} {
@@ -64,6 +64,9 @@ func checkHook(t *testing.T, m *client.Machine, c client.Client) {
 	}
 	if _, ok := h.Event(client.Prompt); ok != (h.Arg == c.Name) {
 		t.Errorf("%s: has an event for a prompt: %t, and a hook of its own: %t", c.Name, ok, !ok)
+	}
+	if other, ok := client.Find(c.MCP.Instead); c.MCP.Instead != "" && (!ok || len(other.MCP.Files.Project) == 0) {
+		t.Errorf("%s: it reads the file of %q in a project", c.Name, c.MCP.Instead)
 	}
 	if _, ok := client.Find(h.RunsHooksOf); h.RunsHooksOf != "" && (!ok || h.RunsVar == "") {
 		t.Errorf("%s: runs the hooks of %q, says so by %q", c.Name, h.RunsHooksOf, h.RunsVar)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 )
@@ -46,9 +47,7 @@ func (m *Machine) File(p Places, s Scope) string {
 		if name == "" {
 			return ""
 		}
-		if first == "" {
-			first = name
-		}
+		first = cmp.Or(first, name)
 		if _, err := os.Stat(name); err == nil {
 			return name
 		}
@@ -100,12 +99,4 @@ func on(system string, there, otherwise Path) Path {
 		}
 		return otherwise(m)
 	}
-}
-
-func isDir(name string) bool {
-	if name == "" {
-		return false
-	}
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
 }

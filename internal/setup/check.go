@@ -19,7 +19,7 @@ func Check(env *Env, skills []Listed) []skill.Problem {
 	for _, st := range statuses {
 		found = append(found, env.checkClient(st)...)
 	}
-	for _, double := range Doubles(statuses) {
+	for _, double := range doublesOf(statuses) {
 		found = append(found, skill.Problem{Rule: "client-twice", Severity: skill.Warning, Path: double.File, Message: double.Message})
 	}
 	for _, st := range statuses {
@@ -44,11 +44,11 @@ func (e *Env) checkClient(st Status) []skill.Problem {
 			found = append(found, skill.Problem{Rule: "client-broken", Severity: skill.Warning, Path: r.File,
 				Message: fmt.Sprintf("%s: the hook refers to the MCP server %q, which is not set up", title, server), Hint: fmt.Sprintf("\"skills setup %s\" sets up both", name)})
 		}
-		switch TrustOf(e, st, r) {
-		case Pending:
+		switch trustOf(e, st, r) {
+		case pending:
 			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Warning, Path: r.File,
 				Message: title + " has no approval of the hook on record, and does not run it without one", Hint: "approve it once with /hooks in " + title})
-		case Disabled:
+		case disabled:
 			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Note, Path: r.File, Message: title + ": the hook is switched off there"})
 		}
 	}
@@ -76,8 +76,8 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 		return nil
 	}
 	var found []skill.Problem
-	for _, b := range Budgets(e, c, below(folders, skills)) {
-		if !b.Over() {
+	for _, b := range budgetsOf(e, c, below(folders, skills)) {
+		if !b.over() {
 			continue
 		}
 		p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: folders[0],
@@ -92,7 +92,7 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 }
 
 // shortage says how much of its skills a client with a title has no room for.
-func (b Budget) shortage(title string) string {
+func (b budget) shortage(title string) string {
 	if b.Unit == "skills" {
 		return fmt.Sprintf("%s lists %s of your %s skills: the others are dropped.", title, thousands(b.Lists), thousands(b.Skills))
 	}

@@ -11,6 +11,8 @@ const (
 	Project = client.Project
 )
 
+var scopes = []Scope{User, Project}
+
 // An Env is the machine on which clients are set up, and the program that they will run.
 type Env struct {
 	client.Machine
@@ -31,8 +33,11 @@ type format interface {
 }
 
 // formatOf returns the format of the file with a client's MCP servers.
-func formatOf(m *client.MCP) format {
-	switch m.Format {
+func formatOf(c client.Client) format {
+	if c.MCP == nil {
+		return jsonFormat{}
+	}
+	switch c.MCP.Format {
 	case client.TOML:
 		return tomlFormat{}
 	case client.YAML:
@@ -40,10 +45,6 @@ func formatOf(m *client.MCP) format {
 	}
 	return jsonFormat{}
 }
-
-// isCommand reports whether a member of an entry holds the command: only these
-// are brought up to date, since the user may have changed the others.
-func isCommand(key string) bool { return key == "command" || key == "args" || key == "cmd" }
 
 // mcpFiles returns the files with a client's MCP servers. There are none if the client
 // takes no MCP servers.

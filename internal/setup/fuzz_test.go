@@ -86,13 +86,13 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "skills"), entryOf("claude"))
+		fuzzFormat(t, jsonFormat{}, data, path{"m", "skills"}, entryOf("claude"))
 		tree, err := jsonFormat{}.decode(data)
 		if err != nil {
 			return
 		}
-		list, _ := lookup(tree, pathTo("m", "x")).([]any)
-		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "x").with(len(list)), object{{Key: "hooks", Value: []any{object{{Key: "command", Value: "a"}}}}})
+		list, _ := lookup(tree, path{"m", "x"}).([]any)
+		fuzzFormat(t, jsonFormat{}, data, path{"m", "x", len(list)}, object{{Key: "hooks", Value: []any{object{{Key: "command", Value: "a"}}}}})
 	})
 }
 
@@ -101,7 +101,7 @@ func FuzzTOML(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, tomlFormat{}, data, pathTo("m", "skills"), entryOf("codex"))
+		fuzzFormat(t, tomlFormat{}, data, path{"m", "skills"}, entryOf("codex"))
 	})
 }
 
@@ -111,7 +111,7 @@ func FuzzYAML(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, yamlFormat{}, data, pathTo("m", "skills"), entryOf("goose"))
+		fuzzFormat(t, yamlFormat{}, data, path{"m", "skills"}, entryOf("goose"))
 	})
 }
 

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -42,8 +41,6 @@ func blank(data []byte) bool {
 	return err == nil
 }
 
-var hujsonPlace = lazyregexp.New(`^hujson: line (\d+), column (\d+): `)
-
 // parseJSON parses a text that may begin with a byte order mark; offsets count
 // it.
 func parseJSON(data []byte) (hujson.Value, error) {
@@ -53,16 +50,10 @@ func parseJSON(data []byte) (hujson.Value, error) {
 		copy(text, "   ")
 	}
 	v, err := hujson.Parse(text)
-	if err == nil {
-		return v, nil
+	if err != nil {
+		return v, parseError(err)
 	}
-	place := &PlaceError{Message: err.Error()}
-	if found := hujsonPlace().FindStringSubmatch(place.Message); found != nil {
-		place.Message = place.Message[len(found[0]):]
-		place.Line, _ = strconv.Atoi(found[1])
-		place.Column, _ = strconv.Atoi(found[2])
-	}
-	return v, place
+	return v, nil
 }
 
 func treeOf(v hujson.Value) any {
@@ -101,24 +92,30 @@ func (f jsonFormat) set(data []byte, p path, v any) ([]byte, error) {
 		text := style.render(wrapped(p, v), "") + style.eol
 		return append(closed(data, style.eol), text...), nil
 	}
-	root, err := parseJSON(data)
-	if err != nil {
+	at, left, err := f.follow(data, p)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(left) > 0 && at.Value.Kind() != 'n':
+		return style.insert(data, at, left, v), nil
 	}
-	at := root
+	return style.replace(data, at, wrapped(left, v)), nil
+}
+
+// follow goes along a path as far as it leads. It returns the value there, and the steps
+// that are left.
+func (jsonFormat) follow(data []byte, p path) (at hujson.Value, left path, err error) {
+	if at, err = parseJSON(data); err != nil {
+		return at, nil, err
+	}
 	for i, step := range p {
-		next, ok, err := child(data, at, p[:i], step)
-		switch {
-		case err != nil:
-			return nil, err
-		case !ok && at.Value.Kind() == 'n':
-			return style.replace(data, at, wrapped(p[i:], v)), nil
-		case !ok:
-			return style.insert(data, at, p[i:], v), nil
+		next, index, err := child(data, at, p[:i], step)
+		if err != nil || index < 0 {
+			return at, p[i:], err
 		}
 		at = next
 	}
-	return style.replace(data, at, v), nil
+	return at, nil, nil
 }
 
 // wrapped puts a value into the containers that a path goes through.
@@ -133,74 +130,53 @@ func wrapped(p path, v any) any {
 	return v
 }
 
-// child returns the value that one step leads to. It returns an error if a value of
-// another type is in the way, or if a name occurs twice, since clients differ in which
-// one they read.
-func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, ok bool, err error) {
-	wrong := func(want string) error {
-		line, column := lineColumn(data, v.StartOffset)
-		what := "the file"
-		if len(at) > 0 {
-			what = strconv.Quote(at.String())
-		}
-		return &PlaceError{Line: line, Column: column, Message: fmt.Sprintf("%s is %s, not %s", what, kindOf(treeOf(v)), want)}
-	}
+// child returns the value that one step leads to, and its index among its siblings, -1
+// for none. It returns an error if a value of another type is in the way, or if a name
+// occurs twice, since clients differ in which one they read.
+func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, index int, err error) {
 	if v.Value.Kind() == 'n' {
-		return found, false, nil
+		return found, -1, nil
 	}
-	switch step := step.(type) {
-	case string:
-		o, isObject := v.Value.(*hujson.Object)
-		if !isObject {
-			return found, false, wrong("an object")
+	line, column := lineColumn(data, v.StartOffset)
+	name, named := step.(string)
+	if !named {
+		a, ok := v.Value.(*hujson.Array)
+		switch i, _ := step.(int); {
+		case !ok:
+			return found, -1, wrongKind(at, line, column, treeOf(v), "a list")
+		case i < len(a.Elements):
+			return a.Elements[i], i, nil
 		}
-		for _, m := range o.Members {
-			if nameOf(m) != step {
-				continue
-			}
-			if ok {
-				line, column := lineColumn(data, m.Name.StartOffset)
-				return found, false, &PlaceError{Line: line, Column: column, Message: fmt.Sprintf("%q stands here a second time", at.with(step).String())}
-			}
-			found, ok = m.Value, true
-		}
-	case int:
-		a, isArray := v.Value.(*hujson.Array)
-		if !isArray {
-			return found, false, wrong("a list")
-		}
-		if step >= 0 && step < len(a.Elements) {
-			return a.Elements[step], true, nil
+		return found, -1, nil
+	}
+	o, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return found, -1, wrongKind(at, line, column, treeOf(v), "an object")
+	}
+	index = -1
+	for i, m := range o.Members {
+		switch {
+		case nameOf(m) != name:
+		case index >= 0:
+			line, column := lineColumn(data, m.Name.StartOffset)
+			return found, -1, secondTime(at.with(step).String(), line, column)
+		default:
+			found, index = m.Value, i
 		}
 	}
-	return found, ok, nil
+	return found, index, nil
 }
 
 // remove removes the member or element at p.
 func (f jsonFormat) remove(data []byte, p path) ([]byte, error) {
-	root, err := parseJSON(data)
-	if err != nil {
-		return nil, err
-	}
-	at := root
-	for i, step := range p[:len(p)-1] {
-		next, ok, err := child(data, at, p[:i], step)
-		if err != nil || !ok {
-			return data, err
-		}
-		at = next
-	}
-	step := p[len(p)-1]
-	if _, ok, err := child(data, at, p[:len(p)-1], step); err != nil || !ok {
+	parent := p[:len(p)-1]
+	at, left, err := f.follow(data, parent)
+	if err != nil || len(left) > 0 {
 		return data, err
 	}
-	index, _ := step.(int)
-	if o, ok := at.Value.(*hujson.Object); ok {
-		for i, m := range o.Members {
-			if nameOf(m) == step {
-				index = i
-			}
-		}
+	_, index, err := child(data, at, parent, p[len(p)-1])
+	if err != nil || index < 0 {
+		return data, err
 	}
 	return apply(data, removal(data, partsOf(at), index)...), nil
 }

@@ -149,7 +149,7 @@ func TestConcurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, e, "home/.claude.json", []byte(`{"x": 1}`))
-		if err := p.Apply(e); !errors.Is(err, ErrChanged) {
+		if err := p.Apply(e); !errors.Is(err, errChanged) {
 			t.Errorf("the error is %v", err)
 		}
 		if got := read(t, file); got != `{"x": 1}` {
@@ -403,25 +403,25 @@ func TestBudgets(t *testing.T) {
 	}
 	skills[0].Name, skills[0].Description = "long", strings.Repeat("x", 2000)
 	one := 5 + 10 + 130
-	budget := func(name string) []Budget { return Budgets(e, named(t, name), skills) }
-	check := func(name string, got []Budget, want ...Budget) {
+	budgets := func(name string) []budget { return budgetsOf(e, named(t, name), skills) }
+	check := func(name string, got []budget, want ...budget) {
 		t.Helper()
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	check("claude", budget("claude"), Budget{"claude", 119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
-	check("codex", budget("codex"), Budget{"codex", 119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
-	check("openclaw", budget("openclaw"), Budget{"openclaw", 119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, Budget{"openclaw", 119, 119, 0, 150, "skills"})
-	check("cursor", budget("cursor"))
-	if b := budget("claude")[0]; !b.Over() || (Budget{Needs: 8000, Lists: 8000}).Over() {
+	check("claude", budgets("claude"), budget{"claude", 119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
+	check("codex", budgets("codex"), budget{"codex", 119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
+	check("openclaw", budgets("openclaw"), budget{"openclaw", 119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, budget{"openclaw", 119, 119, 0, 150, "skills"})
+	check("cursor", budgets("cursor"))
+	if b := budgets("claude")[0]; !b.over() || (budget{Needs: 8000, Lists: 8000}).over() {
 		t.Errorf("%+v", b)
 	}
 	write(t, e, "home/.claude/settings.json", []byte(`{"skillListingBudgetFraction": 0.02, "skillListingMaxDescChars": 10, "skillOverrides": {"long": "off"}}`))
-	check("claude with settings", budget("claude"), Budget{"claude", 119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
+	check("claude with settings", budgets("claude"), budget{"claude", 119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
 	write(t, e, "project/.claude/settings.local.json", []byte(`{"skillOverrides": {"long": "name-only"}}`))
 	vars["SLASH_COMMAND_TOOL_CHAR_BUDGET"] = "500"
-	check("claude with the environment", budget("claude"), Budget{"claude", 119, 118*(5+10+10) + 5 + 4, 118*(5+10) + 5 + 4, 500, "characters"})
+	check("claude with the environment", budgets("claude"), budget{"claude", 119, 118*(5+10+10) + 5 + 4, 118*(5+10) + 5 + 4, 500, "characters"})
 }
 
 // TestTrust: Codex keeps approvals by the place of the handler.
@@ -429,16 +429,16 @@ func TestTrust(t *testing.T) {
 	e := testEnv(t)
 	write(t, e, "home/.codex/hooks.json", []byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "log"}]}]}}`))
 	run(t, e, Request{Clients: []client.Client{named(t, "codex")}, Hook: true, Scope: User})
-	trust := func() Trust {
+	found := func() trust {
 		for _, st := range Scan(e) {
 			for _, r := range st.Registrations {
-				return TrustOf(e, st, r)
+				return trustOf(e, st, r)
 			}
 		}
 		t.Fatal("no hook found")
 		return 0
 	}
-	if got := trust(); got != Pending {
+	if got := found(); got != pending {
 		t.Errorf("without a config: %v", got)
 	}
 	state := func(place, values string) string {
@@ -446,16 +446,16 @@ func TestTrust(t *testing.T) {
 	}
 	for _, c := range []struct {
 		config string
-		want   Trust
+		want   trust
 	}{
-		{state("0:0", `trusted_hash = "sha256:1"`), Pending}, // the user's own
-		{state("1:0", `trusted_hash = "sha256:1"`), Given},
-		{state("1:0", "enabled = false\ntrusted_hash = \"sha256:1\""), Disabled},
-		{state("1:0", "enabled = true"), Pending},
-		{"broken = ", Pending},
+		{state("0:0", `trusted_hash = "sha256:1"`), pending}, // the user's own
+		{state("1:0", `trusted_hash = "sha256:1"`), given},
+		{state("1:0", "enabled = false\ntrusted_hash = \"sha256:1\""), disabled},
+		{state("1:0", "enabled = true"), pending},
+		{"broken = ", pending},
 	} {
 		write(t, e, "home/.codex/config.toml", []byte(c.config))
-		if got := trust(); got != c.want {
+		if got := found(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.config, got, c.want)
 		}
 	}
@@ -487,7 +487,7 @@ func TestScan(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if d := Doubles(statuses); len(d) != 1 || !strings.Contains(d[0].Message, `as "a"`) {
+	if d := doublesOf(statuses); len(d) != 1 || !strings.Contains(d[0].Message, `as "a"`) {
 		t.Errorf("doubles: %+v", d)
 	}
 }
