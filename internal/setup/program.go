@@ -31,10 +31,5 @@ func FindProgram(given string) (string, error) {
 // IsTemporary reports whether a program is one that "go run" has built, which
 // removes it afterwards.
 func IsTemporary(program string) bool {
-	for elem := range strings.SplitSeq(filepath.ToSlash(filepath.Dir(program)), "/") {
-		if strings.HasPrefix(elem, "go-build") {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(filepath.ToSlash(filepath.Dir(program)), "/go-build")
 }
