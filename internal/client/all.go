@@ -29,7 +29,7 @@ func claude() Client {
 	dir := variable("CLAUDE_CONFIG_DIR", home(".claude"))
 	settings := Places{paths(dir.below("settings.json")), paths(project(".claude/settings.json"))}
 	local := project(".claude/settings.local.json")
-	return Client{Name: "claude", Title: "Claude Code", Homes: paths(dir), Bins: []string{"claude"}, After: afterRestart,
+	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
 		MCP: &MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
@@ -54,7 +54,7 @@ func claude() Client {
 
 func codex() Client {
 	dir := variable("CODEX_HOME", home(".codex"))
-	return Client{Name: "codex", Title: "Codex", Homes: paths(dir), Bins: []string{"codex"},
+	return Client{Name: "codex", Title: "Codex", Home: dir, Bins: []string{"codex"},
 		After:   "approve the hook once with /hooks in Codex: until then it does not run",
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills")),
 		MCP: &MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
@@ -72,7 +72,7 @@ func codex() Client {
 func gemini() Client {
 	dir := variable("GEMINI_CLI_HOME", home("")).below(".gemini")
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
-	return Client{Name: "gemini", Title: "Gemini CLI", Homes: paths(dir), Bins: []string{"gemini"}, After: afterRestart,
+	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart,
 		Folders: []string{".gemini"},
 		MCP:     &MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
@@ -88,7 +88,7 @@ func gemini() Client {
 
 func cursor() Client {
 	dir := home(".cursor")
-	return Client{Name: "cursor", Title: "Cursor", Homes: paths(dir), Bins: []string{"cursor", "cursor-agent"},
+	return Client{Name: "cursor", Title: "Cursor", Home: dir, Bins: []string{"cursor", "cursor-agent"},
 		Folders: []string{".cursor"},
 		MCP:     &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
@@ -104,7 +104,7 @@ func cursor() Client {
 
 func copilot() Client {
 	dir := copilotHome()
-	return Client{Name: "copilot", Title: "Copilot CLI", Homes: paths(dir), Bins: []string{"copilot"},
+	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"},
 		Folders: []string{".github"},
 		MCP: &MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
 			Instead: "claude"},
@@ -126,7 +126,7 @@ func copilotHome() Path { return variable("COPILOT_HOME", home(".copilot")) }
 
 func vscode() Client {
 	dir := on("windows", roaming("Code/User"), on("darwin", home("Library/Application Support/Code/User"), config("Code/User")))
-	return Client{Name: "vscode", Title: "VS Code", Homes: paths(dir), Bins: []string{"code"},
+	return Client{Name: "vscode", Title: "VS Code", Home: dir, Bins: []string{"code"},
 		MCP: &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
 		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"},
@@ -136,7 +136,7 @@ func vscode() Client {
 
 func openCode() Client {
 	dir := config("opencode")
-	return Client{Name: "opencode", Title: "OpenCode", Homes: paths(dir), Bins: []string{"opencode"},
+	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"},
 		After:   "it has no hook that a program could serve: the model calls the tools by itself",
 		Folders: []string{".opencode"},
 		MCP: &MCP{Files: Places{
@@ -147,13 +147,13 @@ func openCode() Client {
 
 func goose() Client {
 	dir := on("windows", roaming("Block/goose/config"), config("goose"))
-	return Client{Name: "goose", Title: "Goose", Homes: paths(dir), Bins: []string{"goose"},
+	return Client{Name: "goose", Title: "Goose", Home: dir, Bins: []string{"goose"},
 		MCP: &MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
 }
 
 func amp() Client {
 	dir := on("windows", home(".config/amp"), config("amp"))
-	return Client{Name: "amp", Title: "Amp", Homes: paths(dir), Bins: []string{"amp"},
+	return Client{Name: "amp", Title: "Amp", Home: dir, Bins: []string{"amp"},
 		MCP: &MCP{Files: Places{
 			paths(dir.below("settings.json"), dir.below("settings.jsonc")),
 			paths(project(".amp/settings.json"), project(".amp/settings.jsonc")),
@@ -162,13 +162,13 @@ func amp() Client {
 
 func windsurf() Client {
 	dir := home(".codeium/windsurf")
-	return Client{Name: "windsurf", Title: "Windsurf", Homes: paths(dir), Bins: []string{"windsurf"},
+	return Client{Name: "windsurf", Title: "Windsurf", Home: dir, Bins: []string{"windsurf"},
 		MCP: &MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
 }
 
 func openClaw() Client {
 	dir := variable("OPENCLAW_STATE_DIR", home(".openclaw"))
-	return Client{Name: "openclaw", Title: "OpenClaw", Homes: paths(dir), Bins: []string{"openclaw"},
+	return Client{Name: "openclaw", Title: "OpenClaw", Home: dir, Bins: []string{"openclaw"},
 		After:  `"openclaw mcp doctor skills --probe" checks it`,
 		Skills: paths(dir.below("skills"), home(shared+"/skills")),
 		MCP: &MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
@@ -178,7 +178,7 @@ func openClaw() Client {
 
 func zed() Client {
 	dir := on("windows", roaming("Zed"), config("zed"))
-	return Client{Name: "zed", Title: "Zed", Homes: paths(dir), Bins: []string{"zed", "zeditor"},
+	return Client{Name: "zed", Title: "Zed", Home: dir, Bins: []string{"zed", "zeditor"},
 		MCP: &MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom}}
 }
 

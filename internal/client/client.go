@@ -22,8 +22,8 @@ type Client struct {
 	Title string
 	After string // what the user has to do after the client was set up
 
-	Homes []Path   // a folder that exists where the client is installed
-	Bins  []string // its programs
+	Home Path     // a folder that exists where the client is installed
+	Bins []string // its programs
 
 	// Folders are those in a project, such as ".claude", whose folder "skills"
 	// the client reads. Discovery looks at them in the home as well.
@@ -150,18 +150,11 @@ func ProjectDir(getenv func(string) string) string {
 
 // Installed reports whether a client seems to be on the machine.
 func (m *Machine) Installed(c Client) bool {
-	isFolder := func(home Path) bool {
-		info, err := os.Stat(home(m))
-		return err == nil && info.IsDir()
-	}
-	found := m.Found
-	if found == nil {
-		found = func(bin string) bool {
-			_, err := exec.LookPath(bin)
-			return err == nil
-		}
-	}
-	return slices.ContainsFunc(c.Homes, isFolder) || slices.ContainsFunc(c.Bins, found)
+	info, err := os.Stat(c.Home(m))
+	return err == nil && info.IsDir() || slices.ContainsFunc(c.Bins, func(bin string) bool {
+		_, err := exec.LookPath(bin)
+		return err == nil
+	})
 }
 
 // SkillDirs returns the folders whose skills a client lists itself, in one scope.

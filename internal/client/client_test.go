@@ -18,8 +18,9 @@ import (
 func machine(t *testing.T, vars map[string]string) *client.Machine {
 	t.Helper()
 	dir := t.TempDir()
+	t.Setenv("PATH", "") // no client is there
 	return &client.Machine{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
-		Getenv: func(key string) string { return vars[key] }, Found: func(string) bool { return false }}
+		Getenv: func(key string) string { return vars[key] }}
 }
 
 // TestDescriptions: each description is complete.
@@ -31,7 +32,7 @@ func TestDescriptions(t *testing.T) {
 			t.Errorf("a client is called %q, %q", c.Name, c.Title)
 		}
 		seen[c.Name] = true
-		if len(c.Homes) == 0 || len(c.Bins) == 0 || m.Installed(c) {
+		if c.Home == nil || len(c.Bins) == 0 || m.Installed(c) {
 			t.Errorf("%s: it is not known where it is installed, or it is here", c.Name)
 		}
 		if c.MCP == nil || m.File(c.MCP.Files, client.User) == "" || len(c.MCP.Key) == 0 || len(c.MCP.Entry("skills", []string{"/bin/skills", "mcp"})) == 0 {
@@ -150,7 +151,7 @@ func TestSystems(t *testing.T) {
 		m := machine(t, nil)
 		m.OS = system
 		c, _ := client.Find("vscode")
-		if got := c.Homes[0](m); got != filepath.Join(m.Home, filepath.FromSlash(want)) {
+		if got := c.Home(m); got != filepath.Join(m.Home, filepath.FromSlash(want)) {
 			t.Errorf("%s: %s", system, got)
 		}
 	}

@@ -21,7 +21,6 @@ type Machine struct {
 	Home    string // "": there is none
 	Project string // the root of the project; "": there is none
 	Getenv  func(string) string
-	Found   func(bin string) bool // nil looks for a program along PATH
 }
 
 // A Path is a file or folder that depends on the machine, "" where it has none.

@@ -27,9 +27,9 @@ const program = "/opt/bin/skills"
 func testEnv(t *testing.T) *Env {
 	t.Helper()
 	dir := t.TempDir()
+	t.Setenv("PATH", "") // no client is there
 	e := &Env{Machine: client.Machine{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
-		Getenv: func(string) string { return "" }, Found: func(string) bool { return false }},
-		State: filepath.Join(dir, "state"), Program: program}
+		Getenv: func(string) string { return "" }}, State: filepath.Join(dir, "state"), Program: program}
 	for _, d := range []string{e.Home, e.Project} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)

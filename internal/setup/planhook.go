@@ -35,13 +35,13 @@ func (p *planner) hook(c client.Client) Change {
 	}
 	for _, ev := range c.Hook.SetUp() {
 		done, err := p.hookEvent(ed, c.Hook, ev, server)
-		if done == Updated || done == Added && len(ours) > 0 {
+		switch {
+		case err != nil:
+			return settled(ch, done, err)
+		case done == Added && len(ours) > 0:
 			action = Updated
-		} else if done == Added {
-			action = Added
-		}
-		if err != nil {
-			return settled(ch, action, err)
+		case done != Unchanged:
+			action = done
 		}
 	}
 	return settled(ch, action, nil)

@@ -104,7 +104,7 @@ func (f tomlFormat) set(data []byte, p path, v any) ([]byte, error) {
 func appendTable(data []byte, names []string, o object) []byte {
 	eol := eolOf(data)
 	var b strings.Builder
-	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))) > 0 {
+	if !isBlank(bytes.TrimPrefix(data, []byte(bom))) {
 		b.WriteString(eol)
 	}
 	b.WriteString(inBrackets(names, tomlKey, ".") + eol)
@@ -130,7 +130,7 @@ func (f tomlFormat) remove(data []byte, p path) ([]byte, error) {
 			continue
 		}
 		s := splice{start: lineStart(data, l.start), end: lineEnd(data, l.end)}
-		if n := len(splices); n > 0 && len(bytes.TrimSpace(data[splices[n-1].end:s.start])) == 0 {
+		if n := len(splices); n > 0 && isBlank(data[splices[n-1].end:s.start]) {
 			splices[n-1].end = s.end
 		} else {
 			splices = append(splices, s)
@@ -147,7 +147,7 @@ func (f tomlFormat) remove(data []byte, p path) ([]byte, error) {
 func blankBefore(data []byte, s splice) int {
 	before := lineStart(data, max(0, s.start-1))
 	after := lineEnd(data, s.end)
-	if len(bytes.TrimSpace(data[before:s.start])) > 0 || len(bytes.TrimSpace(data[s.end:after])) > 0 {
+	if !isBlank(data[before:s.start]) || !isBlank(data[s.end:after]) {
 		return 0
 	}
 	return s.start - before

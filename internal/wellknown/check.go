@@ -23,8 +23,8 @@ func (b *bundle) prepare() error {
 	if !skill.IsPortableName(b.name) {
 		return b.omitted("its name is not made of at most %d of a-z, 0-9 and single hyphens", skill.MaxName)
 	}
-	if err := b.arrange(); err != nil {
-		return err
+	if !b.arrange() {
+		return b.omitted("it has no SKILL.md")
 	}
 	if err := b.checkFiles(); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (b *bundle) prepare() error {
 }
 
 // arrange sorts the files and puts the instructions first, under the name that
-// clients look for.
-func (b *bundle) arrange() error {
+// clients look for. It reports whether there are any.
+func (b *bundle) arrange() bool {
 	place := func(f file) int {
 		if i := slices.Index(skill.FileNames, f.path); i >= 0 {
 			return i
@@ -43,10 +43,10 @@ func (b *bundle) arrange() error {
 	}
 	b.files = slices.SortedFunc(slices.Values(b.files), func(x, y file) int { return cmp.Or(place(x)-place(y), strings.Compare(x.path, y.path)) })
 	if len(b.files) == 0 || place(b.files[0]) == len(skill.FileNames) {
-		return b.omitted("it has no SKILL.md")
+		return false
 	}
 	b.files[0].path = skill.FileNames[0]
-	return nil
+	return true
 }
 
 func (b *bundle) checkFiles() error {
@@ -104,9 +104,9 @@ func (b *bundle) checkText() error {
 // that they can. Clients of that version put paths into URLs without escaping, and one
 // path with two dots makes them refuse all skills.
 func (b *bundle) notOld() string {
+	special := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`?#%[]<>"^|{}`+"`", r) }
 	for _, f := range b.files {
-		plain := func(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(`?#%[]<>"^|{}`+"`", r) }
-		if strings.Contains(f.path, "..") || strings.ContainsFunc(f.path, func(r rune) bool { return !plain(r) }) {
+		if strings.Contains(f.path, "..") || strings.ContainsFunc(f.path, special) {
 			return fmt.Sprintf("the name of its file %q does not fit into a URL", f.path)
 		}
 	}

@@ -18,9 +18,6 @@ import (
 	"strings"
 )
 
-// schema is the schema that the index of version 0.2.0 names.
-const schema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
-
 // Where the two forms are, below the folder of the site.
 const (
 	newDir = ".well-known/agent-skills"
@@ -80,7 +77,7 @@ type writer struct {
 // folder with skills that finish did not write.
 func open(dir string) (*writer, error) {
 	s, err := openSite(dir)
-	return &writer{site: s, index: newIndex{schema, []newEntry{}}, old: oldIndex{[]oldEntry{}}}, err
+	return &writer{site: s, index: newIndex{"https://schemas.agentskills.io/discovery/0.2.0/schema.json", []newEntry{}}, old: oldIndex{[]oldEntry{}}}, err
 }
 
 // An OmittedError says why a skill is left out of the site, or of its older
