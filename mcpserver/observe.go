@@ -17,12 +17,7 @@ import (
 type eventKey struct{}
 
 // eventOf returns the event of the current request. Handlers may change it.
-func eventOf(ctx context.Context) *Event {
-	if e, ok := ctx.Value(eventKey{}).(*Event); ok {
-		return e
-	}
-	return new(Event)
-}
+func eventOf(ctx context.Context) *Event { return ctx.Value(eventKey{}).(*Event) }
 
 // observe is the middleware around every request: it shortens errors and calls
 // Options.Observe.

@@ -315,7 +315,7 @@ func (s *setupRun) printClients() error {
 		for _, p := range st.Problems {
 			files = append(files, p.Err.Error())
 		}
-		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, st.Client.MCP != nil), scopesOf(st, setup.Hook, st.Client.Hook != nil), strings.Join(files, ", ")})
+		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, true), scopesOf(st, setup.Hook, st.Client.Hook != nil), strings.Join(files, ", ")})
 	}
 	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, rows)
 }

@@ -31,7 +31,7 @@ func claude() Client {
 	local := project(".claude/settings.local.json")
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
-		MCP: &MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		MCP: MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
 			Handler: commandSeconds, Lines: []string{"command"},
 			Events: []Event{
@@ -57,7 +57,7 @@ func codex() Client {
 	return Client{Name: "codex", Title: "Codex", Home: dir, Bins: []string{"codex"},
 		After:   "approve the hook once with /hooks in Codex: until then it does not run",
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills")),
-		MCP: &MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
+		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
 			Events: []Event{
@@ -74,7 +74,7 @@ func gemini() Client {
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
 	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart,
 		Folders: []string{".gemini"},
-		MCP:     &MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
+		MCP:     MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
 			Events: []Event{
@@ -90,7 +90,7 @@ func cursor() Client {
 	dir := home(".cursor")
 	return Client{Name: "cursor", Title: "Cursor", Home: dir, Bins: []string{"cursor", "cursor-agent"},
 		Folders: []string{".cursor"},
-		MCP:     &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		MCP:     MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
 			Handler: commandOnly, Lines: []string{"command"}, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
 			Events: []Event{
@@ -106,7 +106,7 @@ func copilot() Client {
 	dir := copilotHome()
 	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"},
 		Folders: []string{".github"},
-		MCP: &MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
+		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
 			Instead: "claude"},
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
 			Handler: perShell, Lines: []string{"bash", "powershell", "command"},
@@ -127,7 +127,7 @@ func copilotHome() Path { return variable("COPILOT_HOME", home(".copilot")) }
 func vscode() Client {
 	dir := on("windows", roaming("Code/User"), on("darwin", home("Library/Application Support/Code/User"), config("Code/User")))
 	return Client{Name: "vscode", Title: "VS Code", Home: dir, Bins: []string{"code"},
-		MCP: &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
+		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
 		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"},
 			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true}},
@@ -139,7 +139,7 @@ func openCode() Client {
 	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"},
 		After:   "it has no hook that a program could serve: the model calls the tools by itself",
 		Folders: []string{".opencode"},
-		MCP: &MCP{Files: Places{
+		MCP: MCP{Files: Places{
 			paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
 			paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
 		}, Key: []string{"mcp"}, Entry: localList}}
@@ -148,13 +148,13 @@ func openCode() Client {
 func goose() Client {
 	dir := on("windows", roaming("Block/goose/config"), config("goose"))
 	return Client{Name: "goose", Title: "Goose", Home: dir, Bins: []string{"goose"},
-		MCP: &MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
+		MCP: MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
 }
 
 func amp() Client {
 	dir := on("windows", home(".config/amp"), config("amp"))
 	return Client{Name: "amp", Title: "Amp", Home: dir, Bins: []string{"amp"},
-		MCP: &MCP{Files: Places{
+		MCP: MCP{Files: Places{
 			paths(dir.below("settings.json"), dir.below("settings.jsonc")),
 			paths(project(".amp/settings.json"), project(".amp/settings.jsonc")),
 		}, Key: []string{"amp.mcpServers"}, Entry: bare}}
@@ -163,7 +163,7 @@ func amp() Client {
 func windsurf() Client {
 	dir := home(".codeium/windsurf")
 	return Client{Name: "windsurf", Title: "Windsurf", Home: dir, Bins: []string{"windsurf"},
-		MCP: &MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
+		MCP: MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
 }
 
 func openClaw() Client {
@@ -171,7 +171,7 @@ func openClaw() Client {
 	return Client{Name: "openclaw", Title: "OpenClaw", Home: dir, Bins: []string{"openclaw"},
 		After:  `"openclaw mcp doctor skills --probe" checks it`,
 		Skills: paths(dir.below("skills"), home(shared+"/skills")),
-		MCP: &MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
+		MCP: MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
 			Key: []string{"mcp", "servers"}, Entry: bare},
 		Listing: &Listing{Chars: 30_000, Skills: 150, Overhead: 97}} // the tags around a skill
 }
@@ -179,7 +179,7 @@ func openClaw() Client {
 func zed() Client {
 	dir := on("windows", roaming("Zed"), config("zed"))
 	return Client{Name: "zed", Title: "Zed", Home: dir, Bins: []string{"zed", "zeditor"},
-		MCP: &MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom}}
+		MCP: MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom}}
 }
 
 func paths(list ...Path) []Path { return list }

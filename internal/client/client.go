@@ -34,7 +34,7 @@ type Client struct {
 	// of the project.
 	ProjectVar string
 
-	MCP     *MCP     // nil: it takes no MCP server
+	MCP     MCP
 	Hook    *Hook    // nil: it has no hook that a program can serve
 	Listing *Listing // nil: nothing is known about its listing of skills
 }
@@ -113,7 +113,7 @@ const Generic = "generic"
 // servers in the file; "" means mcpServers.
 func NewGeneric(file, key string) Client {
 	at := paths(func(*Machine) string { return file })
-	return Client{Name: Generic, Title: filepath.Base(file), MCP: &MCP{Files: Places{at, at}, Key: []string{cmp.Or(key, "mcpServers")}, Entry: bare}}
+	return Client{Name: Generic, Title: filepath.Base(file), MCP: MCP{Files: Places{at, at}, Key: []string{cmp.Or(key, "mcpServers")}, Entry: bare}}
 }
 
 // Names returns the names of all clients, the generic client last.

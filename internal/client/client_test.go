@@ -35,7 +35,7 @@ func TestDescriptions(t *testing.T) {
 		if c.Home == nil || len(c.Bins) == 0 || m.Installed(c) {
 			t.Errorf("%s: it is not known where it is installed, or it is here", c.Name)
 		}
-		if c.MCP == nil || m.File(c.MCP.Files, client.User) == "" || len(c.MCP.Key) == 0 || len(c.MCP.Entry("skills", []string{"/bin/skills", "mcp"})) == 0 {
+		if m.File(c.MCP.Files, client.User) == "" || len(c.MCP.Key) == 0 || len(c.MCP.Entry("skills", []string{"/bin/skills", "mcp"})) == 0 {
 			t.Errorf("%s: how it names servers is not known", c.Name)
 		}
 		if c.Hook != nil {

@@ -34,9 +34,6 @@ type format interface {
 
 // formatOf returns the format of the file with a client's MCP servers.
 func formatOf(c client.Client) format {
-	if c.MCP == nil {
-		return jsonFormat{}
-	}
 	switch c.MCP.Format {
 	case client.TOML:
 		return tomlFormat{}
@@ -44,15 +41,6 @@ func formatOf(c client.Client) format {
 		return yamlFormat{}
 	}
 	return jsonFormat{}
-}
-
-// mcpFiles returns the files with a client's MCP servers. There are none if the client
-// takes no MCP servers.
-func mcpFiles(c client.Client) client.Places {
-	if c.MCP == nil {
-		return client.Places{}
-	}
-	return c.MCP.Files
 }
 
 // hookFiles returns the files with a client's hooks. There are none if the client has no

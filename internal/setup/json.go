@@ -226,10 +226,11 @@ func removal(data []byte, c composite, index int) []splice {
 	}
 	kept := bytes.TrimRight(p.before, " \t\r\n")
 	start, end := p.start-len(p.before)+len(kept), p.end
-	if bytes.Contains(kept[lineStart(kept, len(kept)):], []byte("//")) {
+	comment := bytes.Contains(kept[lineStart(kept, len(kept)):], []byte("//"))
+	if next := min(lineEnd(data, start), p.start); comment && next > start {
 		// The line feed ends a comment, which must not swallow what follows. If nothing
 		// else stands on the last line, its line feed goes instead.
-		start = min(lineEnd(data, start), p.start)
+		start = next
 		last := end
 		if hasComma && isBlank(data[end:p.comma]) {
 			last = p.comma + 1

@@ -117,7 +117,6 @@ func (ed *Edit) overrides(before []string) []string {
 
 // A budget compares the room in a client's listing with what its skills need.
 type budget struct {
-	Client string
 	Skills int    // number of skills
 	Needs  int    // what all skills need, in Unit
 	Names  int    // what the names alone need; 0 means that the client cannot list only names
@@ -141,7 +140,7 @@ func budgetsOf(env *Env, c client.Client, skills []Listed) []budget {
 		return nil
 	}
 	l, listed := tuned(env, *c.Listing, skills)
-	chars := budget{Client: c.Name, Skills: len(skills), Needs: charsOf(l, listed), Lists: l.Chars, Unit: "characters"}
+	chars := budget{Skills: len(skills), Needs: charsOf(l, listed), Lists: l.Chars, Unit: "characters"}
 	if l.Settings != nil {
 		names := make([]Listed, len(listed))
 		for i, s := range listed {
@@ -151,7 +150,7 @@ func budgetsOf(env *Env, c client.Client, skills []Listed) []budget {
 	}
 	budgets := []budget{chars}
 	if l.Skills > 0 {
-		budgets = append(budgets, budget{Client: c.Name, Skills: len(skills), Needs: len(skills), Lists: l.Skills, Unit: "skills"})
+		budgets = append(budgets, budget{Skills: len(skills), Needs: len(skills), Lists: l.Skills, Unit: "skills"})
 	}
 	return budgets
 }

@@ -82,7 +82,7 @@ func NewPlan(env *Env, req Request) (*Plan, error) {
 		mcp, hook := req.MCP, req.Hook
 		if !mcp && !hook {
 			hook = len(hookFiles(c).In(req.Scope)) > 0
-			mcp = len(mcpFiles(c).In(req.Scope)) > 0 || !hook // to be refused
+			mcp = len(c.MCP.Files.In(req.Scope)) > 0 || !hook // to be refused
 		}
 		if mcp {
 			p.add(p.mcp(c))
@@ -172,11 +172,11 @@ func (p *planner) finish() {
 func (p *planner) shadowed() {
 	for _, ch := range p.plan.Changes {
 		c, _ := client.Find(ch.Client)
-		if c.MCP == nil || c.MCP.Instead == "" || ch.Kind != MCP || ch.Scope != Project {
+		if c.MCP.Instead == "" || ch.Kind != MCP || ch.Scope != Project {
 			continue
 		}
 		other, _ := client.Find(c.MCP.Instead)
-		file := p.env.File(mcpFiles(other), Project)
+		file := p.env.File(other.MCP.Files, Project)
 		_, err := os.Stat(file)
 		if ed := p.plan.files[realPath(file)]; err == nil || ed != nil && len(ed.After) > 0 {
 			p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf("%s reads %s instead of %s: put the server there (\"skills setup %s --mcp --scope project\")",
@@ -189,7 +189,7 @@ func (p *planner) shadowed() {
 func (p *planner) begin(c client.Client, kind string, files client.Places, f format) (ch Change, ed *Edit, ok bool) {
 	ch = Change{Client: c.Name, Kind: kind, Scope: p.req.Scope, Action: Refused}
 	if len(files.User)+len(files.Project) == 0 {
-		ch.Message = fmt.Sprintf("%s has no %s that could be set up", c.Title, map[string]string{MCP: "MCP servers", Hook: "hook", Listing: "listing"}[kind])
+		ch.Message = fmt.Sprintf("%s has no %s that could be set up", c.Title, kind)
 		return ch, nil, false
 	}
 	ch.File = p.env.File(files, p.req.Scope)
@@ -213,10 +213,7 @@ func (p *planner) begin(c client.Client, kind string, files client.Places, f for
 // mcp plans the entry of the MCP server.
 func (p *planner) mcp(c client.Client) Change {
 	f := formatOf(c)
-	ch, ed, ok := p.begin(c, MCP, mcpFiles(c), f)
-	if c.MCP == nil {
-		return ch
-	}
+	ch, ed, ok := p.begin(c, MCP, c.MCP.Files, f)
 	words := slices.Concat([]string{p.env.Program, "mcp"}, p.env.Flags)
 	entry := c.MCP.Entry(p.req.Name, words)
 	at := pathTo(c.MCP.Key...).with(p.req.Name)

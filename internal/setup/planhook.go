@@ -52,7 +52,7 @@ func (p *planner) hook(c client.Client) Change {
 func (p *planner) serverOf(c client.Client) string {
 	name := ""
 	for _, s := range scopes {
-		ed, err := p.open(p.env.File(mcpFiles(c), s), formatOf(c))
+		ed, err := p.open(p.env.File(c.MCP.Files, s), formatOf(c))
 		if err != nil {
 			continue
 		}

@@ -410,18 +410,18 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	check("claude", budgets("claude"), budget{"claude", 119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
-	check("codex", budgets("codex"), budget{"codex", 119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
-	check("openclaw", budgets("openclaw"), budget{"openclaw", 119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, budget{"openclaw", 119, 119, 0, 150, "skills"})
+	check("claude", budgets("claude"), budget{119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
+	check("codex", budgets("codex"), budget{119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
+	check("openclaw", budgets("openclaw"), budget{119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, budget{119, 119, 0, 150, "skills"})
 	check("cursor", budgets("cursor"))
 	if b := budgets("claude")[0]; !b.over() || (budget{Needs: 8000, Lists: 8000}).over() {
 		t.Errorf("%+v", b)
 	}
 	write(t, e, "home/.claude/settings.json", []byte(`{"skillListingBudgetFraction": 0.02, "skillListingMaxDescChars": 10, "skillOverrides": {"long": "off"}}`))
-	check("claude with settings", budgets("claude"), budget{"claude", 119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
+	check("claude with settings", budgets("claude"), budget{119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
 	write(t, e, "project/.claude/settings.local.json", []byte(`{"skillOverrides": {"long": "name-only"}}`))
 	vars["SLASH_COMMAND_TOOL_CHAR_BUDGET"] = "500"
-	check("claude with the environment", budgets("claude"), budget{"claude", 119, 118*(5+10+10) + 5 + 4, 118*(5+10) + 5 + 4, 500, "characters"})
+	check("claude with the environment", budgets("claude"), budget{119, 118*(5+10+10) + 5 + 4, 118*(5+10) + 5 + 4, 500, "characters"})
 }
 
 // TestTrust: Codex keeps approvals by the place of the handler.

@@ -39,7 +39,7 @@ type fileProblem struct {
 }
 
 // servers returns the entries of a file that run our MCP server.
-func (e *Env) servers(tree any, form *client.MCP) []Registration {
+func (e *Env) servers(tree any, form client.MCP) []Registration {
 	m, _ := lookup(tree, pathTo(form.Key...)).(map[string]any)
 	var found []Registration
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -97,10 +97,7 @@ type settings struct {
 
 // settingsOf returns the settings of a client.
 func (e *Env) settingsOf(c client.Client) []settings {
-	var all []settings
-	if c.MCP != nil {
-		all = append(all, settings{c.MCP.Files, formatOf(c), func(tree any) []Registration { return e.servers(tree, c.MCP) }})
-	}
+	all := []settings{{c.MCP.Files, formatOf(c), func(tree any) []Registration { return e.servers(tree, c.MCP) }}}
 	if c.Hook != nil {
 		find := func(tree any) []Registration {
 			if h := e.handlers(tree, c.Hook); len(h) > 0 {
