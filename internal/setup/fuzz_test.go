@@ -107,7 +107,7 @@ func FuzzTOML(f *testing.F) {
 
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{"", "m:\n", "m: {}\n", "m: {a: 1}\n", "# c\nm: # d\n    # e\n    a: 1\nb: 2", "m:\n  a: |\n    x\n\n   y: 1\nc: d\n", "---\nm:\n  a: 1\n...\n",
-		"m: ~", "a: &x {b: 1}\nm: *x\n", "? m\n: a: 1\n", "\"m\":\n  a: 1\r\n", "\ufeffm:\n  a: 1\n", "m: &a\n  x: 1\n", "m: !!map\n  x: 1\n"} {
+		"m: ~", "m:\n ~", "m:\n  null # a\nb: 1\n", "a: &x {b: 1}\nm: *x\n", "? m\n: a: 1\n", "\"m\":\n  a: 1\r\n", "\ufeffm:\n  a: 1\n", "m: &a\n  x: 1\n", "m: !!map\n  x: 1\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

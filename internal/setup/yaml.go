@@ -182,7 +182,7 @@ func (f yamlFormat) fill(data []byte, key, value *yaml.Node, o object) ([]byte, 
 			length = len("{}")
 		}
 		from := at
-		if isBlank(data[at+length : stop]) { // no blank at the end of the line
+		if isBlank(data[at+length : lineEnd(data, at+length)]) { // no blank at the end of the line
 			from = len(bytes.TrimRight(data[:at], " "))
 		}
 		splices = append(splices, splice{from, at + length, ""})
