@@ -2,16 +2,7 @@ package setup
 
 import "github.com/repertoire-skills/repertoire/internal/client"
 
-// A Scope says for whom an entry is: the user, or everybody in the project.
-type Scope = client.Scope
-
-// The scopes.
-const (
-	User    = client.User
-	Project = client.Project
-)
-
-var scopes = []Scope{User, Project}
+var scopes = []client.Scope{client.User, client.Project}
 
 // An Env is the machine on which clients are set up, and the program that they will run.
 type Env struct {

@@ -54,7 +54,7 @@ func readCase(t *testing.T, file string) goldenCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := goldenCase{file: file, archive: a, req: Request{Scope: User}}
+	c := goldenCase{file: file, archive: a, req: Request{Scope: client.User}}
 	for line := range strings.Lines(string(a.Comment)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
@@ -66,7 +66,7 @@ func readCase(t *testing.T, file string) goldenCase {
 				case "--hook":
 					c.req.Hook = true
 				case "--project":
-					c.req.Scope = Project
+					c.req.Scope = client.Project
 				default:
 					found, ok := client.Find(arg)
 					if !ok {

@@ -32,7 +32,7 @@ func ListingClients() []string {
 
 // NewListingPlan makes a client list skills by their names only, or as before.
 // What the user has decided about a skill is kept.
-func NewListingPlan(env *Env, c client.Client, s Scope, names []string, on bool) (*Plan, error) {
+func NewListingPlan(env *Env, c client.Client, s client.Scope, names []string, on bool) (*Plan, error) {
 	p, err := newPlanner(env, Request{Scope: s, Remove: on})
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type Request struct {
 	Clients []client.Client
 	MCP     bool // the MCP server; without MCP and Hook, what a client has
 	Hook    bool
-	Scope   Scope
+	Scope   client.Scope
 	Remove  bool
 	Name    string // of the MCP server
 }
@@ -44,13 +44,13 @@ const (
 
 // A Change is what happens to one client.
 type Change struct {
-	Client  string `json:"client"`
-	Kind    string `json:"kind"`
-	Scope   Scope  `json:"scope"`
-	File    string `json:"file"`
-	Action  string `json:"action"`
-	Message string `json:"message,omitempty"` // why it was refused, or left as it is
-	Snippet string `json:"snippet,omitempty"` // what to put into the file by hand
+	Client  string       `json:"client"`
+	Kind    string       `json:"kind"`
+	Scope   client.Scope `json:"scope"`
+	File    string       `json:"file"`
+	Action  string       `json:"action"`
+	Message string       `json:"message,omitempty"` // why it was refused, or left as it is
+	Snippet string       `json:"snippet,omitempty"` // what to put into the file by hand
 }
 
 // A Plan is what will be done.
@@ -172,11 +172,11 @@ func (p *planner) finish() {
 func (p *planner) shadowed() {
 	for _, ch := range p.plan.Changes {
 		c, _ := client.Find(ch.Client)
-		if c.MCP.Instead == "" || ch.Kind != MCP || ch.Scope != Project {
+		if c.MCP.Instead == "" || ch.Kind != MCP || ch.Scope != client.Project {
 			continue
 		}
 		other, _ := client.Find(c.MCP.Instead)
-		file := p.env.File(other.MCP.Files, Project)
+		file := p.env.File(other.MCP.Files, client.Project)
 		_, err := os.Stat(file)
 		if ed := p.plan.files[realPath(file)]; err == nil || ed != nil && len(ed.After) > 0 {
 			p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf("%s reads %s instead of %s: put the server there (\"skills setup %s --mcp --scope project\")",
@@ -200,9 +200,9 @@ func (p *planner) begin(c client.Client, kind string, files client.Places, f for
 		return ch, ed, true
 	case ch.File != "":
 		ch.Message = err.Error()
-	case p.req.Scope == Project && len(files.Project) > 0:
+	case p.req.Scope == client.Project && len(files.Project) > 0:
 		ch.Message = "the working folder belongs to no project"
-	case p.req.Scope == Project:
+	case p.req.Scope == client.Project:
 		ch.Message = fmt.Sprintf("%s has no such settings in a project; leave out --scope", c.Title)
 	default:
 		ch.Message = "there is no home folder"

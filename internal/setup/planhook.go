@@ -70,7 +70,7 @@ func (p *planner) serverOf(c client.Client) string {
 func (p *planner) hookEvent(ed *Edit, form *client.Hook, ev client.Event, server string) (string, error) {
 	line := p.env.hookLine(form, ev, server)
 	for _, h := range p.env.handlers(ed.tree, form) {
-		if h.event != ev.Name {
+		if h.at[1] != ev.Name {
 			continue
 		}
 		action := Unchanged

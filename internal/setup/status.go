@@ -14,14 +14,14 @@ import (
 
 // A Registration is an entry of ours in a file of a client.
 type Registration struct {
-	Kind  string   `json:"kind"` // MCP or Hook
-	Scope Scope    `json:"scope"`
-	File  string   `json:"file"`
-	Name  string   `json:"name,omitempty"` // of the MCP server
-	Words []string `json:"command"`
-	Gone  bool     `json:"gone,omitempty"` // the program no longer exists
+	Kind  string       `json:"kind"` // MCP or Hook
+	Scope client.Scope `json:"scope"`
+	File  string       `json:"file"`
+	Name  string       `json:"name,omitempty"` // of the MCP server
+	Words []string     `json:"command"`
+	Gone  bool         `json:"gone,omitempty"` // the program no longer exists
 
-	at path
+	at path // of a handler: "hooks", the event, then its place
 }
 
 // A Status says what is set up for a client.
@@ -44,29 +44,22 @@ func (e *Env) servers(tree any, form client.MCP) []Registration {
 	var found []Registration
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if words := e.mcpWords(m[name]); words != nil {
-			found = append(found, Registration{Kind: MCP, Name: name, Words: words, at: pathTo(form.Key...).with(name)})
+			found = append(found, Registration{Kind: MCP, Name: name, Words: words})
 		}
 	}
 	return found
 }
 
-// A handlerAt is a handler of ours in a file.
-type handlerAt struct {
-	at    path
-	event string
-	words []string
-}
-
 // handlers returns the handlers of a file that run our hook, in the order of
 // their places.
-func (e *Env) handlers(tree any, form *client.Hook) []handlerAt {
+func (e *Env) handlers(tree any, form *client.Hook) []Registration {
 	events, _ := lookup(tree, path{"hooks"}).(map[string]any)
-	var found []handlerAt
-	add := func(handler any, at path, event string) {
+	var found []Registration
+	add := func(handler any, at path) {
 		for _, key := range form.Lines {
 			line, _ := lookup(handler, path{key}).(string)
 			if words := e.hookWords(line, form.Args()...); words != nil {
-				found = append(found, handlerAt{at, event, words})
+				found = append(found, Registration{Kind: Hook, Words: words, at: at})
 				return
 			}
 		}
@@ -76,12 +69,12 @@ func (e *Env) handlers(tree any, form *client.Hook) []handlerAt {
 		for i, element := range list {
 			at := path{"hooks", event, i}
 			if !form.Groups {
-				add(element, at, event)
+				add(element, at)
 				continue
 			}
 			group, _ := lookup(element, path{"hooks"}).([]any)
 			for j, handler := range group {
-				add(handler, at.with("hooks", j), event)
+				add(handler, at.with("hooks", j))
 			}
 		}
 	}
@@ -100,10 +93,8 @@ func (e *Env) settingsOf(c client.Client) []settings {
 	all := []settings{{c.MCP.Files, formatOf(c), func(tree any) []Registration { return e.servers(tree, c.MCP) }}}
 	if c.Hook != nil {
 		find := func(tree any) []Registration {
-			if h := e.handlers(tree, c.Hook); len(h) > 0 {
-				return []Registration{{Kind: Hook, Words: h[0].words, at: h[0].at}}
-			}
-			return nil
+			ours := e.handlers(tree, c.Hook)
+			return ours[:min(len(ours), 1)]
 		}
 		all = append(all, settings{c.Hook.Files, jsonFormat{}, find}, settings{c.Hook.Also, jsonFormat{}, find})
 	}
@@ -152,7 +143,7 @@ func scan(env *Env, read func(file string, f format) (any, error)) []Status {
 }
 
 // add adds our entries in a file, or that it cannot be read.
-func (st *Status) add(file string, scope Scope, ours []Registration, err error) {
+func (st *Status) add(file string, scope client.Scope, ours []Registration, err error) {
 	if err != nil && !slices.ContainsFunc(st.Problems, func(o fileProblem) bool { return o.File == file }) {
 		st.Problems = append(st.Problems, fileProblem{file, placed(err, file, "")})
 	}
@@ -166,8 +157,8 @@ func (st *Status) add(file string, scope Scope, ours []Registration, err error) 
 	}
 }
 
-// Server returns the MCP server that the command of a hook refers to; "" means none.
-func (r Registration) Server() string {
+// server returns the MCP server that the command of a hook refers to; "" means none.
+func (r Registration) server() string {
 	if i := slices.Index(r.Words, "--mcp-server"); r.Kind == Hook && i >= 0 && i+1 < len(r.Words) {
 		return r.Words[i+1]
 	}
@@ -215,8 +206,8 @@ func doublesOf(all []Status) []double {
 	return found
 }
 
-func scopeFlag(s Scope) string {
-	if s == Project {
+func scopeFlag(s client.Scope) string {
+	if s == client.Project {
 		return " --scope project"
 	}
 	return ""

@@ -175,12 +175,12 @@ func (f yamlFormat) fill(data []byte, key, value *yaml.Node, o object) ([]byte, 
 	data = closed(data, eol)
 	stop := lineEnd(data, start)
 	splices := []splice{{stop, stop, withEOL(yamlText(o, indent+unit, unit), eol)}}
-	if value.Value != "" || value.Kind == yaml.MappingNode {
+	length := len(value.Value)
+	if value.Kind == yaml.MappingNode {
+		length = len("{}")
+	}
+	if length > 0 {
 		at := f.offset(data, value.Line, value.Column)
-		length := len(value.Value)
-		if value.Kind == yaml.MappingNode {
-			length = len("{}")
-		}
 		from := at
 		if isBlank(data[at+length : lineEnd(data, at+length)]) { // no blank at the end of the line
 			from = len(bytes.TrimRight(data[:at], " "))
@@ -214,8 +214,11 @@ func (f yamlFormat) remove(data []byte, p path) ([]byte, error) {
 			if above.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 				colon += 2
 			}
-			if colon < start && data[colon] == ':' && nothingOn(data[colon+1:lineEnd(data, colon)]) {
-				splices = append(splices, splice{colon + 1, colon + 1, " {}"})
+			if colon < start && data[colon] == ':' {
+				rest := bytes.TrimSpace(data[colon+1 : lineEnd(data, colon)])
+				if len(rest) == 0 || rest[0] == '#' {
+					splices = append(splices, splice{colon + 1, colon + 1, " {}"})
+				}
 			}
 		}
 		return apply(data, splices...), nil
@@ -263,12 +266,6 @@ func flowEnd(data []byte, at int) int {
 		}
 	}
 	return len(data)
-}
-
-// nothingOn reports that a line holds at most a comment from some place on.
-func nothingOn(rest []byte) bool {
-	rest = bytes.TrimSpace(rest)
-	return len(rest) == 0 || rest[0] == '#'
 }
 
 // extent returns the lines of an entry of a block mapping: that of its key and
