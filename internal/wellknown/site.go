@@ -134,7 +134,7 @@ func (s *site) replace(name string, data []byte) error {
 
 // clean removes files of an earlier run that this run did not write, and folders that
 // become empty. It keeps files that somebody has changed since.
-func (s *site) clean() (removed, kept []string, err error) {
+func (s *site) clean(r *Result) error {
 	for _, name := range slices.Sorted(maps.Keys(s.ours)) {
 		if s.written[name] != "" {
 			continue
@@ -143,18 +143,18 @@ func (s *site) clean() (removed, kept []string, err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return removed, kept, err
+			return err
 		case !slices.Contains(s.ours[name], digest(data)):
-			kept = append(kept, name)
+			r.Kept = append(r.Kept, name)
 		default:
 			if err := s.root.Remove(name); err != nil {
-				return removed, kept, err
+				return err
 			}
-			removed = append(removed, name)
+			r.Removed = append(r.Removed, name)
 			s.prune(path.Dir(name))
 		}
 	}
-	return removed, kept, s.save()
+	return s.save()
 }
 
 // save replaces the record by the list of files that this run wrote.
@@ -165,10 +165,10 @@ func (s *site) save() error {
 		fmt.Fprintf(&b, "%s %s\n", s.written[name], name)
 	}
 	err := s.closeRecord()
-	if old, err := s.root.ReadFile(recordName); err == nil && string(old) == b.String() {
-		return nil
+	if old, _ := s.root.ReadFile(recordName); string(old) != b.String() {
+		err = errors.Join(err, s.replace(recordName, []byte(b.String())))
 	}
-	return errors.Join(err, s.replace(recordName, []byte(b.String())))
+	return err
 }
 
 // prune removes a folder and its parents, as far as they are empty.

@@ -69,8 +69,9 @@ type file struct {
 // which writes the indexes.
 type writer struct {
 	*site
-	index newIndex
-	old   oldIndex
+	index  newIndex
+	old    oldIndex
+	result Result
 }
 
 // open begins to write the site in folder dir, which it makes if need be. It refuses a
@@ -109,6 +110,7 @@ func (w *writer) add(b bundle) error {
 	data := b.files[0].data
 	if len(b.files) > 1 {
 		var err error
+		w.result.Archives++
 		entry.Type, entry.URL = "archive", b.name+".tar.gz"
 		if data, err = archive(b.files); err != nil {
 			return fmt.Errorf("packing skill %s: %w", b.name, err)
@@ -153,18 +155,12 @@ type Result struct {
 func (w *writer) finish() (Result, error) {
 	slices.SortFunc(w.index.Skills, func(a, b newEntry) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(w.old.Skills, func(a, b oldEntry) int { return strings.Compare(a.Name, b.Name) })
-	r := Result{Skills: len(w.index.Skills), Old: len(w.old.Skills)}
-	for _, e := range w.index.Skills {
-		if e.Type == "archive" {
-			r.Archives++
-		}
-	}
+	w.result.Skills, w.result.Old = len(w.index.Skills), len(w.old.Skills)
 	err := errors.Join(w.writeIndex(newDir, w.index), w.writeIndex(oldDir, w.old))
-	if err != nil {
-		return r, err
+	if err == nil {
+		err = w.clean(&w.result)
 	}
-	r.Removed, r.Kept, err = w.clean()
-	return r, err
+	return w.result, err
 }
 
 // writeIndex writes indented JSON, which people can read too.
