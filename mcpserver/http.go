@@ -170,7 +170,7 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == "subscriptions/listen" {
+	if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == methodListen {
 		// A stream has no end of its own, so it must end when the server shuts down.
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()

@@ -103,14 +103,12 @@ type deadlineWriter struct {
 // Unwrap returns the original writer to an http.ResponseController.
 func (w *deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *deadlineWriter) WriteHeader(status int) {
 	w.status = status
 	w.extend()
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
 func (w *deadlineWriter) Write(data []byte) (int, error) {
 	w.extend()
 	return w.ResponseWriter.Write(data)

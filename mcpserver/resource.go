@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -89,7 +90,7 @@ func (s *Server) binary(f *contextprovider.File) *mcp.CallToolResult {
 	}
 	res := text(say)
 	res.Content = append(res.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
-		URI: fileURI(f.ID, f.Path), MIMEType: mimeType(f.Path), Blob: f.Data,
+		URI: below(scheme+url.PathEscape(f.ID), f.Path), MIMEType: mimeType(f.Path), Blob: f.Data,
 	}})
 	return res
 }

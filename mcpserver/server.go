@@ -117,9 +117,6 @@ var template = mcp.ResourceTemplate{
 	Description: "A file of a skill, byte for byte: SKILL.md or one that skills/get lists.",
 }
 
-// extension is the skills extension, SEP-2640.
-const extension = "io.modelcontextprotocol/skills"
-
 // New returns a server of the skills of c. opts may be nil.
 func New(c Catalog, opts *Options) *Server {
 	s := &Server{catalog: c}
@@ -137,7 +134,7 @@ func New(c Catalog, opts *Options) *Server {
 	caps := &mcp.ServerCapabilities{
 		Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{},
 	}
-	caps.AddExtension(extension, map[string]any{"directoryRead": true})
+	caps.AddExtension("io.modelcontextprotocol/skills", map[string]any{"directoryRead": true})
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: cmp.Or(s.opts.Name, DefaultName), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
 		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.log.Handler()}), Capabilities: caps, SetCacheable: setCacheable})

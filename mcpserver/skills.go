@@ -13,21 +13,14 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// The methods of the skills extension.
-const (
-	methodList      = "skills/list"
-	methodGet       = "skills/get"
-	methodDirectory = "resources/directory/read"
-)
-
 // addSkills adds the methods of the skills extension and the template of its
 // resources.
 func (s *Server) addSkills() {
 	s.mcp.AddResourceTemplate(&template, s.readResource)
 	if err := errors.Join(
-		mcp.AddReceivingCustomMethod(s.mcp, methodList, s.listSkills),
-		mcp.AddReceivingCustomMethod(s.mcp, methodGet, s.getSkill),
-		mcp.AddReceivingCustomMethod(s.mcp, methodDirectory, s.readDirectory),
+		mcp.AddReceivingCustomMethod(s.mcp, "skills/list", s.listSkills),
+		mcp.AddReceivingCustomMethod(s.mcp, "skills/get", s.getSkill),
+		mcp.AddReceivingCustomMethod(s.mcp, "resources/directory/read", s.readDirectory),
 	); err != nil {
 		panic(err) // unreachable: none of them is a method of the protocol itself
 	}

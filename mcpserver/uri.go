@@ -35,9 +35,6 @@ func below(root, name string) string {
 	return b.String()
 }
 
-// fileURI is below for a skill whose manifest is not at hand.
-func fileURI(id, name string) string { return below(scheme+url.PathEscape(id), name) }
-
 // idOf returns the ID of the skill in a URI. The rest of the URI is only ever compared
 // with the URIs of that skill, and never used as a path.
 func idOf(uri string) (id string, ok bool) {
