@@ -50,9 +50,7 @@ type HTTPOptions struct {
 // of the protocol: the scope without a name at /mcp, the others at /mcp/NAME. A session
 // belongs to one scope. HTTP also serves /healthz and /metrics.
 type HTTP struct {
-	opts    HTTPOptions
-	log     *slog.Logger
-	metrics *Metrics
+	opts    HTTPOptions // with defaults
 	scopes  map[string]*scope
 	guard   guard
 	limiter *limiter // nil means no limit
@@ -83,8 +81,8 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
 		h.limiter = newLimiter(rate)
 	}
-	h.log = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
-	h.metrics = cmp.Or(h.opts.Metrics, new(Metrics))
+	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
+	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
 	if h.guard, err = newGuard(h.opts.Token, h.opts.Hosts, h.opts.Origins); err != nil {
 		return nil, err
@@ -103,7 +101,7 @@ func (h *HTTP) newScope(s *Server) *scope {
 	get := func(*http.Request) *mcp.Server { return s.MCP() }
 	// Switch off the library's checks of hosts and sizes: ServeHTTP and read do them,
 	// more strictly.
-	o := mcp.StreamableHTTPOptions{Logger: slog.New(infoHandler{h.log.Handler()}), DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
+	o := mcp.StreamableHTTPOptions{Logger: slog.New(infoHandler{h.opts.Logger.Handler()}), DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
 	stateful, stateless := o, o
 	stateful.SessionTimeout = h.opts.IdleSession
 	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
@@ -114,7 +112,7 @@ func (h *HTTP) newScope(s *Server) *scope {
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &deadlineWriter{ResponseWriter: w, timeout: h.opts.Timeout}
 	defer out.extend() // for what net/http writes after the handler
-	defer func() { h.metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
+	defer func() { h.opts.Metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
 	if reason, err := h.guard.admit(out, r); err != nil {
 		h.refuse(out, reason, http.StatusForbidden, err)
 		return
@@ -133,7 +131,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a request with an error and counts it. The request reaches no server.
 func (h *HTTP) refuse(w http.ResponseWriter, reason string, status int, err error) {
-	h.metrics.refuse(reason)
+	h.opts.Metrics.refuse(reason)
 	http.Error(w, err.Error(), status)
 }
 
@@ -266,7 +264,7 @@ func (h *HTTP) serveHealth(w http.ResponseWriter, r *http.Request) {
 		health.Skills = &size
 	}
 	if err := json.NewEncoder(w).Encode(health); err != nil {
-		h.log.Debug("answering /healthz", "error", err)
+		h.opts.Logger.Debug("answering /healthz", "error", err)
 	}
 }
 
@@ -287,7 +285,7 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var b bytes.Buffer
-	h.metrics.write(&b)
+	h.opts.Metrics.write(&b)
 	gauge := func(name, help string, n int) {
 		head(&b, name, "gauge", help)
 		fmt.Fprintf(&b, "%s %d\n", name, n)
@@ -297,7 +295,7 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	}
 	gauge("repertoire_sessions", "Open sessions.", h.sessions())
 	if _, err := w.Write(b.Bytes()); err != nil {
-		h.log.Debug("answering /metrics", "error", err)
+		h.opts.Logger.Debug("answering /metrics", "error", err)
 	}
 }
 
@@ -306,7 +304,7 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: h.opts.Timeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog:    slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		ErrorLog:    slog.NewLogLogger(h.opts.Logger.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	ended := make(chan error, 1)
@@ -321,7 +319,7 @@ func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	err := server.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		h.log.Warn("requests were cut off", "after", h.opts.Grace)
+		h.opts.Logger.Warn("requests were cut off", "after", h.opts.Grace)
 		return server.Close()
 	}
 	for _, sc := range h.scopes {

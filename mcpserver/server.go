@@ -102,8 +102,7 @@ type Event struct {
 // A Server serves one scope of a catalog to any number of sessions.
 type Server struct {
 	catalog Catalog
-	opts    Options
-	log     *slog.Logger
+	opts    Options // with defaults
 	mcp     *mcp.Server
 	used    recent
 	session atomic.Pointer[string] // the session that suggest_skills was last called with
@@ -123,7 +122,7 @@ func New(c Catalog, opts *Options) *Server {
 	if opts != nil {
 		s.opts = *opts
 	}
-	s.log = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
+	s.opts.Logger = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
 	if s.opts.Suggest == nil {
 		s.opts.Suggest = func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error) {
 			return c.Block(ctx, p.Text, contextprovider.Budget{}, a)
@@ -137,7 +136,7 @@ func New(c Catalog, opts *Options) *Server {
 	caps.AddExtension("io.modelcontextprotocol/skills", map[string]any{"directoryRead": true})
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: cmp.Or(s.opts.Name, DefaultName), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
-		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.log.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
+		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.opts.Logger.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
 	s.addTools()
 	s.addSkills()
 	s.mcp.AddReceivingMiddleware(s.observe, s.resources) // the first is the outer one

@@ -149,7 +149,7 @@ func (s *Server) page(ctx context.Context, after string, describe describer) (ma
 		case ctx.Err() != nil:
 			return nil, "", internal(ctx.Err())
 		default: // the skill cannot be published, or is gone meanwhile
-			s.log.Debug("skill is not listed for hosts", "error", err)
+			s.opts.Logger.Debug("skill is not listed for hosts", "error", err)
 		}
 	}
 	return manifests, "", nil

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -218,7 +217,7 @@ func scopeFlag(s client.Scope) string {
 func twoServers(c client.Client, servers []Registration) []double {
 	for i, a := range servers {
 		for _, b := range servers[i+1:] {
-			if a.Name != b.Name && reflect.DeepEqual(a.Words[1:], b.Words[1:]) {
+			if a.Name != b.Name && slices.Equal(a.Words[1:], b.Words[1:]) {
 				return []double{{c.Name, "", b.File, fmt.Sprintf("%s starts the server twice, as %q (%s) and as %q (%s): remove one of them",
 					c.Title, a.Name, a.File, b.Name, b.File)}}
 			}
