@@ -50,8 +50,8 @@ func quote(s client.Shell, word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// wordsOf splits a command line as a POSIX shell does as far as quotes go, or,
-// with backslashes left as they are, roughly as those of Windows do.
+// wordsOf splits a command line by blanks and quotes as a POSIX shell does, or, with
+// backslashes left as they are, roughly as the shells of Windows do.
 func wordsOf(line string, backslashes bool) []string {
 	var words []string
 	var word strings.Builder

@@ -206,8 +206,8 @@ func onlyLost(before, after any, at path) bool {
 	return (len(was) == 0 || reflect.DeepEqual(was, is)) && reflect.DeepEqual(without(before, parent), without(after, parent))
 }
 
-// restore turns the removal of entries into that of all traces, when nobody
-// but this program has written to the file since it was first set up.
+// restore removes all traces of the setup, not only the entries, when nobody but
+// this program has written to the file since it was first set up.
 func (ed *Edit) restore(env *Env, rec *record) {
 	r := rec.Files[ed.File]
 	if r == nil || bytes.Equal(ed.Before, ed.After) {

@@ -278,8 +278,7 @@ func styleOf(data []byte) jsonStyle {
 	return s
 }
 
-// render writes a value; indent is that of its line. Lists of texts stay on
-// one line.
+// render writes a value in a line with an indentation. Lists of texts stay on one line.
 func (s jsonStyle) render(v any, indent string) string {
 	var parts []string
 	brackets := "{}"

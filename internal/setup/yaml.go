@@ -268,8 +268,8 @@ func flowEnd(data []byte, at int) int {
 	return len(data)
 }
 
-// extent returns the lines of an entry of a block mapping: that of its key and
-// those below it that are indented more.
+// extent returns the lines of an entry of a block mapping: the line of its key, and the
+// lines below that are indented more.
 func (f yamlFormat) extent(data []byte, key *yaml.Node) (start, end int) {
 	at := f.offset(data, key.Line, key.Column)
 	start = lineStart(data, at)
