@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -42,7 +43,7 @@ func FuzzLines(f *testing.F) {
 		if !strings.Contains(s, p.text) || len(p.text) > maxText || utf8.ValidString(s) && !utf8.ValidString(p.text) {
 			t.Fatalf("%q of %.100q is %.100q", given, s, p.text)
 		}
-		if n := countLines(p.text); n != p.last-p.first+1 && p.text != "" || p.last > p.of && p.text != "" || p.next != 0 && (p.next <= p.last || p.next > p.of) {
+		if n := len(slices.Collect(strings.Lines(p.text))); n != p.last-p.first+1 && p.text != "" || p.last > p.of && p.text != "" || p.next != 0 && (p.next <= p.last || p.next > p.of) {
 			t.Errorf("%q of %.100q is %d lines, %d to %d of %d, next %d", given, s, n, p.first, p.last, p.of, p.next)
 		}
 	})
@@ -75,7 +76,8 @@ func TestRecent(t *testing.T) {
 	var r recent
 	for range 2 {
 		for c := 'a'; c <= 'z'; c++ {
-			r.add(string(c), "x")
+			r.add(string(c))
+			r.add("x")
 		}
 	}
 	if got := strings.Join(r.list(), ""); got != "xzywvutsrqponmlkjihgfedcba" {

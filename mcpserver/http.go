@@ -50,9 +50,7 @@ type HTTPOptions struct {
 // of the protocol: the scope without a name at /mcp, the others at /mcp/NAME. A session
 // belongs to one scope. HTTP also serves /healthz and /metrics.
 type HTTP struct {
-	opts    HTTPOptions
-	log     *slog.Logger
-	metrics *Metrics
+	opts    HTTPOptions // with defaults
 	scopes  map[string]*scope
 	guard   guard
 	limiter *limiter // nil means no limit
@@ -83,12 +81,8 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
 		h.limiter = newLimiter(rate)
 	}
-	if h.log = h.opts.Logger; h.log == nil {
-		h.log = slog.New(slog.DiscardHandler)
-	}
-	if h.metrics = h.opts.Metrics; h.metrics == nil {
-		h.metrics = new(Metrics)
-	}
+	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
+	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
 	if h.guard, err = newGuard(h.opts.Token, h.opts.Hosts, h.opts.Origins); err != nil {
 		return nil, err
@@ -96,8 +90,8 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	for name, server := range scopes {
 		h.scopes[name] = h.newScope(server)
 	}
-	h.mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { h.serveScope(w, r, "") })
-	h.mux.HandleFunc("/mcp/{name}", h.serveNamed)
+	h.mux.HandleFunc("/mcp", h.serveScope)
+	h.mux.HandleFunc("/mcp/{name}", h.serveScope)
 	h.mux.HandleFunc("GET /healthz", h.serveHealth)
 	h.mux.HandleFunc("GET /metrics", h.serveMetrics)
 	return h, nil
@@ -107,7 +101,7 @@ func (h *HTTP) newScope(s *Server) *scope {
 	get := func(*http.Request) *mcp.Server { return s.MCP() }
 	// Switch off the library's checks of hosts and sizes: ServeHTTP and read do them,
 	// more strictly.
-	o := mcp.StreamableHTTPOptions{Logger: slog.New(infoHandler{h.log.Handler()}), DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
+	o := mcp.StreamableHTTPOptions{Logger: slog.New(infoHandler{h.opts.Logger.Handler()}), DisableLocalhostProtection: true, MaxRequestBodyBytes: -1}
 	stateful, stateless := o, o
 	stateful.SessionTimeout = h.opts.IdleSession
 	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
@@ -118,7 +112,7 @@ func (h *HTTP) newScope(s *Server) *scope {
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &deadlineWriter{ResponseWriter: w, timeout: h.opts.Timeout}
 	defer out.extend() // for what net/http writes after the handler
-	defer func() { h.metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
+	defer func() { h.opts.Metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
 	if reason, err := h.guard.admit(out, r); err != nil {
 		h.refuse(out, reason, http.StatusForbidden, err)
 		return
@@ -137,7 +131,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a request with an error and counts it. The request reaches no server.
 func (h *HTTP) refuse(w http.ResponseWriter, reason string, status int, err error) {
-	h.metrics.refuse(reason)
+	h.opts.Metrics.refuse(reason)
 	http.Error(w, err.Error(), status)
 }
 
@@ -156,22 +150,13 @@ func (h *HTTP) authorized(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-func (h *HTTP) serveNamed(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	if name == "" {
-		http.NotFound(w, r) // the scope without a name is only at /mcp
-		return
-	}
-	h.serveScope(w, r, name)
-}
-
 // serveScope hands a request to the transport of a scope.
-func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request, name string) {
+func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	// Check the token first, so that nobody learns without it which scopes there are.
 	if !h.authorized(w, r) {
 		return
 	}
-	sc := h.scopes[name]
+	sc := h.scopes[r.PathValue("name")] // "" at /mcp
 	if sc == nil {
 		http.NotFound(w, r)
 		return
@@ -183,7 +168,7 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request, name string) {
 			return
 		}
 	}
-	if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == "subscriptions/listen" {
+	if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == methodListen {
 		// A stream has no end of its own, so it must end when the server shuts down.
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
@@ -210,8 +195,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	_ = control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			h.refuse(w, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", large.Limit))
 		} else {
 			h.refuse(w, "body", http.StatusBadRequest, errors.New("the request could not be read"))
@@ -280,7 +264,7 @@ func (h *HTTP) serveHealth(w http.ResponseWriter, r *http.Request) {
 		health.Skills = &size
 	}
 	if err := json.NewEncoder(w).Encode(health); err != nil {
-		h.log.Debug("answering /healthz", "error", err)
+		h.opts.Logger.Debug("answering /healthz", "error", err)
 	}
 }
 
@@ -301,7 +285,7 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var b bytes.Buffer
-	h.metrics.write(&b)
+	h.opts.Metrics.write(&b)
 	gauge := func(name, help string, n int) {
 		head(&b, name, "gauge", help)
 		fmt.Fprintf(&b, "%s %d\n", name, n)
@@ -311,7 +295,7 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	}
 	gauge("repertoire_sessions", "Open sessions.", h.sessions())
 	if _, err := w.Write(b.Bytes()); err != nil {
-		h.log.Debug("answering /metrics", "error", err)
+		h.opts.Logger.Debug("answering /metrics", "error", err)
 	}
 }
 
@@ -320,7 +304,7 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: h.opts.Timeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog:    slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		ErrorLog:    slog.NewLogLogger(h.opts.Logger.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	ended := make(chan error, 1)
@@ -335,7 +319,7 @@ func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	err := server.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		h.log.Warn("requests were cut off", "after", h.opts.Grace)
+		h.opts.Logger.Warn("requests were cut off", "after", h.opts.Grace)
 		return server.Close()
 	}
 	for _, sc := range h.scopes {

@@ -89,11 +89,7 @@ func clientOf(remote string) netip.Prefix {
 	if ip.Is6() {
 		bits = 64
 	}
-	p, err := ip.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return p
+	return netip.PrefixFrom(ip, bits).Masked()
 }
 
 // A deadlineWriter gives each write a deadline of its own. So streams may last for
@@ -107,14 +103,12 @@ type deadlineWriter struct {
 // Unwrap returns the original writer to an http.ResponseController.
 func (w *deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *deadlineWriter) WriteHeader(status int) {
 	w.status = status
 	w.extend()
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
 func (w *deadlineWriter) Write(data []byte) (int, error) {
 	w.extend()
 	return w.ResponseWriter.Write(data)

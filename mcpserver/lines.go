@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -24,20 +25,17 @@ func parseLines(s string) (l lines, err error) {
 	}
 	from, to, ranged := strings.Cut(s, "-")
 	if l.first, err = lineNumber(from); err != nil {
-		return lines{}, err
+		return l, err
 	}
 	switch {
 	case !ranged:
 		l.last = l.first
 	case to != "":
-		if l.last, err = lineNumber(to); err != nil {
-			return lines{}, err
-		}
-		if l.last < l.first {
-			return lines{}, errors.New("lines ends before it starts")
+		if l.last, err = lineNumber(to); err == nil && l.last < l.first {
+			err = errors.New("lines ends before it starts")
 		}
 	}
-	return l, nil
+	return l, err
 }
 
 func lineNumber(s string) (int, error) {
@@ -56,46 +54,41 @@ type part struct {
 	next        int // line to go on with; 0 means that nothing was cut off
 }
 
+// rest returns the range of the lines that were cut off from the lines l, "" for none.
+func (p part) rest(l lines) string {
+	switch {
+	case p.next == 0:
+		return ""
+	case l.last == 0:
+		return fmt.Sprintf("%d-", p.next)
+	}
+	return fmt.Sprintf("%d-%d", p.next, l.last)
+}
+
 // cut returns the lines l of s, at most maxText bytes of them. It also cuts a single
 // line that is longer.
 func cut(s string, l lines) part {
-	p := part{first: max(1, l.first), of: countLines(s)}
+	p := part{first: max(1, l.first)}
 	p.last = p.first - 1
-	start := 0
-	for n := 1; n < p.first && start < len(s); n++ {
-		start = lineEnd(s, start)
-	}
-	end := start
-	for end < len(s) && (l.last == 0 || p.last < l.last) {
-		next := lineEnd(s, end)
-		if next-start > maxText {
-			if end == start { // a line that is too long itself
-				end, p.last = start+len(words.Cut(s[start:], maxText)), p.last+1
-			}
-			p.next = p.last + 1
-			break
+	start, end := 0, 0
+	for line := range strings.Lines(s) {
+		p.of++
+		switch {
+		case p.of < p.first:
+			start += len(line)
+			end = start
+		case p.next > 0 || l.last > 0 && p.of > l.last: // it is only counted
+		case end-start+len(line) <= maxText:
+			end, p.last = end+len(line), p.of
+		case end == start: // it is too long itself
+			end, p.last, p.next = start+len(words.Cut(line, maxText)), p.of, p.of+1
+		default:
+			p.next = p.of
 		}
-		end, p.last = next, p.last+1
 	}
 	if p.next > p.of {
 		p.next = 0
 	}
 	p.text = s[start:end]
 	return p
-}
-
-// lineEnd returns where the line after the one at s[at:] starts.
-func lineEnd(s string, at int) int {
-	if n := strings.IndexByte(s[at:], '\n'); n >= 0 {
-		return at + n + 1
-	}
-	return len(s)
-}
-
-func countLines(s string) int {
-	n := strings.Count(s, "\n")
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		n++
-	}
-	return n
 }

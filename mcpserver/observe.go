@@ -17,12 +17,7 @@ import (
 type eventKey struct{}
 
 // eventOf returns the event of the current request. Handlers may change it.
-func eventOf(ctx context.Context) *Event {
-	if e, ok := ctx.Value(eventKey{}).(*Event); ok {
-		return e
-	}
-	return new(Event)
-}
+func eventOf(ctx context.Context) *Event { return ctx.Value(eventKey{}).(*Event) }
 
 // observe is the middleware around every request: it shortens errors and calls
 // Options.Observe.
@@ -55,8 +50,8 @@ func message(s string) string { return words.Shorten(words.Clean(s), maxMessage)
 // sendable returns err with a short message, and without data that is not JSON: the
 // protocol library puts a URI there in Go's quotes, and then fails to send it.
 func sendable(err error) error {
-	var wire *jsonrpc.Error
-	if !errors.As(err, &wire) {
+	wire, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok {
 		return err
 	}
 	data := wire.Data

@@ -71,30 +71,26 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	rank := make(map[string]int)
+	first := s.used.list()
 	if s.opts.Agent != nil {
-		for _, name := range s.opts.Agent.Pinned {
-			addRank(rank, words.NameKey(name))
-		}
+		first = slices.Concat(s.opts.Agent.Pinned, first)
 	}
-	for _, id := range s.used.list() {
-		addRank(rank, words.NameKey(id))
-	}
-	ranked := len(rank)
-	source := func(label string) int {
-		if i := slices.Index(s.opts.Sources, label); i >= 0 {
-			return i
-		}
-		return len(s.opts.Sources)
+	ranks := make(map[string]int)
+	for i, name := range slices.Backward(first) {
+		ranks[words.NameKey(name)] = i
 	}
 	place := func(e *search.Entry) int {
-		if n, ok := rank[words.NameKey(e.ID)]; ok {
-			return n
+		rank, ranked := ranks[words.NameKey(e.ID)]
+		source := slices.Index(s.opts.Sources, e.Source)
+		switch {
+		case ranked:
+			return rank
+		case !skill.IsPortableName(e.Name):
+			return len(first) + len(s.opts.Sources) + 1
+		case source < 0:
+			return len(first) + len(s.opts.Sources)
 		}
-		if !skill.IsPortableName(e.Name) {
-			return ranked + len(s.opts.Sources) + 1
-		}
-		return ranked + source(e.Source)
+		return len(first) + source
 	}
 	slices.SortStableFunc(entries, func(a, b search.Entry) int {
 		return cmp.Or(cmp.Compare(place(&a), place(&b)), strings.Compare(a.ID, b.ID))
@@ -105,13 +101,6 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 		ids[i] = e.ID
 	}
 	return ids, nil
-}
-
-// addRank gives a key the next rank, unless it has one.
-func addRank(rank map[string]int, key string) {
-	if _, ok := rank[key]; !ok {
-		rank[key] = len(rank)
-	}
 }
 
 // A cursor says where a list goes on. To clients it is opaque.
@@ -144,4 +133,30 @@ func decodeCursor(s string) (c cursor, err error) {
 		return cursor{}, errCursor
 	}
 	return c, nil
+}
+
+// maxRecent bounds how many skills are remembered as used.
+const maxRecent = 32
+
+// recent remembers the skills that were last offered or read, by ID.
+type recent struct {
+	mu  sync.Mutex
+	ids []string // the most recent one last
+}
+
+// add notes that a skill was used.
+func (r *recent) add(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ids = append(slices.DeleteFunc(r.ids, func(s string) bool { return s == id }), id)
+	r.ids = r.ids[max(0, len(r.ids)-maxRecent):]
+}
+
+// list returns the IDs, the most recent one first.
+func (r *recent) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := slices.Clone(r.ids)
+	slices.Reverse(list)
+	return list
 }

@@ -43,20 +43,12 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
 		s.opts.Loaded(ctx, *session, body.ID)
 	}
-	r := readResultOf(&body)
-	return text(r.text()), r, nil
-}
-
-func readResultOf(b *contextprovider.Body) readResult {
+	part := cut(body.Text, lines{})
 	r := readResult{
-		ID: b.ID, Name: b.Name, Source: b.Source, Folder: b.Folder, Tokens: b.Tokens,
-		Resources: b.Resources, Requires: b.Requires, Stale: b.Stale, HiddenChars: b.HiddenChars,
+		ID: body.ID, Name: body.Name, Source: body.Source, Folder: body.Folder, Instructions: part.text, Next: part.rest(lines{}), Tokens: body.Tokens,
+		Resources: body.Resources, Requires: body.Requires, Stale: body.Stale, HiddenChars: body.HiddenChars,
 	}
-	part := cut(b.Text, lines{})
-	if r.Instructions = part.text; part.next > 0 {
-		r.Next = fmt.Sprintf("%d-", part.next)
-	}
-	return r
+	return text(r.text()), r, nil
 }
 
 // text is the instructions under a short header.

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -61,19 +62,8 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 	if l.first > max(1, c.of) {
 		return nil, none, fmt.Errorf("the file has %d lines only", c.of)
 	}
-	r.Text, r.First, r.Last, r.Of = c.text, c.first, c.last, c.of
-	if c.next > 0 {
-		r.Next = rest(c.next, l)
-	}
+	r.Text, r.First, r.Last, r.Of, r.Next = c.text, c.first, c.last, c.of, c.rest(l)
 	return text(r.text()), r, nil
-}
-
-// rest returns the range of the lines that were cut off.
-func rest(next int, l lines) string {
-	if l.last == 0 {
-		return fmt.Sprintf("%d-", next)
-	}
-	return fmt.Sprintf("%d-%d", next, l.last)
 }
 
 // text returns the text of the file, with a header if lines are missing.
@@ -100,7 +90,7 @@ func (s *Server) binary(f *contextprovider.File) *mcp.CallToolResult {
 	}
 	res := text(say)
 	res.Content = append(res.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
-		URI: fileURI(f.ID, f.Path), MIMEType: mimeType(f.Path), Blob: f.Data,
+		URI: below(scheme+url.PathEscape(f.ID), f.Path), MIMEType: mimeType(f.Path), Blob: f.Data,
 	}})
 	return res
 }

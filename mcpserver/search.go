@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,14 +66,11 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 	if p.Limit < 0 || p.Limit > maxHits {
 		return nil, none, fmt.Errorf("limit is %d; it is 1 to %d", p.Limit, maxHits)
 	}
-	if p.Limit == 0 {
-		p.Limit = usualHits
-	}
 	agent, err := s.agent(p.Agent)
 	if err != nil {
 		return nil, none, err
 	}
-	answer, err := s.catalog.Search(ctx, search.Query{Text: p.Query, Limit: p.Limit, Agent: agent})
+	answer, err := s.catalog.Search(ctx, search.Query{Text: p.Query, Limit: cmp.Or(p.Limit, usualHits), Agent: agent})
 	if err != nil {
 		return nil, none, err
 	}

@@ -102,8 +102,7 @@ type Event struct {
 // A Server serves one scope of a catalog to any number of sessions.
 type Server struct {
 	catalog Catalog
-	opts    Options
-	log     *slog.Logger
+	opts    Options // with defaults
 	mcp     *mcp.Server
 	used    recent
 	session atomic.Pointer[string] // the session that suggest_skills was last called with
@@ -117,27 +116,27 @@ var template = mcp.ResourceTemplate{
 	Description: "A file of a skill, byte for byte: SKILL.md or one that skills/get lists.",
 }
 
-// extension is the skills extension, SEP-2640.
-const extension = "io.modelcontextprotocol/skills"
-
 // New returns a server of the skills of c. opts may be nil.
 func New(c Catalog, opts *Options) *Server {
 	s := &Server{catalog: c}
 	if opts != nil {
 		s.opts = *opts
 	}
-	if s.log = s.opts.Logger; s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	s.opts.Logger = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
+	if s.opts.Suggest == nil {
+		s.opts.Suggest = func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error) {
+			return c.Block(ctx, p.Text, contextprovider.Budget{}, a)
+		}
 	}
 	// The tools never change; a changed catalog changes the resources. There are no
 	// prompts, but the protocol library answers prompts/list, so that is declared.
 	caps := &mcp.ServerCapabilities{
 		Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{},
 	}
-	caps.AddExtension(extension, map[string]any{"directoryRead": true})
+	caps.AddExtension("io.modelcontextprotocol/skills", map[string]any{"directoryRead": true})
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: cmp.Or(s.opts.Name, DefaultName), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
-		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.log.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
+		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.opts.Logger.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
 	s.addTools()
 	s.addSkills()
 	s.mcp.AddReceivingMiddleware(s.observe, s.resources) // the first is the outer one

@@ -13,21 +13,14 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// The methods of the skills extension.
-const (
-	methodList      = "skills/list"
-	methodGet       = "skills/get"
-	methodDirectory = "resources/directory/read"
-)
-
 // addSkills adds the methods of the skills extension and the template of its
 // resources.
 func (s *Server) addSkills() {
 	s.mcp.AddResourceTemplate(&template, s.readResource)
 	if err := errors.Join(
-		mcp.AddReceivingCustomMethod(s.mcp, methodList, s.listSkills),
-		mcp.AddReceivingCustomMethod(s.mcp, methodGet, s.getSkill),
-		mcp.AddReceivingCustomMethod(s.mcp, methodDirectory, s.readDirectory),
+		mcp.AddReceivingCustomMethod(s.mcp, "skills/list", s.listSkills),
+		mcp.AddReceivingCustomMethod(s.mcp, "skills/get", s.getSkill),
+		mcp.AddReceivingCustomMethod(s.mcp, "resources/directory/read", s.readDirectory),
 	); err != nil {
 		panic(err) // unreachable: none of them is a method of the protocol itself
 	}
@@ -156,7 +149,7 @@ func (s *Server) page(ctx context.Context, after string, describe describer) (ma
 		case ctx.Err() != nil:
 			return nil, "", internal(ctx.Err())
 		default: // the skill cannot be published, or is gone meanwhile
-			s.log.Debug("skill is not listed for hosts", "error", err)
+			s.opts.Logger.Debug("skill is not listed for hosts", "error", err)
 		}
 	}
 	return manifests, "", nil

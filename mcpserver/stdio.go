@@ -44,15 +44,15 @@ type draining struct{ mcp.Transport }
 
 func (d *draining) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := d.Transport.Connect(ctx)
-	return &drainingConn{Connection: c, idle: make(chan struct{}, 1), asked: make(map[jsonrpc.ID]bool)}, err
+	return &drainingConn{Connection: c, asked: make(map[jsonrpc.ID]bool)}, err
 }
 
 type drainingConn struct {
 	mcp.Connection
-	idle chan struct{} // receives an item when asked becomes empty
 
 	mu    sync.Mutex
 	asked map[jsonrpc.ID]bool // requests without an answer yet
+	idle  context.CancelFunc  // called when asked becomes empty; nil before the input ends
 }
 
 func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
@@ -79,8 +79,14 @@ func (c *drainingConn) Write(ctx context.Context, m jsonrpc.Message) error {
 func (c *drainingConn) answered(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if delete(c.asked, id); len(c.asked) == 0 {
-		c.signal()
+	delete(c.asked, id)
+	c.check()
+}
+
+// check ends the wait for answers if none is missing; the caller holds the lock.
+func (c *drainingConn) check() {
+	if len(c.asked) == 0 && c.idle != nil {
+		c.idle()
 	}
 }
 
@@ -88,36 +94,18 @@ func (c *drainingConn) answered(id jsonrpc.ID) {
 func (c *drainingConn) Close() error {
 	c.mu.Lock()
 	clear(c.asked)
-	c.signal()
+	c.check()
 	c.mu.Unlock()
 	return c.Connection.Close()
 }
 
-// signal wakes wait; the caller holds the lock.
-func (c *drainingConn) signal() {
-	select {
-	case c.idle <- struct{}{}:
-	default:
-	}
-}
-
 // wait waits until all requests are answered, at most for the time drain.
 func (c *drainingConn) wait(ctx context.Context) {
-	late := time.NewTimer(drain)
-	defer late.Stop()
-	for {
-		c.mu.Lock()
-		n := len(c.asked)
-		c.mu.Unlock()
-		if n == 0 {
-			return
-		}
-		select {
-		case <-c.idle:
-		case <-late.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
+	ctx, cancel := context.WithTimeout(ctx, drain)
+	defer cancel()
+	c.mu.Lock()
+	c.idle = cancel
+	c.check()
+	c.mu.Unlock()
+	<-ctx.Done()
 }

@@ -2,10 +2,9 @@ package mcpserver
 
 import (
 	"context"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
 const suggestText = `The skills that a user's prompt wants, as a block of text for the model's context, or an empty text when it wants none. Made for clients that call it for every prompt, such as a hook; it stays silent unless a skill is probably wanted. To look for a skill yourself, call search_skills: that also shows near misses.`
@@ -27,7 +26,7 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	if p.Session != "" {
 		s.session.Store(&p.Session)
 	}
-	b, err := s.block(ctx, Prompt{p.Prompt, p.CWD, p.Session})
+	b, err := s.opts.Suggest(ctx, Prompt{p.Prompt, p.CWD, p.Session}, s.opts.Agent)
 	if err != nil {
 		return nil, suggestResult{}, err
 	}
@@ -35,17 +34,10 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	for _, body := range b.Pinned {
 		r.Pinned = append(r.Pinned, body.ID)
 	}
-	for i := len(b.Skills); i > 0; i-- { // so that the best counts as the most recent
-		s.used.add(b.Skills[i-1].ID)
+	for _, h := range slices.Backward(b.Skills) { // so that the best counts as the most recent
+		s.used.add(h.ID)
 	}
 	e := eventOf(ctx)
 	e.Offered, e.Abstained = len(b.Skills), len(b.Skills) == 0
 	return text(b.Text), r, nil
-}
-
-func (s *Server) block(ctx context.Context, p Prompt) (contextprovider.Block, error) {
-	if s.opts.Suggest != nil {
-		return s.opts.Suggest(ctx, p, s.opts.Agent)
-	}
-	return s.catalog.Block(ctx, p.Text, contextprovider.Budget{}, s.opts.Agent)
 }

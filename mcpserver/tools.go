@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -91,12 +92,27 @@ func (s *Server) agent(name string) (*search.Agent, error) {
 
 // named rewrites an error about a skill that was not found, so that it quotes the ID.
 func named(err error, id string) error {
-	var missing *search.NotFoundError
+	missing, ok := errors.AsType[*search.NotFoundError](err)
 	switch {
-	case !errors.As(err, &missing):
+	case !ok:
 		return err
 	case len(missing.Similar) > 0:
 		return fmt.Errorf("no skill %s; %s", quoted(id), line(words.DidYouMean(missing.Similar), 4*skill.MaxName))
 	}
 	return fmt.Errorf("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), missing.Known)
 }
+
+// Bounds of quotations from text that somebody else wrote.
+const (
+	maxQuoted  = 80   // characters of a name that is quoted
+	maxMessage = 1000 // characters of an error
+)
+
+// line returns s on one line, with at most n characters.
+func line(s string, n int) string {
+	return words.Shorten(words.Line(s), n)
+}
+
+// quoted returns the start of s in quotes, for a message: text from a caller must not
+// look as if this server had written it.
+func quoted(s string) string { return strconv.Quote(line(s, maxQuoted)) }

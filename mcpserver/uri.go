@@ -35,9 +35,6 @@ func below(root, name string) string {
 	return b.String()
 }
 
-// fileURI is below for a skill whose manifest is not at hand.
-func fileURI(id, name string) string { return below(scheme+url.PathEscape(id), name) }
-
 // idOf returns the ID of the skill in a URI. The rest of the URI is only ever compared
 // with the URIs of that skill, and never used as a path.
 func idOf(uri string) (id string, ok bool) {
@@ -61,42 +58,15 @@ func file(m *contextprovider.Manifest, uri string) (f skill.File, ok bool) {
 	return skill.File{}, false
 }
 
-// mimeType returns the type of a file by its name; "" means unknown. It does not use
-// the table of the system, which differs between machines.
-func mimeType(name string) string {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".md", ".markdown":
-		return "text/markdown"
-	case ".txt":
-		return "text/plain"
-	case ".py":
-		return "text/x-python"
-	case ".sh":
-		return "text/x-shellscript"
-	case ".js", ".mjs":
-		return "text/javascript"
-	case ".ts":
-		return "text/typescript"
-	case ".html":
-		return "text/html"
-	case ".css":
-		return "text/css"
-	case ".csv":
-		return "text/csv"
-	case ".json":
-		return "application/json"
-	case ".yaml", ".yml":
-		return "application/yaml"
-	case ".xml":
-		return "application/xml"
-	case ".pdf":
-		return "application/pdf"
-	case ".svg":
-		return "image/svg+xml"
-	case ".png":
-		return "image/png"
-	case ".jpg", ".jpeg":
-		return "image/jpeg"
-	}
-	return ""
+// mimeTypes are the types of files by their extension. The table of the system differs
+// between machines.
+var mimeTypes = map[string]string{
+	".md": "text/markdown", ".markdown": "text/markdown", ".txt": "text/plain",
+	".py": "text/x-python", ".sh": "text/x-shellscript", ".js": "text/javascript", ".mjs": "text/javascript", ".ts": "text/typescript",
+	".html": "text/html", ".css": "text/css", ".csv": "text/csv", ".svg": "image/svg+xml",
+	".json": "application/json", ".yaml": "application/yaml", ".yml": "application/yaml", ".xml": "application/xml",
+	".pdf": "application/pdf", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg",
 }
+
+// mimeType returns the type of a file by its name; "" means unknown.
+func mimeType(name string) string { return mimeTypes[strings.ToLower(path.Ext(name))] }

@@ -42,7 +42,7 @@ type setupFile struct {
 
 // clientOf returns what "setup --list --json" prints of a client.
 func clientOf(st setup.Status) setupClient {
-	c := setupClient{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed, MCP: st.Client.MCP != nil, Hook: st.Client.Hook != nil,
+	c := setupClient{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed, MCP: true, Hook: st.Client.Hook != nil,
 		Registrations: st.Registrations, Problems: []setupProblem{}}
 	if c.Registrations == nil {
 		c.Registrations = []setup.Registration{}

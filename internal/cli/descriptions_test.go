@@ -49,7 +49,7 @@ func TestEveryClient(t *testing.T) {
 			if !strings.Contains(setupHelp, "  "+c.Name+" ") || !strings.Contains(completed, c.Name+"\n") {
 				t.Error("setup does not offer it in its help and in completion")
 			}
-			if l := listed[i]; l.Client != c.Name || l.Title != c.Title || l.MCP != (c.MCP != nil) || l.Hook != (c.Hook != nil) {
+			if l := listed[i]; l.Client != c.Name || l.Title != c.Title || !l.MCP || l.Hook != (c.Hook != nil) {
 				t.Errorf("setup --list has %+v", l)
 			}
 			checkSetUp(t, c)
@@ -89,7 +89,7 @@ func checkSetUp(t *testing.T, c client.Client) {
 	for _, r := range listedClients(t)[i].Registrations {
 		kinds = append(kinds, r.Kind)
 	}
-	if slices.Contains(kinds, setup.MCP) != (c.MCP != nil) || slices.Contains(kinds, setup.Hook) != (c.Hook != nil) {
+	if !slices.Contains(kinds, setup.MCP) || slices.Contains(kinds, setup.Hook) != (c.Hook != nil) {
 		t.Errorf("set up are %q", kinds)
 	}
 	call(t, 0, "setup", c.Name, "--remove", "--program", "/opt/bin/skills")

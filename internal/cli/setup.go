@@ -111,7 +111,7 @@ func (s *setupRun) check(args []string) error {
 		return nil
 	case len(args) == 0:
 		return fmt.Errorf("no client is named; there are: %s", strings.Join(names, ", "))
-	case s.scope != string(setup.User) && s.scope != string(setup.Project):
+	case s.scope != string(client.User) && s.scope != string(client.Project):
 		return fmt.Errorf("--scope is user or project, not %q", s.scope)
 	case s.name == "":
 		return errors.New("--name is empty")
@@ -143,7 +143,7 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 }
 
 func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error) {
-	scope := setup.Scope(s.scope)
+	scope := client.Scope(s.scope)
 	if s.listing != "" {
 		return s.listingPlan(ctx, args[0], scope)
 	}
@@ -163,7 +163,7 @@ func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error)
 }
 
 // listingPlan plans how a client will list the skills of the catalog.
-func (s *setupRun) listingPlan(ctx context.Context, name string, scope setup.Scope) (*setup.Plan, error) {
+func (s *setupRun) listingPlan(ctx context.Context, name string, scope client.Scope) (*setup.Plan, error) {
 	lists, _ := client.Find(name)
 	if s.listing == "on" {
 		return setup.NewListingPlan(s.env, lists, scope, nil, true)
@@ -315,7 +315,7 @@ func (s *setupRun) printClients() error {
 		for _, p := range st.Problems {
 			files = append(files, p.Err.Error())
 		}
-		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, st.Client.MCP != nil), scopesOf(st, setup.Hook, st.Client.Hook != nil), strings.Join(files, ", ")})
+		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, true), scopesOf(st, setup.Hook, st.Client.Hook != nil), strings.Join(files, ", ")})
 	}
 	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, rows)
 }

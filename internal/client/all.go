@@ -5,10 +5,10 @@ import "sync"
 // shared is the folder in a project or a home that clients share.
 const shared = ".agents"
 
-// room bounds the answer to an event of every client, in characters: the
+// Room bounds the answer to an event of every client, in UTF-16 code units: the
 // smallest bound of a client on what is put into a prompt is 10,000, or 2,500
 // tokens. The prompt that Copilot wants back does not count.
-const room = 6000
+const Room = 6000
 
 // wrapped is the form of an answer that most clients have taken over from Claude
 // Code.
@@ -16,33 +16,24 @@ const wrapped = `{"hookSpecificOutput":{"hookEventName":` + MarkEvent + `,"addit
 
 const afterRestart = "sessions that are open see it after a restart"
 
-// descriptions are made once, when the first is asked for: most starts of the
-// program need none, and a hook asks for them several times.
-var descriptions struct {
-	once sync.Once
-	list []Client
-}
-
 // All returns the description of every client but the generic one, in the order
 // in which they are shown. It must not be changed.
-func All() []Client {
-	descriptions.once.Do(func() {
-		descriptions.list = []Client{
-			claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed(),
-		}
-	})
-	return descriptions.list
-}
+func All() []Client { return all() }
+
+// Most starts of the program need no description, and a hook asks for them several times.
+var all = sync.OnceValue(func() []Client {
+	return []Client{claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed()}
+})
 
 func claude() Client {
 	dir := variable("CLAUDE_CONFIG_DIR", home(".claude"))
 	settings := Places{paths(dir.below("settings.json")), paths(project(".claude/settings.json"))}
 	local := project(".claude/settings.local.json")
-	return Client{Name: "claude", Title: "Claude Code", Homes: paths(dir), Bins: []string{"claude"}, After: afterRestart,
+	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
-		MCP: &MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		MCP: MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
-			Handler: commandSeconds, Lines: []string{"command"}, Room: room,
+			Handler: commandSeconds, Lines: []string{"command"},
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
 				// What was offered is forgotten then.
@@ -63,12 +54,12 @@ func claude() Client {
 
 func codex() Client {
 	dir := variable("CODEX_HOME", home(".codex"))
-	return Client{Name: "codex", Title: "Codex", Homes: paths(dir), Bins: []string{"codex"},
+	return Client{Name: "codex", Title: "Codex", Home: dir, Bins: []string{"codex"},
 		After:   "approve the hook once with /hooks in Codex: until then it does not run",
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills")),
-		MCP: &MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
+		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
-			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"), Room: room,
+			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
 				{Name: "SessionStart", Kind: Start, Answer: wrapped},
@@ -81,11 +72,11 @@ func codex() Client {
 func gemini() Client {
 	dir := variable("GEMINI_CLI_HOME", home("")).below(".gemini")
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
-	return Client{Name: "gemini", Title: "Gemini CLI", Homes: paths(dir), Bins: []string{"gemini"}, After: afterRestart,
+	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart,
 		Folders: []string{".gemini"},
-		MCP:     &MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
+		MCP:     MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
-			Handler: namedMilliseconds, Lines: []string{"command"}, Room: room, Markdown: true,
+			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
 			Events: []Event{
 				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true},
 				{Name: "AfterTool", Kind: Tool, SetUp: true, Matcher: "activate_skill|.*read_skill", NoMCP: "activate_skill"},
@@ -97,11 +88,11 @@ func gemini() Client {
 
 func cursor() Client {
 	dir := home(".cursor")
-	return Client{Name: "cursor", Title: "Cursor", Homes: paths(dir), Bins: []string{"cursor", "cursor-agent"},
+	return Client{Name: "cursor", Title: "Cursor", Home: dir, Bins: []string{"cursor", "cursor-agent"},
 		Folders: []string{".cursor"},
-		MCP:     &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		MCP:     MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
-			Handler: commandOnly, Lines: []string{"command"}, Room: room, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
+			Handler: commandOnly, Lines: []string{"command"}, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
 			Events: []Event{
 				{Name: "beforeSubmitPrompt", Kind: Prompt, Answer: `{"continue":true,"additional_context":` + MarkText + `}`, SetUp: true},
 				{Name: "sessionStart", Kind: Start, Answer: `{"additional_context":` + MarkText + `}`, SetUp: true, Arg: SessionStart},
@@ -113,12 +104,12 @@ func cursor() Client {
 
 func copilot() Client {
 	dir := copilotHome()
-	return Client{Name: "copilot", Title: "Copilot CLI", Homes: paths(dir), Bins: []string{"copilot"},
+	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"},
 		Folders: []string{".github"},
-		MCP: &MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
-			Instead: project(".mcp.json")},
+		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
+			Instead: "claude"},
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
-			Handler: perShell, Lines: []string{"bash", "powershell", "command"}, Room: room,
+			Handler: perShell, Lines: []string{"bash", "powershell", "command"},
 			Events: []Event{
 				{Name: "userPromptTransformed", Kind: Prompt, Field: "transformedPrompt", Answer: `{"modifiedTransformedPrompt":` + MarkPrompt + `}`, SetUp: true},
 				{Name: "postToolUse", Kind: Tool, Field: "toolName"},
@@ -135,20 +126,20 @@ func copilotHome() Path { return variable("COPILOT_HOME", home(".copilot")) }
 
 func vscode() Client {
 	dir := on("windows", roaming("Code/User"), on("darwin", home("Library/Application Support/Code/User"), config("Code/User")))
-	return Client{Name: "vscode", Title: "VS Code", Homes: paths(dir), Bins: []string{"code"},
-		MCP: &MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
+	return Client{Name: "vscode", Title: "VS Code", Home: dir, Bins: []string{"code"},
+		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
 		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
-			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"}, Room: room,
+			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"},
 			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true}},
 			Drops:  func(_ string, has func(string) bool) bool { return has("hookEventName") }}}
 }
 
 func openCode() Client {
 	dir := config("opencode")
-	return Client{Name: "opencode", Title: "OpenCode", Homes: paths(dir), Bins: []string{"opencode"},
+	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"},
 		After:   "it has no hook that a program could serve: the model calls the tools by itself",
 		Folders: []string{".opencode"},
-		MCP: &MCP{Files: Places{
+		MCP: MCP{Files: Places{
 			paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
 			paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
 		}, Key: []string{"mcp"}, Entry: localList}}
@@ -156,14 +147,14 @@ func openCode() Client {
 
 func goose() Client {
 	dir := on("windows", roaming("Block/goose/config"), config("goose"))
-	return Client{Name: "goose", Title: "Goose", Homes: paths(dir), Bins: []string{"goose"},
-		MCP: &MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
+	return Client{Name: "goose", Title: "Goose", Home: dir, Bins: []string{"goose"},
+		MCP: MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
 }
 
 func amp() Client {
 	dir := on("windows", home(".config/amp"), config("amp"))
-	return Client{Name: "amp", Title: "Amp", Homes: paths(dir), Bins: []string{"amp"},
-		MCP: &MCP{Files: Places{
+	return Client{Name: "amp", Title: "Amp", Home: dir, Bins: []string{"amp"},
+		MCP: MCP{Files: Places{
 			paths(dir.below("settings.json"), dir.below("settings.jsonc")),
 			paths(project(".amp/settings.json"), project(".amp/settings.jsonc")),
 		}, Key: []string{"amp.mcpServers"}, Entry: bare}}
@@ -171,24 +162,24 @@ func amp() Client {
 
 func windsurf() Client {
 	dir := home(".codeium/windsurf")
-	return Client{Name: "windsurf", Title: "Windsurf", Homes: paths(dir), Bins: []string{"windsurf"},
-		MCP: &MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
+	return Client{Name: "windsurf", Title: "Windsurf", Home: dir, Bins: []string{"windsurf"},
+		MCP: MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
 }
 
 func openClaw() Client {
 	dir := variable("OPENCLAW_STATE_DIR", home(".openclaw"))
-	return Client{Name: "openclaw", Title: "OpenClaw", Homes: paths(dir), Bins: []string{"openclaw"},
+	return Client{Name: "openclaw", Title: "OpenClaw", Home: dir, Bins: []string{"openclaw"},
 		After:  `"openclaw mcp doctor skills --probe" checks it`,
 		Skills: paths(dir.below("skills"), home(shared+"/skills")),
-		MCP: &MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
+		MCP: MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
 			Key: []string{"mcp", "servers"}, Entry: bare},
 		Listing: &Listing{Chars: 30_000, Skills: 150, Overhead: 97}} // the tags around a skill
 }
 
 func zed() Client {
 	dir := on("windows", roaming("Zed"), config("zed"))
-	return Client{Name: "zed", Title: "Zed", Homes: paths(dir), Bins: []string{"zed", "zeditor"},
-		MCP: &MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom}}
+	return Client{Name: "zed", Title: "Zed", Home: dir, Bins: []string{"zed", "zeditor"},
+		MCP: MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom}}
 }
 
 func paths(list ...Path) []Path { return list }

@@ -8,6 +8,8 @@
 package client
 
 import (
+	"cmp"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -20,8 +22,8 @@ type Client struct {
 	Title string
 	After string // what the user has to do after the client was set up
 
-	Homes []Path   // a folder that exists where the client is installed
-	Bins  []string // its programs
+	Home Path     // a folder that exists where the client is installed
+	Bins []string // its programs
 
 	// Folders are those in a project, such as ".claude", whose folder "skills"
 	// the client reads. Discovery looks at them in the home as well.
@@ -32,7 +34,7 @@ type Client struct {
 	// of the project.
 	ProjectVar string
 
-	MCP     *MCP     // nil: it takes no MCP server
+	MCP     MCP
 	Hook    *Hook    // nil: it has no hook that a program can serve
 	Listing *Listing // nil: nothing is known about its listing of skills
 }
@@ -43,9 +45,9 @@ type MCP struct {
 	Format Format
 	Key    []string // of the mapping of servers
 	Entry  func(name string, words []string) Object
-	// Instead is a file of a project. When it exists, the client reads it instead
-	// of its own.
-	Instead Path
+	// Instead names another client. When the project has a file of that client, this
+	// one reads it instead of its own.
+	Instead string
 }
 
 // A Format is the language of a settings file.
@@ -96,12 +98,12 @@ type ListingSettings struct {
 
 // Find returns the client of a name.
 func Find(name string) (Client, bool) {
-	all := All()
-	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
-	if i < 0 {
-		return Client{}, false
+	for _, c := range All() {
+		if c.Name == name {
+			return c, true
+		}
 	}
-	return all[i], true
+	return Client{}, false
 }
 
 // Generic is the name of an unknown client that keeps its MCP servers in a JSON file.
@@ -110,11 +112,8 @@ const Generic = "generic"
 // NewGeneric returns the generic client with a file. key is the name of the mapping of
 // servers in the file; "" means mcpServers.
 func NewGeneric(file, key string) Client {
-	if key == "" {
-		key = "mcpServers"
-	}
-	at := []Path{func(*Machine) string { return file }}
-	return Client{Name: Generic, Title: filepath.Base(file), MCP: &MCP{Files: Places{at, at}, Key: []string{key}, Entry: bare}}
+	at := paths(func(*Machine) string { return file })
+	return Client{Name: Generic, Title: filepath.Base(file), MCP: MCP{Files: Places{at, at}, Key: []string{cmp.Or(key, "mcpServers")}, Entry: bare}}
 }
 
 // Names returns the names of all clients, the generic client last.
@@ -127,30 +126,23 @@ func Names() []string {
 }
 
 // SkillFolders returns the folders in a project or a home whose folder "skills"
-// some client reads, for discovery: first the one that clients share, then the
-// others by name, so that the order does not depend on that of the clients.
+// some client reads, for discovery. They are sorted, so that their order does not
+// depend on the order of the clients; the first is the one that clients share.
 func SkillFolders() []string {
 	var folders []string
 	for _, c := range All() {
-		for _, folder := range c.Folders {
-			if folder != shared {
-				folders = append(folders, folder)
-			}
-		}
+		folders = append(folders, c.Folders...)
 	}
 	slices.Sort(folders)
-	return append([]string{shared}, slices.Compact(folders)...)
+	return slices.Compact(folders)
 }
 
 // ProjectDir returns the folder of the project that a client gives to an MCP server in an
 // environment variable; "" means that it gives none.
 func ProjectDir(getenv func(string) string) string {
 	for _, c := range All() {
-		if c.ProjectVar == "" {
-			continue
-		}
-		if dir := getenv(c.ProjectVar); dir != "" {
-			return dir
+		if c.ProjectVar != "" && getenv(c.ProjectVar) != "" {
+			return getenv(c.ProjectVar)
 		}
 	}
 	return ""
@@ -158,19 +150,11 @@ func ProjectDir(getenv func(string) string) string {
 
 // Installed reports whether a client seems to be on the machine.
 func (m *Machine) Installed(c Client) bool {
-	for _, home := range c.Homes {
-		if isDir(home(m)) {
-			return true
-		}
-	}
-	found := m.Found
-	if found == nil {
-		found = func(bin string) bool {
-			_, err := exec.LookPath(bin)
-			return err == nil
-		}
-	}
-	return slices.ContainsFunc(c.Bins, found)
+	info, err := os.Stat(c.Home(m))
+	return err == nil && info.IsDir() || slices.ContainsFunc(c.Bins, func(bin string) bool {
+		_, err := exec.LookPath(bin)
+		return err == nil
+	})
 }
 
 // SkillDirs returns the folders whose skills a client lists itself, in one scope.

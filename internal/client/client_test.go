@@ -18,8 +18,9 @@ import (
 func machine(t *testing.T, vars map[string]string) *client.Machine {
 	t.Helper()
 	dir := t.TempDir()
+	t.Setenv("PATH", "") // no client is there
 	return &client.Machine{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
-		Getenv: func(key string) string { return vars[key] }, Found: func(string) bool { return false }}
+		Getenv: func(key string) string { return vars[key] }}
 }
 
 // TestDescriptions: each description is complete.
@@ -31,10 +32,10 @@ func TestDescriptions(t *testing.T) {
 			t.Errorf("a client is called %q, %q", c.Name, c.Title)
 		}
 		seen[c.Name] = true
-		if len(c.Homes) == 0 || len(c.Bins) == 0 || m.Installed(c) {
+		if c.Home == nil || len(c.Bins) == 0 || m.Installed(c) {
 			t.Errorf("%s: it is not known where it is installed, or it is here", c.Name)
 		}
-		if c.MCP == nil || m.File(c.MCP.Files, client.User) == "" || len(c.MCP.Key) == 0 || len(c.MCP.Entry("skills", []string{"/bin/skills", "mcp"})) == 0 {
+		if m.File(c.MCP.Files, client.User) == "" || len(c.MCP.Key) == 0 || len(c.MCP.Entry("skills", []string{"/bin/skills", "mcp"})) == 0 {
 			t.Errorf("%s: how it names servers is not known", c.Name)
 		}
 		if c.Hook != nil {
@@ -50,7 +51,7 @@ var mark = regexp.MustCompile(`\$[A-Z]+`)
 
 func checkHook(t *testing.T, m *client.Machine, c client.Client) {
 	h := c.Hook
-	if m.File(h.Files, client.User) == "" || len(h.Lines) == 0 || h.Room <= 0 || len(h.SetUp()) == 0 {
+	if m.File(h.Files, client.User) == "" || len(h.Lines) == 0 || len(h.SetUp()) == 0 {
 		t.Errorf("%s: the description of its hook is not complete", c.Name)
 	}
 	for _, system := range []string{"linux", "windows"} {
@@ -64,6 +65,9 @@ func checkHook(t *testing.T, m *client.Machine, c client.Client) {
 	}
 	if _, ok := h.Event(client.Prompt); ok != (h.Arg == c.Name) {
 		t.Errorf("%s: has an event for a prompt: %t, and a hook of its own: %t", c.Name, ok, !ok)
+	}
+	if other, ok := client.Find(c.MCP.Instead); c.MCP.Instead != "" && (!ok || len(other.MCP.Files.Project) == 0) {
+		t.Errorf("%s: it reads the file of %q in a project", c.Name, c.MCP.Instead)
 	}
 	if _, ok := client.Find(h.RunsHooksOf); h.RunsHooksOf != "" && (!ok || h.RunsVar == "") {
 		t.Errorf("%s: runs the hooks of %q, says so by %q", c.Name, h.RunsHooksOf, h.RunsVar)
@@ -147,7 +151,7 @@ func TestSystems(t *testing.T) {
 		m := machine(t, nil)
 		m.OS = system
 		c, _ := client.Find("vscode")
-		if got := c.Homes[0](m); got != filepath.Join(m.Home, filepath.FromSlash(want)) {
+		if got := c.Home(m); got != filepath.Join(m.Home, filepath.FromSlash(want)) {
 			t.Errorf("%s: %s", system, got)
 		}
 	}

@@ -22,7 +22,6 @@ type Hook struct {
 
 	Events []Event
 	Tools  Tools
-	Room   int // characters of the longest answer, in UTF-16 code units
 	// Markdown: the client escapes angle brackets in what it is given, so that
 	// Markdown is easier to read for the model.
 	Markdown bool
@@ -120,11 +119,12 @@ func (h *Hook) SetUp() []Event {
 
 // Event returns the first event of a kind; ok is false when there is none.
 func (h *Hook) Event(k Kind) (ev Event, ok bool) {
-	i := slices.IndexFunc(h.Events, func(ev Event) bool { return ev.Kind == k })
-	if i < 0 {
-		return Event{}, false
+	for _, ev := range h.Events {
+		if ev.Kind == k {
+			return ev, true
+		}
 	}
-	return h.Events[i], true
+	return Event{}, false
 }
 
 // Matches returns the matcher of an event, given the name of the MCP server, ""

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 )
@@ -20,7 +21,6 @@ type Machine struct {
 	Home    string // "": there is none
 	Project string // the root of the project; "": there is none
 	Getenv  func(string) string
-	Found   func(bin string) bool // nil looks for a program along PATH
 }
 
 // A Path is a file or folder that depends on the machine, "" where it has none.
@@ -46,9 +46,7 @@ func (m *Machine) File(p Places, s Scope) string {
 		if name == "" {
 			return ""
 		}
-		if first == "" {
-			first = name
-		}
+		first = cmp.Or(first, name)
 		if _, err := os.Stat(name); err == nil {
 			return name
 		}
@@ -100,12 +98,4 @@ func on(system string, there, otherwise Path) Path {
 		}
 		return otherwise(m)
 	}
-}
-
-func isDir(name string) bool {
-	if name == "" {
-		return false
-	}
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
 }

@@ -19,7 +19,7 @@ func Check(env *Env, skills []Listed) []skill.Problem {
 	for _, st := range statuses {
 		found = append(found, env.checkClient(st)...)
 	}
-	for _, double := range Doubles(statuses) {
+	for _, double := range doublesOf(statuses) {
 		found = append(found, skill.Problem{Rule: "client-twice", Severity: skill.Warning, Path: double.File, Message: double.Message})
 	}
 	for _, st := range statuses {
@@ -40,15 +40,15 @@ func (e *Env) checkClient(st Status) []skill.Problem {
 	}
 	for _, r := range st.Registrations {
 		found = append(found, checkProgram(st.Client, r))
-		if server := r.Server(); server != "" && !slices.ContainsFunc(st.Registrations, func(o Registration) bool { return o.Kind == MCP && o.Name == server }) {
+		if server := r.server(); server != "" && !slices.ContainsFunc(st.Registrations, func(o Registration) bool { return o.Kind == MCP && o.Name == server }) {
 			found = append(found, skill.Problem{Rule: "client-broken", Severity: skill.Warning, Path: r.File,
 				Message: fmt.Sprintf("%s: the hook refers to the MCP server %q, which is not set up", title, server), Hint: fmt.Sprintf("\"skills setup %s\" sets up both", name)})
 		}
-		switch TrustOf(e, st, r) {
-		case Pending:
+		switch trustOf(e, st, r) {
+		case pending:
 			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Warning, Path: r.File,
 				Message: title + " has no approval of the hook on record, and does not run it without one", Hint: "approve it once with /hooks in " + title})
-		case Disabled:
+		case disabled:
 			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Note, Path: r.File, Message: title + ": the hook is switched off there"})
 		}
 	}
@@ -71,19 +71,19 @@ func checkProgram(c client.Client, r Registration) skill.Problem {
 // checkListing reports a client whose own listing has no room for all its skills.
 func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 	c := st.Client
-	folders := slices.Concat(e.SkillDirs(c, User), e.SkillDirs(c, Project))
+	folders := slices.Concat(e.SkillDirs(c, client.User), e.SkillDirs(c, client.Project))
 	if c.Listing == nil || len(folders) == 0 {
 		return nil
 	}
 	var found []skill.Problem
-	for _, b := range Budgets(e, c, below(folders, skills)) {
-		if !b.Over() {
+	for _, b := range budgetsOf(e, c, below(folders, skills)) {
+		if !b.over() {
 			continue
 		}
 		p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: folders[0],
 			Message: b.shortage(c.Title),
 			Hint:    "what is left out is still found by the catalog; move skills to a folder that is configured as a root"}
-		if b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r Registration) bool { return r.Scope == User }) {
+		if b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r Registration) bool { return r.Scope == client.User }) {
 			p.Hint = fmt.Sprintf("%q has it list names only; the catalog offers the rest", "skills setup "+c.Name+" --listing name-only")
 		}
 		found = append(found, p)
@@ -92,7 +92,7 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 }
 
 // shortage says how much of its skills a client with a title has no room for.
-func (b Budget) shortage(title string) string {
+func (b budget) shortage(title string) string {
 	if b.Unit == "skills" {
 		return fmt.Sprintf("%s lists %s of your %s skills: the others are dropped.", title, thousands(b.Lists), thousands(b.Skills))
 	}
@@ -109,7 +109,7 @@ func (b Budget) shortage(title string) string {
 
 // NamesIn returns the names of the skills that a client lists itself in a scope. It
 // is an error if there are none.
-func NamesIn(env *Env, c client.Client, s Scope, skills []Listed) ([]string, error) {
+func NamesIn(env *Env, c client.Client, s client.Scope, skills []Listed) ([]string, error) {
 	folders := env.SkillDirs(c, s)
 	var names []string
 	for _, l := range below(folders, skills) {

@@ -29,32 +29,29 @@ func commandLine(s client.Shell, words []string) string {
 }
 
 func quote(s client.Shell, word string) string {
+	plain := plainWord()
 	switch s {
 	case client.GitBash:
 		word = strings.ReplaceAll(word, `\`, "/")
-		if plainWord().MatchString(word) {
-			return word
-		}
+	case client.CmdExe, client.PowerShell:
+		plain = plainWindows()
+	}
+	if plain.MatchString(word) {
+		return word
+	}
+	switch s {
+	case client.GitBash:
 		return `"` + strings.NewReplacer(`"`, `\"`, "$", `\$`, "`", "\\`").Replace(word) + `"`
 	case client.CmdExe:
-		if plainWindows().MatchString(word) {
-			return word
-		}
 		return `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 	case client.PowerShell:
-		if plainWindows().MatchString(word) {
-			return word
-		}
 		return "'" + strings.ReplaceAll(word, "'", "''") + "'"
-	}
-	if plainWord().MatchString(word) {
-		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// wordsOf splits a command line as a POSIX shell does as far as quotes go, or,
-// with backslashes left as they are, roughly as those of Windows do.
+// wordsOf splits a command line by blanks and quotes as a POSIX shell does, or, with
+// backslashes left as they are, roughly as the shells of Windows do.
 func wordsOf(line string, backslashes bool) []string {
 	var words []string
 	var word strings.Builder
@@ -73,11 +70,9 @@ func wordsOf(line string, backslashes bool) []string {
 			escaped, open = true, true
 		case quote != 0 && r == quote:
 			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
+		case quote == 0 && (r == '\'' || r == '"'):
 			quote, open = r, true
-		case r == ' ' || r == '\t':
+		case quote == 0 && (r == ' ' || r == '\t'):
 			if open {
 				words = append(words, word.String())
 				word.Reset()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -88,8 +89,12 @@ func realPath(file string) string {
 	}
 }
 
-// open returns the edit of a file. It returns the same edit for the same file.
+// open returns the edit of a file, an error for the file "". It returns the same edit for
+// the same file.
 func (p *planner) open(file string, f format) (*Edit, error) {
+	if file == "" {
+		return nil, fs.ErrNotExist
+	}
 	real := realPath(file)
 	if ed := p.plan.files[real]; ed != nil {
 		return ed, nil
@@ -107,7 +112,7 @@ func (p *planner) open(file string, f format) (*Edit, error) {
 		return nil, placed(err, file, "; it is left alone")
 	}
 	if _, ok := ed.tree.(map[string]any); !ok && ed.tree != nil {
-		return nil, &PlaceError{File: file, Line: 1, Message: "the file holds " + kindOf(ed.tree) + ", not settings; it is left alone"}
+		return nil, &placeError{File: file, Line: 1, Message: "the file holds " + kindOf(ed.tree) + ", not settings; it is left alone"}
 	}
 	ed.pristine = !p.env.anyOurs(ed, p.record)
 	p.plan.files[real] = ed
@@ -121,69 +126,66 @@ func (ed *Edit) save() {
 }
 
 func (ed *Edit) rollback() {
-	if was := ed.saved; was != nil {
-		ed.After, ed.tree, ed.made, ed.overridden = was.After, was.tree, was.made, was.overridden
+	if ed.saved != nil {
+		*ed = *ed.saved
 	}
 }
 
 // placed adds the name of the file to an error with a line and a column.
 func placed(err error, file, more string) error {
-	var at *PlaceError
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*placeError](err)
+	if !ok {
 		return fmt.Errorf("%s: %w%s", file, err, more)
 	}
-	return &PlaceError{File: file, Line: at.Line, Column: at.Column, Message: at.Message + more}
+	return &placeError{File: file, Line: at.Line, Column: at.Column, Message: at.Message + more}
 }
 
-var errUnsafe = errors.New("it cannot be edited without touching other settings; do it by hand")
-
-// set makes the value at a path be v. It checks that nothing else is different
-// then.
-func (ed *Edit) set(at path, v any) error {
-	if ed.Existed && ed.mode&0o200 == 0 {
+// change changes the text, unless that would do more than safe accepts.
+func (ed *Edit) change(f func(data []byte) ([]byte, error), safe func(tree any) bool) error {
+	if ed.mode&0o200 == 0 {
 		return fmt.Errorf("%s is read-only", ed.Shown)
 	}
-	data, err := ed.format.set(ed.After, at, v)
+	data, err := f(ed.After)
 	if err != nil {
-		if _, inFile := ed.format.set(ed.Before, at, v); inFile != nil {
+		if _, inFile := f(ed.Before); inFile != nil {
 			err = inFile // with the line as it is in the file
 		}
 		return placed(err, ed.Shown, "")
 	}
 	tree, err := ed.format.decode(data)
-	if err != nil || !reflect.DeepEqual(lookup(tree, at), plain(v)) || !reflect.DeepEqual(without(tree, at), without(ed.tree, at)) {
-		return fmt.Errorf("%s: %w", ed.Shown, errUnsafe)
-	}
-	for i := 1; i < len(at); i++ {
-		if _, ok := at[i-1].(int); ok {
-			break
-		}
-		if !has(ed.tree, at[:i]) {
-			ed.made = append(ed.made, at[:i])
-		}
+	if err != nil || !safe(tree) {
+		return fmt.Errorf("%s: it cannot be edited without touching other settings; do it by hand", ed.Shown)
 	}
 	ed.After, ed.tree = data, tree
 	return nil
 }
 
+// set makes the value at a path be v. It checks that nothing else is different
+// then.
+func (ed *Edit) set(at path, v any) error {
+	before := ed.tree
+	err := ed.change(func(data []byte) ([]byte, error) { return ed.format.set(data, at, v) }, func(tree any) bool {
+		return reflect.DeepEqual(lookup(tree, at), plain(v)) && reflect.DeepEqual(without(tree, at), without(before, at))
+	})
+	for i := 1; i < len(at) && err == nil; i++ {
+		if _, ok := at[i-1].(int); ok {
+			break
+		}
+		if !has(before, at[:i]) {
+			ed.made = append(ed.made, at[:i])
+		}
+	}
+	return err
+}
+
 // remove removes the value at a path, and the containers around it that were
 // made for it and are empty now.
 func (ed *Edit) remove(at path, rec *record) error {
-	if ed.mode&0o200 == 0 {
-		return fmt.Errorf("%s is read-only", ed.Shown)
-	}
-	data, err := ed.format.remove(ed.After, at)
-	if err != nil {
-		return placed(err, ed.Shown, "")
-	}
-	tree, err := ed.format.decode(data)
-	if err != nil || !onlyLost(ed.tree, tree, at) {
-		return fmt.Errorf("%s: %w", ed.Shown, errUnsafe)
-	}
-	ed.After, ed.tree = data, tree
-	parent := at[:len(at)-1]
-	if len(parent) == 0 || !isEmpty(lookup(tree, parent)) || !has(tree, parent) || !rec.made(ed.File, parent) {
-		return nil
+	before, parent := ed.tree, at[:len(at)-1]
+	err := ed.change(func(data []byte) ([]byte, error) { return ed.format.remove(data, at) },
+		func(tree any) bool { return onlyLost(before, tree, at) })
+	if err != nil || len(parent) == 0 || !isEmpty(lookup(ed.tree, parent)) || !has(ed.tree, parent) || !rec.made(ed.File, parent) {
+		return err
 	}
 	return ed.remove(parent, rec)
 }
@@ -204,14 +206,11 @@ func onlyLost(before, after any, at path) bool {
 	return (len(was) == 0 || reflect.DeepEqual(was, is)) && reflect.DeepEqual(without(before, parent), without(after, parent))
 }
 
-// restore turns the removal of entries into that of all traces, when nobody
-// but this program has written to the file since it was first set up.
+// restore removes all traces of the setup, not only the entries, when nobody but
+// this program has written to the file since it was first set up.
 func (ed *Edit) restore(env *Env, rec *record) {
-	if bytes.Equal(ed.Before, ed.After) {
-		return
-	}
 	r := rec.Files[ed.File]
-	if r == nil {
+	if r == nil || bytes.Equal(ed.Before, ed.After) {
 		return
 	}
 	left := meaning(ed.tree)
@@ -226,7 +225,7 @@ func (ed *Edit) restore(env *Env, rec *record) {
 	if !exact {
 		return
 	}
-	original, err := readBackup(env.State, ed.File, first)
+	original, err := os.ReadFile(backupFile(env.State, ed.File, first))
 	if err != nil {
 		return
 	}
@@ -238,37 +237,27 @@ func (ed *Edit) restore(env *Env, rec *record) {
 // meaning returns the content of a file without empty containers, and without the version
 // that some files need. If it is the same as at first, nothing of ours is left.
 func meaning(tree any) any {
-	m, ok := tree.(map[string]any)
-	if !ok {
-		return tree
+	if m, ok := tree.(map[string]any); ok {
+		m = maps.Clone(m)
+		delete(m, "version")
+		tree = m
 	}
-	out := make(map[string]any)
-	for k, v := range m {
-		if v := full(v); v != nil && k != "version" {
-			out[k] = v
-		}
-	}
-	return full(out)
+	return full(tree)
 }
 
 // full returns a value without empty containers; nil means that nothing is left.
 func full(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
+	if m, ok := v.(map[string]any); ok {
 		out := make(map[string]any)
-		for k, e := range v {
+		for k, e := range m {
 			if e := full(e); e != nil {
 				out[k] = e
 			}
 		}
-		if len(out) > 0 {
-			return out
-		}
+		v = out
+	}
+	if isEmpty(v) {
 		return nil
-	case []any:
-		if len(v) == 0 {
-			return nil
-		}
 	}
 	return v
 }
@@ -276,7 +265,6 @@ func full(v any) any {
 // Diff returns the change as a unified diff. It cuts long lines to the part that differs:
 // some clients keep everything on one line.
 func (ed *Edit) Diff() string {
-	before, after := ed.Before, ed.After
 	old, next := ed.Shown, ed.Shown
 	if !ed.Existed {
 		old = "/dev/null"
@@ -284,10 +272,7 @@ func (ed *Edit) Diff() string {
 	if ed.Delete {
 		next = "/dev/null"
 	}
-	if len(before) > 0 && len(before) == len(after) && bytes.Equal(before, after) {
-		return ""
-	}
-	text := string(diff.Diff(old, before, next, after))
+	text := string(diff.Diff(old, ed.Before, next, ed.After))
 	if _, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(text, "diff ") {
 		text = rest
 	}

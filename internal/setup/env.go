@@ -2,14 +2,7 @@ package setup
 
 import "github.com/repertoire-skills/repertoire/internal/client"
 
-// A Scope says for whom an entry is: the user, or everybody in the project.
-type Scope = client.Scope
-
-// The scopes.
-const (
-	User    = client.User
-	Project = client.Project
-)
+var scopes = []client.Scope{client.User, client.Project}
 
 // An Env is the machine on which clients are set up, and the program that they will run.
 type Env struct {
@@ -31,27 +24,14 @@ type format interface {
 }
 
 // formatOf returns the format of the file with a client's MCP servers.
-func formatOf(m *client.MCP) format {
-	switch m.Format {
+func formatOf(c client.Client) format {
+	switch c.MCP.Format {
 	case client.TOML:
 		return tomlFormat{}
 	case client.YAML:
 		return yamlFormat{}
 	}
 	return jsonFormat{}
-}
-
-// isCommand reports whether a member of an entry holds the command: only these
-// are brought up to date, since the user may have changed the others.
-func isCommand(key string) bool { return key == "command" || key == "args" || key == "cmd" }
-
-// mcpFiles returns the files with a client's MCP servers. There are none if the client
-// takes no MCP servers.
-func mcpFiles(c client.Client) client.Places {
-	if c.MCP == nil {
-		return client.Places{}
-	}
-	return c.MCP.Files
 }
 
 // hookFiles returns the files with a client's hooks. There are none if the client has no

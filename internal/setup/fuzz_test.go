@@ -86,13 +86,13 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "skills"), entryOf("claude"))
+		fuzzFormat(t, jsonFormat{}, data, path{"m", "skills"}, entryOf("claude"))
 		tree, err := jsonFormat{}.decode(data)
 		if err != nil {
 			return
 		}
-		list, _ := lookup(tree, pathTo("m", "x")).([]any)
-		fuzzFormat(t, jsonFormat{}, data, pathTo("m", "x").with(len(list)), object{{Key: "hooks", Value: []any{object{{Key: "command", Value: "a"}}}}})
+		list, _ := lookup(tree, path{"m", "x"}).([]any)
+		fuzzFormat(t, jsonFormat{}, data, path{"m", "x", len(list)}, object{{Key: "hooks", Value: []any{object{{Key: "command", Value: "a"}}}}})
 	})
 }
 
@@ -101,17 +101,17 @@ func FuzzTOML(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, tomlFormat{}, data, pathTo("m", "skills"), entryOf("codex"))
+		fuzzFormat(t, tomlFormat{}, data, path{"m", "skills"}, entryOf("codex"))
 	})
 }
 
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{"", "m:\n", "m: {}\n", "m: {a: 1}\n", "# c\nm: # d\n    # e\n    a: 1\nb: 2", "m:\n  a: |\n    x\n\n   y: 1\nc: d\n", "---\nm:\n  a: 1\n...\n",
-		"m: ~", "a: &x {b: 1}\nm: *x\n", "? m\n: a: 1\n", "\"m\":\n  a: 1\r\n", "\ufeffm:\n  a: 1\n", "m: &a\n  x: 1\n", "m: !!map\n  x: 1\n"} {
+		"m: ~", "m:\n ~", "m:\n  null # a\nb: 1\n", "a: &x {b: 1}\nm: *x\n", "? m\n: a: 1\n", "\"m\":\n  a: 1\r\n", "\ufeffm:\n  a: 1\n", "m: &a\n  x: 1\n", "m: !!map\n  x: 1\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, yamlFormat{}, data, pathTo("m", "skills"), entryOf("goose"))
+		fuzzFormat(t, yamlFormat{}, data, path{"m", "skills"}, entryOf("goose"))
 	})
 }
 

@@ -27,9 +27,9 @@ const program = "/opt/bin/skills"
 func testEnv(t *testing.T) *Env {
 	t.Helper()
 	dir := t.TempDir()
+	t.Setenv("PATH", "") // no client is there
 	e := &Env{Machine: client.Machine{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
-		Getenv: func(string) string { return "" }, Found: func(string) bool { return false }},
-		State: filepath.Join(dir, "state"), Program: program}
+		Getenv: func(string) string { return "" }}, State: filepath.Join(dir, "state"), Program: program}
 	for _, d := range []string{e.Home, e.Project} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func readCase(t *testing.T, file string) goldenCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := goldenCase{file: file, archive: a, req: Request{Scope: User}}
+	c := goldenCase{file: file, archive: a, req: Request{Scope: client.User}}
 	for line := range strings.Lines(string(a.Comment)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch word {
@@ -66,7 +66,7 @@ func readCase(t *testing.T, file string) goldenCase {
 				case "--hook":
 					c.req.Hook = true
 				case "--project":
-					c.req.Scope = Project
+					c.req.Scope = client.Project
 				default:
 					found, ok := client.Find(arg)
 					if !ok {

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -42,8 +41,6 @@ func blank(data []byte) bool {
 	return err == nil
 }
 
-var hujsonPlace = lazyregexp.New(`^hujson: line (\d+), column (\d+): `)
-
 // parseJSON parses a text that may begin with a byte order mark; offsets count
 // it.
 func parseJSON(data []byte) (hujson.Value, error) {
@@ -53,16 +50,10 @@ func parseJSON(data []byte) (hujson.Value, error) {
 		copy(text, "   ")
 	}
 	v, err := hujson.Parse(text)
-	if err == nil {
-		return v, nil
+	if err != nil {
+		return v, parseError(err)
 	}
-	place := &PlaceError{Message: err.Error()}
-	if found := hujsonPlace().FindStringSubmatch(place.Message); found != nil {
-		place.Message = place.Message[len(found[0]):]
-		place.Line, _ = strconv.Atoi(found[1])
-		place.Column, _ = strconv.Atoi(found[2])
-	}
-	return v, place
+	return v, nil
 }
 
 func treeOf(v hujson.Value) any {
@@ -101,24 +92,30 @@ func (f jsonFormat) set(data []byte, p path, v any) ([]byte, error) {
 		text := style.render(wrapped(p, v), "") + style.eol
 		return append(closed(data, style.eol), text...), nil
 	}
-	root, err := parseJSON(data)
-	if err != nil {
+	at, left, err := f.follow(data, p)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(left) > 0 && at.Value.Kind() != 'n':
+		return style.insert(data, at, left, v), nil
 	}
-	at := root
+	return style.replace(data, at, wrapped(left, v)), nil
+}
+
+// follow goes along a path as far as it leads. It returns the value there, and the steps
+// that are left.
+func (jsonFormat) follow(data []byte, p path) (at hujson.Value, left path, err error) {
+	if at, err = parseJSON(data); err != nil {
+		return at, nil, err
+	}
 	for i, step := range p {
-		next, ok, err := child(data, at, p[:i], step)
-		switch {
-		case err != nil:
-			return nil, err
-		case !ok && at.Value.Kind() == 'n':
-			return style.replace(data, at, wrapped(p[i:], v)), nil
-		case !ok:
-			return style.insert(data, at, p[i:], v), nil
+		next, index, err := child(data, at, p[:i], step)
+		if err != nil || index < 0 {
+			return at, p[i:], err
 		}
 		at = next
 	}
-	return style.replace(data, at, v), nil
+	return at, nil, nil
 }
 
 // wrapped puts a value into the containers that a path goes through.
@@ -133,74 +130,53 @@ func wrapped(p path, v any) any {
 	return v
 }
 
-// child returns the value that one step leads to. It returns an error if a value of
-// another type is in the way, or if a name occurs twice, since clients differ in which
-// one they read.
-func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, ok bool, err error) {
-	wrong := func(want string) error {
-		line, column := lineColumn(data, v.StartOffset)
-		what := "the file"
-		if len(at) > 0 {
-			what = strconv.Quote(at.String())
-		}
-		return &PlaceError{Line: line, Column: column, Message: fmt.Sprintf("%s is %s, not %s", what, kindOf(treeOf(v)), want)}
-	}
+// child returns the value that one step leads to, and its index among its siblings, -1
+// for none. It returns an error if a value of another type is in the way, or if a name
+// occurs twice, since clients differ in which one they read.
+func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, index int, err error) {
 	if v.Value.Kind() == 'n' {
-		return found, false, nil
+		return found, -1, nil
 	}
-	switch step := step.(type) {
-	case string:
-		o, isObject := v.Value.(*hujson.Object)
-		if !isObject {
-			return found, false, wrong("an object")
+	line, column := lineColumn(data, v.StartOffset)
+	name, named := step.(string)
+	if !named {
+		a, ok := v.Value.(*hujson.Array)
+		switch i, _ := step.(int); {
+		case !ok:
+			return found, -1, wrongKind(at, line, column, treeOf(v), "a list")
+		case i < len(a.Elements):
+			return a.Elements[i], i, nil
 		}
-		for _, m := range o.Members {
-			if nameOf(m) != step {
-				continue
-			}
-			if ok {
-				line, column := lineColumn(data, m.Name.StartOffset)
-				return found, false, &PlaceError{Line: line, Column: column, Message: fmt.Sprintf("%q stands here a second time", at.with(step).String())}
-			}
-			found, ok = m.Value, true
-		}
-	case int:
-		a, isArray := v.Value.(*hujson.Array)
-		if !isArray {
-			return found, false, wrong("a list")
-		}
-		if step >= 0 && step < len(a.Elements) {
-			return a.Elements[step], true, nil
+		return found, -1, nil
+	}
+	o, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return found, -1, wrongKind(at, line, column, treeOf(v), "an object")
+	}
+	index = -1
+	for i, m := range o.Members {
+		switch {
+		case nameOf(m) != name:
+		case index >= 0:
+			line, column := lineColumn(data, m.Name.StartOffset)
+			return found, -1, secondTime(at.with(step).String(), line, column)
+		default:
+			found, index = m.Value, i
 		}
 	}
-	return found, ok, nil
+	return found, index, nil
 }
 
 // remove removes the member or element at p.
 func (f jsonFormat) remove(data []byte, p path) ([]byte, error) {
-	root, err := parseJSON(data)
-	if err != nil {
-		return nil, err
-	}
-	at := root
-	for i, step := range p[:len(p)-1] {
-		next, ok, err := child(data, at, p[:i], step)
-		if err != nil || !ok {
-			return data, err
-		}
-		at = next
-	}
-	step := p[len(p)-1]
-	if _, ok, err := child(data, at, p[:len(p)-1], step); err != nil || !ok {
+	parent := p[:len(p)-1]
+	at, left, err := f.follow(data, parent)
+	if err != nil || len(left) > 0 {
 		return data, err
 	}
-	index, _ := step.(int)
-	if o, ok := at.Value.(*hujson.Object); ok {
-		for i, m := range o.Members {
-			if nameOf(m) == step {
-				index = i
-			}
-		}
+	_, index, err := child(data, at, parent, p[len(p)-1])
+	if err != nil || index < 0 {
+		return data, err
 	}
 	return apply(data, removal(data, partsOf(at), index)...), nil
 }
@@ -209,24 +185,22 @@ func (f jsonFormat) remove(data []byte, p path) ([]byte, error) {
 type part struct {
 	before     []byte // blanks and comments between what precedes it and start
 	start, end int    // of the name, or of the element, and of the value
-	comma      int    // where its comma is, -1 for none
+	comma      int    // where its comma is, or would be
 }
 
 // A composite is an object or a list with the places of its parts.
 type composite struct {
 	open, close int // of the brackets
 	parts       []part
+	trailing    bool   // the last part has a comma, as all others have
 	after       []byte // blanks and comments before the closing bracket
 }
 
 func partsOf(v hujson.Value) composite {
 	c := composite{open: v.StartOffset, close: v.EndOffset - 1}
 	add := func(first, value hujson.Value) {
-		p := part{before: first.BeforeExtra, start: first.StartOffset, end: value.EndOffset, comma: -1}
-		if value.AfterExtra != nil {
-			p.comma = value.EndOffset + len(value.AfterExtra)
-		}
-		c.parts = append(c.parts, p)
+		c.parts = append(c.parts, part{first.BeforeExtra, first.StartOffset, value.EndOffset, value.EndOffset + len(value.AfterExtra)})
+		c.trailing = value.AfterExtra != nil
 	}
 	switch v := v.Value.(type) {
 	case *hujson.Object:
@@ -240,58 +214,40 @@ func partsOf(v hujson.Value) composite {
 			add(e, e)
 		}
 	}
-	// Every part but the last has a comma; only the parser's notation leaves it
-	// out where nothing stands before it.
-	for i := range c.parts[:max(0, len(c.parts)-1)] {
-		if c.parts[i].comma < 0 {
-			c.parts[i].comma = c.parts[i].end
-		}
-	}
 	return c
 }
 
 // removal returns the splices that remove one part with its line. Comments stay.
 func removal(data []byte, c composite, index int) []splice {
 	p := c.parts[index]
-	final := index == len(c.parts)-1
-	if len(c.parts) == 1 && len(bytes.TrimSpace(p.before)) == 0 && len(bytes.TrimSpace(c.after)) == 0 && len(bytes.TrimSpace(data[p.end:c.close])) <= 1 {
+	hasComma := c.trailing || index < len(c.parts)-1
+	if len(c.parts) == 1 && isBlank(p.before) && len(bytes.TrimSpace(data[p.end:c.close])) <= 1 { // its comma
 		return []splice{{c.open + 1, c.close, ""}}
 	}
 	kept := bytes.TrimRight(p.before, " \t\r\n")
-	start := p.start - len(p.before) + len(kept)
-	if n := bytes.LastIndexByte(kept, '\n') + 1; bytes.HasPrefix(bytes.TrimLeft(kept[n:], " \t"), []byte("//")) || bytes.Contains(kept[n:], []byte("//")) {
-		// The line feed ends a comment, which must not swallow what follows.
-		start = lineEnd(data, start)
-		if start > p.start {
-			start = p.start
+	start, end := p.start-len(p.before)+len(kept), p.end
+	comment := bytes.Contains(kept[lineStart(kept, len(kept)):], []byte("//"))
+	if next := min(lineEnd(data, start), p.start); comment && next > start {
+		// The line feed ends a comment, which must not swallow what follows. If nothing
+		// else stands on the last line, its line feed goes instead.
+		start = next
+		last := end
+		if hasComma && isBlank(data[end:p.comma]) {
+			last = p.comma + 1
+		}
+		if stop := lineEnd(data, last); isBlank(data[last:stop]) {
+			end = stop
 		}
 	}
-	splices := []splice{{start, p.end, ""}}
-	if start > p.start-len(p.before)+len(kept) {
-		splices[0].end = swallowLine(data, p.end, p.comma)
-	}
+	splices := []splice{{start, end, ""}}
 	switch {
-	case p.comma >= splices[0].end:
+	case hasComma && p.comma >= end:
 		splices = append(splices, splice{p.comma, p.comma + 1, ""})
-	case p.comma < 0 && final && index > 0:
+	case !hasComma && index > 0:
 		before := c.parts[index-1].comma
 		splices = append(splices, splice{before, before + 1, ""})
 	}
 	return splices
-}
-
-// swallowLine returns the end of a removal that began at the start of a line:
-// if nothing else stands on the last one, its line feed goes too.
-func swallowLine(data []byte, end, comma int) int {
-	at := end
-	if comma >= 0 && len(bytes.TrimSpace(data[end:comma])) == 0 {
-		at = comma + 1
-	}
-	stop := lineEnd(data, at)
-	if len(bytes.TrimSpace(data[at:stop])) == 0 && stop > at {
-		return stop
-	}
-	return end
 }
 
 // A jsonStyle is how a file is laid out.
@@ -322,8 +278,7 @@ func styleOf(data []byte) jsonStyle {
 	return s
 }
 
-// render writes a value; indent is that of its line. Lists of texts stay on
-// one line.
+// render writes a value in a line with an indentation. Lists of texts stay on one line.
 func (s jsonStyle) render(v any, indent string) string {
 	var parts []string
 	brackets := "{}"
@@ -379,71 +334,42 @@ func (s jsonStyle) insert(data []byte, at hujson.Value, p path, v any) []byte {
 	v = wrapped(p[1:], v)
 	c := partsOf(at)
 	if len(c.parts) == 0 {
-		return apply(data, s.intoEmpty(data, c, p[0], v)...)
+		return apply(data, s.intoEmpty(data, c, p[0], v))
 	}
 	final := c.parts[len(c.parts)-1]
-	tail := final.end // where the blanks and comments before the bracket begin
-	if final.comma >= 0 {
-		tail = final.comma + 1
+	tail, before, after := final.end, ",", "" // tail is where the blanks and comments before the bracket begin
+	if c.trailing {
+		tail, before, after = final.comma+1, "", ","
 	}
 	if !bytes.ContainsRune(final.before, '\n') { // all on one line
 		s.compact = true
-		text := s.part(p[0], v, "")
-		if final.comma >= 0 {
-			return apply(data, splice{tail, tail, strings.TrimPrefix(s.comma, ",") + text + ","})
-		}
-		return apply(data, splice{tail, tail, s.comma + text})
+		return apply(data, splice{tail, tail, before + strings.TrimPrefix(s.comma, ",") + s.part(p[0], v, "") + after})
 	}
-	indent := blanks(final.before[bytes.LastIndexByte(final.before, '\n')+1:])
-	at2 := sameLineComments(data, tail, c.close)
-	line := s.eol + indent + s.part(p[0], v, indent)
-	if final.comma >= 0 {
-		return apply(data, splice{at2, at2, line + ","})
-	}
-	return apply(data, splice{tail, tail, ","}, splice{at2, at2, line})
+	indent := blanks(final.before[lineStart(final.before, len(final.before)):])
+	end := tail + sameLineComments(data[tail:c.close])
+	return apply(data, splice{tail, tail, before}, splice{end, end, s.eol + indent + s.part(p[0], v, indent) + after})
 }
 
-func (s jsonStyle) intoEmpty(data []byte, c composite, step any, v any) []splice {
+func (s jsonStyle) intoEmpty(data []byte, c composite, step any, v any) splice {
+	at := c.open + 1
 	if s.compact {
-		return []splice{{c.open + 1, c.open + 1, s.part(step, v, "")}}
+		return splice{at, at, s.part(step, v, "")}
 	}
 	outer := indentAt(data, c.open)
 	indent := outer + s.unit
 	line := s.eol + indent + s.part(step, v, indent)
-	switch {
-	case len(bytes.TrimSpace(c.after)) == 0:
-		return []splice{{c.open + 1, c.close, line + s.eol + outer}}
-	case bytes.ContainsRune(c.after, '\n'):
-		at := sameLineComments(data, c.open+1, c.close)
-		return []splice{{at, at, line}}
+	if bytes.ContainsRune(c.after, '\n') && !isBlank(c.after) {
+		at += sameLineComments(c.after)
+		return splice{at, at, line}
 	}
-	end := c.close - len(c.after) + len(bytes.TrimRight(c.after, " \t"))
-	return []splice{{end, c.close, line + s.eol + outer}}
+	at += len(bytes.TrimRight(c.after, " \t\r\n"))
+	return splice{at, c.close, line + s.eol + outer}
 }
 
-// sameLineComments returns the place behind the comments that follow on the
-// line of a place.
-func sameLineComments(data []byte, at, limit int) int {
-	end := at
-	for at < limit {
-		rest := data[at:limit]
-		switch {
-		case rest[0] == ' ' || rest[0] == '\t':
-			at++
-			continue
-		case bytes.HasPrefix(rest, []byte("//")):
-			stop := lineEnd(data, at)
-			return len(bytes.TrimRight(data[:stop], "\r\n"))
-		case bytes.HasPrefix(rest, []byte("/*")):
-			n := bytes.Index(rest, []byte("*/"))
-			if n < 0 || bytes.ContainsRune(rest[:n], '\n') {
-				return end
-			}
-			at += n + 2
-			end = at
-			continue
-		}
-		return end
-	}
-	return end
+var lineComments = lazyregexp.New(`^(?:[ \t]*/\*[^\n]*?\*/)*(?:[ \t]*//[^\n]*)?`)
+
+// sameLineComments returns the length of the comments that a text begins with, as far as
+// they are on its first line.
+func sameLineComments(text []byte) int {
+	return len(bytes.TrimRight(lineComments().Find(text), "\r"))
 }

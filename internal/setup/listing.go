@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ func ListingClients() []string {
 
 // NewListingPlan makes a client list skills by their names only, or as before.
 // What the user has decided about a skill is kept.
-func NewListingPlan(env *Env, c client.Client, s Scope, names []string, on bool) (*Plan, error) {
+func NewListingPlan(env *Env, c client.Client, s client.Scope, names []string, on bool) (*Plan, error) {
 	p, err := newPlanner(env, Request{Scope: s, Remove: on})
 	if err != nil {
 		return nil, err
@@ -42,44 +43,36 @@ func NewListingPlan(env *Env, c client.Client, s Scope, names []string, on bool)
 }
 
 func (p *planner) listing(c client.Client, names []string, on bool) Change {
-	settings := listingOf(c)
-	var files client.Places
-	if settings != nil {
-		files = settings.Files
-	}
-	ch, ed, ok := p.begin(c, Listing, files, jsonFormat{})
+	settings := cmp.Or(listingOf(c), new(client.ListingSettings))
+	ch, ed, ok := p.begin(c, Listing, settings.Files, jsonFormat{})
 	switch {
 	case !ok:
 		return ch
 	case on:
 		return p.listInFull(ch, ed, settings)
 	}
-	return p.listNames(ch, ed, settings, names)
+	return listNames(ch, ed, settings, names)
 }
 
-func (p *planner) listNames(ch Change, ed *Edit, l *client.ListingSettings, names []string) Change {
-	at := pathTo(l.Overrides)
-	var missing []string
+func listNames(ch Change, ed *Edit, l *client.ListingSettings, names []string) Change {
+	at := path{l.Overrides}
+	var missing object
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		if !has(ed.tree, at.with(name)) {
-			missing = append(missing, name)
+			missing = append(missing, member{Key: name, Value: l.NameOnly})
+			ed.overridden = append(ed.overridden, name)
 		}
 	}
 	if len(missing) == 0 {
 		return settled(ch, Unchanged, nil)
 	}
-	var o object
-	for _, name := range missing {
-		o = append(o, member{Key: name, Value: l.NameOnly})
-	}
-	ch.Snippet = snippet(jsonFormat{}, at, o)
-	ed.overridden = missing
+	ch.Snippet = snippet(jsonFormat{}, at, missing)
 	if !has(ed.tree, at) {
 		ed.made = append(ed.made, at)
-		return settled(ch, Added, ed.set(at, o))
+		return settled(ch, Added, ed.set(at, missing))
 	}
-	for _, name := range missing {
-		if err := ed.set(at.with(name), l.NameOnly); err != nil {
+	for _, m := range missing {
+		if err := ed.set(at.with(m.Key), l.NameOnly); err != nil {
 			return settled(ch, Updated, err)
 		}
 	}
@@ -93,7 +86,7 @@ func (p *planner) listInFull(ch Change, ed *Edit, l *client.ListingSettings) Cha
 		return ch
 	}
 	for _, name := range r.Overrides {
-		at := pathTo(l.Overrides, name)
+		at := path{l.Overrides, name}
 		if lookup(ed.tree, at) != l.NameOnly { // the user has decided anew
 			continue
 		}
@@ -114,7 +107,7 @@ func (ed *Edit) overrides(before []string) []string {
 			continue
 		}
 		for _, name := range slices.Concat(before, ed.overridden) {
-			if lookup(ed.tree, pathTo(l.Overrides, name)) == l.NameOnly && !slices.Contains(now, name) {
+			if lookup(ed.tree, path{l.Overrides, name}) == l.NameOnly && !slices.Contains(now, name) {
 				now = append(now, name)
 			}
 		}
@@ -122,9 +115,8 @@ func (ed *Edit) overrides(before []string) []string {
 	return now
 }
 
-// A Budget compares the room in a client's listing with what its skills need.
-type Budget struct {
-	Client string
+// A budget compares the room in a client's listing with what its skills need.
+type budget struct {
 	Skills int    // number of skills
 	Needs  int    // what all skills need, in Unit
 	Names  int    // what the names alone need; 0 means that the client cannot list only names
@@ -138,36 +130,33 @@ type Listed struct {
 	Location          string // of its SKILL.md
 }
 
-// Over reports whether the client leaves something out.
-func (b Budget) Over() bool { return b.Needs > b.Lists }
+// over reports whether the client leaves something out.
+func (b budget) over() bool { return b.Needs > b.Lists }
 
-// Budgets returns the budgets of a client for the skills that it lists itself. A client
+// budgetsOf returns the budgets of a client for the skills that it lists itself. A client
 // without a known listing has none.
-func Budgets(env *Env, c client.Client, skills []Listed) []Budget {
+func budgetsOf(env *Env, c client.Client, skills []Listed) []budget {
 	if c.Listing == nil {
 		return nil
 	}
 	l, listed := tuned(env, *c.Listing, skills)
-	chars := Budget{Client: c.Name, Skills: len(skills), Needs: l.chars(listed), Lists: l.Chars, Unit: "characters"}
+	chars := budget{Skills: len(skills), Needs: charsOf(l, listed), Lists: l.Chars, Unit: "characters"}
 	if l.Settings != nil {
 		names := make([]Listed, len(listed))
 		for i, s := range listed {
 			names[i].Name = s.Name
 		}
-		chars.Names = l.chars(names)
+		chars.Names = charsOf(l, names)
 	}
-	budgets := []Budget{chars}
+	budgets := []budget{chars}
 	if l.Skills > 0 {
-		budgets = append(budgets, Budget{Client: c.Name, Skills: len(skills), Needs: len(skills), Lists: l.Skills, Unit: "skills"})
+		budgets = append(budgets, budget{Skills: len(skills), Needs: len(skills), Lists: l.Skills, Unit: "skills"})
 	}
 	return budgets
 }
 
-// listing is how a client lists skills on this machine.
-type listing client.Listing
-
-// chars adds up what listing skills takes.
-func (l listing) chars(skills []Listed) int {
+// charsOf adds up what listing skills takes.
+func charsOf(l client.Listing, skills []Listed) int {
 	total := 0
 	for _, s := range skills {
 		n := len([]rune(s.Description))
@@ -181,10 +170,10 @@ func (l listing) chars(skills []Listed) int {
 
 // tuned returns how a client lists skills with the settings of its user, and
 // which of them.
-func tuned(env *Env, l client.Listing, skills []Listed) (listing, []Listed) {
+func tuned(env *Env, l client.Listing, skills []Listed) (client.Listing, []Listed) {
 	set := l.Settings
 	if set == nil {
-		return listing(l), skills
+		return l, skills
 	}
 	var fraction float64
 	overrides := make(map[string]any)
@@ -193,13 +182,13 @@ func tuned(env *Env, l client.Listing, skills []Listed) (listing, []Listed) {
 		if err != nil {
 			continue
 		}
-		if v, ok := lookup(tree, pathTo(set.Fraction)).(number); ok {
+		if v, ok := lookup(tree, path{set.Fraction}).(number); ok {
 			_ = json.Unmarshal([]byte(v), &fraction)
 		}
-		if v, ok := lookup(tree, pathTo(set.Cut)).(number); ok {
+		if v, ok := lookup(tree, path{set.Cut}).(number); ok {
 			_ = json.Unmarshal([]byte(v), &l.Cut)
 		}
-		m, _ := lookup(tree, pathTo(set.Overrides)).(map[string]any)
+		m, _ := lookup(tree, path{set.Overrides}).(map[string]any)
 		maps.Copy(overrides, m)
 	}
 	var chars int
@@ -220,5 +209,5 @@ func tuned(env *Env, l client.Listing, skills []Listed) (listing, []Listed) {
 			listed = append(listed, s)
 		}
 	}
-	return listing(l), listed
+	return l, listed
 }

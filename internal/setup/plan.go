@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -16,7 +17,7 @@ type Request struct {
 	Clients []client.Client
 	MCP     bool // the MCP server; without MCP and Hook, what a client has
 	Hook    bool
-	Scope   Scope
+	Scope   client.Scope
 	Remove  bool
 	Name    string // of the MCP server
 }
@@ -43,13 +44,13 @@ const (
 
 // A Change is what happens to one client.
 type Change struct {
-	Client  string `json:"client"`
-	Kind    string `json:"kind"`
-	Scope   Scope  `json:"scope"`
-	File    string `json:"file"`
-	Action  string `json:"action"`
-	Message string `json:"message,omitempty"` // why it was refused, or left as it is
-	Snippet string `json:"snippet,omitempty"` // what to put into the file by hand
+	Client  string       `json:"client"`
+	Kind    string       `json:"kind"`
+	Scope   client.Scope `json:"scope"`
+	File    string       `json:"file"`
+	Action  string       `json:"action"`
+	Message string       `json:"message,omitempty"` // why it was refused, or left as it is
+	Snippet string       `json:"snippet,omitempty"` // what to put into the file by hand
 }
 
 // A Plan is what will be done.
@@ -72,18 +73,16 @@ type planner struct {
 // NewPlan reads the files of clients and works out how they must change. What
 // is wrong with one of them is in its Change, and does not hinder the others.
 func NewPlan(env *Env, req Request) (*Plan, error) {
+	req.Name = cmp.Or(req.Name, DefaultName)
 	p, err := newPlanner(env, req)
 	if err != nil {
 		return nil, err
-	}
-	if p.req.Name == "" {
-		p.req.Name = DefaultName
 	}
 	for _, c := range req.Clients {
 		mcp, hook := req.MCP, req.Hook
 		if !mcp && !hook {
 			hook = len(hookFiles(c).In(req.Scope)) > 0
-			mcp = len(mcpFiles(c).In(req.Scope)) > 0 || !hook // to be refused
+			mcp = len(c.MCP.Files.In(req.Scope)) > 0 || !hook // to be refused
 		}
 		if mcp {
 			p.add(p.mcp(c))
@@ -155,83 +154,65 @@ func (p *planner) finish() {
 	for _, c := range p.plan.Changes {
 		asked[c.Client] = true
 	}
-	statuses := scan(p.env, func(file string) ([]byte, error) {
+	statuses := scan(p.env, func(file string, f format) (any, error) {
 		if ed := p.plan.files[realPath(file)]; ed != nil {
-			return ed.After, nil
+			return ed.tree, nil
 		}
-		return readConfig(file)
+		return readTree(file, f)
 	})
-	for _, d := range Doubles(statuses) {
+	for _, d := range doublesOf(statuses) {
 		if asked[d.Client] || asked[d.With] {
 			p.plan.Warnings = append(p.plan.Warnings, d.Message)
 		}
 	}
 }
 
-// shadowed warns of a file of another client that makes a client look past the
-// one that is written for it.
+// shadowed warns of a file of another client that a client reads instead of the file
+// that is written for it.
 func (p *planner) shadowed() {
 	for _, ch := range p.plan.Changes {
 		c, _ := client.Find(ch.Client)
-		if c.MCP == nil || c.MCP.Instead == nil || ch.Kind != MCP || ch.Scope != Project {
+		if c.MCP.Instead == "" || ch.Kind != MCP || ch.Scope != client.Project {
 			continue
 		}
-		file := c.MCP.Instead(&p.env.Machine)
+		other, _ := client.Find(c.MCP.Instead)
+		file := p.env.File(other.MCP.Files, client.Project)
 		_, err := os.Stat(file)
 		if ed := p.plan.files[realPath(file)]; err == nil || ed != nil && len(ed.After) > 0 {
 			p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf("%s reads %s instead of %s: put the server there (\"skills setup %s --mcp --scope project\")",
-				c.Title, file, ch.File, p.ownerOf(file)))
+				c.Title, file, ch.File, other.Name))
 		}
 	}
-}
-
-// ownerOf returns the name of the client that keeps its MCP servers in a file of
-// the project.
-func (p *planner) ownerOf(file string) string {
-	for _, c := range client.All() {
-		if p.env.File(mcpFiles(c), Project) == file {
-			return c.Name
-		}
-	}
-	return ""
 }
 
 // begin opens the file of a change. ok is false when the change is refused.
 func (p *planner) begin(c client.Client, kind string, files client.Places, f format) (ch Change, ed *Edit, ok bool) {
 	ch = Change{Client: c.Name, Kind: kind, Scope: p.req.Scope, Action: Refused}
 	if len(files.User)+len(files.Project) == 0 {
-		ch.Message = fmt.Sprintf("%s has no %s that could be set up", c.Title, map[string]string{MCP: "MCP servers", Hook: "hook", Listing: "listing"}[kind])
+		ch.Message = fmt.Sprintf("%s has no %s that could be set up", c.Title, kind)
 		return ch, nil, false
 	}
 	ch.File = p.env.File(files, p.req.Scope)
+	ed, err := p.open(ch.File, f)
 	switch {
+	case err == nil:
+		ed.save()
+		return ch, ed, true
 	case ch.File != "":
-	case p.req.Scope == Project && len(files.Project) > 0:
+		ch.Message = err.Error()
+	case p.req.Scope == client.Project && len(files.Project) > 0:
 		ch.Message = "the working folder belongs to no project"
-		return ch, nil, false
-	case p.req.Scope == Project:
+	case p.req.Scope == client.Project:
 		ch.Message = fmt.Sprintf("%s has no such settings in a project; leave out --scope", c.Title)
-		return ch, nil, false
 	default:
 		ch.Message = "there is no home folder"
-		return ch, nil, false
 	}
-	ed, err := p.open(ch.File, f)
-	if err != nil {
-		ch.Message = err.Error()
-		return ch, nil, false
-	}
-	ed.save()
-	return ch, ed, true
+	return ch, nil, false
 }
 
 // mcp plans the entry of the MCP server.
 func (p *planner) mcp(c client.Client) Change {
-	if c.MCP == nil {
-		ch, _, _ := p.begin(c, MCP, client.Places{}, nil)
-		return ch
-	}
-	f := formatOf(c.MCP)
+	f := formatOf(c)
 	ch, ed, ok := p.begin(c, MCP, c.MCP.Files, f)
 	words := slices.Concat([]string{p.env.Program, "mcp"}, p.env.Flags)
 	entry := c.MCP.Entry(p.req.Name, words)
@@ -242,31 +223,43 @@ func (p *planner) mcp(c client.Client) Change {
 	if !ok {
 		return ch
 	}
-	if p.req.Remove {
-		return p.removeMCP(ch, ed, c)
-	}
 	existing := lookup(ed.tree, at)
+	ours := p.env.mcpWords(existing) != nil
 	switch {
+	case p.req.Remove && !ours: // under another name it may have been written by hand
+		return settled(ch, Absent, nil)
+	case p.req.Remove:
+		return settled(ch, Removed, ed.remove(at, p.record))
 	case existing == nil:
-		if name := p.equivalent(ed.tree, c, words); name != "" {
-			ch.Message = fmt.Sprintf("it is there under the name %q", name)
-			return settled(ch, Unchanged, nil)
+		for _, s := range p.env.servers(ed.tree, c.MCP) {
+			if slices.Equal(s.Words[1:], words[1:]) {
+				ch.Message = fmt.Sprintf("it is there under the name %q", s.Name)
+				return settled(ch, Unchanged, nil)
+			}
 		}
 		return settled(ch, Added, ed.set(at, entry))
-	case p.env.mcpWords(existing) == nil:
+	case !ours:
 		ch.Message = fmt.Sprintf("%q in %s is another server; give ours a different name with --name", at.String(), ch.File)
 		return ch
 	}
-	action := Unchanged
+	action, err := ed.update(at, entry)
+	return settled(ch, action, err)
+}
+
+// update brings the command of an entry up to date. The user may have changed the other
+// members.
+func (ed *Edit) update(at path, entry object) (action string, err error) {
+	action = Unchanged
 	for _, m := range entry {
-		if was := lookup(existing, path{m.Key}); isCommand(m.Key) && !reflect.DeepEqual(was, plain(m.Value)) {
+		isCommand := slices.Contains([]string{"command", "args", "cmd"}, m.Key)
+		if isCommand && !reflect.DeepEqual(lookup(ed.tree, at.with(m.Key)), plain(m.Value)) {
 			action = Updated
 			if err := ed.set(at.with(m.Key), m.Value); err != nil {
-				return settled(ch, action, err)
+				return action, err
 			}
 		}
 	}
-	return settled(ch, action, nil)
+	return action, nil
 }
 
 // settled ends a change; one that went well needs no snippet.
@@ -276,29 +269,6 @@ func settled(ch Change, action string, err error) Change {
 		return ch
 	}
 	ch.Action, ch.Snippet = action, ""
-	return ch
-}
-
-// equivalent returns the name of a server that runs the same command.
-func (p *planner) equivalent(tree any, c client.Client, words []string) string {
-	for _, s := range p.env.servers(tree, c.MCP) {
-		if slices.Equal(s.Words[1:], words[1:]) {
-			return s.Name
-		}
-	}
-	return ""
-}
-
-func (p *planner) removeMCP(ch Change, ed *Edit, c client.Client) Change {
-	ch.Action = Absent
-	for _, s := range p.env.servers(ed.tree, c.MCP) {
-		// Under another name it is removed only when that was asked for: it may
-		// have been written by hand.
-		if s.Name != p.req.Name {
-			continue
-		}
-		return settled(ch, Removed, ed.remove(pathTo(c.MCP.Key...).with(s.Name), p.record))
-	}
 	return ch
 }
 

@@ -9,11 +9,7 @@ import (
 
 // hasHook reports whether the hooks of a client are there in the wanted scope.
 func (p *planner) hasHook(c client.Client) bool {
-	file := p.env.File(hookFiles(c), p.req.Scope)
-	if file == "" {
-		return false
-	}
-	ed, err := p.open(file, jsonFormat{})
+	ed, err := p.open(p.env.File(hookFiles(c), p.req.Scope), jsonFormat{})
 	return err == nil && len(p.env.handlers(ed.tree, c.Hook)) > 0
 }
 
@@ -39,13 +35,13 @@ func (p *planner) hook(c client.Client) Change {
 	}
 	for _, ev := range c.Hook.SetUp() {
 		done, err := p.hookEvent(ed, c.Hook, ev, server)
-		if done == Updated || done == Added && len(ours) > 0 {
+		switch {
+		case err != nil:
+			return settled(ch, done, err)
+		case done == Added && len(ours) > 0:
 			action = Updated
-		} else if done == Added {
-			action = Added
-		}
-		if err != nil {
-			return settled(ch, action, err)
+		case done != Unchanged:
+			action = done
 		}
 	}
 	return settled(ch, action, nil)
@@ -55,12 +51,8 @@ func (p *planner) hook(c client.Client) Change {
 // wanted name comes first.
 func (p *planner) serverOf(c client.Client) string {
 	name := ""
-	for _, s := range []Scope{User, Project} {
-		file := p.env.File(mcpFiles(c), s)
-		if file == "" {
-			continue
-		}
-		ed, err := p.open(file, formatOf(c.MCP))
+	for _, s := range scopes {
+		ed, err := p.open(p.env.File(c.MCP.Files, s), formatOf(c))
 		if err != nil {
 			continue
 		}
@@ -78,7 +70,7 @@ func (p *planner) serverOf(c client.Client) string {
 func (p *planner) hookEvent(ed *Edit, form *client.Hook, ev client.Event, server string) (string, error) {
 	line := p.env.hookLine(form, ev, server)
 	for _, h := range p.env.handlers(ed.tree, form) {
-		if h.event != ev.Name {
+		if h.at[1] != ev.Name {
 			continue
 		}
 		action := Unchanged
@@ -103,8 +95,8 @@ func (p *planner) hookEvent(ed *Edit, form *client.Hook, ev client.Event, server
 		}
 		return Updated, ed.set(group.with("matcher"), ev.Matches(server))
 	}
-	list, _ := lookup(ed.tree, pathTo("hooks", ev.Name)).([]any)
-	return Added, ed.set(pathTo("hooks", ev.Name).with(len(list)), p.env.handlerOf(form, ev, server))
+	list, _ := lookup(ed.tree, path{"hooks", ev.Name}).([]any)
+	return Added, ed.set(path{"hooks", ev.Name, len(list)}, p.env.handlerOf(form, ev, server))
 }
 
 // hookLine is the command of a hook. It does not tell the version, since Codex

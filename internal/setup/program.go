@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// FindProgram returns the path that clients run: the given one, or that of this
-// program. Where this program was found through a link, the link is taken, since
-// an update may change what it leads to, and Codex trusts a hook by the text of
-// its command.
+// FindProgram returns the path that clients run: the given one, or the path of this
+// program. If this program was found through a link, it returns the link: an update may
+// change what it leads to, and Codex trusts a hook by the text of its command.
 func FindProgram(given string) (string, error) {
 	if given != "" {
 		return filepath.Abs(given)
@@ -31,10 +30,5 @@ func FindProgram(given string) (string, error) {
 // IsTemporary reports whether a program is one that "go run" has built, which
 // removes it afterwards.
 func IsTemporary(program string) bool {
-	for elem := range strings.SplitSeq(filepath.ToSlash(filepath.Dir(program)), "/") {
-		if strings.HasPrefix(elem, "go-build") {
-			return true
-		}
-	}
-	return false
+	return strings.Contains(filepath.ToSlash(filepath.Dir(program)), "/go-build")
 }

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,10 +36,7 @@ const (
 	current = "last"  // as it was before the last change
 )
 
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 func recordFile(state string) string { return filepath.Join(state, "setup.json") }
 
@@ -51,22 +47,15 @@ func backupFile(state, file, which string) string {
 	return filepath.Join(state, "backup", digest([]byte(file))[:12]+"-"+filepath.Base(file)+"."+which)
 }
 
-func readBackup(state, file, which string) ([]byte, error) {
-	return os.ReadFile(backupFile(state, file, which))
-}
-
 // readRecord reads the record. A damaged record is an error, because without it we could
 // take entries of others for ours.
 func readRecord(state string) (*record, error) {
-	rec := &record{Files: make(map[string]*fileRecord)}
+	rec := new(record)
 	data, err := os.ReadFile(recordFile(state))
-	if errors.Is(err, fs.ErrNotExist) {
-		return rec, nil
-	}
 	if err == nil {
 		err = json.Unmarshal(data, rec)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the record of what was set up, %s: %w (delete it to begin anew)", recordFile(state), err)
 	}
 	if rec.Files == nil {
@@ -85,9 +74,9 @@ func (r *record) made(file string, at path) bool {
 	return slices.ContainsFunc(f.Made, func(names []string) bool { return slices.Equal(names, at.names()) })
 }
 
-// ErrChanged is the error for a file that somebody else has written to since
+// errChanged is the error for a file that somebody else has written to since
 // it was read.
-var ErrChanged = errors.New("it has changed meanwhile; nothing was written to it, run the command again")
+var errChanged = errors.New("it has changed meanwhile; nothing was written to it, run the command again")
 
 // Apply writes the files of a plan. It keeps a backup of each file.
 func (p *Plan) Apply(env *Env) error {
@@ -135,8 +124,8 @@ func (ed *Edit) unchanged() error {
 	if err != nil {
 		return err
 	}
-	if (data != nil) != ed.Existed && (len(data) > 0 || ed.Existed) || string(data) != string(ed.Before) {
-		return ErrChanged
+	if ed.Existed && data == nil || string(data) != string(ed.Before) {
+		return errChanged
 	}
 	return nil
 }

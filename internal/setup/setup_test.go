@@ -41,14 +41,14 @@ func read(t *testing.T, name string) string {
 func TestMoved(t *testing.T) {
 	e := testEnv(t)
 	all := client.All()
-	run(t, e, Request{Clients: all, Scope: User})
+	run(t, e, Request{Clients: all, Scope: client.User})
 	hooks := filepath.Join(e.Home, ".claude", "settings.json")
 	changed := strings.ReplaceAll(read(t, hooks), `"timeout": 5`, `"timeout": 9`)
 	if err := os.WriteFile(hooks, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	e.Program = "/new place/skills"
-	p := run(t, e, Request{Clients: all, Scope: User})
+	p := run(t, e, Request{Clients: all, Scope: client.User})
 	for _, c := range p.Changes {
 		if c.Action != Updated {
 			t.Errorf("%s %s is %s: %s", c.Client, c.Kind, c.Action, c.Message)
@@ -62,10 +62,10 @@ func TestMoved(t *testing.T) {
 	if got := read(t, hooks); strings.Count(got, `"timeout": 9`) != 3 || !strings.Contains(got, `"'/new place/skills' hook claude`) {
 		t.Errorf("the hooks of claude are %s", got)
 	}
-	if p := run(t, e, Request{Clients: all, Scope: User}); len(p.Edits) > 0 {
+	if p := run(t, e, Request{Clients: all, Scope: client.User}); len(p.Edits) > 0 {
 		t.Errorf("a second run changes %s", p.Edits[0].Diff())
 	}
-	run(t, e, Request{Clients: all, Scope: User, Remove: true})
+	run(t, e, Request{Clients: all, Scope: client.User, Remove: true})
 	for name, data := range tree(t, e) {
 		if strings.Contains(data, "skills") {
 			t.Errorf("%s is left: %s", name, data)
@@ -77,18 +77,18 @@ func TestMoved(t *testing.T) {
 func TestEquivalent(t *testing.T) {
 	e := testEnv(t)
 	write(t, e, "home/.cursor/mcp.json", []byte(`{"mcpServers": {"mine": {"command": "/usr/bin/skills", "args": ["mcp"]}}}`))
-	p := run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: User})
-	want := []Change{{Client: "cursor", Kind: MCP, Scope: User, File: filepath.Join(e.Home, ".cursor", "mcp.json"), Action: Unchanged, Message: `it is there under the name "mine"`}}
+	p := run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User})
+	want := []Change{{Client: "cursor", Kind: MCP, Scope: client.User, File: filepath.Join(e.Home, ".cursor", "mcp.json"), Action: Unchanged, Message: `it is there under the name "mine"`}}
 	if d := cmp.Diff(want, p.Changes); d != "" {
 		t.Error(d)
 	}
-	run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, Hook: true, Scope: User})
+	run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, Hook: true, Scope: client.User})
 	if got := read(t, filepath.Join(e.Home, ".cursor", "hooks.json")); !strings.Contains(got, "--mcp-server mine") {
 		t.Errorf("the hook does not know the name of the server: %s", got)
 	}
 	// One for an agent is not the same.
 	e.Flags = []string{"--agent", "reviewer"}
-	p = run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: User})
+	p = run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User})
 	if p.Changes[0].Action != Added {
 		t.Errorf("with other flags: %+v", p.Changes)
 	}
@@ -101,12 +101,12 @@ func TestChangedSince(t *testing.T) {
 	file := filepath.Join(e.Home, ".gemini", "settings.json")
 	write(t, e, "home/.gemini/settings.json", []byte("{\n  \"theme\": \"a\"\n}\n"))
 	gemini := []client.Client{named(t, "gemini")}
-	run(t, e, Request{Clients: gemini, Scope: User})
+	run(t, e, Request{Clients: gemini, Scope: client.User})
 	text := strings.Replace(read(t, file), `"theme": "a"`, `"theme": "b"`, 1)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, e, Request{Clients: gemini, Scope: User, Remove: true})
+	run(t, e, Request{Clients: gemini, Scope: client.User, Remove: true})
 	if got, want := read(t, file), "{\n  \"theme\": \"b\"\n}\n"; got != want {
 		t.Errorf("left is %q, want %q", got, want)
 	}
@@ -120,16 +120,16 @@ func TestParts(t *testing.T) {
 	file := filepath.Join(e.Home, ".gemini", "settings.json")
 	write(t, e, "home/.gemini/settings.json", []byte(original))
 	gemini := []client.Client{named(t, "gemini")}
-	run(t, e, Request{Clients: gemini, Scope: User, MCP: true})
-	run(t, e, Request{Clients: gemini, Scope: User, Hook: true})
+	run(t, e, Request{Clients: gemini, Scope: client.User, MCP: true})
+	run(t, e, Request{Clients: gemini, Scope: client.User, Hook: true})
 	if got := read(t, file); !strings.Contains(got, "--mcp-server skills") {
 		t.Errorf("the hook does not know of the server: %s", got)
 	}
-	run(t, e, Request{Clients: gemini, Scope: User, MCP: true, Remove: true})
+	run(t, e, Request{Clients: gemini, Scope: client.User, MCP: true, Remove: true})
 	if got := read(t, file); strings.Contains(got, `"mcp"`) || !strings.Contains(got, "hook gemini") || strings.Contains(got, "--mcp-server") || strings.Contains(got, "read_skill") {
 		t.Errorf("after the removal of the server: %s", got)
 	}
-	run(t, e, Request{Clients: gemini, Scope: User, Remove: true})
+	run(t, e, Request{Clients: gemini, Scope: client.User, Remove: true})
 	if got := read(t, file); got != original {
 		t.Errorf("left is %q, want %q", got, original)
 	}
@@ -144,12 +144,12 @@ func TestConcurrent(t *testing.T) {
 		if before != "" {
 			write(t, e, "home/.claude.json", []byte(before))
 		}
-		p, err := NewPlan(e, Request{Clients: []client.Client{named(t, "claude"), named(t, "cursor")}, MCP: true, Scope: User})
+		p, err := NewPlan(e, Request{Clients: []client.Client{named(t, "claude"), named(t, "cursor")}, MCP: true, Scope: client.User})
 		if err != nil {
 			t.Fatal(err)
 		}
 		write(t, e, "home/.claude.json", []byte(`{"x": 1}`))
-		if err := p.Apply(e); !errors.Is(err, ErrChanged) {
+		if err := p.Apply(e); !errors.Is(err, errChanged) {
 			t.Errorf("the error is %v", err)
 		}
 		if got := read(t, file); got != `{"x": 1}` {
@@ -185,7 +185,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	clients := []client.Client{named(t, "claude"), named(t, "cursor"), named(t, "codex"), named(t, "gemini")}
-	p := run(t, e, Request{Clients: clients, MCP: true, Scope: User})
+	p := run(t, e, Request{Clients: clients, MCP: true, Scope: client.User})
 	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != fs.ModeSymlink {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
@@ -201,7 +201,7 @@ func TestFiles(t *testing.T) {
 	if last.Action != Refused || !strings.HasSuffix(last.Message, "is read-only") || last.Snippet == "" {
 		t.Errorf("of a read-only file: %+v", last)
 	}
-	run(t, e, Request{Clients: clients, MCP: true, Scope: User, Remove: true})
+	run(t, e, Request{Clients: clients, MCP: true, Scope: client.User, Remove: true})
 	if got := read(t, target); got != "{}\n" {
 		t.Errorf("left is %q", got)
 	}
@@ -233,14 +233,14 @@ func TestHuge(t *testing.T) {
 	b.WriteString("\n  }\n}\n")
 	// Names that stand there twice do not matter where nothing is looked for.
 	write(t, e, "home/.claude.json", b.Bytes())
-	p := run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: User})
+	p := run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: client.User})
 	if p.Changes[0].Action != Added {
 		t.Fatalf("%+v", p.Changes)
 	}
 	if d := p.Edits[0].Diff(); len(d) > 2000 || !strings.Contains(d, `+    "skills": {`) {
 		t.Errorf("a diff of %d bytes: %.2000s", len(d), d)
 	}
-	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: User, Remove: true})
+	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: client.User, Remove: true})
 	if got := read(t, filepath.Join(e.Home, ".claude.json")); got != b.String() {
 		t.Error("not restored")
 	}
@@ -250,7 +250,7 @@ func TestHuge(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	e := testEnv(t)
 	write(t, e, "home/.claude.json", []byte(`{"a":"`+strings.Repeat("x", 5000)+`","mcpServers":{}}`))
-	p := run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: User})
+	p := run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: client.User})
 	if d := p.Edits[0].Diff(); len(d) > 1200 || !strings.Contains(d, `"skills":{"type":"stdio"`) {
 		t.Errorf("a diff of %d bytes: %s", len(d), d)
 	}
@@ -261,23 +261,23 @@ func TestLongLine(t *testing.T) {
 func TestScopes(t *testing.T) {
 	e := testEnv(t)
 	gemini := []client.Client{named(t, "gemini")}
-	run(t, e, Request{Clients: gemini, Hook: true, Scope: User})
-	p := run(t, e, Request{Clients: gemini, Hook: true, Scope: Project})
+	run(t, e, Request{Clients: gemini, Hook: true, Scope: client.User})
+	p := run(t, e, Request{Clients: gemini, Hook: true, Scope: client.Project})
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "twice") {
 		t.Errorf("the warnings are %q", p.Warnings)
 	}
 	e.Project = ""
-	p = run(t, e, Request{Clients: gemini, Scope: Project})
+	p = run(t, e, Request{Clients: gemini, Scope: client.Project})
 	for _, c := range p.Changes {
 		if c.Action != Refused || c.Message != "the working folder belongs to no project" {
 			t.Errorf("without a project: %+v", c)
 		}
 	}
-	p = run(t, e, Request{Clients: []client.Client{named(t, "goose")}, Scope: Project})
+	p = run(t, e, Request{Clients: []client.Client{named(t, "goose")}, Scope: client.Project})
 	if c := p.Changes[0]; c.Action != Refused || !strings.Contains(c.Message, "no such settings in a project") {
 		t.Errorf("of goose in a project: %+v", c)
 	}
-	p = run(t, e, Request{Clients: []client.Client{named(t, "zed")}, Hook: true, Scope: User})
+	p = run(t, e, Request{Clients: []client.Client{named(t, "zed")}, Hook: true, Scope: client.User})
 	if c := p.Changes[0]; c.Action != Refused || c.Message != "Zed has no hook that could be set up" {
 		t.Errorf("of the hook of zed: %+v", c)
 	}
@@ -294,13 +294,13 @@ func TestFolders(t *testing.T) {
 		"openclaw": "/c/claw/openclaw.json",
 	}
 	for name, file := range want {
-		if got := e.File(named(t, name).MCP.Files, User); got != filepath.FromSlash(file) {
+		if got := e.File(named(t, name).MCP.Files, client.User); got != filepath.FromSlash(file) {
 			t.Errorf("%s: %s, want %s", name, got, file)
 		}
 	}
 	e.Home, e.Getenv = "", func(string) string { return "" }
 	for _, c := range client.All() {
-		if got := e.File(c.MCP.Files, User); got != "" {
+		if got := e.File(c.MCP.Files, client.User); got != "" {
 			t.Errorf("%s without a home: %s", c.Name, got)
 		}
 	}
@@ -350,7 +350,7 @@ func TestListing(t *testing.T) {
 	write(t, e, "home/.claude/settings.json", []byte(original))
 	list := func(on bool, names ...string) *Plan {
 		t.Helper()
-		p, err := NewListingPlan(e, named(t, "claude"), User, names, on)
+		p, err := NewListingPlan(e, named(t, "claude"), client.User, names, on)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,9 +385,9 @@ func TestListing(t *testing.T) {
 	e = testEnv(t)
 	file = filepath.Join(e.Home, ".claude", "settings.json")
 	write(t, e, "home/.claude/settings.json", []byte("{ }"))
-	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Hook: true, Scope: User})
+	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Hook: true, Scope: client.User})
 	list(false, "cat", "dog")
-	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Scope: User, Remove: true})
+	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Scope: client.User, Remove: true})
 	if got := read(t, file); got != "{ }" {
 		t.Errorf("left is %q", got)
 	}
@@ -403,42 +403,42 @@ func TestBudgets(t *testing.T) {
 	}
 	skills[0].Name, skills[0].Description = "long", strings.Repeat("x", 2000)
 	one := 5 + 10 + 130
-	budget := func(name string) []Budget { return Budgets(e, named(t, name), skills) }
-	check := func(name string, got []Budget, want ...Budget) {
+	budgets := func(name string) []budget { return budgetsOf(e, named(t, name), skills) }
+	check := func(name string, got []budget, want ...budget) {
 		t.Helper()
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	check("claude", budget("claude"), Budget{"claude", 119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
-	check("codex", budget("codex"), Budget{"codex", 119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
-	check("openclaw", budget("openclaw"), Budget{"openclaw", 119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, Budget{"openclaw", 119, 119, 0, 150, "skills"})
-	check("cursor", budget("cursor"))
-	if b := budget("claude")[0]; !b.Over() || (Budget{Needs: 8000, Lists: 8000}).Over() {
+	check("claude", budgets("claude"), budget{119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
+	check("codex", budgets("codex"), budget{119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
+	check("openclaw", budgets("openclaw"), budget{119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, budget{119, 119, 0, 150, "skills"})
+	check("cursor", budgets("cursor"))
+	if b := budgets("claude")[0]; !b.over() || (budget{Needs: 8000, Lists: 8000}).over() {
 		t.Errorf("%+v", b)
 	}
 	write(t, e, "home/.claude/settings.json", []byte(`{"skillListingBudgetFraction": 0.02, "skillListingMaxDescChars": 10, "skillOverrides": {"long": "off"}}`))
-	check("claude with settings", budget("claude"), Budget{"claude", 119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
+	check("claude with settings", budgets("claude"), budget{119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
 	write(t, e, "project/.claude/settings.local.json", []byte(`{"skillOverrides": {"long": "name-only"}}`))
 	vars["SLASH_COMMAND_TOOL_CHAR_BUDGET"] = "500"
-	check("claude with the environment", budget("claude"), Budget{"claude", 119, 118*(5+10+10) + 5 + 4, 118*(5+10) + 5 + 4, 500, "characters"})
+	check("claude with the environment", budgets("claude"), budget{119, 118*(5+10+10) + 5 + 4, 118*(5+10) + 5 + 4, 500, "characters"})
 }
 
 // TestTrust: Codex keeps approvals by the place of the handler.
 func TestTrust(t *testing.T) {
 	e := testEnv(t)
 	write(t, e, "home/.codex/hooks.json", []byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "log"}]}]}}`))
-	run(t, e, Request{Clients: []client.Client{named(t, "codex")}, Hook: true, Scope: User})
-	trust := func() Trust {
+	run(t, e, Request{Clients: []client.Client{named(t, "codex")}, Hook: true, Scope: client.User})
+	found := func() trust {
 		for _, st := range Scan(e) {
 			for _, r := range st.Registrations {
-				return TrustOf(e, st, r)
+				return trustOf(e, st, r)
 			}
 		}
 		t.Fatal("no hook found")
 		return 0
 	}
-	if got := trust(); got != Pending {
+	if got := found(); got != pending {
 		t.Errorf("without a config: %v", got)
 	}
 	state := func(place, values string) string {
@@ -446,16 +446,16 @@ func TestTrust(t *testing.T) {
 	}
 	for _, c := range []struct {
 		config string
-		want   Trust
+		want   trust
 	}{
-		{state("0:0", `trusted_hash = "sha256:1"`), Pending}, // the user's own
-		{state("1:0", `trusted_hash = "sha256:1"`), Given},
-		{state("1:0", "enabled = false\ntrusted_hash = \"sha256:1\""), Disabled},
-		{state("1:0", "enabled = true"), Pending},
-		{"broken = ", Pending},
+		{state("0:0", `trusted_hash = "sha256:1"`), pending}, // the user's own
+		{state("1:0", `trusted_hash = "sha256:1"`), given},
+		{state("1:0", "enabled = false\ntrusted_hash = \"sha256:1\""), disabled},
+		{state("1:0", "enabled = true"), pending},
+		{"broken = ", pending},
 	} {
 		write(t, e, "home/.codex/config.toml", []byte(c.config))
-		if got := trust(); got != c.want {
+		if got := found(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.config, got, c.want)
 		}
 	}
@@ -487,7 +487,7 @@ func TestScan(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if d := Doubles(statuses); len(d) != 1 || !strings.Contains(d[0].Message, `as "a"`) {
+	if d := doublesOf(statuses); len(d) != 1 || !strings.Contains(d[0].Message, `as "a"`) {
 		t.Errorf("doubles: %+v", d)
 	}
 }
@@ -498,7 +498,7 @@ func TestWindows(t *testing.T) {
 	e.OS, e.Program = "windows", `C:\Program Files\skills\skills.exe`
 	roaming := filepath.Join(e.Home, "Roaming")
 	e.Getenv = func(key string) string { return map[string]string{"APPDATA": roaming}[key] }
-	run(t, e, Request{Clients: client.All(), Scope: User})
+	run(t, e, Request{Clients: client.All(), Scope: client.User})
 	for name, want := range map[string]string{
 		".claude/settings.json":                  `"command": "\"C:/Program Files/skills/skills.exe\" hook claude --mcp-server skills"`,
 		".codex/hooks.json":                      `"command": "\"C:\\Program Files\\skills\\skills.exe\" hook codex --mcp-server skills"`,
@@ -513,10 +513,10 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%s does not have %s: %s", name, want, got)
 		}
 	}
-	if p := run(t, e, Request{Clients: client.All(), Scope: User}); len(p.Edits) > 0 {
+	if p := run(t, e, Request{Clients: client.All(), Scope: client.User}); len(p.Edits) > 0 {
 		t.Errorf("a second run changes %s", p.Edits[0].Diff())
 	}
-	run(t, e, Request{Clients: client.All(), Scope: User, Remove: true})
+	run(t, e, Request{Clients: client.All(), Scope: client.User, Remove: true})
 	if left := tree(t, e); len(left) != 2 {
 		t.Errorf("left are %v", left)
 	}

@@ -71,6 +71,9 @@ func closed(data []byte, eol string) []byte {
 	return append(slices.Clone(data), eol...)
 }
 
+// isBlank reports whether a text holds only white space.
+func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+
 // inBrackets writes texts as a list.
 func inBrackets(texts []string, quote func(string) string, comma string) string {
 	parts := make([]string, len(texts))

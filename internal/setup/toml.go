@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -20,9 +19,8 @@ type tomlFormat struct{}
 func (tomlFormat) decode(data []byte) (any, error) {
 	var m map[string]any
 	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte(bom)), &m); err != nil {
-		place := &PlaceError{Message: strings.TrimPrefix(err.Error(), "toml: ")}
-		var at *toml.DecodeError
-		if errors.As(err, &at) {
+		place := &placeError{Message: strings.TrimPrefix(err.Error(), "toml: ")}
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 			place.Line, place.Column = at.Position()
 		}
 		return nil, place
@@ -79,10 +77,6 @@ func (p path) names() []string {
 	return names
 }
 
-func within(key, prefix []string) bool {
-	return len(key) >= len(prefix) && slices.Equal(key[:len(prefix)], prefix)
-}
-
 // set writes the table v at p, or one value of a table that is there.
 func (f tomlFormat) set(data []byte, p path, v any) ([]byte, error) {
 	tree, err := f.decode(data)
@@ -104,13 +98,13 @@ func (f tomlFormat) set(data []byte, p path, v any) ([]byte, error) {
 			return apply(data, splice{l.end, l.end, eolOf(data) + indent + text}), nil
 		}
 	}
-	return nil, &PlaceError{Message: fmt.Sprintf("%q is not written as a table of its own", pathTo(table...).String())}
+	return nil, &placeError{Message: fmt.Sprintf("%q is not written as a table of its own", p[:len(p)-1].String())}
 }
 
 func appendTable(data []byte, names []string, o object) []byte {
 	eol := eolOf(data)
 	var b strings.Builder
-	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))) > 0 {
+	if !isBlank(bytes.TrimPrefix(data, []byte(bom))) {
 		b.WriteString(eol)
 	}
 	b.WriteString(inBrackets(names, tomlKey, ".") + eol)
@@ -128,17 +122,15 @@ func (f tomlFormat) remove(data []byte, p path) ([]byte, error) {
 	var splices []splice
 	names := p.names()
 	for _, l := range tomlLines(data) {
-		var ours bool
+		key := l.key
 		if l.kind == unstable.KeyValue {
-			ours = within(append(slices.Clip(l.table), l.key...), names)
-		} else {
-			ours = within(l.key, names)
+			key = slices.Concat(l.table, key)
 		}
-		if !ours {
+		if len(key) < len(names) || !slices.Equal(key[:len(names)], names) {
 			continue
 		}
 		s := splice{start: lineStart(data, l.start), end: lineEnd(data, l.end)}
-		if n := len(splices); n > 0 && len(bytes.TrimSpace(data[splices[n-1].end:s.start])) == 0 {
+		if n := len(splices); n > 0 && isBlank(data[splices[n-1].end:s.start]) {
 			splices[n-1].end = s.end
 		} else {
 			splices = append(splices, s)
@@ -153,14 +145,9 @@ func (f tomlFormat) remove(data []byte, p path) ([]byte, error) {
 // blankBefore returns the length of the blank line before a removal that would
 // otherwise be left at the end of the file, or beside another one.
 func blankBefore(data []byte, s splice) int {
-	if s.start == 0 {
-		return 0
-	}
-	before := lineStart(data, s.start-1)
-	if len(bytes.TrimSpace(data[before:s.start])) > 0 {
-		return 0
-	}
-	if after := data[s.end:lineEnd(data, s.end)]; len(bytes.TrimSpace(after)) > 0 {
+	before := lineStart(data, max(0, s.start-1))
+	after := lineEnd(data, s.end)
+	if !isBlank(data[before:s.start]) || !isBlank(data[s.end:after]) {
 		return 0
 	}
 	return s.start - before
@@ -185,21 +172,5 @@ func tomlValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-// tomlString writes a basic string.
-func tomlString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			b.WriteString(`\u` + strconv.FormatInt(0x10000+int64(r), 16)[1:])
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
+// tomlString writes a basic string: one of JSON, but for the character DEL.
+func tomlString(s string) string { return strings.ReplaceAll(jsonString(s), "\x7f", `\u007f`) }

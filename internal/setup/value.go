@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // A path leads to a value in a document: names of members (string) and indexes
@@ -57,7 +58,7 @@ func lookup(tree any, p path) any {
 			tree = m[step]
 		case int:
 			l, _ := tree.([]any)
-			if step < 0 || step >= len(l) {
+			if step >= len(l) {
 				return nil
 			}
 			tree = l[step]
@@ -94,45 +95,33 @@ func isEmpty(v any) bool {
 // and without containers on the way there that are empty then; nil when
 // nothing is left.
 func without(tree any, p path) any {
-	rest, empty := drop(tree, p)
-	if empty {
-		return nil
-	}
-	return rest
-}
-
-// drop is without; empty reports that nothing is left.
-func drop(tree any, p path) (rest any, empty bool) {
 	if len(p) == 0 {
-		return nil, true
+		return nil
 	}
 	switch step := p[0].(type) {
 	case string:
-		m, ok := tree.(map[string]any)
-		if !ok {
-			return tree, tree == nil
-		}
-		out := maps.Clone(m)
+		m, _ := tree.(map[string]any)
 		if v, ok := m[step]; ok {
-			if out[step], empty = drop(v, p[1:]); empty {
-				delete(out, step)
+			m = maps.Clone(m)
+			if m[step] = without(v, p[1:]); m[step] == nil {
+				delete(m, step)
 			}
+			tree = m
 		}
-		return out, len(out) == 0
 	case int:
-		l, ok := tree.([]any)
-		if !ok {
-			return tree, tree == nil
-		}
-		out := slices.Clone(l)
-		if step >= 0 && step < len(l) {
-			if out[step], empty = drop(l[step], p[1:]); empty {
-				out = slices.Delete(out, step, step+1)
+		l, _ := tree.([]any)
+		if step < len(l) {
+			l = slices.Clone(l)
+			if l[step] = without(l[step], p[1:]); l[step] == nil {
+				l = slices.Delete(l, step, step+1)
 			}
+			tree = l
 		}
-		return out, len(out) == 0
 	}
-	return tree, false
+	if isEmpty(tree) {
+		return nil
+	}
+	return tree
 }
 
 // plain turns a value to write, or one of a decoder, into what it is in a decoded
@@ -189,14 +178,39 @@ func kindOf(v any) string {
 	return "a number"
 }
 
-// A PlaceError is an error at a place in a file.
-type PlaceError struct {
+// A placeError is an error at a place in a file.
+type placeError struct {
 	File         string
 	Line, Column int // from 1; 0: not known
 	Message      string
 }
 
-func (e *PlaceError) Error() string {
+var parserPlace = lazyregexp.New(`^(?:hujson|yaml): (?:line (\d+)(?:, column (\d+))?: )?`)
+
+// parseError turns the error of a parser, which begins with the place, into a placeError.
+func parseError(err error) error {
+	text := err.Error()
+	found := append(parserPlace().FindStringSubmatch(text), "", "", "")
+	place := &placeError{Message: strings.TrimPrefix(text, found[0])}
+	place.Line, _ = strconv.Atoi(found[1])
+	place.Column, _ = strconv.Atoi(found[2])
+	return place
+}
+
+// wrongKind is the error for a value v, at a path and a place, that is not what it must be.
+func wrongKind(at path, line, column int, v any, want string) error {
+	what := "the file"
+	if len(at) > 0 {
+		what = strconv.Quote(at.String())
+	}
+	return &placeError{Line: line, Column: column, Message: fmt.Sprintf("%s is %s, not %s", what, kindOf(v), want)}
+}
+
+func secondTime(name string, line, column int) error {
+	return &placeError{Line: line, Column: column, Message: fmt.Sprintf("%q stands here a second time", name)}
+}
+
+func (e *placeError) Error() string {
 	switch {
 	case e.Line == 0:
 		return fmt.Sprintf("%s: %s", e.File, e.Message)

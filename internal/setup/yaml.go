@@ -26,15 +26,13 @@ func (yamlFormat) decode(data []byte) (any, error) {
 	return yamlTree(top, 0)
 }
 
-var yamlPlace = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
-
 // parseYAML returns the top node of a file with one document, nil for one
 // without any.
 func parseYAML(data []byte) (*yaml.Node, error) {
 	// For YAML these end lines, too, but for nobody who counts them.
 	if i := bytes.IndexAny(bytes.ReplaceAll(data, []byte("\r\n"), []byte("  ")), "\r\u0085\u2028\u2029"); i >= 0 {
 		line, column := lineColumn(data, i)
-		return nil, &PlaceError{Line: line, Column: column, Message: "a line ends here with an unusual character"}
+		return nil, &placeError{Line: line, Column: column, Message: "a line ends here with an unusual character"}
 	}
 	var doc, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -44,16 +42,11 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	}
 	if err == nil {
 		if err = decoder.Decode(&more); err == nil {
-			return nil, &PlaceError{Line: more.Line, Message: "a second document begins here"}
+			return nil, &placeError{Line: more.Line, Message: "a second document begins here"}
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		place := &PlaceError{Message: err.Error()}
-		if found := yamlPlace().FindStringSubmatch(place.Message); found != nil {
-			place.Message = place.Message[len(found[0]):]
-			place.Line, _ = strconv.Atoi(found[1])
-		}
-		return nil, place
+		return nil, parseError(err)
 	}
 	return doc.Content[0], nil
 }
@@ -62,7 +55,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 // of interest, so that tags and anchors are compared as they are written.
 func yamlTree(n *yaml.Node, depth int) (any, error) {
 	if depth > 1000 {
-		return nil, &PlaceError{Line: n.Line, Column: n.Column, Message: "nested too deeply"}
+		return nil, &placeError{Line: n.Line, Column: n.Column, Message: "nested too deeply"}
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -74,7 +67,7 @@ func yamlTree(n *yaml.Node, depth int) (any, error) {
 			}
 			key := n.Content[i]
 			if _, ok := m[key.Value]; ok {
-				return nil, &PlaceError{Line: key.Line, Column: key.Column, Message: fmt.Sprintf("%q stands here a second time", key.Value)}
+				return nil, secondTime(key.Value, key.Line, key.Column)
 			}
 			m[key.Value] = v
 		}
@@ -132,7 +125,8 @@ func (f yamlFormat) set(data []byte, p path, v any) ([]byte, error) {
 			if key != nil && at.ShortTag() == "!!null" {
 				return f.fill(data, key, at, wrapped(p[i:], v).(object))
 			}
-			return nil, f.wrongType(p[:i], at)
+			tree, _ := yamlTree(at, 0)
+			return nil, wrongKind(p[:i], at.Line, at.Column, tree, "a mapping")
 		}
 		k, value := yamlChild(at, name)
 		if k == nil {
@@ -144,15 +138,6 @@ func (f yamlFormat) set(data []byte, p path, v any) ([]byte, error) {
 	start, end := f.extent(data, key)
 	text := yamlText(object{{Key: key.Value, Value: v}}, blanks(data[start:]), "  ")
 	return apply(data, splice{start, end, withEOL(text, eol)}), nil
-}
-
-func (yamlFormat) wrongType(p path, n *yaml.Node) error {
-	what := "the file"
-	if len(p) > 0 {
-		what = strconv.Quote(p.String())
-	}
-	tree, _ := yamlTree(n, 0)
-	return &PlaceError{Line: n.Line, Column: n.Column, Message: fmt.Sprintf("%s is %s, not a mapping", what, kindOf(tree))}
 }
 
 // insert adds o to a mapping, whose key is nil for the top.
@@ -184,20 +169,20 @@ func (f yamlFormat) fill(data []byte, key, value *yaml.Node, o object) ([]byte, 
 	start := f.offset(data, key.Line, key.Column)
 	indent := indentAt(data, start)
 	if strings.TrimLeft(string(data[lineStart(data, start):start]), " ") != "" {
-		return nil, &PlaceError{Line: key.Line, Message: fmt.Sprintf("%q does not begin its line", key.Value)}
+		return nil, &placeError{Line: key.Line, Message: fmt.Sprintf("%q does not begin its line", key.Value)}
 	}
 	unit, eol := yamlUnit(data), eolOf(data)
 	data = closed(data, eol)
 	stop := lineEnd(data, start)
 	splices := []splice{{stop, stop, withEOL(yamlText(o, indent+unit, unit), eol)}}
-	if value.Value != "" || value.Kind == yaml.MappingNode {
+	length := len(value.Value)
+	if value.Kind == yaml.MappingNode {
+		length = len("{}")
+	}
+	if length > 0 {
 		at := f.offset(data, value.Line, value.Column)
-		length := len(value.Value)
-		if value.Kind == yaml.MappingNode {
-			length = len("{}")
-		}
 		from := at
-		if len(bytes.TrimSpace(data[at+length:stop])) == 0 { // no blank at the end of the line
+		if isBlank(data[at+length : lineEnd(data, at+length)]) { // no blank at the end of the line
 			from = len(bytes.TrimRight(data[:at], " "))
 		}
 		splices = append(splices, splice{from, at + length, ""})
@@ -229,8 +214,11 @@ func (f yamlFormat) remove(data []byte, p path) ([]byte, error) {
 			if above.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 				colon += 2
 			}
-			if colon < start && data[colon] == ':' && nothingOn(data[colon+1:lineEnd(data, colon)]) {
-				splices = append(splices, splice{colon + 1, colon + 1, " {}"})
+			if colon < start && data[colon] == ':' {
+				rest := bytes.TrimSpace(data[colon+1 : lineEnd(data, colon)])
+				if len(rest) == 0 || rest[0] == '#' {
+					splices = append(splices, splice{colon + 1, colon + 1, " {}"})
+				}
 			}
 		}
 		return apply(data, splices...), nil
@@ -239,14 +227,14 @@ func (f yamlFormat) remove(data []byte, p path) ([]byte, error) {
 	for i, n := range parent.Content {
 		if n == key && i+2 < len(parent.Content) {
 			// Up to what follows the comma, where the next key or its mark begins.
-			comma := end + len(data[end:]) - len(bytes.TrimLeft(data[end:], " \t"))
-			if comma == len(data) || data[comma] != ',' {
+			end += len(blanks(data[end:]))
+			if end == len(data) || data[end] != ',' {
 				next := parent.Content[i+2]
 				end = f.offset(data, next.Line, next.Column)
 				continue
 			}
-			end = comma + 1
-			end += len(data[end:]) - len(bytes.TrimLeft(data[end:], " \t"))
+			end++
+			end += len(blanks(data[end:]))
 		} else if n == key && i > 0 {
 			start = bytes.LastIndexByte(data[:start], ',')
 		}
@@ -280,14 +268,8 @@ func flowEnd(data []byte, at int) int {
 	return len(data)
 }
 
-// nothingOn reports that a line holds at most a comment from some place on.
-func nothingOn(rest []byte) bool {
-	rest = bytes.TrimSpace(rest)
-	return len(rest) == 0 || rest[0] == '#'
-}
-
-// extent returns the lines of an entry of a block mapping: that of its key and
-// those below it that are indented more.
+// extent returns the lines of an entry of a block mapping: the line of its key, and the
+// lines below that are indented more.
 func (f yamlFormat) extent(data []byte, key *yaml.Node) (start, end int) {
 	at := f.offset(data, key.Line, key.Column)
 	start = lineStart(data, at)
@@ -382,5 +364,5 @@ func yamlString(s string) string {
 	if yamlPlain().MatchString(s) {
 		return s
 	}
-	return jsonStyle{}.render(s, "")
+	return jsonString(s)
 }

@@ -26,11 +26,11 @@ type Catalog interface {
 // sees all skills. It leaves out skills that clients could not read, and lists them in
 // Result.Omitted.
 func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Result, error) {
-	w, err := Open(dir)
+	w, err := open(dir)
 	if err != nil {
 		return Result{}, err
 	}
-	defer w.Close()
+	defer w.close()
 	entries, err := c.List(ctx, a, false)
 	if err != nil {
 		return Result{}, err
@@ -39,29 +39,29 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Resul
 	for _, e := range entries {
 		s, err := read(ctx, c, e, a)
 		if err == nil {
-			err = w.Add(s)
+			err = w.add(s)
 		}
-		var out *OmittedError
+		out, isOmitted := errors.AsType[*OmittedError](err)
 		switch {
 		case ctx.Err() != nil:
 			return Result{}, ctx.Err()
-		case errors.As(err, &out):
+		case isOmitted:
 			omitted = append(omitted, out)
 		case err != nil:
 			return Result{}, err
 		}
 	}
-	r, err := w.Finish()
+	r, err := w.finish()
 	r.Omitted = omitted
 	return r, err
 }
 
 // read reads all files of a skill as they are now.
-func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (Skill, error) {
-	s := Skill{Name: e.Name}
-	omit := func(err error) (Skill, error) {
+func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (bundle, error) {
+	b := bundle{name: e.Name}
+	omit := func(err error) (bundle, error) {
 		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", e.ID, contextprovider.ErrUnpublishable))
-		return s, &OmittedError{Name: e.Name, Reason: reason}
+		return b, &OmittedError{Name: e.Name, Reason: reason}
 	}
 	m, err := c.Manifest(ctx, e.ID, a)
 	if err != nil {
@@ -75,7 +75,7 @@ func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (Skil
 		if f.SHA256 != listed.SHA256 {
 			return omit(fmt.Errorf("%s changed while it was read; publish again", f.Path))
 		}
-		s.Files = append(s.Files, File{Path: f.Path, Data: f.Data})
+		b.files = append(b.files, file{f.Path, f.Data})
 	}
-	return s, nil
+	return b, nil
 }

@@ -1,4 +1,4 @@
-package wellknown_test
+package wellknown
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -39,7 +38,7 @@ func TestPublish(t *testing.T) {
 	}
 	others := &repertoire.Agent{Name: "others", Exclude: repertoire.Rules{Names: []string{"internal"}}}
 	dir := t.TempDir()
-	r, err := wellknown.Publish(t.Context(), changing{c, files}, others, dir)
+	r, err := Publish(t.Context(), changing{c, files}, others, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestPublish(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := wellknown.Publish(ended, c, nil, dir); err == nil {
+	if _, err := Publish(ended, c, nil, dir); err == nil {
 		t.Error("a run that was cut off is no error")
 	}
 }

@@ -24,7 +24,7 @@ const recordHeader = "# Files that \"skills well-known\" wrote here, and may rep
 
 // A site is the folder that is written to. It follows no link out of the folder.
 type site struct {
-	root    *os.Root            // nil means closed
+	root    *os.Root
 	record  *os.File            // nil means that nothing has been written yet
 	ours    map[string][]string // by file: if it has one of these digests, it is ours
 	written map[string]string   // by file: the digest that this run has written
@@ -40,7 +40,7 @@ func openSite(dir string) (*site, error) {
 	}
 	s := &site{root: root, ours: make(map[string][]string), written: make(map[string]string)}
 	if err := s.load(); err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
@@ -76,8 +76,8 @@ func (s *site) load() error {
 }
 
 func (s *site) foreign(name string) error {
-	name = filepath.Join(s.root.Name(), filepath.FromSlash(name))
-	return fmt.Errorf("%s was not written by this command, which replaces nobody else's files; move it away, or choose another folder", name)
+	return fmt.Errorf("%s was not written by this command, which replaces nobody else's files; move it away, or choose another folder",
+		filepath.Join(s.root.Name(), name))
 }
 
 // write replaces a file of the site atomically. It refuses to replace a file that is not
@@ -134,7 +134,7 @@ func (s *site) replace(name string, data []byte) error {
 
 // clean removes files of an earlier run that this run did not write, and folders that
 // become empty. It keeps files that somebody has changed since.
-func (s *site) clean() (removed, kept []string, err error) {
+func (s *site) clean(r *Result) error {
 	for _, name := range slices.Sorted(maps.Keys(s.ours)) {
 		if s.written[name] != "" {
 			continue
@@ -143,18 +143,18 @@ func (s *site) clean() (removed, kept []string, err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return removed, kept, err
+			return err
 		case !slices.Contains(s.ours[name], digest(data)):
-			kept = append(kept, name)
+			r.Kept = append(r.Kept, name)
 		default:
 			if err := s.root.Remove(name); err != nil {
-				return removed, kept, err
+				return err
 			}
-			removed = append(removed, name)
+			r.Removed = append(r.Removed, name)
 			s.prune(path.Dir(name))
 		}
 	}
-	return removed, kept, s.save()
+	return s.save()
 }
 
 // save replaces the record by the list of files that this run wrote.
@@ -165,36 +165,26 @@ func (s *site) save() error {
 		fmt.Fprintf(&b, "%s %s\n", s.written[name], name)
 	}
 	err := s.closeRecord()
-	if old, err := s.root.ReadFile(recordName); err == nil && string(old) == b.String() {
-		return nil
+	if old, _ := s.root.ReadFile(recordName); string(old) != b.String() {
+		err = errors.Join(err, s.replace(recordName, []byte(b.String())))
 	}
-	return errors.Join(err, s.replace(recordName, []byte(b.String())))
+	return err
 }
 
 // prune removes a folder and its parents, as far as they are empty.
 func (s *site) prune(dir string) {
-	for strings.HasPrefix(dir, newDir+"/") || strings.HasPrefix(dir, oldDir+"/") {
-		if s.root.Remove(dir) != nil {
-			return // it is not empty
-		}
+	for (strings.HasPrefix(dir, newDir+"/") || strings.HasPrefix(dir, oldDir+"/")) && s.root.Remove(dir) == nil {
 		dir = path.Dir(dir)
 	}
 }
 
-func (s *site) closeRecord() error {
-	if s.record == nil {
-		return nil
+func (s *site) closeRecord() (err error) {
+	if s.record != nil {
+		err = s.record.Close()
 	}
-	err := s.record.Close()
 	s.record = nil
 	return err
 }
 
-func (s *site) close() error {
-	if s.root == nil {
-		return nil
-	}
-	err := errors.Join(s.closeRecord(), s.root.Close())
-	s.root = nil
-	return err
-}
+// close closes the folder as it is. It may be called several times.
+func (s *site) close() error { return errors.Join(s.closeRecord(), s.root.Close()) }

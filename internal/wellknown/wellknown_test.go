@@ -1,4 +1,4 @@
-package wellknown_test
+package wellknown
 
 import (
 	"archive/tar"
@@ -22,8 +22,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/repertoire-skills/repertoire/internal/wellknown"
 )
 
 // instructions returns a SKILL.md.
@@ -31,32 +29,32 @@ func instructions(name, description string) []byte {
 	return fmt.Appendf(nil, "---\nname: %s\ndescription: %s\n---\nDo it.\n", name, description)
 }
 
-func skillOf(name string, files ...string) wellknown.Skill {
-	s := wellknown.Skill{Name: name, Files: []wellknown.File{{Path: "SKILL.md", Data: instructions(name, "Does "+name+".")}}}
+func skillOf(name string, files ...string) bundle {
+	s := bundle{name: name, files: []file{{path: "SKILL.md", data: instructions(name, "Does "+name+".")}}}
 	for _, f := range files {
-		s.Files = append(s.Files, wellknown.File{Path: f, Data: []byte("content of " + f + "\n")})
+		s.files = append(s.files, file{path: f, data: []byte("content of " + f + "\n")})
 	}
 	return s
 }
 
 // write writes a site and returns its result and what was left out.
-func write(t *testing.T, dir string, skills ...wellknown.Skill) (wellknown.Result, []string) {
+func write(t *testing.T, dir string, skills ...bundle) (Result, []string) {
 	t.Helper()
-	w, err := wellknown.Open(dir)
+	w, err := open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.close()
 	var omitted []string
 	for _, s := range skills {
-		err := w.Add(s)
-		if out := new(wellknown.OmittedError); errors.As(err, &out) {
+		err := w.add(s)
+		if out := new(OmittedError); errors.As(err, &out) {
 			omitted = append(omitted, err.Error())
 		} else if err != nil {
 			t.Fatal(err)
 		}
 	}
-	r, err := w.Finish()
+	r, err := w.finish()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +170,7 @@ func unpack(t *testing.T, data []byte) map[string]string {
 func installed(t *testing.T, site string) map[string]map[string]string {
 	t.Helper()
 	at := site + "/.well-known/agent-skills/index.json"
-	var index wellknown.Index
+	var index newIndex
 	fetchJSON(t, at, &index)
 	if index.Schema != "https://schemas.agentskills.io/discovery/0.2.0/schema.json" {
 		t.Errorf("schema %q", index.Schema)
@@ -209,7 +207,7 @@ func installed(t *testing.T, site string) map[string]map[string]string {
 // installedOld is installed for a client of version 0.1.
 func installedOld(t *testing.T, site string) map[string]map[string]string {
 	t.Helper()
-	var index wellknown.OldIndex
+	var index oldIndex
 	fetchJSON(t, site+"/.well-known/skills/index.json", &index)
 	skills := make(map[string]map[string]string)
 	for _, e := range index.Skills {
@@ -228,10 +226,10 @@ func installedOld(t *testing.T, site string) map[string]map[string]string {
 func TestClients(t *testing.T) {
 	dir := t.TempDir()
 	lower := skillOf("lower", "notes.md")
-	lower.Files[0].Path = "skill.md"
+	lower.files[0].path = "skill.md"
 	spaced := skillOf("spaced", "a fïle.md", strings.Repeat("long/", 30)+"näme.md")
 	result, omitted := write(t, dir, skillOf("zebra", "scripts/run.sh", "assets/logo.bin"), skillOf("ant"), lower, spaced)
-	if diff := cmp.Diff(wellknown.Result{Skills: 4, Archives: 3, Old: 3}, result); diff != "" {
+	if diff := cmp.Diff(Result{Skills: 4, Archives: 3, Old: 3}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	if want := []string{`skill spaced is left out of the index of version 0.1: the name of its file "a fïle.md" does not fit into a URL`}; !slices.Equal(omitted, want) {
@@ -252,8 +250,8 @@ func TestClients(t *testing.T) {
 		t.Errorf("by version 0.1 (-want +got):\n%s", diff)
 	}
 	want["spaced"] = make(map[string]string)
-	for _, f := range spaced.Files {
-		want["spaced"][f.Path] = string(f.Data)
+	for _, f := range spaced.files {
+		want["spaced"][f.path] = string(f.data)
 	}
 	if diff := cmp.Diff(want, installed(t, server.URL)); diff != "" {
 		t.Errorf("by version 0.2.0 (-want +got):\n%s", diff)
@@ -265,7 +263,7 @@ func TestClients(t *testing.T) {
 func TestSameBytes(t *testing.T) {
 	a, b := skillOf("a", "x.md", "y.md"), skillOf("b")
 	turned := skillOf("a", "y.md", "x.md")
-	slices.Reverse(turned.Files)
+	slices.Reverse(turned.files)
 	first, second := t.TempDir(), t.TempDir()
 	write(t, first, a, b)
 	write(t, second, b, turned)
@@ -288,24 +286,24 @@ func TestSameBytes(t *testing.T) {
 
 // TestOmitted: skills that clients would read differently are left out.
 func TestOmitted(t *testing.T) {
-	text := func(name, text string) wellknown.Skill {
-		return wellknown.Skill{Name: name, Files: []wellknown.File{{Path: "SKILL.md", Data: []byte(text)}}}
+	text := func(name, text string) bundle {
+		return bundle{name: name, files: []file{{path: "SKILL.md", data: []byte(text)}}}
 	}
 	many := skillOf("many")
 	for i := range 512 {
-		many.Files = append(many.Files, wellknown.File{Path: fmt.Sprintf("f%d", i)})
+		many.files = append(many.files, file{path: fmt.Sprintf("f%d", i)})
 	}
 	large := skillOf("large")
-	large.Files = append(large.Files, wellknown.File{Path: "big", Data: make([]byte, 16<<20)})
+	large.files = append(large.files, file{path: "big", data: make([]byte, 16<<20)})
 	for _, c := range []struct {
-		skill wellknown.Skill
+		skill bundle
 		want  string
 	}{
 		{skillOf("Upper"), "its name is not made of"},
 		{skillOf("two--hyphens"), "its name is not made of"},
 		{skillOf("größe"), "its name is not made of"},
 		{skillOf(strings.Repeat("a", 65)), "its name is not made of at most 64"},
-		{wellknown.Skill{Name: "bare", Files: []wellknown.File{{Path: "readme.md"}}}, "it has no SKILL.md"},
+		{bundle{name: "bare", files: []file{{path: "readme.md"}}}, "it has no SKILL.md"},
 		{text("renamed", string(instructions("other", "Does it."))), "does not state that name"},
 		{text("nameless", "---\ndescription: Does it.\n---\n"), "does not state that name"},
 		{text("silent", "---\nname: silent\n---\nBody.\n"), "missing description"},
@@ -325,11 +323,11 @@ func TestOmitted(t *testing.T) {
 		dir := t.TempDir()
 		r, omitted := write(t, dir, c.skill)
 		if r.Skills+r.Old > 0 || len(omitted) != 1 || !strings.Contains(omitted[0], c.want) {
-			t.Errorf("%s: %+v, %q; want %q", c.skill.Name, r, omitted, c.want)
+			t.Errorf("%s: %+v, %q; want %q", c.skill.name, r, omitted, c.want)
 		}
 		want := []string{".well-known/.repertoire-skills", ".well-known/agent-skills/index.json", ".well-known/skills/index.json"}
 		if diff := cmp.Diff(want, names(tree(t, dir))); diff != "" {
-			t.Errorf("%s left files (-want +got):\n%s", c.skill.Name, diff)
+			t.Errorf("%s left files (-want +got):\n%s", c.skill.name, diff)
 		}
 	}
 	if _, omitted := write(t, t.TempDir(), skillOf("same"), skillOf("same")); len(omitted) != 1 {
@@ -353,7 +351,7 @@ func TestForeign(t *testing.T) {
 		dir := t.TempDir()
 		put(at(dir, name), "mine")
 		before := tree(t, dir)
-		if _, err := wellknown.Open(dir); err == nil || !strings.Contains(err.Error(), "was not written by this command") {
+		if _, err := open(dir); err == nil || !strings.Contains(err.Error(), "was not written by this command") {
 			t.Errorf("%s is there: %v", name, err)
 		}
 		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
@@ -385,12 +383,12 @@ func TestForeign(t *testing.T) {
 	}
 
 	// A skill that needs a name that somebody else took fails.
-	w, err := wellknown.Open(dir)
+	w, err := open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
-	if err := w.Add(skillOf("new", "notes.md")); err == nil || !strings.Contains(err.Error(), "new.tar.gz was not written by this command") {
+	defer w.close()
+	if err := w.add(skillOf("new", "notes.md")); err == nil || !strings.Contains(err.Error(), "new.tar.gz was not written by this command") {
 		t.Errorf("a foreign file was replaced: %v", err)
 	}
 }
@@ -398,16 +396,16 @@ func TestForeign(t *testing.T) {
 // TestCutOff: files of a run that did not finish are ours.
 func TestCutOff(t *testing.T) {
 	dir := t.TempDir()
-	w, err := wellknown.Open(dir)
+	w, err := open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []wellknown.Skill{skillOf("old", "notes.md"), skillOf("both", "notes.md")} {
-		if err := w.Add(s); err != nil {
+	for _, s := range []bundle{skillOf("old", "notes.md"), skillOf("both", "notes.md")} {
+		if err := w.add(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := w.close(); err != nil {
 		t.Fatal(err)
 	}
 	record := filepath.Join(dir, ".well-known", ".repertoire-skills")
@@ -438,10 +436,10 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, ".well-known")); err != nil {
 		t.Skip("no links here: ", err)
 	}
-	w, err := wellknown.Open(dir)
+	w, err := open(dir)
 	if err == nil {
-		err = w.Add(skillOf("a"))
-		w.Close()
+		err = w.add(skillOf("a"))
+		w.close()
 	}
 	if err == nil || len(tree(t, outside)) > 0 {
 		t.Errorf("%v, written outside: %q", err, names(tree(t, outside)))

@@ -30,7 +30,6 @@ type Event struct {
 
 	name   string          // of the event, as the client calls it
 	form   string          // of the answer, see client.Event
-	room   int             // for the answer, in UTF-16 code units
 	prompt json.RawMessage // what client.MarkPrompt continues, a JSON string
 }
 
@@ -135,7 +134,7 @@ func protocolOf(arg string) protocol {
 // hooks of another one reads answers in its own form.
 func (p protocol) classify(e *Event, f fields) {
 	ev := p.find(e.name, f)
-	e.Kind, e.form, e.room = ev.Kind, ev.Answer, p.room()
+	e.Kind, e.form = ev.Kind, ev.Answer
 	switch {
 	case e.Kind != client.Prompt:
 	case ev.Field != "":
@@ -178,19 +177,6 @@ func (p protocol) drops(name string, f fields) bool {
 	return slices.ContainsFunc(p.all, func(h *client.Hook) bool { return h.Drops != nil && h.Drops(name, f.has) })
 }
 
-// room returns how long an answer may be: for events that several clients send,
-// as long as each of them takes.
-func (p protocol) room() int {
-	if p.own != nil {
-		return p.own.Room
-	}
-	least := p.all[0].Room
-	for _, h := range p.all {
-		least = min(least, h.Room)
-	}
-	return least
-}
-
 // Forgets reports whether what the session was told before is gone after the
 // event, and whether its prompts are too.
 func (e *Event) Forgets() (offers, prompts bool) {
@@ -203,7 +189,7 @@ func (e *Event) Forgets() (offers, prompts bool) {
 func (e *Event) Room() int {
 	empty := *e
 	empty.prompt = json.RawMessage(`""`)
-	return e.room - len(empty.encode(""))
+	return client.Room - len(empty.encode(""))
 }
 
 // Answer returns what is to be written to standard output so that the model sees
