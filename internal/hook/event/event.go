@@ -5,6 +5,7 @@ package event
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -184,11 +185,7 @@ func (p protocol) room() int {
 	if p.own != nil {
 		return p.own.Room
 	}
-	least := p.all[0].Room
-	for _, h := range p.all {
-		least = min(least, h.Room)
-	}
-	return least
+	return slices.MinFunc(p.all, func(a, b *client.Hook) int { return cmp.Compare(a.Room, b.Room) }).Room
 }
 
 // Forgets reports whether what the session was told before is gone after the
@@ -230,9 +227,7 @@ func quoted(text string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(text) != nil {
-		return `""` // unreachable: every string can be encoded
-	}
+	enc.Encode(text) // ignore the error: every string can be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -255,11 +250,9 @@ func (f fields) text(names ...string) string {
 // dir returns the working folder, of Cursor the first root of its workspace.
 func (f fields) dir() string {
 	dir := f.text("cwd")
-	if dir == "" {
-		var roots []string
-		if json.Unmarshal(f["workspace_roots"], &roots) == nil && len(roots) > 0 {
-			dir = roots[0]
-		}
+	var roots []string
+	if dir == "" && json.Unmarshal(f["workspace_roots"], &roots) == nil && len(roots) > 0 {
+		dir = roots[0]
 	}
 	// Cursor writes C:\x as /c:/x.
 	if len(dir) > 3 && dir[0] == '/' && dir[2] == ':' && filepath.IsAbs(filepath.FromSlash(dir[1:])) {
