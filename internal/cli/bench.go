@@ -93,10 +93,8 @@ func (a *app) benchCommand() *cobra.Command {
 		Long:    benchHelp + speedHelp,
 		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500",
 		Args:    args(0, 0),
+		PreRunE: checked(func([]string) error { return b.check() }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := b.check(); err != nil {
-				return &usageError{cmd.CommandPath(), err}
-			}
 			if b.speed.on {
 				return a.benchSpeed(cmd.Context(), &b)
 			}
@@ -173,7 +171,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	}
 	out.Result = bench.NewResult(out.Sets, b.seed)
 	if before != nil {
-		out.Compared = bench.Compare(before.Result, out.Result)
+		out.Compared = bench.Compare(*before, out.Result)
 	}
 	return a.printBench(out)
 }
@@ -210,7 +208,7 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 	percent := debug.SetGCPercent(100)
 	indexing, embedding := a.progress("indexing "+d.Name, -1), a.progress("embedding "+d.Name, 1)
 	s := *setup
-	s.Indexed, s.Embedded = func() { indexing.add(1) }, embedding.set
+	s.Indexed, s.Embedded = indexing.step, embedding.set
 	c, err := bench.NewCatalog(ctx, d, &s)
 	indexing.done()
 	embedding.done()
@@ -219,9 +217,7 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 		return bench.Set{}, fmt.Errorf("indexing %s: %w", d.Name, err)
 	}
 	defer c.Close() // a file in the temporary folder; what was measured holds
-	if a.verbose {
-		a.note("%s: %s indexed in %v", d.Name, count(c.Skills, "skill"), time.Since(start).Round(time.Millisecond))
-	}
+	a.noteVerbose("%s: %s indexed in %v", d.Name, count(c.Skills, "skill"), time.Since(start).Round(time.Millisecond))
 	searching := a.progress("searching "+d.Name, 1)
 	defer searching.done()
 	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed, Step: searching.set})
@@ -240,7 +236,7 @@ type benchResult struct {
 }
 
 // readBench reads an earlier result; nil without a name.
-func readBench(name string) (*benchResult, error) {
+func readBench(name string) (*bench.Result, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -248,12 +244,12 @@ func readBench(name string) (*benchResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := new(benchResult)
-	if err := json.Unmarshal(data, r); err != nil {
+	var r benchResult
+	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(r.Sets) == 0 {
 		return nil, fmt.Errorf("%s is no result of bench --json", name)
 	}
-	return r, nil
+	return &r.Result, nil
 }

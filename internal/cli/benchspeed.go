@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -77,9 +77,7 @@ func (s *speedFlags) flags(cmd *cobra.Command) {
 	f.IntSliceVar(&s.compiled, "snapshot-only", nil, "measure this `number` of skills that are not put into the database (repeatable)")
 	f.DurationVar(&s.while, "while", 0, "the `time` for which --speed asks prompts in each round (default 2s)")
 	f.StringVar(&s.task, "task", "", "do a `task` in this process")
-	if err := f.MarkHidden("task"); err != nil {
-		panic(err) // unreachable: it is defined above
-	}
+	f.MarkHidden("task") // for the processes that bench starts
 }
 
 func (s *speedFlags) check(b *benchFlags) error {
@@ -93,14 +91,9 @@ func (s *speedFlags) check(b *benchFlags) error {
 	case s.while < 0:
 		return fmt.Errorf("--while %v: at least 0", s.while)
 	}
-	for _, n := range s.sizes {
-		if n < 1 {
-			return fmt.Errorf("--size %d: at least 1", n)
-		}
-	}
-	for _, n := range s.compiled {
-		if n < 1 {
-			return fmt.Errorf("--snapshot-only %d: at least 1", n)
+	for i, sizes := range [][]int{s.sizes, s.compiled} {
+		if j := slices.IndexFunc(sizes, func(n int) bool { return n < 1 }); j >= 0 {
+			return fmt.Errorf("--%s %d: at least 1", []string{"size", "snapshot-only"}[i], sizes[j])
 		}
 	}
 	return nil
@@ -112,9 +105,7 @@ func (a *app) benchSpeed(ctx context.Context, b *benchFlags) error {
 	if s.task != "" {
 		return a.benchTask(ctx, b, o)
 	}
-	if a.verbose {
-		o.Step = func(what string) { a.note("%s", what) }
-	}
+	o.Step = func(what string) { a.noteVerbose("%s", what) }
 	label, err := a.speedCorpus(ctx, b.corpus, o)
 	if err != nil {
 		return err
@@ -160,7 +151,10 @@ func (a *app) speedCorpus(ctx context.Context, name string, o *bench.SpeedOption
 	sizes := []int{500, 2500}
 	if name == "" {
 		sizes, o.Synthetic, label = []int{100, 500}, true, "synthetic, made from the bundled skills"
-		o.Corpus, err = bundledCorpus(ctx)
+		var src source.Source
+		if src, err = source.New(source.Bundled(), nil); err == nil {
+			o.Corpus = bench.SourceCorpus(ctx, src)
+		}
 	} else {
 		label, o.CorpusFlag = name, name
 		o.Corpus, err = bench.OpenCorpus(ctx, name)
@@ -169,14 +163,6 @@ func (a *app) speedCorpus(ctx context.Context, name string, o *bench.SpeedOption
 		o.Sizes = sizes
 	}
 	return label, err
-}
-
-func bundledCorpus(ctx context.Context) (iter.Seq2[bench.Document, error], error) {
-	src, err := source.New(source.Bundled(), nil)
-	if err != nil {
-		return nil, err
-	}
-	return bench.SourceCorpus(ctx, src), nil
 }
 
 // rowAdder adds one figure to a table.

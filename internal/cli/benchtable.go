@@ -90,30 +90,25 @@ func (a *app) printCompared(list []bench.Comparison) error {
 		moved = append(moved, movedRows(c.Set, "better", c.Better)...)
 		moved = append(moved, movedRows(c.Set, "worse", c.Worse)...)
 	}
-	for _, t := range []struct {
-		header []string
-		rows   [][]string
-	}{
-		{[]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes},
-		{[]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved},
-	} {
-		if len(t.rows) == 0 {
-			continue
-		}
-		fmt.Fprintln(a.stdout)
-		if err := a.rows(t.header, t.rows); err != nil {
-			return err
-		}
+	if err := a.further([]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
+		return err
 	}
-	return nil
+	return a.further([]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
+}
+
+// further prints one more table after an empty line, if the table has rows.
+func (a *app) further(header []string, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	return a.rows(header, rows)
 }
 
 func movedRows(set, change string, list []bench.Moved) [][]string {
-	rows := make([][]string, len(list))
-	for i, m := range list {
-		rows[i] = []string{set, change, m.ID, place(m.Before), place(m.After), fmt.Sprintf("%+.3f", m.Difference)}
-	}
-	return rows
+	return mapped(list, func(m bench.Moved) []string {
+		return []string{set, change, m.ID, place(m.Before), place(m.After), fmt.Sprintf("%+.3f", m.Difference)}
+	})
 }
 
 // place is a rank as people read it.

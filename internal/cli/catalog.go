@@ -3,15 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
 // How long a one-shot command checks for changes before it answers from what is
-// indexed: 2,500 skills take about 10 ms. A hook runs at every prompt and must not be
-// felt, so it checks only a part of a large catalog each time.
+// indexed: 2,500 skills take about 10 ms. What runs at every prompt must not be felt, so
+// it checks only a part of a large catalog each time.
 const (
 	freshen = time.Second
 	hurry   = time.Millisecond
@@ -54,29 +57,27 @@ func (a *app) settings() (config.Settings, error) {
 	return config.Read(a.dir, (*config.Options)(o))
 }
 
-// readScheduled returns the configuration of a command that stays running, from flags
-// and files.
-func (a *app) readScheduled() (repertoire.Config, error) {
+// readConfig returns the configuration from flags and files. Only a command that stays
+// running is rescanned on the configured schedule.
+func (a *app) readConfig(stays bool) (repertoire.Config, error) {
 	o, err := a.options()
 	if err != nil {
 		return repertoire.Config{}, err
 	}
 	cfg, err := repertoire.ReadConfig(a.dir, o)
-	cfg.Defer, cfg.Logger = true, a.logger()
-	return cfg, err
-}
-
-// readConfig is readScheduled for a command that answers once and needs no scheduled
-// rescans.
-func (a *app) readConfig() (repertoire.Config, error) {
-	cfg, err := a.readScheduled()
-	cfg.Schedule = repertoire.Never
+	if cfg.Logger = a.log; a.log == nil && a.verbose {
+		cfg.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+	}
+	if !stays {
+		cfg.Schedule = repertoire.Never
+	}
+	cfg.Defer = true
 	return cfg, err
 }
 
 // open opens the catalog that the flags and the configuration describe.
 func (a *app) open(ctx context.Context) (*catalog, error) {
-	cfg, err := a.readConfig()
+	cfg, err := a.readConfig(false)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +110,18 @@ func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, err
 	return c, nil
 }
 
+// onCatalog returns what a command does that asks an up-to-date catalog.
+func (a *app) onCatalog(ask func(ctx context.Context, c *catalog, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.openFresh(cmd.Context(), freshen)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return ask(cmd.Context(), c, args)
+	}
+}
+
 // openAsked is openFresh for a command with a prompt, which it returns too.
 func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration) (*catalog, string, error) {
 	text, err := a.prompt(ctx, args)
@@ -124,14 +137,13 @@ func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration)
 func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
 	bar := a.progress("indexing", -1)
 	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
-		Look: limit, Scan: freshen, Rescan: a.verbose, Found: func() { bar.add(1) },
+		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step,
 	})
 	bar.done()
 	c.reports = f.Reports
-	switch {
-	case f.Cut:
+	if f.Cut {
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
-	case f.Reports != nil:
+	} else {
 		a.reportVerbose(f.Reports)
 	}
 	return err
@@ -140,7 +152,7 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 // rescan brings the catalog up to date completely, with a progress bar.
 func (a *app) rescan(ctx context.Context, c *catalog) error {
 	bar := a.progress("indexing", -1)
-	reports, err := c.Rescan(ctx, func() { bar.add(1) })
+	reports, err := c.Rescan(ctx, bar.step)
 	bar.done()
 	c.reports = reports
 	a.reportVerbose(reports)
@@ -148,10 +160,7 @@ func (a *app) rescan(ctx context.Context, c *catalog) error {
 }
 
 func (a *app) reportVerbose(reports []repertoire.Report) {
-	if !a.verbose {
-		return
-	}
 	for _, r := range reports {
-		a.note("%s: %v", r.Source, r)
+		a.noteVerbose("%s: %v", r.Source, r)
 	}
 }

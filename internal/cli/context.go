@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,19 +51,19 @@ func (a *app) contextCommand() *cobra.Command {
 		Long:    contextHelp,
 		Example: "  skills context \"The totals in this spreadsheet are wrong\"\n  skills --agent reviewer context --format markdown - < prompt.txt",
 		Args:    args(1, -1),
+		PreRunE: checked(func([]string) error {
+			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })
+			switch {
+			case !slices.Contains(formats, format):
+				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
+			case b.Tokens < 1 || b.Skills < 1:
+				return errors.New("--budget and --max are at least 1")
+			}
+			return least.check()
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b.Format = contextprovider.Format(format)
-			if !slices.Contains(contextprovider.Formats(), b.Format) {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("no format %q%s", format, words.Suggest(format, formats()))}
-			}
-			if b.Tokens < 1 || b.Skills < 1 {
-				return &usageError{cmd.CommandPath(), errors.New("--budget and --max are at least 1")}
-			}
-			if err := least.check(); err != nil {
-				return &usageError{cmd.CommandPath(), err}
-			}
-			b.Threshold = least.probability()
-			return a.context(cmd, args, b)
+			b.Format, b.Threshold = contextprovider.Format(format), least.probability()
+			return a.context(cmd.Context(), args, b)
 		},
 	}
 	least.flag(cmd)
@@ -72,38 +73,22 @@ func (a *app) contextCommand() *cobra.Command {
 	return cmd
 }
 
-// formats lists the formats of a block.
-func formats() []string {
-	var names []string
-	for _, f := range contextprovider.Formats() {
-		names = append(names, string(f))
-	}
-	return names
-}
-
-func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) error {
-	c, prompt, err := a.openAsked(cmd.Context(), args, hurry)
+func (a *app) context(ctx context.Context, args []string, b repertoire.Budget) error {
+	c, prompt, err := a.openAsked(ctx, args, hurry)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	block, err := c.Block(cmd.Context(), prompt, b, c.agent)
+	block, err := c.Block(ctx, prompt, b, c.agent)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, ranking: rankingOf(block.Ranking)}
-		for _, p := range block.Pinned {
-			out.Pinned = append(out.Pinned, p.Name)
-		}
-		return a.printJSON(out)
+		pinned := mapped(block.Pinned, func(p repertoire.Body) string { return p.Name })
+		return a.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens, rankingOf(block.Ranking)})
 	}
-	if _, err := io.WriteString(a.stdout, block.Text); err != nil {
-		return err
-	}
-	if a.verbose {
-		a.note("%s in %s, %d left out; ranking: %s",
-			count(len(block.Skills), "skill"), count(block.Tokens, "token"), block.Omitted, block.Mode)
-	}
-	return nil
+	_, err = io.WriteString(a.stdout, block.Text)
+	a.noteVerbose("%s in %s, %d left out; ranking: %s",
+		count(len(block.Skills), "skill"), count(block.Tokens, "token"), block.Omitted, block.Mode)
+	return err
 }

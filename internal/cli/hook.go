@@ -54,13 +54,16 @@ func (a *app) hookCommand() *cobra.Command {
 		Example:           "  skills hook claude < event.json\n  skills hook codex --mcp-server skills --deadline 200ms < event.json",
 		Args:              args(1, 1),
 		ValidArgsFunction: completed(client.HookArgs, 1),
+		PreRunE: checked(func(args []string) error {
+			switch clients := client.HookArgs(); {
+			case !slices.Contains(clients, args[0]):
+				return fmt.Errorf("no client %q; there are: %s", args[0], strings.Join(clients, ", "))
+			case call.Deadline <= 0:
+				return errors.New("--deadline is more than 0")
+			}
+			return nil
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if clients := client.HookArgs(); !slices.Contains(clients, args[0]) {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("no client %q; there are: %s", args[0], strings.Join(clients, ", "))}
-			}
-			if call.Deadline <= 0 {
-				return &usageError{cmd.CommandPath(), errors.New("--deadline is more than 0")}
-			}
 			call.Arg = args[0]
 			hook.Run(cmd.Context(), a.complete(call))
 			return nil
@@ -88,18 +91,12 @@ func (a *app) complete(call hook.Call) hook.Call {
 // openForHook opens the catalog for a hook.
 func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
 	a.log = o.Log
-	if o.Dir != "" {
-		a.dir = o.Dir
-	}
-	cfg, err := a.readConfig()
+	a.dir = o.Dir
+	cfg, err := a.readConfig(false)
 	if err != nil {
 		return nil, nil, err
 	}
-	var reranker *time.Duration
-	if cfg.Reranker != nil {
-		reranker = &cfg.RerankDeadline
-	}
-	o.Bound(&cfg.Deadline, reranker)
+	o.Bound(&cfg)
 	c, err := a.openWith(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
@@ -117,8 +114,8 @@ func (a *app) indexArgs(db, lock string) ([]string, error) {
 // callsHook reports whether arguments, even malformed ones, call the hook of a client.
 // For such a call the exit status must not be 2, which makes clients drop the prompt.
 func callsHook(args []string) bool {
-	for i := range args {
-		if args[i] == "hook" && i+1 < len(args) && slices.Contains(client.HookArgs(), args[i+1]) {
+	for i, arg := range args[:max(0, len(args)-1)] {
+		if arg == "hook" && slices.Contains(client.HookArgs(), args[i+1]) {
 			return true
 		}
 	}
@@ -132,14 +129,8 @@ func (a *app) commandLine() string {
 	if err != nil {
 		self = "skills"
 	}
-	flags, err := a.flags()
-	if err != nil {
-		flags = nil // calling the program without them is better than nothing
-	}
+	flags, _ := a.flags() // if a path cannot be made absolute, a relative one is better than none
 	words := append([]string{self}, flags...)
-	if a.agent != "" {
-		words = append(words, "--agent", a.agent)
-	}
 	for i, w := range words {
 		if strings.ContainsAny(w, " '\"\\$`&|;<>()*?[]#~!") {
 			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

@@ -2,16 +2,20 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
@@ -88,21 +92,32 @@ func (a *app) serve(ctx context.Context) error {
 	return server.Serve(ctx, a.stdin, a.stdout)
 }
 
-// served is a catalog with its servers, which it notifies of changes.
+// served is a catalog with its servers, which it notifies of changes. It makes the
+// blocks of the tool suggest_skills, which clients may call for each prompt instead of
+// starting a hook, and remembers sessions like the hook.
 type served struct {
 	*catalog
-	*suggester
+	memory  *session.Memory
+	project *config.Project
 	log     *slog.Logger
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
 }
 
 // openServed opens the catalog for servers.
 func (a *app) openServed(ctx context.Context) (*served, error) {
-	cfg, err := a.readScheduled()
+	cfg, err := a.readConfig(true)
 	if err != nil {
 		return nil, err
 	}
-	s := &served{log: a.serverLogger()}
+	// The reader of standard error is a client's log.
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelInfo
+	}
+	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))}
+	if s.project, err = config.NewProject(a.dir, cfg.Sources); err != nil {
+		return nil, err
+	}
 	cfg.Background, cfg.Logger = true, s.log
 	cfg.Changed = func() {
 		if servers := s.servers.Load(); servers != nil {
@@ -114,9 +129,9 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 	if s.catalog, err = a.openWith(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if s.suggester, err = newSuggester(s.catalog, s.log); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	state, _ := config.StateDir() // without one nothing is remembered
+	s.memory = session.New(state, &session.Options{Logger: s.log})
+	s.memory.Sweep()
 	return s, nil
 }
 
@@ -129,12 +144,79 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 	})
 }
 
-// serverLogger writes to standard error, whose reader is a client's log: what is
-// wrong, and with --verbose what is done.
-func (a *app) serverLogger() *slog.Logger {
-	level := slog.LevelWarn
-	if a.verbose {
-		level = slog.LevelInfo
+func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
+	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
+	return s.memory.Suggest(ctx, s.catalog, session.Prompt{Session: p.Session, Text: p.Text}, budget, s.project.Scope(p.Dir, a))
+}
+
+// loaded remembers that a session has read a skill.
+func (s *served) loaded(ctx context.Context, sessionID, id string) {
+	s.memory.Load(ctx, sessionID, id, "")
+}
+
+// httpFlags are the flags of "mcp" that concern HTTP.
+type httpFlags struct {
+	addr      string
+	tokenFile string
+	hosts     []string
+	origins   []string
+	rate      float64
+}
+
+func (f *httpFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.addr, "http", "", "serve HTTP at this `address`, a port or host:port")
+	flags.StringVar(&f.tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
+	flags.StringArrayVar(&f.hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
+	flags.StringArrayVar(&f.origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	flags.Float64Var(&f.rate, "rate", 100, "requests a second of one client; 0 for any")
+}
+
+// changed returns the name of a flag that was given, or "".
+func (f *httpFlags) changed(flags *pflag.FlagSet) string {
+	for _, name := range []string{"token-file", "allow-host", "allow-origin", "rate"} {
+		if flags.Changed(name) {
+			return name
+		}
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+	return ""
+}
+
+// serveHTTP serves at an address until ctx ends.
+func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
+	token, err := config.Token(f.tokenFile)
+	if err != nil {
+		return err
+	}
+	l, err := mcpserver.Listen(ctx, f.addr, token != "")
+	if err != nil {
+		return err
+	}
+	defer l.Close() // Serve closes it, but an error may come first
+	c, err := a.openServed(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	metrics := new(mcpserver.Metrics)
+	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, metrics.Observe, nil)}
+	for _, agent := range c.Config().Agents {
+		if c.agent == nil || agent == c.agent {
+			scopes[agent.Name] = c.server(agent, metrics.Observe, nil)
+		}
+	}
+	servers := slices.Collect(maps.Values(scopes))
+	c.servers.Store(&servers)
+	rate := f.rate
+	if rate == 0 {
+		rate = -1
+	}
+	h, err := mcpserver.NewHTTP(scopes, &mcpserver.HTTPOptions{
+		Token: token, Hosts: f.hosts, Origins: f.origins, Rate: rate, Metrics: metrics, Logger: c.log,
+		Size: func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) },
+	})
+	if err != nil {
+		return err
+	}
+	a.note("serving at http://%s/mcp", l.Addr())
+	return h.Serve(ctx, l)
 }

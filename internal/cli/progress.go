@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -37,9 +36,10 @@ func (p *progress) begin() bool {
 	return p.bar != nil
 }
 
-func (p *progress) add(n int) {
+// step moves the bar by one.
+func (p *progress) step() {
 	if p.begin() {
-		p.bar.Add(n) // ignore the error: the work goes on without a bar
+		p.bar.Add(1) // ignore the error: the work goes on without a bar
 	}
 }
 
@@ -55,13 +55,4 @@ func (p *progress) done() {
 	if p.bar != nil {
 		p.bar.Finish()
 	}
-}
-
-// logger returns the logger for background work: with --verbose it writes to standard
-// error.
-func (a *app) logger() *slog.Logger {
-	if a.log != nil || !a.verbose {
-		return a.log
-	}
-	return slog.New(slog.NewTextHandler(a.stderr, nil))
 }

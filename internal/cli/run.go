@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ type app struct {
 	stderr io.Writer
 	start  time.Time    // of the process
 	dir    string       // of the project, "" for the working folder
-	log    *slog.Logger // for what happens in the background; nil for standard error
+	log    *slog.Logger // for background work; nil means standard error with --verbose
 
 	roots    []string
 	onlyRoot bool
@@ -54,16 +55,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return exitOK
 	}
-	var silent *exitStatus
-	if errors.As(err, &silent) {
-		return silent.code
+	if errors.Is(err, errReported) {
+		return exitError
 	}
 	fmt.Fprintf(stderr, "skills: %s\n", messageOf(err))
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(stderr, "skills: hint: %s\n", hint)
 	}
-	var usage *usageError
-	if errors.As(err, &usage) && usage.command != "skills hook" && !callsHook(args) {
+	if usage, ok := errors.AsType[*usageError](err); ok && usage.command != "skills hook" && !callsHook(args) {
 		return exitUsage
 	}
 	return exitError
@@ -79,10 +78,18 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// An exitStatus ends the command with an exit code and without a further message.
-type exitStatus struct{ code int }
+// checked returns a step of a command whose errors are wrong uses of it.
+func checked(check func(args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(args); err != nil {
+			return &usageError{cmd.CommandPath(), err}
+		}
+		return nil
+	}
+}
 
-func (e *exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+// errReported ends the command with exitError and without a further message.
+var errReported = errors.New("reported")
 
 // messageOf returns an error on one line, because scripts take each line for a message.
 func messageOf(err error) string {
@@ -94,9 +101,9 @@ func messageOf(err error) string {
 
 // hintFor says what to do about an error.
 func hintFor(err error) string {
-	var usage *usageError
+	usage, ok := errors.AsType[*usageError](err)
 	switch {
-	case errors.As(err, &usage):
+	case ok:
 		return fmt.Sprintf("%q shows how it is used", usage.command+" --help")
 	case errors.Is(err, context.Canceled):
 		return "what was done is kept, and the next run goes on from there"
@@ -177,40 +184,35 @@ func (a *app) prompt(ctx context.Context, args []string) (string, error) {
 		return strings.Join(args, " "), nil
 	}
 	const most = 4 << 20 // more than any model reads
-	type result struct {
-		data []byte
-		err  error
-	}
+	var text strings.Builder
 	// A read from a terminal cannot be interrupted, so it runs in a goroutine of its own,
 	// which an interrupt leaves behind.
-	read := make(chan result, 1)
+	read := make(chan error, 1)
 	go func() {
-		data, err := io.ReadAll(io.LimitReader(a.stdin, most))
-		read <- result{data, err}
+		_, err := io.Copy(&text, io.LimitReader(a.stdin, most))
+		read <- err
 	}()
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case r := <-read:
-		if r.err != nil {
-			return "", fmt.Errorf("reading standard input: %w", r.err)
+	case err := <-read:
+		if err != nil {
+			return "", fmt.Errorf("reading standard input: %w", err)
 		}
-		return string(r.data), nil
+		return text.String(), nil
 	}
 }
 
-// flags returns the flags of this call that choose the catalog, in a form that works in
-// any folder.
+// flags returns the flags of this call that choose the catalog and the agent, in a form
+// that works in any folder.
 func (a *app) flags() ([]string, error) {
 	var list []string
 	var errs []error
 	add := func(flag, path string) {
-		if path == "" {
-			return
+		if path != "" {
+			abs, err := filepath.Abs(path)
+			list, errs = append(list, flag, cmp.Or(abs, path)), append(errs, err)
 		}
-		abs, err := filepath.Abs(path)
-		errs = append(errs, err)
-		list = append(list, flag, abs)
 	}
 	for _, root := range a.roots {
 		add("--root", root)
@@ -220,6 +222,9 @@ func (a *app) flags() ([]string, error) {
 	}
 	add("--config", a.config)
 	add("--db", a.db)
+	if a.agent != "" {
+		list = append(list, "--agent", a.agent)
+	}
 	return list, errors.Join(errs...)
 }
 
@@ -235,5 +240,12 @@ func count(n int, noun string) string {
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.stderr, "skills: "+format+"\n", args...)
+	}
+}
+
+// noteVerbose is note for what only --verbose tells.
+func (a *app) noteVerbose(format string, args ...any) {
+	if a.verbose {
+		a.note(format, args...)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,39 @@ list of objects with client, kind (mcp, hook or listing), scope, file, action
 (added, updated, unchanged, removed, absent or refused), message and snippet
 (for a refused one), then files (file, diff, backup), warnings, and written.`
 
+// setupResult is what "setup --json" prints.
+type setupResult struct {
+	Clients  []setupClient  `json:"clients,omitempty"`
+	Changes  []setup.Change `json:"changes,omitempty"`
+	Files    []setupFile    `json:"files,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
+	Written  bool           `json:"written"`
+}
+
+// setupClient is one client of a list.
+type setupClient struct {
+	Client        string               `json:"client"`
+	Title         string               `json:"title"`
+	Found         bool                 `json:"found"`
+	MCP           bool                 `json:"mcp"`
+	Hook          bool                 `json:"hook"`
+	Registrations []setup.Registration `json:"registrations"`
+	Problems      []setupProblem       `json:"problems"`
+}
+
+// setupProblem is a file of a client that cannot be read.
+type setupProblem struct {
+	File    string `json:"file"`
+	Message string `json:"message"`
+}
+
+// setupFile is a file that is changed.
+type setupFile struct {
+	File   string `json:"file"`
+	Diff   string `json:"diff"`
+	Backup string `json:"backup,omitempty"`
+}
+
 // setupRun is one call of setup.
 type setupRun struct {
 	*app
@@ -73,12 +107,8 @@ func (a *app) setupCommand() *cobra.Command {
 			"  skills setup claude --remove\n  skills setup claude --listing name-only\n  skills setup --list",
 		Args:              args(0, -1),
 		ValidArgsFunction: completed(client.Names, 0),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.check(args); err != nil {
-				return &usageError{cmd.CommandPath(), err}
-			}
-			return s.run(cmd.Context(), args)
-		},
+		PreRunE:           checked(s.check),
+		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&s.mcp, "mcp", false, "only the MCP server")
@@ -173,7 +203,7 @@ func (s *setupRun) listingPlan(ctx context.Context, name string, scope setup.Sco
 		return nil, err
 	}
 	defer c.Close()
-	skills, err := listable(ctx, c)
+	skills, err := c.listable(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +231,7 @@ func (s *setupRun) carryOut(plan *setup.Plan) error {
 	write := !s.dryRun && len(plan.Edits) > 0
 	if write && !s.confirm() {
 		s.note("nothing was written")
-		return &exitStatus{exitError}
+		return errReported
 	}
 	var failed error
 	if write {
@@ -287,54 +317,50 @@ func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 		}
 	}
 	if refused && failed == nil {
-		return &exitStatus{exitError}
+		return errReported
 	}
 	return nil
 }
 
 // printClients prints what --list shows.
 func (s *setupRun) printClients() error {
-	statuses := setup.Scan(s.env)
+	clients := mapped(setup.Scan(s.env), clientOf)
 	if s.json {
-		result := setupResult{Clients: []setupClient{}}
-		for _, st := range statuses {
-			result.Clients = append(result.Clients, clientOf(st))
-		}
-		return s.printJSON(result)
+		return s.printJSON(setupResult{Clients: clients})
 	}
-	var rows [][]string
-	for _, st := range statuses {
-		found := "no"
-		if st.Installed {
-			found = "yes"
-		}
-		var files []string
-		for _, r := range st.Registrations {
-			files = append(files, r.File)
-		}
-		for _, p := range st.Problems {
-			files = append(files, p.Err.Error())
-		}
-		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, st.Client.MCP != nil), scopesOf(st, setup.Hook, st.Client.Hook != nil), strings.Join(files, ", ")})
+	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, mapped(clients, clientRow))
+}
+
+func clientOf(st setup.Status) setupClient {
+	c := st.Client
+	return setupClient{c.Name, c.Title, st.Installed, c.MCP != nil, c.Hook != nil, append([]setup.Registration{}, st.Registrations...),
+		mapped(st.Problems, func(p setup.FileProblem) setupProblem { return setupProblem{p.File, p.Err.Error()} })}
+}
+
+func clientRow(c setupClient) []string {
+	found := "no"
+	if c.Found {
+		found = "yes"
 	}
-	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, rows)
+	files := mapped(c.Registrations, func(r setup.Registration) string { return r.File })
+	for _, p := range c.Problems {
+		files = append(files, p.Message)
+	}
+	return []string{c.Client, found, scopesOf(c, setup.MCP, c.MCP), scopesOf(c, setup.Hook, c.Hook), strings.Join(files, ", ")}
 }
 
 // scopesOf names the scopes in which an MCP server or a hook is set up.
-func scopesOf(st setup.Status, kind string, has bool) string {
+func scopesOf(c setupClient, kind string, has bool) string {
 	if !has {
 		return "-"
 	}
 	var scopes []string
-	for _, r := range st.Registrations {
+	for _, r := range c.Registrations {
 		if r.Kind == kind && !slices.Contains(scopes, string(r.Scope)) {
 			scopes = append(scopes, string(r.Scope))
 		}
 	}
-	if len(scopes) == 0 {
-		return "no"
-	}
-	return strings.Join(scopes, ",")
+	return cmp.Or(strings.Join(scopes, ","), "no")
 }
 
 // setupEnv describes this machine. program is the program that clients should run; ""
@@ -345,9 +371,7 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 		return nil, err
 	}
 	e := &setup.Env{Machine: client.Machine{OS: runtime.GOOS, Getenv: os.Getenv}, State: state}
-	if e.Home, err = os.UserHomeDir(); err != nil {
-		e.Home = "" // without a home only the files of a project can be written
-	}
+	e.Home, _ = os.UserHomeDir() // without a home only the files of a project can be written
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -356,8 +380,6 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if e.Program, err = setup.FindProgram(program); err != nil {
 		return nil, err
 	}
-	if e.Flags, err = a.flags(); a.agent != "" {
-		e.Flags = append(e.Flags, "--agent", a.agent)
-	}
+	e.Flags, err = a.flags()
 	return e, err
 }

@@ -65,12 +65,11 @@ const gap = 2
 
 func styled(header []string, rows [][]string, width int) string {
 	fit(header, rows, width)
-	plain := lipgloss.NewStyle()
 	t := table.New().Headers(header...).Rows(rows...).
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
 		BorderColumn(false).BorderRow(false).BorderHeader(false).
 		StyleFunc(func(row, col int) lipgloss.Style {
-			style := plain
+			style := lipgloss.NewStyle()
 			if col < len(header)-1 {
 				style = style.PaddingRight(gap)
 			}

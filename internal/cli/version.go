@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -47,9 +48,7 @@ func versionOf() versionResult {
 	if !ok {
 		return v
 	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
+	v.Version = cmp.Or(info.Main.Version, v.Version)
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			v.Revision = s.Value

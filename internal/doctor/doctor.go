@@ -107,10 +107,9 @@ func costOf(p skill.Problem, inSkill bool) Cost {
 	case "agent", "client-broken", "client-budget":
 		return Unseen
 	case "client-trust":
-		if p.Severity == skill.Note {
-			return Author // the user has switched the hook off
+		if p.Severity != skill.Note { // a note says that the user has switched the hook off
+			return Unseen
 		}
-		return Unseen
 	case "unreadable", "unreadable-folder", "interrupted", "too-many-folders", "too-deep", "skill-md-case",
 		"link-not-followed", "dangling-link", "link-loop":
 		if inSkill {

@@ -45,10 +45,9 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 		}
 		d.report.Skills++
 		s, err := ref.Load()
-		var refused *skill.ParseError
 		if err != nil {
 			p := skill.Problem{Rule: "unreadable", Severity: skill.Error, Path: ref.Path, Message: err.Error()}
-			if errors.As(err, &refused) {
+			if refused, ok := errors.AsType[*skill.ParseError](err); ok {
 				p = refused.Problem
 			}
 			d.add(src.Info().Label, "", located(src, p), true)

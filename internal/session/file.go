@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,12 +25,17 @@ const (
 	// sweepEvery is how often one process removes expired sessions.
 	sweepEvery = time.Hour
 	swept      = "swept" // the file whose modification time is the time of the last sweep
-	// maxFile is how many bytes of a file are read at most.
+	// maxFile is the size in bytes of the largest file that is read.
 	maxFile = 1 << 20
 )
 
-// turn returns a hash of a prompt and its turn.
-func turn(p Prompt) string { return hash(fmt.Sprintf("%q %s", p.Turn, p.Text)) }
+// turn returns a hash of a prompt and its turn; "" means that the turn is unknown.
+func turn(p Prompt) string {
+	if p.Turn == "" {
+		return ""
+	}
+	return hash(fmt.Sprintf("%q %s", p.Turn, p.Text))
+}
 
 // hash returns a name for a text that is valid on any file system.
 func hash(s string) string {
@@ -77,19 +81,14 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 	return lock, nil
 }
 
-// read reads the file of a session. A damaged file counts as absent.
+// read reads the file of a session. A damaged or too large file counts as absent.
 func (m *Memory) read(name string) *state {
 	s := &state{kept: true}
-	f, err := os.Open(name)
-	if err != nil {
+	info, err := os.Stat(name)
+	if err != nil || info.Size() > maxFile || m.now().Sub(info.ModTime()) > expired {
 		return s
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || m.now().Sub(info.ModTime()) > expired {
-		return s
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	data, err := os.ReadFile(name)
 	if err != nil || json.Unmarshal(data, s) != nil {
 		return &state{kept: true}
 	}

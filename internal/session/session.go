@@ -9,7 +9,7 @@ package session
 import (
 	"context"
 	"log/slog"
-	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -41,20 +41,20 @@ type Memory struct {
 	log *slog.Logger
 }
 
-// New returns the memory in the folder dir, which it makes when it is needed. If dir is
-// "", the memory remembers nothing.
-func New(dir string, opts *Options) *Memory {
-	var o Options
-	if opts != nil {
-		o = *opts
+// New returns the memory in the folder "sessions" of a state folder, which it makes when
+// it is needed. Without a state folder ("") the memory remembers nothing.
+func New(state string, o *Options) *Memory {
+	m := &Memory{now: time.Now, log: slog.New(slog.DiscardHandler)}
+	if state != "" {
+		m.dir = filepath.Join(state, "sessions")
 	}
-	if o.Now == nil {
-		o.Now = time.Now
+	if o != nil && o.Now != nil {
+		m.now = o.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	if o != nil && o.Logger != nil {
+		m.log = o.Logger
 	}
-	return &Memory{dir, o.Now, o.Logger}
+	return m
 }
 
 // A Prompt is a prompt of a session.
@@ -91,7 +91,7 @@ const (
 func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	s, release := m.open(ctx, p.Session)
 	defer release()
-	if p.Turn != "" && s.Turn == turn(p) {
+	if now := turn(p); now != "" && now == s.Turn {
 		return contextprovider.Block{}, nil
 	}
 	b.Choose = s.choose
@@ -175,18 +175,10 @@ const (
 
 // is reports whether the offer is for this skill, or for a copy of it.
 func (o *offer) is(h *search.Hit) bool {
-	if o.isEntry(&h.Entry) {
-		return true
-	}
-	for i := range h.Copies {
-		if o.isEntry(&h.Copies[i]) {
-			return true
-		}
-	}
-	return false
+	return o.isEntry(h.Entry) || slices.ContainsFunc(h.Copies, o.isEntry)
 }
 
-func (o *offer) isEntry(e *search.Entry) bool {
+func (o *offer) isEntry(e search.Entry) bool {
 	if o.Name == "" || o.Location != "" && e.Location != "" {
 		return o.Location == e.Location
 	}
@@ -220,16 +212,13 @@ func (s *state) known(h *search.Hit) (probability float64, ok bool) {
 
 // odds returns the odds of a probability, at most about 10,000.
 func odds(p float64) float64 {
-	p = math.Min(p, .9999)
+	p = min(p, .9999)
 	return p / (1 - p)
 }
 
 // record remembers a prompt and the skills that were offered for it.
 func (s *state) record(p Prompt, b contextprovider.Block) {
-	s.Turn = ""
-	if p.Turn != "" {
-		s.Turn = turn(p)
-	}
+	s.Turn = turn(p)
 	for i := range b.Skills {
 		h := &b.Skills[i]
 		s.offer(offer{h.Name, h.Location, h.Probability})
