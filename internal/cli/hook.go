@@ -79,12 +79,10 @@ func (a *app) complete(call hook.Call) hook.Call {
 	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.stdout
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command = a.openForHook, a.indexArgs, a.commandLine
-	if a.verbose {
-		call.Verbose = a.stderr
-	} else {
-		a.stderr = io.Discard
+	if !a.verbose {
+		a.quiet, a.stderr = true, io.Discard
 	}
-	a.quiet = !a.verbose
+	call.Verbose = a.stderr
 	return call
 }
 
@@ -104,8 +102,7 @@ func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *r
 	return c, c.agent, nil
 }
 
-// indexArgs returns the arguments with which this program indexes a catalog in
-// the background.
+// indexArgs returns the arguments with which this program indexes in the background.
 func (a *app) indexArgs(db, lock string) ([]string, error) {
 	flags, err := a.flags()
 	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
@@ -122,8 +119,7 @@ func callsHook(args []string) bool {
 	return false
 }
 
-// commandLine returns the command line that calls this program for the catalog, as a
-// person or a model types it.
+// commandLine returns what a person or a model types to call this program for the catalog.
 func (a *app) commandLine() string {
 	self, err := os.Executable()
 	if err != nil {

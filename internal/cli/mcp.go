@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -206,12 +207,8 @@ func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
 	}
 	servers := slices.Collect(maps.Values(scopes))
 	c.servers.Store(&servers)
-	rate := f.rate
-	if rate == 0 {
-		rate = -1
-	}
 	h, err := mcpserver.NewHTTP(scopes, &mcpserver.HTTPOptions{
-		Token: token, Hosts: f.hosts, Origins: f.origins, Rate: rate, Metrics: metrics, Logger: c.log,
+		Token: token, Hosts: f.hosts, Origins: f.origins, Rate: cmp.Or(f.rate, -1), Metrics: metrics, Logger: c.log,
 		Size: func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) },
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
-// A Call is one call of a hook.
+// A Call is one call of a hook. All fields but Server are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Start    time.Time     // of the process
@@ -30,7 +30,7 @@ type Call struct {
 
 	Stdin   io.Reader // the event
 	Stdout  io.Writer // the answer
-	Verbose io.Writer // gets what the log gets; nil means no output
+	Verbose io.Writer // gets what the log gets
 
 	Getenv   func(string) string
 	StateDir func() (string, error) // the folder of the log and of what sessions were told
@@ -48,8 +48,7 @@ type Call struct {
 type Opening struct {
 	Dir string       // of the project, absolute; "" means the working folder
 	Log *slog.Logger // the only place for messages
-	// Bound lowers the deadlines of embedder and reranker, so that text can answer when
-	// they are late.
+	// Bound lowers the deadlines of embedder and reranker: text answers when they are late.
 	Bound func(*repertoire.Config)
 }
 
@@ -154,10 +153,9 @@ func (r *run) answer(ctx context.Context) ([]byte, error) {
 	return e.Answer(text), err
 }
 
-// caller returns the client that calls the hook: some clients run the hooks that
-// are set up for another one too, but read their own form of answers. The session
-// is the same, so that of two hooks that are asked about one prompt only the
-// first answers.
+// caller returns the client that calls the hook: some clients run the hooks that are set
+// up for another one too, but read their own form of answers. The session is the same,
+// so that only the first of two hooks answers a prompt.
 func (r *run) caller() string {
 	for _, c := range client.All() {
 		if c.Hook != nil && c.Hook.RunsHooksOf == r.Arg && r.Getenv(c.Hook.RunsVar) != "" {
@@ -198,9 +196,8 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 // be felt, so it looks at a part of a large catalog each time.
 const hurry = time.Millisecond
 
-// ready reports whether the catalog can answer. It brings it up to date if a
-// quarter of the time is enough, and else leaves that to a process in the
-// background.
+// ready reports whether the catalog can answer. If a quarter of the time is not enough to
+// bring it up to date, a process in the background will.
 func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	if c.Glance(ctx, hurry).Current {
 		return true, nil

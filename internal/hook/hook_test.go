@@ -61,7 +61,7 @@ func (p *place) index(t *testing.T) {
 
 // call is a call of a hook with much time.
 func (p *place) call(arg, event string, stdout io.Writer) hook.Call {
-	return hook.Call{Arg: arg, Start: time.Now(), Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout,
+	return hook.Call{Arg: arg, Start: time.Now(), Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout, Verbose: io.Discard,
 		Getenv: func(string) string { return "" }, StateDir: func() (string, error) { return p.state, nil }, Open: p.open,
 		Index:   func(string, string) ([]string, error) { return nil, errors.New("no index here") },
 		Command: func() string { return "skills" }}

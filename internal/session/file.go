@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,14 +17,11 @@ import (
 )
 
 const (
-	suffix = ".json"
-	// expired is how long a session without any event is remembered.
-	expired = 24 * time.Hour
-	// sweepEvery is how often one process removes expired sessions.
-	sweepEvery = time.Hour
-	swept      = "swept" // the file whose modification time is the time of the last sweep
-	// maxFile is the size in bytes of the largest file that is read.
-	maxFile = 1 << 20
+	suffix     = ".json"
+	expired    = 24 * time.Hour // how long a session without any event is remembered
+	sweepEvery = time.Hour      // how often one process removes expired sessions
+	swept      = "swept"        // the file whose modification time is the time of the last sweep
+	maxFile    = 1 << 20        // the size in bytes of the largest file that is read
 )
 
 // turn returns a hash of a prompt and its turn; "" means that the turn is unknown.
@@ -69,11 +64,9 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	lock := flock.New(filepath.Join(m.dir, hash(session)[:1]+".lock"), flock.SetPermissions(0o600))
-	_, err := lock.TryLockContext(ctx, time.Millisecond)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(m.dir, 0o700); err == nil {
-			_, err = lock.TryLockContext(ctx, time.Millisecond)
-		}
+	err := os.MkdirAll(m.dir, 0o700)
+	if err == nil {
+		_, err = lock.TryLockContext(ctx, time.Millisecond)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", lock.Path(), err)
@@ -121,10 +114,7 @@ func (m *Memory) Sweep() {
 	if os.WriteFile(mark, nil, 0o600) != nil || os.Chtimes(mark, now, now) != nil {
 		return // there is no such folder, or it cannot be written
 	}
-	files, err := os.ReadDir(m.dir)
-	if err != nil {
-		return
-	}
+	files, _ := os.ReadDir(m.dir) // nothing is swept that cannot be listed
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), suffix) && !strings.HasSuffix(f.Name(), atomicfile.Suffix) {
 			continue

@@ -1,9 +1,7 @@
-// Package session remembers for each session of a client which skills it was offered,
-// so that none is offered twice, and its last prompts, so that a follow-up is
-// understood.
+// Package session remembers for each session of a client which skills it was offered, so
+// that none is offered twice, and its last prompts, so that a follow-up is understood.
 //
-// The one rule: all that is remembered is one small file per session, for a day, and
-// losing it costs nothing else.
+// The one rule: all that is remembered is one small file per session, for a day.
 package session
 
 import (
@@ -70,10 +68,9 @@ type Prompt struct {
 }
 
 const (
-	// much is the factor from which two odds differ much. A skill that the session was
-	// offered is offered again if its odds are at least this many times higher now. If
-	// a known skill is left out, other skills are offered only if their odds are at
-	// most this many times lower: otherwise a far weaker skill would take its place.
+	// much is the factor from which two odds differ much. A known skill is offered again
+	// if its odds are at least this many times higher now. If it is left out, skills with
+	// odds more than this many times lower are too: they would take its place.
 	much = 4
 	// fewTerms is how many different terms a follow-up has at most. Stop words do not
 	// count: "now do the same for the other file" has one term.
@@ -86,8 +83,7 @@ const (
 // again with the prompts before it. It does not use Budget.Choose.
 //
 // If another Suggest of the session is running, it waits for half of the time until the
-// deadline of ctx, or for a second if there is no deadline. Then it answers without
-// what is remembered.
+// deadline of ctx, without a deadline for a second, and then answers without memory.
 func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	s, release := m.open(ctx, p.Session)
 	defer release()
@@ -202,8 +198,8 @@ func (s *state) choose(hits []search.Hit) []search.Hit {
 
 // known returns the probability with which the session was offered a skill.
 func (s *state) known(h *search.Hit) (probability float64, ok bool) {
-	for i := range s.Offers {
-		if o := &s.Offers[i]; o.is(h) {
+	for _, o := range s.Offers {
+		if o.is(h) {
 			probability, ok = max(probability, o.Probability), true
 		}
 	}
@@ -219,8 +215,7 @@ func odds(p float64) float64 {
 // record remembers a prompt and the skills that were offered for it.
 func (s *state) record(p Prompt, b contextprovider.Block) {
 	s.Turn = turn(p)
-	for i := range b.Skills {
-		h := &b.Skills[i]
+	for _, h := range b.Skills {
 		s.offer(offer{h.Name, h.Location, h.Probability})
 	}
 	if b.Kind == "" {
