@@ -60,8 +60,8 @@ func setRows(s bench.Set) [][]string {
 	return append(rows, calibrationRows(s)...)
 }
 
-// calibrationRows are the reliability table, when there is one: predicted and
-// observed probability of each bin stand in the columns of the bounds.
+// calibrationRows are the reliability table, if there is one, with predicted and observed
+// probability in the columns of the bounds.
 func calibrationRows(s bench.Set) [][]string {
 	if s.Calibration == nil {
 		return nil
@@ -78,8 +78,7 @@ func estimateRow(set, measure string, e bench.Estimate, n int) []string {
 	return []string{set, measure, decimals(e.Value), decimals(e.Low), decimals(e.High), strconv.Itoa(n)}
 }
 
-// printCompared prints the differences of measures, then the prompts that
-// changed most.
+// printCompared prints the differences of measures, then the prompts that changed most.
 func (a *app) printCompared(list []bench.Comparison) error {
 	var changes, moved [][]string
 	for _, c := range list {

@@ -28,8 +28,7 @@ type catalog struct {
 	reports []repertoire.Report
 }
 
-// Close closes the catalog. It prints a note if the catalog was damaged and has been
-// rebuilt since it was opened.
+// Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
 func (c *catalog) Close() error {
 	if aside := c.Recovered(); aside != "" {
 		c.app.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
@@ -47,8 +46,7 @@ func (a *app) options() (*repertoire.ConfigOptions, error) {
 	}, nil
 }
 
-// settings returns the configured settings, for a command that opens no catalog with
-// them.
+// settings returns the settings, for a command that opens no catalog with them.
 func (a *app) settings() (config.Settings, error) {
 	o, err := a.options()
 	if err != nil {
@@ -97,8 +95,7 @@ func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, er
 	return &catalog{Catalog: c, app: a, agent: agent}, nil
 }
 
-// openFresh opens the catalog and brings it up to date: a new one completely, any other
-// as far as possible within about limit.
+// openFresh opens the catalog and brings it up to date, see refresh.
 func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, error) {
 	c, err := a.open(ctx)
 	if err != nil {
@@ -132,8 +129,8 @@ func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration)
 	return c, text, err
 }
 
-// refresh brings an open catalog up to date within a limit. What it leaves out, the
-// next command does.
+// refresh brings an open catalog up to date: a new one completely, any other as far as
+// possible within about limit. What it leaves out, the next command does.
 func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
 	bar := a.progress("indexing", -1)
 	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{

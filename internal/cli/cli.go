@@ -1,5 +1,5 @@
 // Package cli is the command line of Repertoire: its commands with their flags, tables,
-// messages and help. A second program under another name can use it too.
+// messages and help.
 //
 // The one rule: it has no logic of its own; it opens catalogs through the configuration
 // and prints what they return.
@@ -17,8 +17,7 @@ import (
 // signal ends it in good order, a second one at once. A hook watches for no signal:
 // it leaves nothing to be put in order, and watching costs it time.
 func Main() int {
-	// Most runs end within milliseconds, a quarter of which collecting garbage would
-	// take.
+	// Most runs end within milliseconds, a quarter of which collecting garbage would take.
 	setGarbage(400)
 	ctx := context.Background()
 	if callsHook(os.Args[1:]) {
@@ -33,8 +32,8 @@ func Main() int {
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// setGarbage sets how much garbage may gather, in percent of what is in use, unless
-// the environment says so.
+// setGarbage sets how much garbage may gather, in percent of what is in use, unless the
+// environment says so.
 func setGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

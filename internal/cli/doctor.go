@@ -98,8 +98,7 @@ func (a *app) checkClients(ctx context.Context, c *catalog, r *doctor.Report) er
 	return nil
 }
 
-// listable returns all skills of a catalog: a client may list those in its own folders
-// itself.
+// listable returns all skills: a client may list those in its own folders itself.
 func (c *catalog) listable(ctx context.Context) ([]setup.Listed, error) {
 	entries, err := c.List(ctx, nil, true)
 	return mapped(entries, func(e repertoire.Entry) setup.Listed {

@@ -87,8 +87,7 @@ func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	return a.printEmbedders(ctx, c, choices, s.Embedder.Name)
 }
 
-// choices returns the settings and the embedders to list: the one with the name only,
-// or all that can be used.
+// choices returns the settings and the embedders to list: one by name, or all usable ones.
 func (a *app) choices(cmd *cobra.Command, only string) (s config.Settings, list []config.Embedder, err error) {
 	if s, err = a.settings(); err != nil {
 		return s, nil, err

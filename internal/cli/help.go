@@ -13,8 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// helpCommand replaces cobra's help command, which exits with status 0 for an unknown
-// command.
+// helpCommand replaces cobra's, which exits with status 0 for an unknown command.
 func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
@@ -42,8 +41,7 @@ const completionHelp = `Completion prints a script that makes a shell complete c
   fish        skills completion fish > ~/.config/fish/completions/skills.fish
   powershell  skills completion powershell | Out-String | Invoke-Expression`
 
-// completionCommand replaces cobra's completion command, which exits with status 0 for
-// an unknown shell.
+// completionCommand replaces cobra's, which exits with status 0 for an unknown shell.
 func (a *app) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	var bare bool
@@ -101,8 +99,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &usageError{cmd.CommandPath(), err}
 }
 
-// unknown returns the error for a name that is not among names. It suggests similar
-// names, each with the prefix.
+// unknown returns the error for a name that is not among names. It suggests similar ones,
+// each with the prefix.
 func unknown(kind, name, prefix string, names []string) error {
 	similar := words.Similar(strings.TrimLeft(name, "-"), names)
 	if len(similar) == 0 {
@@ -112,8 +110,7 @@ func unknown(kind, name, prefix string, names []string) error {
 	return fmt.Errorf("no %s %q; %s", kind, name, words.DidYouMean(similar))
 }
 
-// args checks the number of arguments of a command: its error shows the usage. A most
-// of -1 means no limit.
+// args checks the number of arguments of a command; a most of -1 means no limit.
 func args(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -139,8 +136,8 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 	}
 }
 
-// completeHelp fills in the marks such as {folders} in the help of commands from the
-// descriptions of clients, when help is printed.
+// completeHelp fills in marks such as {folders} from the descriptions of clients, when
+// help is printed.
 func completeHelp(root *cobra.Command) {
 	print := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

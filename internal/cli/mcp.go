@@ -136,8 +136,7 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 	return s, nil
 }
 
-// server returns a server of a scope. Both functions may be nil, see
-// mcpserver.Options.
+// server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
 func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
 	return mcpserver.New(s.Catalog, &mcpserver.Options{
 		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels(),

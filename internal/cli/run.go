@@ -68,8 +68,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitError
 }
 
-// A usageError is a wrong use of the command line. It names the command whose help
-// explains the right use.
+// A usageError is a wrong use of the command line; the help of command explains the right one.
 type usageError struct {
 	command string
 	err     error
@@ -177,16 +176,14 @@ func (a *app) command() *cobra.Command {
 	return root
 }
 
-// prompt returns the arguments as one text. If the only argument is "-", it returns what
-// standard input holds.
+// prompt returns the arguments as one text, or standard input if the only one is "-".
 func (a *app) prompt(ctx context.Context, args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, " "), nil
 	}
 	const most = 4 << 20 // more than any model reads
 	var text strings.Builder
-	// A read from a terminal cannot be interrupted, so it runs in a goroutine of its own,
-	// which an interrupt leaves behind.
+	// A read from a terminal cannot be interrupted, but an interrupt can leave it behind.
 	read := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(&text, io.LimitReader(a.stdin, most))

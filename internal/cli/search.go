@@ -163,7 +163,7 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 	if marks && q.Syntax { // a table has no use for a column of zeros, scripts have
 		rows = mapped(rows, func(row []string) []string { return slices.Delete(row, 2, 3) })
 	}
-	if err := a.rowsWith(rows[0], rows[1:], below); err != nil {
+	if err := a.rows(rows[0], rows[1:], below...); err != nil {
 		return err
 	}
 	wanted := fmt.Sprintf("probability that a skill is wanted: %.2f; ", answer.Demand.Probability)
@@ -179,8 +179,7 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 // indent is the indentation of a snippet below its row of a table.
 const indent = "    "
 
-// wrapped returns a snippet as at most two lines of the given width, with matches in
-// bold.
+// wrapped returns a snippet as at most two lines of the given width, with matches in bold.
 func wrapped(s repertoire.Snippet, width int) []string {
 	if s.Text == "" {
 		return nil

@@ -363,8 +363,7 @@ func scopesOf(c setupClient, kind string, has bool) string {
 	return cmp.Or(strings.Join(scopes, ","), "no")
 }
 
-// setupEnv describes this machine. program is the program that clients should run; ""
-// means this program.
+// setupEnv describes this machine. Clients should run program; "" means this program.
 func (a *app) setupEnv(program string) (*setup.Env, error) {
 	state, err := config.StateDir()
 	if err != nil {

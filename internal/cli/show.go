@@ -134,8 +134,7 @@ func (a *app) readCommand() *cobra.Command {
 	return cmd
 }
 
-// listFiles prints the files of a skill, grouped by kind. A kind of "" means all
-// of them.
+// listFiles prints the files of a skill, grouped by kind. A kind of "" means all of them.
 func (a *app) listFiles(ctx context.Context, c *catalog, id string, kind skill.Kind, digests bool) error {
 	list, err := c.Listing(ctx, id, c.agent, digests)
 	if err != nil {

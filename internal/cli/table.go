@@ -16,8 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// terminal returns the width of w in characters; ok is false when w is not a
-// terminal.
+// terminal returns the width of w in characters; ok is false when w is no terminal.
 func terminal(w io.Writer) (width int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
@@ -33,13 +32,9 @@ func terminal(w io.Writer) (width int, ok bool) {
 	return width, true
 }
 
-// rows prints a table: aligned, coloured and cut to the width of a terminal,
-// else one line a row with tabs.
-func (a *app) rows(header []string, rows [][]string) error { return a.rowsWith(header, rows, nil) }
-
-// rowsWith is rows with lines below each row on a terminal. They are printed as
-// they are.
-func (a *app) rowsWith(header []string, rows [][]string, below [][]string) error {
+// rows prints a table: aligned, coloured and cut to the width of a terminal, else one line
+// a row with tabs. On a terminal the lines of below stand as they are below each row.
+func (a *app) rows(header []string, rows [][]string, below ...[]string) error {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = words.Line(row[i])
@@ -101,9 +96,9 @@ func fit(header []string, rows [][]string, width int) {
 	}
 }
 
-// shrink lowers widths until all together are no more than room: first the last
-// column, a description that is long anyway, then the middle ones, and only
-// then the first, which is the name that other commands want.
+// shrink lowers widths until all together are no more than room: first the last column, a
+// description that is long anyway, then the middle ones, and only then the first, which is
+// the name that other commands want.
 func shrink(widths []int, room int) {
 	over := -room
 	for _, w := range widths {
@@ -126,8 +121,7 @@ func shrink(widths []int, room int) {
 	}
 }
 
-// cut shortens s to a width in terminal cells, without splitting what is one
-// character to a reader.
+// cut shortens s to a width in terminal cells, without splitting a character on screen.
 func cut(s string, width int) string {
 	if lipgloss.Width(s) <= width {
 		return s

@@ -27,8 +27,7 @@ func (t *threshold) check() error {
 	return fmt.Errorf("--threshold %g: a probability from 0 to 1", t.value)
 }
 
-// probability returns the threshold for the library, which takes 0 for the
-// configured one.
+// probability returns the threshold for the library, where 0 means the configured one.
 func (t *threshold) probability() float64 {
 	switch {
 	case !t.given():

@@ -17,9 +17,8 @@ type Options struct {
 	// Strict applies the Agent Skills specification to the letter, as its
 	// reference validator does, instead of reporting what indexing found.
 	Strict bool
-
-	// Reports are the reports of the rescan before the diagnosis: they hold the
-	// problems of folders in which skills may be. nil means that there was no rescan.
+	// Reports are what a rescan just reported: only they have the problems of folders.
+	// nil means that there was no rescan.
 	Reports []repertoire.Report
 }
 
@@ -110,9 +109,8 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 	}
 }
 
-// twins reports offered skills with nearly the same description, each once: in
-// a family of fifty made from one template all are alike, and nobody reads
-// twelve hundred pairs.
+// twins reports offered skills with nearly the same description, each once: nobody reads
+// the twelve hundred pairs of a family of fifty made from one template.
 func (d *diagnosis) twins(pairs []search.Twin) {
 	var order []repertoire.Entry
 	likes := make(map[string][]search.Twin) // by ID, the most alike first

@@ -1,5 +1,5 @@
-// Package doctor finds what is wrong with the skills of a catalog or of folders, for the command, a web page and CI
-// alike.
+// Package doctor finds what is wrong with the skills of a catalog or of folders, for the
+// command, a web page and CI alike.
 //
 // The one rule: only doctor decides what a finding costs; its callers only show findings.
 package doctor
@@ -39,8 +39,7 @@ type Report struct {
 	Findings []Finding `json:"problems"`
 }
 
-// Add adds findings that are not about a skill, such as problems in the settings of
-// clients.
+// Add adds findings that are not about a skill, such as problems in settings of clients.
 func (r *Report) Add(problems ...skill.Problem) {
 	for _, p := range problems {
 		r.Findings = append(r.Findings, Finding{Cost: costOf(p, false), Problem: p})
@@ -100,8 +99,7 @@ func (r *Report) Groups() []Group {
 	return groups
 }
 
-// costOf returns the cost of a problem. inSkill means that the problem is in the folder
-// of an offered skill.
+// costOf returns the cost of a problem; inSkill: in the folder of an offered skill.
 func costOf(p skill.Problem, inSkill bool) Cost {
 	switch p.Rule {
 	case "agent", "client-broken", "client-budget":
