@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +16,9 @@ import (
 
 // speedFlags are the flags of "bench --speed".
 type speedFlags struct {
-	on       bool
-	sizes    []int
-	compiled []int
-	rounds   int
-	keep     string
-	while    time.Duration
-	task     string // what a process of its own measures, see bench.Task
+	bench.SpeedOptions
+	on   bool
+	task string // what a process of its own measures, see bench.Task
 }
 
 const speedHelp = `
@@ -71,27 +66,27 @@ the output is piped, each line holds size, leg, measure, value and unit.
 func (s *speedFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.on, "speed", false, "measure speed, memory and size")
-	f.IntSliceVar(&s.sizes, "size", nil, "measure a catalog of this `number` of skills (repeatable)")
-	f.IntVar(&s.rounds, "rounds", 0, "the `number` of times that --speed repeats a measurement (default 5)")
-	f.StringVar(&s.keep, "keep", "", "keep skills and catalogs of --speed in this `folder`")
-	f.IntSliceVar(&s.compiled, "snapshot-only", nil, "measure this `number` of skills that are not put into the database (repeatable)")
-	f.DurationVar(&s.while, "while", 0, "the `time` for which --speed asks prompts in each round (default 2s)")
+	f.IntSliceVar(&s.Sizes, "size", nil, "measure a catalog of this `number` of skills (repeatable)")
+	f.IntVar(&s.Rounds, "rounds", 0, "the `number` of times that --speed repeats a measurement (default 5)")
+	f.StringVar(&s.Dir, "keep", "", "keep skills and catalogs of --speed in this `folder`")
+	f.IntSliceVar(&s.Compiled, "snapshot-only", nil, "measure this `number` of skills that are not put into the database (repeatable)")
+	f.DurationVar(&s.While, "while", 0, "the `time` for which --speed asks prompts in each round (default 2s)")
 	f.StringVar(&s.task, "task", "", "do a `task` in this process")
 	f.MarkHidden("task") // for the processes that bench starts
 }
 
 func (s *speedFlags) check(b *benchFlags) error {
 	switch {
-	case !s.on && (len(s.sizes) > 0 || s.keep != "" || s.rounds != 0 || s.while != 0 || s.task != "" || len(s.compiled) > 0):
+	case !s.on && (len(s.Sizes) > 0 || s.Dir != "" || s.Rounds != 0 || s.While != 0 || s.task != "" || len(s.Compiled) > 0):
 		return errors.New("--size, --snapshot-only, --rounds, --while and --keep belong to --speed")
 	case s.on && (len(b.datasets) > 0 || len(b.none) > 0 || b.fromEvals || b.compare != "" || b.mode != "" || b.limit != 0):
 		return errors.New("--speed measures no data set; of the other flags only --corpus goes with it")
-	case s.rounds < 0:
-		return fmt.Errorf("--rounds %d: at least 1", s.rounds)
-	case s.while < 0:
-		return fmt.Errorf("--while %v: at least 0", s.while)
+	case s.Rounds < 0:
+		return fmt.Errorf("--rounds %d: at least 1", s.Rounds)
+	case s.While < 0:
+		return fmt.Errorf("--while %v: at least 0", s.While)
 	}
-	for i, sizes := range [][]int{s.sizes, s.compiled} {
+	for i, sizes := range [][]int{s.Sizes, s.Compiled} {
 		if j := slices.IndexFunc(sizes, func(n int) bool { return n < 1 }); j >= 0 {
 			return fmt.Errorf("--%s %d: at least 1", []string{"size", "snapshot-only"}[i], sizes[j])
 		}
@@ -100,9 +95,8 @@ func (s *speedFlags) check(b *benchFlags) error {
 }
 
 func (a *app) benchSpeed(ctx context.Context, b *benchFlags) error {
-	s := &b.speed
-	o := &bench.SpeedOptions{Sizes: s.sizes, Compiled: s.compiled, Rounds: s.rounds, While: s.while, Dir: s.keep}
-	if s.task != "" {
+	o := &b.speed.SpeedOptions
+	if b.speed.task != "" {
 		return a.benchTask(ctx, b, o)
 	}
 	o.Step = func(what string) { a.noteVerbose("%s", what) }

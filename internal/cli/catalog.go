@@ -23,9 +23,8 @@ const (
 // catalog is an open catalog with the agent that asks.
 type catalog struct {
 	*repertoire.Catalog
-	app     *app
-	agent   *repertoire.Agent
-	reports []repertoire.Report
+	app   *app
+	agent *repertoire.Agent
 }
 
 // Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
@@ -107,26 +106,35 @@ func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, err
 	return c, nil
 }
 
-// onCatalog returns what a command does that asks an up-to-date catalog.
-func (a *app) onCatalog(ask func(ctx context.Context, c *catalog, args []string) error) func(*cobra.Command, []string) error {
+// question is what a command asks an up-to-date catalog.
+type question func(ctx context.Context, c *catalog, args []string) error
+
+// onCatalog returns what a command with a question does.
+func (a *app) onCatalog(ask question) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		c, err := a.openFresh(cmd.Context(), freshen)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		return ask(cmd.Context(), c, args)
+		return a.ask(cmd.Context(), freshen, args, ask)
 	}
 }
 
-// openAsked is openFresh for a command with a prompt, which it returns too.
-func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration) (*catalog, string, error) {
-	text, err := a.prompt(ctx, args)
-	if err != nil {
-		return nil, "", err
+// onPrompt is onCatalog for a question about a prompt: the arguments from first on, which
+// become one.
+func (a *app) onPrompt(first int, limit time.Duration, ask question) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		prompt, err := a.prompt(cmd.Context(), args[first:])
+		if err != nil {
+			return err
+		}
+		return a.ask(cmd.Context(), limit, append(args[:first:first], prompt), ask)
 	}
+}
+
+func (a *app) ask(ctx context.Context, limit time.Duration, args []string, ask question) error {
 	c, err := a.openFresh(ctx, limit)
-	return c, text, err
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return ask(ctx, c, args)
 }
 
 // refresh brings an open catalog up to date: a new one completely, any other as far as
@@ -137,7 +145,6 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step,
 	})
 	bar.done()
-	c.reports = f.Reports
 	if f.Cut {
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
 	} else {
@@ -147,13 +154,12 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 }
 
 // rescan brings the catalog up to date completely, with a progress bar.
-func (a *app) rescan(ctx context.Context, c *catalog) error {
+func (a *app) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
 	bar := a.progress("indexing", -1)
 	reports, err := c.Rescan(ctx, bar.step)
 	bar.done()
-	c.reports = reports
 	a.reportVerbose(reports)
-	return err
+	return reports, err
 }
 
 func (a *app) reportVerbose(reports []repertoire.Report) {

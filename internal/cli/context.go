@@ -61,10 +61,10 @@ func (a *app) contextCommand() *cobra.Command {
 			}
 			return least.check()
 		}),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.onPrompt(0, hurry, func(ctx context.Context, c *catalog, args []string) error {
 			b.Format, b.Threshold = contextprovider.Format(format), least.probability()
-			return a.context(cmd.Context(), args, b)
-		},
+			return a.context(ctx, c, args[0], b)
+		}),
 	}
 	least.flag(cmd)
 	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
@@ -73,12 +73,7 @@ func (a *app) contextCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) context(ctx context.Context, args []string, b repertoire.Budget) error {
-	c, prompt, err := a.openAsked(ctx, args, hurry)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoire.Budget) error {
 	block, err := c.Block(ctx, prompt, b, c.agent)
 	if err != nil {
 		return err

@@ -74,10 +74,11 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 		return nil, err
 	}
 	defer c.Close()
-	if err := a.rescan(ctx, c); err != nil {
+	reports, err := a.rescan(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: c.reports})
+	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
 	if err != nil {
 		return nil, err
 	}

@@ -64,9 +64,17 @@ const allEmbedders = "all"
 
 func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	ctx := cmd.Context()
-	s, choices, err := a.choices(cmd, only)
+	s, err := a.settings()
 	if err != nil {
 		return err
+	}
+	choices := s.Embedders()
+	if only != "" && only != allEmbedders {
+		e, err := s.FindEmbedder(only)
+		if err != nil {
+			return &usageError{cmd.CommandPath(), err}
+		}
+		choices = []config.Embedder{e}
 	}
 	if !list && s.Embedder.Name == config.EmbedderNone {
 		return errors.New("nothing to embed with: the configured embedder is none")
@@ -78,28 +86,13 @@ func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	defer c.Close()
 	if list {
 		err = a.refresh(ctx, c, freshen)
-	} else if err = a.rescan(ctx, c); err == nil {
+	} else if _, err = a.rescan(ctx, c); err == nil {
 		err = a.embed(ctx, c)
 	}
 	if err != nil {
 		return err
 	}
 	return a.printEmbedders(ctx, c, choices, s.Embedder.Name)
-}
-
-// choices returns the settings and the embedders to list: one by name, or all usable ones.
-func (a *app) choices(cmd *cobra.Command, only string) (s config.Settings, list []config.Embedder, err error) {
-	if s, err = a.settings(); err != nil {
-		return s, nil, err
-	}
-	if only == "" || only == allEmbedders {
-		return s, s.Embedders(), nil
-	}
-	e, err := s.FindEmbedder(only)
-	if err != nil {
-		return s, nil, &usageError{cmd.CommandPath(), err}
-	}
-	return s, []config.Embedder{e}, nil
 }
 
 // embed computes missing vectors.

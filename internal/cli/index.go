@@ -85,7 +85,8 @@ func (a *app) index(ctx context.Context, full, watch bool) error {
 			return err
 		}
 	}
-	if err := a.rescan(ctx, c); err != nil {
+	reports, err := a.rescan(ctx, c)
+	if err != nil {
 		return err
 	}
 	if err := a.embed(ctx, c); ctx.Err() != nil {
@@ -93,13 +94,13 @@ func (a *app) index(ctx context.Context, full, watch bool) error {
 	} else if err != nil { // a server does not answer, but text ranks too
 		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
 	}
-	if err := a.printIndex(ctx, c, start); err != nil || !watch {
+	if err := a.printIndex(ctx, c, reports, start); err != nil || !watch {
 		return err
 	}
 	return a.watch(ctx)
 }
 
-func (a *app) printIndex(ctx context.Context, c *catalog, start time.Time) error {
+func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.Report, start time.Time) error {
 	mode, err := c.Mode(ctx)
 	if err != nil {
 		return err
@@ -110,11 +111,11 @@ func (a *app) printIndex(ctx context.Context, c *catalog, start time.Time) error
 	}
 	if a.json {
 		took := milliseconds(time.Since(start))
-		return a.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, c.reports...)})
+		return a.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
 	}
-	total := index.Total(c.reports)
+	total := index.Total(reports)
 	_, err = fmt.Fprintf(a.stdout, "%s offered, of %d found in %s: %d added, %d changed, %d removed\nranking: %s\ncatalog: %s\n",
-		count(offered, "skill"), found, count(len(c.reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
+		count(offered, "skill"), found, count(len(reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
 	if problems := len(total.Problems); problems > 0 {
 		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
 	}

@@ -37,7 +37,7 @@ func (a *app) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printList(entries)
+			return a.printList(c, entries)
 		}),
 	}
 	cmd.Flags().StringVar(&tag, "tag", "", "only skills with this `tag`")
@@ -46,15 +46,15 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *catalog) printList(entries []repertoire.Entry) error {
-	if c.app.json {
-		return c.app.printJSON(listResult{mapped(entries, listEntryOf)})
+func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
+	if a.json {
+		return a.printJSON(listResult{mapped(entries, listEntryOf)})
 	}
 	if len(entries) == 0 {
-		c.app.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
+		a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
 		return nil
 	}
-	return c.app.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, mapped(entries, func(e repertoire.Entry) []string {
+	return a.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, mapped(entries, func(e repertoire.Entry) []string {
 		return []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description}
 	}))
 }

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
@@ -65,13 +64,19 @@ func (a *app) mcpCommand() *cobra.Command {
 			if f.addr != "" {
 				return a.serveHTTP(cmd.Context(), &f)
 			}
-			if name := f.changed(cmd.Flags()); name != "" {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", name)}
+			names := []string{"token-file", "allow-host", "allow-origin", "rate"}
+			if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
+				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", names[i])}
 			}
 			return a.serve(cmd.Context())
 		},
 	}
-	f.register(cmd.Flags())
+	flags := cmd.Flags()
+	flags.StringVar(&f.addr, "http", "", "serve HTTP at this `address`, a port or host:port")
+	flags.StringVar(&f.tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
+	flags.StringArrayVar(&f.hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
+	flags.StringArrayVar(&f.origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	flags.Float64Var(&f.rate, "rate", 100, "requests a second of one client; 0 for any")
 	return cmd
 }
 
@@ -156,29 +161,9 @@ func (s *served) loaded(ctx context.Context, sessionID, id string) {
 
 // httpFlags are the flags of "mcp" that concern HTTP.
 type httpFlags struct {
-	addr      string
-	tokenFile string
-	hosts     []string
-	origins   []string
-	rate      float64
-}
-
-func (f *httpFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.addr, "http", "", "serve HTTP at this `address`, a port or host:port")
-	flags.StringVar(&f.tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
-	flags.StringArrayVar(&f.hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
-	flags.StringArrayVar(&f.origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
-	flags.Float64Var(&f.rate, "rate", 100, "requests a second of one client; 0 for any")
-}
-
-// changed returns the name of a flag that was given, or "".
-func (f *httpFlags) changed(flags *pflag.FlagSet) string {
-	for _, name := range []string{"token-file", "allow-host", "allow-origin", "rate"} {
-		if flags.Changed(name) {
-			return name
-		}
-	}
-	return ""
+	addr, tokenFile string
+	hosts, origins  []string
+	rate            float64
 }
 
 // serveHTTP serves at an address until ctx ends.

@@ -79,10 +79,10 @@ func (a *app) searchCommand() *cobra.Command {
 			}
 			return errors.New("--threshold has no meaning with --syntax; leave one of them out")
 		}),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			q.Threshold = least.probability()
-			return a.search(cmd, args, q)
-		},
+		RunE: a.onPrompt(0, freshen, func(ctx context.Context, c *catalog, args []string) error {
+			q.Text, q.Agent, q.Threshold = args[0], c.agent, least.probability()
+			return a.search(ctx, c, q)
+		}),
 	}
 	least.flag(cmd)
 	cmd.Flags().IntVarP(&q.Limit, "limit", "n", q.Limit, "print at most this `number` of skills")
@@ -90,18 +90,12 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) error {
-	c, text, err := a.openAsked(cmd.Context(), args, freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error {
 	start := time.Now()
-	q.Text, q.Agent = text, c.agent
-	answer, err := c.Search(cmd.Context(), q)
+	answer, err := c.Search(ctx, q)
 	if syntax, ok := errors.AsType[*repertoire.SyntaxError](err); ok {
-		a.point(text, syntax.Offset)
-		return &usageError{cmd.CommandPath(), err}
+		a.point(q.Text, syntax.Offset)
+		return &usageError{"skills search", err}
 	}
 	if err != nil {
 		return err
@@ -110,7 +104,7 @@ func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) erro
 	if answer.RerankError != nil {
 		a.noteVerbose("not reranked: %v", answer.RerankError)
 	}
-	snippets, err := a.snippets(cmd.Context(), c, q, answer)
+	snippets, err := a.snippets(ctx, c, q, answer)
 	if err != nil {
 		return err
 	}
@@ -119,7 +113,7 @@ func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) erro
 		for i, s := range snippets {
 			results[i].Snippet = snippetOf(s)
 		}
-		return a.printJSON(searchResult{Query: text, ranking: rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
+		return a.printJSON(searchResult{Query: q.Text, ranking: rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
 	}
 	return a.printHits(q, answer, snippets, took)
 }

@@ -90,11 +90,11 @@ type setupFile struct {
 // setupRun is one call of setup.
 type setupRun struct {
 	*app
+	setup.Request
 	env *setup.Env
 
-	mcp, hook, remove, dryRun, yes, list bool
-
-	scope, listing, name, file, key, program string
+	dryRun, yes, list           bool
+	listing, file, key, program string
 }
 
 func (a *app) setupCommand() *cobra.Command {
@@ -111,15 +111,15 @@ func (a *app) setupCommand() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&s.mcp, "mcp", false, "only the MCP server")
-	f.BoolVar(&s.hook, "hook", false, "only the hooks")
-	f.StringVar(&s.scope, "scope", "user", "write the files of the `user` or of the project")
-	f.BoolVar(&s.remove, "remove", false, "take back what was written")
+	f.BoolVar(&s.MCP, "mcp", false, "only the MCP server")
+	f.BoolVar(&s.Hook, "hook", false, "only the hooks")
+	f.StringVar((*string)(&s.Scope), "scope", "user", "write the files of the `user` or of the project")
+	f.BoolVar(&s.Remove, "remove", false, "take back what was written")
 	f.BoolVar(&s.dryRun, "dry-run", false, "only show what would be done")
 	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&s.list, "list", false, "show which clients there are and what is set up")
 	f.StringVar(&s.listing, "listing", "", "how Claude Code lists our skills: name-only or on")
-	f.StringVar(&s.name, "name", setup.DefaultName, "call the MCP server `name`")
+	f.StringVar(&s.Name, "name", setup.DefaultName, "call the MCP server `name`")
 	f.StringVar(&s.file, "file", "", "the settings `file` of a generic client")
 	f.StringVar(&s.key, "key", "mcpServers", "the `key` of the servers in it")
 	f.StringVar(&s.program, "program", "", "have clients run this `file` instead of this program")
@@ -141,15 +141,15 @@ func (s *setupRun) check(args []string) error {
 		return nil
 	case len(args) == 0:
 		return fmt.Errorf("no client is named; there are: %s", strings.Join(names, ", "))
-	case s.scope != string(setup.User) && s.scope != string(setup.Project):
-		return fmt.Errorf("--scope is user or project, not %q", s.scope)
-	case s.name == "":
+	case s.Scope != setup.User && s.Scope != setup.Project:
+		return fmt.Errorf("--scope is user or project, not %q", s.Scope)
+	case s.Name == "":
 		return errors.New("--name is empty")
 	case slices.Contains(args, client.Generic) != (s.file != ""):
 		return errors.New("the client generic and --file belong together")
 	case s.listing != "" && s.listing != "name-only" && s.listing != "on":
 		return fmt.Errorf("--listing is name-only or on, not %q", s.listing)
-	case s.listing != "" && (len(args) != 1 || !slices.Contains(setup.ListingClients(), args[0]) || s.mcp || s.hook || s.remove):
+	case s.listing != "" && (len(args) != 1 || !slices.Contains(setup.ListingClients(), args[0]) || s.MCP || s.Hook || s.Remove):
 		return fmt.Errorf("--listing is for %s, without --mcp, --hook and --remove", strings.Join(setup.ListingClients(), " or "))
 	}
 	return nil
@@ -162,7 +162,7 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 	if s.list {
 		return s.printClients()
 	}
-	if s.program == "" && s.listing == "" && !s.remove && setup.IsTemporary(s.env.Program) {
+	if s.program == "" && s.listing == "" && !s.Remove && setup.IsTemporary(s.env.Program) {
 		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)
 	}
 	plan, err := s.plan(ctx, args)
@@ -173,11 +173,9 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 }
 
 func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error) {
-	scope := setup.Scope(s.scope)
 	if s.listing != "" {
-		return s.listingPlan(ctx, args[0], scope)
+		return s.listingPlan(ctx, args[0])
 	}
-	req := setup.Request{MCP: s.mcp, Hook: s.hook, Scope: scope, Remove: s.remove, Name: s.name}
 	for _, name := range args {
 		c, ok := client.Find(name)
 		if !ok {
@@ -187,16 +185,16 @@ func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error)
 			}
 			c = client.NewGeneric(file, s.key)
 		}
-		req.Clients = append(req.Clients, c)
+		s.Clients = append(s.Clients, c)
 	}
-	return setup.NewPlan(s.env, req)
+	return setup.NewPlan(s.env, s.Request)
 }
 
 // listingPlan plans how a client will list the skills of the catalog.
-func (s *setupRun) listingPlan(ctx context.Context, name string, scope setup.Scope) (*setup.Plan, error) {
+func (s *setupRun) listingPlan(ctx context.Context, name string) (*setup.Plan, error) {
 	lists, _ := client.Find(name)
 	if s.listing == "on" {
-		return setup.NewListingPlan(s.env, lists, scope, nil, true)
+		return setup.NewListingPlan(s.env, lists, s.Scope, nil, true)
 	}
 	c, err := s.openFresh(ctx, freshen)
 	if err != nil {
@@ -207,11 +205,11 @@ func (s *setupRun) listingPlan(ctx context.Context, name string, scope setup.Sco
 	if err != nil {
 		return nil, err
 	}
-	names, err := setup.NamesIn(s.env, lists, scope, skills)
+	names, err := setup.NamesIn(s.env, lists, s.Scope, skills)
 	if err != nil {
 		return nil, err
 	}
-	return setup.NewListingPlan(s.env, lists, scope, names, false)
+	return setup.NewListingPlan(s.env, lists, s.Scope, names, false)
 }
 
 // carryOut shows a plan and, if the user wants that, does it.

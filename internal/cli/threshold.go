@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -29,11 +30,8 @@ func (t *threshold) check() error {
 
 // probability returns the threshold for the library, where 0 means the configured one.
 func (t *threshold) probability() float64 {
-	switch {
-	case !t.given():
+	if !t.given() {
 		return 0
-	case t.value == 0:
-		return repertoire.Always
 	}
-	return t.value
+	return cmp.Or(t.value, repertoire.Always)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -32,17 +33,13 @@ func (a *app) whyCommand() *cobra.Command {
 		Long:    whyHelp,
 		Example: "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
 		Args:    args(2, -1),
-		RunE:    a.why,
+		RunE:    a.onPrompt(1, freshen, a.why),
 	}
 }
 
-func (a *app) why(cmd *cobra.Command, args []string) error {
-	c, prompt, err := a.openAsked(cmd.Context(), args[1:], freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	e, err := c.Why(cmd.Context(), args[0], repertoire.Query{Text: prompt, Agent: c.agent})
+func (a *app) why(ctx context.Context, c *catalog, args []string) error {
+	prompt := args[1]
+	e, err := c.Why(ctx, args[0], repertoire.Query{Text: prompt, Agent: c.agent})
 	if err != nil {
 		return err
 	}

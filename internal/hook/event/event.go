@@ -41,21 +41,21 @@ type Load struct {
 	Path string // absolute
 }
 
-// MaxEvent is the size in bytes of the largest event that is read.
-const MaxEvent = 1 << 20
+// maxEvent is the size in bytes of the largest event that is read.
+const maxEvent = 1 << 20
 
-// Read reads an event, one JSON value, at most MaxEvent bytes. It does not wait for the
+// Read reads an event, one JSON value, at most maxEvent bytes. It does not wait for the
 // end of r: not every client closes its side. If r holds no event, it is read to its end,
 // because a client may fail when nobody reads what it writes.
 func Read(r io.Reader) ([]byte, error) {
-	in := bufio.NewReader(io.LimitReader(r, MaxEvent+4))
+	in := bufio.NewReader(io.LimitReader(r, maxEvent+4))
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
 		in.Discard(3) // some shells on Windows write a byte order mark
 	}
 	var data json.RawMessage
 	err := json.NewDecoder(in).Decode(&data)
-	if err == nil && len(data) > MaxEvent {
-		err = fmt.Errorf("longer than %d bytes", MaxEvent)
+	if err == nil && len(data) > maxEvent {
+		err = fmt.Errorf("longer than %d bytes", maxEvent)
 	}
 	if err != nil {
 		io.Copy(io.Discard, r)
