@@ -165,16 +165,15 @@ type rowAdder func(measure string, value float64, unit string)
 // speedRows are the figures, one a row. A leg of "" is the catalog itself.
 func speedRows(s *bench.Speed) [][]string {
 	var rows [][]string
-	for i := range s.Sizes {
-		size := &s.Sizes[i]
-		of := func(leg string) rowAdder {
-			return func(measure string, value float64, unit string) {
-				rows = append(rows, []string{strconv.Itoa(size.Skills), leg, measure, figure(value), unit})
-			}
+	for _, size := range s.Sizes {
+		leg := ""
+		add := func(measure string, value float64, unit string) {
+			rows = append(rows, []string{strconv.Itoa(size.Skills), leg, measure, figure(value), unit})
 		}
-		catalogRows(size, of(""))
-		for j := range size.Legs {
-			legRows(&size.Legs[j], of(size.Legs[j].Leg))
+		catalogRows(&size, add)
+		for _, l := range size.Legs {
+			leg = l.Leg
+			legRows(&l, add)
 		}
 	}
 	return rows

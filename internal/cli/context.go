@@ -42,9 +42,8 @@ only the skills that they name. Of copies of a skill the best is listed.
   threshold what it is compared with`
 
 func (a *app) contextCommand() *cobra.Command {
-	b := repertoire.Budget{Tokens: 1000, Skills: 8}
+	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML}
 	var least threshold
-	format := string(contextprovider.XML)
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",
 		Short:   "Print the relevant skills for a prompt, or nothing",
@@ -53,7 +52,7 @@ func (a *app) contextCommand() *cobra.Command {
 		Args:    args(1, -1),
 		PreRunE: checked(func([]string) error {
 			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })
-			switch {
+			switch format := string(b.Format); {
 			case !slices.Contains(formats, format):
 				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
 			case b.Tokens < 1 || b.Skills < 1:
@@ -62,14 +61,14 @@ func (a *app) contextCommand() *cobra.Command {
 			return least.check()
 		}),
 		RunE: a.onPrompt(0, hurry, func(ctx context.Context, c *catalog, args []string) error {
-			b.Format, b.Threshold = contextprovider.Format(format), least.probability()
+			b.Threshold = least.probability()
 			return a.context(ctx, c, args[0], b)
 		}),
 	}
 	least.flag(cmd)
 	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
 	cmd.Flags().IntVar(&b.Skills, "max", b.Skills, "list at most this `number` of skills")
-	cmd.Flags().StringVar(&format, "format", format, "`form` of the block: xml, markdown or json")
+	cmd.Flags().StringVar((*string)(&b.Format), "format", string(b.Format), "`form` of the block: xml, markdown or json")
 	return cmd
 }
 
@@ -80,7 +79,8 @@ func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoi
 	}
 	if a.json {
 		pinned := mapped(block.Pinned, func(p repertoire.Body) string { return p.Name })
-		return a.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens, rankingOf(block.Ranking)})
+		return a.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,
+			rankingOf(block.Ranking)})
 	}
 	_, err = io.WriteString(a.stdout, block.Text)
 	a.noteVerbose("%s in %s, %d left out; ranking: %s",

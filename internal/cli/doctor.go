@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -128,21 +129,16 @@ func (a *app) printReport(r *doctor.Report) error {
 	return out.Flush()
 }
 
-// examples is how many findings of a rule a summary shows.
-const examples = 3
-
 // printGroups prints how often each rule was broken, and its first few findings: with
 // thousands of skills nobody reads all findings, and one rule must not hide the others.
 func printGroups(w io.Writer, groups []doctor.Group) {
+	const examples = 3 // of each rule
 	hidden := 0
 	for _, g := range groups {
 		fmt.Fprintf(w, "%s: %s\n", g.Rule, count(len(g.Findings), string(g.Severity)))
 		shown := g.Findings[:min(examples, len(g.Findings))]
 		for i, f := range shown {
-			at := f.Path
-			if f.Line > 0 {
-				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
-			}
+			at := strings.TrimSuffix(fmt.Sprintf("%s:%d", f.Path, f.Line), ":0")
 			fmt.Fprintf(w, "  %s\n    %s\n", words.Line(at), words.Line(f.Message))
 			if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
 				fmt.Fprintf(w, "    (%s)\n", words.Line(f.Hint))

@@ -53,7 +53,8 @@ needs the token, has the counts of calls, searches with their times, offered
 skills, prompts without one, stale reads, sessions and skills for Prometheus.`
 
 func (a *app) mcpCommand() *cobra.Command {
-	var f httpFlags
+	var addr, tokenFile string
+	var o mcpserver.HTTPOptions
 	cmd := &cobra.Command{
 		Use:     "mcp",
 		Short:   "Serve the catalog over the Model Context Protocol",
@@ -61,8 +62,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.addr != "" {
-				return a.serveHTTP(cmd.Context(), &f)
+			if addr != "" {
+				return a.serveHTTP(cmd.Context(), addr, tokenFile, o)
 			}
 			names := []string{"token-file", "allow-host", "allow-origin", "rate"}
 			if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
@@ -72,11 +73,11 @@ func (a *app) mcpCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.addr, "http", "", "serve HTTP at this `address`, a port or host:port")
-	flags.StringVar(&f.tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
-	flags.StringArrayVar(&f.hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
-	flags.StringArrayVar(&f.origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
-	flags.Float64Var(&f.rate, "rate", 100, "requests a second of one client; 0 for any")
+	flags.StringVar(&addr, "http", "", "serve HTTP at this `address`, a port or host:port")
+	flags.StringVar(&tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
+	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
+	flags.StringArrayVar(&o.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	flags.Float64Var(&o.Rate, "rate", 100, "requests a second of one client; 0 for any")
 	return cmd
 }
 
@@ -93,7 +94,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer c.Close()
 	// There is only one client, so a read belongs to its last session.
-	server := c.server(c.agent, nil, c.loaded)
+	server := c.server(c.agent, nil, func(ctx context.Context, session, id string) { c.memory.Load(ctx, session, id, "") })
 	c.servers.Store(&[]*mcpserver.Server{server})
 	return server.Serve(ctx, a.stdin, a.stdout)
 }
@@ -136,7 +137,7 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 		return nil, err
 	}
 	state, _ := config.StateDir() // without one nothing is remembered
-	s.memory = session.New(state, &session.Options{Logger: s.log})
+	s.memory = session.New(state, session.Options{Logger: s.log})
 	s.memory.Sweep()
 	return s, nil
 }
@@ -154,25 +155,12 @@ func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.
 	return s.memory.Suggest(ctx, s.catalog, session.Prompt{Session: p.Session, Text: p.Text}, budget, s.project.Scope(p.Dir, a))
 }
 
-// loaded remembers that a session has read a skill.
-func (s *served) loaded(ctx context.Context, sessionID, id string) {
-	s.memory.Load(ctx, sessionID, id, "")
-}
-
-// httpFlags are the flags of "mcp" that concern HTTP.
-type httpFlags struct {
-	addr, tokenFile string
-	hosts, origins  []string
-	rate            float64
-}
-
 // serveHTTP serves at an address until ctx ends.
-func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
-	token, err := config.Token(f.tokenFile)
-	if err != nil {
+func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, o mcpserver.HTTPOptions) (err error) {
+	if o.Token, err = config.Token(tokenFile); err != nil {
 		return err
 	}
-	l, err := mcpserver.Listen(ctx, f.addr, token != "")
+	l, err := mcpserver.Listen(ctx, addr, o.Token != "")
 	if err != nil {
 		return err
 	}
@@ -182,19 +170,17 @@ func (a *app) serveHTTP(ctx context.Context, f *httpFlags) error {
 		return err
 	}
 	defer c.Close()
-	metrics := new(mcpserver.Metrics)
-	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, metrics.Observe, nil)}
+	o.Metrics, o.Logger, o.Rate = new(mcpserver.Metrics), c.log, cmp.Or(o.Rate, -1)
+	o.Size = func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) }
+	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, o.Metrics.Observe, nil)}
 	for _, agent := range c.Config().Agents {
 		if c.agent == nil || agent == c.agent {
-			scopes[agent.Name] = c.server(agent, metrics.Observe, nil)
+			scopes[agent.Name] = c.server(agent, o.Metrics.Observe, nil)
 		}
 	}
 	servers := slices.Collect(maps.Values(scopes))
 	c.servers.Store(&servers)
-	h, err := mcpserver.NewHTTP(scopes, &mcpserver.HTTPOptions{
-		Token: token, Hosts: f.hosts, Origins: f.origins, Rate: cmp.Or(f.rate, -1), Metrics: metrics, Logger: c.log,
-		Size: func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) },
-	})
+	h, err := mcpserver.NewHTTP(scopes, &o)
 	if err != nil {
 		return err
 	}

@@ -234,8 +234,7 @@ func (s *setupRun) carryOut(plan *setup.Plan) error {
 	var failed error
 	if write {
 		failed = plan.Apply(s.env)
-		result.Written = failed == nil
-		result.Changes = plan.Changes
+		result.Written, result.Changes = failed == nil, plan.Changes
 	}
 	if s.json {
 		failed = errors.Join(failed, s.printJSON(result))

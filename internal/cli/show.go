@@ -104,7 +104,8 @@ are relative to) and files (path, kind, size). "skills show NAME --manifest"
 prints the files with sha256 and their digest.`
 
 func (a *app) readCommand() *cobra.Command {
-	var output, kind string
+	var output string
+	var kind skill.Kind
 	cmd := &cobra.Command{
 		Use:     "read NAME [PATH]",
 		Short:   "Print a file of a skill, or list its files",
@@ -113,7 +114,7 @@ func (a *app) readCommand() *cobra.Command {
 		Args:    args(1, 2),
 		PreRunE: checked(func(args []string) error {
 			switch {
-			case kind != "" && !slices.Contains(skill.Kinds[:], skill.Kind(kind)):
+			case kind != "" && !slices.Contains(skill.Kinds[:], kind):
 				return fmt.Errorf("no kind %q; there are: script, reference, asset, other", kind)
 			case kind != "" && len(args) == 2:
 				return errors.New("--kind lists files and takes no PATH")
@@ -124,13 +125,13 @@ func (a *app) readCommand() *cobra.Command {
 		}),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
 			if len(args) == 1 {
-				return a.listFiles(ctx, c, args[0], skill.Kind(kind), false)
+				return a.listFiles(ctx, c, args[0], kind, false)
 			}
 			return a.read(ctx, c, args[0], args[1], output)
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the file's bytes to this new `file`")
-	cmd.Flags().StringVar(&kind, "kind", "", "list files of this `kind` only: script, reference, asset or other")
+	cmd.Flags().StringVar((*string)(&kind), "kind", "", "list files of this `kind` only: script, reference, asset or other")
 	return cmd
 }
 

@@ -22,10 +22,10 @@ func terminal(w io.Writer) (width int, ok bool) {
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, false
 	}
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n, true
+	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || width <= 0 {
+		width, _, err = term.GetSize(int(f.Fd()))
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 {
 		width = 80
 	}
@@ -60,7 +60,7 @@ const gap = 2
 
 func styled(header []string, rows [][]string, width int) string {
 	fit(header, rows, width)
-	t := table.New().Headers(header...).Rows(rows...).
+	return table.New().Headers(header...).Rows(rows...).
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
 		BorderColumn(false).BorderRow(false).BorderHeader(false).
 		StyleFunc(func(row, col int) lipgloss.Style {
@@ -75,8 +75,7 @@ func styled(header []string, rows [][]string, width int) string {
 				return style.Foreground(lipgloss.Color("6"))
 			}
 			return style
-		})
-	return t.Render()
+		}).Render()
 }
 
 // fit cuts the cells so that no row is wider than width.

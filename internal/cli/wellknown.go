@@ -54,10 +54,6 @@ type omittedSkill struct {
 	OldOnly bool   `json:"old_only"`
 }
 
-func omittedOf(o *wellknown.OmittedError) omittedSkill {
-	return omittedSkill{o.Name, o.Reason, o.OldOnly}
-}
-
 func (a *app) wellKnownCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "well-known DIR",
@@ -77,7 +73,8 @@ func (a *app) wellKnown(ctx context.Context, c *catalog, dir string) error {
 		return err
 	}
 	if a.json {
-		return a.printJSON(wellKnownResult{dir, done.Skills, done.Archives, done.Old, mapped(done.Omitted, omittedOf),
+		omitted := mapped(done.Omitted, func(o *wellknown.OmittedError) omittedSkill { return omittedSkill{o.Name, o.Reason, o.OldOnly} })
+		return a.printJSON(wellKnownResult{dir, done.Skills, done.Archives, done.Old, omitted,
 			append([]string{}, done.Removed...), append([]string{}, done.Kept...)})
 	}
 	for _, o := range done.Omitted {

@@ -22,9 +22,8 @@ type Options struct {
 	Reports []repertoire.Report
 }
 
-// Catalog reports what is wrong with a catalog: skills that cannot be used, are
-// shadowed by another skill, are hard to tell apart or require missing skills, and
-// agents whose rules name what does not exist.
+// Catalog reports skills that cannot be used, are shadowed by another one, are hard to
+// tell apart or require missing skills, and agents whose rules name what does not exist.
 func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, error) {
 	all, err := c.List(ctx, nil, true)
 	if err != nil {

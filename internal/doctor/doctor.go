@@ -49,9 +49,7 @@ func (r *Report) Add(problems ...skill.Problem) {
 
 // finish sorts and counts the findings.
 func (r *Report) finish() {
-	if r.Findings == nil {
-		r.Findings = []Finding{} // so that JSON has a list even if there are none
-	}
+	r.Findings = append([]Finding{}, r.Findings...) // JSON has a list even if there are none
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(weight(a.Severity), weight(b.Severity)),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
@@ -81,8 +79,7 @@ type Group struct {
 	Findings []Finding
 }
 
-// Groups returns the findings by rule: the worst severity first, and within a severity
-// the most frequent rule first.
+// Groups returns the findings by rule: the worst severity first, then the most frequent rule.
 func (r *Report) Groups() []Group {
 	var groups []Group
 	for _, f := range r.Findings {

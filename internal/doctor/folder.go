@@ -40,8 +40,14 @@ type diagnosis struct {
 // walk reads and checks every skill of a source.
 func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 	for ref, err := range src.Skills(ctx, nil) {
+		label := src.Info().Label
 		if err != nil {
-			d.add(src.Info().Label, "", walkProblem(src, err), false)
+			p := skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: label, Message: err.Error()}
+			var own interface{ Problem() skill.Problem }
+			if errors.As(err, &own) {
+				p = located(src, own.Problem())
+			}
+			d.add(label, "", p, false)
 			continue
 		}
 		d.report.Skills++
@@ -51,24 +57,16 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 			if refused, ok := errors.AsType[*skill.ParseError](err); ok {
 				p = refused.Problem
 			}
-			d.add(src.Info().Label, "", located(src, p), true)
+			d.add(label, "", located(src, p), true)
 			continue
 		}
 		if strict {
 			s.Problems = skill.Check(s)
 		}
 		for _, p := range s.Problems {
-			d.add(src.Info().Label, s.Name, located(src, p), false)
+			d.add(label, s.Name, located(src, p), false)
 		}
 	}
-}
-
-func walkProblem(src source.Source, err error) skill.Problem {
-	var own interface{ Problem() skill.Problem }
-	if errors.As(err, &own) {
-		return located(src, own.Problem())
-	}
-	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Info().Label, Message: err.Error()}
 }
 
 // located makes the path of a problem absolute, so that it can be opened.

@@ -125,7 +125,7 @@ func (r *run) prepare() {
 	if err != nil {
 		r.log.Warn("nothing is remembered", "error", err)
 	}
-	r.memory = session.New(r.state, &session.Options{Logger: r.log})
+	r.memory = session.New(r.state, session.Options{Logger: r.log})
 }
 
 func (r *run) answer(ctx context.Context) ([]byte, error) {
@@ -192,14 +192,11 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	return block.Text, nil
 }
 
-// hurry is how long a hook looks for changes: it runs at every prompt and must not
-// be felt, so it looks at a part of a large catalog each time.
-const hurry = time.Millisecond
-
 // ready reports whether the catalog can answer. If a quarter of the time is not enough to
 // bring it up to date, a process in the background will.
 func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
-	if c.Glance(ctx, hurry).Current {
+	// A hook must not be felt, so it looks at a part of a large catalog each time.
+	if c.Glance(ctx, time.Millisecond).Current {
 		return true, nil
 	}
 	db := c.Path()

@@ -5,6 +5,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"path/filepath"
@@ -24,7 +25,7 @@ type Catalog interface {
 	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 }
 
-// Options of New; nil means all defaults.
+// Options of New.
 type Options struct {
 	Now    func() time.Time // the clock; nil means time.Now
 	Logger *slog.Logger     // gets the reasons why something is not remembered; nil means no messages
@@ -41,16 +42,13 @@ type Memory struct {
 
 // New returns the memory in the folder "sessions" of a state folder, which it makes when
 // it is needed. Without a state folder ("") the memory remembers nothing.
-func New(state string, o *Options) *Memory {
-	m := &Memory{now: time.Now, log: slog.New(slog.DiscardHandler)}
+func New(state string, o Options) *Memory {
+	m := &Memory{now: o.Now, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
+	if m.now == nil {
+		m.now = time.Now
+	}
 	if state != "" {
 		m.dir = filepath.Join(state, "sessions")
-	}
-	if o != nil && o.Now != nil {
-		m.now = o.Now
-	}
-	if o != nil && o.Logger != nil {
-		m.log = o.Logger
 	}
 	return m
 }
