@@ -187,8 +187,7 @@ func eventsHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-// clientsHelp lists the clients in two columns. The first eight are ordered by column,
-// the others by line.
+// clientsHelp lists the clients in two columns: the first eight by column, others by line.
 func clientsHelp() string {
 	all := client.All()
 	var lines []string

@@ -49,18 +49,17 @@ type searchResult struct {
 
 // resultHit is one skill of a result.
 type resultHit struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Score       float64  `json:"score"`
-	Probability float64  `json:"probability"`
-	Source      string   `json:"source"`
-	Path        string   `json:"path"`
-	Relevant    bool     `json:"relevant"`
-	Copies      []string `json:"copies,omitempty"`
-	Why         hitWhy   `json:"why"`
-
-	Snippet *hitSnippet `json:"snippet,omitempty"`
+	ID          string      `json:"id"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Score       float64     `json:"score"`
+	Probability float64     `json:"probability"`
+	Source      string      `json:"source"`
+	Path        string      `json:"path"`
+	Relevant    bool        `json:"relevant"`
+	Copies      []string    `json:"copies,omitempty"`
+	Why         hitWhy      `json:"why"`
+	Snippet     *hitSnippet `json:"snippet,omitempty"`
 }
 
 // hitSnippet is what matches in a body.
@@ -149,8 +148,7 @@ type whyResult struct {
 	Filter      string      `json:"filter,omitempty"`
 	ShadowedBy  string      `json:"shadowed_by,omitempty"`
 	Verdict     string      `json:"verdict"`
-
-	RerankError string `json:"rerank_error,omitempty"`
+	RerankError string      `json:"rerank_error,omitempty"`
 }
 
 // indexResult is what "index --json" prints.

@@ -99,9 +99,8 @@ func (a *app) serve(ctx context.Context) error {
 	return server.Serve(ctx, a.stdin, a.stdout)
 }
 
-// served is a catalog with its servers, which it notifies of changes. It makes the
-// blocks of the tool suggest_skills, which clients may call for each prompt instead of
-// starting a hook, and remembers sessions like the hook.
+// served is a catalog with the servers that it notifies of changes. For the tool
+// suggest_skills, which clients may call instead of a hook, it remembers sessions too.
 type served struct {
 	*catalog
 	memory  *session.Memory

@@ -160,9 +160,9 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 	if err := a.rows(rows[0], rows[1:], below...); err != nil {
 		return err
 	}
-	wanted := fmt.Sprintf("probability that a skill is wanted: %.2f; ", answer.Demand.Probability)
-	if q.Syntax {
-		wanted = ""
+	wanted := ""
+	if !q.Syntax {
+		wanted = fmt.Sprintf("probability that a skill is wanted: %.2f; ", answer.Demand.Probability)
 	}
 	if marks {
 		a.note("%sranking: %s, %v", wanted, answer.Mode, took.Round(100*time.Microsecond))

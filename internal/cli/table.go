@@ -95,9 +95,8 @@ func fit(header []string, rows [][]string, width int) {
 	}
 }
 
-// shrink lowers widths until all together are no more than room: first the last column, a
-// description that is long anyway, then the middle ones, and only then the first, which is
-// the name that other commands want.
+// shrink lowers widths until they fit into room: first the last column, a long description,
+// then the middle ones, and only then the first, the name that other commands want.
 func shrink(widths []int, room int) {
 	over := -room
 	for _, w := range widths {

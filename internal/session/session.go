@@ -1,7 +1,8 @@
 // Package session remembers for each session of a client which skills it was offered, so
 // that none is offered twice, and its last prompts, so that a follow-up is understood.
 //
-// The one rule: all that is remembered is one small file per session, for a day.
+// The one rule: all that is remembered is one small file per session, for a day, and
+// losing it costs nothing else.
 package session
 
 import (
@@ -31,9 +32,8 @@ type Options struct {
 	Logger *slog.Logger     // gets the reasons why something is not remembered; nil means no messages
 }
 
-// A Memory keeps in a folder which skills sessions were offered. It may be used from
-// several goroutines, and several processes may use the same folder. If the folder
-// cannot be used, nothing is remembered, and everything else works.
+// A Memory keeps in a folder which skills sessions were offered. Several goroutines and
+// processes may use it. If the folder cannot be used, nothing is remembered.
 type Memory struct {
 	dir string
 	now func() time.Time

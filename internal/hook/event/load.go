@@ -16,8 +16,7 @@ const readSkill = "read_skill"
 // printers are the commands with which models read a file if they have no tool for it.
 var printers = []string{"cat", "head", "sed", "tail", "nl", "less", "bat", "Get-Content"}
 
-// maxLoads bounds what one event can load.
-const maxLoads = 8
+const maxLoads = 8 // of one event
 
 // loads returns the skills that the tool of an event has read; clients name tools differently.
 func (f fields) loads(hooks []*client.Hook, dir string) []Load {
