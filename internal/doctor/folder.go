@@ -60,10 +60,11 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 			d.add(label, "", located(src, p), true)
 			continue
 		}
+		problems := s.Problems
 		if strict {
-			s.Problems = skill.Check(s)
+			problems = skill.Check(s)
 		}
-		for _, p := range s.Problems {
+		for _, p := range problems {
 			d.add(label, s.Name, located(src, p), false)
 		}
 	}

@@ -218,7 +218,7 @@ func quoted(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// fields are those of an event.
+// fields are the fields of an event, by name.
 type fields map[string]json.RawMessage
 
 func (f fields) has(name string) bool { return f[name] != nil }
