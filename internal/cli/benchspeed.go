@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,13 +16,9 @@ import (
 
 // speedFlags are the flags of "bench --speed".
 type speedFlags struct {
-	on       bool
-	sizes    []int
-	compiled []int
-	rounds   int
-	keep     string
-	while    time.Duration
-	task     string // what a process of its own measures, see bench.Task
+	bench.SpeedOptions
+	on   bool
+	task string // what a process of its own measures, see bench.Task
 }
 
 const speedHelp = `
@@ -71,50 +66,40 @@ the output is piped, each line holds size, leg, measure, value and unit.
 func (s *speedFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.on, "speed", false, "measure speed, memory and size")
-	f.IntSliceVar(&s.sizes, "size", nil, "measure a catalog of this `number` of skills (repeatable)")
-	f.IntVar(&s.rounds, "rounds", 0, "the `number` of times that --speed repeats a measurement (default 5)")
-	f.StringVar(&s.keep, "keep", "", "keep skills and catalogs of --speed in this `folder`")
-	f.IntSliceVar(&s.compiled, "snapshot-only", nil, "measure this `number` of skills that are not put into the database (repeatable)")
-	f.DurationVar(&s.while, "while", 0, "the `time` for which --speed asks prompts in each round (default 2s)")
+	f.IntSliceVar(&s.Sizes, "size", nil, "measure a catalog of this `number` of skills (repeatable)")
+	f.IntVar(&s.Rounds, "rounds", 0, "the `number` of times that --speed repeats a measurement (default 5)")
+	f.StringVar(&s.Dir, "keep", "", "keep skills and catalogs of --speed in this `folder`")
+	f.IntSliceVar(&s.Compiled, "snapshot-only", nil, "measure this `number` of skills that are not put into the database (repeatable)")
+	f.DurationVar(&s.While, "while", 0, "the `time` for which --speed asks prompts in each round (default 2s)")
 	f.StringVar(&s.task, "task", "", "do a `task` in this process")
-	if err := f.MarkHidden("task"); err != nil {
-		panic(err) // unreachable: it is defined above
-	}
+	f.MarkHidden("task") // for the processes that bench starts
 }
 
 func (s *speedFlags) check(b *benchFlags) error {
 	switch {
-	case !s.on && (len(s.sizes) > 0 || s.keep != "" || s.rounds != 0 || s.while != 0 || s.task != "" || len(s.compiled) > 0):
+	case !s.on && (len(s.Sizes) > 0 || s.Dir != "" || s.Rounds != 0 || s.While != 0 || s.task != "" || len(s.Compiled) > 0):
 		return errors.New("--size, --snapshot-only, --rounds, --while and --keep belong to --speed")
 	case s.on && (len(b.datasets) > 0 || len(b.none) > 0 || b.fromEvals || b.compare != "" || b.mode != "" || b.limit != 0):
 		return errors.New("--speed measures no data set; of the other flags only --corpus goes with it")
-	case s.rounds < 0:
-		return fmt.Errorf("--rounds %d: at least 1", s.rounds)
-	case s.while < 0:
-		return fmt.Errorf("--while %v: at least 0", s.while)
+	case s.Rounds < 0:
+		return fmt.Errorf("--rounds %d: at least 1", s.Rounds)
+	case s.While < 0:
+		return fmt.Errorf("--while %v: at least 0", s.While)
 	}
-	for _, n := range s.sizes {
-		if n < 1 {
-			return fmt.Errorf("--size %d: at least 1", n)
-		}
-	}
-	for _, n := range s.compiled {
-		if n < 1 {
-			return fmt.Errorf("--snapshot-only %d: at least 1", n)
+	for i, sizes := range [][]int{s.Sizes, s.Compiled} {
+		if j := slices.IndexFunc(sizes, func(n int) bool { return n < 1 }); j >= 0 {
+			return fmt.Errorf("--%s %d: at least 1", []string{"size", "snapshot-only"}[i], sizes[j])
 		}
 	}
 	return nil
 }
 
 func (a *app) benchSpeed(ctx context.Context, b *benchFlags) error {
-	s := &b.speed
-	o := &bench.SpeedOptions{Sizes: s.sizes, Compiled: s.compiled, Rounds: s.rounds, While: s.while, Dir: s.keep}
-	if s.task != "" {
+	o := &b.speed.SpeedOptions
+	if b.speed.task != "" {
 		return a.benchTask(ctx, b, o)
 	}
-	if a.verbose {
-		o.Step = func(what string) { a.note("%s", what) }
-	}
+	o.Step = func(what string) { a.noteVerbose("%s", what) }
 	label, err := a.speedCorpus(ctx, b.corpus, o)
 	if err != nil {
 		return err
@@ -160,7 +145,10 @@ func (a *app) speedCorpus(ctx context.Context, name string, o *bench.SpeedOption
 	sizes := []int{500, 2500}
 	if name == "" {
 		sizes, o.Synthetic, label = []int{100, 500}, true, "synthetic, made from the bundled skills"
-		o.Corpus, err = bundledCorpus(ctx)
+		var src source.Source
+		if src, err = source.New(source.Bundled(), nil); err == nil {
+			o.Corpus = bench.SourceCorpus(ctx, src)
+		}
 	} else {
 		label, o.CorpusFlag = name, name
 		o.Corpus, err = bench.OpenCorpus(ctx, name)
@@ -171,30 +159,21 @@ func (a *app) speedCorpus(ctx context.Context, name string, o *bench.SpeedOption
 	return label, err
 }
 
-func bundledCorpus(ctx context.Context) (iter.Seq2[bench.Document, error], error) {
-	src, err := source.New(source.Bundled(), nil)
-	if err != nil {
-		return nil, err
-	}
-	return bench.SourceCorpus(ctx, src), nil
-}
-
 // rowAdder adds one figure to a table.
 type rowAdder func(measure string, value float64, unit string)
 
 // speedRows are the figures, one a row. A leg of "" is the catalog itself.
 func speedRows(s *bench.Speed) [][]string {
 	var rows [][]string
-	for i := range s.Sizes {
-		size := &s.Sizes[i]
-		of := func(leg string) rowAdder {
-			return func(measure string, value float64, unit string) {
-				rows = append(rows, []string{strconv.Itoa(size.Skills), leg, measure, figure(value), unit})
-			}
+	for _, size := range s.Sizes {
+		leg := ""
+		add := func(measure string, value float64, unit string) {
+			rows = append(rows, []string{strconv.Itoa(size.Skills), leg, measure, figure(value), unit})
 		}
-		catalogRows(size, of(""))
-		for j := range size.Legs {
-			legRows(&size.Legs[j], of(size.Legs[j].Leg))
+		catalogRows(&size, add)
+		for _, l := range size.Legs {
+			leg = l.Leg
+			legRows(&l, add)
 		}
 	}
 	return rows

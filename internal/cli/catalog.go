@@ -3,15 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
 // How long a one-shot command checks for changes before it answers from what is
-// indexed: 2,500 skills take about 10 ms. A hook runs at every prompt and must not be
-// felt, so it checks only a part of a large catalog each time.
+// indexed: 2,500 skills take about 10 ms. What runs at every prompt must not be felt, so
+// it checks only a part of a large catalog each time.
 const (
 	freshen = time.Second
 	hurry   = time.Millisecond
@@ -20,13 +23,11 @@ const (
 // catalog is an open catalog with the agent that asks.
 type catalog struct {
 	*repertoire.Catalog
-	app     *app
-	agent   *repertoire.Agent
-	reports []repertoire.Report
+	app   *app
+	agent *repertoire.Agent
 }
 
-// Close closes the catalog. It prints a note if the catalog was damaged and has been
-// rebuilt since it was opened.
+// Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
 func (c *catalog) Close() error {
 	if aside := c.Recovered(); aside != "" {
 		c.app.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
@@ -44,8 +45,7 @@ func (a *app) options() (*repertoire.ConfigOptions, error) {
 	}, nil
 }
 
-// settings returns the configured settings, for a command that opens no catalog with
-// them.
+// settings returns the settings, for a command that opens no catalog with them.
 func (a *app) settings() (config.Settings, error) {
 	o, err := a.options()
 	if err != nil {
@@ -54,29 +54,27 @@ func (a *app) settings() (config.Settings, error) {
 	return config.Read(a.dir, (*config.Options)(o))
 }
 
-// readScheduled returns the configuration of a command that stays running, from flags
-// and files.
-func (a *app) readScheduled() (repertoire.Config, error) {
+// readConfig returns the configuration from flags and files. Only a command that stays
+// running is rescanned on the configured schedule.
+func (a *app) readConfig(stays bool) (repertoire.Config, error) {
 	o, err := a.options()
 	if err != nil {
 		return repertoire.Config{}, err
 	}
 	cfg, err := repertoire.ReadConfig(a.dir, o)
-	cfg.Defer, cfg.Logger = true, a.logger()
-	return cfg, err
-}
-
-// readConfig is readScheduled for a command that answers once and needs no scheduled
-// rescans.
-func (a *app) readConfig() (repertoire.Config, error) {
-	cfg, err := a.readScheduled()
-	cfg.Schedule = repertoire.Never
+	if cfg.Logger = a.log; a.log == nil && a.verbose {
+		cfg.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+	}
+	if !stays {
+		cfg.Schedule = repertoire.Never
+	}
+	cfg.Defer = true
 	return cfg, err
 }
 
 // open opens the catalog that the flags and the configuration describe.
 func (a *app) open(ctx context.Context) (*catalog, error) {
-	cfg, err := a.readConfig()
+	cfg, err := a.readConfig(false)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +94,7 @@ func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, er
 	return &catalog{Catalog: c, app: a, agent: agent}, nil
 }
 
-// openFresh opens the catalog and brings it up to date: a new one completely, any other
-// as far as possible within about limit.
+// openFresh opens the catalog and brings it up to date, see refresh.
 func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, error) {
 	c, err := a.open(ctx)
 	if err != nil {
@@ -109,49 +106,64 @@ func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, err
 	return c, nil
 }
 
-// openAsked is openFresh for a command with a prompt, which it returns too.
-func (a *app) openAsked(ctx context.Context, args []string, limit time.Duration) (*catalog, string, error) {
-	text, err := a.prompt(ctx, args)
-	if err != nil {
-		return nil, "", err
+// question is what a command asks an up-to-date catalog.
+type question func(ctx context.Context, c *catalog, args []string) error
+
+// onCatalog returns what a command with a question does.
+func (a *app) onCatalog(ask question) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.ask(cmd.Context(), freshen, args, ask)
 	}
-	c, err := a.openFresh(ctx, limit)
-	return c, text, err
 }
 
-// refresh brings an open catalog up to date within a limit. What it leaves out, the
-// next command does.
+// onPrompt is onCatalog for a question about a prompt: the arguments from first on, which
+// become one.
+func (a *app) onPrompt(first int, limit time.Duration, ask question) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		prompt, err := a.prompt(cmd.Context(), args[first:])
+		if err != nil {
+			return err
+		}
+		return a.ask(cmd.Context(), limit, append(args[:first:first], prompt), ask)
+	}
+}
+
+func (a *app) ask(ctx context.Context, limit time.Duration, args []string, ask question) error {
+	c, err := a.openFresh(ctx, limit)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return ask(ctx, c, args)
+}
+
+// refresh brings an open catalog up to date: a new one completely, any other as far as
+// possible within about limit. What it leaves out, the next command does.
 func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
 	bar := a.progress("indexing", -1)
 	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
-		Look: limit, Scan: freshen, Rescan: a.verbose, Found: func() { bar.add(1) },
+		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step,
 	})
 	bar.done()
-	c.reports = f.Reports
-	switch {
-	case f.Cut:
+	if f.Cut {
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
-	case f.Reports != nil:
+	} else {
 		a.reportVerbose(f.Reports)
 	}
 	return err
 }
 
 // rescan brings the catalog up to date completely, with a progress bar.
-func (a *app) rescan(ctx context.Context, c *catalog) error {
+func (a *app) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
 	bar := a.progress("indexing", -1)
-	reports, err := c.Rescan(ctx, func() { bar.add(1) })
+	reports, err := c.Rescan(ctx, bar.step)
 	bar.done()
-	c.reports = reports
 	a.reportVerbose(reports)
-	return err
+	return reports, err
 }
 
 func (a *app) reportVerbose(reports []repertoire.Report) {
-	if !a.verbose {
-		return
-	}
 	for _, r := range reports {
-		a.note("%s: %v", r.Source, r)
+		a.noteVerbose("%s: %v", r.Source, r)
 	}
 }

@@ -1,24 +1,58 @@
 // Package cli is the command line of Repertoire: its commands with their flags, tables,
-// messages and help. A second program under another name can use it too.
+// messages and help.
 //
 // The one rule: it has no logic of its own; it opens catalogs through the configuration
 // and prints what they return.
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/skill"
 )
+
+// Exit codes of the command.
+const (
+	exitOK    = 0 // also if nothing is relevant
+	exitError = 1
+	exitUsage = 2
+)
+
+// app is one run of the command: its streams and its global flags.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	start          time.Time    // of the process
+	dir            string       // of the project, "" for the working folder
+	log            *slog.Logger // for background work; nil means standard error with --verbose
+
+	roots                          []string
+	config, db, agent              string
+	onlyRoot, json, quiet, verbose bool
+}
 
 // Main runs the command of the process and returns its exit status. The first
 // signal ends it in good order, a second one at once. A hook watches for no signal:
 // it leaves nothing to be put in order, and watching costs it time.
 func Main() int {
-	// Most runs end within milliseconds, a quarter of which collecting garbage would
-	// take.
+	// Most runs end within milliseconds, a quarter of which collecting garbage would take.
 	setGarbage(400)
 	ctx := context.Background()
 	if callsHook(os.Args[1:]) {
@@ -33,10 +67,241 @@ func Main() int {
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// setGarbage sets how much garbage may gather, in percent of what is in use, unless
-// the environment says so.
+// setGarbage sets how much garbage may gather, in percent of what is in use, unless the
+// environment says so.
 func setGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
+	}
+}
+
+// run executes the command and returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, start: time.Now()}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, errReported) {
+		return exitError
+	}
+	fmt.Fprintf(stderr, "skills: %s\n", messageOf(err))
+	if hint := hintFor(err); hint != "" {
+		fmt.Fprintf(stderr, "skills: hint: %s\n", hint)
+	}
+	if usage, ok := errors.AsType[*usageError](err); ok && usage.command != "skills hook" && !callsHook(args) {
+		return exitUsage
+	}
+	return exitError
+}
+
+// A usageError is a wrong use of the command line; the help of command explains the right one.
+type usageError struct {
+	command string
+	err     error
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// checked returns a step of a command whose errors are wrong uses of it.
+func checked(check func(args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(args); err != nil {
+			return &usageError{cmd.CommandPath(), err}
+		}
+		return nil
+	}
+}
+
+// errReported ends the command with exitError and without a further message.
+var errReported = errors.New("reported")
+
+// messageOf returns an error on one line, because scripts take each line for a message.
+func messageOf(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return words.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// hintFor says what to do about an error.
+func hintFor(err error) string {
+	usage, ok := errors.AsType[*usageError](err)
+	switch {
+	case ok:
+		return fmt.Sprintf("%q shows how it is used", usage.command+" --help")
+	case errors.Is(err, context.Canceled):
+		return "what was done is kept, and the next run goes on from there"
+	case errors.Is(err, skill.ErrNotFound):
+		return `"skills list" shows all names, "skills search" finds some`
+	}
+	return ""
+}
+
+const rootHelp = `Skills finds the agent skills that fit a prompt, among hundreds or thousands of
+them, by their full text. It lists the few that matter (names and descriptions)
+or none, prints the instructions of one, and the files that belong to it.
+
+{folders}
+
+The catalog is indexed by itself: every command looks first whether a skill has
+changed. The index is a cache, kept in $REPERTOIRE_CACHE or your cache folder;
+deleting it costs a rebuild. Ranking is by text and by the vectors of a built-in
+embedder. Nothing leaves this machine unless you configure an embeddings server
+that is elsewhere.
+
+Configuration is read from $REPERTOIRE_CONFIG or repertoire/config.yaml in your
+configuration folder, and from .agents/repertoire.yaml of the project:
+
+  roots: [~/more/skills, {path: ../team, label: team, names: {old: new}}]
+  project: true          # look at the project's folders
+  user: true             # look at the folders in your home
+  bundled: true          # offer the skills that are compiled in
+  db: ~/catalog.db       # instead of one in the cache folder
+  schedule: "@every 5s"  # of rescans in programs that stay running
+  max_file: 1048576      # bytes of the largest file that is served
+  deadline: 250ms        # for the embedding of a prompt
+  threshold: 0.6         # least probability that a prompt wants a skill
+  embedder: static       # the built-in one; or none; or a server:
+  # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
+  agents:
+    reviewer:            # skills --agent reviewer …
+      include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
+      exclude: {names: [review-legacy]}
+      pinned: [code-review]
+
+A project's file may hold roots and agents only.
+
+Exit status: 0 (also when nothing is relevant), 1 for errors, 2 for wrong usage.`
+
+// command builds the tree of commands.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "skills",
+		Short:         "Find the agent skills that fit a prompt",
+		Long:          rootHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := root.PersistentFlags()
+	f.StringArrayVar(&a.roots, "root", nil, "look for skills in this `folder` too (repeatable; the first wins)")
+	f.BoolVar(&a.onlyRoot, "only-root", false, "look nowhere else than in the folders given with --root")
+	f.StringVar(&a.config, "config", "", "read this configuration `file` instead of yours and the project's")
+	f.StringVar(&a.db, "db", "", "keep the catalog in this `file`")
+	f.StringVar(&a.agent, "agent", "", "see only what the configured agent `name` may see")
+	f.BoolVar(&a.json, "json", false, "print the result as JSON")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "print nothing but the result and errors")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(a.helpCommand())
+	completeHelp(root)
+	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(),
+		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
+		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
+	return root
+}
+
+// threshold is the flag --threshold of a command.
+type threshold struct {
+	value float64
+	given func() bool
+}
+
+func (t *threshold) flag(cmd *cobra.Command) {
+	cmd.Flags().Float64Var(&t.value, "threshold", rank.DefaultGate().Threshold, "offer skills from this `probability` on")
+	t.given = func() bool { return cmd.Flags().Changed("threshold") }
+}
+
+func (t *threshold) check() error {
+	if t.value >= 0 && t.value <= 1 {
+		return nil
+	}
+	return fmt.Errorf("--threshold %g: a probability from 0 to 1", t.value)
+}
+
+// probability returns the threshold for the library, where 0 means the configured one.
+func (t *threshold) probability() float64 {
+	if !t.given() {
+		return 0
+	}
+	return cmp.Or(t.value, repertoire.Always)
+}
+
+// prompt returns the arguments as one text, or standard input if the only one is "-".
+func (a *app) prompt(ctx context.Context, args []string) (string, error) {
+	if len(args) != 1 || args[0] != "-" {
+		return strings.Join(args, " "), nil
+	}
+	const most = 4 << 20 // more than any model reads
+	var text strings.Builder
+	// A read from a terminal cannot be interrupted, but an interrupt can leave it behind.
+	read := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(&text, io.LimitReader(a.stdin, most))
+		read <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case err := <-read:
+		if err != nil {
+			return "", fmt.Errorf("reading standard input: %w", err)
+		}
+		return text.String(), nil
+	}
+}
+
+// flags returns the flags of this call that choose the catalog and the agent, in a form
+// that works in any folder.
+func (a *app) flags() ([]string, error) {
+	var list []string
+	var errs []error
+	add := func(flag, path string) {
+		if path != "" {
+			abs, err := filepath.Abs(path)
+			list, errs = append(list, flag, cmp.Or(abs, path)), append(errs, err)
+		}
+	}
+	for _, root := range a.roots {
+		add("--root", root)
+	}
+	if a.onlyRoot {
+		list = append(list, "--only-root")
+	}
+	add("--config", a.config)
+	add("--db", a.db)
+	if a.agent != "" {
+		list = append(list, "--agent", a.agent)
+	}
+	return list, errors.Join(errs...)
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// note prints a message that is not part of the result to standard error.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, "skills: "+format+"\n", args...)
+	}
+}
+
+// noteVerbose is note for what only --verbose tells.
+func (a *app) noteVerbose(format string, args ...any) {
+	if a.verbose {
+		a.note(format, args...)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,69 +42,48 @@ only the skills that they name. Of copies of a skill the best is listed.
   threshold what it is compared with`
 
 func (a *app) contextCommand() *cobra.Command {
-	b := repertoire.Budget{Tokens: 1000, Skills: 8}
+	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML}
 	var least threshold
-	format := string(contextprovider.XML)
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",
 		Short:   "Print the relevant skills for a prompt, or nothing",
 		Long:    contextHelp,
 		Example: "  skills context \"The totals in this spreadsheet are wrong\"\n  skills --agent reviewer context --format markdown - < prompt.txt",
 		Args:    args(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			b.Format = contextprovider.Format(format)
-			if !slices.Contains(contextprovider.Formats(), b.Format) {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("no format %q%s", format, words.Suggest(format, formats()))}
+		PreRunE: checked(func([]string) error {
+			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })
+			switch format := string(b.Format); {
+			case !slices.Contains(formats, format):
+				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
+			case b.Tokens < 1 || b.Skills < 1:
+				return errors.New("--budget and --max are at least 1")
 			}
-			if b.Tokens < 1 || b.Skills < 1 {
-				return &usageError{cmd.CommandPath(), errors.New("--budget and --max are at least 1")}
-			}
-			if err := least.check(); err != nil {
-				return &usageError{cmd.CommandPath(), err}
-			}
+			return least.check()
+		}),
+		RunE: a.onPrompt(0, hurry, func(ctx context.Context, c *catalog, args []string) error {
 			b.Threshold = least.probability()
-			return a.context(cmd, args, b)
-		},
+			return a.context(ctx, c, args[0], b)
+		}),
 	}
 	least.flag(cmd)
 	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
 	cmd.Flags().IntVar(&b.Skills, "max", b.Skills, "list at most this `number` of skills")
-	cmd.Flags().StringVar(&format, "format", format, "`form` of the block: xml, markdown or json")
+	cmd.Flags().StringVar((*string)(&b.Format), "format", string(b.Format), "`form` of the block: xml, markdown or json")
 	return cmd
 }
 
-// formats lists the formats of a block.
-func formats() []string {
-	var names []string
-	for _, f := range contextprovider.Formats() {
-		names = append(names, string(f))
-	}
-	return names
-}
-
-func (a *app) context(cmd *cobra.Command, args []string, b repertoire.Budget) error {
-	c, prompt, err := a.openAsked(cmd.Context(), args, hurry)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	block, err := c.Block(cmd.Context(), prompt, b, c.agent)
+func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoire.Budget) error {
+	block, err := c.Block(ctx, prompt, b, c.agent)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		out := contextResult{Block: block.Text, Skills: resultsOf(block.Skills), Omitted: block.Omitted, Tokens: block.Tokens, ranking: rankingOf(block.Ranking)}
-		for _, p := range block.Pinned {
-			out.Pinned = append(out.Pinned, p.Name)
-		}
-		return a.printJSON(out)
+		pinned := mapped(block.Pinned, func(p repertoire.Body) string { return p.Name })
+		return a.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,
+			rankingOf(block.Ranking)})
 	}
-	if _, err := io.WriteString(a.stdout, block.Text); err != nil {
-		return err
-	}
-	if a.verbose {
-		a.note("%s in %s, %d left out; ranking: %s",
-			count(len(block.Skills), "skill"), count(block.Tokens, "token"), block.Omitted, block.Mode)
-	}
-	return nil
+	_, err = io.WriteString(a.stdout, block.Text)
+	a.noteVerbose("%s in %s, %d left out; ranking: %s",
+		count(len(block.Skills), "skill"), count(block.Tokens, "token"), block.Omitted, block.Mode)
+	return err
 }

@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -52,46 +55,60 @@ func (a *app) doctorCommand() *cobra.Command {
 			} else {
 				r, err = a.diagnose(cmd.Context(), strict)
 			}
-			if err != nil {
-				return err
+			if err == nil {
+				err = a.printReport(r)
 			}
-			return a.printReport(r)
+			if err == nil && r.Errors > 0 {
+				err = errReported
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "apply the specification to the letter")
 	return cmd
 }
 
-// diagnose reports what is wrong with the catalog, and with the clients that use
-// it.
+// diagnose reports what is wrong with the catalog and with the clients that use it.
 func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error) {
 	c, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	if err := a.rescan(ctx, c); err != nil {
+	reports, err := a.rescan(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	r, err := doctor.Catalog(ctx, c.Catalog, &doctor.Options{Strict: strict, Reports: c.reports})
+	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
 	if err != nil {
 		return nil, err
 	}
 	return r, a.checkClients(ctx, c, r)
 }
 
-// printReport prints a report and fails when there are errors.
-func (a *app) printReport(r *doctor.Report) error {
-	if err := a.printFindings(r); err != nil {
+// checkClients adds to a report which clients are set up, and what is wrong with that.
+func (a *app) checkClients(ctx context.Context, c *catalog, r *doctor.Report) error {
+	env, err := a.setupEnv("")
+	if err != nil {
+		return nil // without a home nothing is set up
+	}
+	skills, err := c.listable(ctx)
+	if err != nil {
 		return err
 	}
-	if r.Errors > 0 {
-		return &exitStatus{exitError}
-	}
+	r.Add(setup.Check(env, skills)...)
 	return nil
 }
 
-func (a *app) printFindings(r *doctor.Report) error {
+// listable returns all skills: a client may list those in its own folders itself.
+func (c *catalog) listable(ctx context.Context) ([]setup.Listed, error) {
+	entries, err := c.List(ctx, nil, true)
+	return mapped(entries, func(e repertoire.Entry) setup.Listed {
+		return setup.Listed{Name: e.Name, Description: e.Description, Location: e.Location}
+	}), err
+}
+
+func (a *app) printReport(r *doctor.Report) error {
 	if a.json {
 		return a.printJSON(r)
 	}
@@ -100,7 +117,11 @@ func (a *app) printFindings(r *doctor.Report) error {
 		printGroups(out, r.Groups())
 	} else {
 		for _, f := range r.Findings {
-			fmt.Fprintln(out, words.Line(f.String()+hintOf(f)))
+			line := f.String()
+			if f.Hint != "" {
+				line += " (" + f.Hint + ")"
+			}
+			fmt.Fprintln(out, words.Line(line))
 		}
 	}
 	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
@@ -108,28 +129,16 @@ func (a *app) printFindings(r *doctor.Report) error {
 	return out.Flush()
 }
 
-func hintOf(f doctor.Finding) string {
-	if f.Hint == "" {
-		return ""
-	}
-	return " (" + f.Hint + ")"
-}
-
-// examples is how many findings of a rule a summary shows.
-const examples = 3
-
 // printGroups prints how often each rule was broken, and its first few findings: with
 // thousands of skills nobody reads all findings, and one rule must not hide the others.
 func printGroups(w io.Writer, groups []doctor.Group) {
+	const examples = 3 // of each rule
 	hidden := 0
 	for _, g := range groups {
 		fmt.Fprintf(w, "%s: %s\n", g.Rule, count(len(g.Findings), string(g.Severity)))
 		shown := g.Findings[:min(examples, len(g.Findings))]
 		for i, f := range shown {
-			at := f.Path
-			if f.Line > 0 {
-				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
-			}
+			at := strings.TrimSuffix(fmt.Sprintf("%s:%d", f.Path, f.Line), ":0")
 			fmt.Fprintf(w, "  %s\n    %s\n", words.Line(at), words.Line(f.Message))
 			if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
 				fmt.Fprintf(w, "    (%s)\n", words.Line(f.Hint))

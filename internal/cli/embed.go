@@ -64,9 +64,17 @@ const allEmbedders = "all"
 
 func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	ctx := cmd.Context()
-	s, choices, err := a.choices(cmd, only)
+	s, err := a.settings()
 	if err != nil {
 		return err
+	}
+	choices := s.Embedders()
+	if only != "" && only != allEmbedders {
+		e, err := s.FindEmbedder(only)
+		if err != nil {
+			return &usageError{cmd.CommandPath(), err}
+		}
+		choices = []config.Embedder{e}
 	}
 	if !list && s.Embedder.Name == config.EmbedderNone {
 		return errors.New("nothing to embed with: the configured embedder is none")
@@ -78,81 +86,53 @@ func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	defer c.Close()
 	if list {
 		err = a.refresh(ctx, c, freshen)
-	} else {
-		err = a.embedAll(ctx, c)
+	} else if _, err = a.rescan(ctx, c); err == nil {
+		err = a.embed(ctx, c)
 	}
 	if err != nil {
 		return err
 	}
-	out, err := embeddersOf(ctx, c, choices, s.Embedder.Name)
-	if err != nil {
-		return err
-	}
-	return a.printEmbedders(out)
+	return a.printEmbedders(ctx, c, choices, s.Embedder.Name)
 }
 
-// choices returns the settings and the embedders to list: the one with the name only,
-// or all that can be used.
-func (a *app) choices(cmd *cobra.Command, only string) (s config.Settings, list []config.Embedder, err error) {
-	if s, err = a.settings(); err != nil {
-		return s, nil, err
-	}
-	if only == "" || only == allEmbedders {
-		return s, s.Embedders(), nil
-	}
-	e, err := s.FindEmbedder(only)
-	if err != nil {
-		return s, nil, &usageError{cmd.CommandPath(), err}
-	}
-	return s, []config.Embedder{e}, nil
-}
-
-func (a *app) embedAll(ctx context.Context, c *catalog) error {
-	if err := a.rescan(ctx, c); err != nil {
-		return err
-	}
+// embed computes missing vectors.
+func (a *app) embed(ctx context.Context, c *catalog) error {
 	bar := a.progress("embedding", 1)
 	defer bar.done()
 	return c.Embed(ctx, bar.set)
 }
 
-// embeddersOf describes embedders; inUse is the name of the configured one.
-func embeddersOf(ctx context.Context, c *catalog, choices []config.Embedder, inUse string) (embedResult, error) {
-	var out embedResult
+// printEmbedders describes embedders; inUse is the name of the configured one.
+func (a *app) printEmbedders(ctx context.Context, c *catalog, choices []config.Embedder, inUse string) error {
+	mode, err := c.Mode(ctx)
+	if err != nil {
+		return err
+	}
+	out := embedResult{Mode: mode}
 	for _, choice := range choices {
 		e, err := choice.New()
 		if err != nil {
-			return out, err
+			return err
 		}
 		covered, err := c.Coverage(ctx, e.Model())
 		if err != nil {
-			return out, err
+			return err
 		}
 		out.Embedders = append(out.Embedders, embedderEntry{Name: choice.Name, Model: e.Model(), Dimension: cmp.Or(covered.Dim, choice.Dimension()),
 			Embedded: covered.Embedded, Texts: covered.Texts, InUse: choice.Name == inUse})
 	}
-	var err error
-	out.Mode, err = c.Mode(ctx)
-	return out, err
-}
-
-func (a *app) printEmbedders(out embedResult) error {
 	if a.json {
 		return a.printJSON(out)
 	}
-	var rows [][]string
-	for _, e := range out.Embedders {
-		row := []string{e.Name, e.Model, strconv.Itoa(e.Dimension), fmt.Sprintf("%d of %d", e.Embedded, e.Texts), ""}
-		if e.InUse {
-			row[4] = "in use"
-		}
-		rows = append(rows, row)
+	err = a.rows([]string{"NAME", "MODEL", "DIMENSION", "EMBEDDED", ""}, mapped(out.Embedders, embedderRow))
+	a.noteVerbose("ranking: %s", mode)
+	return err
+}
+
+func embedderRow(e embedderEntry) []string {
+	use := ""
+	if e.InUse {
+		use = "in use"
 	}
-	if err := a.rows([]string{"NAME", "MODEL", "DIMENSION", "EMBEDDED", ""}, rows); err != nil {
-		return err
-	}
-	if a.verbose {
-		a.note("ranking: %s", out.Mode)
-	}
-	return nil
+	return []string{e.Name, e.Model, strconv.Itoa(e.Dimension), fmt.Sprintf("%d of %d", e.Embedded, e.Texts), use}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// helpCommand replaces the help command of cobra, which exits with status 0 for an
-// unknown command.
+// helpCommand replaces cobra's, which exits with status 0 for an unknown command.
 func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
@@ -41,8 +41,7 @@ const completionHelp = `Completion prints a script that makes a shell complete c
   fish        skills completion fish > ~/.config/fish/completions/skills.fish
   powershell  skills completion powershell | Out-String | Invoke-Expression`
 
-// completionCommand replaces the completion command of cobra, which exits with status
-// 0 for an unknown shell.
+// completionCommand replaces cobra's, which exits with status 0 for an unknown shell.
 func (a *app) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	var bare bool
@@ -80,17 +79,12 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
-	return &usageError{cmd.CommandPath(), unknown("command", args[0], "", names)}
+	return &usageError{cmd.CommandPath(), unknown("command", args[0], "", mapped(cmd.Commands(), (*cobra.Command).Name))}
 }
 
 // flagError returns the error for an unknown or malformed flag.
 func flagError(cmd *cobra.Command, err error) error {
-	var notExist *pflag.NotExistError
-	if errors.As(err, &notExist) {
+	if notExist, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		dashes := "--"
@@ -105,31 +99,28 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &usageError{cmd.CommandPath(), err}
 }
 
-// unknown returns the error for a name that is not among names. It suggests similar
-// names, each with the prefix.
+// unknown returns the error for a name that is not among names. It suggests similar ones,
+// each with the prefix.
 func unknown(kind, name, prefix string, names []string) error {
 	similar := words.Similar(strings.TrimLeft(name, "-"), names)
 	if len(similar) == 0 {
 		return fmt.Errorf("no %s %q", kind, name)
 	}
-	for i := range similar {
-		similar[i] = prefix + similar[i]
-	}
+	similar = mapped(similar, func(s string) string { return prefix + s })
 	return fmt.Errorf("no %s %q; %s", kind, name, words.DidYouMean(similar))
 }
 
-// args checks the number of arguments of a command: its error shows the usage. A most
-// of -1 means no limit.
+// args checks the number of arguments of a command; a most of -1 means no limit.
 func args(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= least && (most < 0 || len(args) <= most) {
-			return nil
-		}
-		if len(args) < least {
+		switch {
+		case len(args) < least:
 			name := strings.Trim(strings.Fields(cmd.Use)[1+len(args)], "[]…")
 			return &usageError{cmd.CommandPath(), fmt.Errorf("%s is missing. Usage: %s", name, cmd.UseLine())}
+		case most >= 0 && len(args) > most:
+			return &usageError{cmd.CommandPath(), fmt.Errorf("too many arguments; usage: %s", cmd.UseLine())}
 		}
-		return &usageError{cmd.CommandPath(), fmt.Errorf("too many arguments; usage: %s", cmd.UseLine())}
+		return nil
 	}
 }
 
@@ -143,4 +134,80 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 		others := func(name string) bool { return !strings.HasPrefix(name, begun) }
 		return slices.DeleteFunc(names(), others), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeHelp fills in marks such as {folders} from the descriptions of clients, when
+// help is printed.
+func completeHelp(root *cobra.Command) {
+	print := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp())
+		cmd.Long = marks.Replace(cmd.Long)
+		print(cmd, args)
+	})
+}
+
+// foldersHelp returns the text that says where skills are looked for.
+func foldersHelp() string {
+	var folders []string
+	for _, f := range client.SkillFolders() {
+		folders = append(folders, f+"/skills")
+	}
+	last := len(folders) - 1
+	return wrap("A skill is a folder with a SKILL.md. Skills are looked for in the folders given with --root, then in " +
+		strings.Join(folders[:last], ", ") + " and " + folders[last] + " of the project (from the working folder up to the root of its repository) " +
+		"and of your home, in ~/.config/agents/skills, and last among those that are compiled in. Of two skills of the same name " +
+		"the one that is found first is offered; \"skills doctor\" reports the other.")
+}
+
+// wrap breaks an ASCII text into lines of at most 80 characters.
+func wrap(text string) string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if last := len(lines) - 1; last >= 0 && len(lines[last])+len(" ")+len(word) <= 80 {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// eventsHelp lists the clients that ask for context, each with its event.
+func eventsHelp() string {
+	var lines []string
+	for _, c := range client.All() {
+		if c.Hook == nil || c.Hook.Arg != c.Name {
+			continue
+		}
+		if ev, ok := c.Hook.Event(client.Prompt); ok {
+			lines = append(lines, fmt.Sprintf("  %-12s  %s", c.Name, ev.Name))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// clientsHelp lists the clients in two columns: the first eight by column, others by line.
+func clientsHelp() string {
+	all := client.All()
+	var lines []string
+	for pair := range slices.Chunk(slices.Concat(all[:1], all[4:5], all[1:2], all[5:6], all[2:3], all[6:7], all[3:4], all[7:]), 2) {
+		line := fmt.Sprintf("  %-8s  %-13s  %-14s", pair[0].Name, pair[0].Title, kindsOf(pair[0]))
+		if len(pair) == 2 {
+			line += fmt.Sprintf("  %-8s  %-12s  %s", pair[1].Name, pair[1].Title, kindsOf(pair[1]))
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// kindsOf names what a client can use: the MCP server, the hook or both.
+func kindsOf(c client.Client) string {
+	switch {
+	case c.Hook == nil:
+		return "MCP"
+	case c.Hook.Arg == client.SessionStart:
+		return "MCP and hook"
+	}
+	return "MCP and hooks"
 }

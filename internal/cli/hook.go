@@ -54,13 +54,16 @@ func (a *app) hookCommand() *cobra.Command {
 		Example:           "  skills hook claude < event.json\n  skills hook codex --mcp-server skills --deadline 200ms < event.json",
 		Args:              args(1, 1),
 		ValidArgsFunction: completed(client.HookArgs, 1),
+		PreRunE: checked(func(args []string) error {
+			switch clients := client.HookArgs(); {
+			case !slices.Contains(clients, args[0]):
+				return fmt.Errorf("no client %q; there are: %s", args[0], strings.Join(clients, ", "))
+			case call.Deadline <= 0:
+				return errors.New("--deadline is more than 0")
+			}
+			return nil
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if clients := client.HookArgs(); !slices.Contains(clients, args[0]) {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("no client %q; there are: %s", args[0], strings.Join(clients, ", "))}
-			}
-			if call.Deadline <= 0 {
-				return &usageError{cmd.CommandPath(), errors.New("--deadline is more than 0")}
-			}
 			call.Arg = args[0]
 			hook.Run(cmd.Context(), a.complete(call))
 			return nil
@@ -76,30 +79,22 @@ func (a *app) complete(call hook.Call) hook.Call {
 	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.stdout
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command = a.openForHook, a.indexArgs, a.commandLine
-	if a.verbose {
-		call.Verbose = a.stderr
-	} else {
-		a.stderr = io.Discard
+	if !a.verbose {
+		a.quiet, a.stderr = true, io.Discard
 	}
-	a.quiet = !a.verbose
+	call.Verbose = a.stderr
 	return call
 }
 
 // openForHook opens the catalog for a hook.
 func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
 	a.log = o.Log
-	if o.Dir != "" {
-		a.dir = o.Dir
-	}
-	cfg, err := a.readConfig()
+	a.dir = o.Dir
+	cfg, err := a.readConfig(false)
 	if err != nil {
 		return nil, nil, err
 	}
-	var reranker *time.Duration
-	if cfg.Reranker != nil {
-		reranker = &cfg.RerankDeadline
-	}
-	o.Bound(&cfg.Deadline, reranker)
+	o.Bound(&cfg)
 	c, err := a.openWith(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
@@ -107,8 +102,7 @@ func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *r
 	return c, c.agent, nil
 }
 
-// indexArgs returns the arguments with which this program indexes a catalog in
-// the background.
+// indexArgs returns the arguments with which this program indexes in the background.
 func (a *app) indexArgs(db, lock string) ([]string, error) {
 	flags, err := a.flags()
 	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
@@ -117,29 +111,22 @@ func (a *app) indexArgs(db, lock string) ([]string, error) {
 // callsHook reports whether arguments, even malformed ones, call the hook of a client.
 // For such a call the exit status must not be 2, which makes clients drop the prompt.
 func callsHook(args []string) bool {
-	for i := range args {
-		if args[i] == "hook" && i+1 < len(args) && slices.Contains(client.HookArgs(), args[i+1]) {
+	for i, arg := range args[:max(0, len(args)-1)] {
+		if arg == "hook" && slices.Contains(client.HookArgs(), args[i+1]) {
 			return true
 		}
 	}
 	return false
 }
 
-// commandLine returns the command line that calls this program for the catalog, as a
-// person or a model types it.
+// commandLine returns what a person or a model types to call this program for the catalog.
 func (a *app) commandLine() string {
 	self, err := os.Executable()
 	if err != nil {
 		self = "skills"
 	}
-	flags, err := a.flags()
-	if err != nil {
-		flags = nil // calling the program without them is better than nothing
-	}
+	flags, _ := a.flags() // if a path cannot be made absolute, a relative one is better than none
 	words := append([]string{self}, flags...)
-	if a.agent != "" {
-		words = append(words, "--agent", a.agent)
-	}
 	for i, w := range words {
 		if strings.ContainsAny(w, " '\"\\$`&|;<>()*?[]#~!") {
 			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

@@ -85,46 +85,37 @@ func (a *app) index(ctx context.Context, full, watch bool) error {
 			return err
 		}
 	}
-	if err := a.rescan(ctx, c); err != nil {
-		return err
-	}
-	mode, err := a.embed(ctx, c)
+	reports, err := a.rescan(ctx, c)
 	if err != nil {
 		return err
 	}
-	if err := a.printIndex(ctx, c, mode, time.Since(start)); err != nil || !watch {
+	if err := a.embed(ctx, c); ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil { // a server does not answer, but text ranks too
+		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
+	}
+	if err := a.printIndex(ctx, c, reports, start); err != nil || !watch {
 		return err
 	}
 	return a.watch(ctx)
 }
 
-// embed computes missing vectors and returns the resulting mode of ranking. If a server
-// does not answer, it prints a note and returns no error, because text ranks too.
-func (a *app) embed(ctx context.Context, c *catalog) (string, error) {
-	bar := a.progress("embedding", 1)
-	err := c.Embed(ctx, bar.set)
-	bar.done()
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
+func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.Report, start time.Time) error {
+	mode, err := c.Mode(ctx)
 	if err != nil {
-		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
+		return err
 	}
-	return c.Mode(ctx)
-}
-
-func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time.Duration) error {
 	offered, found, err := c.Size(ctx)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(indexResult{Offered: offered, Found: found, Mode: mode, DB: c.Path(),
-			TookMS: milliseconds(took), Sources: append([]repertoire.Report{}, c.reports...)})
+		took := milliseconds(time.Since(start))
+		return a.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
 	}
-	total := index.Total(c.reports)
+	total := index.Total(reports)
 	_, err = fmt.Fprintf(a.stdout, "%s offered, of %d found in %s: %d added, %d changed, %d removed\nranking: %s\ncatalog: %s\n",
-		count(offered, "skill"), found, count(len(c.reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
+		count(offered, "skill"), found, count(len(reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
 	if problems := len(total.Problems); problems > 0 {
 		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
 	}
@@ -134,7 +125,7 @@ func (a *app) printIndex(ctx context.Context, c *catalog, mode string, took time
 // watch reopens the catalog with a schedule and waits to be interrupted.
 func (a *app) watch(ctx context.Context) error {
 	a.verbose = true // the log of rescans is what one watches
-	cfg, err := a.readScheduled()
+	cfg, err := a.readConfig(true)
 	if err != nil {
 		return err
 	}

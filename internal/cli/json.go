@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"math"
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire"
@@ -15,6 +16,15 @@ func (a *app) printJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// mapped returns f of each element of list; never nil, so that JSON has a list.
+func mapped[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
 }
 
 // ranking is what a result says of an answer as a whole.
@@ -39,18 +49,17 @@ type searchResult struct {
 
 // resultHit is one skill of a result.
 type resultHit struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Score       float64  `json:"score"`
-	Probability float64  `json:"probability"`
-	Source      string   `json:"source"`
-	Path        string   `json:"path"`
-	Relevant    bool     `json:"relevant"`
-	Copies      []string `json:"copies,omitempty"`
-	Why         hitWhy   `json:"why"`
-
-	Snippet *hitSnippet `json:"snippet,omitempty"`
+	ID          string      `json:"id"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Score       float64     `json:"score"`
+	Probability float64     `json:"probability"`
+	Source      string      `json:"source"`
+	Path        string      `json:"path"`
+	Relevant    bool        `json:"relevant"`
+	Copies      []string    `json:"copies,omitempty"`
+	Why         hitWhy      `json:"why"`
+	Snippet     *hitSnippet `json:"snippet,omitempty"`
 }
 
 // hitSnippet is what matches in a body.
@@ -66,8 +75,7 @@ func snippetOf(s repertoire.Snippet) *hitSnippet {
 	}
 	out := &hitSnippet{Text: s.Text}
 	for _, m := range s.Matches {
-		start := utf8.RuneCountInString(s.Text[:m[0]])
-		out.Matches = append(out.Matches, [2]int{start, start + utf8.RuneCountInString(s.Text[m[0]:m[1]])})
+		out.Matches = append(out.Matches, [2]int{utf8.RuneCountInString(s.Text[:m[0]]), utf8.RuneCountInString(s.Text[:m[1]])})
 	}
 	return out
 }
@@ -92,27 +100,11 @@ func resultOf(h repertoire.Hit) resultHit {
 }
 
 func roundedTerms(terms []rank.Term) []rank.Term {
-	out := make([]rank.Term, len(terms))
-	for i, t := range terms {
-		out[i] = rank.Term{Name: t.Name, Value: rounded(t.Value), Weight: t.Weight}
-	}
-	return out
+	return mapped(terms, func(t rank.Term) rank.Term { return rank.Term{Name: t.Name, Value: rounded(t.Value), Weight: t.Weight} })
 }
 
 func idsOf(entries []repertoire.Entry) []string {
-	var ids []string
-	for _, e := range entries {
-		ids = append(ids, e.ID)
-	}
-	return ids
-}
-
-func resultsOf(hits []repertoire.Hit) []resultHit {
-	out := make([]resultHit, len(hits))
-	for i, h := range hits {
-		out[i] = resultOf(h)
-	}
-	return out
+	return mapped(entries, func(e repertoire.Entry) string { return e.ID })
 }
 
 // contextResult is what "context --json" prints.
@@ -156,8 +148,7 @@ type whyResult struct {
 	Filter      string      `json:"filter,omitempty"`
 	ShadowedBy  string      `json:"shadowed_by,omitempty"`
 	Verdict     string      `json:"verdict"`
-
-	RerankError string `json:"rerank_error,omitempty"`
+	RerankError string      `json:"rerank_error,omitempty"`
 }
 
 // indexResult is what "index --json" prints.
@@ -188,8 +179,5 @@ type embedderEntry struct {
 
 // rounded keeps three decimals: more of them only show that machines differ.
 func rounded(x float64) float64 {
-	if x < 0 {
-		return -rounded(-x)
-	}
-	return float64(int64(x*1000+.5)) / 1000
+	return math.Round(x*1000) / 1000
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,9 +29,16 @@ func (a *app) listCommand() *cobra.Command {
 		Long:    listHelp,
 		Example: "  skills list --tag testing\n  skills --agent reviewer list --json",
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.list(cmd, tag, from, shadowed)
-		},
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error {
+			entries, err := c.List(ctx, c.agent, shadowed)
+			if err == nil {
+				entries, err = search.Filter(entries, from, tag)
+			}
+			if err != nil {
+				return err
+			}
+			return a.printList(c, entries)
+		}),
 	}
 	cmd.Flags().StringVar(&tag, "tag", "", "only skills with this `tag`")
 	cmd.Flags().StringVar(&from, "source", "", "only skills from the source with this `label`")
@@ -38,42 +46,20 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) list(cmd *cobra.Command, tag, from string, shadowed bool) error {
-	c, err := a.openFresh(cmd.Context(), freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	entries, err := c.List(cmd.Context(), c.agent, shadowed)
-	if err != nil {
-		return err
-	}
-	entries, err = search.Filter(entries, from, tag)
-	if err != nil {
-		return err
-	}
+func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 	if a.json {
-		return a.printJSON(listResult{Skills: listEntries(entries)})
+		return a.printJSON(listResult{mapped(entries, listEntryOf)})
 	}
 	if len(entries) == 0 {
 		a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
 		return nil
 	}
-	var rows [][]string
-	for _, e := range entries {
-		rows = append(rows, []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description})
-	}
-	return a.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, rows)
+	return a.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, mapped(entries, func(e repertoire.Entry) []string {
+		return []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description}
+	}))
 }
 
-func listEntries(entries []repertoire.Entry) []listEntry {
-	out := make([]listEntry, len(entries))
-	for i, e := range entries {
-		out[i] = listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location,
-			Tags: e.Tags, Tokens: e.Tokens, ShadowedBy: e.ShadowedBy}
-		if e.Tags == nil {
-			out[i].Tags = []string{}
-		}
-	}
-	return out
+func listEntryOf(e repertoire.Entry) listEntry {
+	return listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location,
+		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, ShadowedBy: e.ShadowedBy}
 }

@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
@@ -49,7 +53,8 @@ needs the token, has the counts of calls, searches with their times, offered
 skills, prompts without one, stale reads, sessions and skills for Prometheus.`
 
 func (a *app) mcpCommand() *cobra.Command {
-	var f httpFlags
+	var addr, tokenFile string
+	var o mcpserver.HTTPOptions
 	cmd := &cobra.Command{
 		Use:     "mcp",
 		Short:   "Serve the catalog over the Model Context Protocol",
@@ -57,16 +62,22 @@ func (a *app) mcpCommand() *cobra.Command {
 		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.addr != "" {
-				return a.serveHTTP(cmd.Context(), &f)
+			if addr != "" {
+				return a.serveHTTP(cmd.Context(), addr, tokenFile, o)
 			}
-			if name := f.changed(cmd.Flags()); name != "" {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", name)}
+			names := []string{"token-file", "allow-host", "allow-origin", "rate"}
+			if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
+				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", names[i])}
 			}
 			return a.serve(cmd.Context())
 		},
 	}
-	f.register(cmd.Flags())
+	flags := cmd.Flags()
+	flags.StringVar(&addr, "http", "", "serve HTTP at this `address`, a port or host:port")
+	flags.StringVar(&tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
+	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
+	flags.StringArrayVar(&o.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	flags.Float64Var(&o.Rate, "rate", 100, "requests a second of one client; 0 for any")
 	return cmd
 }
 
@@ -83,26 +94,36 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer c.Close()
 	// There is only one client, so a read belongs to its last session.
-	server := c.server(c.agent, nil, c.loaded)
+	server := c.server(c.agent, nil, func(ctx context.Context, session, id string) { c.memory.Load(ctx, session, id, "") })
 	c.servers.Store(&[]*mcpserver.Server{server})
 	return server.Serve(ctx, a.stdin, a.stdout)
 }
 
-// served is a catalog with its servers, which it notifies of changes.
+// served is a catalog with the servers that it notifies of changes. For the tool
+// suggest_skills, which clients may call instead of a hook, it remembers sessions too.
 type served struct {
 	*catalog
-	*suggester
+	memory  *session.Memory
+	project *config.Project
 	log     *slog.Logger
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
 }
 
 // openServed opens the catalog for servers.
 func (a *app) openServed(ctx context.Context) (*served, error) {
-	cfg, err := a.readScheduled()
+	cfg, err := a.readConfig(true)
 	if err != nil {
 		return nil, err
 	}
-	s := &served{log: a.serverLogger()}
+	// The reader of standard error is a client's log.
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelInfo
+	}
+	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))}
+	if s.project, err = config.NewProject(a.dir, cfg.Sources); err != nil {
+		return nil, err
+	}
 	cfg.Background, cfg.Logger = true, s.log
 	cfg.Changed = func() {
 		if servers := s.servers.Load(); servers != nil {
@@ -114,14 +135,13 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 	if s.catalog, err = a.openWith(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if s.suggester, err = newSuggester(s.catalog, s.log); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	state, _ := config.StateDir() // without one nothing is remembered
+	s.memory = session.New(state, session.Options{Logger: s.log})
+	s.memory.Sweep()
 	return s, nil
 }
 
-// server returns a server of a scope. Both functions may be nil, see
-// mcpserver.Options.
+// server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
 func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
 	return mcpserver.New(s.Catalog, &mcpserver.Options{
 		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels(),
@@ -129,12 +149,40 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 	})
 }
 
-// serverLogger writes to standard error, whose reader is a client's log: what is
-// wrong, and with --verbose what is done.
-func (a *app) serverLogger() *slog.Logger {
-	level := slog.LevelWarn
-	if a.verbose {
-		level = slog.LevelInfo
+func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
+	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
+	return s.memory.Suggest(ctx, s.catalog, session.Prompt{Session: p.Session, Text: p.Text}, budget, s.project.Scope(p.Dir, a))
+}
+
+// serveHTTP serves at an address until ctx ends.
+func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, o mcpserver.HTTPOptions) (err error) {
+	if o.Token, err = config.Token(tokenFile); err != nil {
+		return err
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+	l, err := mcpserver.Listen(ctx, addr, o.Token != "")
+	if err != nil {
+		return err
+	}
+	defer l.Close() // Serve closes it, but an error may come first
+	c, err := a.openServed(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	o.Metrics, o.Logger, o.Rate = new(mcpserver.Metrics), c.log, cmp.Or(o.Rate, -1)
+	o.Size = func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) }
+	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, o.Metrics.Observe, nil)}
+	for _, agent := range c.Config().Agents {
+		if c.agent == nil || agent == c.agent {
+			scopes[agent.Name] = c.server(agent, o.Metrics.Observe, nil)
+		}
+	}
+	servers := slices.Collect(maps.Values(scopes))
+	c.servers.Store(&servers)
+	h, err := mcpserver.NewHTTP(scopes, &o)
+	if err != nil {
+		return err
+	}
+	a.note("serving at http://%s/mcp", l.Addr())
+	return h.Serve(ctx, l)
 }

@@ -1,67 +1,38 @@
 package cli
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 )
 
 // progress is a progress bar on standard error. It appears with the first step, and only
-// on a terminal without --quiet.
-type progress struct {
-	draw func() *progressbar.ProgressBar // nil means that no bar is drawn
-	bar  *progressbar.ProgressBar        // nil before the first step
-}
+// on a terminal without --quiet. Its errors are ignored: the work goes on without a bar.
+type progress struct{ *progressbar.ProgressBar }
 
 // progress returns a progress bar; -1 means that the total is unknown.
-func (a *app) progress(what string, total int) *progress {
-	if _, ok := terminal(a.stderr); !ok || a.quiet {
-		return &progress{}
-	}
-	return &progress{draw: func() *progressbar.ProgressBar {
-		return progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(a.stderr),
-			progressbar.OptionSetDescription(what),
-			progressbar.OptionShowCount(),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionThrottle(65*time.Millisecond))
-	}}
+func (a *app) progress(what string, total int) progress {
+	_, ok := terminal(a.stderr)
+	return progress{progressbar.NewOptions(total,
+		progressbar.OptionSetVisibility(ok && !a.quiet),
+		progressbar.OptionSetWriter(a.stderr),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(65*time.Millisecond))}
 }
 
-// begin reports whether there is a bar, which it makes at the first call.
-func (p *progress) begin() bool {
-	if p.bar == nil && p.draw != nil {
-		p.bar = p.draw()
-	}
-	return p.bar != nil
-}
-
-func (p *progress) add(n int) {
-	if p.begin() {
-		p.bar.Add(n) // ignore the error: the work goes on without a bar
-	}
-}
+// step moves the bar by one.
+func (p progress) step() { p.Add(1) }
 
 // set moves the bar to done of all.
-func (p *progress) set(done, all int) {
-	if p.begin() {
-		p.bar.ChangeMax(all)
-		p.bar.Set(done)
-	}
+func (p progress) set(done, all int) {
+	p.ChangeMax(all)
+	p.Set(done)
 }
 
-func (p *progress) done() {
-	if p.bar != nil {
-		p.bar.Finish()
+func (p progress) done() {
+	if p.IsStarted() {
+		p.Finish()
 	}
-}
-
-// logger returns the logger for background work: with --verbose it writes to standard
-// error.
-func (a *app) logger() *slog.Logger {
-	if a.log != nil || !a.verbose {
-		return a.log
-	}
-	return slog.New(slog.NewTextHandler(a.stderr, nil))
 }

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -70,19 +70,19 @@ func (a *app) searchCommand() *cobra.Command {
 		Long:    searchHelp,
 		Example: "  skills search fill in a pdf form\n  git diff | skills search -\n  skills search --syntax \"name: pdf NOT merge\"",
 		Args:    args(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: checked(func([]string) error {
 			if q.Limit < 1 {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("--limit %d: at least 1", q.Limit)}
+				return fmt.Errorf("--limit %d: at least 1", q.Limit)
 			}
-			if err := least.check(); err != nil {
-				return &usageError{cmd.CommandPath(), err}
+			if err := least.check(); err != nil || !q.Syntax || !least.given() {
+				return err
 			}
-			if q.Syntax && least.given() {
-				return &usageError{cmd.CommandPath(), errors.New("--threshold has no meaning with --syntax; leave one of them out")}
-			}
-			q.Threshold = least.probability()
-			return a.search(cmd, args, q)
-		},
+			return errors.New("--threshold has no meaning with --syntax; leave one of them out")
+		}),
+		RunE: a.onPrompt(0, freshen, func(ctx context.Context, c *catalog, args []string) error {
+			q.Text, q.Agent, q.Threshold = args[0], c.agent, least.probability()
+			return a.search(ctx, c, q)
+		}),
 	}
 	least.flag(cmd)
 	cmd.Flags().IntVarP(&q.Limit, "limit", "n", q.Limit, "print at most this `number` of skills")
@@ -90,96 +90,82 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) search(cmd *cobra.Command, args []string, q repertoire.Query) error {
-	c, text, err := a.openAsked(cmd.Context(), args, freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error {
 	start := time.Now()
-	q.Text, q.Agent = text, c.agent
-	answer, err := c.Search(cmd.Context(), q)
-	if syntax := new(repertoire.SyntaxError); errors.As(err, &syntax) {
-		a.point(text, syntax.Offset)
-		return &usageError{cmd.CommandPath(), err}
+	answer, err := c.Search(ctx, q)
+	if syntax, ok := errors.AsType[*repertoire.SyntaxError](err); ok {
+		a.point(q.Text, syntax.Offset)
+		return &usageError{"skills search", err}
 	}
 	if err != nil {
 		return err
 	}
 	took := time.Since(start)
-	if answer.RerankError != nil && a.verbose {
-		a.note("not reranked: %v", answer.RerankError)
+	if answer.RerankError != nil {
+		a.noteVerbose("not reranked: %v", answer.RerankError)
 	}
-	width, isTerminal := terminal(a.stdout)
-	var snippets []repertoire.Snippet
-	if a.json || isTerminal {
-		if snippets, err = a.snippets(cmd, c, q, answer, width); err != nil {
-			return err
-		}
+	snippets, err := a.snippets(ctx, c, q, answer)
+	if err != nil {
+		return err
 	}
 	if a.json {
-		results := resultsOf(answer.Hits)
+		results := mapped(answer.Hits, resultOf)
 		for i, s := range snippets {
 			results[i].Snippet = snippetOf(s)
 		}
-		return a.printJSON(searchResult{Query: text, ranking: rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
+		return a.printJSON(searchResult{Query: q.Text, ranking: rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
 	}
 	return a.printHits(q, answer, snippets, took)
 }
 
-// snippets returns the snippets of all hits, each short enough for two lines of a table.
-func (a *app) snippets(cmd *cobra.Command, c *catalog, q repertoire.Query, answer repertoire.Answer, width int) ([]repertoire.Snippet, error) {
-	entries := make([]repertoire.Entry, len(answer.Hits))
-	for i, h := range answer.Hits {
-		entries[i] = h.Entry
-	}
+// snippets returns the snippets of all hits, on a terminal each short enough for two
+// lines of a table. A table that is piped has none.
+func (a *app) snippets(ctx context.Context, c *catalog, q repertoire.Query, answer repertoire.Answer) ([]repertoire.Snippet, error) {
 	length := 0 // the default
 	if !a.json {
+		width, ok := terminal(a.stdout)
+		if !ok {
+			return nil, nil
+		}
 		length = max(20, min(160, 2*(width-len(indent))-width/4))
 	}
-	return c.Snippets(cmd.Context(), q, entries, length)
+	return c.Snippets(ctx, q, mapped(answer.Hits, func(h repertoire.Hit) repertoire.Entry { return h.Entry }), length)
 }
 
 func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets []repertoire.Snippet, took time.Duration) error {
-	switch {
-	case len(answer.Hits) > 0:
-	case q.Syntax:
+	switch none := len(answer.Hits) == 0; {
+	case none && q.Syntax:
 		a.note("no skill matches this query")
 		return nil
-	default:
+	case none:
 		a.note("no skill has anything in common with this text; ranking: %s", answer.Mode)
 		return nil
 	}
 	width, marks := terminal(a.stdout)
-	header := []string{"NAME", "SCORE", "WANTED", "SOURCE", "DESCRIPTION"}
-	noProbability := marks && q.Syntax // a table has no use for a column of zeros, scripts have
-	if noProbability {
-		header = slices.Delete(header, 2, 3)
-	}
-	var rows, below [][]string
+	rows := [][]string{{"NAME", "SCORE", "WANTED", "SOURCE", "DESCRIPTION"}}
+	var below [][]string
 	for i, h := range answer.Hits {
 		name := h.ID
 		if marks && h.Relevant {
 			name += " *"
 		}
-		row := []string{name, strconv.FormatFloat(h.Score, 'f', 3, 64), strconv.FormatFloat(h.Probability, 'f', 3, 64), h.Source, h.Description}
-		if noProbability {
-			row = slices.Delete(row, 2, 3)
-		}
-		rows = append(rows, row)
+		rows = append(rows, []string{name, decimals(h.Score), decimals(h.Probability), h.Source, h.Description})
 		if marks {
 			below = append(below, wrapped(snippets[i], width))
 		}
 	}
-	if err := a.rowsWith(header, rows, below); err != nil {
+	if marks && q.Syntax { // a table has no use for a column of zeros, scripts have
+		rows = mapped(rows, func(row []string) []string { return slices.Delete(row, 2, 3) })
+	}
+	if err := a.rows(rows[0], rows[1:], below...); err != nil {
 		return err
 	}
-	took = took.Round(100 * time.Microsecond)
-	switch {
-	case marks && q.Syntax:
-		a.note("ranking: %s, %v", answer.Mode, took)
-	case marks:
-		a.note("probability that a skill is wanted: %.2f; ranking: %s, %v", answer.Demand.Probability, answer.Mode, took)
+	wanted := ""
+	if !q.Syntax {
+		wanted = fmt.Sprintf("probability that a skill is wanted: %.2f; ", answer.Demand.Probability)
+	}
+	if marks {
+		a.note("%sranking: %s, %v", wanted, answer.Mode, took.Round(100*time.Microsecond))
 	}
 	return nil
 }
@@ -187,8 +173,7 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 // indent is the indentation of a snippet below its row of a table.
 const indent = "    "
 
-// wrapped returns a snippet as at most two lines of the given width, with matches in
-// bold.
+// wrapped returns a snippet as at most two lines of the given width, with matches in bold.
 func wrapped(s repertoire.Snippet, width int) []string {
 	if s.Text == "" {
 		return nil

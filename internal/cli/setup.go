@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,14 +54,47 @@ list of objects with client, kind (mcp, hook or listing), scope, file, action
 (added, updated, unchanged, removed, absent or refused), message and snippet
 (for a refused one), then files (file, diff, backup), warnings, and written.`
 
+// setupResult is what "setup --json" prints.
+type setupResult struct {
+	Clients  []setupClient  `json:"clients,omitempty"`
+	Changes  []setup.Change `json:"changes,omitempty"`
+	Files    []setupFile    `json:"files,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
+	Written  bool           `json:"written"`
+}
+
+// setupClient is one client of a list.
+type setupClient struct {
+	Client        string               `json:"client"`
+	Title         string               `json:"title"`
+	Found         bool                 `json:"found"`
+	MCP           bool                 `json:"mcp"`
+	Hook          bool                 `json:"hook"`
+	Registrations []setup.Registration `json:"registrations"`
+	Problems      []setupProblem       `json:"problems"`
+}
+
+// setupProblem is a file of a client that cannot be read.
+type setupProblem struct {
+	File    string `json:"file"`
+	Message string `json:"message"`
+}
+
+// setupFile is a file that is changed.
+type setupFile struct {
+	File   string `json:"file"`
+	Diff   string `json:"diff"`
+	Backup string `json:"backup,omitempty"`
+}
+
 // setupRun is one call of setup.
 type setupRun struct {
 	*app
+	setup.Request
 	env *setup.Env
 
-	mcp, hook, remove, dryRun, yes, list bool
-
-	scope, listing, name, file, key, program string
+	dryRun, yes, list           bool
+	listing, file, key, program string
 }
 
 func (a *app) setupCommand() *cobra.Command {
@@ -73,23 +107,19 @@ func (a *app) setupCommand() *cobra.Command {
 			"  skills setup claude --remove\n  skills setup claude --listing name-only\n  skills setup --list",
 		Args:              args(0, -1),
 		ValidArgsFunction: completed(client.Names, 0),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.check(args); err != nil {
-				return &usageError{cmd.CommandPath(), err}
-			}
-			return s.run(cmd.Context(), args)
-		},
+		PreRunE:           checked(s.check),
+		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&s.mcp, "mcp", false, "only the MCP server")
-	f.BoolVar(&s.hook, "hook", false, "only the hooks")
-	f.StringVar(&s.scope, "scope", "user", "write the files of the `user` or of the project")
-	f.BoolVar(&s.remove, "remove", false, "take back what was written")
+	f.BoolVar(&s.MCP, "mcp", false, "only the MCP server")
+	f.BoolVar(&s.Hook, "hook", false, "only the hooks")
+	f.StringVar((*string)(&s.Scope), "scope", "user", "write the files of the `user` or of the project")
+	f.BoolVar(&s.Remove, "remove", false, "take back what was written")
 	f.BoolVar(&s.dryRun, "dry-run", false, "only show what would be done")
 	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&s.list, "list", false, "show which clients there are and what is set up")
 	f.StringVar(&s.listing, "listing", "", "how Claude Code lists our skills: name-only or on")
-	f.StringVar(&s.name, "name", setup.DefaultName, "call the MCP server `name`")
+	f.StringVar(&s.Name, "name", setup.DefaultName, "call the MCP server `name`")
 	f.StringVar(&s.file, "file", "", "the settings `file` of a generic client")
 	f.StringVar(&s.key, "key", "mcpServers", "the `key` of the servers in it")
 	f.StringVar(&s.program, "program", "", "have clients run this `file` instead of this program")
@@ -111,15 +141,15 @@ func (s *setupRun) check(args []string) error {
 		return nil
 	case len(args) == 0:
 		return fmt.Errorf("no client is named; there are: %s", strings.Join(names, ", "))
-	case s.scope != string(client.User) && s.scope != string(client.Project):
-		return fmt.Errorf("--scope is user or project, not %q", s.scope)
-	case s.name == "":
+	case s.Scope != client.User && s.Scope != client.Project:
+		return fmt.Errorf("--scope is user or project, not %q", s.Scope)
+	case s.Name == "":
 		return errors.New("--name is empty")
 	case slices.Contains(args, client.Generic) != (s.file != ""):
 		return errors.New("the client generic and --file belong together")
 	case s.listing != "" && s.listing != "name-only" && s.listing != "on":
 		return fmt.Errorf("--listing is name-only or on, not %q", s.listing)
-	case s.listing != "" && (len(args) != 1 || !slices.Contains(setup.ListingClients(), args[0]) || s.mcp || s.hook || s.remove):
+	case s.listing != "" && (len(args) != 1 || !slices.Contains(setup.ListingClients(), args[0]) || s.MCP || s.Hook || s.Remove):
 		return fmt.Errorf("--listing is for %s, without --mcp, --hook and --remove", strings.Join(setup.ListingClients(), " or "))
 	}
 	return nil
@@ -132,7 +162,7 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 	if s.list {
 		return s.printClients()
 	}
-	if s.program == "" && s.listing == "" && !s.remove && setup.IsTemporary(s.env.Program) {
+	if s.program == "" && s.listing == "" && !s.Remove && setup.IsTemporary(s.env.Program) {
 		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)
 	}
 	plan, err := s.plan(ctx, args)
@@ -143,11 +173,9 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 }
 
 func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error) {
-	scope := client.Scope(s.scope)
 	if s.listing != "" {
-		return s.listingPlan(ctx, args[0], scope)
+		return s.listingPlan(ctx, args[0])
 	}
-	req := setup.Request{MCP: s.mcp, Hook: s.hook, Scope: scope, Remove: s.remove, Name: s.name}
 	for _, name := range args {
 		c, ok := client.Find(name)
 		if !ok {
@@ -157,31 +185,31 @@ func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error)
 			}
 			c = client.NewGeneric(file, s.key)
 		}
-		req.Clients = append(req.Clients, c)
+		s.Clients = append(s.Clients, c)
 	}
-	return setup.NewPlan(s.env, req)
+	return setup.NewPlan(s.env, s.Request)
 }
 
 // listingPlan plans how a client will list the skills of the catalog.
-func (s *setupRun) listingPlan(ctx context.Context, name string, scope client.Scope) (*setup.Plan, error) {
+func (s *setupRun) listingPlan(ctx context.Context, name string) (*setup.Plan, error) {
 	lists, _ := client.Find(name)
 	if s.listing == "on" {
-		return setup.NewListingPlan(s.env, lists, scope, nil, true)
+		return setup.NewListingPlan(s.env, lists, s.Scope, nil, true)
 	}
 	c, err := s.openFresh(ctx, freshen)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	skills, err := listable(ctx, c)
+	skills, err := c.listable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names, err := setup.NamesIn(s.env, lists, scope, skills)
+	names, err := setup.NamesIn(s.env, lists, s.Scope, skills)
 	if err != nil {
 		return nil, err
 	}
-	return setup.NewListingPlan(s.env, lists, scope, names, false)
+	return setup.NewListingPlan(s.env, lists, s.Scope, names, false)
 }
 
 // carryOut shows a plan and, if the user wants that, does it.
@@ -201,13 +229,12 @@ func (s *setupRun) carryOut(plan *setup.Plan) error {
 	write := !s.dryRun && len(plan.Edits) > 0
 	if write && !s.confirm() {
 		s.note("nothing was written")
-		return &exitStatus{exitError}
+		return errReported
 	}
 	var failed error
 	if write {
 		failed = plan.Apply(s.env)
-		result.Written = failed == nil
-		result.Changes = plan.Changes
+		result.Written, result.Changes = failed == nil, plan.Changes
 	}
 	if s.json {
 		failed = errors.Join(failed, s.printJSON(result))
@@ -287,67 +314,60 @@ func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 		}
 	}
 	if refused && failed == nil {
-		return &exitStatus{exitError}
+		return errReported
 	}
 	return nil
 }
 
 // printClients prints what --list shows.
 func (s *setupRun) printClients() error {
-	statuses := setup.Scan(s.env)
+	clients := mapped(setup.Scan(s.env), clientOf)
 	if s.json {
-		result := setupResult{Clients: []setupClient{}}
-		for _, st := range statuses {
-			result.Clients = append(result.Clients, clientOf(st))
-		}
-		return s.printJSON(result)
+		return s.printJSON(setupResult{Clients: clients})
 	}
-	var rows [][]string
-	for _, st := range statuses {
-		found := "no"
-		if st.Installed {
-			found = "yes"
-		}
-		var files []string
-		for _, r := range st.Registrations {
-			files = append(files, r.File)
-		}
-		for _, p := range st.Problems {
-			files = append(files, p.Err.Error())
-		}
-		rows = append(rows, []string{st.Client.Name, found, scopesOf(st, setup.MCP, true), scopesOf(st, setup.Hook, st.Client.Hook != nil), strings.Join(files, ", ")})
+	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, mapped(clients, clientRow))
+}
+
+func clientOf(st setup.Status) setupClient {
+	c := st.Client
+	return setupClient{c.Name, c.Title, st.Installed, true, c.Hook != nil, append([]setup.Registration{}, st.Registrations...),
+		mapped(st.Problems, func(p setup.FileProblem) setupProblem { return setupProblem{p.File, p.Err.Error()} })}
+}
+
+func clientRow(c setupClient) []string {
+	found := "no"
+	if c.Found {
+		found = "yes"
 	}
-	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, rows)
+	files := mapped(c.Registrations, func(r setup.Registration) string { return r.File })
+	for _, p := range c.Problems {
+		files = append(files, p.Message)
+	}
+	return []string{c.Client, found, scopesOf(c, setup.MCP, c.MCP), scopesOf(c, setup.Hook, c.Hook), strings.Join(files, ", ")}
 }
 
 // scopesOf names the scopes in which an MCP server or a hook is set up.
-func scopesOf(st setup.Status, kind string, has bool) string {
+func scopesOf(c setupClient, kind string, has bool) string {
 	if !has {
 		return "-"
 	}
 	var scopes []string
-	for _, r := range st.Registrations {
+	for _, r := range c.Registrations {
 		if r.Kind == kind && !slices.Contains(scopes, string(r.Scope)) {
 			scopes = append(scopes, string(r.Scope))
 		}
 	}
-	if len(scopes) == 0 {
-		return "no"
-	}
-	return strings.Join(scopes, ",")
+	return cmp.Or(strings.Join(scopes, ","), "no")
 }
 
-// setupEnv describes this machine. program is the program that clients should run; ""
-// means this program.
+// setupEnv describes this machine. Clients should run program; "" means this program.
 func (a *app) setupEnv(program string) (*setup.Env, error) {
 	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
 	}
 	e := &setup.Env{Machine: client.Machine{OS: runtime.GOOS, Getenv: os.Getenv}, State: state}
-	if e.Home, err = os.UserHomeDir(); err != nil {
-		e.Home = "" // without a home only the files of a project can be written
-	}
+	e.Home, _ = os.UserHomeDir() // without a home only the files of a project can be written
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -356,8 +376,6 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if e.Program, err = setup.FindProgram(program); err != nil {
 		return nil, err
 	}
-	if e.Flags, err = a.flags(); a.agent != "" {
-		e.Flags = append(e.Flags, "--agent", a.agent)
-	}
+	e.Flags, err = a.flags()
 	return e, err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,33 +43,26 @@ func (a *app) showCommand() *cobra.Command {
 		Long:    showHelp,
 		Example: "  skills show writing-skills\n  skills show user:.claude/pdf --json\n  skills show pdf-forms --manifest",
 		Args:    args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
 			if manifest {
-				return a.listFiles(cmd, args[0], "", true)
+				return a.listFiles(ctx, c, args[0], "", true)
 			}
-			return a.show(cmd, args)
-		},
+			return a.show(ctx, c, args[0])
+		}),
 	}
 	cmd.Flags().BoolVar(&manifest, "manifest", false, "print all files with their SHA-256 instead")
 	return cmd
 }
 
-func (a *app) show(cmd *cobra.Command, args []string) error {
-	c, err := a.openFresh(cmd.Context(), freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	body, err := c.Body(cmd.Context(), args[0], c.agent)
+func (a *app) show(ctx context.Context, c *catalog, id string) error {
+	body, err := c.Body(ctx, id, c.agent)
 	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(body)
 	}
-	if body.HiddenChars > 0 {
-		a.note("removed %s from %s", count(body.HiddenChars, "invisible character"), body.Location)
-	}
+	a.noteHidden(body.HiddenChars, body.Location)
 	for _, r := range body.Requires {
 		if !r.Available {
 			a.note("it asks for the skill %s, which is not in the catalog", r.Name)
@@ -80,12 +74,16 @@ func (a *app) show(cmd *cobra.Command, args []string) error {
 	return a.printText(body.Text)
 }
 
+// noteHidden tells how many characters were removed from a text.
+func (a *app) noteHidden(n int, from string) {
+	if n > 0 {
+		a.note("removed %s from %s", count(n, "invisible character"), from)
+	}
+}
+
 // printText prints s, with a line feed at the end.
 func (a *app) printText(s string) error {
-	if !strings.HasSuffix(s, "\n") {
-		s += "\n"
-	}
-	_, err := io.WriteString(a.stdout, s)
+	_, err := io.WriteString(a.stdout, strings.TrimSuffix(s, "\n")+"\n")
 	return err
 }
 
@@ -106,44 +104,40 @@ are relative to) and files (path, kind, size). "skills show NAME --manifest"
 prints the files with sha256 and their digest.`
 
 func (a *app) readCommand() *cobra.Command {
-	var output, kind string
+	var output string
+	var kind skill.Kind
 	cmd := &cobra.Command{
 		Use:     "read NAME [PATH]",
 		Short:   "Print a file of a skill, or list its files",
 		Long:    readHelp,
 		Example: "  skills read pdf-forms\n  skills read pdf-forms scripts/list_fields.py\n  skills read brand assets/logo.png --output logo.png",
 		Args:    args(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
+		PreRunE: checked(func(args []string) error {
 			switch {
-			case kind != "" && !slices.Contains(skill.Kinds[:], skill.Kind(kind)):
-				err = fmt.Errorf("no kind %q; there are: script, reference, asset, other", kind)
+			case kind != "" && !slices.Contains(skill.Kinds[:], kind):
+				return fmt.Errorf("no kind %q; there are: script, reference, asset, other", kind)
 			case kind != "" && len(args) == 2:
-				err = errors.New("--kind lists files and takes no PATH")
+				return errors.New("--kind lists files and takes no PATH")
 			case output != "" && len(args) == 1:
-				err = errors.New("--output writes one file: PATH is missing")
-			case len(args) == 1:
-				return a.listFiles(cmd, args[0], skill.Kind(kind), false)
-			default:
-				return a.read(cmd, args[0], args[1], output)
+				return errors.New("--output writes one file: PATH is missing")
 			}
-			return &usageError{cmd.CommandPath(), err}
-		},
+			return nil
+		}),
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			if len(args) == 1 {
+				return a.listFiles(ctx, c, args[0], kind, false)
+			}
+			return a.read(ctx, c, args[0], args[1], output)
+		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the file's bytes to this new `file`")
-	cmd.Flags().StringVar(&kind, "kind", "", "list files of this `kind` only: script, reference, asset or other")
+	cmd.Flags().StringVar((*string)(&kind), "kind", "", "list files of this `kind` only: script, reference, asset or other")
 	return cmd
 }
 
-// listFiles prints the files of a skill, grouped by kind. A kind of "" means all
-// of them.
-func (a *app) listFiles(cmd *cobra.Command, id string, kind skill.Kind, digests bool) error {
-	c, err := a.openFresh(cmd.Context(), freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	list, err := c.Listing(cmd.Context(), id, c.agent, digests)
+// listFiles prints the files of a skill, grouped by kind. A kind of "" means all of them.
+func (a *app) listFiles(ctx context.Context, c *catalog, id string, kind skill.Kind, digests bool) error {
+	list, err := c.Listing(ctx, id, c.agent, digests)
 	if err != nil {
 		return err
 	}
@@ -154,24 +148,17 @@ func (a *app) listFiles(cmd *cobra.Command, id string, kind skill.Kind, digests 
 	slices.SortStableFunc(list.Files, func(x, y contextprovider.Resource) int {
 		return cmp.Compare(slices.Index(skill.Kinds[:], x.Kind), slices.Index(skill.Kinds[:], y.Kind))
 	})
-	header := []string{"KIND", "PATH", "SIZE"}
-	if digests {
-		header = append(header, "SHA256")
+	header := []string{"KIND", "PATH", "SIZE", "SHA256"}
+	if !digests {
+		header = header[:3]
 	}
-	var rows [][]string
-	for _, r := range list.Files {
-		rows = append(rows, []string{string(r.Kind), r.Path, strconv.FormatInt(r.Size, 10), r.SHA256}[:len(header)])
-	}
-	return a.rows(header, rows)
+	return a.rows(header, mapped(list.Files, func(r contextprovider.Resource) []string {
+		return []string{string(r.Kind), r.Path, strconv.FormatInt(r.Size, 10), r.SHA256}[:len(header)]
+	}))
 }
 
-func (a *app) read(cmd *cobra.Command, id, name, output string) error {
-	c, err := a.openFresh(cmd.Context(), freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	f, err := c.File(cmd.Context(), id, name, c.agent)
+func (a *app) read(ctx context.Context, c *catalog, id, name, output string) error {
+	f, err := c.File(ctx, id, name, c.agent)
 	switch {
 	case err != nil:
 		return err
@@ -182,9 +169,7 @@ func (a *app) read(cmd *cobra.Command, id, name, output string) error {
 	case f.Binary:
 		return fmt.Errorf("%s of skill %s is a binary file (%d bytes, sha256 %s); --output FILE writes it", f.Path, f.ID, f.Size, f.SHA256)
 	}
-	if f.HiddenChars > 0 {
-		a.note("removed %s from %s", count(f.HiddenChars, "invisible character"), f.Path)
-	}
+	a.noteHidden(f.HiddenChars, f.Path)
 	return a.printText(f.Text)
 }
 
@@ -194,9 +179,6 @@ func writeNew(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	_, err = f.Write(data)
+	return cmp.Or(err, f.Close())
 }

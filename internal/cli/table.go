@@ -16,30 +16,25 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// terminal returns the width of w in characters; ok is false when w is not a
-// terminal.
+// terminal returns the width of w in characters; ok is false when w is no terminal.
 func terminal(w io.Writer) (width int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, false
 	}
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n, true
+	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || width <= 0 {
+		width, _, err = term.GetSize(int(f.Fd()))
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 {
 		width = 80
 	}
 	return width, true
 }
 
-// rows prints a table: aligned, coloured and cut to the width of a terminal,
-// else one line a row with tabs.
-func (a *app) rows(header []string, rows [][]string) error { return a.rowsWith(header, rows, nil) }
-
-// rowsWith is rows with lines below each row on a terminal. They are printed as
-// they are.
-func (a *app) rowsWith(header []string, rows [][]string, below [][]string) error {
+// rows prints a table: aligned, coloured and cut to the width of a terminal, else one line
+// a row with tabs. On a terminal the lines of below stand as they are below each row.
+func (a *app) rows(header []string, rows [][]string, below ...[]string) error {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = words.Line(row[i])
@@ -65,12 +60,11 @@ const gap = 2
 
 func styled(header []string, rows [][]string, width int) string {
 	fit(header, rows, width)
-	plain := lipgloss.NewStyle()
-	t := table.New().Headers(header...).Rows(rows...).
+	return table.New().Headers(header...).Rows(rows...).
 		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
 		BorderColumn(false).BorderRow(false).BorderHeader(false).
 		StyleFunc(func(row, col int) lipgloss.Style {
-			style := plain
+			style := lipgloss.NewStyle()
 			if col < len(header)-1 {
 				style = style.PaddingRight(gap)
 			}
@@ -81,8 +75,7 @@ func styled(header []string, rows [][]string, width int) string {
 				return style.Foreground(lipgloss.Color("6"))
 			}
 			return style
-		})
-	return t.Render()
+		}).Render()
 }
 
 // fit cuts the cells so that no row is wider than width.
@@ -102,9 +95,8 @@ func fit(header []string, rows [][]string, width int) {
 	}
 }
 
-// shrink lowers widths until all together are no more than room: first the last
-// column, a description that is long anyway, then the middle ones, and only
-// then the first, which is the name that other commands want.
+// shrink lowers widths until they fit into room: first the last column, a long description,
+// then the middle ones, and only then the first, the name that other commands want.
 func shrink(widths []int, room int) {
 	over := -room
 	for _, w := range widths {
@@ -127,8 +119,7 @@ func shrink(widths []int, room int) {
 	}
 }
 
-// cut shortens s to a width in terminal cells, without splitting what is one
-// character to a reader.
+// cut shortens s to a width in terminal cells, without splitting a character on screen.
 func cut(s string, width int) string {
 	if lipgloss.Width(s) <= width {
 		return s

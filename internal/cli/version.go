@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -23,11 +24,11 @@ the Go version and platform it was built with.
 			if a.json {
 				return a.printJSON(v)
 			}
-			built := v.Go
+			revision := ""
 			if v.Revision != "" {
-				built = "revision " + v.Revision[:min(12, len(v.Revision))] + ", " + built
+				revision = fmt.Sprintf("revision %.12s, ", v.Revision)
 			}
-			_, err := fmt.Fprintf(a.stdout, "skills %s (%s, %s)\n", v.Version, built, v.Platform)
+			_, err := fmt.Fprintf(a.stdout, "skills %s (%s%s, %s)\n", v.Version, revision, v.Go, v.Platform)
 			return err
 		},
 	}
@@ -47,9 +48,7 @@ func versionOf() versionResult {
 	if !ok {
 		return v
 	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
+	v.Version = cmp.Or(info.Main.Version, v.Version)
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			v.Revision = s.Value

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -62,31 +61,21 @@ func (a *app) wellKnownCommand() *cobra.Command {
 		Long:    wellKnownHelp,
 		Example: "  skills --agent public well-known ./site",
 		Args:    args(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.wellKnown(cmd.Context(), args[0])
-		},
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			return a.wellKnown(ctx, c, args[0])
+		}),
 	}
 }
 
-func (a *app) wellKnown(ctx context.Context, dir string) error {
-	c, err := a.openFresh(ctx, freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func (a *app) wellKnown(ctx context.Context, c *catalog, dir string) error {
 	done, err := wellknown.Publish(ctx, c, c.agent, dir)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		omitted := []omittedSkill{}
-		for _, o := range done.Omitted {
-			omitted = append(omitted, omittedSkill{Name: o.Name, Reason: o.Reason, OldOnly: o.OldOnly})
-		}
-		return a.printJSON(wellKnownResult{
-			Dir: dir, Skills: done.Skills, Archives: done.Archives, Old: done.Old, Omitted: omitted,
-			Removed: slices.Concat([]string{}, done.Removed), Kept: slices.Concat([]string{}, done.Kept),
-		})
+		omitted := mapped(done.Omitted, func(o *wellknown.OmittedError) omittedSkill { return omittedSkill{o.Name, o.Reason, o.OldOnly} })
+		return a.printJSON(wellKnownResult{dir, done.Skills, done.Archives, done.Old, omitted,
+			append([]string{}, done.Removed...), append([]string{}, done.Kept...)})
 	}
 	for _, o := range done.Omitted {
 		a.note("%s", words.Line(o.Error()))

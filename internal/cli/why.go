@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -32,27 +33,20 @@ func (a *app) whyCommand() *cobra.Command {
 		Long:    whyHelp,
 		Example: "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
 		Args:    args(2, -1),
-		RunE:    a.why,
+		RunE:    a.onPrompt(1, freshen, a.why),
 	}
 }
 
-func (a *app) why(cmd *cobra.Command, args []string) error {
-	c, prompt, err := a.openAsked(cmd.Context(), args[1:], freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	e, err := c.Why(cmd.Context(), args[0], repertoire.Query{Text: prompt, Agent: c.agent})
+func (a *app) why(ctx context.Context, c *catalog, args []string) error {
+	prompt := args[1]
+	e, err := c.Why(ctx, args[0], repertoire.Query{Text: prompt, Agent: c.agent})
 	if err != nil {
 		return err
 	}
 	if a.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
-			DemandTerms: roundedTerms(e.Demand.Terms),
-			Missing:     e.Missing, Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
-		if out.Missing == nil {
-			out.Missing = []string{}
-		}
+			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...),
+			Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
 		}
@@ -63,17 +57,21 @@ func (a *app) why(cmd *cobra.Command, args []string) error {
 
 // addends writes terms as a sum: " = a 1.000 × 2 + b …".
 func addends(terms []rank.Term) string {
-	var b strings.Builder
-	sep := " = "
+	sep, sum := " = ", ""
 	for _, t := range terms {
-		fmt.Fprintf(&b, "%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
+		sum += fmt.Sprintf("%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
 		sep = " + "
 	}
-	return b.String()
+	return sum
 }
 
 func explain(e repertoire.Explanation) string {
 	var b strings.Builder
+	list := func(label string, terms []string) {
+		if len(terms) > 0 {
+			fmt.Fprintf(&b, "  %-15s %s\n", label, strings.Join(terms, " "))
+		}
+	}
 	fmt.Fprintf(&b, "%s: %s\n", e.ID, e.Verdict)
 	fmt.Fprintf(&b, "  location  %s\n", e.Location)
 	fmt.Fprintf(&b, "  mode      %s\n", e.Mode)
@@ -102,16 +100,10 @@ func explain(e repertoire.Explanation) string {
 	case e.RerankError != nil:
 		fmt.Fprintf(&b, "  reranker  %v\n", e.RerankError)
 	}
-	for _, f := range []struct {
-		field string
-		terms []string
-	}{{"name", e.Matched.Name}, {"description", e.Matched.Description}, {"tags", e.Matched.Tags}, {"body", e.Matched.Body}} {
-		if len(f.terms) > 0 {
-			fmt.Fprintf(&b, "  in %-12s %s\n", f.field, strings.Join(f.terms, " "))
-		}
-	}
-	if len(e.Missing) > 0 {
-		fmt.Fprintf(&b, "  not in it       %s\n", strings.Join(e.Missing, " "))
-	}
+	list("in name", e.Matched.Name)
+	list("in description", e.Matched.Description)
+	list("in tags", e.Matched.Tags)
+	list("in body", e.Matched.Body)
+	list("not in it", e.Missing)
 	return b.String()
 }

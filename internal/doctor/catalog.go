@@ -12,24 +12,19 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Options choose what is checked. A nil *Options is all zero values.
+// Options choose what is checked.
 type Options struct {
 	// Strict applies the Agent Skills specification to the letter, as its
 	// reference validator does, instead of reporting what indexing found.
 	Strict bool
-
-	// Reports are the reports of the rescan before the diagnosis: they hold the
-	// problems of folders in which skills may be. nil means that there was no rescan.
+	// Reports are what a rescan just reported: only they have the problems of folders.
+	// nil means that there was no rescan.
 	Reports []repertoire.Report
 }
 
-// Catalog reports what is wrong with a catalog: skills that cannot be used, are
-// shadowed by another skill, are hard to tell apart or require missing skills, and
-// agents whose rules name what does not exist. o may be nil.
-func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, error) {
-	if o == nil {
-		o = new(Options)
-	}
+// Catalog reports skills that cannot be used, are shadowed by another one, are hard to
+// tell apart or require missing skills, and agents whose rules name what does not exist.
+func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, error) {
 	all, err := c.List(ctx, nil, true)
 	if err != nil {
 		return nil, err
@@ -57,20 +52,15 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o *Options) (*Report, e
 	return &d.report, nil
 }
 
-// skills reports what is wrong with single skills.
-func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o *Options) error {
-	if !o.Strict {
-		return d.indexed(ctx, c, o.Reports)
+// skills reports what is wrong with single skills: what a strict check finds, or else
+// the problems that were found when they were indexed, and in the last walk.
+func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options) error {
+	if o.Strict {
+		for _, src := range c.Config().Sources {
+			d.walk(ctx, src, true)
+		}
+		return ctx.Err()
 	}
-	for _, src := range c.Config().Sources {
-		d.walk(ctx, src, true)
-	}
-	return ctx.Err()
-}
-
-// indexed reports the problems that were found when the skills were indexed, and the
-// problems of the last walk.
-func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, reports []repertoire.Report) error {
 	_, found, err := c.Size(ctx)
 	if err != nil {
 		return err
@@ -85,7 +75,7 @@ func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, reports 
 		seen[r.Problem] = true
 		d.add(r.Source, "", r.Problem, r.Severity == skill.Error)
 	}
-	for _, report := range reports {
+	for _, report := range o.Reports {
 		for _, p := range report.Problems {
 			if !seen[p] {
 				d.add(report.Source, "", p, p.Severity == skill.Error)
@@ -118,9 +108,8 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 	}
 }
 
-// twins reports offered skills with nearly the same description, each once: in
-// a family of fifty made from one template all are alike, and nobody reads
-// twelve hundred pairs.
+// twins reports offered skills with nearly the same description, each once: nobody reads
+// the twelve hundred pairs of a family of fifty made from one template.
 func (d *diagnosis) twins(pairs []search.Twin) {
 	var order []repertoire.Entry
 	likes := make(map[string][]search.Twin) // by ID, the most alike first
@@ -156,10 +145,9 @@ func (d *diagnosis) requirements(entries []repertoire.Entry) {
 			if have[strings.ToLower(want)] {
 				continue
 			}
-			p := skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
-				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want)}
-			p.Hint = words.DidYouMean(words.Similar(want, names))
-			d.add(e.Source, e.ID, p, false)
+			d.add(e.Source, e.ID, skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
+				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want),
+				Hint:    words.DidYouMean(words.Similar(want, names))}, false)
 		}
 	}
 }

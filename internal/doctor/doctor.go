@@ -1,5 +1,5 @@
-// Package doctor finds what is wrong with the skills of a catalog or of folders, for the command, a web page and CI
-// alike.
+// Package doctor finds what is wrong with the skills of a catalog or of folders, for the
+// command, a web page and CI alike.
 //
 // The one rule: only doctor decides what a finding costs; its callers only show findings.
 package doctor
@@ -39,8 +39,7 @@ type Report struct {
 	Findings []Finding `json:"problems"`
 }
 
-// Add adds findings that are not about a skill, such as problems in the settings of
-// clients.
+// Add adds findings that are not about a skill, such as problems in settings of clients.
 func (r *Report) Add(problems ...skill.Problem) {
 	for _, p := range problems {
 		r.Findings = append(r.Findings, Finding{Cost: costOf(p, false), Problem: p})
@@ -50,9 +49,7 @@ func (r *Report) Add(problems ...skill.Problem) {
 
 // finish sorts and counts the findings.
 func (r *Report) finish() {
-	if r.Findings == nil {
-		r.Findings = []Finding{} // so that JSON has a list even if there are none
-	}
+	r.Findings = append([]Finding{}, r.Findings...) // JSON has a list even if there are none
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(weight(a.Severity), weight(b.Severity)),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
@@ -82,8 +79,7 @@ type Group struct {
 	Findings []Finding
 }
 
-// Groups returns the findings by rule: the worst severity first, and within a severity
-// the most frequent rule first.
+// Groups returns the findings by rule: the worst severity first, then the most frequent rule.
 func (r *Report) Groups() []Group {
 	var groups []Group
 	for _, f := range r.Findings {
@@ -100,17 +96,15 @@ func (r *Report) Groups() []Group {
 	return groups
 }
 
-// costOf returns the cost of a problem. inSkill means that the problem is in the folder
-// of an offered skill.
+// costOf returns the cost of a problem; inSkill: in the folder of an offered skill.
 func costOf(p skill.Problem, inSkill bool) Cost {
 	switch p.Rule {
 	case "agent", "client-broken", "client-budget":
 		return Unseen
 	case "client-trust":
-		if p.Severity == skill.Note {
-			return Author // the user has switched the hook off
+		if p.Severity != skill.Note { // a note says that the user has switched the hook off
+			return Unseen
 		}
-		return Unseen
 	case "unreadable", "unreadable-folder", "interrupted", "too-many-folders", "too-deep", "skill-md-case",
 		"link-not-followed", "dangling-link", "link-loop":
 		if inSkill {

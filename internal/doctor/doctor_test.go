@@ -83,7 +83,7 @@ func lines(r *doctor.Report, dir string) []string {
 // TestCatalog: each finding says which skill it is about and what it costs.
 func TestCatalog(t *testing.T) {
 	c, reports, dir := catalog(t)
-	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Reports: reports})
+	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})
 	try(t, err)
 	want := []string{
 		"error agent unseen   configuration",
@@ -126,7 +126,7 @@ func counted(list []string) map[string]int {
 // the skill all the same.
 func TestStrict(t *testing.T) {
 	c, reports, dir := catalog(t)
-	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Strict: true, Reports: reports})
+	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Strict: true, Reports: reports})
 	try(t, err)
 	for _, want := range []string{
 		"error name-case author lib Odd lib:odd/SKILL.md",
@@ -154,7 +154,7 @@ func TestInSkill(t *testing.T) {
 	try(t, c.Forget(t.Context())) // so that all skills are read again
 	reports, err := c.Rescan(t.Context(), nil)
 	try(t, err)
-	r, err := doctor.Catalog(t.Context(), c, &doctor.Options{Reports: reports})
+	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})
 	try(t, err)
 	got := counted(lines(r, dir))
 	for _, want := range []string{

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,9 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 		if err != nil {
 			return nil, err
 		}
-		skills, found := d.report.Skills, len(d.report.Findings)
+		before := d.report.Skills + len(d.report.Findings)
 		d.walk(ctx, src, strict)
-		if d.report.Skills == skills && len(d.report.Findings) == found {
+		if d.report.Skills+len(d.report.Findings) == before {
 			return nil, fmt.Errorf("no SKILL.md in %s", folder)
 		}
 	}
@@ -39,19 +40,24 @@ type diagnosis struct {
 // walk reads and checks every skill of a source.
 func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 	for ref, err := range src.Skills(ctx, nil) {
+		label := src.Info().Label
 		if err != nil {
-			d.add(src.Info().Label, "", walkProblem(src, err), false)
+			p := skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: label, Message: err.Error()}
+			var own interface{ Problem() skill.Problem }
+			if errors.As(err, &own) {
+				p = located(src, own.Problem())
+			}
+			d.add(label, "", p, false)
 			continue
 		}
 		d.report.Skills++
 		s, err := ref.Load()
-		var refused *skill.ParseError
 		if err != nil {
 			p := skill.Problem{Rule: "unreadable", Severity: skill.Error, Path: ref.Path, Message: err.Error()}
-			if errors.As(err, &refused) {
+			if refused, ok := errors.AsType[*skill.ParseError](err); ok {
 				p = refused.Problem
 			}
-			d.add(src.Info().Label, "", located(src, p), true)
+			d.add(label, "", located(src, p), true)
 			continue
 		}
 		problems := s.Problems
@@ -59,17 +65,9 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 			problems = skill.Check(s)
 		}
 		for _, p := range problems {
-			d.add(src.Info().Label, s.Name, located(src, p), false)
+			d.add(label, s.Name, located(src, p), false)
 		}
 	}
-}
-
-func walkProblem(src source.Source, err error) skill.Problem {
-	var own interface{ Problem() skill.Problem }
-	if errors.As(err, &own) {
-		return located(src, own.Problem())
-	}
-	return skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: src.Info().Label, Message: err.Error()}
 }
 
 // located makes the path of a problem absolute, so that it can be opened.
@@ -81,16 +79,12 @@ func located(src source.Source, p skill.Problem) skill.Problem {
 }
 
 // add adds a problem of a source. name is the name of the skill; "" means that only the
-// path says which skill it is. refused means that the skill is not offered because of
-// the problem.
+// path tells. refused means that the skill is not offered because of the problem.
 func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
 	if p.Path != source && !filepath.IsAbs(p.Path) && !strings.HasPrefix(p.Path, source+":") {
 		p.Path = source + ":" + p.Path // an embedded file has no absolute path: name its source
 	}
-	f := Finding{Source: source, Skill: name, Problem: p}
-	if id := d.skillAt(p.Path); id != "" {
-		f.Skill = id
-	}
+	f := Finding{Source: source, Skill: cmp.Or(d.skillAt(p.Path), name), Problem: p}
 	if f.Cost = costOf(p, f.Skill != ""); refused {
 		f.Cost = Unseen
 	}
@@ -100,8 +94,7 @@ func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
 	d.report.Findings = append(d.report.Findings, f)
 }
 
-// skillAt returns the ID of the skill of the catalog whose folder contains a path; ""
-// means none.
+// skillAt returns the ID of the skill whose folder contains a path; "" means none.
 func (d *diagnosis) skillAt(name string) string {
 	for folder := name; folder != ""; folder = folderOf(folder) {
 		if id := d.byFolder[folder]; id != "" {

@@ -12,13 +12,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// pause is how long no further index is started after one: it may fail each
-// time.
+// pause is how long no further index is started after one, which may fail each time.
 const pause = 10 * time.Second
 
-// indexInBackground starts a process that indexes the catalog in the file db,
-// unless one is at it or was a moment ago. The process gets nothing of this one:
-// a client waits until all have closed the pipes that it gave.
+// indexInBackground starts a process that indexes the catalog in the file db, unless one
+// does so or did a moment ago. The process does not get the pipes that the client gave
+// this one: the client waits until all processes have closed them.
 func (r *run) indexInBackground(db string) error {
 	if r.state == "" {
 		return errors.New("there is no state folder")

@@ -5,11 +5,12 @@
 package hook
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
-// A Call is one call of a hook.
+// A Call is one call of a hook. All fields but Server are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Start    time.Time     // of the process
@@ -29,7 +30,7 @@ type Call struct {
 
 	Stdin   io.Reader // the event
 	Stdout  io.Writer // the answer
-	Verbose io.Writer // gets what the log gets; nil means no output
+	Verbose io.Writer // gets what the log gets
 
 	Getenv   func(string) string
 	StateDir func() (string, error) // the folder of the log and of what sessions were told
@@ -47,9 +48,20 @@ type Call struct {
 type Opening struct {
 	Dir string       // of the project, absolute; "" means the working folder
 	Log *slog.Logger // the only place for messages
-	// Bound lowers the deadlines of an embedder and of a reranker, nil for none, so
-	// that text can answer when they are late. 0 means the usual deadline.
-	Bound func(embedder, reranker *time.Duration)
+	// Bound lowers the deadlines of embedder and reranker: text answers when they are late.
+	Bound func(*repertoire.Config)
+}
+
+// A Catalog is the open catalog that a hook asks; *repertoire.Catalog is one.
+type Catalog interface {
+	session.Catalog // which makes blocks
+
+	Path() string // of the database
+	Glance(ctx context.Context, limit time.Duration) repertoire.Freshness
+	Indexed(ctx context.Context) (bool, error)
+	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
+	Count(ctx context.Context, a *repertoire.Agent) (int, error)
+	Close() error
 }
 
 // run is a Call that is being answered.
@@ -77,15 +89,15 @@ func Run(ctx context.Context, c Call) {
 		defer func() {
 			if p := recover(); p != nil {
 				r.log.Error("panic", "cause", p)
-				out = nil
 			}
 			answer <- out
 		}()
-		var err error
-		if out, err = r.answer(ctx); err != nil {
+		data, err := r.answer(ctx)
+		if err != nil {
 			r.log.Error("no answer", "error", err)
-			out = nil
+			return
 		}
+		out = data
 	}()
 	select {
 	case out := <-answer:
@@ -107,19 +119,13 @@ func Run(ctx context.Context, c Call) {
 
 // prepare finds the state folder and opens the log and the memory in it.
 func (r *run) prepare() {
-	dir, err := r.StateDir()
-	if err != nil {
-		dir = ""
-	}
-	r.state = dir
+	var err error
+	r.state, err = r.StateDir()
 	r.log = slog.New(slog.NewTextHandler(r.logWriter(), nil)).With("client", r.Arg)
-	sessions := ""
-	if r.state != "" {
-		sessions = filepath.Join(r.state, "sessions")
-	} else {
+	if err != nil {
 		r.log.Warn("nothing is remembered", "error", err)
 	}
-	r.memory = session.New(sessions, &session.Options{Logger: r.log})
+	r.memory = session.New(r.state, session.Options{Logger: r.log})
 }
 
 func (r *run) answer(ctx context.Context) ([]byte, error) {
@@ -147,10 +153,9 @@ func (r *run) answer(ctx context.Context) ([]byte, error) {
 	return e.Answer(text), err
 }
 
-// caller returns the client that calls the hook: some clients run the hooks that
-// are set up for another one too, but read their own form of answers. The session
-// is the same, so that of two hooks that are asked about one prompt only the
-// first answers.
+// caller returns the client that calls the hook: some clients run the hooks that are set
+// up for another one too, but read their own form of answers. The session is the same,
+// so that only the first of two hooks answers a prompt.
 func (r *run) caller() string {
 	for _, c := range client.All() {
 		if c.Hook != nil && c.Hook.RunsHooksOf == r.Arg && r.Getenv(c.Hook.RunsVar) != "" {
@@ -187,38 +192,68 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	return block.Text, nil
 }
 
-// bound divides most of the remaining time between embedder and reranker.
-func (r *run) bound(embedder, reranker *time.Duration) {
-	rest := time.Until(r.end) * 3 / 5
-	if reranker != nil {
-		rest /= 2
-		*reranker = sooner(*reranker, rest)
+// ready reports whether the catalog can answer. If a quarter of the time is not enough to
+// bring it up to date, a process in the background will.
+func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
+	// A hook must not be felt, so it looks at a part of a large catalog each time.
+	if c.Glance(ctx, time.Millisecond).Current {
+		return true, nil
 	}
-	*embedder = sooner(*embedder, rest)
+	db := c.Path()
+	r.stale.Store(&db)
+	if _, err := os.Stat(db); err != nil {
+		return false, nil
+	}
+	if indexed, err := c.Indexed(ctx); err != nil || !indexed {
+		return false, err
+	}
+	// A writer may wait for another for longer than ctx allows.
+	fresh := make(chan error, 1)
+	bounded, cancel := context.WithTimeout(ctx, time.Until(r.end)/4)
+	go func() {
+		defer cancel()
+		defer func() {
+			if p := recover(); p != nil {
+				fresh <- fmt.Errorf("panic: %v", p)
+			}
+		}()
+		_, err := c.Rescan(bounded, nil)
+		fresh <- err
+	}()
+	select {
+	case err := <-fresh:
+		if err == nil {
+			r.stale.Store(nil)
+		}
+	case <-bounded.Done():
+	}
+	return true, nil
 }
 
-// sooner returns the shorter of a configured deadline and most; 0 means the usual
-// deadline.
-func sooner(configured, most time.Duration) time.Duration {
-	const usual = 250 * time.Millisecond
-	if configured == 0 {
-		configured = usual
+// bound divides most of the remaining time between embedder and reranker.
+func (r *run) bound(cfg *repertoire.Config) {
+	rest := time.Until(r.end) * 3 / 5
+	if cfg.Reranker != nil {
+		rest /= 2
+		cfg.RerankDeadline = sooner(cfg.RerankDeadline, rest)
 	}
-	return max(min(configured, most), time.Millisecond)
+	cfg.Deadline = sooner(cfg.Deadline, rest)
+}
+
+// sooner returns the shorter of a configured deadline, 0 for the usual one, and most.
+func sooner(configured, most time.Duration) time.Duration {
+	return max(min(cmp.Or(configured, 250*time.Millisecond), most), time.Millisecond)
 }
 
 // introduction is what is said at the start of a session.
 func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Agent) (string, error) {
-	var pinned []string
-	n, _, err := c.Size(ctx)
-	if agent != nil {
-		pinned = agent.Pinned
-		var list []repertoire.Entry
-		list, err = c.List(ctx, agent, false)
-		n = len(list)
-	}
+	n, err := c.Count(ctx, agent)
 	if err != nil {
 		return "", err
+	}
+	var pinned []string
+	if agent != nil {
+		pinned = agent.Pinned
 	}
 	return contextprovider.Introduction(n, pinned, r.Server, r.Command()), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -60,7 +61,7 @@ func (p *place) index(t *testing.T) {
 
 // call is a call of a hook with much time.
 func (p *place) call(arg, event string, stdout io.Writer) hook.Call {
-	return hook.Call{Arg: arg, Start: time.Now(), Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout,
+	return hook.Call{Arg: arg, Start: time.Now(), Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout, Verbose: io.Discard,
 		Getenv: func(string) string { return "" }, StateDir: func() (string, error) { return p.state, nil }, Open: p.open,
 		Index:   func(string, string) ([]string, error) { return nil, errors.New("no index here") },
 		Command: func() string { return "skills" }}
@@ -173,15 +174,15 @@ func TestBound(t *testing.T) {
 	c := p.call("claude", prompt, io.Discard)
 	c.Deadline = 100 * time.Second
 	c.Open = func(_ context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-		const long = time.Hour
-		alone, usual, short := long, time.Duration(0), time.Second
-		both, reranker := long, long
-		o.Bound(&alone, nil)
-		o.Bound(&usual, nil)
-		o.Bound(&short, &reranker)
-		o.Bound(&both, nil)
-		if alone > 54*time.Second || usual != 250*time.Millisecond || short != time.Second || reranker > 27*time.Second || both < reranker {
-			t.Errorf("bounds %v %v %v, reranker %v", alone, usual, short, reranker)
+		var usual repertoire.Config
+		alone := repertoire.Config{Deadline: time.Hour}
+		both := repertoire.Config{Deadline: time.Second, Reranker: struct{ rerank.Reranker }{}, RerankDeadline: time.Hour}
+		for _, cfg := range []*repertoire.Config{&usual, &alone, &both} {
+			o.Bound(cfg)
+		}
+		if alone.Deadline > 54*time.Second || usual.Deadline != 250*time.Millisecond || both.Deadline != time.Second ||
+			both.RerankDeadline > 27*time.Second || alone.Deadline < both.RerankDeadline {
+			t.Errorf("bounds %v %v %v, reranker %v", alone.Deadline, usual.Deadline, both.Deadline, both.RerankDeadline)
 		}
 		return nil, nil, errors.New("enough")
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// maxLog is the size in bytes of a log, of which one older is kept.
+// maxLog is the size in bytes from which a log is renamed to one with the suffix ".1".
 const maxLog = 256 << 10
 
 // A logFile appends to a file of bounded size, which it makes at the first use.
@@ -35,12 +35,8 @@ func (l logFile) open() (*os.File, error) {
 func (r *run) logFile() logFile { return logFile(filepath.Join(r.state, "hook.log")) }
 
 func (r *run) logWriter() io.Writer {
-	var out []io.Writer
-	if r.Verbose != nil {
-		out = append(out, r.Verbose)
+	if r.state == "" {
+		return r.Verbose
 	}
-	if r.state != "" {
-		out = append(out, r.logFile())
-	}
-	return io.MultiWriter(out...)
+	return io.MultiWriter(r.Verbose, r.logFile())
 }

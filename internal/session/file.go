@@ -5,10 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,18 +17,20 @@ import (
 )
 
 const (
-	suffix = ".json"
-	// expired is how long a session without any event is remembered.
-	expired = 24 * time.Hour
-	// sweepEvery is how often one process removes expired sessions.
-	sweepEvery = time.Hour
-	swept      = "swept" // the file whose modification time is the time of the last sweep
-	// maxFile is how many bytes of a file are read at most.
-	maxFile = 1 << 20
+	suffix     = ".json"
+	expired    = 24 * time.Hour // how long a session without any event is remembered
+	sweepEvery = time.Hour      // how often one process removes expired sessions
+	swept      = "swept"        // the file whose modification time is the time of the last sweep
+	maxFile    = 1 << 20        // the size in bytes of the largest file that is read
 )
 
-// turn returns a hash of a prompt and its turn.
-func turn(p Prompt) string { return hash(fmt.Sprintf("%q %s", p.Turn, p.Text)) }
+// turn returns a hash of a prompt and its turn; "" means that the turn is unknown.
+func turn(p Prompt) string {
+	if p.Turn == "" {
+		return ""
+	}
+	return hash(fmt.Sprintf("%q %s", p.Turn, p.Text))
+}
 
 // hash returns a name for a text that is valid on any file system.
 func hash(s string) string {
@@ -65,11 +64,9 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	lock := flock.New(filepath.Join(m.dir, hash(session)[:1]+".lock"), flock.SetPermissions(0o600))
-	_, err := lock.TryLockContext(ctx, time.Millisecond)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(m.dir, 0o700); err == nil {
-			_, err = lock.TryLockContext(ctx, time.Millisecond)
-		}
+	err := os.MkdirAll(m.dir, 0o700)
+	if err == nil {
+		_, err = lock.TryLockContext(ctx, time.Millisecond)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", lock.Path(), err)
@@ -77,19 +74,14 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 	return lock, nil
 }
 
-// read reads the file of a session. A damaged file counts as absent.
+// read reads the file of a session. A damaged or too large file counts as absent.
 func (m *Memory) read(name string) *state {
 	s := &state{kept: true}
-	f, err := os.Open(name)
-	if err != nil {
+	info, err := os.Stat(name)
+	if err != nil || info.Size() > maxFile || m.now().Sub(info.ModTime()) > expired {
 		return s
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || m.now().Sub(info.ModTime()) > expired {
-		return s
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	data, err := os.ReadFile(name)
 	if err != nil || json.Unmarshal(data, s) != nil {
 		return &state{kept: true}
 	}
@@ -122,10 +114,7 @@ func (m *Memory) Sweep() {
 	if os.WriteFile(mark, nil, 0o600) != nil || os.Chtimes(mark, now, now) != nil {
 		return // there is no such folder, or it cannot be written
 	}
-	files, err := os.ReadDir(m.dir)
-	if err != nil {
-		return
-	}
+	files, _ := os.ReadDir(m.dir) // nothing is swept that cannot be listed
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), suffix) && !strings.HasSuffix(f.Name(), atomicfile.Suffix) {
 			continue

@@ -1,15 +1,15 @@
-// Package session remembers for each session of a client which skills it was offered,
-// so that none is offered twice, and its last prompts, so that a follow-up is
-// understood.
+// Package session remembers for each session of a client which skills it was offered, so
+// that none is offered twice, and its last prompts, so that a follow-up is understood.
 //
 // The one rule: all that is remembered is one small file per session, for a day, and
 // losing it costs nothing else.
 package session
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
-	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,35 +26,31 @@ type Catalog interface {
 	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 }
 
-// Options of New; nil means all defaults.
+// Options of New.
 type Options struct {
 	Now    func() time.Time // the clock; nil means time.Now
 	Logger *slog.Logger     // gets the reasons why something is not remembered; nil means no messages
 }
 
-// A Memory keeps in a folder which skills sessions were offered. It may be used from
-// several goroutines, and several processes may use the same folder. If the folder
-// cannot be used, nothing is remembered, and everything else works.
+// A Memory keeps in a folder which skills sessions were offered. Several goroutines and
+// processes may use it. If the folder cannot be used, nothing is remembered.
 type Memory struct {
 	dir string
 	now func() time.Time
 	log *slog.Logger
 }
 
-// New returns the memory in the folder dir, which it makes when it is needed. If dir is
-// "", the memory remembers nothing.
-func New(dir string, opts *Options) *Memory {
-	var o Options
-	if opts != nil {
-		o = *opts
+// New returns the memory in the folder "sessions" of a state folder, which it makes when
+// it is needed. Without a state folder ("") the memory remembers nothing.
+func New(state string, o Options) *Memory {
+	m := &Memory{now: o.Now, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
+	if m.now == nil {
+		m.now = time.Now
 	}
-	if o.Now == nil {
-		o.Now = time.Now
+	if state != "" {
+		m.dir = filepath.Join(state, "sessions")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &Memory{dir, o.Now, o.Logger}
+	return m
 }
 
 // A Prompt is a prompt of a session.
@@ -70,10 +66,9 @@ type Prompt struct {
 }
 
 const (
-	// much is the factor from which two odds differ much. A skill that the session was
-	// offered is offered again if its odds are at least this many times higher now. If
-	// a known skill is left out, other skills are offered only if their odds are at
-	// most this many times lower: otherwise a far weaker skill would take its place.
+	// much is the factor from which two odds differ much. A known skill is offered again
+	// if its odds are at least this many times higher now. If it is left out, skills with
+	// odds more than this many times lower are too: they would take its place.
 	much = 4
 	// fewTerms is how many different terms a follow-up has at most. Stop words do not
 	// count: "now do the same for the other file" has one term.
@@ -86,12 +81,11 @@ const (
 // again with the prompts before it. It does not use Budget.Choose.
 //
 // If another Suggest of the session is running, it waits for half of the time until the
-// deadline of ctx, or for a second if there is no deadline. Then it answers without
-// what is remembered.
+// deadline of ctx, without a deadline for a second, and then answers without memory.
 func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	s, release := m.open(ctx, p.Session)
 	defer release()
-	if p.Turn != "" && s.Turn == turn(p) {
+	if now := turn(p); now != "" && now == s.Turn {
 		return contextprovider.Block{}, nil
 	}
 	b.Choose = s.choose
@@ -175,18 +169,10 @@ const (
 
 // is reports whether the offer is for this skill, or for a copy of it.
 func (o *offer) is(h *search.Hit) bool {
-	if o.isEntry(&h.Entry) {
-		return true
-	}
-	for i := range h.Copies {
-		if o.isEntry(&h.Copies[i]) {
-			return true
-		}
-	}
-	return false
+	return o.isEntry(h.Entry) || slices.ContainsFunc(h.Copies, o.isEntry)
 }
 
-func (o *offer) isEntry(e *search.Entry) bool {
+func (o *offer) isEntry(e search.Entry) bool {
 	if o.Name == "" || o.Location != "" && e.Location != "" {
 		return o.Location == e.Location
 	}
@@ -210,8 +196,8 @@ func (s *state) choose(hits []search.Hit) []search.Hit {
 
 // known returns the probability with which the session was offered a skill.
 func (s *state) known(h *search.Hit) (probability float64, ok bool) {
-	for i := range s.Offers {
-		if o := &s.Offers[i]; o.is(h) {
+	for _, o := range s.Offers {
+		if o.is(h) {
 			probability, ok = max(probability, o.Probability), true
 		}
 	}
@@ -220,18 +206,14 @@ func (s *state) known(h *search.Hit) (probability float64, ok bool) {
 
 // odds returns the odds of a probability, at most about 10,000.
 func odds(p float64) float64 {
-	p = math.Min(p, .9999)
+	p = min(p, .9999)
 	return p / (1 - p)
 }
 
 // record remembers a prompt and the skills that were offered for it.
 func (s *state) record(p Prompt, b contextprovider.Block) {
-	s.Turn = ""
-	if p.Turn != "" {
-		s.Turn = turn(p)
-	}
-	for i := range b.Skills {
-		h := &b.Skills[i]
+	s.Turn = turn(p)
+	for _, h := range b.Skills {
 		s.offer(offer{h.Name, h.Location, h.Probability})
 	}
 	if b.Kind == "" {

@@ -69,7 +69,7 @@ type talk struct {
 }
 
 func begin(t *testing.T) *talk {
-	m := session.New(filepath.Join(t.TempDir(), "sessions"), nil)
+	m := session.New(t.TempDir(), session.Options{})
 	return &talk{t: t, m: m, c: catalog(t, office), id: "s"}
 }
 
@@ -222,7 +222,7 @@ func TestFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "sessions")
 	now := time.Now()
 	k := begin(t)
-	k.m = session.New(dir, &session.Options{Now: func() time.Time { return now }})
+	k.m = session.New(filepath.Dir(dir), session.Options{Now: func() time.Time { return now }})
 	for _, id := range []string{"../../x", "a/b", "CON", "s\x00", strings.Repeat("x", 10_000)} {
 		k.id = id
 		k.want(k.say(totals+strings.Repeat(" ä", 10_000)), k.alone(totals+strings.Repeat(" ä", 10_000))...)
@@ -263,9 +263,10 @@ func TestFiles(t *testing.T) {
 
 // TestSweepSeldom: what has expired is looked for once an hour.
 func TestSweepSeldom(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "sessions")
+	try(t, os.Mkdir(dir, 0o700))
 	now := time.Now()
-	m := session.New(dir, &session.Options{Now: func() time.Time { return now }})
+	m := session.New(filepath.Dir(dir), session.Options{Now: func() time.Time { return now }})
 	name := filepath.Join(dir, strings.Repeat("0", 32)+".json")
 	old := func() {
 		t.Helper()
@@ -290,9 +291,9 @@ func TestSweepSeldom(t *testing.T) {
 // TestDamaged: a damaged file, or a folder that cannot be written, costs what was
 // remembered.
 func TestDamaged(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "sessions")
 	k := begin(t)
-	k.m = session.New(dir, nil)
+	k.m = session.New(filepath.Dir(dir), session.Options{})
 	k.want(k.say(totals), "spreadsheet-totals")
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(names) != 1 {
@@ -305,7 +306,7 @@ func TestDamaged(t *testing.T) {
 	}
 	file := filepath.Join(dir, "file")
 	try(t, os.WriteFile(file, nil, 0o600))
-	k.m = session.New(filepath.Join(file, "sessions"), nil)
+	k.m = session.New(file, session.Options{})
 	k.want(k.say(totals), "spreadsheet-totals")
 	k.want(k.say(totals), "spreadsheet-totals")
 }
@@ -314,9 +315,9 @@ func TestDamaged(t *testing.T) {
 // the time that there is.
 func TestLocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
+		dir := filepath.Join(t.TempDir(), "sessions")
 		k := begin(t)
-		k.m = session.New(dir, nil)
+		k.m = session.New(filepath.Dir(dir), session.Options{})
 		k.want(k.say(totals), "spreadsheet-totals")
 		for i := range 16 {
 			lock := flock.New(filepath.Join(dir, fmt.Sprintf("%x.lock", i)))
@@ -361,7 +362,7 @@ func TestParallel(t *testing.T) {
 // BenchmarkSuggest measures what the memory adds to a block.
 func BenchmarkSuggest(b *testing.B) {
 	c := catalog(b, office)
-	m := session.New(b.TempDir(), nil)
+	m := session.New(b.TempDir(), session.Options{})
 	p := session.Prompt{Session: "s", Text: totals}
 	b.Run("with", func(b *testing.B) {
 		for b.Loop() {

@@ -1,6 +1,6 @@
-// Package event decodes the event that an agent client writes to the standard
-// input of a hook, and encodes the answer, which is all that standard output may
-// hold. The forms of both are in the descriptions of package client.
+// Package event decodes the event that an agent client writes to the standard input of a
+// hook, and encodes the answer, which is all that standard output may hold. Package client
+// describes the forms of both.
 package event
 
 import (
@@ -39,15 +39,22 @@ type Load struct {
 	Path string // absolute
 }
 
-// MaxEvent is the size in bytes of the largest event that is read.
-const MaxEvent = 1 << 20
+// maxEvent is the size in bytes of the largest event that is read.
+const maxEvent = 1 << 20
 
-// Read reads an event, one JSON value, at most MaxEvent bytes. It does not wait
-// for the end of r: not every client closes its side. What is no event is read to
-// its end, because a client may not bear that nobody reads what it writes. A byte
-// order mark, which some shells on Windows write, is skipped.
+// Read reads an event, one JSON value, at most maxEvent bytes. It does not wait for the
+// end of r: not every client closes its side. If r holds no event, it is read to its end,
+// because a client may fail when nobody reads what it writes.
 func Read(r io.Reader) ([]byte, error) {
-	data, err := readEvent(r)
+	in := bufio.NewReader(io.LimitReader(r, maxEvent+4))
+	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
+		in.Discard(3) // some shells on Windows write a byte order mark
+	}
+	var data json.RawMessage
+	err := json.NewDecoder(in).Decode(&data)
+	if err == nil && len(data) > maxEvent {
+		err = fmt.Errorf("longer than %d bytes", maxEvent)
+	}
 	if err != nil {
 		io.Copy(io.Discard, r)
 		return nil, fmt.Errorf("reading event: %w", err)
@@ -55,25 +62,9 @@ func Read(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-func readEvent(r io.Reader) ([]byte, error) {
-	in := bufio.NewReader(io.LimitReader(r, MaxEvent+4))
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
-		in.Discard(3)
-	}
-	var data json.RawMessage
-	if err := json.NewDecoder(in).Decode(&data); err != nil {
-		return nil, err
-	}
-	if len(data) > MaxEvent {
-		return nil, fmt.Errorf("longer than %d bytes", MaxEvent)
-	}
-	return data, nil
-}
-
-// Decode decodes an event for a hook that is called with arg, one of
-// client.HookArgs. An event that says nothing worth an answer is of kind Other;
-// what is no event at all is an error. Fields that a client leaves out, and
-// optional ones of another type, are empty.
+// Decode decodes an event for a hook that is called with arg, one of client.HookArgs. An
+// event without need of an answer is of kind Other; what is no event is an error. Fields
+// that a client leaves out, and optional ones of another type, are empty.
 func Decode(arg string, data []byte) (Event, error) {
 	if !utf8.Valid(data) {
 		return Event{}, errors.New("decoding event: not UTF-8")
@@ -129,9 +120,9 @@ func protocolOf(arg string) protocol {
 	return p
 }
 
-// classify sets the kind of an event and the form of the answer. The same event
-// has the same meaning in all clients that have it, but a client that runs the
-// hooks of another one reads answers in its own form.
+// classify sets the kind of an event and the form of the answer. The same event has the
+// same meaning in all clients, but a client that runs the hooks of another one reads
+// answers in its own form.
 func (p protocol) classify(e *Event, f fields) {
 	ev := p.find(e.name, f)
 	e.Kind, e.form = ev.Kind, ev.Answer
@@ -152,8 +143,7 @@ func (p protocol) classify(e *Event, f fields) {
 	}
 }
 
-// find returns the description of an event: by its name, or by its fields where
-// it has none.
+// find returns the description of an event, by its name or, without one, by its fields.
 func (p protocol) find(name string, f fields) client.Event {
 	for _, h := range p.all {
 		for _, ev := range h.Events {
@@ -165,9 +155,8 @@ func (p protocol) find(name string, f fields) client.Event {
 	return client.Event{}
 }
 
-// drops reports whether the client drops the answer to a prompt: some clients run
-// the hooks of others too, but take no context from them. What they are told would
-// count as offered.
+// drops reports whether the client drops the answer to a prompt, whose skills would count
+// as offered: some clients run the hooks of others too, but take no context from them.
 func (p protocol) drops(name string, f fields) bool {
 	if p.own != nil {
 		if ev, ok := p.own.Event(client.Prompt); ok && ev.Field != "" {
@@ -177,8 +166,7 @@ func (p protocol) drops(name string, f fields) bool {
 	return slices.ContainsFunc(p.all, func(h *client.Hook) bool { return h.Drops != nil && h.Drops(name, f.has) })
 }
 
-// Forgets reports whether what the session was told before is gone after the
-// event, and whether its prompts are too.
+// Forgets reports whether the session has lost earlier offers after the event, and prompts.
 func (e *Event) Forgets() (offers, prompts bool) {
 	clear := e.Kind == client.Start && e.Source == "clear"
 	return clear || e.Kind == client.Compact || e.Kind == client.Start && e.Source == "compact", clear
@@ -216,13 +204,11 @@ func quoted(text string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(text) != nil {
-		return `""` // unreachable: every string can be encoded
-	}
+	enc.Encode(text) // ignore the error: every string can be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// fields are those of an event.
+// fields are the fields of an event, by name.
 type fields map[string]json.RawMessage
 
 func (f fields) has(name string) bool { return f[name] != nil }
@@ -241,11 +227,9 @@ func (f fields) text(names ...string) string {
 // dir returns the working folder, of Cursor the first root of its workspace.
 func (f fields) dir() string {
 	dir := f.text("cwd")
-	if dir == "" {
-		var roots []string
-		if json.Unmarshal(f["workspace_roots"], &roots) == nil && len(roots) > 0 {
-			dir = roots[0]
-		}
+	var roots []string
+	if dir == "" && json.Unmarshal(f["workspace_roots"], &roots) == nil && len(roots) > 0 {
+		dir = roots[0]
 	}
 	// Cursor writes C:\x as /c:/x.
 	if len(dir) > 3 && dir[0] == '/' && dir[2] == ':' && filepath.IsAbs(filepath.FromSlash(dir[1:])) {

@@ -121,7 +121,7 @@ func TestRead(t *testing.T) {
 		{"half", prompt[:20], false},
 		{"text", "hello", false},
 		{"UTF-16", "{\x00\"\x00", false},
-		{"huge", `{"prompt":"` + strings.Repeat("x", event.MaxEvent) + `"}`, false},
+		{"huge", `{"prompt":"` + strings.Repeat("x", 1<<20) + `"}`, false},
 		{"deep", strings.Repeat("[", 100_000), false},
 	}
 	for _, tt := range tests {

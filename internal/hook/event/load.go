@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -9,19 +10,15 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
-// readSkill ends the name of the tool of an MCP server that reads a skill:
-// mcp__NAME__read_skill in most clients.
+// readSkill ends the name of the tool that reads a skill, such as mcp__NAME__read_skill.
 const readSkill = "read_skill"
 
-// printers are the commands with which models read a file where they have no
-// tool for it.
+// printers are the commands with which models read a file if they have no tool for it.
 var printers = []string{"cat", "head", "sed", "tail", "nl", "less", "bat", "Get-Content"}
 
-// maxLoads bounds what one event can load.
-const maxLoads = 8
+const maxLoads = 8 // of one event
 
-// loads returns the skills that the tool of an event has read. The same tool has
-// several names in the clients.
+// loads returns the skills that the tool of an event has read; clients name tools differently.
 func (f fields) loads(hooks []*client.Hook, dir string) []Load {
 	tool, input := f.text("tool_name", "toolName"), f.input()
 	if strings.HasSuffix(tool, readSkill) {
@@ -41,15 +38,11 @@ func (f fields) loads(hooks []*client.Hook, dir string) []Load {
 	return nil
 }
 
-// input returns the fields of what a tool was given, which some clients write as
-// a text.
+// input returns the fields of what a tool was given, which some clients write as a text.
 func (f fields) input() (input fields) {
 	for _, name := range []string{"tool_input", "toolArgs"} {
-		data := []byte(f[name])
-		if text := f.text(name); text != "" {
-			data = []byte(text)
-		}
-		if json.Unmarshal(data, &input) == nil && input != nil {
+		data := cmp.Or(f.text(name), string(f[name]))
+		if json.Unmarshal([]byte(data), &input) == nil && input != nil {
 			return input
 		}
 	}
@@ -90,16 +83,13 @@ func named(name string) []Load {
 	return []Load{{Name: name}}
 }
 
-// at is the load of the file at path, if that is a SKILL.md.
+// at returns the load of the file at path, if that is a SKILL.md in a known folder.
 func at(dir, path string) []Load {
-	if !strings.EqualFold(filepath.Base(path), "SKILL.md") {
-		return nil
-	}
 	if !filepath.IsAbs(path) {
-		if dir == "" {
-			return nil
-		}
 		path = filepath.Join(dir, path)
+	}
+	if !filepath.IsAbs(path) || !strings.EqualFold(filepath.Base(path), "SKILL.md") {
+		return nil
 	}
 	return []Load{{Path: filepath.Clean(path)}}
 }
