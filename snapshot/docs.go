@@ -1,22 +1,44 @@
 package snapshot
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// appendDocument encodes all that Doc returns and Facts does not. The key comes first,
-// because searchKeys reads it in place.
-func appendDocument(b []byte, d *Document) []byte {
+// maxPlaces limits how many places the writer keeps in memory.
+const maxPlaces = 1 << 12
+
+// appendDocument encodes all that Doc returns and Facts does not: key, name and ID, the
+// place, the folder, and the rest. The key comes first, because searchKeys reads it in
+// place. A text that mostly equals another one takes one byte then, see appendOther.
+func (w *writer) appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Key)
-	for _, s := range []string{d.ID, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest, d.TextDigest} {
-		b = appendString(b, s)
+	b = appendOther(b, d.Name, d.Key)
+	b = appendOther(b, d.ID, d.Name)
+
+	// The folder is the last one of the path: path = dir + folder + file.
+	upper, _ := path.Split(d.Path)
+	dir, folder := path.Split(strings.TrimSuffix(upper, "/"))
+	file := d.Path[len(dir)+len(folder):]
+	root, ok := strings.CutSuffix(d.Location, filepath.FromSlash(d.Path))
+	if !ok {
+		root = ""
 	}
+	b = w.appendPlace(b, d.Source, root, dir, file)
+	b = appendOther(b, folder, d.Name)
+	b = appendOther(b, d.Location, filepath.FromSlash(root+d.Path))
+	b = appendString(b, d.Description)
+	b = appendDigest(b, d.Digest, digestPrefix)
+	b = appendDigest(b, d.TextDigest, "")
 	for _, list := range [][]string{d.Tags, d.Requires} {
 		b = appendInt(b, len(list))
 		for _, s := range list {
@@ -24,6 +46,43 @@ func appendDocument(b []byte, d *Document) []byte {
 		}
 	}
 	return b
+}
+
+// appendPlace encodes what the skills of one folder have in common. The first of them holds
+// it after a 0; the others hold the distance to the first.
+func (w *writer) appendPlace(b []byte, texts ...string) []byte {
+	var place []byte
+	for _, s := range texts {
+		place = appendString(place, s)
+	}
+	if first, ok := w.places[string(place)]; ok {
+		return appendInt(b, w.h.docs-first)
+	}
+	if len(w.places) < maxPlaces {
+		w.places[string(place)] = w.h.docs
+	}
+	return appendString(append(b, 0), string(place))
+}
+
+// appendOther encodes a text: 0 if it is the same text, otherwise its length plus 1 and its
+// bytes.
+func appendOther(b []byte, s, same string) []byte {
+	if s == same {
+		return append(b, 0)
+	}
+	return append(appendInt(b, len(s)+1), s...)
+}
+
+const digestPrefix = "sha256:"
+
+// appendDigest encodes a digest: a 0 and its 32 bytes if it is the prefix and their
+// hexadecimal form, otherwise its length plus 1 and its text.
+func appendDigest(b []byte, digest, prefix string) []byte {
+	sum, err := hex.DecodeString(strings.TrimPrefix(digest, prefix))
+	if err == nil && len(sum) == sha256.Size && digest == prefix+hex.EncodeToString(sum) {
+		return append(append(b, 0), sum...)
+	}
+	return append(appendInt(b, len(digest)+1), digest...)
 }
 
 // appendDocTerms encodes the term IDs of a document in three ascending lists: the terms of
@@ -85,13 +144,27 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	d := Document{Meta: skill.Meta{Tokens: facts.Tokens}, Row: facts.Row, Hidden: facts.Hidden}
-	c := textCursor{cursor{b: data}, string(data)}
-	for _, field := range []*string{&d.Key, &d.ID, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest, &d.TextDigest} {
-		*field = c.string()
+	c := cursor{b: data}
+	key, name, id := c.names()
+	place, err := r.s.place(&c, doc)
+	if err != nil {
+		return Document{}, err
 	}
-	d.Tags, d.Requires = c.strings(), c.strings()
-	if c.bad {
+	folder := c.other(name)
+	var t texts
+	t.Grow(len(data) + len(place.b) + 3*len(name) + 3*sha256.Size) // enough for most documents
+	d := Document{Row: facts.Row, Key: t.add(key), Hidden: facts.Hidden}
+	d.Meta = skill.Meta{Name: t.add(name), ID: t.add(id), Source: t.add(place.block()), Tokens: facts.Tokens}
+	root := place.block()
+	location := t.add(root, place.block(), folder, place.block())
+	d.Path, d.Location = location[len(root):], filepath.FromSlash(location)
+	if other := c.other(nil); other != nil { // the location does not end in the path
+		d.Location = t.add(other)
+	}
+	d.Description = t.add(c.block())
+	d.Digest, d.TextDigest = t.digest(&c, digestPrefix), t.digest(&c, "")
+	d.Tags, d.Requires = t.list(&c), t.list(&c)
+	if c.bad || place.bad {
 		return Document{}, r.s.damaged(docSection, at)
 	}
 	return d, nil
@@ -110,28 +183,73 @@ func (s *Snapshot) record(doc int) ([]byte, int, error) {
 	return data, sp.a, err
 }
 
-// A textCursor is a cursor with a copy of its bytes as text, so that all strings of a
-// record share one allocation.
-type textCursor struct {
-	cursor
-	text string
+// names reads the first three texts of a record.
+func (c *cursor) names() (key, name, id []byte) {
+	key = c.block()
+	name = c.other(key)
+	return key, name, c.other(name)
 }
 
-func (c *textCursor) string() string {
-	n := c.uvarint()
-	at := len(c.text) - len(c.b)
-	if c.bytes(n) == nil {
-		return ""
+// other reads what appendOther wrote.
+func (c *cursor) other(same []byte) []byte {
+	if n := c.uvarint(); n > 0 {
+		return c.bytes(n - 1)
 	}
-	return c.text[at : at+n]
+	return same
 }
 
-func (c *textCursor) strings() []string {
+// place reads what appendPlace wrote in the record of a document, and returns the texts.
+func (s *Snapshot) place(c *cursor, doc int) (texts cursor, err error) {
+	first := doc - c.uvarint()
+	if first == doc {
+		return cursor{b: c.block()}, nil
+	}
+	if first < 0 {
+		return texts, s.damaged(docSection, 0)
+	}
+	data, at, err := s.record(first)
+	if err != nil {
+		return texts, err
+	}
+	o := cursor{b: data}
+	o.names()
+	if o.uvarint() != 0 {
+		return texts, s.damaged(docSection, at)
+	}
+	return cursor{b: o.block()}, nil
+}
+
+// texts collects the strings of a document, so that they share one allocation.
+type texts struct{ strings.Builder }
+
+// add returns the parts as one string.
+func (t *texts) add(parts ...[]byte) string {
+	from := t.Len()
+	for _, b := range parts {
+		t.Write(b)
+	}
+	return t.String()[from:]
+}
+
+func (t *texts) list(c *cursor) []string {
 	var list []string
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
-		list = append(list, c.string())
+		list = append(list, t.add(c.block()))
 	}
 	return list
+}
+
+// digest reads what appendDigest wrote.
+func (t *texts) digest(c *cursor, prefix string) string {
+	from := t.Len()
+	if n := c.uvarint(); n > 0 {
+		return t.add(c.bytes(n - 1))
+	}
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], c.bytes(sha256.Size))
+	t.WriteString(prefix)
+	t.Write(digits[:])
+	return t.String()[from:]
 }
 
 // Key returns the key of a document.
@@ -155,12 +273,11 @@ func (r *Reader) AppendRef(dst []byte, doc int) ([]byte, error) {
 		return dst, err
 	}
 	c := cursor{b: data}
-	c.block() // the key
-	ref := c.block()
+	_, _, id := c.names()
 	if c.bad {
 		return dst, r.s.damaged(docSection, at)
 	}
-	return append(dst, ref...), nil
+	return append(dst, id...), nil
 }
 
 // NameTerms appends the IDs of the terms of a document's name to dst, ascending, with

@@ -91,6 +91,23 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 	checkTerms(t, s, docs)
 }
 
+// TestTexts: texts of any form come back as they were.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("0123456789abcdef", 4)
+	var docs []document
+	for _, m := range []skill.Meta{
+		{}, {Name: "k", ID: "k"}, {Name: "other", ID: "k"}, {ID: digits}, {Path: "SKILL.md"}, {Path: "/SKILL.md"}, {Path: "a//SKILL.md"}, {Path: "a/b/"},
+		{Source: "s", Path: "k/SKILL.md", Location: "/s/k/SKILL.md"}, {Source: "s", Path: "z/SKILL.md", Location: "/s/z/SKILL.md"},
+		{Source: "s", Path: "k/skill.md", Location: "s:k/skill.md"}, {Path: "a/k/SKILL.md", Location: "a/k/SKILL.md"}, {Path: "a/k/SKILL.md", Location: "elsewhere"},
+		{Digest: digits, TextDigest: "sha256:" + digits}, {Digest: "sha256:" + digits, TextDigest: digits}, {Digest: "sha256:", TextDigest: "\x00"},
+		{Digest: "sha256:" + strings.ToUpper(digits), TextDigest: strings.ToUpper(digits)}, {Digest: "sha256:" + digits[1:], TextDigest: digits + "00"},
+	} {
+		docs = append(docs, documents(snapshot.Document{Meta: m, Key: "k", Row: int64(2 * len(docs))})...)
+	}
+	checkRoundTrip(t, build(t, docs, 0), snapshot.Meta{Generation: generation, Model: "test", Weights: weights}, docs)
+}
+
 // checkSketch compares the sketch of a document with the one that was written. A body with
 // too few words has no sketch.
 func checkSketch(t *testing.T, r *snapshot.Reader, doc int, want words.Sketch) {

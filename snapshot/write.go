@@ -83,11 +83,12 @@ type writer struct {
 	hidden   set
 	sources  map[string]*set
 	tags     map[string]*set
+	places   map[string]int // first document of each place, see appendPlace
 	vectored Bitmap
 }
 
 func newWriter(path string, m Meta) *writer {
-	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set)}
+	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set), places: make(map[string]int)}
 	w.h.meta = m
 	w.h.meta.Extra = nil
 	for i := range w.parts {
@@ -178,7 +179,7 @@ func (w *writer) add(d *Document) error {
 	docs, facts, rows := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection]
 	sketches := &w.parts[sketchSection]
 	sketches.buf = appendSketch(sketches.buf, d.Sketch)
-	docs.buf = appendDocument(docs.buf, d)
+	docs.buf = w.appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
 	facts.buf = appendFacts(facts.buf, d)
 	rows.buf = appendRow(rows.buf, d.Vectors, dim)
