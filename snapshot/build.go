@@ -250,7 +250,9 @@ func (in *inverter) appendStretch(buf []byte, readers []runReader, term []byte, 
 	if n == 0 {
 		return buf, 0
 	}
-	buf = appendInt(appendInt(buf, distance), n)
+	if len(in.lengths) > stretch {
+		buf = appendInt(appendInt(buf, distance), n)
+	}
 	for i := range runs {
 		if r := &runs[i]; !r.done && string(r.term) == string(term) {
 			for docs := r.block[:2*r.docs]; len(docs) > 0; docs = docs[2:] {

@@ -7,7 +7,8 @@ import (
 
 // Terms are sorted and stored in groups. Each term but the first of its group leaves out
 // the bytes that it shares with the previous term. After each term follow the number of
-// its documents and the length of its postings; all postings are stored in this order.
+// its documents and, in a snapshot of several stretches, the length of its postings; all
+// postings are stored in this order.
 const groupSize = 16
 
 // A Term is a term as one snapshot knows it.
@@ -22,6 +23,7 @@ type Term struct {
 // dict writes the three sections of the dictionary.
 type dict struct {
 	terms, postings, groups *spool
+	stretches               bool // there are several
 	n                       int
 	last                    string
 }
@@ -37,7 +39,9 @@ func (d *dict) add(term string, docs int, postings []byte) error {
 		shared++
 	}
 	b := appendString(appendInt(d.terms.buf, shared), term[shared:])
-	d.terms.buf = appendInt(appendInt(b, docs), len(postings))
+	if d.terms.buf = appendInt(b, docs); d.stretches {
+		d.terms.buf = appendInt(d.terms.buf, len(postings))
+	}
 	d.postings.buf = append(d.postings.buf, postings...)
 	d.n++
 	d.last = term
@@ -112,7 +116,7 @@ func (s *Snapshot) lookup(text string) (Term, error) {
 	if err != nil {
 		return Term{}, err
 	}
-	t, bad := find(c, text)
+	t, bad := find(c, text, s.header.docs > stretch)
 	if bad {
 		return Term{}, s.damaged(groupSection, (lo-1)*groupEntrySize)
 	}
@@ -135,11 +139,15 @@ func (s *Snapshot) group(i int) (terms cursor, at int, err error) {
 // find looks for text in one group. The ID and the offset of the postings are relative to
 // the start of the group. If a term shares more bytes with the previous term than text
 // does, then it sorts before text like the previous term, and find skips it.
-func find(c cursor, text string) (t Term, bad bool) {
+func find(c cursor, text string, stretches bool) (t Term, bad bool) {
 	same, length := 0, 0 // of the previous term: bytes in common with text, and all bytes
 	for i, at := uint32(0), 0; len(c.b) > 0; i++ {
 		shared, rest := c.uvarint(), c.block()
-		docs, size := c.uvarint(), c.uvarint()
+		docs := c.uvarint()
+		size := postingSize * docs
+		if stretches {
+			size = c.uvarint()
+		}
 		if c.bad || shared > length {
 			return Term{}, true
 		}

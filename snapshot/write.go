@@ -128,7 +128,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	if w.h.meta.MeanLength == 0 {
 		w.h.meta.MeanLength = w.in.mean(w.h.docs)
 	}
-	d := dict{terms: &w.parts[dictSection], postings: &w.parts[postingSection], groups: &w.parts[groupSection]}
+	d := dict{terms: &w.parts[dictSection], postings: &w.parts[postingSection], groups: &w.parts[groupSection], stretches: w.h.docs > stretch}
 	if err := w.in.merge(&d, w.h.meta.MeanLength); err != nil {
 		return err
 	}
