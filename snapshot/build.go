@@ -2,10 +2,12 @@ package snapshot
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -42,8 +44,8 @@ type inverter struct {
 const runDocs = stretch / 4
 
 // A run holds the postings of some documents. For each term, in order, it stores the
-// length and bytes of the term, the number of documents, the length of the rest, the
-// documents (2 bytes each) and the codes of their weighted occurrences.
+// length of the term, the number of documents, the length of the postings, the term, and
+// the postings: the documents (2 bytes each) and the codes of their weighted occurrences.
 type run struct {
 	at, size int
 	terms    int
@@ -141,9 +143,8 @@ func (in *inverter) endRun(docTerms *spool) error {
 		for _, c := range codes[from:to] {
 			block = appendInt(block, int(c))
 		}
-		b := appendString(in.runs.buf, term)
-		b = appendInt(appendInt(b, to-from), len(block))
-		in.runs.buf = append(b, block...)
+		b := appendInt(appendInt(appendInt(in.runs.buf, len(term)), to-from), len(block))
+		in.runs.buf = append(append(b, term...), block...)
 		if err := in.runs.spill(); err != nil {
 			return err
 		}
@@ -201,81 +202,70 @@ func (in *inverter) merge(d *dict, mean float64) error {
 			return err
 		}
 	}
-	var term, buf []byte
+	var buf []byte
+	var has []int // the runs that have the term
 	for {
-		least := -1
+		has = has[:0]
 		for i := range readers {
-			if r := &readers[i]; !r.done && (least < 0 || string(r.term) < string(readers[least].term)) {
-				least = i
+			if readers[i].done {
+				continue
 			}
+			if len(has) > 0 {
+				switch bytes.Compare(readers[i].term, readers[has[0]].term) {
+				case -1:
+					has = has[:0]
+				case 1:
+					continue
+				}
+			}
+			has = append(has, i)
 		}
-		if least < 0 {
+		if len(has) == 0 {
 			d.finish()
 			return nil
 		}
-		term = append(term[:0], readers[least].term...)
-		buf = buf[:0]
-		all, last := 0, 0
-		for first := 0; first < len(readers); first += stretch / runDocs {
-			n := 0
-			buf, n = in.appendStretch(buf, readers, term, first, first/(stretch/runDocs)-last, mean)
-			if n > 0 {
-				all, last = all+n, first/(stretch/runDocs)
+		term, docs := string(readers[has[0]].term), 0
+		buf, docs = in.appendPostings(buf[:0], readers, has, mean)
+		for _, i := range has {
+			in.ends[i].globals = append(in.ends[i].globals, uint32(d.n))
+			if err := readers[i].next(); err != nil {
+				return err
 			}
 		}
-		for i := range readers {
-			if r := &readers[i]; !r.done && string(r.term) == string(term) {
-				in.ends[i].globals = append(in.ends[i].globals, uint32(d.n))
-				if err := r.next(); err != nil {
-					return err
-				}
-			}
-		}
-		if err := d.add(string(term), all, buf); err != nil {
+		if err := d.add(term, docs, buf); err != nil {
 			return err
 		}
 	}
 }
 
-// appendStretch encodes a term's postings in the stretch that begins with the run first,
-// and returns their number. The distance is from the previous stretch with postings.
-func (in *inverter) appendStretch(buf []byte, readers []runReader, term []byte, first, distance int, mean float64) ([]byte, int) {
-	runs := readers[first:min(first+stretch/runDocs, len(readers))]
-	n := 0
-	for i := range runs {
-		if r := &runs[i]; !r.done && string(r.term) == string(term) {
-			n += r.docs
+// appendPostings encodes a term's postings, and returns their number.
+func (in *inverter) appendPostings(buf []byte, readers []runReader, has []int, mean float64) ([]byte, int) {
+	const runs = stretch / runDocs
+	all, last := 0, 0
+	for len(has) > 0 {
+		at, n, end := has[0]/runs, 0, 0
+		for end < len(has) && has[end]/runs == at {
+			n += readers[has[end]].docs
+			end++
 		}
-	}
-	if n == 0 {
-		return buf, 0
-	}
-	if len(in.lengths) > stretch {
-		buf = appendInt(appendInt(buf, distance), n)
-	}
-	for i := range runs {
-		if r := &runs[i]; !r.done && string(r.term) == string(term) {
-			for docs := r.block[:2*r.docs]; len(docs) > 0; docs = docs[2:] {
-				buf = binary.LittleEndian.AppendUint16(buf, binary.LittleEndian.Uint16(docs)+uint16(i*runDocs))
+		if len(in.lengths) > stretch {
+			buf = appendInt(appendInt(buf, at-last), n)
+		}
+		for _, i := range has[:end] {
+			for doc := range readers[i].ordinals() {
+				buf = binary.LittleEndian.AppendUint16(buf, uint16(i%runs*runDocs+doc))
 			}
 		}
-	}
-	for i := range runs {
-		if r := &runs[i]; !r.done && string(r.term) == string(term) {
-			buf = in.appendImpacts(buf, r, (first+i)*runDocs, mean)
+		for _, i := range has[:end] {
+			codes := cursor{b: readers[i].block[2*readers[i].docs:]}
+			for doc := range readers[i].ordinals() {
+				length := in.lengths[i*runDocs+doc]
+				buf = append(buf, impactCode(impact(in.values[codes.uvarint()], float64(length), mean)))
+			}
 		}
+		has, all, last = has[end:], all+n, at
 	}
-	return buf, n
-}
-
-// appendImpacts encodes the impacts of one term in one run.
-func (in *inverter) appendImpacts(buf []byte, r *runReader, first int, mean float64) []byte {
-	docs, codes := r.block[:2*r.docs], cursor{b: r.block[2*r.docs:]}
-	for ; len(docs) > 0; docs = docs[2:] {
-		length := in.lengths[first+int(binary.LittleEndian.Uint16(docs))]
-		buf = append(buf, impactCode(impact(in.values[codes.uvarint()], float64(length), mean)))
-	}
-	return buf
+	return buf, all
 }
 
 // A runReader reads a run term by term.
@@ -288,29 +278,33 @@ type runReader struct {
 }
 
 func (r *runReader) next() error {
-	n, err := binary.ReadUvarint(r.r)
-	if errors.Is(err, io.EOF) {
-		r.done = true
-		return nil
+	var n [3]uint64 // length of the term, number of documents, length of the postings
+	var err error
+	for i := 0; i < len(n) && err == nil; i++ {
+		n[i], err = binary.ReadUvarint(r.r)
+		if r.done = i == 0 && errors.Is(err, io.EOF); r.done {
+			return nil
+		}
 	}
 	if err == nil {
-		r.term, err = r.read(r.term, n)
-	}
-	var docs uint64
-	if err == nil {
-		docs, err = binary.ReadUvarint(r.r)
+		r.term, err = r.read(r.term, n[0])
 	}
 	if err == nil {
-		n, err = binary.ReadUvarint(r.r)
+		r.block, err = r.read(r.block, n[2])
 	}
-	if err == nil {
-		r.block, err = r.read(r.block, n)
-	}
-	r.docs = int(docs)
-	if err != nil || docs > n || n > math.MaxInt32 {
+	if r.docs = int(n[1]); err != nil || n[1] > n[2] || n[2] > math.MaxInt32 {
 		return fmt.Errorf("a temporary file has changed since it was written: %w", err)
 	}
 	return nil
+}
+
+// ordinals yields the documents of the term, as offsets in the run.
+func (r *runReader) ordinals() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for docs := r.block[:2*r.docs]; len(docs) > 0 && yield(int(binary.LittleEndian.Uint16(docs))); {
+			docs = docs[2:]
+		}
+	}
 }
 
 func (r *runReader) read(buf []byte, n uint64) ([]byte, error) {
