@@ -11,6 +11,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"slices"
 )
 
 // Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
@@ -222,13 +223,11 @@ func (w *writer) addDocTerms() error {
 
 // checkMeta returns an error for the first value that a snapshot cannot hold.
 func checkMeta(m *Meta) error {
-	for _, w := range weightList(m.Weights) {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("weights %v: they must be finite and at least 0", m.Weights)
-		}
-	}
+	w := &m.Weights
 	switch {
-	case !(m.MeanLength >= 0) || math.IsInf(m.MeanLength, 0):
+	case !finite(w.Name, w.Description, w.Tags, w.Body):
+		return fmt.Errorf("weights %v: they must be finite and at least 0", m.Weights)
+	case !finite(m.MeanLength):
 		return fmt.Errorf("mean length %v: it must be finite and at least 0", m.MeanLength)
 	case m.Dim < 0 || m.Dim > maxDim:
 		return fmt.Errorf("dimension %d, want 0 to %d", m.Dim, maxDim)
@@ -236,6 +235,11 @@ func checkMeta(m *Meta) error {
 		return fmt.Errorf("the name of the model has %d bytes", len(m.Model))
 	}
 	return nil
+}
+
+// finite reports whether all numbers are finite and at least 0.
+func finite(list ...float64) bool {
+	return !slices.ContainsFunc(list, func(x float64) bool { return !(x >= 0) || math.IsInf(x, 0) })
 }
 
 // check returns an error for the first value of a document that a snapshot cannot hold.
