@@ -141,7 +141,9 @@ func (t *segmentTerms) sort(terms []term) {
 // nameCoverage returns the share of the words in the name of skill i that occur in
 // the prompt.
 func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
-	ids, known, found := v.NameTerms(i), p.segments[v.Segment(i)].known, 0
+	ids, _ := v.HeadTerms(i, 1)
+	n, _ := v.At(i)
+	known, found := p.segments[n].known, 0
 	for _, id := range ids {
 		if _, ok := slices.BinarySearch(known, id); ok {
 			found++
@@ -168,8 +170,9 @@ type presence [3][maxTerms]bool
 
 // present compares the prompt with skill i.
 func (p *prompt) present(v *snapshot.View, i int) (has presence) {
-	ids, ends := v.HeadTerms(i)
-	known := &p.segments[v.Segment(i)]
+	ids, ends := v.HeadTerms(i, 3)
+	n, _ := v.At(i)
+	known := &p.segments[n]
 	start := 0
 	for f, end := range ends {
 		for _, id := range ids[start:end] {

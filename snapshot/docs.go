@@ -280,22 +280,10 @@ func (r *Reader) AppendRef(dst []byte, doc int) ([]byte, error) {
 	return append(dst, id...), nil
 }
 
-// NameTerms appends the IDs of the terms of a document's name to dst, ascending, with
-// repetitions.
-func (r *Reader) NameTerms(dst []uint32, doc int) ([]uint32, error) {
-	ids, _, err := r.docTerms(dst, doc, 1)
-	return ids, err
-}
-
-// HeadTerms appends three ascending lists of term IDs to dst: the terms of a document's
-// name, with repetitions, of the visible part of its description, and of its tags. ends
-// are the positions in ids after each list.
-func (r *Reader) HeadTerms(dst []uint32, doc int) (ids []uint32, ends [3]int, err error) {
-	return r.docTerms(dst, doc, 3)
-}
-
-// docTerms reads the first lists of term IDs; lists is their number.
-func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]int, err error) {
+// HeadTerms appends up to three ascending lists of term IDs to dst: the terms of a
+// document's name, with repetitions, of the visible part of its description, and of its
+// tags. lists is the number of lists; ends are the positions in ids after each list.
+func (r *Reader) HeadTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]int, err error) {
 	s := r.s
 	if err := s.checkOrdinal(doc); err != nil {
 		return dst, ends, err
@@ -312,26 +300,18 @@ func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]i
 	c := cursor{b: data}
 	for i := range lists {
 		last := 0
-		n := c.uvarint()
-		for ; n > 0 && len(c.b) >= 3; n-- {
+		for n := c.uvarint(); n > 0 && !c.bad; n-- {
 			// Nearly all differences take one or two bytes. Decoding these
 			// without a call halves the time.
 			id := last
 			switch b := c.b; {
-			case b[0] < 0x80:
+			case len(b) > 0 && b[0] < 0x80:
 				id, c.b = id+int(b[0]), b[1:]
-			case b[1] < 0x80:
+			case len(b) > 1 && b[1] < 0x80:
 				id, c.b = id+(int(b[0]&0x7f)|int(b[1])<<7), b[2:]
 			default:
 				id += c.uvarint()
 			}
-			ids = append(ids, uint32(id))
-			if i > 0 {
-				last = id
-			}
-		}
-		for ; n > 0 && !c.bad; n-- {
-			id := last + c.uvarint()
 			ids = append(ids, uint32(id))
 			if i > 0 {
 				last = id

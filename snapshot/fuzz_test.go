@@ -107,8 +107,8 @@ func readAll(r *Reader) error {
 	errs := []error{err1, err2, err3}
 	for doc := range r.s.Len() {
 		_, err1 := r.Doc(doc)
-		_, err2 := r.NameTerms(nil, doc)
-		_, _, err3 := r.HeadTerms(nil, doc)
+		_, _, err2 := r.HeadTerms(nil, doc, 1)
+		_, _, err3 := r.HeadTerms(nil, doc, 3)
 		_, err4 := r.Facts(doc)
 		_, err5 := r.Sketch(doc)
 		errs = append(errs, err1, err2, err3, err4, err5)

@@ -82,7 +82,7 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 		for _, i := range []int{-1, len(docs)} {
 			_, err1 := r.Doc(i)
 			_, err2 := r.Facts(i)
-			_, _, err3 := r.HeadTerms(nil, i)
+			_, _, err3 := r.HeadTerms(nil, i, 3)
 			if err1 == nil || err2 == nil || err3 == nil {
 				t.Errorf("there is a document %d: %v, %v, %v", i, err1, err2, err3)
 			}
@@ -209,10 +209,10 @@ func checkTerms(t *testing.T, s *snapshot.Snapshot, docs []document) {
 	}
 	read(t, s, func(r *snapshot.Reader) {
 		for i, d := range docs {
-			name, err1 := r.NameTerms(nil, i)
+			name, _, err1 := r.HeadTerms(nil, i, 1)
 			wantName := idsOf(d.Fields.Name)
 			slices.Sort(wantName)
-			head, ends, err2 := r.HeadTerms([]uint32{7}, i)
+			head, ends, err2 := r.HeadTerms([]uint32{7}, i, 3)
 			want := append([]uint32{7}, name...)
 			wantEnds := [3]int{len(want)}
 			for n, list := range [][]string{d.Fields.Description[:d.Fields.Shown], d.Fields.Tags} {
