@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"math/bits"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 )
@@ -126,31 +128,26 @@ func (s *Snapshot) set(sec section, name string) (set Bitmap, ok bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	for lo, hi := 0, int(binary.LittleEndian.Uint32(head)); lo < hi; {
-		mid := int(uint(lo+hi) / 2)
-		offsets, err := s.bytes(sec, 4+4*mid, 8)
-		if err != nil {
-			return nil, false, err
+	entry := func(i int) (c cursor, from int) {
+		offsets, e := s.bytes(sec, 4+4*i, 8)
+		if e == nil {
+			from = int(binary.LittleEndian.Uint32(offsets))
+			c.b, e = s.bytes(sec, from, int(binary.LittleEndian.Uint32(offsets[4:]))-from)
 		}
-		from, to := int(binary.LittleEndian.Uint32(offsets)), int(binary.LittleEndian.Uint32(offsets[4:]))
-		entry, err := s.bytes(sec, from, to-from)
-		if err != nil {
-			return nil, false, err
-		}
-		c := cursor{b: entry}
-		switch found := string(c.block()); {
-		case c.bad:
-			return nil, false, s.damaged(sec, from)
-		case found < name:
-			lo = mid + 1
-		case found > name:
-			hi = mid
-		default:
-			set, err = s.decodeSet(c, sec, from)
-			return set, err == nil, err
-		}
+		err = cmp.Or(err, e)
+		return c, from
 	}
-	return nil, false, nil
+	i, ok := sort.Find(int(binary.LittleEndian.Uint32(head)), func(i int) int {
+		c, _ := entry(i)
+		return strings.Compare(name, string(c.block()))
+	})
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	c, from := entry(i)
+	c.block() // the name
+	set, err = s.decodeSet(c, sec, from)
+	return set, err == nil, err
 }
 
 // decodeSet reads a set that is at an offset of a section.

@@ -35,8 +35,8 @@ type inverter struct {
 	counts   []uint32 // number of documents, by ID
 	postings []posting
 	perDoc   []uint32    // number of postings, by document
-	heads    []uint32    // IDs for appendDocTerms, of all documents; each list follows its length
-	head     [3][]uint32 // IDs for appendDocTerms, of the current document
+	heads    []uint32    // IDs for addDocTerms, of all documents; each list follows its length
+	head     [3][]uint32 // IDs for addDocTerms, of the current document
 }
 
 // runDocs is the number of documents in a run, a part of a stretch. With about 400 terms
@@ -157,24 +157,23 @@ func (in *inverter) endRun(docTerms *spool) error {
 	return err
 }
 
-// endHeads writes the terms of a run's documents.
+// endHeads writes the terms of a run's documents: three lists each, 4 bytes for each length
+// and ID.
 func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
-	var lists [3][]uint32
 	for rest := in.heads; len(rest) > 0; {
-		for i := range lists {
-			list := lists[i][:0]
-			n := rest[0]
-			for _, id := range rest[1 : 1+n] {
-				list = append(list, rank[id])
-			}
-			rest = rest[1+n:]
-			slices.Sort(list)
-			lists[i] = list
+		list := rest[1 : 1+rest[0]]
+		docTerms.buf = binary.LittleEndian.AppendUint32(docTerms.buf, rest[0])
+		for i, id := range list {
+			list[i] = rank[id]
 		}
-		docTerms.buf = appendDocTerms(docTerms.buf, &lists)
+		slices.Sort(list)
+		for _, id := range list {
+			docTerms.buf = binary.LittleEndian.AppendUint32(docTerms.buf, id)
+		}
 		if err := docTerms.spill(); err != nil {
 			return err
 		}
+		rest = rest[1+rest[0]:]
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"sort"
 )
 
 // Terms are sorted and stored in groups. Each term but the first of its group leaves out
@@ -81,46 +83,35 @@ func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
 	return dst, nil
 }
 
-func (s *Snapshot) lookup(text string) (Term, error) {
-	// Find the last group whose first term is not after text.
+func (s *Snapshot) lookup(text string) (t Term, err error) {
+	// Find the first group whose first term is after text.
 	prefix := prefixOf(text)
-	lo, hi := 0, (s.header.terms+groupSize-1)/groupSize
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		entry, err := s.bytes(groupSection, mid*groupEntrySize, groupEntrySize)
-		if err != nil {
-			return Term{}, err
+	next := sort.Search((s.header.terms+groupSize-1)/groupSize, func(i int) bool {
+		entry, e := s.bytes(groupSection, i*groupEntrySize, groupEntrySize)
+		if e != nil {
+			err = e
+			return true
 		}
-		after := false
-		switch p := binary.LittleEndian.Uint64(entry[spanSize:]); {
-		case p > prefix:
-			after = true
-		case p == prefix:
-			c, _, err := s.group(mid)
-			if err != nil {
-				return Term{}, err
-			}
-			c.uvarint() // the first term of a group shares no bytes
-			after = string(c.block()) > text
+		if p := binary.LittleEndian.Uint64(entry[spanSize:]); p != prefix {
+			return p > prefix
 		}
-		if after {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
+		c, _, e := s.group(i)
+		err = cmp.Or(err, e)
+		c.uvarint() // the first term of a group shares no bytes
+		return string(c.block()) > text
+	})
+	if err != nil || next == 0 {
+		return Term{}, err
 	}
-	if lo == 0 {
-		return Term{}, nil
-	}
-	c, at, err := s.group(lo - 1)
+	c, at, err := s.group(next - 1)
 	if err != nil {
 		return Term{}, err
 	}
 	t, bad := find(c, text, s.header.docs > stretch)
 	if bad {
-		return Term{}, s.damaged(groupSection, (lo-1)*groupEntrySize)
+		return Term{}, s.damaged(groupSection, (next-1)*groupEntrySize)
 	}
-	t.ID += uint32((lo - 1) * groupSize)
+	t.ID += uint32((next - 1) * groupSize)
 	t.at += at
 	return t, nil
 }

@@ -1,14 +1,14 @@
 package snapshot
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
@@ -83,48 +83,6 @@ func appendDigest(b []byte, digest, prefix string) []byte {
 		return append(append(b, 0), sum...)
 	}
 	return append(appendInt(b, len(digest)+1), digest...)
-}
-
-// appendDocTerms encodes the term IDs of a document in three ascending lists: the terms of
-// its name, with repetitions, of the visible part of its description, and of its tags.
-func appendDocTerms(b []byte, lists *[3][]uint32) []byte {
-	for i, list := range lists {
-		b = appendInt(b, len(list))
-		last := uint32(0)
-		for _, id := range list {
-			b = appendInt(b, int(id-last))
-			if i > 0 {
-				last = id
-			}
-		}
-	}
-	return b
-}
-
-// readDocTerms reads what appendDocTerms wrote, and replaces each ID by its entry in ids.
-func readDocTerms(r io.ByteReader, lists *[3][]uint32, ids []uint32) error {
-	for i := range lists {
-		n, err := binary.ReadUvarint(r)
-		last := uint64(0)
-		for lists[i] = lists[i][:0]; n > 0 && err == nil; n-- {
-			var id uint64
-			if id, err = binary.ReadUvarint(r); err != nil {
-				break
-			}
-			id += last
-			if id >= uint64(len(ids)) {
-				return fmt.Errorf("term %d of %d", id, len(ids))
-			}
-			if i > 0 {
-				last = id
-			}
-			lists[i] = append(lists[i], ids[id])
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (s *Snapshot) checkOrdinal(doc int) error {
@@ -252,32 +210,29 @@ func (t *texts) digest(c *cursor, prefix string) string {
 	return t.String()[from:]
 }
 
-// Key returns the key of a document.
-func (r *Reader) Key(doc int) (string, error) {
-	data, at, err := r.s.record(doc)
+// names returns the key and the ID of a document, as parts of the mapping.
+func (s *Snapshot) names(doc int) (key, id []byte, err error) {
+	data, at, err := s.record(doc)
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
 	c := cursor{b: data}
-	key := string(c.block())
-	if c.bad {
-		return "", r.s.damaged(docSection, at)
+	if key, _, id = c.names(); c.bad {
+		err = s.damaged(docSection, at)
 	}
-	return key, nil
+	return key, id, err
+}
+
+// Key returns the key of a document.
+func (r *Reader) Key(doc int) (string, error) {
+	key, _, err := r.s.names(doc)
+	return string(key), err
 }
 
 // AppendRef appends the ID of a document to dst.
 func (r *Reader) AppendRef(dst []byte, doc int) ([]byte, error) {
-	data, at, err := r.s.record(doc)
-	if err != nil {
-		return dst, err
-	}
-	c := cursor{b: data}
-	_, _, id := c.names()
-	if c.bad {
-		return dst, r.s.damaged(docSection, at)
-	}
-	return append(dst, id...), nil
+	_, id, err := r.s.names(doc)
+	return append(dst, id...), err
 }
 
 // HeadTerms appends up to three ascending lists of term IDs to dst: the terms of a
@@ -328,33 +283,14 @@ func (r *Reader) HeadTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]
 // Prefixed returns the documents whose keys start with prefix: first up to, but not
 // including, last. A document whose key equals prefix comes first.
 func (r *Reader) Prefixed(prefix string) (first, last int, err error) {
-	first, err = r.s.searchKeys(0, func(key string) bool { return key >= prefix })
-	if err != nil {
-		return 0, 0, err
+	from := func(lo int, after func(key []byte) bool) int {
+		return lo + sort.Search(r.s.header.docs-lo, func(i int) bool {
+			key, _, e := r.s.names(lo + i)
+			err = cmp.Or(err, e)
+			return e != nil || after(key)
+		})
 	}
-	last, err = r.s.searchKeys(first, func(key string) bool { return !strings.HasPrefix(key, prefix) })
+	first = from(0, func(key []byte) bool { return string(key) >= prefix })
+	last = from(first, func(key []byte) bool { return string(key[:min(len(key), len(prefix))]) != prefix })
 	return first, last, err
-}
-
-// searchKeys returns the first document from lo on for whose key after is true; after must
-// be true for all later keys as well.
-func (s *Snapshot) searchKeys(lo int, after func(key string) bool) (int, error) {
-	for hi := s.header.docs; lo < hi; {
-		mid := int(uint(lo+hi) / 2)
-		data, at, err := s.record(mid)
-		if err != nil {
-			return 0, err
-		}
-		c := cursor{b: data}
-		key := string(c.block())
-		if c.bad {
-			return 0, s.damaged(docSection, at)
-		}
-		if after(key) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo, nil
 }

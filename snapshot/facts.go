@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"sort"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -88,25 +89,25 @@ func appendRows(b []byte, rows []rowEntry) []byte {
 // Ordinal returns the document of a row in the catalog, the first if there are several; ok
 // is false if there is none.
 func (r *Reader) Ordinal(row int64) (doc int, ok bool, err error) {
-	for lo, hi := 0, r.s.header.docs; lo < hi; {
-		mid := int(uint(lo+hi) / 2)
-		b, err := r.s.bytes(rowSection, rowEntrySize*mid, rowEntrySize)
-		if err != nil {
-			return 0, false, err
+	docs := r.s.header.docs
+	ordinal := func(i int) int {
+		b, e := r.s.bytes(rowSection, rowEntrySize*i, rowEntrySize)
+		if e == nil {
+			if doc := int(binary.LittleEndian.Uint32(b)); doc < docs {
+				return doc
+			}
+			e = r.s.damaged(rowSection, rowEntrySize*i)
 		}
-		at := int(binary.LittleEndian.Uint32(b))
-		if at >= r.s.header.docs {
-			return 0, false, r.s.damaged(rowSection, rowEntrySize*mid)
-		}
-		f, err := r.Facts(at)
-		if err != nil {
-			return 0, false, err
-		}
-		if f.Row < row {
-			lo = mid + 1
-		} else {
-			doc, ok, hi = at, f.Row == row, mid
-		}
+		err = cmp.Or(err, e)
+		return 0
 	}
-	return doc, ok, nil
+	i, ok := sort.Find(docs, func(i int) int {
+		f, e := r.Facts(ordinal(i))
+		err = cmp.Or(err, e)
+		return cmp.Compare(row, f.Row)
+	})
+	if !ok || err != nil {
+		return 0, false, err
+	}
+	return ordinal(i), true, err
 }

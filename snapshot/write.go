@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -195,24 +196,45 @@ func (w *writer) add(d *Document) error {
 	return errors.Join(docs.spill(), facts.spill(), sketches.spill(), rows.spill(), first.spill(), second.spill())
 }
 
-// addDocTerms copies the terms of documents and replaces the IDs of runs by global IDs.
+// addDocTerms copies the terms of documents and replaces the IDs of runs by global IDs. Each
+// document has three ascending lists: the terms of its name, with repetitions, of the
+// visible part of its description, and of its tags. The IDs of the last two lists are
+// encoded as the differences between them.
 func (w *writer) addDocTerms() error {
 	src, err := w.terms.all()
 	if err != nil {
 		return err
 	}
 	r := bufio.NewReaderSize(src, 1<<16)
+	b := make([]byte, 4)
+	next := func(below int) int {
+		_, e := io.ReadFull(r, b)
+		n := int(binary.LittleEndian.Uint32(b))
+		if err = cmp.Or(err, e); err == nil && n >= below {
+			err = fmt.Errorf("term %d of %d", n, below)
+		}
+		return n
+	}
 	out, index := &w.parts[docTermSection], &w.parts[docIndexSection]
-	var lists [3][]uint32
 	start := 0
 	for doc, end := range w.docEnds {
-		globals := w.in.ends[doc/runDocs].globals
-		if err := readDocTerms(r, &lists, globals); err != nil {
-			return fmt.Errorf("a temporary file has changed since it was written: %w", err)
-		}
 		index.buf = appendSpan(index.buf, start, out.size())
-		out.buf = appendDocTerms(out.buf, &lists)
-		if err := errors.Join(index.spill(), out.spill()); err != nil {
+		globals := w.in.ends[doc/runDocs].globals
+		for list := range 3 {
+			n, last := next(math.MaxInt32), uint32(0)
+			for out.buf = appendInt(out.buf, n); n > 0; n-- {
+				i := next(len(globals))
+				if err != nil {
+					return fmt.Errorf("a temporary file has changed since it was written: %w", err)
+				}
+				id := globals[i]
+				out.buf = appendInt(out.buf, int(id-last))
+				if list > 0 {
+					last = id
+				}
+			}
+		}
+		if err := errors.Join(err, index.spill(), out.spill()); err != nil {
 			return err
 		}
 		start = end
