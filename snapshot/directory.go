@@ -120,7 +120,7 @@ func (d *Directory) Open(old *Set) (*Set, error) {
 	for _, path := range d.paths(m.Files[d.key]) {
 		snap := d.OpenFile(path, old)
 		if snap == nil {
-			CloseNew(old, snaps...)
+			CloseNew(old, snaps...) // an error would only mean that memory is not freed
 			return nil, nil
 		}
 		snaps = append(snaps, snap)
@@ -186,11 +186,7 @@ func (d *Directory) isOf(s *Snapshot, f snapshotFile) bool {
 }
 
 // Discard removes the files of a set that has turned out to be damaged.
-func (d *Directory) Discard(s *Set) {
-	for i := range s.segments {
-		d.remove(s.segments[i].Snapshot)
-	}
-}
+func (d *Directory) Discard(s *Set) { d.remove(s.snapshots()...) }
 
 func (d *Directory) remove(snaps ...*Snapshot) {
 	for _, s := range snaps {
@@ -205,15 +201,6 @@ func (d *Directory) remove(snaps ...*Snapshot) {
 func (d *Directory) removeFile(name string) {
 	if now := stateOf(name); now != nil && os.Remove(name) != nil {
 		d.unremovable.Store(name, now)
-	}
-}
-
-// CloseNew closes the snapshots that the old set does not have open.
-func CloseNew(old *Set, snaps ...*Snapshot) {
-	for _, s := range snaps {
-		if old == nil || !old.has(s) {
-			s.Close() // an error would only mean that memory is not freed
-		}
 	}
 }
 
@@ -253,13 +240,12 @@ func (d *Directory) Oldest(catalog string, own store.Generation) store.Generatio
 			newest[f.key] = f.generation
 		}
 	}
-	oldest := own
 	for _, g := range newest {
-		if g.Number < oldest.Number {
-			oldest = g
+		if g.Number < own.Number {
+			own = g
 		}
 	}
-	return oldest
+	return own
 }
 
 // snapshotFile is a snapshot file next to the catalog.
@@ -337,7 +323,7 @@ func (d *Directory) Usable(f Files) bool {
 		if s == nil {
 			return false
 		}
-		CloseNew(nil, s)
+		s.Close() // an error would only mean that memory is not freed
 	}
 	return true
 }
@@ -346,11 +332,8 @@ func (d *Directory) Usable(f Files) bool {
 // keeps the files of other keys. The caller must prevent changes of the catalog meanwhile.
 func (d *Directory) Publish(g store.Generation, f Files) error {
 	m := d.manifest()
-	if m == nil || m.Generation != g {
-		m = &manifest{Generation: g}
-	}
-	if m.Files == nil {
-		m.Files = make(map[string]Files)
+	if m == nil || m.Generation != g || m.Files == nil {
+		m = &manifest{g, make(map[string]Files)}
 	}
 	m.Files[d.key] = f
 	data, err := json.Marshal(m)

@@ -153,24 +153,34 @@ func (s *Set) Cached(key any, make func() (any, error)) (any, error) {
 }
 
 // Close closes the snapshots that the next set does not use; nil means all.
-func (s *Set) Close(next *Set) error {
+func (s *Set) Close(next *Set) error { return CloseNew(next, s.snapshots()...) }
+
+// CloseNew closes the snapshots that the old set does not have open; nil means all.
+func CloseNew(old *Set, snaps ...*Snapshot) error {
 	var errs []error
-	for i := range s.segments {
-		if next == nil || !next.has(s.segments[i].Snapshot) {
-			errs = append(errs, s.segments[i].Snapshot.Close())
+	for _, s := range snaps {
+		if old == nil || !old.has(s) {
+			errs = append(errs, s.Close())
 		}
 	}
 	return errors.Join(errs...)
 }
 
+func (s *Set) snapshots() (list []*Snapshot) {
+	for n := range s.segments {
+		list = append(list, s.segments[n].Snapshot)
+	}
+	return list
+}
+
 // has reports whether the set uses a snapshot.
 func (s *Set) has(snap *Snapshot) bool {
-	return slices.ContainsFunc(s.segments, func(g segment) bool { return g.Snapshot == snap })
+	return slices.Contains(s.snapshots(), snap)
 }
 
 // Shares reports whether the sets have a snapshot in common.
 func (s *Set) Shares(o *Set) bool {
-	return slices.ContainsFunc(s.segments, func(g segment) bool { return o.has(g.Snapshot) })
+	return slices.ContainsFunc(s.snapshots(), o.has)
 }
 
 // Read calls f with a View of the set. It returns the first error of the View, else the

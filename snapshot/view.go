@@ -54,6 +54,17 @@ func (v *View) IsOffered(i int) bool {
 	return v.segments[n].offered.Has(doc)
 }
 
+// each returns what f returns for the Reader of each segment.
+func each[T any](v *View, f func(*Reader) (T, error)) []T {
+	list := make([]T, len(v.readers))
+	for n, r := range v.readers {
+		var err error
+		list[n], err = f(r)
+		v.note(err)
+	}
+	return list
+}
+
 // Doc returns the document of a skill.
 func (v *View) Doc(i int) Document { return of(v, i, (*Reader).Doc) }
 
@@ -219,13 +230,7 @@ func (v *View) Prepare(prompt []float32) Vector {
 	if prompt == nil {
 		return nil
 	}
-	list := make(Vector, len(v.readers))
-	for n, r := range v.readers {
-		var err error
-		list[n], err = r.Prompt(prompt)
-		v.note(err)
-	}
-	return list
+	return each(v, func(r *Reader) (*Prompt, error) { return r.Prompt(prompt) })
 }
 
 // Cosines returns the similarities of a prompt to a skill; ok is false if the skill has no
@@ -258,11 +263,5 @@ func (v *View) Search(terms [][]Term, s *Scope, k int) []Hit {
 
 // Lookup returns, for each segment, what its snapshot knows about the terms.
 func (v *View) Lookup(terms []string) [][]Term {
-	found := make([][]Term, len(v.readers))
-	for n, r := range v.readers {
-		var err error
-		found[n], err = r.Lookup(nil, terms)
-		v.note(err)
-	}
-	return found
+	return each(v, func(r *Reader) ([]Term, error) { return r.Lookup(nil, terms) })
 }
