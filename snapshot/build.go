@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -110,11 +111,7 @@ func (in *inverter) full() bool { return len(in.perDoc) == runDocs }
 // endRun stores the run. It also writes the terms of the documents to docTerms, with the
 // IDs of the run.
 func (in *inverter) endRun(docTerms *spool) error {
-	terms := make([]string, 0, len(in.ids))
-	for term := range in.ids {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms)
+	terms := slices.Sorted(maps.Keys(in.ids))
 	starts := make([]int, len(terms)+1)
 	next := make([]int, len(terms))    // by ID: index of the next posting
 	rank := make([]uint32, len(terms)) // by ID: order among the sorted terms
@@ -204,22 +201,7 @@ func (in *inverter) merge(d *dict, mean float64) error {
 	var buf []byte
 	var has []int // the runs that have the term
 	for {
-		has = has[:0]
-		for i := range readers {
-			if readers[i].done {
-				continue
-			}
-			if len(has) > 0 {
-				switch bytes.Compare(readers[i].term, readers[has[0]].term) {
-				case -1:
-					has = has[:0]
-				case 1:
-					continue
-				}
-			}
-			has = append(has, i)
-		}
-		if len(has) == 0 {
+		if has = least(has[:0], readers); len(has) == 0 {
 			d.finish()
 			return nil
 		}
@@ -235,6 +217,26 @@ func (in *inverter) merge(d *dict, mean float64) error {
 			return err
 		}
 	}
+}
+
+// least appends the readers that are at the least term to list.
+func least(list []int, readers []runReader) []int {
+	for i := range readers {
+		if readers[i].done {
+			continue
+		}
+		order := -1
+		if len(list) > 0 {
+			order = bytes.Compare(readers[i].term, readers[list[0]].term)
+		}
+		if order < 0 {
+			list = list[:0]
+		}
+		if order <= 0 {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // appendPostings encodes a term's postings, and returns their number.
