@@ -36,7 +36,7 @@ func (x *Index) assemble(ctx context.Context, old *snapshot.Set) (s *snapshot.Se
 			if s, err = a.since(ctx, base, c); err == nil {
 				return nil
 			}
-			snapshot.CloseNew(base, old)
+			snapshot.CloseNew(old, base)
 			if !errors.Is(err, snapshot.ErrDamaged) {
 				return err
 			}
@@ -176,7 +176,7 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 			c.entries, err = a.r.Entries(ctx, append([]int64{}, rows...))
 			return base, c, err
 		}
-		snapshot.CloseNew(base, old)
+		snapshot.CloseNew(old, base)
 		if err != nil {
 			return nil, changes{}, err
 		}

@@ -112,8 +112,10 @@ func maybeSameName(v *snapshot.View, i, j int) bool {
 	if n, _ := v.At(j); m != n {
 		return true // the IDs of words differ between segments
 	}
-	one := slices.Clone(v.NameTerms(i))
-	return overlap(one, v.NameTerms(j)) > 0
+	one, _ := v.HeadTerms(i, 1)
+	one = slices.Clone(one)
+	other, _ := v.HeadTerms(j, 1)
+	return overlap(one, other) > 0
 }
 
 // compare compares two skills word by word.

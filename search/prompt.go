@@ -148,7 +148,9 @@ func (t *segmentTerms) find(id uint32) (at int, ok bool) {
 // nameCoverage returns the share of the words in the name of skill i that occur in
 // the prompt.
 func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
-	ids, known, found := v.NameTerms(i), &p.segments[v.Segment(i)], 0
+	ids, _ := v.HeadTerms(i, 1)
+	n, _ := v.At(i)
+	known, found := &p.segments[n], 0
 	for _, id := range ids {
 		if _, ok := known.find(id); ok {
 			found++
@@ -175,8 +177,9 @@ type presence [3][maxTerms]bool
 
 // present compares the prompt with skill i.
 func (p *prompt) present(v *snapshot.View, i int) (has presence) {
-	ids, ends := v.HeadTerms(i)
-	known, start := &p.segments[v.Segment(i)], 0
+	ids, ends := v.HeadTerms(i, 3)
+	n, _ := v.At(i)
+	known, start := &p.segments[n], 0
 	for f, end := range ends {
 		for _, id := range ids[start:end] {
 			if at, _ := known.find(id); at >= 0 {

@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"math/bits"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 )
@@ -28,47 +30,22 @@ func (m Bitmap) Count() int {
 }
 
 // And returns the documents that are in both sets.
-func (m Bitmap) And(o Bitmap) Bitmap {
-	switch {
-	case m == nil:
-		return slices.Clone(o)
-	case o == nil:
-		return slices.Clone(m)
-	}
-	out := make(Bitmap, min(len(m), len(o)))
-	for i := range out {
-		out[i] = m[i] & o[i]
-	}
-	return out
-}
+func (m Bitmap) And(o Bitmap) Bitmap { return m.with(o, func(x, y uint64) uint64 { return x & y }) }
 
 // Or returns the documents that are in at least one of the sets.
-func (m Bitmap) Or(o Bitmap) Bitmap {
-	if m == nil || o == nil {
-		return nil
-	}
-	if len(m) < len(o) {
-		m, o = o, m
-	}
-	out := append(make(Bitmap, 0, len(m)), m...)
-	for i, x := range o {
-		out[i] |= x
-	}
-	return out
+func (m Bitmap) Or(o Bitmap) Bitmap { return m.with(o, func(x, y uint64) uint64 { return x | y }) }
+
+// AndNot returns the documents that are in m and not in o.
+func (m Bitmap) AndNot(o Bitmap) Bitmap {
+	return m.with(o, func(x, y uint64) uint64 { return x &^ y })
 }
 
-// AndNot returns the documents that are in m and not in o. m must not be nil, because a
-// Bitmap does not know the number of all documents; use Snapshot.All.
-func (m Bitmap) AndNot(o Bitmap) Bitmap {
+// with combines the words of two sets of one snapshot. Neither may be nil, because a Bitmap
+// does not know the number of all documents.
+func (m Bitmap) with(o Bitmap, f func(x, y uint64) uint64) Bitmap {
 	out := make(Bitmap, len(m))
 	for i, x := range m {
-		switch {
-		case o == nil:
-		case i < len(o):
-			out[i] = x &^ o[i]
-		default:
-			out[i] = x
-		}
+		out[i] = f(x, o[i])
 	}
 	return out
 }
@@ -79,7 +56,7 @@ func (m Bitmap) Set(doc int) { m[doc>>6] |= 1 << (doc & 63) }
 // NewBitmap returns an empty set that is long enough for all documents.
 func (s *Snapshot) NewBitmap() Bitmap { return make(Bitmap, (s.header.docs+63)/64) }
 
-// All returns the set of all documents as a bitmap that is not nil, for AndNot.
+// All returns the set of all documents as a bitmap that is not nil.
 func (s *Snapshot) All() Bitmap {
 	m := s.NewBitmap()
 	for i := range m {
@@ -97,11 +74,7 @@ func (r *Reader) Hidden() (Bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := r.s.decodeSet(&cursor{b: data})
-	if err != nil {
-		return nil, r.s.damaged(hiddenSection, 0)
-	}
-	return set, nil
+	return r.s.decodeSet(cursor{b: data}, hiddenSection, 0)
 }
 
 // A set is an ascending list of documents, encoded as the differences between them.
@@ -155,42 +128,35 @@ func (s *Snapshot) set(sec section, name string) (set Bitmap, ok bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	for lo, hi := 0, int(binary.LittleEndian.Uint32(head)); lo < hi; {
-		mid := int(uint(lo+hi) / 2)
-		offsets, err := s.bytes(sec, 4+4*mid, 8)
-		if err != nil {
-			return nil, false, err
+	entry := func(i int) (c cursor, from int) {
+		offsets, e := s.bytes(sec, 4+4*i, 8)
+		if e == nil {
+			from = int(binary.LittleEndian.Uint32(offsets))
+			c.b, e = s.bytes(sec, from, int(binary.LittleEndian.Uint32(offsets[4:]))-from)
 		}
-		from, to := int(binary.LittleEndian.Uint32(offsets)), int(binary.LittleEndian.Uint32(offsets[4:]))
-		entry, err := s.bytes(sec, from, to-from)
-		if err != nil {
-			return nil, false, err
-		}
-		c := cursor{b: entry}
-		switch found := string(c.block()); {
-		case c.bad:
-			return nil, false, s.damaged(sec, from)
-		case found < name:
-			lo = mid + 1
-		case found > name:
-			hi = mid
-		default:
-			set, err = s.decodeSet(&c)
-			if err != nil {
-				err = s.damaged(sec, from)
-			}
-			return set, err == nil, err
-		}
+		err = cmp.Or(err, e)
+		return c, from
 	}
-	return nil, false, nil
+	i, ok := sort.Find(int(binary.LittleEndian.Uint32(head)), func(i int) int {
+		c, _ := entry(i)
+		return strings.Compare(name, string(c.block()))
+	})
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	c, from := entry(i)
+	c.block() // the name
+	set, err = s.decodeSet(c, sec, from)
+	return set, err == nil, err
 }
 
-func (s *Snapshot) decodeSet(c *cursor) (Bitmap, error) {
+// decodeSet reads a set that is at an offset of a section.
+func (s *Snapshot) decodeSet(c cursor, sec section, off int) (Bitmap, error) {
 	set := s.NewBitmap()
 	for doc := 0; len(c.b) > 0; {
 		doc += c.uvarint()
 		if c.bad || doc >= s.header.docs {
-			return nil, ErrDamaged
+			return nil, s.damaged(sec, off)
 		}
 		set.Set(doc)
 	}

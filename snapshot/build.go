@@ -2,10 +2,13 @@ package snapshot
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -33,8 +36,8 @@ type inverter struct {
 	counts   []uint32 // number of documents, by ID
 	postings []posting
 	perDoc   []uint32    // number of postings, by document
-	heads    []uint32    // IDs for appendDocTerms, of all documents; each list follows its length
-	head     [3][]uint32 // IDs for appendDocTerms, of the current document
+	heads    []uint32    // IDs for addDocTerms, of all documents; each list follows its length
+	head     [3][]uint32 // IDs for addDocTerms, of the current document
 }
 
 // runDocs is the number of documents in a run, a part of a stretch. With about 400 terms
@@ -42,8 +45,8 @@ type inverter struct {
 const runDocs = stretch / 4
 
 // A run holds the postings of some documents. For each term, in order, it stores the
-// length and bytes of the term, the number of documents, the length of the rest, the
-// documents (2 bytes each) and the codes of their weighted occurrences.
+// length of the term, the number of documents, the length of the postings, the term, and
+// the postings: the documents (2 bytes each) and the codes of their weighted occurrences.
 type run struct {
 	at, size int
 	terms    int
@@ -108,11 +111,7 @@ func (in *inverter) full() bool { return len(in.perDoc) == runDocs }
 // endRun stores the run. It also writes the terms of the documents to docTerms, with the
 // IDs of the run.
 func (in *inverter) endRun(docTerms *spool) error {
-	terms := make([]string, 0, len(in.ids))
-	for term := range in.ids {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms)
+	terms := slices.Sorted(maps.Keys(in.ids))
 	starts := make([]int, len(terms)+1)
 	next := make([]int, len(terms))    // by ID: index of the next posting
 	rank := make([]uint32, len(terms)) // by ID: order among the sorted terms
@@ -141,9 +140,8 @@ func (in *inverter) endRun(docTerms *spool) error {
 		for _, c := range codes[from:to] {
 			block = appendInt(block, int(c))
 		}
-		b := appendString(in.runs.buf, term)
-		b = appendInt(appendInt(b, to-from), len(block))
-		in.runs.buf = append(b, block...)
+		b := appendInt(appendInt(appendInt(in.runs.buf, len(term)), to-from), len(block))
+		in.runs.buf = append(append(b, term...), block...)
 		if err := in.runs.spill(); err != nil {
 			return err
 		}
@@ -156,24 +154,23 @@ func (in *inverter) endRun(docTerms *spool) error {
 	return err
 }
 
-// endHeads writes the terms of a run's documents.
+// endHeads writes the terms of a run's documents: three lists each, 4 bytes for each length
+// and ID.
 func (in *inverter) endHeads(docTerms *spool, rank []uint32) error {
-	var lists [3][]uint32
 	for rest := in.heads; len(rest) > 0; {
-		for i := range lists {
-			list := lists[i][:0]
-			n := rest[0]
-			for _, id := range rest[1 : 1+n] {
-				list = append(list, rank[id])
-			}
-			rest = rest[1+n:]
-			slices.Sort(list)
-			lists[i] = list
+		list := rest[1 : 1+rest[0]]
+		docTerms.buf = binary.LittleEndian.AppendUint32(docTerms.buf, rest[0])
+		for i, id := range list {
+			list[i] = rank[id]
 		}
-		docTerms.buf = appendDocTerms(docTerms.buf, &lists)
+		slices.Sort(list)
+		for _, id := range list {
+			docTerms.buf = binary.LittleEndian.AppendUint32(docTerms.buf, id)
+		}
 		if err := docTerms.spill(); err != nil {
 			return err
 		}
+		rest = rest[1+rest[0]:]
 	}
 	return nil
 }
@@ -201,79 +198,75 @@ func (in *inverter) merge(d *dict, mean float64) error {
 			return err
 		}
 	}
-	var term, buf []byte
+	var buf []byte
+	var has []int // the runs that have the term
 	for {
-		least := -1
-		for i := range readers {
-			if r := &readers[i]; !r.done && (least < 0 || string(r.term) < string(readers[least].term)) {
-				least = i
-			}
-		}
-		if least < 0 {
+		if has = least(has[:0], readers); len(has) == 0 {
 			d.finish()
 			return nil
 		}
-		term = append(term[:0], readers[least].term...)
-		buf = buf[:0]
-		all, last := 0, 0
-		for first := 0; first < len(readers); first += stretch / runDocs {
-			n := 0
-			buf, n = in.appendStretch(buf, readers, term, first, first/(stretch/runDocs)-last, mean)
-			if n > 0 {
-				all, last = all+n, first/(stretch/runDocs)
+		term, docs := string(readers[has[0]].term), 0
+		buf, docs = in.appendPostings(buf[:0], readers, has, mean)
+		for _, i := range has {
+			in.ends[i].globals = append(in.ends[i].globals, uint32(d.n))
+			if err := readers[i].next(); err != nil {
+				return err
 			}
 		}
-		for i := range readers {
-			if r := &readers[i]; !r.done && string(r.term) == string(term) {
-				in.ends[i].globals = append(in.ends[i].globals, uint32(d.n))
-				if err := r.next(); err != nil {
-					return err
-				}
-			}
-		}
-		if err := d.add(string(term), all, buf); err != nil {
+		if err := d.add(term, docs, buf); err != nil {
 			return err
 		}
 	}
 }
 
-// appendStretch encodes a term's postings in the stretch that begins with the run first,
-// and returns their number. The distance is from the previous stretch with postings.
-func (in *inverter) appendStretch(buf []byte, readers []runReader, term []byte, first, distance int, mean float64) ([]byte, int) {
-	runs := readers[first:min(first+stretch/runDocs, len(readers))]
-	n := 0
-	for i := range runs {
-		if r := &runs[i]; !r.done && string(r.term) == string(term) {
-			n += r.docs
+// least appends the readers that are at the least term to list.
+func least(list []int, readers []runReader) []int {
+	for i := range readers {
+		if readers[i].done {
+			continue
+		}
+		order := -1
+		if len(list) > 0 {
+			order = bytes.Compare(readers[i].term, readers[list[0]].term)
+		}
+		if order < 0 {
+			list = list[:0]
+		}
+		if order <= 0 {
+			list = append(list, i)
 		}
 	}
-	if n == 0 {
-		return buf, 0
-	}
-	buf = appendInt(appendInt(buf, distance), n)
-	for i := range runs {
-		if r := &runs[i]; !r.done && string(r.term) == string(term) {
-			for docs := r.block[:2*r.docs]; len(docs) > 0; docs = docs[2:] {
-				buf = binary.LittleEndian.AppendUint16(buf, binary.LittleEndian.Uint16(docs)+uint16(i*runDocs))
-			}
-		}
-	}
-	for i := range runs {
-		if r := &runs[i]; !r.done && string(r.term) == string(term) {
-			buf = in.appendImpacts(buf, r, (first+i)*runDocs, mean)
-		}
-	}
-	return buf, n
+	return list
 }
 
-// appendImpacts encodes the impacts of one term in one run.
-func (in *inverter) appendImpacts(buf []byte, r *runReader, first int, mean float64) []byte {
-	docs, codes := r.block[:2*r.docs], cursor{b: r.block[2*r.docs:]}
-	for ; len(docs) > 0; docs = docs[2:] {
-		length := in.lengths[first+int(binary.LittleEndian.Uint16(docs))]
-		buf = append(buf, impactCode(impact(in.values[codes.uvarint()], float64(length), mean)))
+// appendPostings encodes a term's postings, and returns their number.
+func (in *inverter) appendPostings(buf []byte, readers []runReader, has []int, mean float64) ([]byte, int) {
+	const runs = stretch / runDocs
+	all, last := 0, 0
+	for len(has) > 0 {
+		at, n, end := has[0]/runs, 0, 0
+		for end < len(has) && has[end]/runs == at {
+			n += readers[has[end]].docs
+			end++
+		}
+		if len(in.lengths) > stretch {
+			buf = appendInt(appendInt(buf, at-last), n)
+		}
+		for _, i := range has[:end] {
+			for doc := range readers[i].ordinals() {
+				buf = binary.LittleEndian.AppendUint16(buf, uint16(i%runs*runDocs+doc))
+			}
+		}
+		for _, i := range has[:end] {
+			codes := cursor{b: readers[i].block[2*readers[i].docs:]}
+			for doc := range readers[i].ordinals() {
+				length := in.lengths[i*runDocs+doc]
+				buf = append(buf, impactCode(impact(in.values[codes.uvarint()], float64(length), mean)))
+			}
+		}
+		has, all, last = has[end:], all+n, at
 	}
-	return buf
+	return buf, all
 }
 
 // A runReader reads a run term by term.
@@ -286,29 +279,33 @@ type runReader struct {
 }
 
 func (r *runReader) next() error {
-	n, err := binary.ReadUvarint(r.r)
-	if errors.Is(err, io.EOF) {
-		r.done = true
-		return nil
+	var n [3]uint64 // length of the term, number of documents, length of the postings
+	var err error
+	for i := 0; i < len(n) && err == nil; i++ {
+		n[i], err = binary.ReadUvarint(r.r)
+		if r.done = i == 0 && errors.Is(err, io.EOF); r.done {
+			return nil
+		}
 	}
 	if err == nil {
-		r.term, err = r.read(r.term, n)
-	}
-	var docs uint64
-	if err == nil {
-		docs, err = binary.ReadUvarint(r.r)
+		r.term, err = r.read(r.term, n[0])
 	}
 	if err == nil {
-		n, err = binary.ReadUvarint(r.r)
+		r.block, err = r.read(r.block, n[2])
 	}
-	if err == nil {
-		r.block, err = r.read(r.block, n)
-	}
-	r.docs = int(docs)
-	if err != nil || docs > n || n > math.MaxInt32 {
+	if r.docs = int(n[1]); err != nil || n[1] > n[2] || n[2] > math.MaxInt32 {
 		return fmt.Errorf("a temporary file has changed since it was written: %w", err)
 	}
 	return nil
+}
+
+// ordinals yields the documents of the term, as offsets in the run.
+func (r *runReader) ordinals() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for docs := r.block[:2*r.docs]; len(docs) > 0 && yield(int(binary.LittleEndian.Uint16(docs))); {
+			docs = docs[2:]
+		}
+	}
 }
 
 func (r *runReader) read(buf []byte, n uint64) ([]byte, error) {

@@ -46,9 +46,9 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 		keep(d, e)
 		facts, e := r.Facts(i)
 		keep(facts, e)
-		head, _, e := r.HeadTerms(nil, i)
+		head, _, e := r.HeadTerms(nil, i, 3)
 		keep(head, e)
-		name, e := r.NameTerms(nil, i)
+		name, _, e := r.HeadTerms(nil, i, 1)
 		keep(name, e)
 		sketch, e := r.Sketch(i)
 		keep(append([]byte{}, sketch...), e) // a copy, because closing the file unmaps the bytes

@@ -1,13 +1,16 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
+	"sort"
 )
 
 // Terms are sorted and stored in groups. Each term but the first of its group leaves out
 // the bytes that it shares with the previous term. After each term follow the number of
-// its documents and the length of its postings; all postings are stored in this order.
+// its documents and, in a snapshot of several stretches, the length of its postings; all
+// postings are stored in this order.
 const groupSize = 16
 
 // A Term is a term as one snapshot knows it.
@@ -22,6 +25,7 @@ type Term struct {
 // dict writes the three sections of the dictionary.
 type dict struct {
 	terms, postings, groups *spool
+	stretches               bool // there are several
 	n                       int
 	last                    string
 }
@@ -37,7 +41,9 @@ func (d *dict) add(term string, docs int, postings []byte) error {
 		shared++
 	}
 	b := appendString(appendInt(d.terms.buf, shared), term[shared:])
-	d.terms.buf = appendInt(appendInt(b, docs), len(postings))
+	if d.terms.buf = appendInt(b, docs); d.stretches {
+		d.terms.buf = appendInt(d.terms.buf, len(postings))
+	}
 	d.postings.buf = append(d.postings.buf, postings...)
 	d.n++
 	d.last = term
@@ -77,46 +83,35 @@ func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
 	return dst, nil
 }
 
-func (s *Snapshot) lookup(text string) (Term, error) {
-	// Find the last group whose first term is not after text.
+func (s *Snapshot) lookup(text string) (t Term, err error) {
+	// Find the first group whose first term is after text.
 	prefix := prefixOf(text)
-	lo, hi := 0, (s.header.terms+groupSize-1)/groupSize
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		entry, err := s.bytes(groupSection, mid*groupEntrySize, groupEntrySize)
-		if err != nil {
-			return Term{}, err
+	next := sort.Search((s.header.terms+groupSize-1)/groupSize, func(i int) bool {
+		entry, e := s.bytes(groupSection, i*groupEntrySize, groupEntrySize)
+		if e != nil {
+			err = e
+			return true
 		}
-		after := false
-		switch p := binary.LittleEndian.Uint64(entry[spanSize:]); {
-		case p > prefix:
-			after = true
-		case p == prefix:
-			c, _, err := s.group(mid)
-			if err != nil {
-				return Term{}, err
-			}
-			c.uvarint() // the first term of a group shares no bytes
-			after = string(c.block()) > text
+		if p := binary.LittleEndian.Uint64(entry[spanSize:]); p != prefix {
+			return p > prefix
 		}
-		if after {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
+		c, _, e := s.group(i)
+		err = cmp.Or(err, e)
+		c.uvarint() // the first term of a group shares no bytes
+		return string(c.block()) > text
+	})
+	if err != nil || next == 0 {
+		return Term{}, err
 	}
-	if lo == 0 {
-		return Term{}, nil
-	}
-	c, at, err := s.group(lo - 1)
+	c, at, err := s.group(next - 1)
 	if err != nil {
 		return Term{}, err
 	}
-	t, bad := find(c, text)
+	t, bad := find(c, text, s.header.docs > stretch)
 	if bad {
-		return Term{}, s.damaged(groupSection, (lo-1)*groupEntrySize)
+		return Term{}, s.damaged(groupSection, (next-1)*groupEntrySize)
 	}
-	t.ID += uint32((lo - 1) * groupSize)
+	t.ID += uint32((next - 1) * groupSize)
 	t.at += at
 	return t, nil
 }
@@ -135,11 +130,15 @@ func (s *Snapshot) group(i int) (terms cursor, at int, err error) {
 // find looks for text in one group. The ID and the offset of the postings are relative to
 // the start of the group. If a term shares more bytes with the previous term than text
 // does, then it sorts before text like the previous term, and find skips it.
-func find(c cursor, text string) (t Term, bad bool) {
+func find(c cursor, text string, stretches bool) (t Term, bad bool) {
 	same, length := 0, 0 // of the previous term: bytes in common with text, and all bytes
 	for i, at := uint32(0), 0; len(c.b) > 0; i++ {
 		shared, rest := c.uvarint(), c.block()
-		docs, size := c.uvarint(), c.uvarint()
+		docs := c.uvarint()
+		size := postingSize * docs
+		if stretches {
+			size = c.uvarint()
+		}
 		if c.bad || shared > length {
 			return Term{}, true
 		}

@@ -34,7 +34,7 @@ type Directory struct {
 	path        string // path of the catalog
 	key         string
 	weights     skill.Weights
-	unremovable sync.Map // path → fileState of damaged files that could not be removed
+	unremovable sync.Map // path → fs.FileInfo of damaged files that could not be removed
 }
 
 // NewDirectory returns the directory of the catalog at path. The key distinguishes the
@@ -74,26 +74,24 @@ type Files struct {
 	Delta string `json:"delta,omitempty"`
 }
 
-// fileState identifies one version of a file.
-type fileState struct{ info fs.FileInfo }
-
-// stateOf returns the current state of a file.
-func stateOf(name string) fileState {
+// stateOf returns the current state of a file, by which sameFile recognises it; nil means
+// that there is no such file.
+func stateOf(name string) fs.FileInfo {
 	info, err := os.Stat(name)
 	if err != nil {
-		return fileState{}
+		return nil
 	}
-	return fileState{info}
+	return info
 }
 
-// is reports whether both states are the same version of the same file.
-func (s fileState) is(o fileState) bool {
-	return s.info != nil && o.info != nil && s.info.ModTime().Equal(o.info.ModTime()) && os.SameFile(s.info, o.info)
+// sameFile reports whether both states are the same version of the same file.
+func sameFile(a, b fs.FileInfo) bool {
+	return a != nil && b != nil && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
 // IsCurrent reports whether the manifest names the snapshots of s. It looks at one file
 // only. It returns false if s was not opened from files.
-func (d *Directory) IsCurrent(s *Set) bool { return s.files.is(stateOf(ManifestPath(d.path))) }
+func (d *Directory) IsCurrent(s *Set) bool { return sameFile(s.files, stateOf(ManifestPath(d.path))) }
 
 // manifest reads the manifest; nil means there is none.
 func (d *Directory) manifest() *manifest {
@@ -101,8 +99,8 @@ func (d *Directory) manifest() *manifest {
 	if err != nil {
 		return nil
 	}
-	m := new(manifest)
-	if json.Unmarshal(data, m) != nil {
+	var m *manifest
+	if json.Unmarshal(data, &m) != nil {
 		return nil // Publish will replace it
 	}
 	return m
@@ -122,7 +120,7 @@ func (d *Directory) Open(old *Set) (*Set, error) {
 	for _, path := range d.paths(m.Files[d.key]) {
 		snap := d.OpenFile(path, old)
 		if snap == nil {
-			closeNew(snaps, old)
+			CloseNew(old, snaps...) // an error would only mean that memory is not freed
 			return nil, nil
 		}
 		snaps = append(snaps, snap)
@@ -132,9 +130,9 @@ func (d *Directory) Open(old *Set) (*Set, error) {
 		s.files, s.Compiled = now, true
 		return s, nil
 	}
-	closeNew(snaps, old)
+	CloseNew(old, snaps...)
 	if errors.Is(err, ErrDamaged) {
-		d.remove(snaps)
+		d.remove(snaps...)
 		err = nil
 	}
 	return nil, err
@@ -163,7 +161,7 @@ func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
 		}
 	}
 	f, ok := d.parse(filepath.Base(path))
-	if bad, known := d.unremovable.Load(path); !ok || known && bad.(fileState).is(stateOf(path)) {
+	if bad, known := d.unremovable.Load(path); !ok || known && sameFile(bad.(fs.FileInfo), stateOf(path)) {
 		return nil
 	}
 	s, err := Open(path)
@@ -188,15 +186,9 @@ func (d *Directory) isOf(s *Snapshot, f snapshotFile) bool {
 }
 
 // Discard removes the files of a set that has turned out to be damaged.
-func (d *Directory) Discard(s *Set) {
-	snaps := make([]*Snapshot, len(s.segments))
-	for i := range s.segments {
-		snaps[i] = s.segments[i].Snapshot
-	}
-	d.remove(snaps)
-}
+func (d *Directory) Discard(s *Set) { d.remove(s.snapshots()...) }
 
-func (d *Directory) remove(snaps []*Snapshot) {
+func (d *Directory) remove(snaps ...*Snapshot) {
 	for _, s := range snaps {
 		if s.Path() != "" {
 			d.removeFile(s.Path())
@@ -207,45 +199,34 @@ func (d *Directory) remove(snaps []*Snapshot) {
 // removeFile removes a damaged file. If that fails, because the folder is not writable or
 // another process maps the file, the file is not opened again until it is replaced.
 func (d *Directory) removeFile(name string) {
-	if now := stateOf(name); os.Remove(name) != nil {
+	if now := stateOf(name); now != nil && os.Remove(name) != nil {
 		d.unremovable.Store(name, now)
-	}
-}
-
-// CloseNew closes a snapshot unless the old set has it open.
-func CloseNew(snap *Snapshot, old *Set) { closeNew([]*Snapshot{snap}, old) }
-
-func closeNew(snaps []*Snapshot, old *Set) {
-	for _, s := range snaps {
-		if old == nil || !old.has(s) {
-			s.Close() // an error would only mean that memory is not freed
-		}
 	}
 }
 
 // BasePath returns the path of the base of a generation.
 func (d *Directory) BasePath(catalog string, g store.Generation) string {
-	return d.name(catalog, g) + baseSuffix
+	return d.name(catalog, g, baseSuffix)
 }
 
 // DeltaPath returns the path of the delta of a generation.
 func (d *Directory) DeltaPath(catalog string, g store.Generation) string {
-	return d.name(catalog, g) + deltaSuffix
+	return d.name(catalog, g, deltaSuffix)
 }
 
-func (d *Directory) name(catalog string, g store.Generation) string {
-	return fmt.Sprintf("%s.%s-%s-%d-%x", d.path, catalog, d.key, g.Number, uint64(g.Token))
+func (d *Directory) name(catalog string, g store.Generation, suffix string) string {
+	return fmt.Sprintf("%s.%s-%s-%d-%x%s", d.path, catalog, d.key, g.Number, uint64(g.Token), suffix)
 }
 
 // Bases returns the paths of the catalog's bases with this key, the newest first.
 func (d *Directory) Bases(catalog string) []string {
-	list := slices.DeleteFunc(d.listFiles(), func(f snapshotFile) bool {
-		return f.catalog != catalog || f.key != d.key || f.suffix != baseSuffix
-	})
+	list := d.listFiles()
 	slices.SortFunc(list, func(a, b snapshotFile) int { return cmp.Compare(b.generation.Number, a.generation.Number) })
-	paths := make([]string, len(list))
-	for i := range list {
-		paths[i] = list[i].path
+	var paths []string
+	for _, f := range list {
+		if f.catalog == catalog && f.key == d.key && f.suffix == baseSuffix {
+			paths = append(paths, f.path)
+		}
 	}
 	return paths
 }
@@ -259,13 +240,12 @@ func (d *Directory) Oldest(catalog string, own store.Generation) store.Generatio
 			newest[f.key] = f.generation
 		}
 	}
-	oldest := own
 	for _, g := range newest {
-		if g.Number < oldest.Number {
-			oldest = g
+		if g.Number < own.Number {
+			own = g
 		}
 	}
-	return oldest
+	return own
 }
 
 // snapshotFile is a snapshot file next to the catalog.
@@ -352,11 +332,8 @@ func (d *Directory) Usable(f Files) bool {
 // keeps the files of other keys. The caller must prevent changes of the catalog meanwhile.
 func (d *Directory) Publish(g store.Generation, f Files) error {
 	m := d.manifest()
-	if m == nil || m.Generation != g {
-		m = &manifest{Generation: g}
-	}
-	if m.Files == nil {
-		m.Files = make(map[string]Files)
+	if m == nil || m.Generation != g || m.Files == nil {
+		m = &manifest{g, make(map[string]Files)}
 	}
 	m.Files[d.key] = f
 	data, err := json.Marshal(m)

@@ -1,22 +1,44 @@
 package snapshot
 
 import (
-	"encoding/binary"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"io"
+	"path"
+	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// appendDocument encodes all that Doc returns and Facts does not. The key comes first,
-// because searchKeys reads it in place.
-func appendDocument(b []byte, d *Document) []byte {
+// maxPlaces limits how many places the writer keeps in memory.
+const maxPlaces = 1 << 12
+
+// appendDocument encodes all that Doc returns and Facts does not: key, name and ID, the
+// place, the folder, and the rest. The key comes first, because searchKeys reads it in
+// place. A text that mostly equals another one takes one byte then, see appendOther.
+func (w *writer) appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Key)
-	for _, s := range []string{d.ID, d.Name, d.Description, d.Source, d.Location, d.Path, d.Digest, d.TextDigest} {
-		b = appendString(b, s)
+	b = appendOther(b, d.Name, d.Key)
+	b = appendOther(b, d.ID, d.Name)
+
+	// The folder is the last one of the path: path = dir + folder + file.
+	upper, _ := path.Split(d.Path)
+	dir, folder := path.Split(strings.TrimSuffix(upper, "/"))
+	file := d.Path[len(dir)+len(folder):]
+	root, ok := strings.CutSuffix(d.Location, filepath.FromSlash(d.Path))
+	if !ok {
+		root = ""
 	}
+	b = w.appendPlace(b, d.Source, root, dir, file)
+	b = appendOther(b, folder, d.Name)
+	b = appendOther(b, d.Location, filepath.FromSlash(root+d.Path))
+	b = appendString(b, d.Description)
+	b = appendDigest(b, d.Digest, digestPrefix)
+	b = appendDigest(b, d.TextDigest, "")
 	for _, list := range [][]string{d.Tags, d.Requires} {
 		b = appendInt(b, len(list))
 		for _, s := range list {
@@ -26,46 +48,41 @@ func appendDocument(b []byte, d *Document) []byte {
 	return b
 }
 
-// appendDocTerms encodes the term IDs of a document in three ascending lists: the terms of
-// its name, with repetitions, of the visible part of its description, and of its tags.
-func appendDocTerms(b []byte, lists *[3][]uint32) []byte {
-	for i, list := range lists {
-		b = appendInt(b, len(list))
-		last := uint32(0)
-		for _, id := range list {
-			b = appendInt(b, int(id-last))
-			if i > 0 {
-				last = id
-			}
-		}
+// appendPlace encodes what the skills of one folder have in common. The first of them holds
+// it after a 0; the others hold the distance to the first.
+func (w *writer) appendPlace(b []byte, texts ...string) []byte {
+	var place []byte
+	for _, s := range texts {
+		place = appendString(place, s)
 	}
-	return b
+	if first, ok := w.places[string(place)]; ok {
+		return appendInt(b, w.h.docs-first)
+	}
+	if len(w.places) < maxPlaces {
+		w.places[string(place)] = w.h.docs
+	}
+	return appendString(append(b, 0), string(place))
 }
 
-// readDocTerms reads what appendDocTerms wrote, and replaces each ID by its entry in ids.
-func readDocTerms(r io.ByteReader, lists *[3][]uint32, ids []uint32) error {
-	for i := range lists {
-		n, err := binary.ReadUvarint(r)
-		last := uint64(0)
-		for lists[i] = lists[i][:0]; n > 0 && err == nil; n-- {
-			var id uint64
-			if id, err = binary.ReadUvarint(r); err != nil {
-				break
-			}
-			id += last
-			if id >= uint64(len(ids)) {
-				return fmt.Errorf("term %d of %d", id, len(ids))
-			}
-			if i > 0 {
-				last = id
-			}
-			lists[i] = append(lists[i], ids[id])
-		}
-		if err != nil {
-			return err
-		}
+// appendOther encodes a text: 0 if it is the same text, otherwise its length plus 1 and its
+// bytes.
+func appendOther(b []byte, s, same string) []byte {
+	if s == same {
+		return append(b, 0)
 	}
-	return nil
+	return append(appendInt(b, len(s)+1), s...)
+}
+
+const digestPrefix = "sha256:"
+
+// appendDigest encodes a digest: a 0 and its 32 bytes if it is the prefix and their
+// hexadecimal form, otherwise its length plus 1 and its text.
+func appendDigest(b []byte, digest, prefix string) []byte {
+	sum, err := hex.DecodeString(strings.TrimPrefix(digest, prefix))
+	if err == nil && len(sum) == sha256.Size && digest == prefix+hex.EncodeToString(sum) {
+		return append(append(b, 0), sum...)
+	}
+	return append(appendInt(b, len(digest)+1), digest...)
 }
 
 func (s *Snapshot) checkOrdinal(doc int) error {
@@ -85,13 +102,27 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	d := Document{Meta: skill.Meta{Tokens: facts.Tokens}, Row: facts.Row, Hidden: facts.Hidden}
-	c := textCursor{cursor{b: data}, string(data)}
-	for _, field := range []*string{&d.Key, &d.ID, &d.Name, &d.Description, &d.Source, &d.Location, &d.Path, &d.Digest, &d.TextDigest} {
-		*field = c.string()
+	c := cursor{b: data}
+	key, name, id := c.names()
+	place, err := r.s.place(&c, doc)
+	if err != nil {
+		return Document{}, err
 	}
-	d.Tags, d.Requires = c.strings(), c.strings()
-	if c.bad {
+	folder := c.other(name)
+	var t texts
+	t.Grow(len(data) + len(place.b) + 3*len(name) + 3*sha256.Size) // enough for most documents
+	d := Document{Row: facts.Row, Key: t.add(key), Hidden: facts.Hidden}
+	d.Meta = skill.Meta{Name: t.add(name), ID: t.add(id), Source: t.add(place.block()), Tokens: facts.Tokens}
+	root := place.block()
+	location := t.add(root, place.block(), folder, place.block())
+	d.Path, d.Location = location[len(root):], filepath.FromSlash(location)
+	if other := c.other(nil); other != nil { // the location does not end in the path
+		d.Location = t.add(other)
+	}
+	d.Description = t.add(c.block())
+	d.Digest, d.TextDigest = t.digest(&c, digestPrefix), t.digest(&c, "")
+	d.Tags, d.Requires = t.list(&c), t.list(&c)
+	if c.bad || place.bad {
 		return Document{}, r.s.damaged(docSection, at)
 	}
 	return d, nil
@@ -110,75 +141,104 @@ func (s *Snapshot) record(doc int) ([]byte, int, error) {
 	return data, sp.a, err
 }
 
-// A textCursor is a cursor with a copy of its bytes as text, so that all strings of a
-// record share one allocation.
-type textCursor struct {
-	cursor
-	text string
+// names reads the first three texts of a record.
+func (c *cursor) names() (key, name, id []byte) {
+	key = c.block()
+	name = c.other(key)
+	return key, name, c.other(name)
 }
 
-func (c *textCursor) string() string {
-	n := c.uvarint()
-	at := len(c.text) - len(c.b)
-	if c.bytes(n) == nil {
-		return ""
+// other reads what appendOther wrote.
+func (c *cursor) other(same []byte) []byte {
+	if n := c.uvarint(); n > 0 {
+		return c.bytes(n - 1)
 	}
-	return c.text[at : at+n]
+	return same
 }
 
-func (c *textCursor) strings() []string {
+// place reads what appendPlace wrote in the record of a document, and returns the texts.
+func (s *Snapshot) place(c *cursor, doc int) (texts cursor, err error) {
+	first := doc - c.uvarint()
+	if first == doc {
+		return cursor{b: c.block()}, nil
+	}
+	if first < 0 {
+		return texts, s.damaged(docSection, 0)
+	}
+	data, at, err := s.record(first)
+	if err != nil {
+		return texts, err
+	}
+	o := cursor{b: data}
+	o.names()
+	if o.uvarint() != 0 {
+		return texts, s.damaged(docSection, at)
+	}
+	return cursor{b: o.block()}, nil
+}
+
+// texts collects the strings of a document, so that they share one allocation.
+type texts struct{ strings.Builder }
+
+// add returns the parts as one string.
+func (t *texts) add(parts ...[]byte) string {
+	from := t.Len()
+	for _, b := range parts {
+		t.Write(b)
+	}
+	return t.String()[from:]
+}
+
+func (t *texts) list(c *cursor) []string {
 	var list []string
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
-		list = append(list, c.string())
+		list = append(list, t.add(c.block()))
 	}
 	return list
 }
 
-// Key returns the key of a document.
-func (r *Reader) Key(doc int) (string, error) {
-	data, at, err := r.s.record(doc)
+// digest reads what appendDigest wrote.
+func (t *texts) digest(c *cursor, prefix string) string {
+	from := t.Len()
+	if n := c.uvarint(); n > 0 {
+		return t.add(c.bytes(n - 1))
+	}
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], c.bytes(sha256.Size))
+	t.WriteString(prefix)
+	t.Write(digits[:])
+	return t.String()[from:]
+}
+
+// names returns the key and the ID of a document, as parts of the mapping.
+func (s *Snapshot) names(doc int) (key, id []byte, err error) {
+	data, at, err := s.record(doc)
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
 	c := cursor{b: data}
-	key := string(c.block())
-	if c.bad {
-		return "", r.s.damaged(docSection, at)
+	if key, _, id = c.names(); c.bad {
+		err = s.damaged(docSection, at)
 	}
-	return key, nil
+	return key, id, err
+}
+
+// Key returns the key of a document.
+func (r *Reader) Key(doc int) (string, error) {
+	key, _, err := r.s.names(doc)
+	return string(key), err
 }
 
 // AppendRef appends the ID of a document to dst.
 func (r *Reader) AppendRef(dst []byte, doc int) ([]byte, error) {
-	data, at, err := r.s.record(doc)
-	if err != nil {
-		return dst, err
-	}
-	c := cursor{b: data}
-	c.block() // the key
-	ref := c.block()
-	if c.bad {
-		return dst, r.s.damaged(docSection, at)
-	}
-	return append(dst, ref...), nil
+	_, id, err := r.s.names(doc)
+	return append(dst, id...), err
 }
 
-// NameTerms appends the IDs of the terms of a document's name to dst, ascending, with
-// repetitions.
-func (r *Reader) NameTerms(dst []uint32, doc int) ([]uint32, error) {
-	ids, _, err := r.docTerms(dst, doc, 1)
-	return ids, err
-}
-
-// HeadTerms appends three ascending lists of term IDs to dst: the terms of a document's
-// name, with repetitions, of the visible part of its description, and of its tags. ends
-// are the positions in ids after each list.
-func (r *Reader) HeadTerms(dst []uint32, doc int) (ids []uint32, ends [3]int, err error) {
-	return r.docTerms(dst, doc, 3)
-}
-
-// docTerms reads the first lists of term IDs; lists is their number.
-func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]int, err error) {
+// HeadTerms appends up to three ascending lists of term IDs to dst: the terms of a
+// document's name, with repetitions, of the visible part of its description, and of its
+// tags. lists is the number of lists; ends are the positions in ids after each list.
+func (r *Reader) HeadTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]int, err error) {
 	s := r.s
 	if err := s.checkOrdinal(doc); err != nil {
 		return dst, ends, err
@@ -195,26 +255,18 @@ func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]i
 	c := cursor{b: data}
 	for i := range lists {
 		last := 0
-		n := c.uvarint()
-		for ; n > 0 && len(c.b) >= 3; n-- {
+		for n := c.uvarint(); n > 0 && !c.bad; n-- {
 			// Nearly all differences take one or two bytes. Decoding these
 			// without a call halves the time.
 			id := last
 			switch b := c.b; {
-			case b[0] < 0x80:
+			case len(b) > 0 && b[0] < 0x80:
 				id, c.b = id+int(b[0]), b[1:]
-			case b[1] < 0x80:
+			case len(b) > 1 && b[1] < 0x80:
 				id, c.b = id+(int(b[0]&0x7f)|int(b[1])<<7), b[2:]
 			default:
 				id += c.uvarint()
 			}
-			ids = append(ids, uint32(id))
-			if i > 0 {
-				last = id
-			}
-		}
-		for ; n > 0 && !c.bad; n-- {
-			id := last + c.uvarint()
 			ids = append(ids, uint32(id))
 			if i > 0 {
 				last = id
@@ -231,33 +283,14 @@ func (r *Reader) docTerms(dst []uint32, doc, lists int) (ids []uint32, ends [3]i
 // Prefixed returns the documents whose keys start with prefix: first up to, but not
 // including, last. A document whose key equals prefix comes first.
 func (r *Reader) Prefixed(prefix string) (first, last int, err error) {
-	first, err = r.s.searchKeys(0, func(key string) bool { return key >= prefix })
-	if err != nil {
-		return 0, 0, err
+	from := func(lo int, after func(key []byte) bool) int {
+		return lo + sort.Search(r.s.header.docs-lo, func(i int) bool {
+			key, _, e := r.s.names(lo + i)
+			err = cmp.Or(err, e)
+			return e != nil || after(key)
+		})
 	}
-	last, err = r.s.searchKeys(first, func(key string) bool { return !strings.HasPrefix(key, prefix) })
+	first = from(0, func(key []byte) bool { return string(key) >= prefix })
+	last = from(first, func(key []byte) bool { return string(key[:min(len(key), len(prefix))]) != prefix })
 	return first, last, err
-}
-
-// searchKeys returns the first document from lo on for whose key after is true; after must
-// be true for all later keys as well.
-func (s *Snapshot) searchKeys(lo int, after func(key string) bool) (int, error) {
-	for hi := s.header.docs; lo < hi; {
-		mid := int(uint(lo+hi) / 2)
-		data, at, err := s.record(mid)
-		if err != nil {
-			return 0, err
-		}
-		c := cursor{b: data}
-		key := string(c.block())
-		if c.bad {
-			return 0, s.damaged(docSection, at)
-		}
-		if after(key) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"sort"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -66,9 +67,8 @@ func (r *Reader) Sketch(doc int) (words.Sketch, error) {
 	return r.s.bytes(sketchSection, doc*words.SketchSize, words.SketchSize)
 }
 
-// The section holds the rows of the catalog, sorted, 8 bytes each; then the ordinals of
-// their documents in the same order, 4 bytes each.
-const rowEntrySize = 8 + 4
+// The section holds the ordinals of all documents, sorted by row of the catalog.
+const rowEntrySize = 4
 
 // rowEntry is a row and the ordinal of its document.
 type rowEntry struct {
@@ -81,9 +81,6 @@ func appendRows(b []byte, rows []rowEntry) []byte {
 		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.doc, b.doc))
 	})
 	for _, e := range rows {
-		b = binary.LittleEndian.AppendUint64(b, uint64(e.row))
-	}
-	for _, e := range rows {
 		b = binary.LittleEndian.AppendUint32(b, e.doc)
 	}
 	return b
@@ -92,31 +89,25 @@ func appendRows(b []byte, rows []rowEntry) []byte {
 // Ordinal returns the document of a row in the catalog, the first if there are several; ok
 // is false if there is none.
 func (r *Reader) Ordinal(row int64) (doc int, ok bool, err error) {
-	n := r.s.header.docs
-	lo, hi := 0, n
-	found := false
-	for lo < hi {
-		mid := int(uint(lo+hi) / 2)
-		b, err := r.s.bytes(rowSection, 8*mid, 8)
-		if err != nil {
-			return 0, false, err
+	docs := r.s.header.docs
+	ordinal := func(i int) int {
+		b, e := r.s.bytes(rowSection, rowEntrySize*i, rowEntrySize)
+		if e == nil {
+			if doc := int(binary.LittleEndian.Uint32(b)); doc < docs {
+				return doc
+			}
+			e = r.s.damaged(rowSection, rowEntrySize*i)
 		}
-		at := int64(binary.LittleEndian.Uint64(b))
-		if at < row {
-			lo = mid + 1
-		} else {
-			hi, found = mid, at == row
-		}
+		err = cmp.Or(err, e)
+		return 0
 	}
-	if !found {
-		return 0, false, nil
-	}
-	b, err := r.s.bytes(rowSection, 8*n+4*lo, 4)
-	if err != nil {
+	i, ok := sort.Find(docs, func(i int) int {
+		f, e := r.Facts(ordinal(i))
+		err = cmp.Or(err, e)
+		return cmp.Compare(row, f.Row)
+	})
+	if !ok || err != nil {
 		return 0, false, err
 	}
-	if doc = int(binary.LittleEndian.Uint32(b)); doc >= n {
-		return 0, false, r.s.damaged(rowSection, 8*n+4*lo)
-	}
-	return doc, true, nil
+	return ordinal(i), true, err
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,28 +11,24 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // The file, little-endian:
 //
-//	header   magic, version, size of the header, size of the data, meta, counts,
-//	         the size of each section, the name of the model, a CRC-32 of each
-//	         block of data; zeros up to a multiple of 64 bytes; a CRC-32 of the
-//	         header before it
+//	header   the fields of fixed, the name of the model, a CRC-32 of each block of
+//	         data; zeros up to a multiple of 64 bytes; a CRC-32 of the header before it
 //	data     the sections, each at a multiple of 64 bytes
 //
 // The checksums of the blocks are in the header, so that the header's own checksum covers
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 6
+	version   = 7
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
 	maxDim    = 1 << 13
-
-	// fixedHeader is the size of the header before the name of the model.
-	fixedHeader = len(magic) + 2*4 + 3*8 + 5*4 + 5*8 + 8*int(sections)
 )
 
 // A section is one of the parts of the data.
@@ -57,6 +54,20 @@ const (
 	extraSection                     // Meta.Extra
 	sections
 )
+
+// fixed are the fields of the header that have a fixed size.
+type fixed struct {
+	Magic                   [len(magic)]byte
+	Version, Size           uint32 // Size of the header
+	Data                    uint64 // size of the data
+	Generation              store.Generation
+	Dim, Docs, Terms, Model uint32 // Model is the length of its name
+	Weights                 skill.Weights
+	MeanLength              float64
+	Sizes                   [sections]uint64
+}
+
+var fixedSize = binary.Size(fixed{})
 
 type header struct {
 	meta  Meta // without Extra
@@ -94,77 +105,58 @@ func (h *header) place() {
 }
 
 // sumsAt returns the offset of the blocks' checksums.
-func (h *header) sumsAt() int { return fixedHeader + len(h.meta.Model) }
+func (h *header) sumsAt() int { return fixedSize + len(h.meta.Model) }
 
 // encode returns the header. The sections must be placed and their checksums known.
 func (h *header) encode() []byte {
-	b := append([]byte(nil), magic...)
-	b = binary.LittleEndian.AppendUint32(b, version)
-	b = binary.LittleEndian.AppendUint32(b, uint32(h.data))
-	b = binary.LittleEndian.AppendUint64(b, uint64(h.end-h.data))
-	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation.Number))
-	b = binary.LittleEndian.AppendUint64(b, uint64(h.meta.Generation.Token))
-	for _, n := range []int{h.meta.Dim, h.docs, h.terms, len(h.meta.Model)} {
-		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	m := &h.meta
+	f := fixed{
+		Magic: [len(magic)]byte([]byte(magic)), Version: version, Size: uint32(h.data), Data: uint64(h.end - h.data), Generation: m.Generation,
+		Dim: uint32(m.Dim), Docs: uint32(h.docs), Terms: uint32(h.terms), Model: uint32(len(m.Model)), Weights: m.Weights, MeanLength: m.MeanLength,
 	}
-	for _, x := range append(weightList(h.meta.Weights), h.meta.MeanLength) {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	for i, n := range h.sizes {
+		f.Sizes[i] = uint64(n)
 	}
-	for _, n := range h.sizes {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
-	}
-	b = append(b, h.meta.Model...)
+	b, _ := binary.Append(nil, binary.LittleEndian, &f) // fails only for types of no fixed size
+	b = append(b, m.Model...)
 	b = append(b, h.sums...)
 	b = append(b, make([]byte, h.data-4-len(b))...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
 }
 
-func weightList(w skill.Weights) []float64 { return []float64{w.Name, w.Description, w.Tags, w.Body} }
-
 // decode reads the header of a file and checks that it fits the file.
 func (h *header) decode(file []byte) error {
-	r := cursor{b: file}
-	if string(r.bytes(len(magic))) != magic {
+	if !bytes.HasPrefix(file, []byte(magic)) {
 		return errors.New("not a snapshot")
 	}
-	if v := r.uint32(); v != version {
-		return fmt.Errorf("version %d, want %d", v, version)
-	}
-	size := int(r.uint32())
-	if r.bad || size < minHeader || size > len(file) || size%align != 0 {
+	var f fixed
+	_, err := binary.Decode(file, binary.LittleEndian, &f)
+	switch {
+	case err == nil && f.Version != version:
+		return fmt.Errorf("version %d, want %d", f.Version, version)
+	case err != nil || int64(f.Size) < int64(fixedSize+4) || int64(f.Size) > int64(len(file)) || f.Size%align != 0:
 		return errors.New("header ends early")
 	}
-	body := file[:size-4]
-	if crc32.Checksum(body, crcTable) != binary.LittleEndian.Uint32(file[size-4:]) {
+	h.data, h.end = int(f.Size), len(file)
+	body := cursor{b: file[:h.data-4]}
+	if crc32.Checksum(body.b, crcTable) != binary.LittleEndian.Uint32(file[h.data-4:]) {
 		return errors.New("checksum of the header is wrong")
 	}
-	r = cursor{b: body[len(magic)+8:]}
-	data := r.uint64()
-	h.meta.Generation.Number, h.meta.Generation.Token = int64(r.uint64()), int64(r.uint64())
-	var model int
-	for _, n := range []*int{&h.meta.Dim, &h.docs, &h.terms, &model} {
-		*n = int(r.uint32())
+	if f.Data != uint64(h.end-h.data) {
+		return fmt.Errorf("the file has %d bytes of data, its header says %d", h.end-h.data, f.Data)
 	}
-	w := &h.meta.Weights
-	for _, x := range []*float64{&w.Name, &w.Description, &w.Tags, &w.Body, &h.meta.MeanLength} {
-		*x = math.Float64frombits(r.uint64())
-	}
-	h.data, h.end = size, len(file)
-	if data != uint64(h.end-h.data) {
-		return fmt.Errorf("the file has %d bytes of data, its header says %d", h.end-h.data, data)
-	}
-	at := size
-	for i := range h.sizes {
-		n := r.uint64()
+	at := h.data
+	for i, n := range f.Sizes {
 		if n > uint64(h.end-at) {
 			return fmt.Errorf("section %d reaches beyond the file", i)
 		}
 		h.sizes[i], h.starts[i] = int(n), at
 		at = min(roundUp(at+int(n)), h.end)
 	}
-	h.meta.Model = string(r.bytes(model))
-	h.sums = slices.Clone(r.bytes(4 * h.blocks()))
-	if r.bad {
+	body.bytes(fixedSize)
+	h.docs, h.terms = int(f.Docs), int(f.Terms)
+	h.meta = Meta{Generation: f.Generation, Model: string(body.bytes(int(f.Model))), Dim: int(f.Dim), Weights: f.Weights, MeanLength: f.MeanLength}
+	if h.sums = slices.Clone(body.bytes(4 * h.blocks())); body.bad {
 		return errors.New("header ends early")
 	}
 	return h.checkCounts()
@@ -262,20 +254,6 @@ func (c *cursor) bytes(n int) []byte {
 	out := c.b[:n]
 	c.b = c.b[n:]
 	return out
-}
-
-func (c *cursor) uint32() uint32 {
-	if b := c.bytes(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (c *cursor) uint64() uint64 {
-	if b := c.bytes(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
 }
 
 // uvarint reads a count or a length. It must fit an int32.

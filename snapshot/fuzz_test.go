@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -76,8 +77,8 @@ func few(n int) iter.Seq2[*Document, error] {
 	unit := []float32{.6, .8, 0}
 	docs := []Document{
 		{Row: 9, Hidden: true},
-		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Tags: []string{"data"}, Requires: []string{"jq"}}, Terms: packed(skill.Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}), Sketch: words.NewSketch("table csv"), Vectors: Vectors{unit, unit}},
-		{Row: 7, Key: "pdf", Meta: skill.Meta{Name: "pdf", Source: "a"}, Terms: packed(skill.Fields{Name: []string{"pdf"}, Body: []string{"form"}}), Vectors: Vectors{unit, unit}},
+		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Source: "a", Location: "/a/csv/SKILL.md", Path: "csv/SKILL.md", TextDigest: strings.Repeat("0f", 32), Tags: []string{"data"}, Requires: []string{"jq"}}, Terms: packed(skill.Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}), Sketch: words.NewSketch("table csv"), Vectors: Vectors{unit, unit}},
+		{Row: 7, Key: "pdf", Meta: skill.Meta{Name: "pdf", Source: "a", Location: "/a/pdf/SKILL.md", Path: "pdf/SKILL.md"}, Terms: packed(skill.Fields{Name: []string{"pdf"}, Body: []string{"form"}}), Vectors: Vectors{unit, unit}},
 	}
 	return func(yield func(*Document, error) bool) {
 		for i := range n {
@@ -106,8 +107,8 @@ func readAll(r *Reader) error {
 	errs := []error{err1, err2, err3}
 	for doc := range r.s.Len() {
 		_, err1 := r.Doc(doc)
-		_, err2 := r.NameTerms(nil, doc)
-		_, _, err3 := r.HeadTerms(nil, doc)
+		_, _, err2 := r.HeadTerms(nil, doc, 1)
+		_, _, err3 := r.HeadTerms(nil, doc, 3)
 		_, err4 := r.Facts(doc)
 		_, err5 := r.Sketch(doc)
 		errs = append(errs, err1, err2, err3, err4, err5)

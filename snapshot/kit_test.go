@@ -98,6 +98,12 @@ func (g *generator) documents(n, body, dim int) []document {
 		d.Description = strings.Join(d.Fields.Description, " ")
 		d.Source = fmt.Sprintf("source-%d", g.rng.IntN(3))
 		d.Location, d.Path, d.Digest = "/"+d.Key, d.Key+"/SKILL.md", "digest of "+d.Key
+		if i%2 == 0 { // like most real skills
+			d.ID, d.Name = d.Key, d.Key
+			d.Path = fmt.Sprintf("group-%d/%s/SKILL.md", i%7, d.Key)
+			d.Location, d.TextDigest = filepath.FromSlash("/skills/"+d.Path), fmt.Sprintf("%064x", i)
+			d.Digest = "sha256:" + d.TextDigest
+		}
 		d.Hidden = i%11 == 10
 		d.Tokens = g.rng.IntN(1e6)
 		for range g.rng.IntN(3) {

@@ -18,9 +18,13 @@ const (
 
 // A posting list has, for each stretch of 65,536 documents with postings, the distance
 // from the previous such stretch, the number of documents, their ordinals in the stretch
-// (2 bytes each) and their impacts (1 byte each). Fixed widths decode at the speed of
-// memory, and the sums of one stretch fit into the cache.
-const stretch = 1 << 16
+// (2 bytes each) and their impacts (1 byte each). In a snapshot of one stretch it has only
+// ordinals and impacts. Fixed widths decode at the speed of memory, and the sums of one
+// stretch fit into the cache.
+const (
+	stretch     = 1 << 16
+	postingSize = 2 + 1
+)
 
 // An impact is the document's part of a term's score: everything except the inverse
 // frequency. The codes from 1 to 255 mean impacts that grow by a constant ratio, so that
@@ -136,7 +140,10 @@ func (s *Snapshot) startLists(w *work, terms []Term) error {
 			return err
 		}
 		l := list{rest: cursor{b: data}, weight: float32(t.IDF)}
-		if l.next(); l.rest.bad {
+		if s.header.docs <= stretch {
+			n := len(data) / postingSize
+			l = list{docs: data[:2*n], codes: data[2*n:], weight: l.weight}
+		} else if l.next(); l.rest.bad {
 			return s.damaged(postingSection, t.at)
 		}
 		w.lists = append(w.lists, l)

@@ -25,10 +25,10 @@ func (v *View) NewScope(in func(n int, r *Reader, live Bitmap) Bitmap) *Scope {
 
 // Only returns the scope that holds one skill.
 func (v *View) Only(i int) *Scope {
-	at, doc := v.At(i)
+	segment, doc := v.At(i)
 	return v.NewScope(func(n int, _ *Reader, live Bitmap) Bitmap {
 		set := make(Bitmap, len(live))
-		if n == at {
+		if n == segment {
 			set.Set(doc)
 		}
 		return set
@@ -43,10 +43,6 @@ func (s *Scope) Searches(i int) bool { return s.has(s.searched, i) }
 
 // has reports whether a skill is in one of the sets, which are ordered by segment.
 func (s *Scope) has(sets []Bitmap, i int) bool {
-	for n := len(s.segments) - 1; n >= 0; n-- {
-		if g := &s.segments[n]; i >= g.first {
-			return sets[n].Has(i - g.first)
-		}
-	}
-	return false
+	n, doc := at(s.segments, i)
+	return sets[n].Has(doc)
 }

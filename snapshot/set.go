@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 
@@ -23,8 +24,8 @@ type Set struct {
 	Compiled bool
 
 	segments []segment
-	files    fileState // the manifest that named the snapshots; zero if they are not files
-	notes    sync.Map  // see Cached
+	files    fs.FileInfo // the manifest that named the snapshots; nil if they are not files
+	notes    sync.Map    // see Cached
 }
 
 // A segment is a snapshot of some of the skills.
@@ -33,8 +34,16 @@ type segment struct {
 	first   int    // number of its first skill
 	live    Bitmap // documents that no later segment replaces
 	gone    Bitmap // replaced documents; nil means none
-	count   int    // number of live documents
 	offered Bitmap // live documents that are offered under their names
+}
+
+// at returns the segment of a skill and its ordinal there.
+func at(segments []segment, i int) (n, doc int) {
+	n = len(segments) - 1
+	for n > 0 && i < segments[n].first {
+		n--
+	}
+	return n, i - segments[n].first
 }
 
 // Info is what a set knows besides its skills. Snapshots store it in Meta.Extra.
@@ -59,12 +68,12 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 		return nil, fmt.Errorf("%s: %w: %w", newest.Path(), ErrDamaged, err)
 	}
 	first := 0
-	for n, snap := range snaps {
-		g := segment{Snapshot: snap, first: first}
-		var replaced []int64
-		if n < len(snaps)-1 {
-			replaced = s.Replaced
+	for _, snap := range snaps {
+		replaced := s.Replaced
+		if snap == newest {
+			replaced = nil
 		}
+		g := segment{Snapshot: snap, first: first}
 		if err := g.fill(replaced); err != nil {
 			return nil, err
 		}
@@ -93,7 +102,6 @@ func (g *segment) fill(replaced []int64) error {
 			return err
 		}
 		g.live = g.All().AndNot(gone)
-		g.count = g.live.Count()
 		g.offered = g.live.AndNot(hidden)
 		return nil
 	})
@@ -115,28 +123,18 @@ func (s *Set) Model() string { return s.segments[0].Meta().Model }
 func (s *Set) Weights() skill.Weights { return s.segments[0].Meta().Weights }
 
 // Dim returns the dimension of the vectors; 0 means there are none.
-func (s *Set) Dim() int {
-	dim := 0
-	for n := range s.segments {
-		dim = max(dim, s.segments[n].Meta().Dim)
-	}
-	return dim
-}
+func (s *Set) Dim() int { return s.segments[0].Meta().Dim }
 
 // Size returns the number of skills, including shadowed ones.
-func (s *Set) Size() int {
-	all := 0
-	for n := range s.segments {
-		all += s.segments[n].count
-	}
-	return all
-}
+func (s *Set) Size() int { return s.count(func(g *segment) Bitmap { return g.live }) }
 
 // Offered returns the number of offered skills.
-func (s *Set) Offered() int {
+func (s *Set) Offered() int { return s.count(func(g *segment) Bitmap { return g.offered }) }
+
+func (s *Set) count(of func(*segment) Bitmap) int {
 	all := 0
 	for n := range s.segments {
-		all += s.segments[n].offered.Count()
+		all += of(&s.segments[n]).Count()
 	}
 	return all
 }
@@ -155,24 +153,34 @@ func (s *Set) Cached(key any, make func() (any, error)) (any, error) {
 }
 
 // Close closes the snapshots that the next set does not use; nil means all.
-func (s *Set) Close(next *Set) error {
+func (s *Set) Close(next *Set) error { return CloseNew(next, s.snapshots()...) }
+
+// CloseNew closes the snapshots that the old set does not have open; nil means all.
+func CloseNew(old *Set, snaps ...*Snapshot) error {
 	var errs []error
-	for i := range s.segments {
-		if next == nil || !next.has(s.segments[i].Snapshot) {
-			errs = append(errs, s.segments[i].Snapshot.Close())
+	for _, s := range snaps {
+		if old == nil || !old.has(s) {
+			errs = append(errs, s.Close())
 		}
 	}
 	return errors.Join(errs...)
 }
 
+func (s *Set) snapshots() (list []*Snapshot) {
+	for n := range s.segments {
+		list = append(list, s.segments[n].Snapshot)
+	}
+	return list
+}
+
 // has reports whether the set uses a snapshot.
 func (s *Set) has(snap *Snapshot) bool {
-	return slices.ContainsFunc(s.segments, func(g segment) bool { return g.Snapshot == snap })
+	return slices.Contains(s.snapshots(), snap)
 }
 
 // Shares reports whether the sets have a snapshot in common.
 func (s *Set) Shares(o *Set) bool {
-	return slices.ContainsFunc(s.segments, func(g segment) bool { return o.has(g.Snapshot) })
+	return slices.ContainsFunc(s.snapshots(), o.has)
 }
 
 // Read calls f with a View of the set. It returns the first error of the View, else the

@@ -14,6 +14,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -102,6 +103,15 @@ func Open(path string) (*Snapshot, error) {
 		return nil, fmt.Errorf("mapping %s: %w", path, err)
 	}
 	return newSnapshot(path, path, data, unmap)
+}
+
+// readFile replaces mapping on systems without it: it reads the bytes into memory.
+func readFile(f *os.File, size int) ([]byte, func() error, error) {
+	data := make([]byte, size)
+	if _, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), data); err != nil {
+		return nil, nil, err
+	}
+	return data, func() error { return nil }, nil
 }
 
 // New opens what Encode returned, with the same checks. The caller must not change data.

@@ -82,13 +82,30 @@ func checkRoundTrip(t *testing.T, s *snapshot.Snapshot, meta snapshot.Meta, docs
 		for _, i := range []int{-1, len(docs)} {
 			_, err1 := r.Doc(i)
 			_, err2 := r.Facts(i)
-			_, _, err3 := r.HeadTerms(nil, i)
+			_, _, err3 := r.HeadTerms(nil, i, 3)
 			if err1 == nil || err2 == nil || err3 == nil {
 				t.Errorf("there is a document %d: %v, %v, %v", i, err1, err2, err3)
 			}
 		}
 	})
 	checkTerms(t, s, docs)
+}
+
+// TestTexts: texts of any form come back as they were.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("0123456789abcdef", 4)
+	var docs []document
+	for _, m := range []skill.Meta{
+		{}, {Name: "k", ID: "k"}, {Name: "other", ID: "k"}, {ID: digits}, {Path: "SKILL.md"}, {Path: "/SKILL.md"}, {Path: "a//SKILL.md"}, {Path: "a/b/"},
+		{Source: "s", Path: "k/SKILL.md", Location: "/s/k/SKILL.md"}, {Source: "s", Path: "z/SKILL.md", Location: "/s/z/SKILL.md"},
+		{Source: "s", Path: "k/skill.md", Location: "s:k/skill.md"}, {Path: "a/k/SKILL.md", Location: "a/k/SKILL.md"}, {Path: "a/k/SKILL.md", Location: "elsewhere"},
+		{Digest: digits, TextDigest: "sha256:" + digits}, {Digest: "sha256:" + digits, TextDigest: digits}, {Digest: "sha256:", TextDigest: "\x00"},
+		{Digest: "sha256:" + strings.ToUpper(digits), TextDigest: strings.ToUpper(digits)}, {Digest: "sha256:" + digits[1:], TextDigest: digits + "00"},
+	} {
+		docs = append(docs, documents(snapshot.Document{Meta: m, Key: "k", Row: int64(2 * len(docs))})...)
+	}
+	checkRoundTrip(t, build(t, docs, 0), snapshot.Meta{Generation: generation, Model: "test", Weights: weights}, docs)
 }
 
 // checkSketch compares the sketch of a document with the one that was written. A body with
@@ -192,10 +209,10 @@ func checkTerms(t *testing.T, s *snapshot.Snapshot, docs []document) {
 	}
 	read(t, s, func(r *snapshot.Reader) {
 		for i, d := range docs {
-			name, err1 := r.NameTerms(nil, i)
+			name, _, err1 := r.HeadTerms(nil, i, 1)
 			wantName := idsOf(d.Fields.Name)
 			slices.Sort(wantName)
-			head, ends, err2 := r.HeadTerms([]uint32{7}, i)
+			head, ends, err2 := r.HeadTerms([]uint32{7}, i, 3)
 			want := append([]uint32{7}, name...)
 			wantEnds := [3]int{len(want)}
 			for n, list := range [][]string{d.Fields.Description[:d.Fields.Shown], d.Fields.Tags} {

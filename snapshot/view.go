@@ -26,17 +26,14 @@ func (v *View) note(err error) {
 }
 
 // At returns the segment of a skill and its ordinal there.
-func (v *View) At(i int) (segment, doc int) {
-	n := len(v.segments) - 1
-	for n > 0 && i < v.segments[n].first {
-		n--
-	}
-	return n, i - v.segments[n].first
-}
+func (v *View) At(i int) (segment, doc int) { return at(v.segments, i) }
 
-func (v *View) at(i int) (r *Reader, doc int) {
+// of returns what a method of Reader returns about a skill.
+func of[T any](v *View, i int, method func(r *Reader, doc int) (T, error)) T {
 	n, doc := v.At(i)
-	return v.readers[n], doc
+	x, err := method(v.readers[n], doc)
+	v.note(err)
+	return x
 }
 
 // Each calls f for every skill, segment by segment.
@@ -57,42 +54,38 @@ func (v *View) IsOffered(i int) bool {
 	return v.segments[n].offered.Has(doc)
 }
 
-// Doc returns the document of a skill.
-func (v *View) Doc(i int) Document {
-	r, doc := v.at(i)
-	d, err := r.Doc(doc)
-	v.note(err)
-	return d
+// each returns what f returns for the Reader of each segment.
+func each[T any](v *View, f func(*Reader) (T, error)) []T {
+	list := make([]T, len(v.readers))
+	for n, r := range v.readers {
+		var err error
+		list[n], err = f(r)
+		v.note(err)
+	}
+	return list
 }
 
-// AppendID appends the ID of a skill to dst.
-func (v *View) AppendID(dst []byte, i int) []byte {
-	r, doc := v.at(i)
-	dst, err := r.AppendRef(dst, doc)
-	v.note(err)
-	return dst
-}
+// Doc returns the document of a skill.
+func (v *View) Doc(i int) Document { return of(v, i, (*Reader).Doc) }
+
+// Facts returns the short fields of a skill.
+func (v *View) Facts(i int) Facts { return of(v, i, (*Reader).Facts) }
 
 // ID returns the ID of a skill.
 func (v *View) ID(i int) string { return string(v.AppendID(nil, i)) }
 
-// Facts returns the short fields of a skill.
-func (v *View) Facts(i int) Facts {
-	r, doc := v.at(i)
-	f, err := r.Facts(doc)
+// AppendID appends the ID of a skill to dst.
+func (v *View) AppendID(dst []byte, i int) []byte {
+	n, doc := v.At(i)
+	dst, err := v.readers[n].AppendRef(dst, doc)
 	v.note(err)
-	return f
+	return dst
 }
 
 // Similarity returns how similar the bodies of two skills are, 0 to 1. few means that one of
 // them has too few words to compare.
 func (v *View) Similarity(i, j int) (likeness float64, few bool) {
-	r, a := v.at(i)
-	one, err := r.Sketch(a)
-	v.note(err)
-	r, b := v.at(j)
-	other, err := r.Sketch(b)
-	v.note(err)
+	one, other := of(v, i, (*Reader).Sketch), of(v, j, (*Reader).Sketch)
 	return one.Likeness(other), one.TooFew() || other.TooFew()
 }
 
@@ -181,8 +174,8 @@ func (v *View) Segments(f func(n int, r *Reader, live Bitmap) error) {
 	}
 }
 
-// Best calls f for the k best hits of each segment and merges them into the k best.
-func (v *View) Best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
+// best calls f for the k best hits of each segment and merges them into the k best.
+func (v *View) best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
 	var all []Hit
 	for n, r := range v.readers {
 		hits, err := f(n, r)
@@ -190,11 +183,12 @@ func (v *View) Best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
 		for i := range hits {
 			hits[i].Doc += v.segments[n].first
 		}
-		if all = append(all, hits...); len(v.readers) > 1 {
-			slices.SortFunc(all, func(a, b Hit) int {
-				return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
-			})
-		}
+		all = append(all, hits...)
+	}
+	if len(v.readers) > 1 {
+		slices.SortFunc(all, func(a, b Hit) int {
+			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+		})
 	}
 	return all[:min(k, len(all))]
 }
@@ -219,21 +213,10 @@ func (v *View) Frequencies(found [][]Term) []int {
 	return docs
 }
 
-// NameTerms returns the IDs of the terms of a skill's name in its segment. The slice is
-// valid until the next call of a method that returns IDs.
-func (v *View) NameTerms(i int) []uint32 {
-	r, doc := v.at(i)
-	ids, err := r.NameTerms(v.ids[:0], doc)
-	v.note(err)
-	v.ids = ids
-	return ids
-}
-
-// HeadTerms is Reader.HeadTerms for a skill. The slice is valid until the next call of a
-// method that returns IDs.
-func (v *View) HeadTerms(i int) (ids []uint32, ends [3]int) {
-	r, doc := v.at(i)
-	ids, ends, err := r.HeadTerms(v.ids[:0], doc)
+// HeadTerms is Reader.HeadTerms for a skill. The slice is valid until the next call.
+func (v *View) HeadTerms(i, lists int) (ids []uint32, ends [3]int) {
+	n, doc := v.At(i)
+	ids, ends, err := v.readers[n].HeadTerms(v.ids[:0], doc, lists)
 	v.note(err)
 	v.ids = ids
 	return ids, ends
@@ -247,16 +230,7 @@ func (v *View) Prepare(prompt []float32) Vector {
 	if prompt == nil {
 		return nil
 	}
-	list := make(Vector, len(v.readers))
-	for n, r := range v.readers {
-		if v.segments[n].Meta().Dim == 0 {
-			continue // no skill in this segment has a vector
-		}
-		var err error
-		list[n], err = r.Prompt(prompt)
-		v.note(err)
-	}
-	return list
+	return each(v, func(r *Reader) (*Prompt, error) { return r.Prompt(prompt) })
 }
 
 // Cosines returns the similarities of a prompt to a skill; ok is false if the skill has no
@@ -273,7 +247,7 @@ func (v *View) Cosines(prompt Vector, i int) (description, full float64, ok bool
 
 // Nearest returns the k skills in a scope that are nearest to a prompt.
 func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
-	return v.Best(k, func(n int, r *Reader) ([]Hit, error) {
+	return v.best(k, func(n int, r *Reader) ([]Hit, error) {
 		if prompt == nil || prompt[n] == nil {
 			return nil, nil
 		}
@@ -284,22 +258,10 @@ func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
 // Search returns the k skills in a scope whose text matches best; terms are the result of
 // Lookup.
 func (v *View) Search(terms [][]Term, s *Scope, k int) []Hit {
-	return v.Best(k, func(n int, r *Reader) ([]Hit, error) { return r.Search(terms[n], s.searched[n], k) })
+	return v.best(k, func(n int, r *Reader) ([]Hit, error) { return r.Search(terms[n], s.searched[n], k) })
 }
 
 // Lookup returns, for each segment, what its snapshot knows about the terms.
 func (v *View) Lookup(terms []string) [][]Term {
-	found := make([][]Term, len(v.readers))
-	for n, r := range v.readers {
-		var err error
-		found[n], err = r.Lookup(nil, terms)
-		v.note(err)
-	}
-	return found
-}
-
-// Segment returns the number of the segment of a skill.
-func (v *View) Segment(i int) int {
-	n, _ := v.At(i)
-	return n
+	return each(v, func(r *Reader) ([]Term, error) { return r.Lookup(nil, terms) })
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"slices"
 )
 
 // Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
@@ -83,11 +85,12 @@ type writer struct {
 	hidden   set
 	sources  map[string]*set
 	tags     map[string]*set
+	places   map[string]int // first document of each place, see appendPlace
 	vectored Bitmap
 }
 
 func newWriter(path string, m Meta) *writer {
-	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set)}
+	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set), places: make(map[string]int)}
 	w.h.meta = m
 	w.h.meta.Extra = nil
 	for i := range w.parts {
@@ -127,7 +130,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	if w.h.meta.MeanLength == 0 {
 		w.h.meta.MeanLength = w.in.mean(w.h.docs)
 	}
-	d := dict{terms: &w.parts[dictSection], postings: &w.parts[postingSection], groups: &w.parts[groupSection]}
+	d := dict{terms: &w.parts[dictSection], postings: &w.parts[postingSection], groups: &w.parts[groupSection], stretches: w.h.docs > stretch}
 	if err := w.in.merge(&d, w.h.meta.MeanLength); err != nil {
 		return err
 	}
@@ -178,7 +181,7 @@ func (w *writer) add(d *Document) error {
 	docs, facts, rows := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection]
 	sketches := &w.parts[sketchSection]
 	sketches.buf = appendSketch(sketches.buf, d.Sketch)
-	docs.buf = appendDocument(docs.buf, d)
+	docs.buf = w.appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
 	facts.buf = appendFacts(facts.buf, d)
 	rows.buf = appendRow(rows.buf, d.Vectors, dim)
@@ -193,24 +196,45 @@ func (w *writer) add(d *Document) error {
 	return errors.Join(docs.spill(), facts.spill(), sketches.spill(), rows.spill(), first.spill(), second.spill())
 }
 
-// addDocTerms copies the terms of documents and replaces the IDs of runs by global IDs.
+// addDocTerms copies the terms of documents and replaces the IDs of runs by global IDs. Each
+// document has three ascending lists: the terms of its name, with repetitions, of the
+// visible part of its description, and of its tags. The IDs of the last two lists are
+// encoded as the differences between them.
 func (w *writer) addDocTerms() error {
 	src, err := w.terms.all()
 	if err != nil {
 		return err
 	}
 	r := bufio.NewReaderSize(src, 1<<16)
+	b := make([]byte, 4)
+	next := func(below int) int {
+		_, e := io.ReadFull(r, b)
+		n := int(binary.LittleEndian.Uint32(b))
+		if err = cmp.Or(err, e); err == nil && n >= below {
+			err = fmt.Errorf("term %d of %d", n, below)
+		}
+		return n
+	}
 	out, index := &w.parts[docTermSection], &w.parts[docIndexSection]
-	var lists [3][]uint32
 	start := 0
 	for doc, end := range w.docEnds {
-		globals := w.in.ends[doc/runDocs].globals
-		if err := readDocTerms(r, &lists, globals); err != nil {
-			return fmt.Errorf("a temporary file has changed since it was written: %w", err)
-		}
 		index.buf = appendSpan(index.buf, start, out.size())
-		out.buf = appendDocTerms(out.buf, &lists)
-		if err := errors.Join(index.spill(), out.spill()); err != nil {
+		globals := w.in.ends[doc/runDocs].globals
+		for list := range 3 {
+			n, last := next(math.MaxInt32), uint32(0)
+			for out.buf = appendInt(out.buf, n); n > 0; n-- {
+				i := next(len(globals))
+				if err != nil {
+					return fmt.Errorf("a temporary file has changed since it was written: %w", err)
+				}
+				id := globals[i]
+				out.buf = appendInt(out.buf, int(id-last))
+				if list > 0 {
+					last = id
+				}
+			}
+		}
+		if err := errors.Join(err, index.spill(), out.spill()); err != nil {
 			return err
 		}
 		start = end
@@ -221,13 +245,11 @@ func (w *writer) addDocTerms() error {
 
 // checkMeta returns an error for the first value that a snapshot cannot hold.
 func checkMeta(m *Meta) error {
-	for _, w := range weightList(m.Weights) {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("weights %v: they must be finite and at least 0", m.Weights)
-		}
-	}
+	w := &m.Weights
 	switch {
-	case !(m.MeanLength >= 0) || math.IsInf(m.MeanLength, 0):
+	case !finite(w.Name, w.Description, w.Tags, w.Body):
+		return fmt.Errorf("weights %v: they must be finite and at least 0", m.Weights)
+	case !finite(m.MeanLength):
 		return fmt.Errorf("mean length %v: it must be finite and at least 0", m.MeanLength)
 	case m.Dim < 0 || m.Dim > maxDim:
 		return fmt.Errorf("dimension %d, want 0 to %d", m.Dim, maxDim)
@@ -235,6 +257,11 @@ func checkMeta(m *Meta) error {
 		return fmt.Errorf("the name of the model has %d bytes", len(m.Model))
 	}
 	return nil
+}
+
+// finite reports whether all numbers are finite and at least 0.
+func finite(list ...float64) bool {
+	return !slices.ContainsFunc(list, func(x float64) bool { return !(x >= 0) || math.IsInf(x, 0) })
 }
 
 // check returns an error for the first value of a document that a snapshot cannot hold.

@@ -28,11 +28,11 @@ type Status struct {
 	Client        client.Client
 	Installed     bool
 	Registrations []Registration // one for each server and each file with hooks
-	Problems      []fileProblem
+	Problems      []FileProblem
 }
 
-// A fileProblem is a file of a client that cannot be read.
-type fileProblem struct {
+// A FileProblem is a file of a client that cannot be read.
+type FileProblem struct {
 	File string
 	Err  error
 }
@@ -143,8 +143,8 @@ func scan(env *Env, read func(file string, f format) (any, error)) []Status {
 
 // add adds our entries in a file, or that it cannot be read.
 func (st *Status) add(file string, scope client.Scope, ours []Registration, err error) {
-	if err != nil && !slices.ContainsFunc(st.Problems, func(o fileProblem) bool { return o.File == file }) {
-		st.Problems = append(st.Problems, fileProblem{file, placed(err, file, "")})
+	if err != nil && !slices.ContainsFunc(st.Problems, func(o FileProblem) bool { return o.File == file }) {
+		st.Problems = append(st.Problems, FileProblem{file, placed(err, file, "")})
 	}
 	for _, r := range ours {
 		r.Scope, r.File = scope, file
