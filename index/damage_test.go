@@ -118,6 +118,7 @@ func (p *patient) files(t *testing.T) []string {
 // the next Publish writes whole files.
 func TestDamage(t *testing.T) {
 	t.Parallel()
+	long(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be changed")
 	}

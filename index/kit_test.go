@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 // the race detector: none of these starts anything that could race and that a
 // short test does not start too. It is the one place that decides this:
 //
-//	TestFresh, TestDeltaBound, TestForeignFiles, TestUnwritable,
-//	TestPublishLeaksNothing, TestSameGenerationPublished
+//	TestFresh, TestDeltaBound, TestDamage, TestForeignFiles, TestUnwritable,
+//	TestMerged, TestPublishLeaksNothing, TestSameGenerationPublished
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -168,6 +168,7 @@ func TestSameGenerationPublished(t *testing.T) {
 // scores too inexact.
 func TestMerged(t *testing.T) {
 	t.Parallel()
+	long(t)
 	x := searchtest.New(t, nil)
 	skills := versionOf("a", 0, 400)
 	sync := func(want int, merge bool, what string) {

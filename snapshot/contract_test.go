@@ -102,9 +102,10 @@ const shared = "../../shared"
 // TestRecall: the codes lose almost none of the nearest vectors of real skills and prompts.
 func TestRecall(t *testing.T) {
 	t.Parallel()
+	long(t)
 	f, err := os.Open(filepath.Join(shared, "corpus", "skills.jsonl.gz"))
-	if err != nil || testing.Short() {
-		t.Skip("without the corpus, or short")
+	if err != nil {
+		t.Skip("without the corpus")
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)

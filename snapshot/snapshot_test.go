@@ -280,6 +280,7 @@ func checkHits(t *testing.T, hits []snapshot.Hit, scores []float64, allowed snap
 
 func TestSearchAgainstDefinition(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for _, n := range []int{1, 2, 40, 700, rounds(1500, 3000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
@@ -308,6 +309,7 @@ func TestSearchAgainstDefinition(t *testing.T) {
 // their heads that stretches before or after do not have.
 func TestStretches(t *testing.T) {
 	t.Parallel()
+	long(t)
 	docs := make([]document, 140_000)
 	for i := range docs {
 		docs[i].Key = fmt.Sprintf("%06d", i)
