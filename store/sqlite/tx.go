@@ -42,16 +42,21 @@ func (t *Tx) run(f func(store.Tx) error) error {
 			return err
 		}
 	}
-	if err := t.writeFTS(); err != nil || !t.changed {
+	if err := t.writeFTS(); err != nil {
 		return err
 	}
-	if _, err := t.exec("grow_generation"); err != nil {
-		return err
+	if t.changed {
+		if _, err := t.exec("grow_generation"); err != nil {
+			return err
+		}
+		if _, err := t.exec("note_generation"); err != nil {
+			return err
+		}
 	}
-	if _, err := t.exec("note_generation"); err != nil || !t.shrink {
-		return err
+	if t.shrink {
+		return t.vacuum()
 	}
-	return t.vacuum()
+	return nil
 }
 
 // State implements store.Tx.
@@ -67,8 +72,10 @@ func (t *Tx) State() (s store.State, err error) {
 	return s, nil
 }
 
-// Forget implements store.Tx.
+// Forget implements store.Tx. Its caller has compiled all skills, so much has changed, and
+// FTS5 has left free pages.
 func (t *Tx) Forget(before store.Generation) error {
+	t.shrink = true
 	if _, err := t.exec("forget_changes", sql.Named("until", before.Number)); err != nil {
 		return err
 	}
