@@ -30,8 +30,14 @@ type HTTPOptions struct {
 
 	MaxBody     int64         // largest request in bytes; 0 means 1 MiB
 	Rate        float64       // requests per second of one client, with bursts of twice as many; 0 means 100, less than 0 means no limit
-	MaxSessions int           // sessions at a time, about 7 KB each; 0 means 10,000
-	IdleSession time.Duration // a session without requests ends after this time; 0 means 8 hours
+	IdleSession time.Duration // a session without requests ends after this time; 0 means 30 minutes
+
+	// MaxSessions is how many sessions there may be at a time; 0 means 2,000. A session
+	// takes about 8 KB, at most 100. ClientSessions is how many of them one client may
+	// have; 0 means 250. If there are more, a new session ends the one that was not used
+	// for the longest time: of the same client or, if there are too many in all, of the
+	// client that has the most.
+	MaxSessions, ClientSessions int
 
 	// Timeout is how long a client may take to send a request, and to accept a
 	// piece of an answer; 0 means 10 s. Grace is how long requests under way may take
@@ -54,6 +60,7 @@ type HTTP struct {
 	scopes  map[string]*scope
 	guard   guard
 	limiter *limiter // nil means no limit
+	open    *sessions
 	mux     *http.ServeMux
 	ending  context.Context // cancelled when Serve starts to shut down: streams end
 	end     context.CancelFunc
@@ -74,8 +81,8 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 		h.opts = *opts
 	}
 	h.opts.MaxBody = cmp.Or(h.opts.MaxBody, 1<<20)
-	h.opts.MaxSessions = cmp.Or(h.opts.MaxSessions, 10_000)
-	h.opts.IdleSession = cmp.Or(h.opts.IdleSession, 8*time.Hour)
+	h.opts.IdleSession = cmp.Or(h.opts.IdleSession, 30*time.Minute)
+	h.open = newSessions(cmp.Or(h.opts.ClientSessions, 250), cmp.Or(h.opts.MaxSessions, 2_000))
 	h.opts.Timeout = cmp.Or(h.opts.Timeout, 10*time.Second)
 	h.opts.Grace = cmp.Or(h.opts.Grace, 10*time.Second)
 	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
@@ -179,12 +186,35 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 		sc.stateless.ServeHTTP(w, r)
 		return
 	}
-	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && h.sessions() >= h.opts.MaxSessions {
-		w.Header().Set("Retry-After", "60")
-		h.refuse(w, "sessions", http.StatusServiceUnavailable, errors.New("too many sessions"))
+	if r.Header.Get(sessionHeader) == "" && len(body) > maxBegin {
+		h.refuse(w, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the first request of a session has more than %d bytes", maxBegin))
 		return
 	}
+	h.serveSession(sc, w, r)
+}
+
+// maxBegin bounds the request that begins a session, because the session keeps it.
+const maxBegin = 64 << 10
+
+// serveSession answers a request of a session, or one that begins a session.
+func (h *HTTP) serveSession(sc *scope, w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		sc.stateful.ServeHTTP(w, r)
+		if id = w.Header().Get(sessionHeader); id != "" {
+			if old := h.open.add(id, clientOf(r.RemoteAddr), sc); old != nil {
+				h.opts.Logger.Info("a session has ended for a new one", "client", old.client)
+				old.end()
+			}
+		}
+		return
+	}
+	done := h.open.use(id)
 	sc.stateful.ServeHTTP(w, r)
+	done()
+	if r.Method == http.MethodDelete {
+		h.open.drop(id, sc)
+	}
 }
 
 // read reads the body of a request within the time limit, and makes it readable again.
@@ -221,7 +251,7 @@ func isStateless(r *http.Request, body []byte) bool {
 	if version := r.Header.Get(versionHeader); version != "" {
 		return version >= firstStateless
 	}
-	if r.Header.Get("Mcp-Session-Id") != "" {
+	if r.Header.Get(sessionHeader) != "" {
 		return false
 	}
 	var message struct {
@@ -303,7 +333,7 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 // streams, and lets other requests under way finish. It may be called only once.
 func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: h.opts.Timeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: h, ReadHeaderTimeout: h.opts.Timeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog:    slog.NewLogLogger(h.opts.Logger.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}

@@ -108,13 +108,19 @@ func start(t testing.TB, method, url, body string, headers ...string) *http.Resp
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
+	client := http.DefaultClient
 	for i := 0; i < len(headers); i += 2 {
-		if headers[i] == "Host" {
+		switch headers[i] {
+		case localAddress:
+			client = fromAddress(headers[i+1])
+			defer client.CloseIdleConnections()
+			continue
+		case "Host":
 			req.Host = headers[i+1]
 		}
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, url, err)
 	}
@@ -415,16 +421,83 @@ func TestHTTPLimits(t *testing.T) {
 	if r := send(t, "GET", s.url+"/healthz", ""); r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") == "" {
 		t.Errorf("the second request of a client that may make one: %+v", r)
 	}
-	s = openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{MaxSessions: 1})
-	headers := session(t, s.url+"/mcp")
-	if r := send(t, "POST", s.url+"/mcp/keeper", message("initialize", "{}")); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
-		t.Errorf("the second session: %+v", r)
+}
+
+// listSkills calls a tool within a session and returns the status.
+func listSkills(t *testing.T, url string, headers []string) int {
+	t.Helper()
+	return send(t, "POST", url, tool("list_skills", "{}"), headers...).status
+}
+
+// TestHTTPSessions: a client that opens session after session loses its own oldest ones,
+// and costs no other client an answer.
+func TestHTTPSessions(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{ClientSessions: 20, MaxSessions: 30, Rate: -1})
+	if l, err := net.Listen("tcp", "127.0.0.2:0"); err != nil {
+		t.Skip("this system has one loopback address only: ", err)
+	} else {
+		l.Close()
 	}
-	if r := modern(t, s.url+"/mcp", "tools/list", "{}"); r.status != http.StatusOK {
-		t.Errorf("a client without sessions: %+v", r)
+	url := s.url + "/mcp"
+	other := session(t, url, localAddress, "127.0.0.2")
+	first := session(t, url)
+	stream := start(t, "GET", url, "", first...) // keeps its session busy
+	defer stream.Body.Close()
+	second := session(t, url+"/keeper")
+	for n := range 60 {
+		last := session(t, url)
+		if got := listSkills(t, url, last); got != http.StatusOK {
+			t.Fatalf("session %d of a greedy client: %d", n, got)
+		}
+		if n%10 == 0 && listSkills(t, url, other) != http.StatusOK {
+			t.Fatalf("another client lost its session after %d", n)
+		}
 	}
-	send(t, "DELETE", s.url+"/mcp", "", headers...)
-	session(t, s.url+"/mcp/keeper")
+	if got := listSkills(t, url+"/keeper", second); got != http.StatusNotFound {
+		t.Errorf("the oldest idle session of the greedy client: %d, want that it has ended", got)
+	}
+	if got := listSkills(t, url, first); got != http.StatusOK {
+		t.Errorf("a session that was busy all the time: %d", got)
+	}
+	// A client without many sessions gets one, also when there are too many in all.
+	for n := range 15 {
+		session(t, url, localAddress, fmt.Sprintf("127.0.0.%d", 3+n))
+	}
+	if listSkills(t, url, other) != http.StatusOK {
+		t.Error("many clients cost another one its only session")
+	}
+	if open := s.sessions(); open > 30 {
+		t.Errorf("%d sessions are open, want at most 30", open)
+	}
+	large := fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":%q,"version":"1"}}`, strings.Repeat("x", 70_000))
+	if r := send(t, "POST", url, message("initialize", large)); r.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a session that would keep 70 KB: %d", r.status)
+	}
+	// Ending a session in another scope does not hide it from the count.
+	mine := session(t, url)
+	if r := send(t, "DELETE", url+"/keeper", "", mine...); r.status != http.StatusNotFound || listSkills(t, url, mine) != http.StatusOK {
+		t.Errorf("a session was ended through another scope: %+v", r)
+	}
+}
+
+// sessions returns how many sessions the servers of the site have.
+func (s *site) sessions() (n int) {
+	for _, server := range s.servers {
+		for range server.MCP().Sessions() {
+			n++
+		}
+	}
+	return n
+}
+
+// localAddress is a header of send that says from which address the request comes. It is
+// not sent.
+const localAddress = "Local-Address"
+
+func fromAddress(ip string) *http.Client {
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}
 }
 
 // TestHTTPSlow: the server cuts off a client that is slow to send its request, but not
