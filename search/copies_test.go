@@ -72,17 +72,17 @@ func TestCopiesShort(t *testing.T) {
 	}
 }
 
-// TestCopyNamed: a copy that the prompt names stays instead of the other, and if it
-// names two copies both stay.
+// TestCopyNamed: a copy that the prompt names for certain stays instead of the other, and
+// if it names two copies so, both stay.
 func TestCopyNamed(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("parcels", parcels, "body"), searchtest.Skill("old-parcels", parcels, "body")).Refs())
 	for prompt, want := range map[string][]string{
-		"track the parcel":                 {"parcels"},
-		"use `old-parcels`":                {"old-parcels"},
-		"use `parcels` or `old-parcels`":   {"old-parcels", "parcels"},
-		"continue with the parcels skill ": {"parcels"},
+		"track the parcel":                                 {"parcels"},
+		"use the old-parcels skill":                        {"old-parcels"},
+		"use the parcels skill or the skill `old-parcels`": {"old-parcels", "parcels"},
+		"continue with the parcels skill ":                 {"parcels"},
 	} {
 		if got := searchtest.Found(t, x, prompt); !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", prompt, got, want)
