@@ -19,9 +19,10 @@ const (
 	// maxTerms is how many terms are searched for. For long prompts the rarest 25
 	// ranked better than all of them (Hit@1 .667 against .640), and 12 ranked worse.
 	maxTerms = 25
-	// enough is the share of the terms that must match for a full match. If a long
-	// prompt is not about any skill of the catalog, the best match is a single word:
-	// divided by itself it would count as much as a match of all words.
+	// enough is the share of the terms that must match for a full match: a long prompt
+	// also says what no skill is about. If it is not about any skill of the catalog, the
+	// best match is a single word: divided by itself it would count as much as a match of
+	// all words.
 	enough = .2
 	// fewSkills is the size below which a catalog says nothing about how common a
 	// word is. Words are weighed as if a smaller catalog had as many skills.
@@ -35,6 +36,7 @@ type prompt struct {
 	shares   []float64 // shares[i] is the weight of terms[i] as a share of total
 	total    float64   // sum of the weights of all terms, unknown ones too
 	rarest   float64   // the weight of a term that only one skill has
+	full     float64   // BM25 of a full match, see enough
 	segments []segmentTerms
 }
 
@@ -82,6 +84,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	if err != nil {
 		return nil, err
 	}
+	single := snapshot.InverseFrequency(1, all)
 	all = max(all, fewSkills)
 	p.rarest = snapshot.InverseFrequency(1, all)
 	for i, t := range weighed {
@@ -94,6 +97,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 		}
 	}
 	p.choose(all)
+	p.full = enough * float64(len(p.terms)) * single
 	for n := range p.segments {
 		p.segments[n].index(p.terms)
 	}
@@ -174,10 +178,6 @@ func (p *prompt) nameShare(v *snapshot.View, i int) (share float64) {
 	}
 	return share
 }
-
-// fullMatch returns the BM25 of a skill that matches the prompt in full. A match of all
-// terms is not expected, because a long prompt also says what no skill is about.
-func (p *prompt) fullMatch() float64 { return enough * float64(len(p.terms)) * p.rarest }
 
 // coverage returns the share of the prompt's weight that the name, description and
 // tags of skill i cover, and as evidence the same weight in units of rarest.
