@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -136,8 +137,9 @@ func (r *retrieval) compare(i, j int) bool {
 		return true
 	}
 	terms := r.analyzer.Terms
-	equal, names := a.Description == b.Description, overlap(terms(a.Name), terms(b.Name)) > 0
-	if !equal && !(names && overlap(terms(a.Description), terms(b.Description)) >= sameDescription) {
+	one, other := words.Once(a.Description), words.Once(b.Description)
+	equal, names := one == other, overlap(terms(a.Name), terms(b.Name)) > 0
+	if !equal && !(names && overlap(terms(one), terms(other)) >= sameDescription) {
 		return false
 	}
 	alike, few := r.view.Similarity(i, j)

@@ -39,6 +39,9 @@ func TestCopies(t *testing.T) {
 		{"same text, another name", searchtest.Skill("mail-tracker", parcels, body), true},
 		{"edited body", searchtest.Skill("my-parcels", parcels, edited), true},
 		{"longer description", searchtest.Skill("parcels-fork", parcels+" at home", body), true},
+		{"description twice over", searchtest.Skill("parcels-pro", parcels+". "+parcels, body), true},
+		{"description twice over, another name", searchtest.Skill("mail-tracker", parcels+" "+parcels, body), true},
+		{"description twice over, another body", searchtest.Skill("parcels-pro", parcels+". "+parcels, strings.ReplaceAll(body, "word", "term")), false},
 		{"edited body, another name", searchtest.Skill("mail-tracker", parcels, edited), false},
 		{"another word in the description", searchtest.Skill("parcels-2", strings.Replace(parcels, "carrier", "airline", 1), body), false},
 		{"much longer description", searchtest.Skill("parcels-2", parcels+" at home, in ships, trains, depots, harbours, shops", body), false},
@@ -141,5 +144,26 @@ func TestCopiesScope(t *testing.T) {
 		if len(hits) != 1 || hits[0].ID == hidden || len(hits[0].Copies) != 0 {
 			t.Errorf("without %s: found %+v", hidden, hits)
 		}
+	}
+}
+
+// TestRepeated: a skill that says its description three times over does not score higher by
+// that than its original, and the original stands for both.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	other := strings.ReplaceAll(essay(50), "word", "term")
+	tree := searchtest.Many(20)
+	tree["parcels"] = searchtest.Skill("parcels", parcels, essay(50))
+	tree["parcels-pro"] = searchtest.Skill("parcels-pro", parcels+". "+parcels+". "+parcels, essay(50))
+	tree["mail"] = searchtest.Skill("mail", parcels, other)
+	tree["mail-pro"] = searchtest.Skill("mail-pro", parcels+". "+parcels+". "+parcels, essay(60)) // no copy
+	searchtest.Sync(t, x, "a", tree.Refs())
+	scores := make(map[string]float64)
+	for _, h := range searchtest.Ask(t, x, search.Query{Text: "track who waits for a carrier"}).Hits {
+		scores[h.ID] = h.Score
+	}
+	if _, ok := scores["parcels-pro"]; ok || scores["parcels"] == 0 || scores["mail"] == 0 || scores["mail-pro"] > scores["mail"] {
+		t.Errorf("scores %v", scores)
 	}
 }
