@@ -77,9 +77,9 @@ func TestBudget(t *testing.T) {
 func naming(n int) string {
 	var list []string
 	for i := range n {
-		list = append(list, fmt.Sprintf("tool-%02d", i))
+		list = append(list, fmt.Sprintf("skill tool-%02d", i))
 	}
-	return strings.Join(list, " ")
+	return strings.Join(list, ", ")
 }
 
 func subsequence(part, all []string) bool {
@@ -234,7 +234,7 @@ func BenchmarkBlock(b *testing.B) {
 func TestListPinned(t *testing.T) {
 	k := open(t, memory(t, "tools", tools(20)), everyday(t))
 	a := &search.Agent{Name: "a", Pinned: []string{"signs-songs", "tool-03"}}
-	b := k.block(t, "tool-03 tool-04", contextprovider.Budget{ListPinned: true}, a)
+	b := k.block(t, "skill tool-03, skill tool-04", contextprovider.Budget{ListPinned: true}, a)
 	if got := names(b.Skills); len(got) < 3 || !slices.Equal(got[:3], []string{"signs-songs", "tool-03", "tool-04"}) || len(b.Pinned) > 0 {
 		t.Errorf("listed %v and %d bodies", got, len(b.Pinned))
 	}

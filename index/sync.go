@@ -414,7 +414,7 @@ func (x *Index) Retain(ctx context.Context, labels []string) error {
 func fill(r *store.Record, a *words.Analyzer) {
 	sk := r.Skill
 	r.NameKey = words.NameKey(sk.Name)
-	shown := a.Terms(sk.Description)
+	shown := a.Terms(words.Once(sk.Description)) // who says it twice does not say more
 	r.Fields = skill.Fields{
 		Name:        a.Terms(sk.Name),
 		Description: append(shown, a.Terms(sk.WhenToUse)...),

@@ -17,7 +17,7 @@ var simple = rank.Gate{
 
 // judged returns the demand of candidates and the IDs of the relevant ones.
 func judged(g rank.Gate, in []rank.Candidate, from rank.Catalog) (rank.Demand, []rank.Scored, []string) {
-	scored := rank.Order(in, plain)
+	scored := rank.Order(in, 0, plain)
 	d := g.Judge(scored, from)
 	var relevant []string
 	for _, s := range scored {

@@ -27,7 +27,11 @@ type Candidate struct {
 	Vectors           bool
 	Description, Full float64
 
-	NameCoverage float64 // share of the words of its name that the prompt has, 0 to 1
+	NameMatch float64 // how well the prompt matches the words of its name, see the function NameMatch
+
+	// Mention is the share of the prompt, weighted by how rare each word is, that the
+	// name has, if the prompt seems to name the skill; 0 if it does not seem so.
+	Mention float64
 
 	// Coverage is the share of the prompt's words, weighted by how rare each is,
 	// that the name, description and tags contain, 0 to 1.
@@ -37,25 +41,31 @@ type Candidate struct {
 	// a word that half of all skills have counts 0.
 	Evidence float64
 
-	Exact bool // the prompt names the skill
+	Exact bool // the prompt certainly names the skill
 }
 
 // Params are the weights of the terms of a score.
 type Params struct {
 	Lexical float64 // weight of BM25 divided by its maximum over the candidates
 	Vector  float64 // weight of each of the two cosines
-	Name    float64 // weight of NameCoverage
+	Name    float64 // weight of NameMatch
+	Mention float64 // weight of Mention
 	Exact   float64 // weight of Exact; larger than all others together, so that a name wins
 	Gate    Gate
 }
 
 // Defaults returns the weights that measured best: BM25 divided by its maximum for the
-// prompt, 1.2 times both cosines and .4 times the name's coverage. The description's
+// prompt, 1.2 times both cosines and .8 times the match of the name. The description's
 // coverage, neighbouring words, BM25 of single fields, the best chunk and late
 // interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {
-	return Params{Lexical: 1, Vector: 1.2, Name: .4, Exact: 10, Gate: DefaultGate()}
+	return Params{Lexical: 1, Vector: 1.2, Name: .8, Mention: 1, Exact: 10, Gate: DefaultGate()}
 }
+
+// NameMatch returns how well a prompt matches a name of that many words, of which it has
+// found words: their share, as if each name had three more words that the prompt lacks.
+// So a name of a single everyday word says little.
+func NameMatch(found, words int) float64 { return float64(found) / float64(words+3) }
 
 // A Term is one summand of a score.
 type Term struct {
@@ -75,11 +85,12 @@ type Scored struct {
 	Relevant    bool    // worth offering to a model that did not ask for skills
 }
 
-// Order scores the candidates and returns them best first; ties are broken by ID. If no
-// candidate has vectors, the text alone decides. If only some have vectors, the others
+// Order scores the candidates and returns them best first; ties are broken by ID. BM25 is
+// divided by its maximum over the candidates, and by no less than full, the BM25 of a full
+// match; 0 means that the maximum alone counts. If no candidate has vectors, the text alone decides. If only some have vectors, the others
 // get the mean of their cosines, so that a skill without vectors has neither an
 // advantage nor a disadvantage.
-func Order(candidates []Candidate, p Params) []Scored {
+func Order(candidates []Candidate, full float64, p Params) []Scored {
 	// Only indexes are sorted, because candidates are large to move.
 	order := make([]int32, len(candidates))
 	for i := range order {
@@ -91,7 +102,7 @@ func Order(candidates []Candidate, p Params) []Scored {
 		// so fix the order.
 		slices.SortFunc(order, byID)
 	}
-	norm := normsOf(candidates, order)
+	norm := normsOf(candidates, full, order)
 	terms := make([]Term, 0, maxTerms*len(candidates)) // one slice for all scores, because many small ones cost more than the sums
 	list := make([]scores, len(candidates))
 	for n, i := range order {
@@ -131,14 +142,14 @@ type scores struct {
 
 // norms are figures over all candidates that a score needs.
 type norms struct {
-	lexical           float64 // maximum
+	lexical           float64 // BM25 that counts 1
 	vectors           bool
 	description, full float64 // means
 }
 
 // normsOf computes the norms, adding up in the given order.
-func normsOf(candidates []Candidate, order []int32) norms {
-	var n norms
+func normsOf(candidates []Candidate, full float64, order []int32) norms {
+	n := norms{lexical: full}
 	count := 0.0
 	for _, i := range order {
 		c := &candidates[i]
@@ -172,9 +183,12 @@ func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
 		}
 		terms = append(terms, Term{"description vector", description, p.Vector}, Term{"full vector", full, p.Vector})
 	}
-	terms = append(terms, Term{"name", c.NameCoverage, p.Name})
-	if c.Exact {
+	terms = append(terms, Term{"name", c.NameMatch, p.Name})
+	switch {
+	case c.Exact:
 		terms = append(terms, Term{"exact name", 1, p.Exact})
+	case c.Mention > 0:
+		terms = append(terms, Term{"mention", c.Mention, p.Mention})
 	}
 	return terms
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // plain are weights that make scores easy to add up.
-var plain = rank.Params{Lexical: 1, Vector: .5, Name: .25, Exact: 10}
+var plain = rank.Params{Lexical: 1, Vector: .5, Name: .25, Mention: 2, Exact: 10}
 
 // ids returns "id score" of all, in order.
 func ids(scored []rank.Scored) []string {
@@ -31,9 +31,9 @@ func TestOrder(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"text only, divided by the maximum", []rank.Candidate{
-			{ID: "a", Lexical: 2}, {ID: "b", Lexical: 8, NameCoverage: .5}, {ID: "c", Lexical: 4, NameCoverage: 1},
+			{ID: "a", Lexical: 2}, {ID: "b", Lexical: 8, NameMatch: .5}, {ID: "c", Lexical: 4, NameMatch: 1},
 		}, []string{"b 1.125", "c 0.75", "a 0.25"}},
-		{"no text at all", []rank.Candidate{{ID: "a"}, {ID: "b", NameCoverage: 1}}, []string{"b 0.25", "a 0"}},
+		{"no text at all", []rank.Candidate{{ID: "a"}, {ID: "b", NameMatch: 1}}, []string{"b 0.25", "a 0"}},
 		{"ties by ID", []rank.Candidate{{ID: "c", Lexical: 1}, {ID: "a", Lexical: 1}, {ID: "b", Lexical: 1}},
 			[]string{"a 1", "b 1", "c 1"}},
 		{"vectors", []rank.Candidate{
@@ -50,18 +50,48 @@ func TestOrder(t *testing.T) {
 		{"cosines without vectors", []rank.Candidate{{ID: "a", Description: 1, Full: 1}, {ID: "b", Lexical: 1}},
 			[]string{"b 1", "a 0"}},
 		{"an exact name beats everything", []rank.Candidate{
-			{ID: "a", Lexical: 100, Vectors: true, Description: 1, Full: 1, NameCoverage: 1, Coverage: 1},
+			{ID: "a", Lexical: 100, Vectors: true, Description: 1, Full: 1, NameMatch: 1, Coverage: 1},
 			{ID: "b", Vectors: true, Description: -1, Full: -1, Exact: true},
 		}, []string{"b 9", "a 2.25"}},
+		{"a mention does not", []rank.Candidate{{ID: "a", Lexical: 1}, {ID: "b", Mention: .25}}, []string{"a 1", "b 0.5"}},
 	} {
-		if got := ids(rank.Order(tt.in, plain)); !reflect.DeepEqual(got, tt.want) {
+		if got := ids(rank.Order(tt.in, 0, plain)); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
 
+// TestOrderFull: a weak match does not count as a full one because no other is stronger.
+func TestOrderFull(t *testing.T) {
+	in := []rank.Candidate{{ID: "a", Lexical: 2}, {ID: "b", Lexical: 1, NameMatch: 1}}
+	for full, want := range map[float64][]string{
+		0: {"a 1", "b 0.75"},
+		1: {"a 1", "b 0.75"}, // the maximum is more
+		8: {"b 0.375", "a 0.25"},
+	} {
+		if got := ids(rank.Order(in, full, plain)); !reflect.DeepEqual(got, want) {
+			t.Errorf("full match %v: %q, want %q", full, got, want)
+		}
+	}
+}
+
+// TestNameMatch: a longer name that the prompt has in full says more than a shorter one.
+func TestNameMatch(t *testing.T) {
+	last := 0.0
+	for words := 1; words < 8; words++ {
+		if got := rank.NameMatch(words, words); got <= last || got >= 1 || rank.NameMatch(words-1, words) >= got {
+			t.Errorf("%d words: %v, one less: %v", words, got, last)
+		} else {
+			last = got
+		}
+	}
+	if got := rank.NameMatch(0, 0); got != 0 {
+		t.Errorf("no words: %v", got)
+	}
+}
+
 func TestScoreIsSumOfTerms(t *testing.T) {
-	for _, s := range rank.Order(random(rand.New(rand.NewPCG(1, 1)), 50), rank.Defaults()) {
+	for _, s := range rank.Order(random(rand.New(rand.NewPCG(1, 1)), 50), 0, rank.Defaults()) {
 		sum := 0.0
 		for _, term := range s.Terms {
 			sum += term.Value * term.Weight
@@ -75,7 +105,7 @@ func TestScoreIsSumOfTerms(t *testing.T) {
 func TestDefaultsExactIsLargest(t *testing.T) {
 	p := rank.Defaults()
 	// Cosines reach from -1 to 1.
-	if rest := p.Lexical + 4*p.Vector + p.Name; p.Exact <= rest {
+	if rest := p.Lexical + 4*p.Vector + p.Name + p.Mention; p.Exact <= rest {
 		t.Errorf("an exact name weighs %v, all else up to %v", p.Exact, rest)
 	}
 }
@@ -89,7 +119,7 @@ func random(rng *rand.Rand, n int) []rank.Candidate {
 		list[i] = rank.Candidate{
 			ID: fmt.Sprintf("s%03d", i), Lexical: step(0, 640), Vectors: rng.IntN(4) > 0,
 			Description: step(-64, 64), Full: step(-64, 64),
-			NameCoverage: step(0, 64), Coverage: step(0, 64), Exact: rng.IntN(20) == 0,
+			NameMatch: step(0, 64), Coverage: step(0, 64), Exact: rng.IntN(20) == 0,
 		}
 	}
 	return list
@@ -102,10 +132,10 @@ func TestOrderShuffled(t *testing.T) {
 	for i := range in { // sums of these depend on their order
 		in[i].Description, in[i].Full = rng.Float64()*2-1, rng.Float64()*2-1
 	}
-	want := rank.Order(in, rank.Defaults())
+	want := rank.Order(in, 0, rank.Defaults())
 	for range 50 {
 		before := slices.Clone(in)
-		if got := rank.Order(in, rank.Defaults()); !reflect.DeepEqual(got, want) {
+		if got := rank.Order(in, 0, rank.Defaults()); !reflect.DeepEqual(got, want) {
 			t.Fatal("another order in, other scores out")
 		}
 		if !reflect.DeepEqual(in, before) {
@@ -121,18 +151,19 @@ func TestOrderMonotone(t *testing.T) {
 		"lexical":     func(c *rank.Candidate) { c.Lexical += .5 },
 		"description": func(c *rank.Candidate) { c.Description += .125 },
 		"full":        func(c *rank.Candidate) { c.Full += .125 },
-		"name":        func(c *rank.Candidate) { c.NameCoverage += .125 },
+		"name":        func(c *rank.Candidate) { c.NameMatch += .125 },
+		"mention":     func(c *rank.Candidate) { c.Mention += .125 },
 		"exact":       func(c *rank.Candidate) { c.Exact = true },
 	}
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200 {
 		in := random(rng, 20)
 		i := rng.IntN(len(in))
-		before := place(rank.Order(in, rank.Defaults()), in[i].ID)
+		before := place(rank.Order(in, 0, rank.Defaults()), in[i].ID)
 		for name, raise := range features {
 			more := slices.Clone(in)
 			raise(&more[i])
-			if after := place(rank.Order(more, rank.Defaults()), in[i].ID); after > before {
+			if after := place(rank.Order(more, 0, rank.Defaults()), in[i].ID); after > before {
 				t.Errorf("more %s moved %+v from %d to %d", name, in[i], before, after)
 			}
 		}
@@ -144,7 +175,7 @@ func place(scored []rank.Scored, id string) int {
 }
 
 func TestOrderFinite(t *testing.T) {
-	for _, s := range rank.Order(random(rand.New(rand.NewPCG(4, 4)), 100), rank.Defaults()) {
+	for _, s := range rank.Order(random(rand.New(rand.NewPCG(4, 4)), 100), 0, rank.Defaults()) {
 		if math.IsNaN(s.Score) || math.IsInf(s.Score, 0) {
 			t.Errorf("%s: score %v", s.ID, s.Score)
 		}
@@ -155,6 +186,6 @@ func BenchmarkOrder(b *testing.B) {
 	in := random(rand.New(rand.NewPCG(5, 5)), 200)
 	b.ReportAllocs()
 	for b.Loop() {
-		rank.Order(in, rank.Defaults())
+		rank.Order(in, 0, rank.Defaults())
 	}
 }

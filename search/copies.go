@@ -1,8 +1,12 @@
 package search
 
 import (
+	"cmp"
+	"path"
 	"slices"
+	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -19,10 +23,9 @@ const (
 	sameDescription = .8
 )
 
-// distinct leaves out skills that are copies of better ones, and notes them in r. All
-// candidates are in the scope, so a copy outside the scope hides none. If copies have
-// the same score, the copy from the source with the highest priority stays. A skill
-// that the prompt names is never left out.
+// distinct leaves out copies, and notes them in r. Of each group of copies one skill stays,
+// see addCopy. All candidates are in the scope, so a copy outside the scope hides none. A
+// skill that the prompt names for certain is never left out.
 func (r *retrieval) distinct(scored []rank.Scored) []rank.Scored {
 	r.copies = make(map[int][]int)
 	kept := make([]rank.Scored, 0, len(scored))
@@ -48,23 +51,32 @@ func (r *retrieval) distinct(scored []rank.Scored) []rank.Scored {
 	return kept
 }
 
-// addCopy notes that s is a copy of best. If their scores are equal and s has the
-// higher priority, s takes the place of best, and addCopy returns true. The skill
-// that stays is relevant if either is, and its probability is the sum of both: that
-// one or the other is wanted.
+// addCopy notes that s is a copy of best. The one that comes first in precedence stands for
+// both, whichever fits the prompt better: a fork that repeats the words of its original
+// must not replace it. addCopy returns true if that is s. It takes over the place and the
+// score of best. The skill that stays is relevant if either is, and its probability is
+// the sum of both: that one or the other is wanted.
 func (r *retrieval) addCopy(best *rank.Scored, s rank.Scored) (swapped bool) {
 	i, j := best.Key, s.Key
-	relevant, probability := best.Relevant || s.Relevant, min(1, best.Probability+s.Probability)
-	priority := func(i int) int { return r.view.Priority(r.view.Doc(i).Source) }
-	if swapped = s.Score == best.Score && priority(j) > priority(i); swapped {
+	s.Score, s.Terms = best.Score, best.Terms
+	s.Relevant, s.Probability = best.Relevant || s.Relevant, min(1, best.Probability+s.Probability)
+	if !best.Exact && r.precedes(j, i) {
 		*best = s
-		r.copies[j] = append(r.copies[i], i)
+		r.copies[j] = append([]int{i}, r.copies[i]...)
 		delete(r.copies, i)
-	} else {
-		r.copies[i] = append(r.copies[i], j)
+		return true
 	}
-	best.Relevant, best.Probability = relevant, probability
-	return swapped
+	best.Relevant, best.Probability = s.Relevant, s.Probability
+	r.copies[i] = append(r.copies[i], j)
+	return false
+}
+
+// precedes reports whether skill i comes before skill j in precedence: by the priority of
+// its source, then by the source's label, then by folder: "pdf" before "pdf-fork".
+func (r *retrieval) precedes(i, j int) bool {
+	a, b := r.view.Doc(i), r.view.Doc(j)
+	return cmp.Or(cmp.Compare(r.view.Priority(b.Source), r.view.Priority(a.Source)),
+		strings.Compare(a.Source, b.Source), strings.Compare(path.Dir(a.Path), path.Dir(b.Path))) < 0
 }
 
 // copiesOf returns the copies of skill i that were left out.
@@ -125,8 +137,9 @@ func (r *retrieval) compare(i, j int) bool {
 		return true
 	}
 	terms := r.analyzer.Terms
-	equal, names := a.Description == b.Description, overlap(terms(a.Name), terms(b.Name)) > 0
-	if !equal && !(names && overlap(terms(a.Description), terms(b.Description)) >= sameDescription) {
+	one, other := words.Once(a.Description), words.Once(b.Description)
+	equal, names := one == other, overlap(terms(a.Name), terms(b.Name)) > 0
+	if !equal && !(names && overlap(terms(one), terms(other)) >= sameDescription) {
 		return false
 	}
 	alike, few := r.view.Similarity(i, j)

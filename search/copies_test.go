@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -38,6 +39,9 @@ func TestCopies(t *testing.T) {
 		{"same text, another name", searchtest.Skill("mail-tracker", parcels, body), true},
 		{"edited body", searchtest.Skill("my-parcels", parcels, edited), true},
 		{"longer description", searchtest.Skill("parcels-fork", parcels+" at home", body), true},
+		{"description twice over", searchtest.Skill("parcels-pro", parcels+". "+parcels, body), true},
+		{"description twice over, another name", searchtest.Skill("mail-tracker", parcels+" "+parcels, body), true},
+		{"description twice over, another body", searchtest.Skill("parcels-pro", parcels+". "+parcels, strings.ReplaceAll(body, "word", "term")), false},
 		{"edited body, another name", searchtest.Skill("mail-tracker", parcels, edited), false},
 		{"another word in the description", searchtest.Skill("parcels-2", strings.Replace(parcels, "carrier", "airline", 1), body), false},
 		{"much longer description", searchtest.Skill("parcels-2", parcels+" at home, in ships, trains, depots, harbours, shops", body), false},
@@ -72,17 +76,17 @@ func TestCopiesShort(t *testing.T) {
 	}
 }
 
-// TestCopyNamed: a copy that the prompt names stays instead of the other, and if it
-// names two copies both stay.
+// TestCopyNamed: a copy that the prompt names for certain stays instead of the other, and
+// if it names two copies so, both stay.
 func TestCopyNamed(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
-	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("parcels", parcels, "body"), searchtest.Skill("old-parcels", parcels, "body")).Refs())
+	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("parcels", parcels, "body"), searchtest.Skill("parcels-old", parcels, "body")).Refs())
 	for prompt, want := range map[string][]string{
-		"track the parcel":                 {"parcels"},
-		"use `old-parcels`":                {"old-parcels"},
-		"use `parcels` or `old-parcels`":   {"old-parcels", "parcels"},
-		"continue with the parcels skill ": {"parcels"},
+		"track the parcel":                                 {"parcels"},
+		"use the parcels-old skill":                        {"parcels-old"},
+		"use the parcels skill or the skill `parcels-old`": {"parcels-old", "parcels"},
+		"continue with the parcels skill ":                 {"parcels"},
 	} {
 		if got := searchtest.Found(t, x, prompt); !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", prompt, got, want)
@@ -90,22 +94,41 @@ func TestCopyNamed(t *testing.T) {
 	}
 }
 
-// TestCopiesPriority: of equal copies the one from the source with the higher priority
-// stays.
-func TestCopiesPriority(t *testing.T) {
+// TestCopiesPrecedence: of copies the one that comes first in precedence stays, whichever
+// fits the prompt better: by the priority of its source, then by label, then by folder.
+func TestCopiesPrecedence(t *testing.T) {
 	t.Parallel()
-	for _, high := range []string{"one", "two"} {
+	fork := searchtest.Skill("parcels-fork", parcels+". Tracks parcels", essay(50))
+	original := searchtest.Skill("parcels", parcels, essay(50))
+	for _, c := range []struct {
+		what, originalIn, forkIn string
+		high                     string // label of the source with priority
+		want                     string
+	}{
+		{"folder", "one", "one", "", "parcels"},
+		{"label", "one", "two", "", "parcels"},
+		{"label of the fork", "two", "one", "", "parcels-fork"},
+		{"priority", "two", "one", "two", "parcels"},
+		{"priority of the fork", "one", "two", "two", "parcels-fork"},
+	} {
 		x := searchtest.New(t, nil)
-		for label, name := range map[string]string{"one": "mail", "two": "post"} {
+		trees := map[string][]*skill.Skill{}
+		trees[c.originalIn] = append(trees[c.originalIn], original)
+		trees[c.forkIn] = append(trees[c.forkIn], fork)
+		for label, skills := range trees {
 			src := index.Source{Label: label, Root: "/" + label}
-			if label == high {
+			if label == c.high {
 				src.Priority = 1
 			}
-			searchtest.SyncSource(t, x, src, searchtest.TreeOf(searchtest.Skill(name, parcels, essay(50))).Refs())
+			searchtest.SyncSource(t, x, src, searchtest.TreeOf(skills...).Refs())
 		}
-		hits := searchtest.Ask(t, x, search.Query{Text: "track the parcel"}).Hits
-		if len(hits) != 1 || hits[0].Source != high || len(hits[0].Copies) != 1 || hits[0].Copies[0].Source == high {
-			t.Errorf("with %s first: found %+v", high, hits)
+		hits := searchtest.Ask(t, x, search.Query{Text: "tracks parcels fork"}).Hits
+		if len(hits) != 1 || hits[0].Name != c.want || len(hits[0].Copies) != 1 || hits[0].Copies[0].Name == c.want {
+			t.Fatalf("%s: found %+v", c.what, hits)
+		}
+		// The fork fits better, and its score stands for both.
+		if hits[0].Terms[0].Value != 1 || hits[0].Terms[1].Value != rank.NameMatch(2, 2) {
+			t.Errorf("%s: terms of the score %+v", c.what, hits[0].Terms)
 		}
 	}
 }
@@ -121,5 +144,26 @@ func TestCopiesScope(t *testing.T) {
 		if len(hits) != 1 || hits[0].ID == hidden || len(hits[0].Copies) != 0 {
 			t.Errorf("without %s: found %+v", hidden, hits)
 		}
+	}
+}
+
+// TestRepeated: a skill that says its description three times over does not score higher by
+// that than its original, and the original stands for both.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	other := strings.ReplaceAll(essay(50), "word", "term")
+	tree := searchtest.Many(20)
+	tree["parcels"] = searchtest.Skill("parcels", parcels, essay(50))
+	tree["parcels-pro"] = searchtest.Skill("parcels-pro", parcels+". "+parcels+". "+parcels, essay(50))
+	tree["mail"] = searchtest.Skill("mail", parcels, other)
+	tree["mail-pro"] = searchtest.Skill("mail-pro", parcels+". "+parcels+". "+parcels, essay(60)) // no copy
+	searchtest.Sync(t, x, "a", tree.Refs())
+	scores := make(map[string]float64)
+	for _, h := range searchtest.Ask(t, x, search.Query{Text: "track who waits for a carrier"}).Hits {
+		scores[h.ID] = h.Score
+	}
+	if _, ok := scores["parcels-pro"]; ok || scores["parcels"] == 0 || scores["mail"] == 0 || scores["mail-pro"] > scores["mail"] {
+		t.Errorf("scores %v", scores)
 	}
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -8,22 +9,28 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// named returns the skills that the prompt names. A name of several words
-// ("pdf-forms") counts wherever it stands. A single word may be an everyday word, so
-// it counts only where it is marked as a name: as the whole prompt, in quotes or
-// backticks, after $ or @, after / as the first word (elsewhere that is a path), or
-// next to the word "skill".
-func named(v *snapshot.View, text string) map[int]bool {
-	found := make(map[int]bool)
-	key := words.NameKey(text)
-	add := func(name string) {
-		if i, ok := v.Find(name); ok {
-			found[i] = true
+// mentions holds the skills that a prompt names.
+type mentions struct {
+	// certain are the skills that the prompt surely means: the whole prompt is the name,
+	// or the name stands after / or $ as the first word, or beside the word "skill".
+	certain map[int]bool
+	// likely are the skills whose names stand in the prompt and look like names: they
+	// are in quotes or backticks, after $ or @, or have several parts ("pdf-forms").
+	// All of these may be something else ("e-commerce", a variable, a quoted word).
+	likely map[int]bool
+}
+
+// namesIn returns the skills that the text names.
+func namesIn(v *snapshot.View, text string) mentions {
+	found := mentions{make(map[int]bool), make(map[int]bool)}
+	add := func(to map[int]bool, name string) {
+		if i, ok := v.Find(words.NameKey(name)); ok {
+			to[i] = true
 		}
 	}
-	if len(key) <= 4*200 { // a name has at most 64 characters, malformed ones a little more
-		add(key)
-		add(strings.Join(strings.Fields(key), "-"))
+	if key := words.NameKey(text); len(key) <= 4*200 { // a name has at most 64 characters, malformed ones a little more
+		add(found.certain, key)
+		add(found.certain, strings.Join(strings.Fields(key), "-"))
 	}
 	lower := strings.ToLower(text)
 	cuts := [][]string{strings.Fields(lower)}
@@ -34,9 +41,11 @@ func named(v *snapshot.View, text string) map[int]bool {
 	for _, fields := range cuts {
 		for i, word := range fields {
 			name, marked := bareName(word)
-			command := i == 0 && strings.HasPrefix(word, "/")
-			if marked || command || strings.ContainsAny(name, "-_:") || mentioned && besideSkill(fields, i) {
-				add(words.NameKey(name))
+			switch {
+			case i == 0 && strings.IndexAny(word, "/$") == 0, mentioned && besideSkill(fields, i):
+				add(found.certain, name)
+			case marked, strings.ContainsAny(name, "-_:"):
+				add(found.likely, name)
 			}
 		}
 	}
@@ -55,17 +64,18 @@ func bareName(word string) (name string, marked bool) {
 	return name, quoted || strings.IndexAny(word, "$@") == 0
 }
 
-// besideSkill reports whether the word at i stands next to "skill", as in "the
-// pdf skill" and "skill: pdf".
+// besideSkill reports whether the word at i stands next to "skill", as in "the pdf
+// skill" and "skill: pdf". In "a good skill" it is no name.
 func besideSkill(fields []string, i int) bool {
-	is := func(j int) bool {
+	is := func(j int, words ...string) bool {
 		if j < 0 || j >= len(fields) {
 			return false
 		}
 		w, _ := bareName(fields[j])
-		return w == "skill"
+		return slices.Contains(words, w)
 	}
-	return is(i-1) || is(i+1)
+	indefinite := func(j int) bool { return is(j, "a", "an", "another", "any", "every", "no", "some") }
+	return is(i+1, "skill") && !indefinite(i-1) || is(i-1, "skill") && !indefinite(i-2)
 }
 
 // completions returns the skills whose names begin with the prompt, if the prompt is a

@@ -19,6 +19,11 @@ const (
 	// maxTerms is how many terms are searched for. For long prompts the rarest 25
 	// ranked better than all of them (Hit@1 .667 against .640), and 12 ranked worse.
 	maxTerms = 25
+	// enough is the share of the terms that must match for a full match: a long prompt
+	// also says what no skill is about. If it is not about any skill of the catalog, the
+	// best match is a single word: divided by itself it would count as much as a match of
+	// all words.
+	enough = .2
 	// fewSkills is the size below which a catalog says nothing about how common a
 	// word is. Words are weighed as if a smaller catalog had as many skills.
 	fewSkills = 20
@@ -31,6 +36,7 @@ type prompt struct {
 	shares   []float64 // shares[i] is the weight of terms[i] as a share of total
 	total    float64   // sum of the weights of all terms, unknown ones too
 	rarest   float64   // the weight of a term that only one skill has
+	full     float64   // BM25 of a full match, see enough
 	segments []segmentTerms
 }
 
@@ -78,6 +84,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	if err != nil {
 		return nil, err
 	}
+	single := snapshot.InverseFrequency(1, all)
 	all = max(all, fewSkills)
 	p.rarest = snapshot.InverseFrequency(1, all)
 	for i, t := range weighed {
@@ -90,6 +97,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 		}
 	}
 	p.choose(all)
+	p.full = enough * float64(len(p.terms)) * single
 	for n := range p.segments {
 		p.segments[n].index(p.terms)
 	}
@@ -145,18 +153,30 @@ func (t *segmentTerms) find(id uint32) (at int, ok bool) {
 	return t.known[n].at, true
 }
 
-// nameCoverage returns the share of the words in the name of skill i that occur in
-// the prompt.
-func (p *prompt) nameCoverage(v *snapshot.View, i int) float64 {
+// nameWords returns how many words the name of skill i has, and how many of them
+// occur in the prompt.
+func (p *prompt) nameWords(v *snapshot.View, i int) (found, all int) {
 	ids, _ := v.HeadTerms(i, 1)
 	n, _ := v.At(i)
-	known, found := &p.segments[n], 0
+	known := &p.segments[n]
 	for _, id := range ids {
 		if _, ok := known.find(id); ok {
 			found++
 		}
 	}
-	return float64(found) / max(1, float64(len(ids)))
+	return found, len(ids)
+}
+
+// nameShare returns the share of the prompt's weight that the name of skill i covers:
+// much in a short prompt, little in a long one.
+func (p *prompt) nameShare(v *snapshot.View, i int) (share float64) {
+	has := p.present(v, i)
+	for at, x := range p.shares {
+		if has[0][at] {
+			share += x
+		}
+	}
+	return share
 }
 
 // coverage returns the share of the prompt's weight that the name, description and

@@ -55,8 +55,8 @@ func (x *Searcher) order(ctx context.Context, r *retrieval, relevant bool) error
 	return nil
 }
 
-// rerankable returns the places of the first n skills that the prompt does not name.
-// Skills that it names stay where they are.
+// rerankable returns the places of the first n skills that the prompt does not name for
+// certain. Those that it names so stay where they are.
 func rerankable(scored []rank.Scored, n int) []int {
 	var places []int
 	for i := range scored {

@@ -83,7 +83,7 @@ func TestRerank(t *testing.T) {
 }
 
 // TestRerankOnlyBest: hits beyond the candidates keep their place, the limit of the
-// query is applied afterwards, and skills that the prompt names are not reordered.
+// query is applied afterwards, and skills that the prompt names for certain are not reordered.
 func TestRerankOnlyBest(t *testing.T) {
 	t.Parallel()
 	x := filled(t, 6)
@@ -94,7 +94,7 @@ func TestRerankOnlyBest(t *testing.T) {
 	}{
 		{search.Query{Text: "fruit"}, []string{"skill-02", "skill-01", "skill-00", "skill-03", "skill-04", "skill-05"}},
 		{search.Query{Text: "fruit", Limit: 1}, []string{"skill-02"}},
-		{search.Query{Text: "fruit with skill-01"}, []string{"skill-01", "skill-03", "skill-02", "skill-00", "skill-04", "skill-05"}},
+		{search.Query{Text: "fruit with the skill-01 skill"}, []string{"skill-01", "skill-03", "skill-02", "skill-00", "skill-04", "skill-05"}},
 		{search.Query{Text: "fruit", Agent: &search.Agent{Exclude: search.Rules{Names: []string{"skill-01", "skill-02"}}}},
 			[]string{"skill-04", "skill-03", "skill-00", "skill-05"}},
 	} {
@@ -131,7 +131,7 @@ func TestRerankWithoutChoice(t *testing.T) {
 		t.Error("the reranker was called")
 		return nil, nil
 	}, nil)
-	for _, text := range []string{"", "zzz", "topic1", "skill-00 skill-01 topic2"} {
+	for _, text := range []string{"", "zzz", "topic1", "the skill-00 skill, the skill-01 skill and topic2"} {
 		if a := searchtest.Ask(t, x, search.Query{Text: text}); a.Mode != "text (no embedder)" {
 			t.Errorf("%q: mode %q", text, a.Mode)
 		}

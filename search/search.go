@@ -184,13 +184,16 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 // merge collects the candidates: what both legs found, what the prompt names, and
 // names that begin with the prompt.
 func (r *retrieval) merge(lexical []snapshot.Hit) {
-	mentioned := named(r.view, r.prompt.text)
+	named := namesIn(r.view, r.prompt.text)
 	known := make(map[int]bool, 2*depth)
 	add := func(i int, score float64) {
 		if !known[i] && r.scope.Allowed(i) {
 			known[i] = true
 			c := r.candidate(i, score)
-			c.Exact = mentioned[i]
+			c.Exact = named.certain[i]
+			if named.likely[i] {
+				c.Mention = r.prompt.nameShare(r.view, i)
+			}
 			r.candidates = append(r.candidates, c)
 		}
 	}
@@ -201,8 +204,10 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 	for _, i := range completions(r.view, r.prompt.text) {
 		add(i, 0)
 	}
-	for i := range mentioned {
-		add(i, 0)
+	for _, list := range []map[int]bool{named.certain, named.likely} {
+		for i := range list {
+			add(i, 0)
+		}
 	}
 	for _, h := range r.view.Nearest(r.vector, r.scope, depth) {
 		add(h.Doc, 0)
@@ -212,7 +217,8 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 
 // candidate returns skill i as a candidate, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
-	c := rank.Candidate{Key: i, Lexical: lexical, NameCoverage: r.prompt.nameCoverage(r.view, i)}
+	found, all := r.prompt.nameWords(r.view, i)
+	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all)}
 	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
 	return c
 }

@@ -15,8 +15,8 @@ type Facts struct {
 	Tokens int   // length of the body
 	Hidden bool
 
-	// Hashes of the digest and the description. Different hashes mean different
-	// texts; if hashes are equal, compare the texts.
+	// Hashes of the digest and of the description without repetitions. Different
+	// hashes mean different texts; if hashes are equal, compare the texts.
 	Digest, Description uint64
 }
 
@@ -31,7 +31,7 @@ func appendFacts(b []byte, d *Document) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(d.Tokens))
 	b = append(b, hidden, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint64(b, words.Hash(d.Digest))
-	return binary.LittleEndian.AppendUint64(b, words.Hash(d.Description))
+	return binary.LittleEndian.AppendUint64(b, words.Hash(words.Once(d.Description)))
 }
 
 // Facts returns the facts of a document.
