@@ -27,6 +27,9 @@ func (e missingError) Error() string { return string(e) }
 // Is reports whether target is fs.ErrNotExist.
 func (e missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
+// errNoSkill is the error for a folder in which Skills would find no skill.
+var errNoSkill = fmt.Errorf("no skill in the folder: %w", fs.ErrNotExist)
+
 // A FileError says why a file of a skill could not be opened or read. It
 // matches ErrRefused, ErrTooLarge, fs.ErrNotExist or an error of the system.
 type FileError struct {

@@ -94,7 +94,7 @@ func TestReadFileFolder(t *testing.T) {
 	s := vault(t)
 	for dir, want := range map[string]error{
 		".": fs.ErrNotExist, "none": fs.ErrNotExist, "a/x": source.ErrRefused, "a/nested": source.ErrRefused, "a/.git": source.ErrRefused,
-		"a/sibling": source.ErrRefused, "": source.ErrRefused, "..": source.ErrRefused, "/": source.ErrRefused, "../skills/a": source.ErrRefused, "a/": source.ErrRefused, "a/../b": source.ErrRefused, `b\`: fs.ErrNotExist, "b\x00": fs.ErrNotExist,
+		"a/sibling": source.ErrRefused, "": source.ErrRefused, "..": source.ErrRefused, "/": source.ErrRefused, "../skills/a": source.ErrRefused, "a/": source.ErrRefused, "a/../b": source.ErrRefused, `b\`: fs.ErrNotExist, "b\x00": source.ErrRefused,
 	} {
 		if f, err := source.ReadFile(t.Context(), s, dir, "secret.txt"); !errors.Is(err, want) {
 			t.Errorf("folder %q: %v, %v; want %v", dir, f, err, want)
@@ -201,6 +201,27 @@ func TestReadFileLinkedSkill(t *testing.T) {
 	}
 	if f, err := source.ReadFile(t.Context(), s, "a", "up"); !errors.Is(err, source.ErrRefused) {
 		t.Errorf("up: %v, %v", f, err)
+	}
+}
+
+// A skill's folder that becomes a link to a folder around the source would give all
+// files there away, if that folder is a skill itself. A walk finds no skill there.
+func TestReadFileLinkedAround(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"SKILL.md": doc("project"), "secret.txt": secret, ".claude/skills/a": "-> ../..", ".claude/skills/x/self": "-> .",
+		".claude/skills/out": "-> ../../team", "team/b/SKILL.md": doc("b"), "team/b/c": "text", "team/top": "-> ..",
+	})
+	s := open(t, filepath.Join(dir, ".claude", "skills"), nil)
+	if f, err := source.ReadFile(t.Context(), s, "out/b", "c"); err != nil || string(f.Data) != "text" {
+		t.Errorf("a skill behind a link: %v, %v", f, err)
+	}
+	for _, folder := range []string{"a", "x/self", "out/top"} {
+		if f, err := source.ReadFile(t.Context(), s, folder, "secret.txt"); !errors.Is(err, source.ErrRefused) {
+			t.Errorf("%s: %v, %v", folder, f, err)
+		}
+		if l, err := s.List(t.Context(), folder); !errors.Is(err, source.ErrRefused) {
+			t.Errorf("%s: %v, %v", folder, l, err)
+		}
 	}
 }
 
