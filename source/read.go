@@ -24,14 +24,15 @@ type File struct {
 	Data   []byte
 }
 
-// Open opens a regular file of the skill whose folder in the source is dir. It
-// refuses names and links that lead out of that folder, and any dir at which Skills
+// Open opens a regular file of the skill whose folder in the source is dir. It takes
+// names as ReadFile does. It refuses names and links that lead out of that folder, and any dir at which Skills
 // would find no skill. Every error is a *FileError.
 func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := checkName(name); err != nil {
+	clean, err := cleanName(name)
+	if err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
 	folder, err := s.skillFolder(dir)
@@ -39,7 +40,7 @@ func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
 	defer folder.Close() // the file stays open when its folder is closed
-	f, err := openRegular(folder, name)
+	f, err := openRegular(folder, clean)
 	if err != nil {
 		return nil, s.fileError(folder, dir, name, err)
 	}
@@ -115,14 +116,16 @@ func (s *FS) fileError(f folder, dir, name string, err error) error {
 	return e
 }
 
-// ReadFile reads a file of the skill in a folder of a source. It refuses a name that
-// is not a plain relative path. A file of more than Info.MaxFile bytes is an error
-// that wraps ErrTooLarge.
+// ReadFile reads a file of the skill in a folder of a source. The name is a path as a
+// SKILL.md writes it, see skill.CleanPath; a path that is refused there is an error that
+// wraps ErrRefused. A file of more than Info.MaxFile bytes is an error that wraps
+// ErrTooLarge.
 func ReadFile(ctx context.Context, s Source, dir, name string) (*File, error) {
-	if err := checkName(name); err != nil {
+	clean, err := cleanName(name)
+	if err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
-	return readFile(ctx, s, dir, name, cmp.Or(s.Info().MaxFile, defaultMaxFile))
+	return readFile(ctx, s, dir, clean, cmp.Or(s.Info().MaxFile, defaultMaxFile))
 }
 
 // ReadInstructions reads the SKILL.md, or else skill.md, of the skill in a folder of

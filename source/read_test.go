@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,14 +51,14 @@ func TestReadFile(t *testing.T) {
 	s := vault(t)
 	for name, want := range map[string]string{
 		"SKILL.md": doc("a"), "x/file.txt": "text", "x/y/deep.txt": "deep", "nested/SKILL.md": doc("nested"),
-		"in": "text", "indir/file.txt": "text", "x/up": doc("a"),
+		"in": "text", "indir/file.txt": "text", "x/up": doc("a"), "./x/file.txt": "text", "x//y/./deep.txt": "deep",
 	} {
 		f, err := source.ReadFile(t.Context(), s, "a", name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(&source.File{Path: name, Size: int64(len(want)), SHA256: sum(want), Data: []byte(want)}, f); diff != "" {
+		if diff := cmp.Diff(&source.File{Path: path.Clean(name), Size: int64(len(want)), SHA256: sum(want), Data: []byte(want)}, f); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -66,11 +67,11 @@ func TestReadFile(t *testing.T) {
 func TestReadFileRefused(t *testing.T) {
 	s := vault(t)
 	names := map[string]string{
-		"": "empty", ".": "folder", "x": "folder", "x/": "folder", "./SKILL.md": "plain path", "x/../SKILL.md": "plain path",
-		"..": "plain path", "../secret.txt": "plain path", "../b/secret.txt": "plain path", "x/../../secret.txt": "plain path",
-		"x//file.txt": "plain path", "/etc/passwd": "absolute", "//host/share": "absolute",
+		"": "empty", ".": "folder", "x": "folder", "x/": "folder", "x/../SKILL.md": `".."`,
+		"..": `".."`, "../secret.txt": `".."`, "../b/secret.txt": `".."`, "x/../../secret.txt": `".."`,
+		"/etc/passwd": "absolute", "//host/share": "absolute",
 		`x\file.txt`: "backslash", `..\secret.txt`: "backslash", `\\host\share\x`: "backslash", `C:\x`: "backslash",
-		"C:x": "colon", "c:/x": "colon", "SKILL.md::$DATA": "colon", "SKILL.md\x00": "NUL", "\x00": "NUL", "a\nb": "control", "\xff": "plain path",
+		"C:x": "colon", "c:/x": "colon", "SKILL.md::$DATA": "colon", "SKILL.md\x00": "NUL", "\x00": "NUL", "a\nb": "control", "\xff": "UTF-8",
 		"SKILL.md.": "dot or a space", "SKILL.md ": "dot or a space", "x /file.txt": "dot or a space", "x./file.txt": "dot or a space",
 		"NUL": "device", "con.txt": "device", "x/aux": "device", "COM1.tar.gz": "device", "lpt9": "device", "CONIN$": "device", "nul .txt": "device", "com²": "device",
 		".git/config": "not part", ".GIT/config": "not part", "x/node_modules/y": "not part",
