@@ -31,8 +31,9 @@ written; a file that nobody has changed since is restored to the byte.
 
 Without --mcp and --hook a client gets what it has of both. With --scope project
 the files of the project are written; they hold paths of this machine, so keep
-them out of version control. --root, --only-root, --config, --db and --agent are
-written into the commands, as absolute paths.
+them out of version control. Links that lie in the project are not followed.
+--root, --only-root, --config, --db and --agent are written into the commands,
+as absolute paths.
 
 Everything but the entry stays as it is, comments and layout too; a file where
 that cannot be done is left alone, and what to put into it is shown. An entry of
