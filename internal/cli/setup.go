@@ -18,7 +18,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const setupHelp = `Setup writes the MCP server and the hooks of this program into the settings of
@@ -282,7 +281,7 @@ func (s *setupRun) printChanges(r setupResult) {
 		if c.Message != "" {
 			line += " (" + c.Message + ")"
 		}
-		fmt.Fprintln(s.stdout, line)
+		fmt.Fprint(s.stdout, lineOf("%s", line))
 		done[c.Client] = done[c.Client] || c.Action == setup.Added || c.Action == setup.Updated
 	}
 	if !r.Written {
@@ -308,7 +307,7 @@ func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 		}
 		refused = true
 		if failed == nil {
-			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, words.Line(c.Message))
+			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, message(c.Message))
 		}
 		if c.Snippet != "" && c.File != "" && !s.json {
 			fmt.Fprintf(s.stderr, "skills: hint: put this into %s:\n%s\n", c.File, c.Snippet)
