@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -107,24 +108,23 @@ func (t diskTree) stat(name string) (fs.FileInfo, error)     { return os.Stat(t.
 func (t diskTree) real(dir string) (string, error)           { return filepath.EvalSymlinks(t.join(dir)) }
 func (t diskTree) location(_, name string) string            { return t.join(name) }
 
-func (t diskTree) top() (folder, error) {
-	root, err := openFolder(t.path)
+func (t diskTree) top() (folder, error) { return t.open(t.path) }
+
+// open opens a folder by its path: the top, and what a link leads to. The final "." makes
+// the system refuse anything but a folder. Without it, opening would block if a FIFO has
+// taken the folder's place.
+func (t diskTree) open(path string) (folder, error) {
+	root, err := os.OpenRoot(path + string(filepath.Separator) + ".")
 	if err != nil {
 		return nil, err
 	}
-	return diskFolder{root, t.path}, nil
-}
-
-// openFolder opens a folder by its path. The final "." makes the system refuse anything
-// but a folder. Without it, opening would block if a FIFO has taken the folder's place.
-func openFolder(path string) (*os.Root, error) {
-	return os.OpenRoot(path + string(filepath.Separator) + ".")
+	return diskFolder{root, t}, nil
 }
 
 // diskFolder confines access by os.Root: no name and no link leads out of it.
 type diskFolder struct {
-	root   *os.Root
-	source string // path of the source
+	root *os.Root
+	tree diskTree
 }
 
 func (d diskFolder) Close() error { return d.root.Close() }
@@ -141,8 +141,12 @@ func (d diskFolder) readDir(name string) ([]fs.DirEntry, error) {
 	slices.Sort(names)
 	entries := make([]fs.DirEntry, 0, len(names))
 	for _, base := range names {
-		if info, err := d.root.Lstat(path.Join(name, base)); err == nil { // else it was deleted meanwhile
+		info, statErr := d.root.Lstat(path.Join(name, base))
+		switch {
+		case statErr == nil:
 			entries = append(entries, fs.FileInfoToDirEntry(info))
+		case !errors.Is(statErr, fs.ErrNotExist): // else it was deleted meanwhile
+			err = cmp.Or(err, statErr)
 		}
 	}
 	return entries, err
@@ -169,30 +173,34 @@ func (d diskFolder) enter(name string) (folder, error) {
 	if isLink(info.Mode()) {
 		return d.follow(name)
 	}
-	sub, err := d.root.OpenRoot(name + "/.") // "." as in openFolder
+	sub, err := d.root.OpenRoot(name + "/.") // "." as in open
 	if err != nil {
 		return nil, rootError(err)
 	}
-	return diskFolder{sub, d.source}, nil
+	return diskFolder{sub, d.tree}, nil
 }
 
 // follow opens the folder behind a link.
 func (d diskFolder) follow(name string) (folder, error) {
-	sub, err := openFolder(filepath.Join(d.root.Name(), name))
+	sub, err := d.tree.open(filepath.Join(d.root.Name(), name))
 	if err != nil {
 		return nil, err
 	}
-	for _, inner := range []string{d.root.Name(), d.source} {
-		if contains, err := surrounds(sub, inner); err != nil || contains {
-			return nil, errors.Join(fmt.Errorf("%w: the folder is a link to a folder that contains it or the source", ErrRefused), err, sub.Close())
+	for _, inner := range []string{d.root.Name(), d.tree.path} {
+		contains, err := surrounds(sub, inner)
+		if contains {
+			err = fmt.Errorf("%w: the folder is a link to a folder that contains it or the source", ErrRefused)
+		}
+		if err != nil {
+			return nil, errors.Join(err, sub.Close())
 		}
 	}
-	return diskFolder{sub, d.source}, nil
+	return sub, nil
 }
 
 // surrounds reports whether an open folder is the folder with this path, or above it.
-func surrounds(outer *os.Root, inner string) (bool, error) {
-	is, err := outer.Stat(".")
+func surrounds(outer folder, inner string) (bool, error) {
+	is, err := outer.lstat(".")
 	if err != nil {
 		return false, err
 	}

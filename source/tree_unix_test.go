@@ -17,10 +17,10 @@ func TestOpenReplaced(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := (diskTree{filepath.Join(dir, "pipe")}).top(); err == nil {
+	if f, err := (diskTree{path: filepath.Join(dir, "pipe")}).top(); err == nil {
 		t.Errorf("opened a pipe as a source: %v", f)
 	}
-	top, err := diskTree{dir}.top()
+	top, err := diskTree{path: dir}.top()
 	if err != nil {
 		t.Fatal(err)
 	}
