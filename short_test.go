@@ -34,6 +34,7 @@ var shortened = map[string]string{
 	"internal/setup":    "megabytes of settings",
 	"search/searchtest": "skills and prompts of which all ways to rank answer alike",
 	"snapshot":          "documents, prompts and damages",
+	"source":            "reads while a skill's folder is swapped",
 }
 
 // rounds returns how many rounds a test does, or how large it is: usual, and long

@@ -193,8 +193,8 @@ func (p *Provider) read(ctx context.Context, e search.Entry, digests bool) (Inst
 
 // A File is level 3: one file of a skill.
 type File struct {
-	ID     string `json:"id"` // of the skill
-	Path   string `json:"path"`
+	ID     string `json:"id"`   // of the skill
+	Path   string `json:"path"` // slash-separated, clean
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 	Binary bool   `json:"binary"`         // then Text is empty and Data holds it
@@ -204,12 +204,16 @@ type File struct {
 	HiddenChars int `json:"hidden_chars,omitempty"`
 }
 
-// File returns a file of a skill as it is in its source now. The name is
-// relative to the skill's folder; one that leads out of it is an error.
+// File returns a file of a skill as it is in its source now. The name is relative to the
+// skill's folder, as a SKILL.md writes it, see skill.CleanPath; one that leads out of the
+// folder is an error.
 func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (File, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return File{}, err
+	}
+	if clean, err := skill.CleanPath(name); err == nil {
+		name = clean // the reader refuses any other
 	}
 	c, err := p.reader.File(ctx, e.Source, e.Dir(), name)
 	if err != nil {

@@ -210,10 +210,12 @@ func TestFile(t *testing.T) {
 	}
 	for _, want := range tests {
 		want.ID, want.SHA256 = "pdf", sum(string(want.Data))
-		got, err := k.File(t.Context(), "pdf", want.Path, nil)
-		try(t, err)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", want.Path, diff)
+		for _, name := range []string{want.Path, "./" + want.Path, ".//./" + want.Path} {
+			got, err := k.File(t.Context(), "pdf", name, nil)
+			try(t, err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", name, diff)
+			}
 		}
 	}
 }

@@ -60,7 +60,11 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	if err != nil {
 		return nil, err
 	}
-	want, ok := file(&m, p.URI)
+	uri, err := cleanURI(root(&m), p.URI)
+	if err != nil {
+		return nil, invalid("%s: %v", quoted(p.URI), err)
+	}
+	want, ok := file(&m, uri)
 	if !ok {
 		return nil, notServed(p.URI)
 	}
@@ -108,29 +112,39 @@ func (s *Server) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *rea
 	if err != nil {
 		return nil, err
 	}
-	r := &readDirectoryResult{complete: whole, Cacheable: fresh, Resources: []*mcp.Resource{}}
 	at := root(&m)
-	for _, f := range m.Files {
-		uri := below(at, f.Path)
-		if uri == p.URI {
+	dir, err := cleanURI(at, strings.TrimRight(p.URI, "/"))
+	if err != nil {
+		return nil, invalid("%s: %v", quoted(p.URI), err)
+	}
+	r := &readDirectoryResult{complete: whole, Cacheable: fresh, Resources: childrenOf(&m, dir)}
+	if len(r.Resources) == 0 {
+		if _, ok := file(&m, dir); ok {
 			return nil, invalid("%s is not a directory", quoted(p.URI))
 		}
-		rest, ok := strings.CutPrefix(uri, p.URI+"/")
-		if !ok || len(p.URI) < len(at) {
-			continue
-		}
-		child := resourceOf(&m, f)
-		if in, _, deeper := strings.Cut(rest, "/"); deeper {
-			name := strings.Split(f.Path, "/")[strings.Count(p.URI[len(at):], "/")]
-			child = &mcp.Resource{URI: p.URI + "/" + in, Name: name, MIMEType: directory}
-		}
-		// Files are sorted by path, so that the files of a subfolder follow each other.
-		if n := len(r.Resources); n == 0 || r.Resources[n-1].URI != child.URI {
-			r.Resources = append(r.Resources, child)
-		}
-	}
-	if len(r.Resources) == 0 {
 		return nil, notServed(p.URI)
 	}
 	return r, nil
+}
+
+// childrenOf returns what is directly in a folder of a skill, given its clean URI.
+func childrenOf(m *contextprovider.Manifest, dir string) []*mcp.Resource {
+	at := root(m)
+	children := []*mcp.Resource{}
+	for _, f := range m.Files {
+		rest, ok := strings.CutPrefix(below(at, f.Path), dir+"/")
+		if !ok || len(dir) < len(at) {
+			continue
+		}
+		child := resourceOf(m, f)
+		if in, _, deeper := strings.Cut(rest, "/"); deeper {
+			name := strings.Split(f.Path, "/")[strings.Count(dir[len(at):], "/")]
+			child = &mcp.Resource{URI: dir + "/" + in, Name: name, MIMEType: directory}
+		}
+		// Files are sorted by path, so that the files of a subfolder follow each other.
+		if n := len(children); n == 0 || children[n-1].URI != child.URI {
+			children = append(children, child)
+		}
+	}
+	return children
 }

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,11 @@ func FuzzURI(f *testing.F) {
 		if got, ok := idOf(uri); ok && (got == "" || !strings.HasPrefix(uri, scheme)) {
 			t.Errorf("%q is of the skill %q", uri, got)
 		}
-		// A published file is found by its URI, and by no other.
+		if clean, err := skill.CleanPath(name); err != nil || clean != name {
+			return // not the name of a published file
+		}
+		// A published file is found by its URI, and by no other than those that a
+		// SKILL.md may mean it with.
 		m := &contextprovider.Manifest{Meta: skill.Meta{ID: id, Name: "name"}, Files: []skill.File{{Path: name}}}
 		own := below(root(m), name)
 		if got, ok := idOf(own); id != "" && len(own) <= maxURI && (!ok || got != id) {
@@ -66,7 +71,11 @@ func FuzzURI(f *testing.F) {
 		if _, ok := file(m, own); !ok {
 			t.Errorf("%q is not found", own)
 		}
-		if _, ok := file(m, uri); ok && uri != own {
+		clean, err := cleanURI(root(m), uri)
+		if again, err2 := cleanURI(root(m), clean); err == nil && (err2 != nil || again != clean) {
+			t.Errorf("%q is %q, which is %q, %v", uri, clean, again, err2)
+		}
+		if _, ok := file(m, clean); ok && path.Clean(strings.TrimPrefix(uri, scheme)) != strings.TrimPrefix(own, scheme) {
 			t.Errorf("%q is found as %q", own, uri)
 		}
 	})

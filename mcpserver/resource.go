@@ -9,7 +9,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const resourceText = `Read a file of a skill, such as references/forms.md or scripts/fill.py, as it is on disk now. Call it when the instructions of a loaded skill refer to the file; the path is relative to the skill's folder. Of a long file ask for the lines that matter, such as "10-40". A script is usually better run where it is (read_skill tells the folder) than read.`
@@ -17,8 +16,6 @@ const resourceText = `Read a file of a skill, such as references/forms.md or scr
 // maxBlob is the size in bytes of the largest binary file that is sent: a model cannot
 // read binary files, and a client that can open one finds it on disk.
 const maxBlob = 64 << 10
-
-const maxPath = 1024 // bytes of the path of a file
 
 type resourceParams struct {
 	ID    string `json:"id" jsonschema:"the id or the name of the skill"`
@@ -45,9 +42,6 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 	l, err := parseLines(p.Lines)
 	if err != nil {
 		return nil, none, err
-	}
-	if len(p.Path) > maxPath || words.Clean(p.Path) != p.Path {
-		return nil, none, fmt.Errorf("no file has the path %s", quoted(p.Path))
 	}
 	f, err := s.catalog.File(ctx, p.ID, p.Path, s.opts.Agent)
 	if err != nil {

@@ -200,7 +200,7 @@ func TestSkillsGetRefuses(t *testing.T) {
 		"skill://%zz/SKILL.md",
 	} {
 		c.refused("skills/get", object{"uri": uri})
-		if strings.HasSuffix(uri, ".py") || uri == "skill://pdf-forms" {
+		if strings.HasSuffix(uri, ".py") || strings.HasSuffix(uri, "/./SKILL.md") || strings.TrimSuffix(uri, "/") == "skill://pdf-forms" {
 			continue // a file, and a folder
 		}
 		c.refused("resources/read", object{"uri": uri})
@@ -209,7 +209,12 @@ func TestSkillsGetRefuses(t *testing.T) {
 	c.refused("skills/get", object{})
 	c.refused("skills/get", object{"uri": 1})
 	c.refused("resources/read", object{"uri": "skill://pdf-forms"})
-	c.refused("resources/read", object{"uri": "skill://pdf-forms/references/../scripts/fill.py"})
+	for _, bad := range []string{"references/../scripts/fill.py", "..", "%2e%2e/pdf-base/SKILL.md", "/etc/passwd", "%2Fetc/passwd", "a%5Cb", "C:x", "a:b", "nul", "./com1.txt", "a%00", "%FF", "a.", "a%20/b"} {
+		for _, method := range []string{"resources/read", "resources/directory/read"} {
+			contains(t, method, c.refused(method, object{"uri": "skill://pdf-forms/" + bad}), "relative to the skill's folder")
+		}
+	}
+	contains(t, "a folder", c.refused("resources/read", object{"uri": "skill://pdf-forms/scripts/"}), "is a folder")
 	c.refused("resources/read", object{"uri": "skill://pdf-forms/odd name#1.md"})
 }
 
@@ -230,7 +235,21 @@ func TestReadDirectory(t *testing.T) {
 		want(t, "references", field(r["resources"], "name"), "deep", "fields.md")
 		r = c.must("resources/directory/read", object{"uri": "skill://pdf-forms/references/deep"})
 		want(t, "deep", field(r["resources"], "name"), "x.md")
-		for _, uri := range []string{"skill://pdf-forms/SKILL.md", "skill://pdf-forms/references/", "skill://pdf-forms/ref", "skill://pdf-forms/nothing", "skill://"} {
+		for uri, same := range map[string]string{
+			"skill://pdf-forms/": "skill://pdf-forms", "skill://pdf-forms/references/": "skill://pdf-forms/references",
+			"skill://pdf-forms/./references": "skill://pdf-forms/references", "skill://pdf-forms/references/.//deep/": "skill://pdf-forms/references/deep",
+		} {
+			if diff := cmp.Diff(c.must("resources/directory/read", object{"uri": same})["resources"], c.must("resources/directory/read", object{"uri": uri})["resources"]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", uri, diff)
+			}
+		}
+		for _, uri := range []string{"skill://pdf-forms/./references//fields.md", "skill://pdf-forms/references/./fields.md"} {
+			content := c.must("resources/read", object{"uri": uri})["contents"].([]any)[0].(object)
+			if content["uri"] != uri || content["text"] != "one\ntwo\nthree\nfour\n" {
+				t.Errorf("%s: %v", uri, content)
+			}
+		}
+		for _, uri := range []string{"skill://pdf-forms/SKILL.md", "skill://pdf-forms/ref", "skill://pdf-forms/nothing", "skill://"} {
 			c.refused("resources/directory/read", object{"uri": uri})
 		}
 		c.refused("resources/directory/read", object{"uri": "skill://pdf-forms", "cursor": "x"})

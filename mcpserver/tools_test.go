@@ -253,6 +253,11 @@ func TestReadSkillResource(t *testing.T) {
 				t.Errorf("lines %s: %q %v", lines, text, r)
 			}
 		}
+		for _, path := range []string{"./references/fields.md", "references//./fields.md"} {
+			if text, r := get(path, "2"); r["path"] != "references/fields.md" || r["text"] != "two\n" {
+				t.Errorf("%s: %q %v", path, text, r)
+			}
+		}
 		text, r = get("large.txt", "")
 		contains(t, "text", text, "(Cut here; lines 1001- read on.)")
 		if r["next"] != "1001-" || r["last"] != 1000.0 {
@@ -279,7 +284,7 @@ func TestReadSkillResource(t *testing.T) {
 		}
 		for path, say := range map[string]string{
 			"references/field.md": "references/fields.md", "../secret-plan/guests.md": "refused", "/etc/passwd": "refused",
-			`..\x`: "refused", "huge.txt": "too large", "references": "", "": "",
+			`..\x`: "relative to the skill's folder", "C:x": "relative to the skill's folder", "./nul": "relative to the skill's folder", "huge.txt": "too large", "references": "", "": "",
 		} {
 			contains(t, path, c.fails("read_skill_resource", object{"id": "pdf-forms", "path": path}), say)
 		}

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -47,7 +48,24 @@ func idOf(uri string) (id string, ok bool) {
 	return id, err == nil && id != ""
 }
 
-// file returns the file of a skill that has this URI.
+// cleanURI returns the URI of a file or folder of a skill, given the URI of the skill's
+// folder, without empty parts and ".": a SKILL.md may write ./a and a//b. An error says
+// why nothing can have the URI, see skill.CleanPath.
+func cleanURI(root, uri string) (string, error) {
+	rest, ok := strings.CutPrefix(uri, root+"/")
+	if !ok {
+		return uri, nil
+	}
+	if name, err := url.PathUnescape(rest); err == nil {
+		if _, err := skill.CleanPath(name); err != nil {
+			return "", err
+		}
+	}
+	parts := slices.DeleteFunc(strings.Split(rest, "/"), func(part string) bool { return part == "" || part == "." })
+	return root + "/" + strings.Join(parts, "/"), nil
+}
+
+// file returns the file of a skill that has this clean URI.
 func file(m *contextprovider.Manifest, uri string) (f skill.File, ok bool) {
 	at := root(m)
 	for _, f := range m.Files {

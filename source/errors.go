@@ -27,6 +27,12 @@ func (e missingError) Error() string { return string(e) }
 // Is reports whether target is fs.ErrNotExist.
 func (e missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
+// errNoSkill is the error for a folder in which Skills would find no skill.
+var errNoSkill = fmt.Errorf("no skill in the folder: %w", fs.ErrNotExist)
+
+// maxQuoted bounds the name that an error quotes, in characters.
+const maxQuoted = 1024
+
 // A FileError says why a file of a skill could not be opened or read. It
 // matches ErrRefused, ErrTooLarge, fs.ErrNotExist or an error of the system.
 type FileError struct {
@@ -37,7 +43,7 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	msg := fmt.Sprintf("opening %q of skill folder %s: %v", words.Shorten(e.Name, maxName), e.Dir, e.Err)
+	msg := fmt.Sprintf("opening %q of skill folder %s: %v", words.Shorten(e.Name, maxQuoted), e.Dir, e.Err)
 	if len(e.Near) > 0 {
 		msg += "; " + words.DidYouMean(e.Near)
 	}

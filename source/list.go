@@ -33,9 +33,32 @@ type listing struct {
 	more    bool     // a bound was reached, so some entries are missing
 }
 
-// list lists a skill's folder, given the entries at its top. It moves the
-// instructions to the front, so that the bounds never cut them off.
+// A viewer shows what is in a skill's folder; every folder is one.
+type viewer interface {
+	readDir(name string) ([]fs.DirEntry, error)
+	stat(name string) (fs.FileInfo, error)
+}
+
+// A pathView shows a skill's folder by path: fast enough for walks, which need only
+// know what may have changed.
+type pathView struct {
+	tree tree
+	dir  string
+}
+
+func (v pathView) readDir(name string) ([]fs.DirEntry, error) {
+	return v.tree.readDir(join(v.dir, name))
+}
+func (v pathView) stat(name string) (fs.FileInfo, error) { return v.tree.stat(join(v.dir, name)) }
+
+// list lists a skill's folder by path, given the entries at its top.
 func (s *FS) list(dir string, top []fs.DirEntry) *listing {
+	return s.listIn(pathView{s.tree, dir}, top)
+}
+
+// listIn lists a skill's folder, given the entries at its top. It moves the
+// instructions to the front, so that the bounds never cut them off.
+func (s *FS) listIn(v viewer, top []fs.DirEntry) *listing {
 	l := &listing{entries: make([]entry, 0, len(top))}
 	file := instructions(top)
 	if i := slices.IndexFunc(top, func(e fs.DirEntry) bool { return e.Name() == file }); i > 0 {
@@ -43,44 +66,44 @@ func (s *FS) list(dir string, top []fs.DirEntry) *listing {
 		copy(top[1:], top[:i])
 		top[0] = first
 	}
-	s.listInto(l, dir, "", top)
+	s.listInto(l, v, "", top)
 	return l
 }
 
-func (s *FS) listInto(l *listing, dir, prefix string, entries []fs.DirEntry) {
+func (s *FS) listInto(l *listing, v viewer, prefix string, entries []fs.DirEntry) {
 	for _, e := range entries {
 		if isSkipped(e.Name()) {
 			continue
 		}
 		if e.IsDir() {
-			s.listFolder(l, dir, prefix+e.Name())
+			s.listFolder(l, v, prefix+e.Name())
 			continue
 		}
 		if len(l.entries) == maxFiles {
 			l.more = true
 			return
 		}
-		if found, ok := s.entry(dir, prefix, e); ok {
+		if found, ok := s.entry(v, prefix, e); ok {
 			l.entries = append(l.entries, found)
 		}
 	}
 }
 
-func (s *FS) listFolder(l *listing, dir, sub string) {
+func (s *FS) listFolder(l *listing, v viewer, sub string) {
 	if len(l.subs) == maxFiles {
 		l.more = true
 		return
 	}
 	l.subs = append(l.subs, sub+"/")
-	entries, err := s.tree.readDir(join(dir, sub))
+	entries, err := v.readDir(sub)
 	if err != nil {
 		l.failed = append(l.failed, entry{path: sub, err: err})
 	}
-	s.listInto(l, dir, sub+"/", entries)
+	s.listInto(l, v, sub+"/", entries)
 }
 
 // entry describes one entry of a folder; ok is false if it was deleted meanwhile.
-func (s *FS) entry(dir, prefix string, e fs.DirEntry) (entry, bool) {
+func (s *FS) entry(v viewer, prefix string, e fs.DirEntry) (entry, bool) {
 	found := entry{path: prefix + e.Name(), mode: e.Type(), link: isLink(e.Type())}
 	info, err := e.Info()
 	if err != nil {
@@ -88,7 +111,7 @@ func (s *FS) entry(dir, prefix string, e fs.DirEntry) (entry, bool) {
 		return found, !errors.Is(err, fs.ErrNotExist)
 	}
 	if found.link && s.onDisk() {
-		if info, err = s.tree.stat(join(dir, found.path)); err != nil {
+		if info, err = v.stat(found.path); err != nil {
 			found.err = err
 			return found, true
 		}
@@ -110,16 +133,17 @@ func (s *FS) List(ctx context.Context, dir string) (Listing, error) {
 		return Listing{}, fmt.Errorf("opening skill folder %s: %w", dir, err)
 	}
 	defer f.Close()
-	entries, err := s.tree.readDir(dir)
+	entries, err := f.readDir(".")
 	if err != nil {
 		return Listing{}, fmt.Errorf("listing skill folder %s: %w", dir, err)
 	}
-	return s.listing(f, dir, s.list(dir, entries)), nil
+	return s.listing(f, dir, entries), nil
 }
 
-// listing turns the contents of a skill's folder into files and problems.
-func (s *FS) listing(f folder, dir string, found *listing) Listing {
-	l := lister{folder: f, dir: dir}
+// listing returns the files and problems of a skill's folder, given the entries at its
+// top.
+func (s *FS) listing(f folder, dir string, top []fs.DirEntry) Listing {
+	found, l := s.listIn(f, top), lister{folder: f, dir: dir}
 	l.Partial = found.more || len(found.failed) > 0
 	if found.more {
 		l.problem(skill.Note, "too-many-files", "", fmt.Sprintf("more than %d files or folders: the rest is ignored", maxFiles), "")

@@ -42,12 +42,7 @@ func ReadManifest(ctx context.Context, s Source, dir string) (*Manifest, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s, ok := s.(*FS); ok { // an FS opens the folder once, not once for each file
-		f, err := s.skillFolder(dir)
-		if err != nil {
-			return nil, fmt.Errorf("opening skill folder %s: %w", dir, err)
-		}
-		f.Close()
+	if s, ok := s.(*FS); ok {
 		return s.manifest(dir)
 	}
 	l, err := s.List(ctx, dir)
@@ -65,9 +60,15 @@ func isListed(files []skill.File, name string) bool {
 	return slices.ContainsFunc(files, func(f skill.File) bool { return f.Path == name })
 }
 
-// manifest reads the skill in a folder.
+// manifest reads the skill in a folder. It opens the folder once, not once for each file,
+// so that all of them are files of one folder.
 func (s *FS) manifest(dir string) (*Manifest, error) {
-	entries, err := s.tree.readDir(dir)
+	f, err := s.skillFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening skill folder %s: %w", dir, err)
+	}
+	defer f.Close()
+	entries, err := f.readDir(".")
 	if err != nil {
 		return nil, fmt.Errorf("listing skill folder %s: %w", dir, err)
 	}
@@ -75,12 +76,7 @@ func (s *FS) manifest(dir string) (*Manifest, error) {
 	if m.File == "" {
 		return nil, fmt.Errorf("reading skill folder %s: no SKILL.md: %w", dir, fs.ErrNotExist)
 	}
-	f, err := s.tree.folder(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening skill folder %s: %w", dir, err)
-	}
-	defer f.Close()
-	m.Listing = s.listing(f, dir, s.list(dir, entries))
+	m.Listing = s.listing(f, dir, entries)
 	return m, m.read(func(name string) (fs.File, error) { return openRegular(f, name) })
 }
 

@@ -24,14 +24,15 @@ type File struct {
 	Data   []byte
 }
 
-// Open opens a regular file of the skill whose folder in the source is dir. It
-// refuses names and links that lead out of that folder, and any dir at which Skills
+// Open opens a regular file of the skill whose folder in the source is dir. It takes
+// names as ReadFile does. It refuses names and links that lead out of that folder, and any dir at which Skills
 // would find no skill. Every error is a *FileError.
 func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := checkName(name); err != nil {
+	clean, err := cleanName(name)
+	if err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
 	folder, err := s.skillFolder(dir)
@@ -39,35 +40,55 @@ func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
 	defer folder.Close() // the file stays open when its folder is closed
-	f, err := openRegular(folder, name)
+	f, err := openRegular(folder, clean)
 	if err != nil {
-		return nil, s.fileError(dir, name, err)
+		return nil, s.fileError(folder, dir, name, err)
 	}
 	return f, nil
 }
 
 // skillFolder opens the folder of a skill. It refuses a folder that is not a skill
 // or is part of another skill; otherwise a caller could read all files of a source
-// by asking for a skill at its top.
+// by asking for a skill at its top. It opens the folders from the top down and checks
+// each of them after it was opened: others may replace folders at any time.
 func (s *FS) skillFolder(dir string) (folder, error) {
 	if !fs.ValidPath(dir) {
 		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
 	}
-	for _, p := range parents(dir) {
-		if isSkipped(path.Base(p)) || s.isSkill(p) {
-			return nil, fmt.Errorf("%w: the folder is part of %s", ErrRefused, p)
+	at, err := s.tree.top()
+	for _, p := range append(parents(dir), dir)[1:] {
+		if err != nil {
+			return nil, err
 		}
+		at, err = enter(at, p)
 	}
-	if isSkipped(path.Base(dir)) || !s.isSkill(dir) {
-		return nil, fmt.Errorf("no skill in the folder: %w", fs.ErrNotExist)
+	if err != nil {
+		return nil, err
 	}
-	return s.tree.folder(dir)
+	if isSkipped(path.Base(dir)) || !isSkill(at) {
+		return nil, errors.Join(errNoSkill, at.Close())
+	}
+	return at, nil
+}
+
+// enter opens the folder at path p of a source, directly below the open folder, which
+// it closes.
+func enter(above folder, p string) (folder, error) {
+	defer above.Close()
+	if parent := path.Dir(p); isSkipped(path.Base(parent)) || isSkill(above) {
+		return nil, fmt.Errorf("%w: the folder is part of %s", ErrRefused, parent)
+	}
+	f, err := above.enter(path.Base(p))
+	if errors.Is(err, fs.ErrNotExist) || isThroughFile(err) {
+		return nil, errNoSkill
+	}
+	return f, err
 }
 
 // isSkill reports whether a folder holds instructions, valid or not.
-func (s *FS) isSkill(dir string) bool {
+func isSkill(f folder) bool {
 	for _, file := range []string{upperFile, lowerFile} {
-		if info, err := s.tree.lstat(join(dir, file)); err == nil && !info.IsDir() {
+		if info, err := f.lstat(file); err == nil && !info.IsDir() {
 			return true
 		}
 	}
@@ -75,18 +96,18 @@ func (s *FS) isSkill(dir string) bool {
 }
 
 // fileError wraps err. If there is no such file, it suggests similar names.
-func (s *FS) fileError(dir, name string, err error) error {
+func (s *FS) fileError(f folder, dir, name string, err error) error {
 	e := &FileError{Dir: dir, Name: name, Err: err}
 	if !errors.Is(err, fs.ErrNotExist) && !isThroughFile(err) {
 		return e
 	}
 	e.Err = missingError("no such file")
-	entries, err := s.tree.readDir(dir)
+	entries, err := f.readDir(".")
 	if err != nil {
 		return e // do without suggestions
 	}
 	var paths []string
-	for _, found := range s.list(dir, entries).entries {
+	for _, found := range s.listIn(f, entries).entries {
 		if found.mode.IsRegular() && badName(found.path) == "" {
 			paths = append(paths, found.path)
 		}
@@ -95,14 +116,16 @@ func (s *FS) fileError(dir, name string, err error) error {
 	return e
 }
 
-// ReadFile reads a file of the skill in a folder of a source. It refuses a name that
-// is not a plain relative path. A file of more than Info.MaxFile bytes is an error
-// that wraps ErrTooLarge.
+// ReadFile reads a file of the skill in a folder of a source. The name is a path as a
+// SKILL.md writes it, see skill.CleanPath; a path that is refused there is an error that
+// wraps ErrRefused. A file of more than Info.MaxFile bytes is an error that wraps
+// ErrTooLarge.
 func ReadFile(ctx context.Context, s Source, dir, name string) (*File, error) {
-	if err := checkName(name); err != nil {
+	clean, err := cleanName(name)
+	if err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
-	return readFile(ctx, s, dir, name, cmp.Or(s.Info().MaxFile, defaultMaxFile))
+	return readFile(ctx, s, dir, clean, cmp.Or(s.Info().MaxFile, defaultMaxFile))
 }
 
 // ReadInstructions reads the SKILL.md, or else skill.md, of the skill in a folder of

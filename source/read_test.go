@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,14 +51,14 @@ func TestReadFile(t *testing.T) {
 	s := vault(t)
 	for name, want := range map[string]string{
 		"SKILL.md": doc("a"), "x/file.txt": "text", "x/y/deep.txt": "deep", "nested/SKILL.md": doc("nested"),
-		"in": "text", "indir/file.txt": "text", "x/up": doc("a"),
+		"in": "text", "indir/file.txt": "text", "x/up": doc("a"), "./x/file.txt": "text", "x//y/./deep.txt": "deep",
 	} {
 		f, err := source.ReadFile(t.Context(), s, "a", name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(&source.File{Path: name, Size: int64(len(want)), SHA256: sum(want), Data: []byte(want)}, f); diff != "" {
+		if diff := cmp.Diff(&source.File{Path: path.Clean(name), Size: int64(len(want)), SHA256: sum(want), Data: []byte(want)}, f); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -66,11 +67,11 @@ func TestReadFile(t *testing.T) {
 func TestReadFileRefused(t *testing.T) {
 	s := vault(t)
 	names := map[string]string{
-		"": "empty", ".": "folder", "x": "folder", "x/": "folder", "./SKILL.md": "plain path", "x/../SKILL.md": "plain path",
-		"..": "plain path", "../secret.txt": "plain path", "../b/secret.txt": "plain path", "x/../../secret.txt": "plain path",
-		"x//file.txt": "plain path", "/etc/passwd": "absolute", "//host/share": "absolute",
+		"": "empty", ".": "folder", "x": "folder", "x/": "folder", "x/../SKILL.md": `".."`,
+		"..": `".."`, "../secret.txt": `".."`, "../b/secret.txt": `".."`, "x/../../secret.txt": `".."`,
+		"/etc/passwd": "absolute", "//host/share": "absolute",
 		`x\file.txt`: "backslash", `..\secret.txt`: "backslash", `\\host\share\x`: "backslash", `C:\x`: "backslash",
-		"C:x": "colon", "c:/x": "colon", "SKILL.md::$DATA": "colon", "SKILL.md\x00": "NUL", "\x00": "NUL", "a\nb": "control", "\xff": "plain path",
+		"C:x": "colon", "c:/x": "colon", "SKILL.md::$DATA": "colon", "SKILL.md\x00": "NUL", "\x00": "NUL", "a\nb": "control", "\xff": "UTF-8",
 		"SKILL.md.": "dot or a space", "SKILL.md ": "dot or a space", "x /file.txt": "dot or a space", "x./file.txt": "dot or a space",
 		"NUL": "device", "con.txt": "device", "x/aux": "device", "COM1.tar.gz": "device", "lpt9": "device", "CONIN$": "device", "nul .txt": "device", "com²": "device",
 		".git/config": "not part", ".GIT/config": "not part", "x/node_modules/y": "not part",
@@ -94,7 +95,7 @@ func TestReadFileFolder(t *testing.T) {
 	s := vault(t)
 	for dir, want := range map[string]error{
 		".": fs.ErrNotExist, "none": fs.ErrNotExist, "a/x": source.ErrRefused, "a/nested": source.ErrRefused, "a/.git": source.ErrRefused,
-		"a/sibling": source.ErrRefused, "": source.ErrRefused, "..": source.ErrRefused, "/": source.ErrRefused, "../skills/a": source.ErrRefused, "a/": source.ErrRefused, "a/../b": source.ErrRefused, `b\`: fs.ErrNotExist, "b\x00": fs.ErrNotExist,
+		"a/sibling": source.ErrRefused, "": source.ErrRefused, "..": source.ErrRefused, "/": source.ErrRefused, "../skills/a": source.ErrRefused, "a/": source.ErrRefused, "a/../b": source.ErrRefused, `b\`: fs.ErrNotExist, "b\x00": source.ErrRefused,
 	} {
 		if f, err := source.ReadFile(t.Context(), s, dir, "secret.txt"); !errors.Is(err, want) {
 			t.Errorf("folder %q: %v, %v; want %v", dir, f, err, want)
@@ -201,6 +202,27 @@ func TestReadFileLinkedSkill(t *testing.T) {
 	}
 	if f, err := source.ReadFile(t.Context(), s, "a", "up"); !errors.Is(err, source.ErrRefused) {
 		t.Errorf("up: %v, %v", f, err)
+	}
+}
+
+// A skill's folder that becomes a link to a folder around the source would give all
+// files there away, if that folder is a skill itself. A walk finds no skill there.
+func TestReadFileLinkedAround(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"SKILL.md": doc("project"), "secret.txt": secret, ".claude/skills/a": "-> ../..", ".claude/skills/x/self": "-> .",
+		".claude/skills/out": "-> ../../team", "team/b/SKILL.md": doc("b"), "team/b/c": "text", "team/top": "-> ..",
+	})
+	s := open(t, filepath.Join(dir, ".claude", "skills"), nil)
+	if f, err := source.ReadFile(t.Context(), s, "out/b", "c"); err != nil || string(f.Data) != "text" {
+		t.Errorf("a skill behind a link: %v, %v", f, err)
+	}
+	for _, folder := range []string{"a", "x/self", "out/top"} {
+		if f, err := source.ReadFile(t.Context(), s, folder, "secret.txt"); !errors.Is(err, source.ErrRefused) {
+			t.Errorf("%s: %v, %v", folder, f, err)
+		}
+		if l, err := s.List(t.Context(), folder); !errors.Is(err, source.ErrRefused) {
+			t.Errorf("%s: %v, %v", folder, l, err)
+		}
 	}
 }
 

@@ -1,17 +1,20 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
-// A tree is the file system under a source. Names are slash-separated paths
-// in the source, "." for the top.
+// A tree is the file system under a source, seen by path. Names are slash-separated
+// paths in the source, "." for the top. What a path leads to may change between two
+// calls, so a tree finds skills and changes, and a folder reads them.
 type tree interface {
 	// readDir lists a folder, sorted by name, without opening its entries.
 	readDir(dir string) ([]fs.DirEntry, error)
@@ -19,28 +22,38 @@ type tree interface {
 	// stat follows links, wherever they lead.
 	stat(name string) (fs.FileInfo, error)
 
-	// lstat does not follow a link at name itself.
-	lstat(name string) (fs.FileInfo, error)
-
 	// real returns the real path of a folder: the same for all paths to it.
 	real(dir string) (string, error)
 
 	// location returns where a person finds a file.
 	location(label, name string) string
 
-	// folder opens a skill's folder, to read files below it.
-	folder(dir string) (folder, error)
+	// top opens the top of the source.
+	top() (folder, error)
 }
 
-// A folder gives access to the files of one skill and nothing else. This package
-// opens the files of skills only through it.
+// A folder is an open folder. It stays the same folder when others move it or put a
+// link in its place, so whoever checks it and then reads through it reads what was
+// checked. This package opens the files of skills only through it. Names are
+// slash-separated and relative to the folder, which itself is ".".
 type folder interface {
+	// readDir lists a folder, sorted by name.
+	readDir(name string) ([]fs.DirEntry, error)
+
+	// lstat does not follow a link at name itself.
+	lstat(name string) (fs.FileInfo, error)
+
 	// stat follows links that stay inside of the folder. It refuses other links
 	// with an error that wraps ErrRefused.
 	stat(name string) (fs.FileInfo, error)
 
 	// open opens a file without blocking on it, see openRegular.
 	open(name string) (fs.File, error)
+
+	// enter opens the folder with this name directly below. On disk it follows a
+	// link even out of the source, as a walk does, but refuses a link to a folder
+	// that contains the link or the source.
+	enter(name string) (folder, error)
 
 	Close() error
 }
@@ -74,10 +87,9 @@ func openAndCheck(d folder, name string) (fs.File, error) {
 	return f, nil
 }
 
-// diskTree walks by path and opens each skill's folder as an os.Root. It does not use
-// an os.Root for the whole source: that would refuse links out of the source, be a
-// seventh slower (see BenchmarkReadDir), and keep showing the old folder after the
-// source is replaced.
+// diskTree walks by path. It does not walk through an os.Root: that would refuse links
+// out of the source, be a seventh slower (see BenchmarkReadDir), and keep showing the
+// old folder after the source is replaced.
 type diskTree struct {
 	path string // absolute
 }
@@ -93,33 +105,117 @@ func (t diskTree) join(name string) string {
 
 func (t diskTree) readDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(t.join(dir)) }
 func (t diskTree) stat(name string) (fs.FileInfo, error)     { return os.Stat(t.join(name)) }
-func (t diskTree) lstat(name string) (fs.FileInfo, error)    { return os.Lstat(t.join(name)) }
 func (t diskTree) real(dir string) (string, error)           { return filepath.EvalSymlinks(t.join(dir)) }
 func (t diskTree) location(_, name string) string            { return t.join(name) }
 
-func (t diskTree) folder(dir string) (folder, error) {
-	if _, err := filepath.Localize(dir); err != nil {
-		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
-	}
-	// The final "." makes the system refuse anything but a folder. Without it,
-	// opening would block if a FIFO has taken the folder's place.
-	root, err := os.OpenRoot(t.join(dir) + string(filepath.Separator) + ".")
+func (t diskTree) top() (folder, error) { return t.open(t.path) }
+
+// open opens a folder by its path: the top, and what a link leads to. The final "." makes
+// the system refuse anything but a folder. Without it, opening would block if a FIFO has
+// taken the folder's place.
+func (t diskTree) open(path string) (folder, error) {
+	root, err := os.OpenRoot(path + string(filepath.Separator) + ".")
 	if err != nil {
 		return nil, err
 	}
-	return diskFolder{root}, nil
+	return diskFolder{root, t}, nil
 }
 
 // diskFolder confines access by os.Root: no name and no link leads out of it.
 type diskFolder struct {
 	root *os.Root
+	tree diskTree
 }
 
 func (d diskFolder) Close() error { return d.root.Close() }
 
+// readDir asks the folder for each entry. The entries that os.File.ReadDir returns may
+// look themselves up by path.
+func (d diskFolder) readDir(name string) ([]fs.DirEntry, error) {
+	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, rootError(err)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	entries := make([]fs.DirEntry, 0, len(names))
+	for _, base := range names {
+		info, statErr := d.root.Lstat(path.Join(name, base))
+		switch {
+		case statErr == nil:
+			entries = append(entries, fs.FileInfoToDirEntry(info))
+		case !errors.Is(statErr, fs.ErrNotExist): // else it was deleted meanwhile
+			err = cmp.Or(err, statErr)
+		}
+	}
+	return entries, err
+}
+
+func (d diskFolder) lstat(name string) (fs.FileInfo, error) {
+	info, err := d.root.Lstat(name)
+	return info, rootError(err)
+}
+
 func (d diskFolder) stat(name string) (fs.FileInfo, error) {
 	info, err := d.root.Stat(name)
 	return info, rootError(err)
+}
+
+func (d diskFolder) enter(name string) (folder, error) {
+	if _, err := filepath.Localize(name); err != nil { // on Windows it could be several folders
+		return nil, fmt.Errorf("%w: %q is not the name of a folder", ErrRefused, name)
+	}
+	info, err := d.lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if isLink(info.Mode()) {
+		return d.follow(name)
+	}
+	sub, err := d.root.OpenRoot(name + "/.") // "." as in open
+	if err != nil {
+		return nil, rootError(err)
+	}
+	return diskFolder{sub, d.tree}, nil
+}
+
+// follow opens the folder behind a link.
+func (d diskFolder) follow(name string) (folder, error) {
+	sub, err := d.tree.open(filepath.Join(d.root.Name(), name))
+	if err != nil {
+		return nil, err
+	}
+	for _, inner := range []string{d.root.Name(), d.tree.path} {
+		contains, err := surrounds(sub, inner)
+		if contains {
+			err = fmt.Errorf("%w: the folder is a link to a folder that contains it or the source", ErrRefused)
+		}
+		if err != nil {
+			return nil, errors.Join(err, sub.Close())
+		}
+	}
+	return sub, nil
+}
+
+// surrounds reports whether an open folder is the folder with this path, or above it.
+func surrounds(outer folder, inner string) (bool, error) {
+	is, err := outer.lstat(".")
+	if err != nil {
+		return false, err
+	}
+	dir, err := filepath.EvalSymlinks(inner)
+	for err == nil {
+		var at fs.FileInfo
+		if at, err = os.Stat(dir); err == nil && os.SameFile(is, at) {
+			return true, nil
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return false, err
 }
 
 func (d diskFolder) open(name string) (fs.File, error) {
@@ -148,23 +244,10 @@ type fsTree struct {
 
 func (t fsTree) readDir(dir string) ([]fs.DirEntry, error) { return fs.ReadDir(t.fsys, dir) }
 func (t fsTree) stat(name string) (fs.FileInfo, error)     { return fs.Stat(t.fsys, name) }
-func (t fsTree) lstat(name string) (fs.FileInfo, error)    { return fs.Lstat(t.fsys, name) }
 func (t fsTree) real(dir string) (string, error)           { return dir, nil }
 func (t fsTree) location(label, name string) string        { return label + ":" + name }
 
-func (t fsTree) folder(dir string) (folder, error) {
-	if !fs.ValidPath(dir) {
-		return nil, fmt.Errorf("%w: %q is not the path of a folder", ErrRefused, dir)
-	}
-	info, err := t.statNoLinks(dir)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%w: %q is not a folder", ErrRefused, dir)
-	}
-	return fsFolder{t, dir}, nil
-}
+func (t fsTree) top() (folder, error) { return fsFolder{t, "."}, nil }
 
 // statNoLinks returns the FileInfo of name and refuses links anywhere on its path.
 func (t fsTree) statNoLinks(name string) (info fs.FileInfo, err error) {
@@ -186,8 +269,27 @@ type fsFolder struct {
 
 func (d fsFolder) Close() error { return nil }
 
+func (d fsFolder) readDir(name string) ([]fs.DirEntry, error) {
+	return d.tree.readDir(path.Join(d.dir, name))
+}
+
+func (d fsFolder) lstat(name string) (fs.FileInfo, error) {
+	return fs.Lstat(d.tree.fsys, path.Join(d.dir, name))
+}
+
 func (d fsFolder) stat(name string) (fs.FileInfo, error) {
 	return d.tree.statNoLinks(path.Join(d.dir, name))
+}
+
+func (d fsFolder) enter(name string) (folder, error) {
+	info, err := d.stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%w: %q is not a folder", ErrRefused, name)
+	}
+	return fsFolder{d.tree, path.Join(d.dir, name)}, nil
 }
 
 func (d fsFolder) open(name string) (fs.File, error) {

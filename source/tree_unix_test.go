@@ -4,7 +4,6 @@ package source
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -18,15 +17,21 @@ func TestOpenReplaced(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := (diskTree{dir}).folder("pipe"); err == nil {
-		t.Errorf("opened a pipe as a folder: %v", f)
+	if f, err := (diskTree{path: filepath.Join(dir, "pipe")}).top(); err == nil {
+		t.Errorf("opened a pipe as a source: %v", f)
 	}
-	root, err := os.OpenRoot(dir)
+	top, err := diskTree{path: dir}.top()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
-	if f, err := openAndCheck(diskFolder{root}, "pipe"); !errors.Is(err, ErrRefused) {
+	defer top.Close()
+	if f, err := top.enter("pipe"); err == nil {
+		t.Errorf("opened a pipe as a folder: %v", f)
+	}
+	if f, err := top.(diskFolder).follow("pipe"); err == nil {
+		t.Errorf("opened a pipe as a link to a folder: %v", f)
+	}
+	if f, err := openAndCheck(top, "pipe"); !errors.Is(err, ErrRefused) {
 		t.Errorf("opened a pipe as a file: %v, %v", f, err)
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -38,7 +37,8 @@ const (
 // app is one run of the command: its streams and its global flags.
 type app struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer
+	stdout, stderr io.Writer    // printers
+	raw            io.Writer    // standard output, for what programs read: JSON, protocols, scripts
 	start          time.Time    // of the process
 	dir            string       // of the project, "" for the working folder
 	log            *slog.Logger // for background work; nil means standard error with --verbose
@@ -77,12 +77,13 @@ func setGarbage(percent int) {
 
 // run executes the command and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, start: time.Now()}
+	errs := printer{stderr}
+	a := &app{stdin: stdin, stdout: printer{stdout}, stderr: errs, raw: stdout, start: time.Now()}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.stdout)
+	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -90,9 +91,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.Is(err, errReported) {
 		return exitError
 	}
-	fmt.Fprintf(stderr, "skills: %s\n", messageOf(err))
+	fmt.Fprintf(errs, "skills: %s\n", messageOf(err))
 	if hint := hintFor(err); hint != "" {
-		fmt.Fprintf(stderr, "skills: hint: %s\n", hint)
+		fmt.Fprintf(errs, "skills: hint: %s\n", hint)
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok && usage.command != "skills hook" && !callsHook(args) {
 		return exitUsage
@@ -122,12 +123,12 @@ func checked(check func(args []string) error) func(*cobra.Command, []string) err
 // errReported ends the command with exitError and without a further message.
 var errReported = errors.New("reported")
 
-// messageOf returns an error on one line, because scripts take each line for a message.
+// messageOf returns an error on one line.
 func messageOf(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return words.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return message(err.Error())
 }
 
 // hintFor says what to do about an error.
@@ -177,6 +178,9 @@ configuration folder, and from .agents/repertoire.yaml of the project:
       pinned: [code-review]
 
 A project's file may hold roots and agents only.
+
+Control and other hidden characters are printed as escapes, such as \x1b. In a
+pipe, --json is exact.
 
 Exit status: 0 (also when nothing is relevant), 1 for errors, 2 for wrong usage.`
 
@@ -290,18 +294,4 @@ func count(n int, noun string) string {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
-}
-
-// note prints a message that is not part of the result to standard error.
-func (a *app) note(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.stderr, "skills: "+format+"\n", args...)
-	}
-}
-
-// noteVerbose is note for what only --verbose tells.
-func (a *app) noteVerbose(format string, args ...any) {
-	if a.verbose {
-		a.note(format, args...)
-	}
 }

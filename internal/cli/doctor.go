@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
@@ -112,7 +110,7 @@ func (a *app) printReport(r *doctor.Report) error {
 	if a.json {
 		return a.printJSON(r)
 	}
-	out := bufio.NewWriter(a.stdout)
+	out := new(strings.Builder)
 	if _, ok := terminal(a.stdout); ok && !a.verbose {
 		printGroups(out, r.Groups())
 	} else {
@@ -121,12 +119,12 @@ func (a *app) printReport(r *doctor.Report) error {
 			if f.Hint != "" {
 				line += " (" + f.Hint + ")"
 			}
-			fmt.Fprintln(out, words.Line(line))
+			fmt.Fprintln(out, oneLine(line))
 		}
 	}
 	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
 		count(r.Errors, "error"), count(r.Warnings, "warning"), count(r.Notes, "note"))
-	return out.Flush()
+	return a.printText(out.String())
 }
 
 // printGroups prints how often each rule was broken, and its first few findings: with
@@ -139,9 +137,9 @@ func printGroups(w io.Writer, groups []doctor.Group) {
 		shown := g.Findings[:min(examples, len(g.Findings))]
 		for i, f := range shown {
 			at := strings.TrimSuffix(fmt.Sprintf("%s:%d", f.Path, f.Line), ":0")
-			fmt.Fprintf(w, "  %s\n    %s\n", words.Line(at), words.Line(f.Message))
+			fmt.Fprintf(w, "  %s\n    %s\n", oneLine(at), oneLine(f.Message))
 			if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
-				fmt.Fprintf(w, "    (%s)\n", words.Line(f.Hint))
+				fmt.Fprintf(w, "    (%s)\n", oneLine(f.Hint))
 			}
 		}
 		if more := len(g.Findings) - len(shown); more > 0 {

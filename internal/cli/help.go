@@ -56,16 +56,16 @@ func (a *app) completionCommand() *cobra.Command {
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.stdout, !bare)
+				return root.GenBashCompletionV2(a.raw, !bare)
 			case "zsh":
 				if bare {
-					return root.GenZshCompletionNoDesc(a.stdout)
+					return root.GenZshCompletionNoDesc(a.raw)
 				}
-				return root.GenZshCompletion(a.stdout)
+				return root.GenZshCompletion(a.raw)
 			case "fish":
-				return root.GenFishCompletion(a.stdout, !bare)
+				return root.GenFishCompletion(a.raw, !bare)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.stdout)
+				return root.GenPowerShellCompletionWithDesc(a.raw)
 			}
 			return &usageError{cmd.CommandPath(), fmt.Errorf("no completion for %q%s", args[0], words.Suggest(args[0], shells))}
 		},

@@ -76,7 +76,7 @@ func (a *app) hookCommand() *cobra.Command {
 
 // complete adds to a call of a hook what all calls have in common.
 func (a *app) complete(call hook.Call) hook.Call {
-	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.stdout
+	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command = a.openForHook, a.indexArgs, a.commandLine
 	if !a.verbose {

@@ -114,8 +114,9 @@ func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.R
 		return a.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
 	}
 	total := index.Total(reports)
-	_, err = fmt.Fprintf(a.stdout, "%s offered, of %d found in %s: %d added, %d changed, %d removed\nranking: %s\ncatalog: %s\n",
-		count(offered, "skill"), found, count(len(reports), "source"), total.Added, total.Changed, total.Removed, mode, c.Path())
+	err = a.printText(lineOf("%s offered, of %d found in %s: %d added, %d changed, %d removed",
+		count(offered, "skill"), found, count(len(reports), "source"), total.Added, total.Changed, total.Removed) +
+		lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path()))
 	if problems := len(total.Problems); problems > 0 {
 		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
 	}

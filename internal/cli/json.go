@@ -10,9 +10,14 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// printJSON prints v, indented, without escaping what is plain in JSON.
+// printJSON prints v, indented, without escaping what is plain in JSON. On a terminal
+// the printer escapes more; the JSON means the same.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	out := a.raw
+	if _, ok := terminal(out); ok {
+		out = a.stdout
+	}
+	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)

@@ -96,7 +96,7 @@ func (a *app) serve(ctx context.Context) error {
 	// There is only one client, so a read belongs to its last session.
 	server := c.server(c.agent, nil, func(ctx context.Context, session, id string) { c.memory.Load(ctx, session, id, "") })
 	c.servers.Store(&[]*mcpserver.Server{server})
-	return server.Serve(ctx, a.stdin, a.stdout)
+	return server.Serve(ctx, a.stdin, a.raw)
 }
 
 // served is a catalog with the servers that it notifies of changes. For the tool

@@ -15,7 +15,7 @@ func (a *app) progress(what string, total int) progress {
 	_, ok := terminal(a.stderr)
 	return progress{progressbar.NewOptions(total,
 		progressbar.OptionSetVisibility(ok && !a.quiet),
-		progressbar.OptionSetWriter(a.stderr),
+		progressbar.OptionSetWriter(bare(a.stderr)),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(),
 		progressbar.OptionClearOnFinish(),

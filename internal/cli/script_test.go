@@ -59,6 +59,9 @@ func prepare(env *testscript.Env) error {
 	env.Setenv("USERPROFILE", home)
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 	env.Setenv("GORACE", noExitSleep)
+	env.Setenv("ESC", "\x1b")
+	env.Setenv("LF", "\n")
+	env.Setenv("RLO", "\u202e") // right-to-left override, which hides what a name ends with
 	return os.MkdirAll(home, 0o700)
 }
 

@@ -181,11 +181,11 @@ func wrapped(s repertoire.Snippet, width int) []string {
 	var out strings.Builder
 	at := 0
 	for _, m := range s.Matches {
-		out.WriteString(s.Text[at:m[0]])
-		out.WriteString(lipgloss.NewStyle().Bold(true).Render(s.Text[m[0]:m[1]]))
+		out.WriteString(words.Visible(s.Text[at:m[0]]))
+		out.WriteString(lipgloss.NewStyle().Bold(true).Render(words.Visible(s.Text[m[0]:m[1]])))
 		at = m[1]
 	}
-	out.WriteString(s.Text[at:])
+	out.WriteString(words.Visible(s.Text[at:]))
 	lines := strings.Split(lipgloss.Wrap(out.String(), max(1, width-len(indent)), ""), "\n")
 	lines = lines[:min(2, len(lines))]
 	for i := range lines {

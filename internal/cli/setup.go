@@ -18,7 +18,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const setupHelp = `Setup writes the MCP server and the hooks of this program into the settings of
@@ -31,8 +30,9 @@ written; a file that nobody has changed since is restored to the byte.
 
 Without --mcp and --hook a client gets what it has of both. With --scope project
 the files of the project are written; they hold paths of this machine, so keep
-them out of version control. --root, --only-root, --config, --db and --agent are
-written into the commands, as absolute paths.
+them out of version control. Links that lie in the project are not followed.
+--root, --only-root, --config, --db and --agent are written into the commands,
+as absolute paths.
 
 Everything but the entry stays as it is, comments and layout too; a file where
 that cannot be done is left alone, and what to put into it is shown. An entry of
@@ -281,7 +281,7 @@ func (s *setupRun) printChanges(r setupResult) {
 		if c.Message != "" {
 			line += " (" + c.Message + ")"
 		}
-		fmt.Fprintln(s.stdout, line)
+		fmt.Fprint(s.stdout, lineOf("%s", line))
 		done[c.Client] = done[c.Client] || c.Action == setup.Added || c.Action == setup.Updated
 	}
 	if !r.Written {
@@ -307,7 +307,7 @@ func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 		}
 		refused = true
 		if failed == nil {
-			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, words.Line(c.Message))
+			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, message(c.Message))
 		}
 		if c.Snippet != "" && c.File != "" && !s.json {
 			fmt.Fprintf(s.stderr, "skills: hint: put this into %s:\n%s\n", c.File, c.Snippet)

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +21,7 @@ that another skill of the same name shadows.
 
 Characters that a reader cannot see (Unicode tags, bidirectional controls,
 zero-width characters inside words, control characters) are removed, and their
-number is shown.
+number is shown, on a terminal as in a pipe.
 
 --manifest reads all files of the skill and prints their kind, path, size and
 SHA-256 instead, as "skills read NAME" does without the SHA-256.
@@ -81,15 +79,10 @@ func (a *app) noteHidden(n int, from string) {
 	}
 }
 
-// printText prints s, with a line feed at the end.
-func (a *app) printText(s string) error {
-	_, err := io.WriteString(a.stdout, strings.TrimSuffix(s, "\n")+"\n")
-	return err
-}
-
 const readHelp = `Read prints one file of a skill as it is on disk now. The path is relative to
-the folder of the skill and cannot lead out of it. Invisible characters are
-removed from the printed text, and their number is shown.
+the folder of the skill, as instructions write it (./scripts/run.sh), and cannot
+lead out of it. Invisible characters are removed from the printed text, on a
+terminal as in a pipe, and their number is shown.
 
 Without a path it lists the files of the skill: kind, path and size in bytes.
 The kind says what a file is for: script, reference and asset are the files

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -12,13 +10,11 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 	"golang.org/x/term"
-
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // terminal returns the width of w in characters; ok is false when w is no terminal.
 func terminal(w io.Writer) (width int, ok bool) {
-	f, isFile := w.(*os.File)
+	f, isFile := bare(w).(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
 		return 0, false
 	}
@@ -33,11 +29,12 @@ func terminal(w io.Writer) (width int, ok bool) {
 }
 
 // rows prints a table: aligned, coloured and cut to the width of a terminal, else one line
-// a row with tabs. On a terminal the lines of below stand as they are below each row.
+// a row with tabs. On a terminal the lines of below, which the caller has made visible
+// and styled, stand below each row.
 func (a *app) rows(header []string, rows [][]string, below ...[]string) error {
 	for _, row := range rows {
 		for i := range row {
-			row[i] = words.Line(row[i])
+			row[i] = oneLine(row[i])
 		}
 	}
 	if width, ok := terminal(a.stdout); ok {
@@ -45,14 +42,15 @@ func (a *app) rows(header []string, rows [][]string, below ...[]string) error {
 		for i := len(below); i > 0; i-- {
 			lines = slices.Insert(lines, i+1, below[i-1]...)
 		}
-		_, err := lipgloss.Fprintln(a.stdout, strings.Join(lines, "\n"))
+		_, err := lipgloss.Fprintln(a.raw, strings.Join(lines, "\n"))
 		return err
 	}
-	out := bufio.NewWriter(a.stdout)
+	var out strings.Builder
 	for _, row := range rows {
-		fmt.Fprintln(out, strings.Join(row, "\t"))
+		out.WriteString(strings.Join(row, "\t") + "\n")
 	}
-	return out.Flush()
+	_, err := io.WriteString(a.stdout, out.String())
+	return err
 }
 
 // gap is the space between two columns.

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const wellKnownHelp = `Well-known writes the skills to DIR/.well-known as static files, for a server
@@ -78,12 +76,11 @@ func (a *app) wellKnown(ctx context.Context, c *catalog, dir string) error {
 			append([]string{}, done.Removed...), append([]string{}, done.Kept...)})
 	}
 	for _, o := range done.Omitted {
-		a.note("%s", words.Line(o.Error()))
+		a.note("%v", o)
 	}
 	for _, name := range done.Kept {
 		a.note("%s is not needed any more, but was changed since it was written, and is kept", name)
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s in %s (%s), %d in the form of version 0.1; %s of before removed\n",
-		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), done.Old, count(len(done.Removed), "file"))
-	return err
+	return a.printText(lineOf("%s in %s (%s), %d in the form of version 0.1; %s of before removed",
+		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), done.Old, count(len(done.Removed), "file")))
 }

@@ -67,38 +67,39 @@ func addends(terms []rank.Term) string {
 
 func explain(e repertoire.Explanation) string {
 	var b strings.Builder
+	say := func(format string, args ...any) { b.WriteString(lineOf(format, args...)) }
 	list := func(label string, terms []string) {
 		if len(terms) > 0 {
-			fmt.Fprintf(&b, "  %-15s %s\n", label, strings.Join(terms, " "))
+			say("  %-15s %s", label, strings.Join(terms, " "))
 		}
 	}
-	fmt.Fprintf(&b, "%s: %s\n", e.ID, e.Verdict)
-	fmt.Fprintf(&b, "  location  %s\n", e.Location)
-	fmt.Fprintf(&b, "  mode      %s\n", e.Mode)
+	say("%s: %s", e.ID, e.Verdict)
+	say("  location  %s", e.Location)
+	say("  mode      %s", e.Mode)
 	if e.Rank > 0 {
-		fmt.Fprintf(&b, "  rank      %d of %d", e.Rank, e.Of)
+		behind := ""
 		if e.Rank > 1 {
-			fmt.Fprintf(&b, ", behind %s", e.Best)
+			behind = ", behind " + e.Best
 		}
-		b.WriteString("\n")
+		say("  rank      %d of %d%s", e.Rank, e.Of, behind)
 	}
-	fmt.Fprintf(&b, "  score     %.3f%s\n", e.Score, addends(e.Terms))
-	fmt.Fprintf(&b, "  wanted    with a probability of %.3f\n", e.Probability)
+	say("  score     %.3f%s", e.Score, addends(e.Terms))
+	say("  wanted    with a probability of %.3f", e.Probability)
 	if d := e.Demand; len(d.Terms) > 0 {
-		fmt.Fprintf(&b, "  demand    %.3f, threshold %.2f; log odds %.2f%s\n", d.Probability, e.Threshold, math.Log(d.Probability/(1-d.Probability)), addends(d.Terms))
+		say("  demand    %.3f, threshold %.2f; log odds %.2f%s", d.Probability, e.Threshold, math.Log(d.Probability/(1-d.Probability)), addends(d.Terms))
 	}
-	fmt.Fprintf(&b, "  match     strength %.2f, coverage %.2f, evidence %.2f\n", e.Strength, e.Coverage, e.Evidence)
+	say("  match     strength %.2f, coverage %.2f, evidence %.2f", e.Strength, e.Coverage, e.Evidence)
 	if e.CopyOf != "" {
-		fmt.Fprintf(&b, "  copy of   %s\n", e.CopyOf)
+		say("  copy of   %s", e.CopyOf)
 	}
 	if len(e.Copies) > 0 {
-		fmt.Fprintf(&b, "  copies    %s\n", strings.Join(idsOf(e.Copies), ", "))
+		say("  copies    %s", strings.Join(idsOf(e.Copies), ", "))
 	}
 	switch {
 	case e.RerankScore != nil:
-		fmt.Fprintf(&b, "  reranker  %.4g\n", *e.RerankScore)
+		say("  reranker  %.4g", *e.RerankScore)
 	case e.RerankError != nil:
-		fmt.Fprintf(&b, "  reranker  %v\n", e.RerankError)
+		say("  reranker  %v", e.RerankError)
 	}
 	list("in name", e.Matched.Name)
 	list("in description", e.Matched.Description)

@@ -34,6 +34,7 @@ type Edit struct {
 	clients    []client.Client // clients that may have an entry in it
 	overridden []string        // skills whose listing was set
 	saved      *Edit           // the edit as it was before the current change
+	checkLinks func() error    // see Env.checkLinks
 }
 
 // maxConfig is the size of the largest file that is edited, in bytes.
@@ -89,11 +90,15 @@ func realPath(file string) string {
 	}
 }
 
-// open returns the edit of a file, an error for the file "". It returns the same edit for
-// the same file.
-func (p *planner) open(file string, f format) (*Edit, error) {
+// open returns the edit of a client's file in a scope, an error for the file "". It
+// returns the same edit for the same file.
+func (p *planner) open(file string, s client.Scope, clientName string, f format) (*Edit, error) {
 	if file == "" {
 		return nil, fs.ErrNotExist
+	}
+	check := func() error { return p.env.checkLinks(file, s, clientName) }
+	if err := check(); err != nil {
+		return nil, err
 	}
 	real := realPath(file)
 	if ed := p.plan.files[real]; ed != nil {
@@ -103,7 +108,7 @@ func (p *planner) open(file string, f format) (*Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	ed := &Edit{File: real, Shown: file, Before: data, After: data, format: f, mode: 0o600,
+	ed := &Edit{File: real, Shown: file, Before: data, After: data, format: f, mode: 0o600, checkLinks: check,
 		clients: slices.Concat(client.All(), p.req.Clients)}
 	if info, err := os.Stat(real); err == nil {
 		ed.Existed, ed.mode = true, info.Mode().Perm()
@@ -133,6 +138,9 @@ func (ed *Edit) rollback() {
 
 // placed adds the name of the file to an error with a line and a column.
 func placed(err error, file, more string) error {
+	if _, ok := errors.AsType[*linkError](err); ok {
+		return err // it names the file, or a folder above
+	}
 	at, ok := errors.AsType[*placeError](err)
 	if !ok {
 		return fmt.Errorf("%s: %w%s", file, err, more)

@@ -129,8 +129,11 @@ func newPlanner(env *Env, req Request) (*planner, error) {
 }
 
 func (p *planner) add(c Change) {
-	if ed := p.plan.files[realPath(c.File)]; ed != nil && c.Action == Refused {
-		ed.rollback()
+	switch linked := p.env.checkLinks(c.File, c.Scope, c.Client) != nil; {
+	case linked:
+		c.Snippet = "" // by hand it must not be put there either
+	case c.Action == Refused && p.plan.files[realPath(c.File)] != nil:
+		p.plan.files[realPath(c.File)].rollback()
 	}
 	p.plan.Changes = append(p.plan.Changes, c)
 }
@@ -193,7 +196,7 @@ func (p *planner) begin(c client.Client, kind string, files client.Places, f for
 		return ch, nil, false
 	}
 	ch.File = p.env.File(files, p.req.Scope)
-	ed, err := p.open(ch.File, f)
+	ed, err := p.open(ch.File, p.req.Scope, c.Name, f)
 	switch {
 	case err == nil:
 		ed.save()

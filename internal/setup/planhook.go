@@ -9,7 +9,7 @@ import (
 
 // hasHook reports whether the hooks of a client are there in the wanted scope.
 func (p *planner) hasHook(c client.Client) bool {
-	ed, err := p.open(p.env.File(hookFiles(c), p.req.Scope), jsonFormat{})
+	ed, err := p.open(p.env.File(hookFiles(c), p.req.Scope), p.req.Scope, c.Name, jsonFormat{})
 	return err == nil && len(p.env.handlers(ed.tree, c.Hook)) > 0
 }
 
@@ -52,7 +52,7 @@ func (p *planner) hook(c client.Client) Change {
 func (p *planner) serverOf(c client.Client) string {
 	name := ""
 	for _, s := range scopes {
-		ed, err := p.open(p.env.File(c.MCP.Files, s), formatOf(c))
+		ed, err := p.open(p.env.File(c.MCP.Files, s), s, c.Name, formatOf(c))
 		if err != nil {
 			continue
 		}

@@ -112,14 +112,18 @@ func (p *Plan) Apply(env *Env) error {
 // refuse marks the changes of a file that could not be written.
 func (p *Plan) refuse(ed *Edit, err error) {
 	for i, c := range p.Changes {
-		if c.File != "" && realPath(c.File) == ed.File && c.Action != Unchanged && c.Action != Absent {
+		if c.File != "" && (c.File == ed.Shown || realPath(c.File) == ed.File) && c.Action != Unchanged && c.Action != Absent {
 			p.Changes[i].Action, p.Changes[i].Message = Refused, err.Error()
 		}
 	}
 }
 
-// unchanged returns an error if the file has changed since it was read.
+// unchanged returns an error if the file has changed since it was read, or has become
+// a link that is not followed.
 func (ed *Edit) unchanged() error {
+	if err := ed.checkLinks(); err != nil {
+		return err
+	}
 	data, err := readConfig(ed.File)
 	if err != nil {
 		return err

@@ -131,7 +131,10 @@ func scan(env *Env, read func(file string, f format) (any, error)) []Status {
 			for _, set := range env.settingsOf(c) {
 				file := env.File(set.files, scope)
 				if _, seen := trees[file]; !seen && file != "" {
-					trees[file], bad[file] = read(file, set.format)
+					trees[file] = nil
+					if bad[file] = env.checkLinks(file, scope, c.Name); bad[file] == nil {
+						trees[file], bad[file] = read(file, set.format)
+					}
 				}
 				st.add(file, scope, set.find(trees[file]), bad[file])
 			}

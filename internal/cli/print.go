@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// A printer writes text for people. Names, paths and errors come from whoever wrote a
+// skill, so it shows what a terminal would obey as escapes, see words.Visible. Each Write
+// is a whole text: a character must not be cut in two.
+type printer struct{ io.Writer }
+
+func (p printer) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(p.Writer, words.Visible(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// bare returns what a printer writes to, and any other writer as it is.
+func bare(w io.Writer) io.Writer {
+	if p, ok := w.(printer); ok {
+		return p.Writer
+	}
+	return w
+}
+
+// oneLine returns a text on one line, with nothing in it that a terminal would obey.
+func oneLine(s string) string { return words.Line(words.Visible(s)) }
+
+// lineOf formats one line. What is formatted cannot begin another one.
+func lineOf(format string, args ...any) string {
+	return strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", `\n`) + "\n"
+}
+
+// message returns an error or a note on one line, because scripts take each line for a
+// message.
+func message(s string) string { return oneLine(strings.ReplaceAll(s, "\n", "; ")) }
+
+// printText prints s, with a line feed at the end.
+func (a *app) printText(s string) error {
+	_, err := io.WriteString(a.stdout, strings.TrimSuffix(s, "\n")+"\n")
+	return err
+}
+
+// note prints a message that is not part of the result to standard error.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, "skills: %s\n", message(fmt.Sprintf(format, args...)))
+	}
+}
+
+// noteVerbose is note for what only --verbose tells.
+func (a *app) noteVerbose(format string, args ...any) {
+	if a.verbose {
+		a.note(format, args...)
+	}
+}
