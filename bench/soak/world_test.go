@@ -17,8 +17,8 @@ import (
 	"github.com/repertoire-skills/repertoire"
 )
 
-// last is the number of the step that ends each round: a comparison.
-const last = math.MaxInt32
+// end is the number of the step that ends each round: a comparison.
+const end = math.MaxInt32
 
 // A world is the folders of one round, and the programs that use them.
 type world struct {
@@ -83,12 +83,13 @@ func newWorld(s *soak, round uint64) *world {
 // chooseKinds chooses the kinds of steps of the round: about a third of all.
 func (w *world) chooseKinds() {
 	share := .15 + .5*w.Float64()
+	without := strings.FieldsFunc(os.Getenv("REPERTOIRE_SOAK_WITHOUT"), func(r rune) bool { return r == ',' })
 	for _, group := range [][]kind{edits, runs, damages} {
 		if len(w.kinds) > 0 && w.IntN(5) == 0 {
 			continue // a round without such steps
 		}
 		for _, k := range group {
-			if w.Float64() < share {
+			if w.Float64() < share && !slices.ContainsFunc(without, func(text string) bool { return strings.Contains(k.name, text) }) {
 				w.kinds = append(w.kinds, k)
 			}
 		}
@@ -114,8 +115,8 @@ func (w *world) begin(n int) {
 func (w *world) step(n int) (name, line string, d *difference) {
 	w.begin(n)
 	k := w.choose()
-	if k.do == nil || n == last {
-		d = w.compare(n == last || w.IntN(3) == 0)
+	if k.do == nil || n == end {
+		d = w.compare(n == end || w.IntN(3) == 0)
 		return "compare", "with a fresh catalog", d
 	}
 	line = k.do(w)
