@@ -184,11 +184,14 @@ func (w *world) differ(want, got answer) string {
 		if want.failed != "" && got.failed != "" {
 			return ""
 		}
-		return fmt.Sprintf("got %q, want %q", got.failed, want.failed)
+		if want.failed != "" {
+			return fmt.Sprintf("answers, but should fail: %s", want.failed)
+		}
+		return "fails: " + got.failed
 	}
 	a, b := w.readable(want.hits()), w.readable(got.hits())
 	if diff := w.sameSkills(want, a, b); diff != "" {
-		return diff
+		return fmt.Sprintf("%s; demand: got %.3f, want %.3f of %.2f", diff, got.Demand, want.Demand, want.Threshold)
 	}
 	if !slices.Equal(want.Pinned, got.Pinned) {
 		return fmt.Sprintf("pinned: got %q, want %q", got.Pinned, want.Pinned)
@@ -197,7 +200,7 @@ func (w *world) differ(want, got answer) string {
 		return fmt.Sprintf("mode: got %q, want %q", got.Mode, want.Mode)
 	}
 	if len(w.unreadable) > 0 {
-		return "" // what is known of these skills counts in the statistics of words
+		return "" // see borderline
 	}
 	return w.sameOrder(a, b)
 }
@@ -252,7 +255,8 @@ func facts(h hit) string {
 
 // borderline reports whether a skill may be in one of two answers and not in the
 // other, because scores may differ a little: another copy of it stands there, or it
-// is hardly offered.
+// is hardly offered. What is known of skills that cannot be read now counts in the
+// statistics of words, so that blocks may then differ by much.
 func (w *world) borderline(want answer, h hit, others []hit) bool {
 	if want.Mode == "" {
 		return false // a list
@@ -263,7 +267,7 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		best = max(best, o.Probability)
 	}
 	inBlock := want.Results == nil
-	hardly := inBlock && (math.Abs(want.Demand-want.Threshold) < near || h.Probability < .045*best)
+	hardly := inBlock && (len(w.unreadable) > 0 || math.Abs(want.Demand-want.Threshold) < near || h.Probability < .045*best)
 	if copied || hardly {
 		w.s.counts["borderline skills"]++
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a command may take before it counts as hanging.
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 // doors says which doors a round has besides the command.
 type doors struct {

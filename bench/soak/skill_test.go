@@ -74,7 +74,11 @@ func (w *world) file(folder string) string {
 
 // text returns the instructions of a folder, "" if they cannot be read.
 func (w *world) text(folder string) string {
-	data, _ := os.ReadFile(w.path(folder, w.file(folder)))
+	name := w.path(folder, w.file(folder))
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return "" // nobody would ever write to a FIFO
+	}
+	data, _ := os.ReadFile(name)
 	return string(data)
 }
 

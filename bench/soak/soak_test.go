@@ -181,8 +181,7 @@ func (s *soak) play(round uint64, steps []int, first bool) played {
 	return p
 }
 
-// shrink replaces the steps of a finding by fewer that show a difference at the same
-// door. It stops after a while, or when too much of the test went into it.
+// shrink replaces the steps of a finding by fewer that show a like difference. It stops after a while, or when too much of the test went into it.
 func (s *soak) shrink(f *finding) {
 	start, counts := time.Now(), s.counts
 	s.counts = make(map[string]int) // what is done from here on counts for nothing
@@ -194,7 +193,7 @@ func (s *soak) shrink(f *finding) {
 		for from := 0; from < len(f.steps) && !enough(); {
 			fewer := slices.Delete(slices.Clone(f.steps), from, min(from+size, len(f.steps)))
 			p := s.play(f.round, fewer, false)
-			if p.found != nil && p.found.door == f.door {
+			if p.found != nil && p.found.door == f.door && wordsOf(p.found.what) == wordsOf(f.what) {
 				f.difference, f.steps, f.kinds, f.log = p.found, p.steps, p.kinds, p.log
 			} else {
 				from += size
@@ -226,7 +225,7 @@ func (s *soak) group(f *finding) {
 // wordsOf returns the start of a message, before the first name in it.
 func wordsOf(message string) string {
 	words := strings.Fields(message)
-	return strings.Join(words[:min(len(words), 6)], " ")
+	return strings.Join(words[:min(len(words), 5)], " ")
 }
 
 // report prints the counts, and fails for each finding.
