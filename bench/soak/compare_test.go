@@ -172,7 +172,7 @@ func diffLines(want, got string) string {
 	return fmt.Sprintf("got %d lines, want %d", len(b), len(a))
 }
 
-// near is the share by which scores may differ that a fresh catalog and one with
+// near is the share of the best score by which scores may differ that a fresh catalog and one with
 // changes beside its base compute: they divide by other means of the lengths.
 const near = .02
 
@@ -196,7 +196,7 @@ func (w *world) differ(want, got answer) string {
 	if !slices.Equal(want.Pinned, got.Pinned) {
 		return fmt.Sprintf("pinned: got %q, want %q", got.Pinned, want.Pinned)
 	}
-	if got.Mode != "" && want.Mode != got.Mode {
+	if got.Mode != "" && len(a) > 0 && want.Mode != got.Mode {
 		return fmt.Sprintf("mode: got %q, want %q", got.Mode, want.Mode)
 	}
 	if len(w.unreadable) > 0 {
@@ -253,10 +253,14 @@ func facts(h hit) string {
 	return fmt.Sprintf("%s %s %q %s %s %q", h.ID, h.Name, h.Description, h.Source, h.ShadowedBy, h.Tags)
 }
 
+// candidates is how many skills each way to rank contributes to a search at most.
+const candidates = 64
+
 // borderline reports whether a skill may be in one of two answers and not in the
-// other, because scores may differ a little: another copy of it stands there, or it
-// is hardly offered. What is known of skills that cannot be read now counts in the
-// statistics of words, so that blocks may then differ by much.
+// other, because scores may differ a little: another copy of it stands there, it is
+// hardly offered, or there were more candidates than a search looks at. What is
+// known of skills that cannot be read now counts in the statistics of words, so that
+// blocks may then differ by much.
 func (w *world) borderline(want answer, h hit, others []hit) bool {
 	if want.Mode == "" {
 		return false // a list
@@ -268,20 +272,25 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 	}
 	inBlock := want.Results == nil
 	hardly := inBlock && (len(w.unreadable) > 0 || math.Abs(want.Demand-want.Threshold) < near || h.Probability < .045*best)
-	if copied || hardly {
+	deep := !inBlock && len(others) >= candidates
+	if copied || hardly || deep {
 		w.s.counts["borderline skills"]++
 	}
-	return copied || hardly
+	return copied || hardly || deep
 }
 
-// alike reports whether two scores are near; the printed ones are rounded.
-func alike(a, b float64) bool {
-	return math.Abs(a-b) <= near*max(math.Abs(a), math.Abs(b))+.003
+// scale returns the best score of an answer, what others are measured by.
+func scale(list []hit) float64 {
+	best := 0.0
+	for _, h := range list {
+		best = max(best, math.Abs(h.Score))
+	}
+	return best
 }
 
 // sameOrder compares scores and order. Neighbours in score may change places.
 func (w *world) sameOrder(want, got []hit) string {
-	place := make(map[string]int)
+	place, most := make(map[string]int), near*scale(want)+.003 // scores are printed rounded
 	for i, h := range got {
 		place[h.Path] = i
 	}
@@ -290,12 +299,12 @@ func (w *world) sameOrder(want, got []hit) string {
 		if !ok {
 			continue
 		}
-		if s := got[at].Score; !alike(s, h.Score) {
+		if s := got[at].Score; math.Abs(s-h.Score) > most {
 			return fmt.Sprintf("score of %s: got %.3f, want %.3f", h.ID, s, h.Score)
 		}
 		for _, below := range want[i+1:] {
 			if p, ok := place[below.Path]; ok && p < at {
-				if !alike(h.Score, below.Score) {
+				if h.Score-below.Score > most {
 					return fmt.Sprintf("%s (%.3f) stands behind %s (%.3f)", h.ID, h.Score, below.ID, below.Score)
 				}
 				w.s.counts["swaps of near skills"]++

@@ -15,21 +15,13 @@ import (
 // A damaged file takes the place of the whole one: programs that have a file open
 // keep what they have.
 var damages = []kind{
-	{"copy cache", 8, func(w *world) string {
-		w.stopLibrary()
-		w.stopServer()
-		to := fmt.Sprintf("copies/%d", w.number)
-		w.must(os.MkdirAll(w.path("copies"), 0o755))
-		copyTree(w.path("cache"), w.path(to))
-		return to
-	}},
-	{"restore copy", 2, func(w *world) string {
+	{"restore copy", 4, func(w *world) string {
 		return w.restore(func(string) string { return "old" }, true)
 	}},
 	{"mix with copy", 8, func(w *world) string {
 		return w.restore(func(string) string { return []string{"old", "new", "new", "gone"}[w.IntN(4)] }, true)
 	}},
-	{"mix -wal too", 2, func(w *world) string {
+	{"mix -wal too", 4, func(w *world) string {
 		return w.restore(func(string) string { return []string{"old", "new"}[w.IntN(2)] }, false)
 	}},
 	{"damage snapshot", 0, func(w *world) string { return w.damage(w.pick(w.beside(".base", ".delta"))) }},
@@ -78,7 +70,17 @@ func (w *world) beside(suffixes ...string) []string {
 	return list
 }
 
-// restore puts files of a copy into the cache. how says for each group of files that
+// copyCache copies all files of the cache, while nobody uses them.
+func (w *world) copyCache() string {
+	w.stopLibrary()
+	w.stopServer()
+	to := fmt.Sprintf("copies/%d", w.number)
+	w.must(os.MkdirAll(w.path("copies"), 0o755))
+	copyTree(w.path("cache"), w.path(to))
+	return "copy to " + to
+}
+
+// restore puts files of a copy into the cache, or makes a copy first. how says for each group of files that
 // belong together whether the copy's take the place of those that are there ("old"),
 // these stay ("new"), or both are left out ("gone"). The database and its log belong
 // together if whole is set.
@@ -88,8 +90,8 @@ func (w *world) restore(how func(group string) string, whole bool) string {
 	for _, e := range copies {
 		names = append(names, e.Name())
 	}
-	if len(names) == 0 {
-		return ""
+	if len(names) == 0 || w.IntN(3) == 0 {
+		return w.copyCache()
 	}
 	w.stopLibrary()
 	w.stopServer()

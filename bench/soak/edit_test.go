@@ -156,16 +156,16 @@ var edits = []kind{
 	}},
 	{"future time", 0, func(w *world) string { return w.dated(w.now().AddDate(10, 0, 0)) }},
 	{"link to a skill", 0, func(w *world) string {
-		target := fmt.Sprintf("%s/linked%d", vol, w.IntN(4))
+		target := fmt.Sprintf("%s/linked%d", vol, w.IntN(2))
 		if !w.exists(target) {
 			w.add(target)
 		}
 		return w.link(target)
 	}},
-	{"link to nothing", 0, func(w *world) string { return w.link(fmt.Sprintf("%s/linked%d", vol, w.IntN(4))) }},
+	{"link to nothing", 0, func(w *world) string { return w.link(fmt.Sprintf("%s/linked%d", vol, w.IntN(2))) }},
 	{"link to a link", 0, func(w *world) string {
 		to := fmt.Sprintf("%s/chain%d", vol, w.number)
-		w.must(os.Symlink(fmt.Sprintf("linked%d", w.IntN(4)), w.path(to)))
+		w.must(os.Symlink(fmt.Sprintf("linked%d", w.IntN(2)), w.path(to)))
 		return w.link(to)
 	}},
 	{"link to itself", 1, func(w *world) string {
@@ -182,7 +182,7 @@ var edits = []kind{
 		return at + " → " + target
 	}},
 	{"target comes or goes", 6, func(w *world) string {
-		name := fmt.Sprintf("%s/linked%d", vol, w.IntN(4))
+		name := fmt.Sprintf("%s/linked%d", vol, w.IntN(2))
 		switch {
 		case w.exists(name):
 			w.must(os.RemoveAll(w.path(name + ".off")))
@@ -195,7 +195,7 @@ var edits = []kind{
 		return w.add(name)
 	}},
 	{"target is a file", 1, func(w *world) string {
-		name := fmt.Sprintf("%s/linked%d", vol, w.IntN(4))
+		name := fmt.Sprintf("%s/linked%d", vol, w.IntN(2))
 		w.must(os.RemoveAll(w.path(name)))
 		w.write(name, "not a folder\n")
 		return name
