@@ -296,7 +296,7 @@ func (w *world) sameOrder(want, got []hit) string {
 	}
 	for i, h := range want {
 		at, ok := place[h.Path]
-		if !ok {
+		if !ok || i >= 10 && len(want) >= candidates { // or else a near one may be no candidate of a way to rank
 			continue
 		}
 		if s := got[at].Score; math.Abs(s-h.Score) > most {

@@ -95,11 +95,19 @@ var runs = []kind{
 	}},
 	{"edit during index", 0, func(w *world) string {
 		cmd := w.startCommand("index")
-		line := edits[w.IntN(len(edits))].do(w)
+		line := w.anyEdit().do(w)
 		cmd.Wait()
 		return line
 	}},
 	{"root away", 1, (*world).rootAway},
+}
+
+// anyEdit returns a kind of edits that this round uses.
+func (w *world) anyEdit() kind {
+	used := slices.DeleteFunc(slices.Clone(edits), func(e kind) bool {
+		return !slices.ContainsFunc(w.kinds, func(k kind) bool { return k.name == e.name })
+	})
+	return used[w.IntN(len(used))]
 }
 
 func (w *world) runStep(name string) string {

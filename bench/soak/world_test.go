@@ -84,12 +84,17 @@ func newWorld(s *soak, round uint64) *world {
 func (w *world) chooseKinds() {
 	share := .15 + .5*w.Float64()
 	without := strings.FieldsFunc(os.Getenv("REPERTOIRE_SOAK_WITHOUT"), func(r rune) bool { return r == ',' })
+	links := w.Float64() < share+.2 // these kinds need each other
 	for _, group := range [][]kind{edits, runs, damages} {
 		if len(w.kinds) > 0 && w.IntN(5) == 0 {
 			continue // a round without such steps
 		}
 		for _, k := range group {
-			if w.Float64() < share && !slices.ContainsFunc(without, func(text string) bool { return strings.Contains(k.name, text) }) {
+			chosen := w.Float64() < share
+			if strings.HasPrefix(k.name, "link") || strings.HasPrefix(k.name, "target") {
+				chosen = links
+			}
+			if chosen && !slices.ContainsFunc(without, func(text string) bool { return strings.Contains(k.name, text) }) {
 				w.kinds = append(w.kinds, k)
 			}
 		}
@@ -135,7 +140,7 @@ func (w *world) choose() kind {
 	sum := 0
 	weight := func(k kind) int {
 		if k.do == nil {
-			return max(4, sum/6) // of the last in the list, the comparison
+			return max(4, sum/3) // of the last in the list, the comparison
 		}
 		if k.weight == 0 {
 			return 4
