@@ -265,9 +265,7 @@ func (w *world) sameIDs(want, got answer) string {
 		var all []string
 		for _, h := range list {
 			all = append(all, h.ID+" "+h.Source)
-			for _, c := range h.Copies {
-				all = append(all, c)
-			}
+			all = append(all, h.Copies...)
 		}
 		slices.Sort(all)
 		return all
