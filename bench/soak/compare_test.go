@@ -1,0 +1,318 @@
+//go:build soak && unix
+
+package soak
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A difference is an answer that a fresh catalog does not give.
+type difference struct {
+	door   string // through which it came, or "hang" and the like
+	what   string
+	detail string
+	heals  string // what makes the answer right again
+}
+
+// An ask is a question to a catalog.
+type ask struct{ kind, agent, text string }
+
+// args returns the arguments of the command.
+func (a ask) args() []string {
+	args := []string{"--json", a.kind}
+	if a.agent != "" {
+		args = append(args, "--agent", a.agent)
+	}
+	switch a.kind {
+	case "list":
+		return append(args, "--shadowed")
+	case "search":
+		args = append(args, "-n", "1000")
+	}
+	return append(args, a.text)
+}
+
+func (a ask) String() string { return "skills " + strings.Join(a.args(), " ") }
+
+// An answer is what a door said to an ask.
+type answer struct {
+	failed string // its error, "" for none
+	text   string // all that the command printed, without times
+	note   string // what it printed beside the answer
+	output
+}
+
+// output has the fields of the JSON of list, search and context that are compared.
+type output struct {
+	Mode              string
+	Demand, Threshold float64
+	Skills, Results   []hit
+	Pinned            []string
+}
+
+// A hit is a skill of an answer.
+type hit struct {
+	ID, Name, Description, Source, Path string
+	ShadowedBy                          string `json:"shadowed_by"`
+	Tags, Copies                        []string
+	Away                                bool // listed, though its root is not there
+	Score, Probability                  float64
+}
+
+// hits returns the skills of any kind of answer.
+func (o *output) hits() []hit { return append(slices.Clone(o.Skills), o.Results...) }
+
+// answerOf reads what the command printed.
+func answerOf(r result) answer {
+	a := answer{note: r.err}
+	if r.code != 0 {
+		a.failed = fmt.Sprintf("exit %d: %s", r.code, strings.TrimSpace(r.err))
+		return a
+	}
+	if err := json.Unmarshal([]byte(r.out), &a.output); err != nil {
+		a.failed = fmt.Sprintf("malformed JSON: %v", err)
+	}
+	for line := range strings.Lines(r.out) {
+		if !strings.Contains(line, `"took_ms":`) {
+			a.text += line
+		}
+	}
+	return a
+}
+
+// compare asks a fresh catalog and all doors. With merged it then has everything
+// compiled into one file, and compares byte for byte.
+func (w *world) compare(merged bool) *difference {
+	asks := w.asks()
+	db := w.path("fresh", "catalog.db")
+	w.must(os.RemoveAll(filepath.Dir(db)))
+	w.run(db, "index")
+	truth := make([]answer, len(asks))
+	for i, a := range asks {
+		truth[i] = answerOf(w.run(db, a.args()...))
+	}
+	w.s.counts["comparisons"]++
+	if d := w.compareCommand(asks, truth); d != nil {
+		return d
+	}
+	if d := w.compareLibrary(asks, truth); d != nil {
+		return d
+	}
+	if d := w.compareServer(asks, truth); d != nil {
+		return d
+	}
+	if merged && len(w.unreadable) == 0 {
+		return w.compareMerged(asks, truth)
+	}
+	return w.doors.hung
+}
+
+// compareCommand compares what the command answers as things are.
+func (w *world) compareCommand(asks []ask, truth []answer) *difference {
+	for i, a := range asks {
+		got := answerOf(w.run(w.db(), a.args()...))
+		for n := 0; n < 10 && strings.Contains(got.note, "cut off"); n++ {
+			w.s.counts["commands repeated because a look was cut off"]++
+			got = answerOf(w.run(w.db(), a.args()...))
+		}
+		if diff := w.differ(truth[i], got); diff != "" {
+			return &difference{door: "command", what: "the command answers otherwise: " + firstLine(diff), detail: a.String() + "\n" + diff, heals: w.heal(a, truth[i])}
+		}
+	}
+	return w.doors.hung
+}
+
+// heal says what makes the answer right again.
+func (w *world) heal(a ask, truth answer) string {
+	for _, how := range []string{"the next command", "skills index", "skills index --full"} {
+		if args := strings.Fields(how)[1:]; args[0] == "index" {
+			w.run(w.db(), args...)
+		}
+		if w.differ(truth, answerOf(w.run(w.db(), a.args()...))) == "" {
+			return "healed by: " + how
+		}
+	}
+	return "not healed by the next command, skills index, nor skills index --full"
+}
+
+// compareMerged removes what is compiled, so that it is compiled anew into one file,
+// and compares every byte.
+func (w *world) compareMerged(asks []ask, truth []answer) *difference {
+	for _, name := range w.beside(".base", ".delta", ".current") {
+		w.must(os.Remove(w.path(name)))
+	}
+	w.run(w.db(), "index")
+	w.s.counts["merges"]++
+	for i, a := range asks {
+		got := answerOf(w.run(w.db(), a.args()...))
+		if got.text != truth[i].text || (got.failed == "") != (truth[i].failed == "") {
+			return &difference{door: "merged", what: "the catalog answers otherwise when all is in one file",
+				detail: a.String() + "\n" + diffLines(truth[i].text+truth[i].failed, got.text+got.failed), heals: w.heal(a, truth[i])}
+		}
+	}
+	return w.doors.hung
+}
+
+// diffLines returns the first line that differs.
+func diffLines(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d: got %s, want %s", i+1, b[i], a[i])
+		}
+	}
+	return fmt.Sprintf("got %d lines, want %d", len(b), len(a))
+}
+
+// near is the share of the best score by which scores may differ that a fresh catalog and one with
+// changes beside its base compute: they divide by other means of the lengths.
+const near = .02
+
+// differ returns how an answer differs from the right one, "" if not at all. Skills
+// that cannot be read now are in neither.
+func (w *world) differ(want, got answer) string {
+	w.s.counts["answers"]++
+	if want.failed != "" || got.failed != "" {
+		if want.failed != "" && got.failed != "" {
+			return ""
+		}
+		if want.failed != "" {
+			return fmt.Sprintf("answers, but should fail: %s", want.failed)
+		}
+		return "fails: " + got.failed
+	}
+	a, b := w.readable(want.hits()), w.readable(got.hits())
+	if diff := w.sameSkills(want, a, b); diff != "" {
+		return fmt.Sprintf("%s; demand: got %.3f, want %.3f of %.2f", diff, got.Demand, want.Demand, want.Threshold)
+	}
+	if !slices.Equal(want.Pinned, got.Pinned) {
+		return fmt.Sprintf("pinned: got %q, want %q", got.Pinned, want.Pinned)
+	}
+	if got.Mode != "" && len(a) > 0 && want.Mode != got.Mode {
+		return fmt.Sprintf("mode: got %q, want %q", got.Mode, want.Mode)
+	}
+	if len(w.unreadable) > 0 {
+		return "" // see borderline
+	}
+	return w.sameOrder(a, b)
+}
+
+// readable leaves out the skills that cannot be read now or are away.
+func (w *world) readable(list []hit) []hit {
+	return slices.DeleteFunc(list, func(h hit) bool {
+		for folder := range w.unreadable {
+			if strings.HasPrefix(h.Path, w.path(folder)+"/") {
+				return true
+			}
+		}
+		return h.Away
+	})
+}
+
+// sameSkills compares what is known of each skill, without regard to their order.
+func (w *world) sameSkills(want answer, a, b []hit) string {
+	x, y := byPath(a), byPath(b)
+	for _, name := range sorted(x) {
+		switch h, ok := y[name]; {
+		case !ok && !w.borderline(want, x[name], b):
+			return fmt.Sprintf("missing: %s; got %d skills, want %d", w.short(x[name]), len(b), len(a))
+		case ok && facts(h) != facts(x[name]):
+			return fmt.Sprintf("got %s, want %s", facts(h), facts(x[name]))
+		}
+	}
+	for _, name := range sorted(y) {
+		if _, ok := x[name]; !ok && !w.borderline(want, y[name], a) {
+			return fmt.Sprintf("too many: %s; got %d skills, want %d", w.short(y[name]), len(b), len(a))
+		}
+	}
+	return ""
+}
+
+func (w *world) short(h hit) string {
+	return fmt.Sprintf("%s (%s, score %.3f, probability %.3f)", h.ID, strings.TrimPrefix(h.Path, w.dir+"/"), h.Score, h.Probability)
+}
+
+func byPath(list []hit) map[string]hit {
+	m := make(map[string]hit)
+	for _, h := range list {
+		m[h.Path] = h
+	}
+	return m
+}
+
+// facts are the parts of a hit that do not depend on scores.
+func facts(h hit) string {
+	return fmt.Sprintf("%s %s %q %s %s %q", h.ID, h.Name, h.Description, h.Source, h.ShadowedBy, h.Tags)
+}
+
+// candidates is how many skills each way to rank contributes to a search at most.
+const candidates = 64
+
+// borderline reports whether a skill may be in one of two answers and not in the
+// other, because scores may differ a little: another copy of it stands there, it is
+// hardly offered, or there were more candidates than a search looks at. What is
+// known of skills that cannot be read now counts in the statistics of words, so that
+// blocks may then differ by much.
+func (w *world) borderline(want answer, h hit, others []hit) bool {
+	if want.Mode == "" {
+		return false // a list
+	}
+	copied := slices.ContainsFunc(others, func(o hit) bool { return slices.Contains(o.Copies, h.ID) || slices.Contains(h.Copies, o.ID) })
+	best := h.Probability
+	for _, o := range others {
+		best = max(best, o.Probability)
+	}
+	inBlock := want.Results == nil
+	hardly := inBlock && (len(w.unreadable) > 0 || math.Abs(want.Demand-want.Threshold) < near || h.Probability < .045*best)
+	deep := !inBlock && len(others) >= candidates
+	if copied || hardly || deep {
+		w.s.counts["borderline skills"]++
+	}
+	return copied || hardly || deep
+}
+
+// scale returns the best score of an answer, what others are measured by.
+func scale(list []hit) float64 {
+	best := 0.0
+	for _, h := range list {
+		best = max(best, math.Abs(h.Score))
+	}
+	return best
+}
+
+// sameOrder compares scores and order. Neighbours in score may change places.
+func (w *world) sameOrder(want, got []hit) string {
+	place, most := make(map[string]int), near*scale(want)+.003 // scores are printed rounded
+	for i, h := range got {
+		place[h.Path] = i
+	}
+	for i, h := range want {
+		at, ok := place[h.Path]
+		if !ok || i >= 10 && len(want) >= candidates { // or else a near one may be no candidate of a way to rank
+			continue
+		}
+		if s := got[at].Score; math.Abs(s-h.Score) > most {
+			return fmt.Sprintf("score of %s: got %.3f, want %.3f", h.ID, s, h.Score)
+		}
+		for _, below := range want[i+1:] {
+			if p, ok := place[below.Path]; ok && p < at {
+				if h.Score-below.Score > most {
+					return fmt.Sprintf("%s (%.3f) stands behind %s (%.3f)", h.ID, h.Score, below.ID, below.Score)
+				}
+				w.s.counts["swaps of near skills"]++
+			}
+		}
+	}
+	if len(want) > 0 && !reflect.DeepEqual(slices.Sorted(maps.Keys(byPath(want))), slices.Sorted(maps.Keys(byPath(got)))) {
+		w.s.counts["answers with other borderline skills"]++
+	}
+	return ""
+}
