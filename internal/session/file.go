@@ -95,7 +95,7 @@ func (m *Memory) save(session string, s *state) {
 	}
 	data, err := json.Marshal(s)
 	if err == nil {
-		err = atomicfile.Write(m.path(session), data)
+		err = atomicfile.Write(m.disk, m.path(session), data)
 	}
 	if err != nil {
 		m.log.Warn("session is not remembered", "error", err)
@@ -120,7 +120,7 @@ func (m *Memory) Sweep() {
 			continue
 		}
 		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > expired {
-			os.Remove(filepath.Join(m.dir, f.Name()))
+			m.disk.Remove(filepath.Join(m.dir, f.Name()))
 		}
 	}
 }

@@ -1,0 +1,69 @@
+//go:build linux || darwin || freebsd || netbsd
+
+package atomicfile_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+)
+
+// TestReplaceKeeps: whoever replaces a file, its permissions, owner, group, attributes and
+// names stay.
+func TestReplaceKeeps(t *testing.T) {
+	for _, size := range []int{0, 1, 100_000} {
+		name := filepath.Join(t.TempDir(), "file")
+		try(t, os.WriteFile(name, []byte("the content before"), 0o600))
+		try(t, os.Chmod(name, 0o664|fs.ModeSticky))
+		if err := unix.Setxattr(name, "user.tag", []byte("blue\x00green"), 0); err != nil {
+			t.Skip("no extended attributes here: ", err)
+		}
+		if os.Geteuid() == 0 {
+			try(t, os.Chown(name, 1234, 5678))
+		}
+		before, err := os.Stat(name)
+		try(t, err)
+		text := strings.Repeat("x", size)
+		try(t, atomicfile.Replace(name, []byte(text), 0o600, nil))
+		wantFile(t, name, text)
+		after, err := os.Stat(name)
+		try(t, err)
+		was, is := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
+		if after.Mode() != before.Mode() || is.Uid != was.Uid || is.Gid != was.Gid {
+			t.Errorf("mode %v, owner %d, group %d; want %v, %d, %d", after.Mode(), is.Uid, is.Gid, before.Mode(), was.Uid, was.Gid)
+		}
+		value := make([]byte, 100)
+		if n, err := unix.Getxattr(name, "user.tag", value); err != nil || string(value[:n]) != "blue\x00green" {
+			t.Errorf("the attribute is %q, %v", value[:max(n, 0)], err)
+		}
+		if os.SameFile(before, after) {
+			t.Error("the file was overwritten, although it could be replaced")
+		}
+	}
+}
+
+// TestReplaceLinked: a file with several names keeps them, whether it gets longer or
+// shorter; an error of check leaves it as it is.
+func TestReplaceLinked(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	other := filepath.Join(t.TempDir(), "other")
+	try(t, os.WriteFile(name, []byte("before"), 0o600))
+	try(t, os.Link(name, other))
+	for _, text := range []string{"a longer text", "", "short"} {
+		try(t, atomicfile.Replace(name, []byte(text), 0o644, nil))
+		wantFile(t, name, text)
+		wantFile(t, other, text)
+	}
+	refuse := func() error { return fs.ErrInvalid }
+	if err := atomicfile.Replace(name, []byte("b"), 0o600, refuse); err == nil {
+		t.Error("an error of check is ignored")
+	}
+	wantFile(t, other, "short")
+}
