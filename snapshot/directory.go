@@ -357,7 +357,8 @@ func (d *Directory) Publish(g store.Generation, f Files) error {
 }
 
 // abandoned is the age at which a file that this directory does not own is removed: a file
-// with another key, or a temporary file.
+// with another key, or a temporary file. A file that was written that long in the future is
+// removed too: the clock was wrong then, or is wrong now.
 const abandoned = 24 * time.Hour
 
 // Sweep removes the files that nothing needs any more; now is the current time. A process
@@ -367,7 +368,7 @@ func (d *Directory) Sweep(catalog string, keep Files, now time.Time) {
 	for _, f := range d.listFiles() {
 		base := filepath.Base(f.path)
 		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == d.key)
-		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified) > abandoned) {
+		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified).Abs() > abandoned) {
 			d.Disk.Remove(f.path)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,7 +79,7 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 func (m *Memory) read(name string) *state {
 	s := &state{kept: true}
 	info, err := os.Stat(name)
-	if err != nil || info.Size() > maxFile || m.now().Sub(info.ModTime()) > expired {
+	if err != nil || info.Size() > maxFile || m.olderThan(expired, info) {
 		return s
 	}
 	data, err := os.ReadFile(name)
@@ -86,6 +87,13 @@ func (m *Memory) read(name string) *state {
 		return &state{kept: true}
 	}
 	return s
+}
+
+// olderThan reports whether a file was written longer ago than that. A file that was
+// written that long in the future counts as old too: the clock was wrong then, or is wrong
+// now.
+func (m *Memory) olderThan(age time.Duration, info fs.FileInfo) bool {
+	return m.now().Sub(info.ModTime()).Abs() > age
 }
 
 // save writes the state of a session to its file.
@@ -108,7 +116,7 @@ func (m *Memory) Sweep() {
 		return
 	}
 	mark, now := filepath.Join(m.dir, swept), m.now()
-	if info, err := os.Stat(mark); err == nil && now.Sub(info.ModTime()) < sweepEvery {
+	if info, err := os.Stat(mark); err == nil && !m.olderThan(sweepEvery, info) {
 		return
 	}
 	if os.WriteFile(mark, nil, 0o600) != nil || os.Chtimes(mark, now, now) != nil {
@@ -119,7 +127,7 @@ func (m *Memory) Sweep() {
 		if !strings.HasSuffix(f.Name(), suffix) && !strings.HasSuffix(f.Name(), atomicfile.Suffix) {
 			continue
 		}
-		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > expired {
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && m.olderThan(expired, info) {
 			m.disk.Remove(filepath.Join(m.dir, f.Name()))
 		}
 	}

@@ -288,6 +288,37 @@ func TestSweepSeldom(t *testing.T) {
 	}
 }
 
+// TestClock: times in the future and in the far past cost what was remembered then, and
+// nothing else.
+func TestClock(t *testing.T) {
+	for offset, remembered := range map[time.Duration]bool{
+		time.Hour: true, -time.Hour: true, 25 * time.Hour: false, -25 * time.Hour: false,
+		100 * 365 * 24 * time.Hour: false, -100 * 365 * 24 * time.Hour: false,
+	} {
+		t.Run(offset.String(), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "sessions")
+			k := begin(t)
+			k.m = session.New(filepath.Dir(dir), session.Options{})
+			k.want(k.say(totals), "spreadsheet-totals")
+			k.m.Sweep() // writes the time of the last sweep
+			at := time.Now().Add(offset)
+			left := filepath.Join(dir, strings.Repeat("0", 32)+".json")
+			try(t, os.WriteFile(left, nil, 0o600))
+			for _, name := range files(t, dir) {
+				try(t, os.Chtimes(filepath.Join(dir, name), at, at))
+			}
+			if got := len(k.say(totals)) == 0; got != remembered {
+				t.Errorf("the session is remembered: %v, want %v", got, remembered)
+			}
+			k.want(k.say(totals)) // and is from now on
+			k.m.Sweep()
+			if _, err := os.Stat(left); (err == nil) != remembered {
+				t.Errorf("after a sweep: %v", err)
+			}
+		})
+	}
+}
+
 // TestDamaged: a damaged file, or a folder that cannot be written, costs what was
 // remembered.
 func TestDamaged(t *testing.T) {
