@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // short test does not start too. It is the one place that decides this:
 //
 //	TestFresh, TestDeltaBound, TestForeignFiles, TestUnwritable,
-//	TestPublishLeaksNothing, TestSameGenerationPublished
+//	TestPublishLeaksNothing, TestSameGenerationPublished, TestPowerCut, TestDiskFull
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

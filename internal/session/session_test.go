@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -316,6 +319,33 @@ func TestClock(t *testing.T) {
 				t.Errorf("after a sweep: %v", err)
 			}
 		})
+	}
+}
+
+// TestPowerCut: whatever a crash leaves of a session, the next prompt is answered as if the
+// session were new or known, and the session is remembered from then on.
+func TestPowerCut(t *testing.T) {
+	k := begin(t)
+	disk, rng := new(crashtest.Disk), rand.New(rand.NewPCG(1, 2))
+	k.m = session.New(t.TempDir(), session.Options{Disk: disk})
+	k.want(k.say(totals), "spreadsheet-totals")
+	k.want(k.say("Fill in the fields of this PDF form"), "form-filling")
+	for step := range disk.Len() + 1 {
+		for loss := range crashtest.Losses {
+			state := t.TempDir()
+			try(t, os.Mkdir(filepath.Join(state, "sessions"), 0o700))
+			for name, data := range disk.After(step, loss, rng) {
+				try(t, os.WriteFile(filepath.Join(state, "sessions", name), data, 0o600))
+			}
+			k.m = session.New(state, session.Options{})
+			if got := k.say(totals); len(got) > 0 && !slices.Equal(got, []string{"spreadsheet-totals"}) {
+				t.Errorf("step %d, %v: offered %v", step, loss, got)
+			}
+			k.want(k.say(totals))
+			if left, err := filepath.Glob(filepath.Join(state, "sessions", "*"+atomicfile.Suffix)); err != nil || len(left) > 0 {
+				t.Errorf("step %d, %v: left behind: %v, %v", step, loss, left, err)
+			}
+		}
 	}
 }
 
