@@ -17,11 +17,21 @@ import (
 var disk = atomicfile.OS{}
 
 // childPath names the environment variable that makes the test binary replace the file
-// of that name for ever.
-const childPath = "ATOMICFILE_TEST_CHILD"
+// of that name: once by the text in the variable childText or, without one, many times.
+const (
+	childPath = "ATOMICFILE_TEST_CHILD"
+	childText = "ATOMICFILE_TEST_TEXT"
+)
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(childPath); name != "" {
+		if text, once := os.LookupEnv(childText); once {
+			if err := atomicfile.Replace(name, []byte(text), 0o600, nil); err != nil {
+				os.Stdout.WriteString(err.Error())
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
 		for _, text := range texts() {
 			os.Stdout.WriteString(".\n") // the test may kill this process from now on
 			for range 1000 {

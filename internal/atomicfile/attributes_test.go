@@ -5,6 +5,7 @@ package atomicfile_test
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -66,4 +67,51 @@ func TestReplaceLinked(t *testing.T) {
 		t.Error("an error of check is ignored")
 	}
 	wantFile(t, other, "short")
+}
+
+// replaceAsNobody replaces a file in a process without privileges, to which the folder of
+// the file belongs.
+func replaceAsNobody(t *testing.T, name, text string) {
+	t.Helper()
+	const nobody = 65534
+	exe, err := os.Executable()
+	try(t, err)
+	binary, err := os.ReadFile(exe)
+	try(t, err)
+	top := t.TempDir()
+	exe = filepath.Join(top, "child")
+	try(t, os.WriteFile(exe, binary, 0o755))
+	dir := filepath.Dir(name)
+	for _, d := range []string{top, filepath.Dir(top), dir} {
+		try(t, os.Chmod(d, 0o755))
+	}
+	try(t, os.Chown(dir, nobody, nobody))
+	cmd := exec.Command(exe)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), childPath+"="+name, childText+"="+text)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestReplaceOfRoot: a user may replace a file of root that he can write. It stays root's,
+// and what a killed process of root has left is in nobody's way.
+func TestReplaceOfRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files of another user")
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	try(t, os.WriteFile(name, []byte("the content before"), 0o666))
+	try(t, os.Chmod(name, 0o666))
+	try(t, os.WriteFile(atomicfile.Temp(name), []byte("half of"), 0o600))
+	before, err := os.Stat(name)
+	try(t, err)
+	replaceAsNobody(t, name, "after")
+	wantFile(t, name, "after")
+	after, err := os.Stat(name)
+	try(t, err)
+	if !os.SameFile(before, after) || after.Sys().(*syscall.Stat_t).Uid != 0 {
+		t.Errorf("mode %v, owner %d", after.Mode(), after.Sys().(*syscall.Stat_t).Uid)
+	}
 }

@@ -88,6 +88,9 @@ func isAt(f *os.File, name string) bool {
 
 // MoveTo implements File.
 func (f *tempFile) MoveTo(name string) error {
+	if !isAt(f.File, f.Name()) {
+		return errors.Join(fmt.Errorf("%s was removed while it was written", f.Name()), f.Close())
+	}
 	return f.end(func() error {
 		err := os.Rename(f.Name(), name)
 		if err != nil {

@@ -32,10 +32,12 @@ func removeLeft(name string) error {
 		return os.Remove(name) // a link or a pipe is not ours, and opening it may wait for ever
 	}
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case errors.Is(err, fs.ErrPermission):
+		return os.Remove(name) // another user left it, as after sudo
+	case err != nil:
 		return err
 	}
 	defer f.Close()
