@@ -310,7 +310,7 @@ type crash struct {
 // each loss several times.
 func cases(from, to int) (list []crash) {
 	for step := from; step <= to; step++ {
-		for i := range rounds(2, 10*int(crashtest.Losses)) {
+		for i := range rounds(2, 4*int(crashtest.Losses)) {
 			list = append(list, crash{step, crashtest.Loss(2*step+i) % crashtest.Losses})
 		}
 	}
