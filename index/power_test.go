@@ -306,12 +306,12 @@ type crash struct {
 	loss crashtest.Loss
 }
 
-// cases returns crashes before each step: two of the losses in turn or, in a long round,
+// cases returns crashes before each step: one of the losses in turn or, in a long round,
 // each loss several times.
 func cases(from, to int) (list []crash) {
 	for step := from; step <= to; step++ {
-		for i := range rounds(2, 4*int(crashtest.Losses)) {
-			list = append(list, crash{step, crashtest.Loss(2*step+i) % crashtest.Losses})
+		for i := range rounds(1, 4*int(crashtest.Losses)) {
+			list = append(list, crash{step, crashtest.Loss(step+i) % crashtest.Losses})
 		}
 	}
 	return list
