@@ -15,12 +15,17 @@ import (
 // aged gives all files below a folder a time at which changes can be told.
 func aged(t testing.TB, dir string) {
 	t.Helper()
-	old := time.Now().Add(-time.Hour)
+	dated(t, dir, time.Now().Add(-time.Hour))
+}
+
+// dated gives all files below a folder a time.
+func dated(t testing.TB, dir string, at time.Time) {
+	t.Helper()
 	try(t, filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		return os.Chtimes(name, old, old)
+		return os.Chtimes(name, at, at)
 	}))
 }
 
@@ -40,6 +45,28 @@ func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Freshness {
 	c := deferred(t, cfg)
 	defer c.Close()
 	return c.Glance(t.Context(), time.Minute)
+}
+
+// TestGlanceClock: files that were written while a clock was wrong are as good as others.
+func TestGlanceClock(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]time.Time{
+		"1970": time.Unix(1, 0), "1995": time.Unix(8e8, 0), "in a year": time.Now().Add(365 * 24 * time.Hour), "2200": time.Unix(7258118400, 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			src, dir := folder(t, "team", docs(many()...))
+			dated(t, dir, at)
+			cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
+			closedCatalog(t, cfg)
+			if g := glanceAt(t, cfg); !g.Current || !g.All {
+				t.Errorf("nothing has changed: %+v", g)
+			}
+			write(t, filepath.Join(dir, "skill-07", "SKILL.md"), doc("skill-07", "Does something else."))
+			if g := glanceAt(t, cfg); g.Current {
+				t.Errorf("a skill has changed: %+v", g)
+			}
+		})
+	}
 }
 
 func TestGlance(t *testing.T) {

@@ -57,8 +57,9 @@ var layers = map[string][]string{
 	"bench":               {"*"},
 
 	// For tests only.
-	"internal/words/wordstest": {},
-	"search/searchtest":        {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "internal/words"},
+	"internal/atomicfile/crashtest": {"internal/atomicfile"},
+	"internal/words/wordstest":      {},
+	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "internal/words"},
 }
 
 // sourceFile is one Go file of a package that is not a test.

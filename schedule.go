@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/robfig/cron/v3"
 
@@ -38,9 +39,22 @@ func (c *Catalog) start(ctx context.Context) error {
 	if c.cfg.Background || c.fresh {
 		c.first.Go(job.Run)
 	}
-	c.cron.Schedule(schedule, job)
+	c.cron.Schedule(steady{schedule}, job)
 	c.cron.Start()
 	return nil
+}
+
+// steady is a schedule whose times hold when the clock is put back. Without it a job that
+// is due at ten o'clock waits until it is ten o'clock again, perhaps for a year.
+type steady struct{ cron.Schedule }
+
+// Next returns a time with the monotonic clock reading of now: it is a duration from now.
+func (s steady) Next(now time.Time) time.Time {
+	next := s.Schedule.Next(now)
+	if next.IsZero() {
+		return next // never
+	}
+	return now.Add(next.Sub(now))
 }
 
 // startScanned scans, and answers from then on.

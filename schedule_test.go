@@ -58,3 +58,29 @@ func FuzzParseSchedule(f *testing.F) {
 		}
 	})
 }
+
+// TestSteady: the next time does not depend on what the clock shows then.
+func TestSteady(t *testing.T) {
+	for _, spec := range []string{"@every 5s", "*/10 * * * *", "TZ=Asia/Tokyo 0 3 * * *"} {
+		schedule, err := parseSchedule(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		next, plain := steady{schedule}.Next(now), schedule.Next(now)
+		if !next.Equal(plain) {
+			t.Errorf("%s: %v, want %v", spec, next, plain)
+		}
+		// Round(0) takes the monotonic reading off, as a clock that was put back does.
+		if next == next.Round(0) {
+			t.Errorf("%s: %v has no monotonic reading", spec, next)
+		}
+	}
+	never, err := parseSchedule("0 0 31 2 *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := (steady{never}).Next(time.Now()); !next.IsZero() {
+		t.Errorf("the 31st of February is %v", next)
+	}
+}

@@ -51,7 +51,7 @@ func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*sk
 		return err
 	}
 	name := x.dir.BasePath(a.Catalog, a.Generation)
-	if err := snapshot.Write(name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
+	if err := x.dir.Write(name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
 		return err
 	}
 	return x.store.Update(ctx, func(tx store.Tx) error {

@@ -7,6 +7,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
@@ -61,6 +63,8 @@ type Options struct {
 	Weights *skill.Weights
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Disk is where files are written; nil means atomicfile.OS.
+	Disk atomicfile.Disk
 }
 
 // DefaultWeights returns the weights of the fields that measured best: the mean
@@ -85,8 +89,10 @@ func New(st store.Store, embedder embed.Embedder, opts *Options) *Index {
 	if x.opts.Now == nil {
 		x.opts.Now = time.Now
 	}
+	x.opts.Disk = cmp.Or[atomicfile.Disk](x.opts.Disk, atomicfile.OS{})
 	if x.opts.Path != "" {
 		x.dir = snapshot.NewDirectory(x.opts.Path, x.key(), *x.opts.Weights)
+		x.dir.Disk = x.opts.Disk
 	}
 	return x
 }

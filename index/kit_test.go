@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 // short test does not start too. It is the one place that decides this:
 //
 //	TestFresh, TestDeltaBound, TestDamage, TestForeignFiles, TestUnwritable,
-//	TestMerged, TestPublishLeaksNothing, TestSameGenerationPublished
+//	TestMerged, TestPublishLeaksNothing, TestSameGenerationPublished, TestPowerCut,
+//	TestDiskFull
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -129,7 +129,7 @@ func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f snapsh
 			f.Delta = filepath.Base(path)
 			meta, docs, err := a.delta(ctx, base, c)
 			if err == nil {
-				err = snapshot.Write(path, meta, docs)
+				err = x.dir.Write(path, meta, docs)
 			}
 			return f, forget, err
 		}
@@ -141,7 +141,7 @@ func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f snapsh
 	}
 	meta, err := a.meta(a.Info)
 	if err == nil {
-		err = snapshot.Write(path, meta, ahead(a.documents(ctx, entries, true)))
+		err = x.dir.Write(path, meta, ahead(a.documents(ctx, entries, true)))
 	}
 	return snapshot.Files{Base: filepath.Base(path)}, x.dir.Oldest(a.Catalog, a.Generation), err
 }

@@ -35,7 +35,7 @@ type scan struct {
 // each of which must have its own label. The list of stamps lies beside the catalog;
 // without a path it is in memory only.
 func NewScanner(x *Index, sources []source.Source) *Scanner {
-	return &Scanner{index: x, sources: sources, file: stampFile{x.opts.Path, sources}}
+	return &Scanner{index: x, sources: sources, file: stampFile{x.opts.Disk, x.opts.Path, sources}}
 }
 
 // Sources describes the sources of the scanner, in their order.

@@ -90,6 +90,7 @@ func sortStamps(stamps []stamp) {
 // lets a process that gives one answer check for changes without a walk and without
 // the database.
 type stampFile struct {
+	disk    atomicfile.Disk
 	path    string // of the catalog
 	sources []source.Source
 }
@@ -128,10 +129,10 @@ func (f *stampFile) write(g store.Generation, stamps []stamp) error {
 	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
-	os.Remove(f.path + cursorSuffix)
-	err := atomicfile.Write(name, data)
+	f.forgetCursor()
+	err := atomicfile.Write(f.disk, name, data)
 	if err != nil {
-		os.Remove(name)
+		f.disk.Remove(name)
 	}
 	return err
 }
@@ -168,11 +169,11 @@ func (f *stampFile) cursor(least int64) int64 {
 // setCursor stores an offset for the next Glance. Errors are ignored: without it the
 // next Glance starts at the top.
 func (f *stampFile) setCursor(at int64) {
-	os.WriteFile(f.path+cursorSuffix, binary.LittleEndian.AppendUint64(nil, uint64(at)), 0o600)
+	atomicfile.Write(f.disk, f.path+cursorSuffix, binary.LittleEndian.AppendUint64(nil, uint64(at)))
 }
 
 // forgetCursor removes an offset that may point between two records.
-func (f *stampFile) forgetCursor() { os.Remove(f.path + cursorSuffix) }
+func (f *stampFile) forgetCursor() { f.disk.Remove(f.path + cursorSuffix) }
 
 // A Glance is the result of Scanner.Glance.
 type Glance struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,10 @@ import (
 // file shows that nothing has changed. Several goroutines may use a Directory, and
 // several processes its files.
 type Directory struct {
+	// Disk is where the directory writes and removes files; NewDirectory sets it to
+	// atomicfile.OS.
+	Disk atomicfile.Disk
+
 	path        string // path of the catalog
 	key         string
 	weights     skill.Weights
@@ -40,7 +45,7 @@ type Directory struct {
 // NewDirectory returns the directory of the catalog at path. The key distinguishes the
 // snapshots that belong to one choice of embedders and weights from all others.
 func NewDirectory(path, key string, w skill.Weights) *Directory {
-	return &Directory{path: path, key: key, weights: w}
+	return &Directory{Disk: atomicfile.OS{}, path: path, key: key, weights: w}
 }
 
 const (
@@ -54,8 +59,11 @@ func ManifestPath(path string) string { return path + manifestSuffix }
 
 // Withdraw removes the manifest of the catalog at path. Call it before readers can see a
 // change of the catalog.
-func Withdraw(path string) error {
-	if err := os.Remove(ManifestPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func Withdraw(path string) error { return NewDirectory(path, "", skill.Weights{}).Withdraw() }
+
+// Withdraw removes the manifest. Call it before readers can see a change of the catalog.
+func (d *Directory) Withdraw() error {
+	if err := d.Disk.Remove(ManifestPath(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("withdrawing the published snapshots of the catalog: %w", err)
 	}
 	return nil
@@ -199,7 +207,7 @@ func (d *Directory) remove(snaps ...*Snapshot) {
 // removeFile removes a damaged file. If that fails, because the folder is not writable or
 // another process maps the file, the file is not opened again until it is replaced.
 func (d *Directory) removeFile(name string) {
-	if now := stateOf(name); now != nil && os.Remove(name) != nil {
+	if now := stateOf(name); now != nil && d.Disk.Remove(name) != nil {
 		d.unremovable.Store(name, now)
 	}
 }
@@ -316,6 +324,11 @@ func (d *Directory) Published(g store.Generation) (f Files, ok bool) {
 	return f, f.Base != "" && d.Usable(f)
 }
 
+// Write is the function Write, on the disk of the directory.
+func (d *Directory) Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
+	return write(d.Disk, path, m, docs)
+}
+
 // Usable reports whether files exist and can be opened.
 func (d *Directory) Usable(f Files) bool {
 	for _, path := range d.paths(f) {
@@ -340,11 +353,12 @@ func (d *Directory) Publish(g store.Generation, f Files) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(ManifestPath(d.path), data)
+	return atomicfile.Write(d.Disk, ManifestPath(d.path), data)
 }
 
 // abandoned is the age at which a file that this directory does not own is removed: a file
-// with another key, or a temporary file.
+// with another key, or a temporary file. A file that was written that long in the future is
+// removed too: the clock was wrong then, or is wrong now.
 const abandoned = 24 * time.Hour
 
 // Sweep removes the files that nothing needs any more; now is the current time. A process
@@ -354,8 +368,8 @@ func (d *Directory) Sweep(catalog string, keep Files, now time.Time) {
 	for _, f := range d.listFiles() {
 		base := filepath.Base(f.path)
 		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == d.key)
-		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified) > abandoned) {
-			os.Remove(f.path)
+		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified).Abs() > abandoned) {
+			d.Disk.Remove(f.path)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -268,8 +269,18 @@ func TestSweep(t *testing.T) {
 	now := time.Now()
 	p.Sweep(catalogName, f, now)
 	check("at once", slices.Concat(kept, later), gone)
+	p.Sweep(catalogName, f, now.Add(-time.Hour)) // the clock was put back
+	check("an hour earlier", slices.Concat(kept, later), gone)
 	p.Sweep(catalogName, f, now.Add(24*time.Hour+time.Minute))
 	check("after a day", kept, slices.Concat(gone, later))
+	for _, path := range later {
+		future := now.Add(365 * 24 * time.Hour)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, future, future)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Sweep(catalogName, f, now)
+	check("of the next year", kept, slices.Concat(gone, later))
 }
 
 // TestBases: Bases returns the bases of this key, the newest first; Oldest returns the

@@ -2,10 +2,11 @@ package snapshot
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"math/rand/v2"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 )
 
 // spoolSize is how much of a section is kept in memory before it is written to a file.
@@ -14,9 +15,10 @@ const spoolSize = 1 << 20
 // A spool collects bytes that are read once all are there. It keeps them in memory, and
 // large amounts in a temporary file.
 type spool struct {
+	disk atomicfile.Disk
 	path string // path of the snapshot, next to which the file is; "" means memory only
 	buf  []byte // the last bytes; append to it, then call spill
-	file *os.File
+	file atomicfile.File
 	n    int // bytes in the file
 }
 
@@ -32,11 +34,11 @@ func (s *spool) spill() error {
 
 func (s *spool) flush() (err error) {
 	if s.file == nil {
-		if s.file, err = createTemp(s.path); err != nil {
+		if s.file, err = createTemp(s.disk, s.path); err != nil {
 			return err
 		}
 	}
-	if _, err := s.file.Write(s.buf); err != nil {
+	if _, err := s.file.WriteAt(s.buf, int64(s.n)); err != nil {
 		return err
 	}
 	s.n += len(s.buf)
@@ -67,13 +69,12 @@ func (s *spool) remove() error {
 	if f == nil {
 		return nil
 	}
-	return removeTemp(f)
+	return f.Discard()
 }
 
-// createTemp creates a file next to path. Its name ends in ".tmp", so that files left by a
-// killed process can be recognised.
-func createTemp(path string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+// createTemp creates a file next to path. Its name is new, because several processes may
+// write the same snapshot. It ends in ".tmp", so that files left by a killed process can
+// be recognised.
+func createTemp(d atomicfile.Disk, path string) (atomicfile.File, error) {
+	return d.Create(fmt.Sprintf("%s.%d%s", path, rand.Uint64(), atomicfile.Suffix))
 }
-
-func removeTemp(f *os.File) error { return errors.Join(f.Close(), os.Remove(f.Name())) }

@@ -11,8 +11,9 @@ import (
 	"io"
 	"iter"
 	"math"
-	"os"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 )
 
 // Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
@@ -25,38 +26,35 @@ import (
 // Write removes them; files left by a killed process may be removed. On Windows, Write
 // cannot replace a file that is mapped.
 func Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
-	if err := write(path, m, docs); err != nil {
+	return write(atomicfile.OS{}, path, m, docs)
+}
+
+func write(d atomicfile.Disk, path string, m Meta, docs iter.Seq2[*Document, error]) error {
+	if err := writeOn(d, path, m, docs); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }
 
-func write(path string, m Meta, docs iter.Seq2[*Document, error]) (err error) {
-	w := newWriter(path, m)
+func writeOn(d atomicfile.Disk, path string, m Meta, docs iter.Seq2[*Document, error]) (err error) {
+	w := newWriter(d, path, m)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if err := w.build(docs); err != nil {
 		return err
 	}
-	f, err := createTemp(path)
+	f, err := createTemp(d, path)
 	if err != nil {
 		return err
 	}
 	if err := w.writeFile(f); err != nil {
-		return errors.Join(err, removeTemp(f))
+		return errors.Join(err, f.Discard())
 	}
-	err = f.Close()
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return f.MoveTo(path)
 }
 
 // Encode returns in memory what Write would write.
 func Encode(m Meta, docs iter.Seq2[*Document, error]) ([]byte, error) {
-	w := newWriter("", m)
+	w := newWriter(nil, "", m)
 	if err := w.build(docs); err != nil {
 		return nil, fmt.Errorf("encoding snapshot: %w", err)
 	}
@@ -89,14 +87,15 @@ type writer struct {
 	vectored Bitmap
 }
 
-func newWriter(path string, m Meta) *writer {
+func newWriter(d atomicfile.Disk, path string, m Meta) *writer {
 	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set), places: make(map[string]int)}
 	w.h.meta = m
 	w.h.meta.Extra = nil
 	for i := range w.parts {
-		w.parts[i].path = path
+		w.parts[i].disk, w.parts[i].path = d, path
 	}
-	w.runs.path, w.terms.path = path, path
+	w.runs = spool{disk: d, path: path}
+	w.terms = w.runs
 	w.in = newInverter(m.Weights, &w.runs)
 	return w
 }
@@ -278,11 +277,8 @@ func (w *writer) check(d *Document) error {
 }
 
 // writeFile writes the built snapshot to an empty file.
-func (w *writer) writeFile(f *os.File) error {
-	if _, err := f.Seek(int64(w.h.data), io.SeekStart); err != nil {
-		return err
-	}
-	if err := w.assemble(f); err != nil {
+func (w *writer) writeFile(f atomicfile.File) error {
+	if err := w.assemble(io.NewOffsetWriter(f, int64(w.h.data))); err != nil {
 		return err
 	}
 	if _, err := f.WriteAt(w.h.encode(), 0); err != nil {

@@ -14,6 +14,17 @@ import (
 // if the size stays the same.
 const trustAge = 2 * time.Second
 
+// maxAhead is how far the clock of a file server may be ahead of ours. A time further in
+// the future was set while a clock was wrong: a file that is written now gets another
+// time, so that time can be trusted.
+const maxAhead = 24 * time.Hour
+
+// isFresh reports whether a modification time cannot be trusted at the time start, because
+// the next change of the file may leave it as it is.
+func isFresh(mtime int64, start time.Time) bool {
+	return mtime > start.Add(-trustAge).UnixNano() && mtime < start.Add(maxAhead).UnixNano()
+}
+
 // epoch is the oldest modification time that can be trusted. Reproducible builds give
 // all files the same old time (1 s after 1970 in a Nix store, 1980 in zip files, 1985
 // in npm packages), and some file systems (embed.FS) have no times at all.
@@ -21,14 +32,12 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
 // stamp returns the stamp of a skill: a hash of the names, kinds, sizes and
 // modification times in its folder, and of the contents if a time cannot be trusted.
-// It returns "", meaning no stamp, if a file changed less than trustAge before start or
-// has a time in the future. A file that is replaced by one of the same size and time
+// It returns "", meaning no stamp, if the time of a file is fresh at start. A file that is replaced by one of the same size and time
 // goes unnoticed.
 func (s *FS) stamp(dir string, l *listing, start time.Time) string {
-	limit := start.Add(-trustAge).UnixNano()
 	buf := slices.Grow(slices.Clone(s.seed), 64*len(l.entries))
 	for _, e := range l.entries {
-		if e.mtime > limit {
+		if isFresh(e.mtime, start) {
 			return ""
 		}
 		buf = appendEntry(buf, e)

@@ -77,6 +77,37 @@ func TestStampRacy(t *testing.T) {
 	}
 }
 
+// A time far in the future was set by a wrong clock. It is as good as any, unless another
+// file was written just now.
+func TestStampFuture(t *testing.T) {
+	next := time.Now().Add(365 * 24 * time.Hour)
+	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/x.txt": "x"})
+	touch := func(name string, at time.Time) {
+		t.Helper()
+		try(t, os.Chtimes(filepath.Join(dir, "a", name), at, at))
+	}
+	look := func() (source.Trace, string) {
+		t.Helper()
+		s := open(t, dir, nil)
+		_, trace, _ := s.Skill("a")
+		return trace, stampOf(t, s)
+	}
+	for _, name := range []string{"SKILL.md", "x.txt", "."} {
+		touch(name, next)
+	}
+	trace, stamp := look()
+	if stamp == "" || !open(t, dir, nil).Unchanged(trace) {
+		t.Errorf("stamp %q, trace %+v", stamp, trace)
+	}
+	touch("x.txt", time.Now())
+	if open(t, dir, nil).Unchanged(trace) {
+		t.Error("a change is not noticed")
+	}
+	if trace, stamp := look(); stamp != "" || trace.Stamp != "" {
+		t.Errorf("a time just now is hidden by those in the future: stamp %q, trace %+v", stamp, trace)
+	}
+}
+
 // Times that say nothing, as in embedded file systems and package stores, make
 // the stamp depend on the contents.
 func TestStampTimeless(t *testing.T) {

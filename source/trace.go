@@ -84,9 +84,9 @@ func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
 
 // times returns a hash of the times, sizes and kinds of a folder and its contents, and
 // the newest of the times. The contents are entries that were just listed, then paths to
-// look at. The hash is "" if the newest time is too recent to be trusted.
+// look at. The hash is "" if a time is too recent to be trusted.
 func (s *FS) times(dir string, listed []entry, below []string, start time.Time) (string, int64) {
-	h := timeHash{Hash64: fnv.New64a()}
+	h := timeHash{Hash64: fnv.New64a(), start: start}
 	h.stat(s, dir)
 	for i := range listed {
 		e := &listed[i]
@@ -95,7 +95,7 @@ func (s *FS) times(dir string, listed []entry, below []string, start time.Time) 
 	for _, name := range below {
 		h.stat(s, join(dir, strings.TrimSuffix(name, "/")))
 	}
-	if h.newest > start.Add(-trustAge).UnixNano() {
+	if h.fresh {
 		return "", h.newest
 	}
 	return strconv.FormatUint(h.Sum64(), 36), h.newest
@@ -104,7 +104,9 @@ func (s *FS) times(dir string, listed []entry, below []string, start time.Time) 
 // A timeHash hashes what changes when a file or a folder changes.
 type timeHash struct {
 	hash.Hash64
+	start  time.Time
 	newest int64
+	fresh  bool // a time cannot be trusted at start
 	buf    [21]byte
 }
 
@@ -121,7 +123,7 @@ func (h *timeHash) add(mode fs.FileMode, size, mtime int64, err error) {
 	if err != nil {
 		b = append(b, 1) // a dangling link is unchanged as long as it dangles
 	} else {
-		h.newest = max(h.newest, mtime)
+		h.newest, h.fresh = max(h.newest, mtime), h.fresh || isFresh(mtime, h.start)
 		b = binary.LittleEndian.AppendUint64(append(b, 0), uint64(mtime))
 		b = binary.LittleEndian.AppendUint32(b, uint32(mode.Type()))
 		if !mode.IsDir() { // a folder's size depends on the file system

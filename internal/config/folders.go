@@ -114,7 +114,9 @@ const unusedAfter = 60 * 24 * time.Hour
 // catalogFolder matches the names that DefaultDB gives to folders.
 var catalogFolder = lazyregexp.New(`^[0-9a-f]{12}$`)
 
-// removeUnused removes the catalogs in dir that nobody has opened since a time.
+// removeUnused removes the catalogs in dir that nobody has opened since a time. A catalog
+// that was opened in the future stays: a clock that starts in 1970 must not cost all
+// catalogs.
 // It ignores errors: the next call tries again. REPERTOIRE_CACHE may name a
 // folder that holds other things, so removeUnused looks only at what DefaultDB made.
 func removeUnused(dir string, before time.Time) {

@@ -34,7 +34,8 @@ func (r *run) indexInBackground(db string) error {
 	}
 	defer lock.Close()
 	now := time.Now()
-	if statErr == nil && now.Sub(before.ModTime()) < pause {
+	// A clock that was put back leaves a time in the future: that was not a moment ago.
+	if statErr == nil && now.Sub(before.ModTime()).Abs() < pause {
 		return nil
 	}
 	if err := os.Chtimes(name, now, now); err != nil {

@@ -188,3 +188,31 @@ func TestBound(t *testing.T) {
 	}
 	hook.Run(t.Context(), c)
 }
+
+// TestRunClock: an index is started in the background, unless one was a moment ago. A
+// time in the future is no moment ago: the clock was put back.
+func TestRunClock(t *testing.T) {
+	p := newPlace(t)
+	starts := func() int {
+		before := strings.Count(p.log(t), "no index here")
+		hook.Run(t.Context(), p.call("claude", prompt, io.Discard))
+		return strings.Count(p.log(t), "no index here") - before
+	}
+	if n := starts(); n != 1 {
+		t.Fatalf("the first time %d indexes are started", n)
+	}
+	locks, err := filepath.Glob(filepath.Join(p.state, "index-*.lock"))
+	if err != nil || len(locks) != 1 {
+		t.Fatal(locks, err)
+	}
+	const century = 100 * 365 * 24 * time.Hour
+	for age, want := range map[time.Duration]int{0: 0, time.Minute: 1, century: 1, -time.Minute: 1, -century: 1} {
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(locks[0], at, at); err != nil {
+			t.Fatal(err)
+		}
+		if n := starts(); n != want {
+			t.Errorf("%v after an index, %d are started, want %d", age, n, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,7 +79,7 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 func (m *Memory) read(name string) *state {
 	s := &state{kept: true}
 	info, err := os.Stat(name)
-	if err != nil || info.Size() > maxFile || m.now().Sub(info.ModTime()) > expired {
+	if err != nil || info.Size() > maxFile || m.olderThan(expired, info) {
 		return s
 	}
 	data, err := os.ReadFile(name)
@@ -88,6 +89,13 @@ func (m *Memory) read(name string) *state {
 	return s
 }
 
+// olderThan reports whether a file was written longer ago than that. A file that was
+// written that long in the future counts as old too: the clock was wrong then, or is wrong
+// now.
+func (m *Memory) olderThan(age time.Duration, info fs.FileInfo) bool {
+	return m.now().Sub(info.ModTime()).Abs() > age
+}
+
 // save writes the state of a session to its file.
 func (m *Memory) save(session string, s *state) {
 	if !s.kept {
@@ -95,7 +103,7 @@ func (m *Memory) save(session string, s *state) {
 	}
 	data, err := json.Marshal(s)
 	if err == nil {
-		err = atomicfile.Write(m.path(session), data)
+		err = atomicfile.Write(m.disk, m.path(session), data)
 	}
 	if err != nil {
 		m.log.Warn("session is not remembered", "error", err)
@@ -108,7 +116,7 @@ func (m *Memory) Sweep() {
 		return
 	}
 	mark, now := filepath.Join(m.dir, swept), m.now()
-	if info, err := os.Stat(mark); err == nil && now.Sub(info.ModTime()) < sweepEvery {
+	if info, err := os.Stat(mark); err == nil && !m.olderThan(sweepEvery, info) {
 		return
 	}
 	if os.WriteFile(mark, nil, 0o600) != nil || os.Chtimes(mark, now, now) != nil {
@@ -119,8 +127,8 @@ func (m *Memory) Sweep() {
 		if !strings.HasSuffix(f.Name(), suffix) && !strings.HasSuffix(f.Name(), atomicfile.Suffix) {
 			continue
 		}
-		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && now.Sub(info.ModTime()) > expired {
-			os.Remove(filepath.Join(m.dir, f.Name()))
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && m.olderThan(expired, info) {
+			m.disk.Remove(filepath.Join(m.dir, f.Name()))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -30,20 +31,22 @@ type Catalog interface {
 type Options struct {
 	Now    func() time.Time // the clock; nil means time.Now
 	Logger *slog.Logger     // gets the reasons why something is not remembered; nil means no messages
+	Disk   atomicfile.Disk  // where files are written; nil means atomicfile.OS
 }
 
 // A Memory keeps in a folder which skills sessions were offered. Several goroutines and
 // processes may use it. If the folder cannot be used, nothing is remembered.
 type Memory struct {
-	dir string
-	now func() time.Time
-	log *slog.Logger
+	dir  string
+	now  func() time.Time
+	log  *slog.Logger
+	disk atomicfile.Disk
 }
 
 // New returns the memory in the folder "sessions" of a state folder, which it makes when
 // it is needed. Without a state folder ("") the memory remembers nothing.
 func New(state string, o Options) *Memory {
-	m := &Memory{now: o.Now, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
+	m := &Memory{now: o.Now, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), disk: cmp.Or[atomicfile.Disk](o.Disk, atomicfile.OS{})}
 	if m.now == nil {
 		m.now = time.Now
 	}

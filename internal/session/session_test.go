@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -285,6 +288,64 @@ func TestSweepSeldom(t *testing.T) {
 	now = now.Add(2 * time.Hour)
 	if m.Sweep(); there() {
 		t.Error("it is not removed after the hour")
+	}
+}
+
+// TestClock: times in the future and in the far past cost what was remembered then, and
+// nothing else.
+func TestClock(t *testing.T) {
+	for offset, remembered := range map[time.Duration]bool{
+		time.Hour: true, -time.Hour: true, 25 * time.Hour: false, -25 * time.Hour: false,
+		100 * 365 * 24 * time.Hour: false, -100 * 365 * 24 * time.Hour: false,
+	} {
+		t.Run(offset.String(), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "sessions")
+			k := begin(t)
+			k.m = session.New(filepath.Dir(dir), session.Options{})
+			k.want(k.say(totals), "spreadsheet-totals")
+			k.m.Sweep() // writes the time of the last sweep
+			at := time.Now().Add(offset)
+			left := filepath.Join(dir, strings.Repeat("0", 32)+".json")
+			try(t, os.WriteFile(left, nil, 0o600))
+			for _, name := range files(t, dir) {
+				try(t, os.Chtimes(filepath.Join(dir, name), at, at))
+			}
+			if got := len(k.say(totals)) == 0; got != remembered {
+				t.Errorf("the session is remembered: %v, want %v", got, remembered)
+			}
+			k.want(k.say(totals)) // and is from now on
+			k.m.Sweep()
+			if _, err := os.Stat(left); (err == nil) != remembered {
+				t.Errorf("after a sweep: %v", err)
+			}
+		})
+	}
+}
+
+// TestPowerCut: whatever a crash leaves of a session, the next prompt is answered as if the
+// session were new or known, and the session is remembered from then on.
+func TestPowerCut(t *testing.T) {
+	k := begin(t)
+	disk, rng := new(crashtest.Disk), rand.New(rand.NewPCG(1, 2))
+	k.m = session.New(t.TempDir(), session.Options{Disk: disk})
+	k.want(k.say(totals), "spreadsheet-totals")
+	k.want(k.say("Fill in the fields of this PDF form"), "form-filling")
+	for step := range disk.Len() + 1 {
+		for loss := range crashtest.Losses {
+			state := t.TempDir()
+			try(t, os.Mkdir(filepath.Join(state, "sessions"), 0o700))
+			for name, data := range disk.After(step, loss, rng) {
+				try(t, os.WriteFile(filepath.Join(state, "sessions", name), data, 0o600))
+			}
+			k.m = session.New(state, session.Options{})
+			if got := k.say(totals); len(got) > 0 && !slices.Equal(got, []string{"spreadsheet-totals"}) {
+				t.Errorf("step %d, %v: offered %v", step, loss, got)
+			}
+			k.want(k.say(totals))
+			if left, err := filepath.Glob(filepath.Join(state, "sessions", "*"+atomicfile.Suffix)); err != nil || len(left) > 0 {
+				t.Errorf("step %d, %v: left behind: %v, %v", step, loss, left, err)
+			}
+		}
 	}
 }
 

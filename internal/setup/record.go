@@ -104,7 +104,7 @@ func (p *Plan) Apply(env *Env) error {
 	}
 	data, err := json.MarshalIndent(rec, "", "  ")
 	if err == nil {
-		err = atomicfile.Write(recordFile(env.State), append(data, '\n'))
+		err = atomicfile.Replace(recordFile(env.State), append(data, '\n'), 0o600, nil)
 	}
 	return errors.Join(append(errs, err)...)
 }
@@ -142,11 +142,11 @@ func (ed *Edit) write(env *Env, rec *record) error {
 	r := rec.Files[ed.File]
 	if r == nil || ed.pristine {
 		r = &fileRecord{Existed: ed.Existed, Exact: true, Wrote: digest(ed.Before)}
-		if err := atomicfile.Write(backupFile(env.State, ed.File, first), ed.Before); err != nil {
+		if err := atomicfile.Replace(backupFile(env.State, ed.File, first), ed.Before, 0o600, nil); err != nil {
 			return err
 		}
 	}
-	if err := atomicfile.Write(backupFile(env.State, ed.File, current), ed.Before); err != nil {
+	if err := atomicfile.Replace(backupFile(env.State, ed.File, current), ed.Before, 0o600, nil); err != nil {
 		return err
 	}
 	if r.Wrote != digest(ed.Before) {

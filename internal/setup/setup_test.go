@@ -521,3 +521,23 @@ func TestWindows(t *testing.T) {
 		t.Errorf("left are %v", left)
 	}
 }
+
+// TestLinked: settings that have another name elsewhere, as in a folder under version
+// control, are the same file after a setup and a removal.
+func TestLinked(t *testing.T) {
+	e := testEnv(t)
+	const before = "{\n  \"theme\": \"dark\"\n}\n"
+	write(t, e, "home/.cursor/mcp.json", []byte(before))
+	name, other := filepath.Join(e.Home, ".cursor", "mcp.json"), filepath.Join(e.Home, "versioned.json")
+	if err := os.Link(name, other); err != nil {
+		t.Skip(err)
+	}
+	req := Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User}
+	if run(t, e, req); !strings.Contains(read(t, other), "skills") || read(t, other) != read(t, name) {
+		t.Errorf("set up, the files hold %q and %q", read(t, name), read(t, other))
+	}
+	req.Remove = true
+	if run(t, e, req); read(t, name) != before || read(t, other) != before {
+		t.Errorf("removed, the files hold %q and %q", read(t, name), read(t, other))
+	}
+}
