@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -173,7 +174,7 @@ func TestGlanceOtherCatalog(t *testing.T) {
 func TestGlanceGoesOn(t *testing.T) {
 	t.Parallel()
 	var names []string
-	n := rounds(700, 2000)
+	n := testsize.Rounds(700, 2000)
 	for i := range n {
 		names = append(names, fmt.Sprintf("skill-%04d", i))
 	}

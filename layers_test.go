@@ -58,6 +58,7 @@ var layers = map[string][]string{
 
 	// For tests only.
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
+	"internal/testsize":             {},
 	"internal/words/wordstest":      {},
 	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "internal/words"},
 }

@@ -37,21 +37,12 @@ var shortened = map[string]string{
 	"source":            "reads while a skill's folder is swapped",
 }
 
-// rounds returns how many rounds a test does, or how large it is: usual, and long
-// when the tests may take long. Each package of the list has such a function.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
-}
-
 // TestShort ties the lists to the tests: one that is left out or shortened
 // elsewhere would be missed by nobody.
 func TestShort(t *testing.T) {
 	for call, list := range map[string]map[string]string{
-		"testing." + "Short()":              short, // or this file would be found
-		`os.Getenv("REPERTOIRE_LONG` + `")`: shortened,
+		"testsize." + "Long(":   short, // or this file would be found
+		"testsize." + "Rounds(": shortened,
 	} {
 		found := make(map[string]bool)
 		try(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -59,6 +50,9 @@ func TestShort(t *testing.T) {
 				return err
 			}
 			text, err := os.ReadFile(name)
+			if strings.Contains(string(text), "testing."+"Short()") && path.Dir(filepath.ToSlash(name)) != "internal/testsize" {
+				t.Errorf("%s decides by itself how long it takes; call internal/testsize", name)
+			}
 			if strings.Contains(string(text), call) {
 				found[path.Dir(filepath.ToSlash(name))] = true
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -116,9 +117,7 @@ func ownSet(t *testing.T) *Dataset {
 // TestEverydayNames: skills that are named like everyday words do not push away the
 // skills that prompts with these words want.
 func TestEverydayNames(t *testing.T) {
-	if testing.Short() {
-		t.Skip("indexes hundreds of skills")
-	}
+	testsize.Long(t)
 	t.Run("own", func(t *testing.T) {
 		d := ownSet(t)
 		for i := range d.Queries {
@@ -128,7 +127,7 @@ func TestEverydayNames(t *testing.T) {
 	})
 	for _, name := range []string{"skill-evals", "swe-skills-bench"} {
 		t.Run(name, func(t *testing.T) {
-			if rounds(0, 1) == 0 {
+			if testsize.Rounds(0, 1) == 0 {
 				t.Skip("needs REPERTOIRE_LONG=1")
 			}
 			d, err := Read(filepath.Dir(sharedFile(t, "bench/"+name+"/queries.jsonl")), "")
@@ -153,9 +152,7 @@ func checkEveryday(t *testing.T, d *Dataset, names []string, most float64) {
 // TestEverydaySmallTalk: small talk with an everyday word is not taken for the name of a
 // skill, and a skill that is named for certain is offered all the same.
 func TestEverydaySmallTalk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("indexes hundreds of skills")
-	}
+	testsize.Long(t)
 	c := indexed(t, with(ownSet(t), everyday(everydayNames(t))))
 	provider := contextprovider.New(c.search, nil)
 	for prompt, want := range map[string]string{

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -23,9 +24,7 @@ func TestMain(m *testing.M) {
 // TestGateHolds: false injections do not grow with the catalog: probabilities mean the
 // same among 50 skills as among thousands.
 func TestGateHolds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("indexes thousands of skills")
-	}
+	testsize.Long(t)
 	prompts, err := ReadQueries(sharedFile(t, "bench/no-skill-prompts/queries.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +38,7 @@ func TestGateHolds(t *testing.T) {
 			prompts = append(prompts, q)
 		}
 	}
-	skills := publishedSkills(t, rounds(1200, 2000))
+	skills := publishedSkills(t, testsize.Rounds(1200, 2000))
 	embedder, err := static.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -70,15 +69,6 @@ func TestGateHolds(t *testing.T) {
 	}
 }
 
-// rounds returns how many rounds a test does, or how large it is: usual, and long
-// when the tests may take long, which short_test.go of the module tells.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
-}
-
 // sharedFile returns the path of a file outside the repository, if it is there.
 func sharedFile(t *testing.T, name string) string {
 	t.Helper()
@@ -97,7 +87,7 @@ func publishedSkills(t *testing.T, n int) []*skill.Skill {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list = append(list, d.Skill); len(list) == rounds(8000, math.MaxInt) {
+		if list = append(list, d.Skill); len(list) == testsize.Rounds(8000, math.MaxInt) {
 			break // reading all takes most of the time of the test
 		}
 	}

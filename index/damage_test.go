@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -118,11 +119,11 @@ func (p *patient) files(t *testing.T) []string {
 // the next Publish writes whole files.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be changed")
 	}
-	times := rounds(1, 3) // how often each harm is done to each file
+	times := testsize.Rounds(1, 3) // how often each harm is done to each file
 	p, other := newPatient(t, 1), newPatient(t, 2)
 	foreign := other.open()
 	defer foreign.Close()
@@ -206,7 +207,7 @@ func sourcesOf(list []searchtest.Source) []index.Source {
 // else that is checked.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	var want []search.Answer // the same each time
 	for at, suffix := range []string{".current", ".base", ".delta"} {
 		p, other := newPatient(t, 1), newPatient(t, 2)

@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
@@ -135,7 +136,7 @@ var changes = []struct {
 // whether the change is in a delta or merged into the base.
 func TestFresh(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	t.Run("text", func(t *testing.T) { t.Parallel(); testFresh(t, nil, true) })
 	t.Run("vectors", func(t *testing.T) { t.Parallel(); testFresh(t, &embedtest.Fake{}, false) })
 }
@@ -143,7 +144,7 @@ func TestFresh(t *testing.T) {
 func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, other := searchtest.Open(t, path, e, nil), searchtest.Open(t, path, e, nil)
-	sources := searchtest.Generate(rounds(70, 120), 5)
+	sources := searchtest.Generate(testsize.Rounds(70, 120), 5)
 	agents := []*search.Agent{nil, {Name: "work", Include: search.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
 	deltas := 0
 	for _, c := range changes {
@@ -154,7 +155,7 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 		if n := len(beside(t, path, "")); n > 5 { // of SQLite 3, the manifest, a base and a delta
 			t.Errorf("%s: there are %d files: %q", c.name, n, beside(t, path, ""))
 		}
-		queries := searchtest.Queries(sources, 6, rounds(15, 20), agents)
+		queries := searchtest.Queries(sources, 6, testsize.Rounds(15, 20), agents)
 		want := truth(t, e, sources)
 		if searchtest.Compare(t, want, x, queries); t.Failed() {
 			t.Fatalf("after %s, with %q", c.name, beside(t, path, ""))
@@ -177,7 +178,7 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 // not exact.
 func TestDeltaBound(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	const few = index.Few // changed skills that are not merged in a small catalog
 	before, all := filepath.Join(t.TempDir(), "catalog.db"), searchtest.Generate(400, 8)[:1]
 	x := searchtest.Open(t, before, nil, nil)
@@ -227,7 +228,7 @@ func TestDeltaBound(t *testing.T) {
 			}
 			want := truth(t, nil, sources)
 			worst, compared := 0.0, 0
-			for _, q := range searchtest.Queries(sources, 3, rounds(40, 100), nil) {
+			for _, q := range searchtest.Queries(sources, 3, testsize.Rounds(40, 100), nil) {
 				q.Limit = searchtest.All
 				one, two := answers(t, x, []search.Query{q})[0], answers(t, want, []search.Query{q})[0]
 				strength := make(map[string]float64)
@@ -243,7 +244,7 @@ func TestDeltaBound(t *testing.T) {
 				}
 			}
 			t.Logf("%d scores differ by %.2f %% at most", compared, 100*worst)
-			if compared < rounds(200, 500) || worst >= .02 {
+			if compared < testsize.Rounds(200, 500) || worst >= .02 {
 				t.Errorf("of %d scores one differs by %.2f %%", compared, 100*worst)
 			}
 		})

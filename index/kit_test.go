@@ -40,29 +40,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// long skips a test that takes seconds when the tests are to be short, as under
-// the race detector: none of these starts anything that could race and that a
-// short test does not start too. It is the one place that decides this:
-//
-//	TestFresh, TestDeltaBound, TestDamage, TestForeignFiles, TestUnwritable,
-//	TestMerged, TestPublishLeaksNothing, TestSameGenerationPublished, TestPowerCut,
-//	TestDiskFull
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long")
-	}
-}
-
-// rounds returns how many rounds a test does, or how large it is: usual, and long
-// when the tests may take long, which short_test.go of the module tells.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
-}
-
 // child returns a command that runs the test binary as a second process, with
 // these variables.
 func child(t *testing.T, env ...string) *exec.Cmd {

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store"
@@ -50,7 +51,7 @@ func TestRolledBack(t *testing.T) {
 		// manifest of the other life is there when the copy is back.
 		for _, base := range []bool{false, true} {
 			for _, manifest := range []bool{false, true} {
-				if e != nil && base != manifest && rounds(0, 1) == 0 {
+				if e != nil && base != manifest && testsize.Rounds(0, 1) == 0 {
 					continue // without vectors there are all four
 				}
 				t.Run(fmt.Sprintf("%s, base %v, manifest %v", name, base, manifest), func(t *testing.T) {
@@ -93,7 +94,7 @@ func testRolledBack(t *testing.T, e embed.Embedder, base, manifest bool) {
 	}
 	now := edited(sources, "crustaceans")
 	searchtest.Fill(t, other, now)
-	queries := append(searchtest.Queries(now, 5, rounds(8, 12), nil), search.Query{Text: "marsupials"}, search.Query{Text: "crustaceans of number1"})
+	queries := append(searchtest.Queries(now, 5, testsize.Rounds(8, 12), nil), search.Query{Text: "marsupials"}, search.Query{Text: "crustaceans of number1"})
 	want := truth(t, e, now)
 	searchtest.Compare(t, want, other, queries)
 	searchtest.Compare(t, want, searchtest.Open(t, path, e, nil), queries)

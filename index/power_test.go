@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -273,7 +274,7 @@ func (p *power) checkLater(t *testing.T, path string) {
 // found then is right, at once or after one rescan, and stays right.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	p := newPower(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var left []string // catalogs that were repaired after a crash
@@ -310,7 +311,7 @@ type crash struct {
 // each loss several times.
 func cases(from, to int) (list []crash) {
 	for step := from; step <= to; step++ {
-		for i := range rounds(1, 4*int(crashtest.Losses)) {
+		for i := range testsize.Rounds(1, 4*int(crashtest.Losses)) {
 			list = append(list, crash{step, crashtest.Loss(step+i) % crashtest.Losses})
 		}
 	}
@@ -321,7 +322,7 @@ func cases(from, to int) (list []crash) {
 // makes right, and no file of its own.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	p := newPower(t)
 	for v := range versions[:2] {
 		p.step(t, v)

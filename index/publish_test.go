@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -144,10 +145,10 @@ func TestTwoProcessesPublish(t *testing.T) {
 // sweeps what is published.
 func TestSameGenerationPublished(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, y := searchtest.Open(t, path, nil, nil), searchtest.Open(t, path, nil, nil)
-	for round := range rounds(8, 15) {
+	for round := range testsize.Rounds(8, 15) {
 		searchtest.Sync(t, x, "a", versionOf("a", round, index.Few+20).Refs())
 		var wg sync.WaitGroup
 		for z, merge := range map[*searchtest.Catalog]bool{x: true, y: false} {
@@ -168,7 +169,7 @@ func TestSameGenerationPublished(t *testing.T) {
 // scores too inexact.
 func TestMerged(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	x := searchtest.New(t, nil)
 	skills := versionOf("a", 0, 400)
 	sync := func(want int, merge bool, what string) {
@@ -293,7 +294,7 @@ func TestSearchWhilePublishing(t *testing.T) {
 			}
 		})
 	}
-	versions := rounds(8, 16)
+	versions := testsize.Rounds(8, 16)
 	for version := 1; version <= versions; version++ {
 		searchtest.Sync(t, writer, "a", versionOf("a", version, 40).Refs())
 		searchtest.Publish(t, writer, version%4 == 0)
@@ -335,7 +336,7 @@ func oneVersion(x *searchtest.Catalog, find bool) (version int, err error) {
 
 // TestPublishLeaksNothing: replaced snapshots are closed.
 func TestPublishLeaksNothing(t *testing.T) {
-	long(t)
+	testsize.Long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("counts in /proc")
 	}

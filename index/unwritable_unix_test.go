@@ -9,13 +9,15 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // TestUnwritable: an unwritable folder costs speed, and nothing else. Permissions do
 // not stop root, so as root the child process runs as another user.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	top := t.TempDir()
 	dir := filepath.Join(top, "cache")
 	exe, err := os.Executable()

@@ -11,7 +11,7 @@ const sessionHeader = "Mcp-Session-Id"
 
 // sessions bounds how many sessions each client has, and how many there are in all. A
 // new session takes the place of an old one of the same client, so that no client can
-// keep another from being served. Clients are told apart as by a limiter.
+// keep another from being served. A client is an address, as for a limiter.
 type sessions struct {
 	perClient, all int
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// The names of counts. Those of calls, answers and refusals are followed by labels.
+// The names of counts. Labels follow the names that count calls, answers and refusals.
 const (
 	countCalls     = "repertoire_calls_total"
 	countInjected  = "repertoire_injected_total"

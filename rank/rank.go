@@ -85,11 +85,11 @@ type Scored struct {
 	Relevant    bool    // worth offering to a model that did not ask for skills
 }
 
-// Order scores the candidates and returns them best first; ties are broken by ID. BM25 is
-// divided by its maximum over the candidates, and by no less than full, the BM25 of a full
-// match; 0 means that the maximum alone counts. If no candidate has vectors, the text alone decides. If only some have vectors, the others
-// get the mean of their cosines, so that a skill without vectors has neither an
-// advantage nor a disadvantage.
+// Order scores the candidates and returns them best first; ties are broken by ID. It
+// divides BM25 by its maximum over the candidates, and by no less than full, the BM25 of a
+// full match; 0 means that the maximum alone counts. If no candidate has vectors, the text
+// alone decides. If only some have vectors, the others get the mean of their cosines, so
+// that a skill without vectors has neither an advantage nor a disadvantage.
 func Order(candidates []Candidate, full float64, p Params) []Scored {
 	// Only indexes are sorted, because candidates are large to move.
 	order := make([]int32, len(candidates))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
@@ -62,7 +63,7 @@ func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 // score may be off by one hundredth).
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{3, 200, rounds(1000, 3000)} {
+	for _, n := range []int{3, 200, testsize.Rounds(1000, 3000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
 			docs := g.documents(n, 100, 0)
@@ -102,7 +103,7 @@ const shared = "../../shared"
 // TestRecall: the codes lose almost none of the nearest vectors of real skills and prompts.
 func TestRecall(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	f, err := os.Open(filepath.Join(shared, "corpus", "skills.jsonl.gz"))
 	if err != nil {
 		t.Skip("without the corpus")
@@ -124,7 +125,7 @@ func TestRecall(t *testing.T) {
 		return v[0]
 	}
 	var docs []document
-	for lines := json.NewDecoder(z); lines.More() && len(docs) < rounds(2000, 6000); {
+	for lines := json.NewDecoder(z); lines.More() && len(docs) < testsize.Rounds(2000, 6000); {
 		var r struct{ Name, Description, Body string }
 		if err := lines.Decode(&r); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -89,7 +90,7 @@ func TestDamage(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	broken := filepath.Join(t.TempDir(), "broken")
-	for i := range rounds(200, 1000) {
+	for i := range testsize.Rounds(200, 1000) {
 		at := rng.IntN(len(intact))
 		data := append([]byte(nil), intact...)
 		if i%2 == 0 {

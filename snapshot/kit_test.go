@@ -24,27 +24,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// long skips a test that takes seconds when the tests are to be short, as under
-// the race detector: this package starts no goroutine, and TestConcurrent reads in
-// several. It is the one place that decides this:
-//
-//	TestRecall, TestSearchAgainstDefinition, TestStretches
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long")
-	}
-}
-
-// rounds returns how many rounds a test does, or how large it is: usual, and long
-// when the tests may take long, which short_test.go of the module tells.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
-}
-
 // A document is a document of a test, with its terms before packing.
 type document struct {
 	snapshot.Document

@@ -25,8 +25,8 @@ type File struct {
 }
 
 // Open opens a regular file of the skill whose folder in the source is dir. It takes
-// names as ReadFile does. It refuses names and links that lead out of that folder, and any dir at which Skills
-// would find no skill. Every error is a *FileError.
+// names as ReadFile does. It refuses names and links that lead out of that folder, and
+// any dir at which Skills would find no skill. Every error is a *FileError.
 func (s *FS) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

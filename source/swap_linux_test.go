@@ -11,17 +11,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-// rounds returns how many rounds a test does: usual, and long when the tests may take
-// long, which short_test.go of the module tells.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
-}
 
 // exchange swaps two paths at once.
 func exchange(tb testing.TB, a, b string) func() error {
@@ -90,8 +82,8 @@ func TestSwappedFolder(t *testing.T) {
 // readSwapped reads the skill in every way, again and again.
 func readSwapped(t *testing.T, s *source.FS) {
 	good, i := 0, 0
-	end := time.Now().Add(time.Duration(rounds(1, 30)) * time.Second)
-	for ; i < rounds(16_000, 1_000_000) && time.Now().Before(end); i++ {
+	end := time.Now().Add(time.Duration(testsize.Rounds(1, 30)) * time.Second)
+	for ; i < testsize.Rounds(16_000, 1_000_000) && time.Now().Before(end); i++ {
 		if f, err := source.ReadFile(t.Context(), s, "x/a", "f.txt"); err == nil {
 			good++
 			if string(f.Data) != "text" {

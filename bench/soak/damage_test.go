@@ -116,7 +116,7 @@ func (w *world) restore(how func(group string) string, whole bool) string {
 	}
 	entries, _ = os.ReadDir(w.path(from))
 	for _, e := range entries {
-		// Snapshots have names of their own: those of the copy lie beside the others.
+		// Each snapshot has its own name, so the copied ones lie beside the others.
 		if group := groupOf(e.Name()); chosen[group] == "old" {
 			w.must(copyFile(w.path(from, e.Name()), w.path("cache", e.Name())))
 		}

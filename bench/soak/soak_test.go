@@ -204,8 +204,8 @@ func (s *soak) shrink(f *finding) {
 }
 
 // group adds a finding to the list, unless there is one like it: at the same door,
-// with the same words, and the kinds of steps of one are among those of the other. Of
-// the two it keeps the shorter.
+// with the same words, where one has no kind of step that the other lacks. It keeps the
+// shorter of the two.
 func (s *soak) group(f *finding) {
 	among := func(a, b []string) bool {
 		return !slices.ContainsFunc(a, func(kind string) bool { return !slices.Contains(b, kind) })
@@ -241,6 +241,9 @@ func (s *soak) report() {
 		s.t.Logf("%7d %s", s.counts[key], key)
 	}
 	s.t.Logf("%d kinds of steps: %s", len(edits), strings.Join(edits, ", "))
+	if s.counts["rounds"] == 0 {
+		s.t.Error("no round was played: REPERTOIRE_SOAK or -timeout leaves no time")
+	}
 	slices.SortStableFunc(s.findings, func(a, b *finding) int { return cmp.Compare(len(a.steps), len(b.steps)) })
 	for _, f := range s.findings {
 		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(f.steps), " ", ","), "[]")

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // promptEvent is the event of a prompt in a session of Claude Code.
@@ -239,9 +240,7 @@ func TestHookPrompts(t *testing.T) {
 // second, and what a process that does nothing takes beside them: on a busy
 // machine that is long.
 func TestHookParallel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts a hundred processes")
-	}
+	testsize.Long(t)
 	const (
 		deadline = time.Second
 		grace    = 100 * time.Millisecond
@@ -265,7 +264,7 @@ func TestHookParallel(t *testing.T) {
 		}
 	})
 	answered := 0
-	for round := 0; round < rounds(1, 3) || answered == 0 && round < 30; round++ {
+	for round := 0; round < testsize.Rounds(1, 3) || answered == 0 && round < 30; round++ {
 		var mu sync.Mutex
 		var hooks sync.WaitGroup
 		var slowest, idle time.Duration // hook, and process that does nothing

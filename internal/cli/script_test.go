@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -17,15 +18,6 @@ import (
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // also of the command: it ends before the collector is of use
 	testscript.Main(m, map[string]func(){"skills": func() { os.Exit(Main()) }})
-}
-
-// rounds returns how many rounds a test does, or how large it is: usual, and long
-// when the tests may take long, which short_test.go of the module tells.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
 }
 
 // TestScript runs testdata/*.txt, see testdata/README.md.
@@ -44,7 +36,7 @@ func condition(name string) (bool, error) {
 	if name != "long" {
 		return false, fmt.Errorf("there is no condition %q", name)
 	}
-	return rounds(0, 1) == 1, nil
+	return testsize.Rounds(0, 1) == 1, nil
 }
 
 // noExitSleep keeps processes under the race detector from sleeping for a

@@ -86,7 +86,7 @@ func TestProjectLinks(t *testing.T) {
 	}
 }
 
-// files returns all files below the test's folder but those of the state.
+// files returns all files below the test's folder, without the files of the state.
 func files(t *testing.T, e *Env) map[string]string {
 	t.Helper()
 	found := make(map[string]string)

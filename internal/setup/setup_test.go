@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // named returns a client by its name.
@@ -207,24 +208,13 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// rounds returns how many rounds a test does, or how large it is: usual, and long
-// when the tests may take long, which short_test.go of the module tells.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
-}
-
 // TestHuge: Claude Code keeps the history of all projects in one file.
 func TestHuge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 20 MB")
-	}
+	testsize.Long(t)
 	e := testEnv(t)
 	var b bytes.Buffer
 	b.WriteString("{\n  \"projects\": {")
-	for i := range rounds(4000, 20_000) {
+	for i := range testsize.Rounds(4000, 20_000) {
 		if i > 0 {
 			b.WriteByte(',')
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -27,27 +28,6 @@ import (
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
-}
-
-// rounds returns how many rounds a test does, or how large it is: usual, and long
-// when the tests may take long, which short_test.go of the module tells.
-func rounds(usual, long int) int {
-	if os.Getenv("REPERTOIRE_LONG") == "1" {
-		return long
-	}
-	return usual
-}
-
-// long skips a test that takes seconds when the tests are to be short, as under
-// the race detector: none of these starts anything that could race. It is the one
-// place that decides this:
-//
-//	TestLegs, TestCompare of many skills, TestCorpus
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("takes long")
-	}
 }
 
 // open returns a function that opens catalogs of a test with options.
@@ -81,9 +61,9 @@ var legs = map[string]searchtest.Leg{
 
 func TestLegs(t *testing.T) {
 	t.Parallel()
-	long(t)
+	testsize.Long(t)
 	for name, leg := range legs {
-		leg.Skills = rounds(80, 240)
+		leg.Skills = testsize.Rounds(80, 240)
 		t.Run(name, func(t *testing.T) { t.Parallel(); searchtest.Run(t, leg) })
 	}
 }
@@ -92,7 +72,7 @@ func TestLegs(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
-		for _, n := range []int{1, 60, rounds(120, 300)} {
+		for _, n := range []int{1, 60, testsize.Rounds(120, 300)} {
 			t.Run(fmt.Sprintf("%s-%d", vectors, n), func(t *testing.T) { compareLegs(t, e, n) })
 		}
 	}
@@ -102,14 +82,14 @@ func TestCompare(t *testing.T) {
 func compareLegs(t *testing.T, e embed.Embedder, n int) {
 	t.Parallel()
 	if n > 60 {
-		long(t)
+		testsize.Long(t)
 	}
 	sources := searchtest.Generate(n, uint64(n))
 	agents := searchtest.Agents()
 	if n < 60 {
 		agents = agents[:2] // the others name skills that are not there
 	}
-	queries := searchtest.Queries(sources, 7, rounds(45, 90), agents) // every kind for every agent
+	queries := searchtest.Queries(sources, 7, testsize.Rounds(45, 90), agents) // every kind for every agent
 	truth := searchtest.NewTruth(t, legs["fts5"].New(t, e, sources), queries)
 	for name, leg := range legs {
 		if name == "fts5" {
@@ -159,8 +139,8 @@ func TestCompareNotices(t *testing.T) {
 // ranking, depends on less than 1 % of a score.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	long(t)
-	skills := corpus(t, rounds(600, 1200))
+	testsize.Long(t)
+	skills := corpus(t, testsize.Rounds(600, 1200))
 	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {
@@ -168,7 +148,7 @@ func TestCorpus(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	var prompts []string
-	for len(prompts) < rounds(100, 200) {
+	for len(prompts) < testsize.Rounds(100, 200) {
 		words := strings.Fields(skills[rng.IntN(len(skills))].Description)
 		if len(words) < 12 {
 			continue
