@@ -18,8 +18,8 @@ func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
 	defer c.rescan.Unlock()
 	s := c.state.Load()
 	reports, err := c.sync(ctx, s, found)
-	if s.isDamaged(err) {
-		reports, err = c.rebuild(ctx, found)
+	if s.isLost(err) {
+		reports, err = c.reopen(ctx, found)
 	}
 	for i := range reports {
 		r := &reports[i]
@@ -53,7 +53,7 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, e
 // database ranks then.
 func (c *Catalog) publish(ctx context.Context, s *state) error {
 	err := s.index.Publish(ctx, c.cron != nil)
-	if err == nil || ctx.Err() != nil || s.isDamaged(err) {
+	if err == nil || ctx.Err() != nil || s.isLost(err) {
 		return err
 	}
 	c.log.Warn("ranking from the database", "error", err)

@@ -13,6 +13,8 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
@@ -25,6 +27,9 @@ import (
 // Write removes them; files left by a killed process may be removed. On Windows, Write
 // cannot replace a file that is mapped.
 func Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
+	if err := regular.Check(path); err != nil {
+		return err
+	}
 	if err := write(path, m, docs); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
