@@ -78,7 +78,7 @@ func check(name string, info fs.FileInfo) error {
 }
 
 // Look returns a text that differs after somebody has written the file or has put another
-// one in its place: its identity, size and times. "" means that there is no such file.
+// one in its place: its identity, size and time. "" means that there is no such file.
 func Look(name string) string {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {

@@ -173,7 +173,11 @@ func (db *DB) note(ctx context.Context, err error) error {
 	if db.readOnly || db.checkFiles() != nil {
 		return err
 	}
-	return errors.Join(err, os.WriteFile(db.path+damagedSuffix, nil, 0o600))
+	file, linkErr := target(db.path)
+	if linkErr != nil {
+		return err
+	}
+	return errors.Join(err, os.WriteFile(file+damagedSuffix, nil, 0o600))
 }
 
 // prepare returns the prepared statement with this name, on the read pool or the view.

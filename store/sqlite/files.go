@@ -25,8 +25,7 @@ type files [3]fs.FileInfo
 
 var fileSuffixes = [...]string{"", walSuffix, shmSuffix}
 
-func filesOf(path string) (list files) {
-	path = target(path)
+func filesAt(path string) (list files) {
 	for i, suffix := range fileSuffixes {
 		if info, err := os.Stat(path + suffix); err == nil {
 			list[i] = info
@@ -36,21 +35,25 @@ func filesOf(path string) (list files) {
 }
 
 // target returns the file to which path leads if path is a link: SQLite keeps the other
-// files beside that one.
-func target(path string) string {
+// files beside that one. It fails if the link leads nowhere: a disk may be missing.
+func target(path string) (string, error) {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path
+		return path, nil
 	}
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		return to
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("%s is a link that leads nowhere: mount the disk or remove the link: %w", path, err)
 	}
-	return path
+	return to, nil
 }
 
 // checkFiles fails with store.ErrStale if a file that is open is no longer at its path.
 // SQLite does not notice: it would go on with a file that nobody else sees.
 func (db *DB) checkFiles() error {
-	path := target(db.path)
+	path, err := target(db.path)
+	if err != nil {
+		return err
+	}
 	for i, suffix := range fileSuffixes {
 		if db.files[i] == nil {
 			continue
@@ -82,22 +85,35 @@ func (db *DB) checkWAL(ctx context.Context) error {
 			return err
 		}
 		const header, frameHeader = 32, 24
-		info, err := os.Stat(target(db.path) + walSuffix)
-		if err == nil && info.Size() >= header+frames*(frameHeader+page) {
+		if db.sizeOfWAL() >= header+frames*(frameHeader+page) {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s%s was cut or removed while a process used it: %w", db.path, walSuffix, store.ErrDamaged)
 }
 
-// Look implements store.Store. An empty -wal file is as good as none, which Close leaves.
+// sizeOfWAL returns the size of the -wal file; 0 means that there is none, or that it is
+// empty, which is as good.
+func (db *DB) sizeOfWAL() int64 {
+	path, err := target(db.path)
+	if err != nil {
+		return 0
+	}
+	info, err := os.Stat(path + walSuffix)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Look implements store.Store.
 func (db *DB) Look() string {
-	path := target(db.path)
+	path, err := target(db.path)
 	look := regular.Look(path)
-	if look == "" {
+	if err != nil || look == "" {
 		return ""
 	}
-	if info, err := os.Stat(path + walSuffix); err == nil && info.Size() > 0 {
+	if db.sizeOfWAL() > 0 {
 		return look + " " + regular.Look(path+walSuffix)
 	}
 	return look
@@ -124,8 +140,7 @@ func (db *DB) Settle(ctx context.Context) (s store.State, look string, err error
 
 // checkpoint empties the -wal file, or moves as much as other readers allow.
 func (db *DB) checkpoint(ctx context.Context) error {
-	info, err := os.Stat(target(db.path) + walSuffix)
-	if err != nil || info.Size() == 0 {
+	if db.sizeOfWAL() == 0 {
 		return nil
 	}
 	conn, err := db.write.Conn(ctx)

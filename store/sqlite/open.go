@@ -76,7 +76,14 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of catalog %s: %w", path, err)
 	}
-	if err := regular.Check(path+".lock", path, path+walSuffix, path+shmSuffix, path+journalSuffix); err != nil {
+	if err := regular.Check(path+".lock", path); err != nil {
+		return nil, fmt.Errorf("opening catalog: %w", err)
+	}
+	file, err := target(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := regular.Check(file+walSuffix, file+shmSuffix, file+journalSuffix); err != nil {
 		return nil, fmt.Errorf("opening catalog: %w", err)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
@@ -84,18 +91,18 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
 	defer lock.Close()
-	db, err := openFile(ctx, path, o)
-	if !isCorrupt(err) && !isCut(err) {
-		return db, err
+	aside := ""
+	db, err := openFile(ctx, file, o)
+	if isCorrupt(err) || isCut(err) {
+		if aside, err = moveAside(file, o.Now()); err != nil {
+			return nil, fmt.Errorf("moving damaged catalog aside: %w", err)
+		}
+		db, err = openFile(ctx, file, o)
 	}
-	aside, err := moveAside(path, o.Now())
 	if err != nil {
-		return nil, fmt.Errorf("moving damaged catalog aside: %w", err)
-	}
-	if db, err = openFile(ctx, path, o); err != nil {
 		return nil, err
 	}
-	db.recovered = aside
+	db.path, db.recovered = path, aside
 	return db, nil
 }
 
@@ -125,7 +132,7 @@ func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 		db.Close()
 		return nil, fmt.Errorf("opening catalog %s: %w", path, err)
 	}
-	db.files = filesOf(path) // -wal and -shm are there since the first read
+	db.files = filesAt(path) // -wal and -shm are there since the first read
 	return db, nil
 }
 
@@ -155,7 +162,7 @@ func openReadOnly(ctx context.Context, path string, o Options, cause error) (*DB
 	if err != nil {
 		return nil, err
 	}
-	db.readOnly, db.files = true, files{filesOf(path)[0]}
+	db.readOnly, db.files = true, files{filesAt(path)[0]}
 	if err := readable(ctx, db); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("opening catalog %s, which cannot be written (%w): %w", path, cause, err)

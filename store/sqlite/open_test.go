@@ -273,17 +273,17 @@ func TestOpenForeignJournal(t *testing.T) {
 	if err := os.WriteFile(path+"-journal", hotJournal(2), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := filesAt(t, path)
+	before := contentsAt(t, path)
 	if _, err := Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), path+"-journal belongs to a change") {
 		t.Errorf("error %v, want one about the journal", err)
 	}
-	if after := filesAt(t, path); !reflect.DeepEqual(before, after) {
+	if after := contentsAt(t, path); !reflect.DeepEqual(before, after) {
 		t.Errorf("files %q, before %q", after, before)
 	}
 }
 
-// filesAt returns the files whose names begin with path, except for the lock.
-func filesAt(t *testing.T, path string) map[string]string {
+// contentsAt returns the files whose names begin with path, except for the lock.
+func contentsAt(t *testing.T, path string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(path + "*")
 	found := make(map[string]string)
