@@ -27,13 +27,14 @@ var short = map[string]string{
 // REPERTOIRE_LONG is 1, as in .ci/run-long, and what there is less of. Of each
 // kind of case there is at least one in any case.
 var shortened = map[string]string{
-	".":                 "skills in a folder of which each look sees some",
+	".":                 "skills in a folder of which each look sees some, and mixtures of old and new files",
 	"bench":             "skills of the corpus in which prompts find nothing",
-	"index":             "skills, prompts, damages of each file and versions that are published",
+	"index":             "skills, prompts, damages of each file, versions that are published, and kills",
 	"internal/cli":      "hooks at once, and sizes whose speed is measured",
 	"internal/setup":    "megabytes of settings",
 	"search/searchtest": "skills and prompts of which all ways to rank answer alike",
 	"snapshot":          "documents, prompts and damages",
+	"store/sqlite":      "kills of a process that makes a catalog",
 }
 
 // rounds returns how many rounds a test does, or how large it is: usual, and long

@@ -26,7 +26,7 @@ const childPath = "INDEX_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	for name, work := range map[string]func(path string) error{
-		childPath: syncChild, publisherPath: publishChild, unwritableDir: unwritableChild,
+		childPath: syncChild, publisherPath: publishChild, tracedPath: tracedChild, unwritableDir: unwritableChild,
 	} {
 		if path := os.Getenv(name); path != "" {
 			if err := work(path); err != nil {
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // short test does not start too. It is the one place that decides this:
 //
 //	TestFresh, TestDeltaBound, TestForeignFiles, TestUnwritable,
-//	TestPublishLeaksNothing, TestSameGenerationPublished
+//	TestPublishLeaksNothing, TestSameGenerationPublished, TestKilledAtEachCall
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

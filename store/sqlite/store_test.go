@@ -30,6 +30,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// rounds returns how many rounds a test does: usual, and long when the tests may take
+// long, which short_test.go of the module tells.
+func rounds(usual, long int) int {
+	if os.Getenv("REPERTOIRE_LONG") == "1" {
+		return long
+	}
+	return usual
+}
+
 // child returns a command that does a job on the catalog at path in another
 // process.
 func child(t *testing.T, job, path string, env ...string) *exec.Cmd {
