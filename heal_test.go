@@ -128,9 +128,6 @@ func ills() []ill {
 			list = append(list, ill{name + " emptied", on(suffix, cut(0)), nil})
 		}
 		list = append(list, ill{name + " removed", on(suffix, os.Remove), nil})
-		if suffix == ".base" {
-			continue // below, because its name tells a generation
-		}
 		list = append(list,
 			ill{name + " is a folder", on(suffix, instead(fullFolder)), at(suffix)},
 			ill{name + " is a named pipe", on(suffix, instead(fifo)), at(suffix)})
@@ -143,8 +140,11 @@ func ills() []ill {
 // error names. Until then no answer is wrong.
 func TestHeals(t *testing.T) {
 	t.Parallel()
-	for _, ill := range ills() {
+	for i, ill := range ills() {
 		for _, resident := range []bool{false, true} {
+			if !resident && i%rounds(4, 1) > 0 {
+				continue
+			}
 			name := ill.name + ", cold"
 			if resident {
 				name = ill.name + ", resident"

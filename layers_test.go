@@ -50,7 +50,7 @@ var layers = map[string][]string{
 	"search":              {"skill", "embed", "rank", "rerank", "snapshot", "store", "internal/intent", "internal/words"},
 	"contextprovider":     {"skill", "search", "internal/words", "internal/lazyregexp"},
 	"mcpserver":           {"skill", "search", "contextprovider", "internal/words"},
-	".":                   {"skill", "embed", "rerank", "source", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/config", "internal/words"},
+	".":                   {"skill", "embed", "rerank", "source", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/config", "internal/regular", "internal/words"},
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/skills-fit":      {"*"},
