@@ -198,8 +198,9 @@ var pragmas = []string{
 func connect(path string, o Options, query string) (*DB, error) {
 	params := fmt.Sprintf("_pragma=busy_timeout(%d)", o.BusyTimeout.Milliseconds())
 	if query == "" {
-		// In WAL mode readers and the writer do not wait for each other.
-		params += "&_journal_mode=wal&_pragma=" + strings.Join(pragmas, "&_pragma=")
+		// In WAL mode readers and the writer do not wait for each other. A connection that
+		// is opened later must not make a file where the catalog was.
+		params += "&mode=rw&_journal_mode=wal&_pragma=" + strings.Join(pragmas, "&_pragma=")
 	} else {
 		params += "&" + query
 	}
