@@ -206,6 +206,37 @@ func testHeals(t *testing.T, ill ill, resident bool) {
 	}
 }
 
+// TestRemade: somebody removes the database, and another process makes a new one and goes
+// on changing it. A running process follows it, also when nothing has changed since.
+func TestRemade(t *testing.T) {
+	t.Parallel()
+	for _, change := range []bool{false, true} {
+		src, dir := folder(t, "team", docs(many()...))
+		aged(t, dir)
+		cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
+		c := scanned(t, cfg)
+		search(t, c, repertoire.Query{Text: "skill-07"})
+		try(t, os.Remove(cfg.DB))
+		other := scanned(t, cfg)
+		now := many()
+		if change {
+			now = toggle(t, dir, now, "skill-11")
+			rescan(t, other)
+		}
+		for _, c := range []*repertoire.Catalog{c, other} {
+			want(t, "list", list(t, c, nil, false), now...)
+		}
+		now = toggle(t, dir, now, "skill-05")
+		for _, c := range []*repertoire.Catalog{c, other} {
+			rescan(t, c)
+			want(t, "list after a change", list(t, c, nil, false), now...)
+			if hits, _ := search(t, c, repertoire.Query{Text: "skill-05"}); slices.Contains(hits, "skill-05") {
+				t.Errorf("hits %v", hits)
+			}
+		}
+	}
+}
+
 // checkAnswer checks that the best skill for its name is this one, or that the error names
 // a file, unless that is "".
 func checkAnswer(t *testing.T, c *repertoire.Catalog, file, skill string) {
