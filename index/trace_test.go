@@ -111,7 +111,7 @@ func TestKilledAtEachCall(t *testing.T) {
 		}
 	}
 	t.Log(kills, "kills")
-	if kills < 12 {
+	if kills < 6 {
 		t.Errorf("only %d kills", kills)
 	}
 }
