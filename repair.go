@@ -44,6 +44,7 @@ func (c *Catalog) reopen(ctx context.Context, found func()) ([]Report, error) {
 			c.log.Warn("closing a catalog that is damaged or was replaced", "error", err)
 		}
 	}
+	c.log.Info("opening the catalog again, because its file is damaged or was replaced")
 	// A search that is in a hurry must not leave the catalog without a file.
 	s, err := c.open(context.WithoutCancel(ctx))
 	if err != nil {

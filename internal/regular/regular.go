@@ -78,10 +78,11 @@ func check(name string, info fs.FileInfo) error {
 }
 
 // Look returns a text that differs after somebody has written the file or has put another
-// one in its place: its identity, size and time. "" means that there is no such file.
+// one in its place: its identity, size and time. "" means that there is no such file, or
+// that it is empty.
 func Look(name string) string {
 	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d %d %s", info.Size(), info.ModTime().UnixNano(), identity(info))

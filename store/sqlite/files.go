@@ -92,8 +92,7 @@ func (db *DB) checkWAL(ctx context.Context) error {
 	return fmt.Errorf("%s%s was cut or removed while a process used it: %w", db.path, walSuffix, store.ErrDamaged)
 }
 
-// sizeOfWAL returns the size of the -wal file; 0 means that there is none, or that it is
-// empty, which is as good.
+// sizeOfWAL returns the size of the -wal file, 0 if there is none.
 func (db *DB) sizeOfWAL() int64 {
 	path, err := target(db.path)
 	if err != nil {
@@ -106,17 +105,17 @@ func (db *DB) sizeOfWAL() int64 {
 	return info.Size()
 }
 
-// Look implements store.Store.
+// Look implements store.Store. An empty -wal file is as good as none, which Close leaves.
 func (db *DB) Look() string {
 	path, err := target(db.path)
-	look := regular.Look(path)
-	if err != nil || look == "" {
+	if err != nil {
 		return ""
 	}
-	if db.sizeOfWAL() > 0 {
-		return look + " " + regular.Look(path+walSuffix)
+	look := regular.Look(path)
+	if look == "" {
+		return ""
 	}
-	return look
+	return look + " " + regular.Look(path+walSuffix)
 }
 
 // Settle implements store.Store: it moves the content of the -wal file into the database,
