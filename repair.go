@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// repaired runs f. When f says that the file is damaged, the file is moved
-// aside and rebuilt, and f runs once more.
+// repaired runs f. When f says that the file is damaged, or is no longer the
+// catalog, repaired opens the catalog again and runs f once more.
 func repaired[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (T, error) {
 	s := c.state.Load()
 	v, err := f(s)
-	if !s.isDamaged(err) {
+	if !s.isLost(err) {
 		return v, err
 	}
 	if err := c.repair(ctx, s); err != nil {
@@ -20,32 +20,35 @@ func repaired[T any](ctx context.Context, c *Catalog, f func(*state) (T, error))
 	return f(c.state.Load())
 }
 
-// repair rebuilds a damaged catalog, unless somebody else just did.
-func (c *Catalog) repair(ctx context.Context, damaged *state) error {
+// repair opens a catalog again, unless somebody else just did.
+func (c *Catalog) repair(ctx context.Context, lost *state) error {
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
-	if c.state.Load() != damaged {
+	if c.state.Load() != lost {
 		return nil
 	}
-	_, err := c.rebuild(ctx, nil)
+	_, err := c.reopen(ctx, nil)
 	return err
 }
 
-// rebuild moves the damaged file aside and fills a new one; the caller holds
-// the lock. When it fails, the next call tries again.
-func (c *Catalog) rebuild(ctx context.Context, found func()) ([]Report, error) {
+// reopen opens the file that is at the path now, and brings it in step. The store
+// moves a damaged file aside and makes a new one. The caller holds the lock. When
+// reopen fails, the next call tries again.
+func (c *Catalog) reopen(ctx context.Context, found func()) ([]Report, error) {
 	if c.closed {
 		return nil, errors.New("catalog is closed")
 	}
-	damaged := c.state.Load()
-	damaged.replaced.Store(true)
-	if err := damaged.close(); err != nil {
-		c.log.Warn("closing damaged catalog", "error", err)
+	lost := c.state.Load()
+	if !lost.replaced.Swap(true) {
+		if err := lost.close(); err != nil {
+			c.log.Warn("closing a catalog that is damaged or was replaced", "error", err)
+		}
 	}
+	c.log.Info("opening the catalog again, because its file is damaged or was replaced")
 	// A search that is in a hurry must not leave the catalog without a file.
 	s, err := c.open(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, fmt.Errorf("replacing damaged catalog: %w", err)
+		return nil, fmt.Errorf("opening the catalog again: %w", err)
 	}
 	reports, err := c.sync(ctx, s, found)
 	c.state.Store(s) // not before: nobody should find it empty

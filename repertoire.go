@@ -60,7 +60,7 @@ type Catalog struct {
 	fallback embed.Embedder // the built-in one when another is configured
 	fast     bool           // embedder is the built-in one: rescans embed
 
-	state atomic.Pointer[state] // replaced when the file was found damaged
+	state atomic.Pointer[state] // replaced when the file was lost, see isLost
 
 	rescan sync.Mutex // held by a rescan: one at a time
 	closed bool       // guarded by rescan
@@ -86,7 +86,7 @@ type state struct {
 	scanner  *index.Scanner // guarded by Catalog.rescan, except for Glance
 	provider *contextprovider.Provider
 
-	replaced atomic.Bool // the file was damaged: store is closed, or about to be
+	replaced atomic.Bool // the file was lost: store is closed, or about to be
 }
 
 // close closes the files.
@@ -95,10 +95,10 @@ func (s *state) close() error {
 	return errors.Join(s.index.Close(), s.store.Close())
 }
 
-// isDamaged reports whether err says that the file is damaged, or comes from a
-// file that was closed because it is.
-func (s *state) isDamaged(err error) bool {
-	return errors.Is(err, store.ErrDamaged) || err != nil && s.replaced.Load()
+// isLost reports whether err says that the open file is damaged or no longer the
+// catalog, or comes from a file that was closed because of that.
+func (s *state) isLost(err error) bool {
+	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrStale) || err != nil && s.replaced.Load()
 }
 
 // Open opens the catalog of cfg and makes its file if it is not there. With a

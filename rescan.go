@@ -2,7 +2,10 @@ package repertoire
 
 import (
 	"context"
+	"errors"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // Rescan brings the catalog in step with its sources and returns what it did
@@ -18,8 +21,8 @@ func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
 	defer c.rescan.Unlock()
 	s := c.state.Load()
 	reports, err := c.sync(ctx, s, found)
-	if s.isDamaged(err) {
-		reports, err = c.rebuild(ctx, found)
+	if s.isLost(err) {
+		reports, err = c.reopen(ctx, found)
 	}
 	for i := range reports {
 		r := &reports[i]
@@ -50,10 +53,10 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, e
 }
 
 // publish compiles the ranking. That it could not be is no reason to fail: the
-// database ranks then.
+// database ranks then, unless a person must put something away first.
 func (c *Catalog) publish(ctx context.Context, s *state) error {
 	err := s.index.Publish(ctx, c.cron != nil)
-	if err == nil || ctx.Err() != nil || s.isDamaged(err) {
+	if err == nil || ctx.Err() != nil || s.isLost(err) || errors.Is(err, regular.ErrSpecial) {
 		return err
 	}
 	c.log.Warn("ranking from the database", "error", err)

@@ -73,7 +73,7 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 // startBehind answers at once if the catalog was scanned before.
 func (c *Catalog) startBehind(ctx context.Context) error {
 	s := c.state.Load()
-	indexed := s.index.Published(s.scanner.Sources())
+	indexed := s.index.Published(ctx, s.scanner.Sources())
 	if !indexed {
 		var err error
 		if indexed, err = c.Indexed(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
 	"bench":             "indexes hundreds of skills",
-	"index":             "publishes after each of many changes, and damages every file",
+	"index":             "publishes after each of many changes, damages every file, and kills processes",
 	"internal/cli":      "starts dozens of processes at once",
 	"internal/setup":    "writes a settings file of many MB",
 	"search/searchtest": "compares all ways to rank over hundreds of skills",
@@ -27,14 +27,15 @@ var short = map[string]string{
 // REPERTOIRE_LONG is 1, as in .ci/run-long, and what there is less of. Of each
 // kind of case there is at least one in any case.
 var shortened = map[string]string{
-	".":                 "skills in a folder of which each look sees some",
+	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, and damages that a new process finds",
 	"bench":             "skills of the corpus in which prompts find nothing",
-	"index":             "skills, prompts, damages of each file and versions that are published",
+	"index":             "skills, prompts, damages of each file, versions that are published, and kills",
 	"internal/cli":      "hooks at once, and sizes whose speed is measured",
 	"internal/setup":    "megabytes of settings",
 	"search/searchtest": "skills and prompts of which all ways to rank answer alike",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",
+	"store/sqlite":      "kills of a process that makes a catalog",
 }
 
 // TestShort ties the lists to the tests: one that is left out or shortened

@@ -165,7 +165,10 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 		return nil, changes{}, nil
 	}
 	for _, path := range a.x.dir.Bases(a.Catalog) {
-		base := a.x.dir.OpenFile(path, old)
+		base, err := a.x.dir.OpenFile(path, old)
+		if err != nil {
+			return nil, changes{}, err
+		}
 		if base == nil {
 			continue
 		}

@@ -46,7 +46,7 @@ func TestCompileSkills(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := searchtest.Open(t, made.Path, e, nil)
-		if !x.Published([]index.Source{src}) {
+		if !x.Published(t.Context(), []index.Source{src}) {
 			t.Error("what was compiled is not current")
 		}
 		for _, prompt := range []string{"fill the form 3 in", "pdf office", "open"} {

@@ -165,7 +165,7 @@ func TestDamage(t *testing.T) {
 		x.Close()
 		searchtest.Publish(t, fresh, true)
 		check(fresh, "published")
-		if x = p.open(); !x.Published(sourcesOf(p.sources)) {
+		if x = p.open(); !x.Published(t.Context(), sourcesOf(p.sources)) {
 			t.Fatalf("%s: what is published cannot be used: %q", what, p.files(t))
 		}
 		check(x, "published and opened")

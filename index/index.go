@@ -36,7 +36,8 @@ type Index struct {
 	load    sync.Mutex // held while a new set is made
 	closed  bool       // guarded by load
 
-	publishing sync.Mutex // held while files are written
+	sealed     atomic.Pointer[seal] // the last one that was found or made
+	publishing sync.Mutex           // held while files are written
 
 	covered   atomic.Pointer[coverage] // the last count for the embedder's model
 	embedding chan struct{}            // holds one element while Embed runs
@@ -113,12 +114,12 @@ func (x *Index) key() string {
 
 var errClosed = errors.New("index is closed")
 
-// Current returns the set of the current generation. If that is published, one look
-// at a file shows that nothing has changed; otherwise Current asks the store. The
+// Current returns the set of the current generation. If that is published, a look at a
+// few files shows that nothing has changed; otherwise Current asks the store. The
 // index closes the set when another one replaces it; a reader that finds its set
 // closed calls Current again.
 func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
-	if s := x.current.Load(); s != nil && x.dir != nil && x.dir.IsCurrent(s) {
+	if s := x.current.Load(); x.isCurrent(s) {
 		return s, nil
 	}
 	x.load.Lock()
@@ -127,10 +128,10 @@ func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
 		return nil, errClosed
 	}
 	old := x.current.Load()
-	if old != nil && x.dir != nil && x.dir.IsCurrent(old) {
+	if x.isCurrent(old) {
 		return old, nil
 	}
-	s, err := x.openPublished(old)
+	s, err := x.openPublished(ctx, old)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +144,15 @@ func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
 	return s, nil
 }
 
-// openPublished returns the published set; nil means that this index cannot use it.
-func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
+// isCurrent reports whether s is the published set, and the store still holds its
+// generation. It asks no store.
+func (x *Index) isCurrent(s *snapshot.Set) bool {
+	return s != nil && x.dir != nil && x.dir.IsCurrent(s) && x.isSealed(seal{s.Catalog, s.Generation, x.store.Look()})
+}
+
+// openPublished returns the published set; nil means that this index cannot use it, or
+// that it is of another generation than the store.
+func (x *Index) openPublished(ctx context.Context, old *snapshot.Set) (*snapshot.Set, error) {
 	if x.dir == nil {
 		return nil, nil
 	}
@@ -152,9 +160,10 @@ func (x *Index) openPublished(old *snapshot.Set) (*snapshot.Set, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if !x.canEmbedFor(s.Model()) {
+	ok, err := x.holds(ctx, s.Catalog, s.Generation)
+	if !ok || !x.canEmbedFor(s.Model()) {
 		s.Close(old) // it can only fail to give memory back
-		return nil, nil
+		return nil, err
 	}
 	if x.embedder != nil && x.covered.Load() == nil {
 		x.covered.Store(&coverage{s.Generation, s.Texts, s.Embedded})
@@ -172,13 +181,13 @@ func (x *Index) canEmbedFor(model string) bool {
 
 // Published reports whether published files alone can answer for these sources, all
 // of which must have been walked. It also makes the published set the current one.
-func (x *Index) Published(sources []Source) bool {
+func (x *Index) Published(ctx context.Context, sources []Source) bool {
 	x.load.Lock()
 	defer x.load.Unlock()
 	if x.closed {
 		return false
 	}
-	s, err := x.openPublished(x.current.Load())
+	s, err := x.openPublished(ctx, x.current.Load())
 	if err != nil || s == nil {
 		return false
 	}
@@ -223,8 +232,12 @@ func (x *Index) Discard(s *snapshot.Set) {
 	}
 }
 
-// Close closes the files that searches read. The store stays open.
+// Close closes the files that searches read. The store stays open, but what it holds is
+// written out, so that later processes need not open it.
 func (x *Index) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	x.settle(ctx)
 	x.load.Lock()
 	defer x.load.Unlock()
 	x.closed = true

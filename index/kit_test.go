@@ -26,7 +26,7 @@ const childPath = "INDEX_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	for name, work := range map[string]func(path string) error{
-		childPath: syncChild, publisherPath: publishChild, unwritableDir: unwritableChild,
+		childPath: syncChild, publisherPath: publishChild, tracedPath: tracedChild, unwritableDir: unwritableChild,
 	} {
 		if path := os.Getenv(name); path != "" {
 			if err := work(path); err != nil {

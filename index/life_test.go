@@ -101,7 +101,7 @@ func testRolledBack(t *testing.T, e embed.Embedder, base, manifest bool) {
 	searchtest.Publish(t, other, false)
 	searchtest.Compare(t, want, other, queries)
 	again := searchtest.Open(t, path, e, nil)
-	if !again.Published(sourcesOf(now)) {
+	if !again.Published(t.Context(), sourcesOf(now)) {
 		t.Errorf("what is published cannot be used: %q", beside(t, path, ""))
 	}
 	searchtest.Compare(t, want, again, queries)
@@ -173,7 +173,7 @@ func TestEmbedProgress(t *testing.T) {
 }
 
 // TestAnswersWithoutDatabase: what is published answers prompts, lists and looks up
-// when the database is gone, also prompts whose hits are copies of each other.
+// when the database cannot be opened, also prompts whose hits are copies of each other.
 func TestAnswersWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
@@ -190,13 +190,13 @@ func TestAnswersWithoutDatabase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(whole.Close(), whole.Store.Close(), os.RemoveAll(path), os.Mkdir(path, 0o700)); err != nil {
+			if err := errors.Join(whole.Close(), whole.Store.Close(), os.Remove(path+".lock"), os.Mkdir(path+".lock", 0o700)); err != nil {
 				t.Fatal(err)
 			}
 			db := sqlite.Defer(path, searchtest.WithdrawAt(path))
 			defer db.Close()
 			x := searchtest.Over(t, db, path, e, nil)
-			if !x.Published(sourcesOf(sources)) {
+			if !x.Published(t.Context(), sourcesOf(sources)) {
 				t.Fatal("what is published is not current")
 			}
 			for i, a := range answers(t, x, queries) {

@@ -98,12 +98,12 @@ func TestCurrentAfterFirstWalk(t *testing.T) {
 	skills := searchtest.Many(3)
 	searchtest.SyncSource(t, x, src, failing(skills.Refs(), errors.New("a folder could not be read")))
 	searchtest.Publish(t, x, true)
-	if x.Published([]index.Source{src}) {
+	if x.Published(t.Context(), []index.Source{src}) {
 		t.Error("the source has not been walked completely, and nobody knows")
 	}
 	searchtest.SyncSource(t, x, src, skills.Refs())
 	searchtest.Publish(t, x, true)
-	if !x.Published([]index.Source{src}) {
+	if !x.Published(t.Context(), []index.Source{src}) {
 		t.Error("the source has been walked completely, and the published files do not say so")
 	}
 }
@@ -127,7 +127,7 @@ func TestTwoProcessesPublish(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if !x.Published([]index.Source{{Label: "a", Root: "/a"}, {Label: "b", Root: "/b"}}) {
+	if !x.Published(t.Context(), []index.Source{{Label: "a", Root: "/a"}, {Label: "b", Root: "/b"}}) {
 		t.Errorf("what is published cannot be used; there are %q", beside(t, path, ""))
 	}
 	for _, h := range searchtest.Ask(t, x, search.Query{Text: "constant words", Limit: 100}).Hits {
@@ -215,7 +215,7 @@ func TestSweep(t *testing.T) {
 	searchtest.Embed(t, hybrid)
 	searchtest.Publish(t, x, true)
 	searchtest.Publish(t, hybrid, true)
-	if !x.Published(src) || !hybrid.Published(src) {
+	if !x.Published(t.Context(), src) || !hybrid.Published(t.Context(), src) {
 		t.Error("two embedders do not publish side by side")
 	}
 	leave := func(names ...string) (paths []string) {
@@ -261,7 +261,7 @@ func TestSweep(t *testing.T) {
 	}
 	searchtest.Embed(t, hybrid)
 	searchtest.Publish(t, hybrid, true)
-	if !hybrid.Published(src) {
+	if !hybrid.Published(t.Context(), src) {
 		t.Error("the other embedder has not published again")
 	}
 }

@@ -63,6 +63,9 @@ func (s *Scanner) labels() []string {
 // read is a problem in the report of its source, never an error. When ctx ends first,
 // Rescan keeps what it has done and returns ctx.Err().
 func (s *Scanner) Rescan(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
+	if err := s.file.check(); err != nil {
+		return nil, err
+	}
 	if s.seen != nil && found == nil {
 		if reports, ok, err := s.rescanChanged(ctx, finish); ok || err != nil {
 			return reports, err
@@ -245,11 +248,11 @@ func watched(refs iter.Seq2[*skill.Ref, error], found func(), problems *[]skill.
 // published for these sources, and whether their folders are as the last complete
 // walk saw them. It checks the 128 folders that are most likely to have changed and
 // then others until about limit has passed, starting where the last Glance of any
-// process stopped. It does not use the store.
+// process stopped. It uses the store only if somebody has put other files in its place.
 func (s *Scanner) Glance(ctx context.Context, limit time.Duration) Glance {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if s.file.path == "" || !s.index.Published(s.Sources()) {
+	if s.file.path == "" || s.file.check() != nil || !s.index.Published(ctx, s.Sources()) {
 		return Glance{}
 	}
 	set, err := s.index.Current(ctx)

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -126,7 +127,7 @@ func (f *stampFile) write(g store.Generation, stamps []stamp) error {
 	}
 	binary.LittleEndian.PutUint64(data[start-8:], uint64(len(data)-start))
 	name := f.path + stampSuffix
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, data) {
+	if old, err := regular.ReadFile(name); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
 	f.forgetCursor()
@@ -140,7 +141,7 @@ func (f *stampFile) write(g store.Generation, stamps []stamp) error {
 // open opens the list on file and returns the offset of its first record. It fails
 // if the list is of other sources or another generation.
 func (f *stampFile) open(g store.Generation) (file *os.File, start int64, err error) {
-	if file, err = os.Open(f.path + stampSuffix); err != nil {
+	if file, err = regular.Open(f.path + stampSuffix); err != nil {
 		return nil, 0, err
 	}
 	header := f.header()
@@ -157,9 +158,17 @@ func (f *stampFile) open(g store.Generation) (file *os.File, start int64, err er
 	return file, start, nil
 }
 
+// check fails if something other than a regular file is in the place of one of the files.
+func (f *stampFile) check() error {
+	if f.path == "" {
+		return nil
+	}
+	return regular.Check(f.path+stampSuffix, f.path+cursorSuffix, f.path+sealSuffix)
+}
+
 // cursor returns the offset at which the last Glance stopped, and at least least.
 func (f *stampFile) cursor(least int64) int64 {
-	data, err := os.ReadFile(f.path + cursorSuffix)
+	data, err := regular.ReadFile(f.path + cursorSuffix)
 	if err != nil || len(data) != 8 {
 		return least
 	}

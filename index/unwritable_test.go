@@ -60,7 +60,7 @@ func unwritableChild(dir string) error {
 	if err := errors.Join(os.Chmod(dir, 0o700), x.Publish(ctx, true), is("published again", x, 2)); err != nil {
 		return err
 	}
-	if !x.Published([]index.Source{src}) {
+	if !x.Published(ctx, []index.Source{src}) {
 		return errors.New("what is published cannot be used")
 	}
 	return searchDamaged(x, dir, func(when string, x *searchtest.Catalog) error { return is(when, x, 2) })

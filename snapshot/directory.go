@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -28,8 +29,8 @@ import (
 //	catalog.db.CATALOG-KEY-NUMBER-TOKEN.delta       the changes since a base
 //
 // The manifest exists only as long as the catalog is unchanged: whoever changes the
-// catalog removes the manifest before readers can see the change. So one look at this
-// file shows that nothing has changed. Several goroutines may use a Directory, and
+// catalog removes the manifest before readers can see the change. That is no proof: a copy
+// of the catalog may have been put back since. Several goroutines may use a Directory, and
 // several processes its files.
 type Directory struct {
 	// Disk is where the directory writes and removes files; NewDirectory sets it to
@@ -63,6 +64,9 @@ func Withdraw(path string) error { return NewDirectory(path, "", skill.Weights{}
 
 // Withdraw removes the manifest. Call it before readers can see a change of the catalog.
 func (d *Directory) Withdraw() error {
+	if err := regular.Check(ManifestPath(d.path)); err != nil {
+		return err
+	}
 	if err := d.Disk.Remove(ManifestPath(d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("withdrawing the published snapshots of the catalog: %w", err)
 	}
@@ -97,39 +101,49 @@ func sameFile(a, b fs.FileInfo) bool {
 	return a != nil && b != nil && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// IsCurrent reports whether the manifest names the snapshots of s. It looks at one file
-// only. It returns false if s was not opened from files.
+// IsCurrent reports whether the manifest still is the one that named the snapshots of s.
+// It looks at one file only. It returns false if s was not opened from files.
 func (d *Directory) IsCurrent(s *Set) bool { return sameFile(s.files, stateOf(ManifestPath(d.path))) }
 
-// manifest reads the manifest; nil means there is none.
-func (d *Directory) manifest() *manifest {
-	data, err := os.ReadFile(ManifestPath(d.path))
+// manifest reads the manifest; nil means there is none. It fails only if something other
+// than a regular file is in its place.
+func (d *Directory) manifest() (m *manifest, err error) {
+	data, err := regular.ReadFile(ManifestPath(d.path))
 	if err != nil {
-		return nil
+		return nil, ifSpecial(err)
 	}
-	var m *manifest
 	if json.Unmarshal(data, &m) != nil {
-		return nil // Publish will replace it
+		return nil, nil // Publish will replace it
 	}
-	return m
+	return m, nil
 }
 
-// Open returns the current set, which may share snapshots with the old set. It returns nil
-// if nothing is published, or if the published files cannot be used.
+// ifSpecial returns err if something other than a regular file is in the place of a file.
+// Any other error means that the file must be made again.
+func ifSpecial(err error) error {
+	if errors.Is(err, regular.ErrSpecial) {
+		return err
+	}
+	return nil
+}
+
+// Open returns the published set, which may share snapshots with the old set. It returns
+// nil if nothing is published, or if the published files cannot be used. The caller must
+// check that the catalog is at the generation of the set.
 func (d *Directory) Open(old *Set) (*Set, error) {
 	now := stateOf(ManifestPath(d.path))
-	m := d.manifest()
+	m, err := d.manifest()
 	if m == nil || m.Files[d.key].Base == "" {
-		return nil, nil
+		return nil, err
 	}
 	// If the manifest was replaced between these two reads, the next IsCurrent returns
 	// false.
 	var snaps []*Snapshot
 	for _, path := range d.paths(m.Files[d.key]) {
-		snap := d.OpenFile(path, old)
+		snap, err := d.OpenFile(path, old)
 		if snap == nil {
 			CloseNew(old, snaps...) // an error would only mean that memory is not freed
-			return nil, nil
+			return nil, err
 		}
 		snaps = append(snaps, snap)
 	}
@@ -159,18 +173,18 @@ func (d *Directory) paths(f Files) []string {
 
 // OpenFile opens a snapshot file of the catalog, or returns the old set's snapshot if it
 // has this file open. It returns nil if the file is not a complete snapshot of what its
-// name says.
-func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
+// name says. It fails only if something other than a regular file is at the path.
+func (d *Directory) OpenFile(path string, old *Set) (*Snapshot, error) {
 	if old != nil {
 		for i := range old.segments {
 			if s := old.segments[i].Snapshot; s.Path() == path {
-				return s
+				return s, nil
 			}
 		}
 	}
 	f, ok := d.parse(filepath.Base(path))
 	if bad, known := d.unremovable.Load(path); !ok || known && sameFile(bad.(fs.FileInfo), stateOf(path)) {
-		return nil
+		return nil, nil
 	}
 	s, err := Open(path)
 	if err == nil && !d.isOf(s, f) {
@@ -180,9 +194,9 @@ func (d *Directory) OpenFile(path string, old *Set) *Snapshot {
 		d.removeFile(path)
 	}
 	if err != nil {
-		return nil
+		return nil, ifSpecial(err)
 	}
-	return s
+	return s, nil
 }
 
 // isOf reports whether a snapshot holds what the name of its file says.
@@ -318,7 +332,7 @@ func (d *Directory) parse(name string) (f snapshotFile, ok bool) {
 // Published returns the files that the manifest names for a generation; ok is false if
 // there are none, or if they cannot be used.
 func (d *Directory) Published(g store.Generation) (f Files, ok bool) {
-	if m := d.manifest(); m != nil && m.Generation == g {
+	if m, _ := d.manifest(); m != nil && m.Generation == g { // Publish returns the error
 		f = m.Files[d.key]
 	}
 	return f, f.Base != "" && d.Usable(f)
@@ -332,8 +346,8 @@ func (d *Directory) Write(path string, m Meta, docs iter.Seq2[*Document, error])
 // Usable reports whether files exist and can be opened.
 func (d *Directory) Usable(f Files) bool {
 	for _, path := range d.paths(f) {
-		s := d.OpenFile(path, nil)
-		if s == nil {
+		s, err := d.OpenFile(path, nil)
+		if s == nil || err != nil {
 			return false
 		}
 		s.Close() // an error would only mean that memory is not freed
@@ -344,7 +358,10 @@ func (d *Directory) Usable(f Files) bool {
 // Publish writes the manifest: f are the current files of generation g for this key. It
 // keeps the files of other keys. The caller must prevent changes of the catalog meanwhile.
 func (d *Directory) Publish(g store.Generation, f Files) error {
-	m := d.manifest()
+	m, err := d.manifest()
+	if err != nil {
+		return err
+	}
 	if m == nil || m.Generation != g || m.Files == nil {
 		m = &manifest{g, make(map[string]Files)}
 	}

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -86,7 +87,7 @@ type Snapshot struct {
 // file is. The error matches ErrDamaged if the file is not a complete snapshot of this
 // version.
 func Open(path string) (*Snapshot, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening snapshot: %w", err)
 	}

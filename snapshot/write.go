@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
@@ -30,6 +31,9 @@ func Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
 }
 
 func write(d atomicfile.Disk, path string, m Meta, docs iter.Seq2[*Document, error]) error {
+	if err := regular.Check(path); err != nil {
+		return err
+	}
 	if err := writeOn(d, path, m, docs); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}

@@ -21,6 +21,9 @@ var (
 	// ErrDamaged means that an engine found data that it never wrote. The catalog must
 	// be made again.
 	ErrDamaged = errors.New("catalog is damaged")
+	// ErrStale means that somebody has replaced or removed the files that an engine has
+	// open. The catalog must be opened again.
+	ErrStale = errors.New("catalog was replaced")
 )
 
 // A Store is one catalog in one engine. Several goroutines may use it, and several
@@ -28,8 +31,17 @@ var (
 type Store interface {
 	Reader // reads the current state; two calls may see different states
 
-	// Ready opens what was not needed before, and returns the error of opening.
+	// Ready opens what was not needed before, and returns the error of opening. It fails
+	// with ErrStale if what is open is no longer the catalog.
 	Ready(ctx context.Context) error
+	// Look returns a text that differs after anybody has written the catalog or has put
+	// another one in its place, and mostly only then. It opens nothing. "" means that
+	// there is no such text, or no catalog.
+	Look() string
+	// Settle does what Close would do to the catalog, and returns the State and what Look
+	// then returns, also after Close. The look is "" if somebody changes the catalog
+	// meanwhile, if it cannot be written, or if nothing has needed it so far.
+	Settle(ctx context.Context) (State, string, error)
 	// ReadOnly reports whether the catalog cannot be written; Update then fails with
 	// ErrReadOnly.
 	ReadOnly() bool

@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"strconv"
@@ -39,6 +40,22 @@ func New() *Store {
 
 // Ready implements store.Store: there is nothing to open.
 func (s *Store) Ready(context.Context) error { return nil }
+
+// Look implements store.Store.
+func (s *Store) Look() string {
+	c := s.present.Load()
+	return fmt.Sprint(c.name, c.generation)
+}
+
+// Settle implements store.Store: there is nothing to do.
+func (s *Store) Settle(ctx context.Context) (store.State, string, error) {
+	look := s.Look()
+	state, err := s.State(ctx)
+	if s.Look() != look {
+		look = ""
+	}
+	return state, look, err
+}
 
 // ReadOnly implements store.Store.
 func (s *Store) ReadOnly() bool { return false }

@@ -41,10 +41,10 @@ func (db *DB) View(ctx context.Context, f func(store.Reader) error) error {
 	}
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return db.note(fmt.Errorf("starting to read: %w", err))
+		return db.note(ctx, fmt.Errorf("starting to read: %w", err))
 	}
 	defer tx.Rollback() // nothing was written, so nothing is lost
-	return f(&DB{path: db.path, file: db.file, readOnly: db.readOnly, view: tx})
+	return f(&DB{path: db.path, files: db.files, readOnly: db.readOnly, view: tx})
 }
 
 // noteVectors makes Changes return the skills with these texts.

@@ -159,7 +159,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 	db := open(t, path)
 	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
-	old.note(store.ErrDamaged)
+	old.note(t.Context(), store.ErrDamaged)
 	if again := open(t, path); again.Recovered() != "" {
 		t.Error("a good catalog was moved aside")
 	}

@@ -2,7 +2,8 @@
 // with an FTS5 index over the terms of the skills. Its one rule: it owns all SQL.
 //
 // The file is a cache: the package moves a damaged file aside and makes a new one. It
-// never touches a file of another program.
+// never touches a file of another program. It knows an open file by its identity: when
+// another one is at its path, all calls fail with store.ErrStale.
 package sqlite
 
 import (
@@ -29,8 +30,8 @@ var (
 // the same file open.
 type DB struct {
 	path      string
-	recovered string      // new path of a damaged file; "" means there was none
-	file      os.FileInfo // the file that was opened
+	recovered string // new path of a damaged file; "" means there was none
+	files     files  // that were opened
 	readOnly  bool
 
 	write *sql.DB // one connection, its transactions take the write lock at once
@@ -83,16 +84,20 @@ func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 	if db.readOnly || db.view != nil {
 		return fmt.Errorf("%s: %w", db.path, store.ErrReadOnly)
 	}
+	return db.note(ctx, db.update(ctx, f))
+}
+
+func (db *DB) update(ctx context.Context, f func(store.Tx) error) error {
 	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
-		return db.note(fmt.Errorf("starting transaction: %w", err))
+		return fmt.Errorf("starting transaction: %w", err)
 	}
 	// Rollback does nothing after the commit. It can only fail when the connection is
 	// gone, and then the transaction is gone too.
 	defer tx.Rollback()
 	t := newTx(ctx, tx)
 	if err := t.run(f); err != nil {
-		return db.note(err)
+		return err
 	}
 	if t.changed && db.opts.BeforeChange != nil {
 		if err := db.opts.BeforeChange(); err != nil {
@@ -100,7 +105,7 @@ func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return db.note(fmt.Errorf("committing: %w", err))
+		return fmt.Errorf("committing: %w", err)
 	}
 	return nil
 }
@@ -113,39 +118,66 @@ func isCorrupt(err error) bool {
 	if errors.Is(err, store.ErrDamaged) {
 		return true
 	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() & 0xff { // the low byte is the primary result code
+	switch resultCode(err) & 0xff { // the low byte is the primary result code
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return true
 	case sqlite3.SQLITE_NOMEM:
 		return true // a damaged length may ask for too much memory; a needless rebuild does no harm
 	case sqlite3.SQLITE_ERROR:
-		return strings.Contains(e.Error(), "no such ") // table, column: the schema is not ours
+		return strings.Contains(err.Error(), "no such ") // table, column: the schema is not ours
 	}
 	return false
 }
 
-// note returns err. If err means that the file is damaged, the result matches
-// store.ErrDamaged, and note marks the file so that the next Open makes a new one. Open
-// reads too little to find all damage itself.
-func (db *DB) note(err error) error {
+// resultCode returns the result code of SQLite, 0 if err has none.
+func resultCode(err error) int {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code()
+}
+
+// isCut reports whether a file ends before the place that another file says. If this is so
+// when a catalog is opened, it stays so.
+func isCut(err error) bool { return resultCode(err) == sqlite3.SQLITE_IOERR_SHORT_READ }
+
+// isStale reports whether err means that the open files are of no use any more: somebody
+// has cut, removed or replaced one of them.
+func isStale(err error) bool {
+	code := resultCode(err)
+	return code&0xff == sqlite3.SQLITE_IOERR || code&0xff == sqlite3.SQLITE_PROTOCOL || code == sqlite3.SQLITE_READONLY_DBMOVED
+}
+
+// note returns err, as store.Store defines it: the error of a context that has ended, or
+// one that matches store.ErrDamaged or store.ErrStale if the catalog must be made or opened
+// again. It marks a damaged file so that the next Open makes a new one, because Open reads
+// too little to find all damage itself.
+func (db *DB) note(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil {
+		return ended // database/sql then closes what is in use, and says only that it is closed
+	}
+	if isStale(err) {
+		return fmt.Errorf("%w: %w", store.ErrStale, err)
+	}
 	if !isCorrupt(err) {
 		return err
 	}
 	if !errors.Is(err, store.ErrDamaged) {
 		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
-	if db.readOnly {
-		return err
-	}
 	// If another process has replaced the file meanwhile, the new file is good.
-	if now, statErr := os.Stat(db.path); statErr != nil || !os.SameFile(now, db.file) {
+	if db.readOnly || db.checkFiles() != nil {
 		return err
 	}
-	return errors.Join(err, os.WriteFile(db.path+damagedSuffix, nil, 0o600))
+	file, linkErr := target(db.path)
+	if linkErr != nil {
+		return err
+	}
+	return errors.Join(err, os.WriteFile(file+damagedSuffix, nil, 0o600))
 }
 
 // prepare returns the prepared statement with this name, on the read pool or the view.
@@ -169,7 +201,7 @@ func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
 		s, err = db.read.PrepareContext(ctx, statement(name))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("preparing %s: %w", name, err)
+		return nil, db.note(ctx, fmt.Errorf("preparing %s: %w", name, err))
 	}
 	db.stmts[name] = s
 	return s, nil
@@ -179,13 +211,13 @@ func (db *DB) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
 func (db *DB) query(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
 	stmt, err := db.prepare(ctx, name)
 	if err != nil {
-		return db.note(err)
+		return err
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return db.note(fmt.Errorf("running %s: %w", name, err))
+		return db.note(ctx, fmt.Errorf("running %s: %w", name, err))
 	}
-	return db.note(each(name, rows, scan))
+	return db.note(ctx, each(name, rows, scan))
 }
 
 // each calls scan for every row and closes rows.

@@ -31,8 +31,11 @@ func (db *DB) isOpen() bool { return db.deferred == nil || db.deferred.open.Load
 
 // Ready implements store.Store: it opens the file if that was deferred.
 func (db *DB) Ready(ctx context.Context) error {
-	if db.isOpen() {
-		return nil
+	switch {
+	case db.view != nil:
+		return nil // the transaction has begun
+	case db.isOpen():
+		return db.checkFiles()
 	}
 	d := db.deferred
 	d.mu.Lock()
@@ -47,7 +50,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db.recovered, db.file, db.readOnly = real.recovered, real.file, real.readOnly
+	db.recovered, db.files, db.readOnly = real.recovered, real.files, real.readOnly
 	db.opts, db.write, db.read = real.opts, real.write, real.read
 	d.open.Store(true)
 	return nil

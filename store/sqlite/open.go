@@ -3,10 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -17,9 +15,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -42,11 +40,12 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Open opens the catalog in the file at path; it creates the file and its folder if they do
-// not exist. It moves a damaged file aside (see DB.Recovered) and makes a new one. It fails
-// if the file is another program's database, or if a newer version of this program wrote
-// it. If the folder is not writable but the file is readable, it opens the catalog
-// read-only. opts may be nil.
+// Open opens the catalog in the file at path; it makes the file and its folder if they do
+// not exist, or if whoever began to make the file was stopped. It moves a damaged file
+// aside (see DB.Recovered) and makes a new one. It fails if the file is another program's
+// database, if a newer version of this program wrote it, or if something other than a
+// regular file is in the place of one of its files. If the file can be read but not
+// written, it opens the catalog read-only. opts may be nil.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
@@ -63,8 +62,10 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		return nil, err
 	}
 	db, err := openLocked(ctx, abs, o)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || isReadOnly(err) {
-		return openReadOnly(ctx, abs, o)
+	if isPermission(err) {
+		if cause := unwritable(abs); cause != nil {
+			return openReadOnly(ctx, abs, o, cause)
+		}
 	}
 	return db, err
 }
@@ -73,130 +74,98 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 // create, migrate or replace a catalog.
 func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of catalog %s: %w", path, err)
+	}
+	if err := regular.Check(path+".lock", path); err != nil {
+		return nil, fmt.Errorf("opening catalog: %w", err)
+	}
+	file, err := target(path)
+	if err != nil {
 		return nil, err
+	}
+	if err := regular.Check(file+walSuffix, file+shmSuffix, file+journalSuffix); err != nil {
+		return nil, fmt.Errorf("opening catalog: %w", err)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
 	defer lock.Close()
-	db, err := openFile(ctx, path, o)
-	if !isCorrupt(err) {
-		return db, err
+	aside := ""
+	db, err := openFile(ctx, file, o)
+	if isCorrupt(err) || isCut(err) {
+		if aside, err = moveAside(file, o.Now()); err != nil {
+			return nil, fmt.Errorf("moving damaged catalog aside: %w", err)
+		}
+		db, err = openFile(ctx, file, o)
 	}
-	aside, err := moveAside(path, o.Now())
 	if err != nil {
-		return nil, fmt.Errorf("moving damaged catalog aside: %w", err)
-	}
-	if db, err = openFile(ctx, path, o); err != nil {
 		return nil, err
 	}
-	db.recovered = aside
+	db.path, db.recovered = path, aside
 	return db, nil
 }
 
-// openFile opens and migrates one file. If the file is damaged, isCorrupt reports true for
-// the error.
+// openFile opens and migrates one file, and makes it if there is none. If the file is
+// damaged, isCorrupt reports true for the error.
 func openFile(ctx context.Context, path string, o Options) (*DB, error) {
-	if err := createPrivate(path); err != nil {
-		return nil, err
-	}
 	if _, err := os.Stat(path + damagedSuffix); err == nil {
 		return nil, fmt.Errorf("opening catalog %s: %w", path, store.ErrDamaged)
 	}
-	if err := refuseForeign(ctx, path, o); err != nil {
+	young, err := isUnborn(ctx, path, o)
+	if err != nil {
 		return nil, fmt.Errorf("opening catalog %s: %w", path, err)
 	}
-	if err := format(ctx, path); err != nil {
-		return nil, fmt.Errorf("making catalog %s: %w", path, err)
+	if young {
+		if err := create(ctx, path, o); err != nil {
+			return nil, fmt.Errorf("making catalog %s: %w", path, err)
+		}
 	}
 	db, err := connect(path, o, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, o, db.write); err != nil {
+	if err = migrate(ctx, o, db.write); err == nil {
+		err = db.checkWAL(ctx)
+	}
+	if err != nil {
 		db.Close()
 		return nil, fmt.Errorf("opening catalog %s: %w", path, err)
 	}
+	db.files = filesAt(path) // -wal and -shm are there since the first read
 	return db, nil
 }
 
-// refuseForeign fails if the file is another program's database. It opens the file
-// read-only and sets no pragma, because the journal mode alone would rewrite the
-// header of the file.
-func refuseForeign(ctx context.Context, path string, o Options) error {
-	if ours, err := hasOurID(path); ours || err != nil {
+// unwritable returns why the catalog cannot be written; nil means that it can. It tries,
+// because SQLite has one error for many causes.
+func unwritable(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		f.Close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	texts, err := migrations()
+	f, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
-	db, err := connect(path, o, "mode=ro")
-	if err != nil {
-		return err
-	}
-	_, err = version(ctx, db.read, len(texts))
-	return errors.Join(err, db.Close())
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// hasOurID reports whether the header of the file holds our application ID. It does not if
-// the file is new, or if everything so far is in the -wal file.
-func hasOurID(path string) (bool, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	const at = 68 // offset of the big-endian application ID
-	header := make([]byte, at+4)
-	n, err := io.ReadFull(f, header)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return false, err
-	}
-	return n == len(header) && binary.BigEndian.Uint32(header[at:]) == applicationID, nil
-}
-
-// createPrivate creates an empty file that only its owner can read, because SQLite would
-// create one that everybody can read.
-func createPrivate(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// format sets what can be set only while the file is empty. With large pages, long bodies
-// waste half as much space. auto_vacuum lets a catalog return the pages that are
-// free after a source was removed. The journal mode comes last, because it writes the first
-// page.
-func format(ctx context.Context, path string) error {
-	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
-		return err
-	}
-	db, err := sql.Open("sqlite", dsn(path))
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, "PRAGMA page_size = 32768; PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal")
-	return errors.Join(err, db.Close())
-}
-
-// openReadOnly opens a file in a folder that is not writable. In WAL mode, SQLite would
-// create files there, unless "immutable" promises that nobody writes.
-func openReadOnly(ctx context.Context, path string, o Options) (*DB, error) {
+// openReadOnly opens a file that cannot be written because of cause. In WAL mode, SQLite
+// would create files beside it, unless "immutable" promises that nobody writes.
+func openReadOnly(ctx context.Context, path string, o Options, cause error) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("opening catalog: %w (its folder cannot be written)", err)
+		return nil, fmt.Errorf("making catalog %s: its folder cannot be written: %w", path, cause)
 	}
 	db, err := connect(path, o, "mode=ro&immutable=1")
 	if err != nil {
 		return nil, err
 	}
-	db.readOnly = true
+	db.readOnly, db.files = true, files{filesAt(path)[0]}
 	if err := readable(ctx, db); err != nil {
 		db.Close()
-		return nil, fmt.Errorf("opening catalog %s read-only: %w", path, err)
+		return nil, fmt.Errorf("opening catalog %s, which cannot be written (%w): %w", path, cause, err)
 	}
 	return db, nil
 }
@@ -210,16 +179,15 @@ func readable(ctx context.Context, db *DB) error {
 	}
 	done, err := version(ctx, db.read, len(texts))
 	if err == nil && done < len(texts) {
-		err = fmt.Errorf("it has schema %d and must be brought to %d, but its folder cannot be written", done, len(texts))
+		err = fmt.Errorf("it has schema %d and must be brought to %d", done, len(texts))
 	}
 	return err
 }
 
 // pragmas are set on every connection; TestPragmas reads them back. The driver sorts
-// them, but the page size must be set before the journal mode writes the first page.
-// That is why connect gives the journal mode as a parameter of its own.
+// them. The journal mode is a parameter of its own, see connect.
 var pragmas = []string{
-	"page_size(32768)",    // see format
+	"page_size(32768)",    // see create
 	"synchronous(normal)", // a power cut may lose the last commit, never the file
 	"foreign_keys(on)",    // off by default
 	"temp_store(memory)",  // sorters must not need a writable temp folder
@@ -230,16 +198,13 @@ var pragmas = []string{
 func connect(path string, o Options, query string) (*DB, error) {
 	params := fmt.Sprintf("_pragma=busy_timeout(%d)", o.BusyTimeout.Milliseconds())
 	if query == "" {
-		// In WAL mode readers and the writer do not wait for each other.
-		params += "&_journal_mode=wal&_pragma=" + strings.Join(pragmas, "&_pragma=")
+		// In WAL mode readers and the writer do not wait for each other. A connection that
+		// is opened later must not make a file where the catalog was.
+		params += "&mode=rw&_journal_mode=wal&_pragma=" + strings.Join(pragmas, "&_pragma=")
 	} else {
 		params += "&" + query
 	}
 	name := dsn(path) + "?" + params
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
 	write, err := sql.Open("sqlite", name+"&_txlock=immediate")
 	if err != nil {
 		return nil, err
@@ -251,7 +216,7 @@ func connect(path string, o Options, query string) (*DB, error) {
 	}
 	read.SetMaxOpenConns(max(2, runtime.GOMAXPROCS(0)))
 	read.SetMaxIdleConns(max(2, runtime.GOMAXPROCS(0)))
-	return &DB{path: path, opts: o, file: info, write: write, read: read}, nil
+	return &DB{path: path, opts: o, write: write, read: read}, nil
 }
 
 // dsn turns a file name into a URI for SQLite, on Windows too.
@@ -326,20 +291,14 @@ func moveAside(path string, now time.Time) (string, error) {
 	if err := os.Rename(path, aside); err != nil {
 		return "", err
 	}
-	for _, suffix := range []string{"-wal", "-shm", damagedSuffix} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-	}
-	return aside, nil
+	return aside, removeBeside(path, walSuffix, shmSuffix, journalSuffix, damagedSuffix)
 }
 
-// isReadOnly reports whether SQLite could not write where the file is.
-func isReadOnly(err error) bool {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
+// isPermission reports whether err may mean that something cannot be written.
+func isPermission(err error) bool {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return true
 	}
-	code := e.Code() & 0xff
+	code := resultCode(err) & 0xff
 	return code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_CANTOPEN
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -179,7 +181,7 @@ func TestOpenReadOnly(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ro, err := openReadOnly(t.Context(), path, Options{})
+	ro, err := openReadOnly(t.Context(), path, Options{}, fs.ErrPermission)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,9 +203,9 @@ func TestOpenReadOnlyRefuses(t *testing.T) {
 	for path, want := range map[string]string{
 		foreign:                         "another program's",
 		old:                             "must be brought to",
-		filepath.Join(dir, "absent.db"): "no such file",
+		filepath.Join(dir, "absent.db"): "its folder cannot be written: permission denied",
 	} {
-		if _, err := openReadOnly(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openReadOnly(t.Context(), path, Options{}, fs.ErrPermission); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", filepath.Base(path), err, want)
 		}
 	}
@@ -216,4 +218,84 @@ func TestOpenWaitsForLockUntilDone(t *testing.T) {
 	if _, err := Open(ctx, path, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
+}
+
+// hotJournal is the first sector of a rollback journal that takes a database with pages of
+// 32 KiB back to that many pages.
+func hotJournal(pages byte) []byte {
+	journal := make([]byte, 512)
+	copy(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00"+string(pages)+"\x00\x00\x02\x00\x00\x00\x80\x00")
+	return journal
+}
+
+// TestOpenUnborn: a file that somebody began to make is made again, whatever is in it, and
+// so is one whose first change was never finished.
+func TestOpenUnborn(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty":            "",
+		"formatted":        "PRAGMA page_size = 32768; PRAGMA auto_vacuum = incremental; VACUUM",
+		"in WAL mode":      "PRAGMA page_size = 32768; PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal",
+		"other page size":  "PRAGMA page_size = 4096; VACUUM",
+		"a former version": "PRAGMA journal_mode = wal; CREATE TABLE x (y); DROP TABLE x",
+	} {
+		for _, journal := range [][]byte{nil, {}, hotJournal(0)} {
+			t.Run(fmt.Sprintf("%s, journal of %d bytes", name, len(journal)), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "catalog.db")
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if text != "" {
+					makeDatabase(t, path, text)
+				}
+				if journal != nil {
+					if err := os.WriteFile(path+"-journal", journal, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				db := open(t, path)
+				if db.Recovered() != "" || db.ReadOnly() {
+					t.Errorf("recovered %q, read-only %t", db.Recovered(), db.ReadOnly())
+				}
+				checkUsable(t, db)
+				var size int
+				if err := db.read.QueryRow("PRAGMA page_size").Scan(&size); err != nil || size != 32768 {
+					t.Errorf("pages of %d bytes, %v", size, err)
+				}
+			})
+		}
+	}
+}
+
+// TestOpenForeignJournal: a change that another program did not finish stays as it is.
+func TestOpenForeignJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	makeDatabase(t, path, "CREATE TABLE notes (text)")
+	if err := os.WriteFile(path+"-journal", hotJournal(2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := contentsAt(t, path)
+	if _, err := Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), path+"-journal belongs to a change") {
+		t.Errorf("error %v, want one about the journal", err)
+	}
+	if after := contentsAt(t, path); !reflect.DeepEqual(before, after) {
+		t.Errorf("files %q, before %q", after, before)
+	}
+}
+
+// contentsAt returns the files whose names begin with path, except for the lock.
+func contentsAt(t *testing.T, path string) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(path + "*")
+	found := make(map[string]string)
+	for _, name := range names {
+		if name != path+".lock" {
+			data, readErr := os.ReadFile(name)
+			err = errors.Join(err, readErr)
+			found[name] = string(data)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

@@ -4,13 +4,19 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -77,6 +83,52 @@ func TestTwoOpenDamaged(t *testing.T) {
 		}
 		db.Close()
 	}
+}
+
+// TestKilledAtBirth kills processes in the first moments of a catalog. The next process
+// can use it, whatever there is.
+func TestKilledAtBirth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range testsize.Rounds(20, 1000) {
+		path := filepath.Join(t.TempDir(), "catalog.db")
+		cmd := child(t, "open", path, "NAME=first")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for { // until the process comes to the files
+			if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) > 0 {
+				break
+			}
+			runtime.Gosched()
+		}
+		time.Sleep(time.Duration(rng.Int64N(int64(30 * time.Millisecond)))) // hits another moment each time
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if err := checkNext(t, path); err != nil {
+			t.Fatalf("kill %d: %v; files %q", i, err, slices.Collect(maps.Keys(contentsAt(t, path))))
+		}
+	}
+}
+
+// checkNext fails unless a process can use the catalog at path after another was killed:
+// nothing in it is damaged, and it can be changed.
+func checkNext(t *testing.T, path string) error {
+	t.Helper()
+	db, err := Open(t.Context(), path, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if db.Recovered() != "" || db.ReadOnly() {
+		return fmt.Errorf("recovered %q, read-only %t", db.Recovered(), db.ReadOnly())
+	}
+	storetest.Put(t, db, store.Source{Label: "b"}, storetest.Record("next", "next", "next"))
+	if left, err := filepath.Glob(path + ".new*"); err != nil || len(left) > 0 {
+		return fmt.Errorf("left over: %q, %w", left, err)
+	}
+	return checkFile(t.Context(), db)
 }
 
 // rewriteChild replaces and deletes skills in a loop until it is killed. It prints a line

@@ -12,6 +12,7 @@ import (
 func readChecks() []check {
 	return []check{
 		{"RoundTrip", "A skill is returned as it was put, whatever its text holds.", testRoundTrip},
+		{"Look", "Look differs after every change and stays the same without one; Settle returns the state and the look that the catalog has then.", testLook},
 		{"Replace", "A skill that is put again keeps its row, and nothing of what it was before.", testReplace},
 		{"Refused", "The catalog keeps only the entry and the problems of a refused skill, and never offers it.", testRefused},
 		{"NoSuchRow", "A row that does not exist is not an error: it has nothing.", testNoSuchRow},
@@ -23,6 +24,23 @@ func readChecks() []check {
 		{"Precedence", "Of the skills with the same name, the one with the highest priority is offered, then the first by label and path, whatever the order of writing; refused skills have no name.", testPrecedence},
 		{"PriorityChange", "When the priority of a source changes, another skill of a name is offered.", testPriorityChange},
 		{"WinnerLost", "When the offered skill of a name is refused, renamed or deleted with its source, the next one is offered.", testWinnerLost},
+	}
+}
+
+func testLook(t *testing.T, s store.Store) {
+	seen := make(map[string]bool)
+	for _, name := range []string{"pdf", "csv", "pdf"} {
+		Put(t, s, store.Source{Label: "a"}, Record(name, "d", "b"))
+		look := s.Look()
+		if look == "" || seen[look] {
+			t.Errorf("after putting %s it looks %q, as before: %t", name, look, seen[look])
+		}
+		readers(t, s, func(r store.Reader) { entries(t, r, nil) })
+		wants(t, "look after reading", look)(s.Look(), nil)
+		state, look, err := s.Settle(t.Context())
+		wants(t, "settled state", State(t, s))(state, err)
+		wants(t, "look after Settle", look)(s.Look(), nil)
+		seen[look] = true
 	}
 }
 

@@ -1,0 +1,89 @@
+// Package regular opens the files of a catalog, which must be regular files. Its one rule:
+// a directory, named pipe, socket or device in the place of a file is an error at once that
+// names it. Such a thing is never read, waited for or replaced.
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrSpecial means that something other than a regular file is in the place of a file.
+var ErrSpecial = errors.New("not a regular file")
+
+// Open opens the file for reading. A link to a regular file is as good as the file.
+func Open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		if special := Check(name); special != nil { // a socket cannot be opened
+			return nil, special
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = check(name, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ReadFile returns the content of the file.
+func ReadFile(name string) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// Check returns an error that matches ErrSpecial for the first name that something other
+// than a regular file has. A missing file is no error: it can be made.
+func Check(names ...string) error {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			continue // whoever opens the file tells why it cannot be used
+		}
+		if err := check(name, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func check(name string, info fs.FileInfo) error {
+	kind := ""
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		kind = "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "a socket"
+	case mode&fs.ModeDevice != 0:
+		kind = "a device"
+	default:
+		kind = "a special file"
+	}
+	return fmt.Errorf("%s is %s (%w); a file of the catalog belongs there: move it away", name, kind, ErrSpecial)
+}
+
+// Look returns a text that differs after somebody has written the file or has put another
+// one in its place: its identity, size and time. "" means that there is no such file, or
+// that it is empty.
+func Look(name string) string {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %d %s", info.Size(), info.ModTime().UnixNano(), identity(info))
+}

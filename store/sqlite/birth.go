@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
+)
+
+// create makes an empty catalog at path. It makes it under another name and then renames
+// it, so that whoever is stopped here leaves nothing that looks like a catalog. With large
+// pages, long bodies waste half as much space. auto_vacuum lets a catalog return the pages
+// that are free after a source was removed. The journal mode comes last: only with a
+// rollback journal is all content in one file.
+func create(ctx context.Context, path string, o Options) error {
+	young := path + ".new"
+	if err := removeBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
+		return err
+	}
+	if err := createPrivate(young); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(young))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1) // pragmas are those of a connection
+	_, err = db.ExecContext(ctx, "PRAGMA page_size = 32768; PRAGMA auto_vacuum = incremental; PRAGMA synchronous = off")
+	if err == nil {
+		err = migrate(ctx, o, db)
+	}
+	if err == nil {
+		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = wal")
+	}
+	if err = errors.Join(err, db.Close()); err == nil {
+		err = syncFile(young)
+	}
+	if err == nil {
+		err = removeBeside(path, journalSuffix, walSuffix, shmSuffix) // they are of another file
+	}
+	if err == nil {
+		err = os.Rename(young, path)
+	}
+	return err
+}
+
+// createPrivate creates an empty file that only its owner can read, because SQLite would
+// create one that everybody can read.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// removeBeside removes the files whose names are the path with one of the suffixes.
+func removeBeside(path string, suffixes ...string) error {
+	for _, suffix := range suffixes {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// isUnborn reports whether there is nothing at path that is worth keeping: no file, an
+// empty one, or a database without content. Earlier versions made catalogs in place, so
+// whoever stopped them left such a file, perhaps with a rollback journal that empties it.
+// isUnborn fails if the file is another program's database. It reads the file only, because
+// setting the journal mode alone would rewrite its header.
+func isUnborn(ctx context.Context, path string, o Options) (bool, error) {
+	header, err := readHead(path, 72)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	const idAt = 68 // offset of the big-endian application ID
+	if err != nil || len(header) == 72 && binary.BigEndian.Uint32(header[idAt:]) == applicationID {
+		return false, err
+	}
+	if pages, hot, err := journaled(path); hot || err != nil {
+		if pages > 0 {
+			err = fmt.Errorf("%s%s belongs to a change that another program did not finish; finish it with that program, or name another file", path, journalSuffix)
+		}
+		return err == nil, err
+	}
+	if len(header) == 0 {
+		return true, nil
+	}
+	texts, err := migrations()
+	if err != nil {
+		return false, err
+	}
+	db, err := connect(path, o, "mode=ro")
+	if err != nil {
+		return false, err
+	}
+	done, err := version(ctx, db.read, len(texts))
+	err = errors.Join(err, db.Close())
+	return done == 0 && err == nil, err
+}
+
+// journaled reports whether there is a rollback journal beside the database at path, and
+// to how many pages it takes the database back.
+func journaled(path string) (pages uint32, hot bool, err error) {
+	const magic, pagesAt = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 16
+	head, err := readHead(path+journalSuffix, 28)
+	if err != nil || len(head) < 28 || string(head[:len(magic)]) != magic {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return 0, false, err // SQLite ignores such a journal
+	}
+	return binary.BigEndian.Uint32(head[pagesAt:]), true, nil
+}
+
+// readHead returns the first n bytes of a file, or all if it is shorter.
+func readHead(name string, n int64) ([]byte, error) {
+	f, err := regular.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, n))
+}
