@@ -25,7 +25,7 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 	return nil, fmt.Errorf("no agent %q%s", name, words.Suggest(name, known))
 }
 
-// agentsByName checks that all agents have names and that the names differ.
+// agentsByName checks the agents, and that all have names and that the names differ.
 func agentsByName(agents []*Agent) (map[string]*Agent, error) {
 	m := make(map[string]*Agent)
 	for i, a := range agents {
@@ -37,6 +37,9 @@ func agentsByName(agents []*Agent) (map[string]*Agent, error) {
 		}
 		if m[a.Name] != nil {
 			return nil, fmt.Errorf("two agents are named %q", a.Name)
+		}
+		if err := a.Check(); err != nil {
+			return nil, err
 		}
 		m[a.Name] = a
 	}

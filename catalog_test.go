@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,7 +174,7 @@ func TestScope(t *testing.T) {
 	files := docs("public-one", "public-two", "secret-one")
 	files["secret-one/key.txt"] = "confidential"
 	files["rules/SKILL.md"] = doc("rules", "How we work.")
-	a := &repertoire.Agent{Name: "a", Include: repertoire.Rules{Names: []string{"public-*"}}, Pinned: []string{"rules"}}
+	a := &repertoire.Agent{Name: "a", Include: repertoire.Rules{Names: []string{"public-*", "rules"}}, Pinned: []string{"rules"}}
 	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "s", 0, files)}, Agents: []*repertoire.Agent{a}})
 	agent, err := c.Agent("a")
 	try(t, err)
@@ -201,25 +203,50 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// TestMisspeltScope: an agent whose rules name what does not exist sees nothing
-// until they are right.
+// TestMisspeltScope: a rule that matches nothing lets nothing in or keeps nothing out. The
+// owner hears of it, the agent does not.
 func TestMisspeltScope(t *testing.T) {
-	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "s", 0, docs("public", "secret"))}})
-	for rule, a := range map[string]*repertoire.Agent{
-		`exclude.names: no skill "secrets"`: {Name: "a", Exclude: repertoire.Rules{Names: []string{"secrets"}}},
-		`exclude.tags: no tag "private"`:    {Name: "a", Exclude: repertoire.Rules{Tags: []string{"private"}}},
-		`include.sources: no source "t"`:    {Name: "a", Include: repertoire.Rules{Sources: []string{"t"}}},
-		`pinned: no skill "publik"`:         {Name: "a", Pinned: []string{"publik"}},
+	j := new(journal)
+	agents := map[string]*repertoire.Agent{
+		`exclude.names: no skill "secrets"`: {Name: "a", Exclude: repertoire.Rules{Names: []string{"secrets", "secret"}}},
+		`exclude.tags: no tag "private"`:    {Name: "b", Exclude: repertoire.Rules{Tags: []string{"private"}, Names: []string{"secret"}}},
+		`include.sources: no source "t"`:    {Name: "c", Include: repertoire.Rules{Sources: []string{"t"}, Names: []string{"public"}}},
+		`pinned: no skill "publik"`:         {Name: "d", Exclude: repertoire.Rules{Names: []string{"secret"}}, Pinned: []string{"publik"}},
+	}
+	c := open(t, repertoire.Config{
+		Sources: []source.Source{memory(t, "s", 0, docs("public", "secret"))}, Agents: slices.Collect(maps.Values(agents)),
+		Schedule: "@yearly", Logger: j.logger(),
+	})
+	for rule, a := range agents {
+		want(t, rule, list(t, c, a, true), "public")
+		_, err := c.Body(t.Context(), "secret", a)
+		if !errors.Is(err, repertoire.ErrNotFound) || err.Error() != `no skill "secret" among 1` {
+			t.Errorf("%s: error %v", rule, err)
+		}
+		if _, err := c.Block(t.Context(), "public", repertoire.Budget{}, a); err != nil {
+			t.Errorf("%s: %v", rule, err)
+		}
+		problems, err := c.Unmatched(t.Context(), a)
+		if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0].Message, "agent "+a.Name+": "+rule) {
+			t.Errorf("%s: problems %v, %v", rule, problems, err)
+		}
+		if n := len(j.lines(strings.ReplaceAll(rule, `"`, `\"`))); n != 1 {
+			t.Errorf("%s: %d lines in the log", rule, n)
+		}
+	}
+}
+
+// TestRefusedAgents: Open refuses agents whose mistakes show without a catalog.
+func TestRefusedAgents(t *testing.T) {
+	for want, a := range map[string]*repertoire.Agent{
+		`agent a: include.names: "[" is not a pattern`: {Name: "a", Include: repertoire.Rules{Names: []string{"["}}},
+		`agent a: pinned: skill "x" is excluded too`:   {Name: "a", Exclude: repertoire.Rules{Names: []string{"*"}}, Pinned: []string{"x"}},
+		`conf.yaml:3: agent a: pinned: skill "x" is not inc`: {Name: "a", Include: repertoire.Rules{Names: []string{"y"}}, Pinned: []string{"x"},
+			Places: map[repertoire.Rule]repertoire.Place{{Key: "pinned", Text: "x"}: {File: "conf.yaml", Line: 3}}},
 	} {
-		_, listErr := c.List(t.Context(), a, false)
-		_, searchErr := c.Search(t.Context(), repertoire.Query{Text: "secret", Agent: a})
-		_, blockErr := c.Block(t.Context(), "secret", repertoire.Budget{}, a)
-		_, bodyErr := c.Body(t.Context(), "public", a)
-		_, fileErr := c.File(t.Context(), "public", "SKILL.md", a)
-		for i, err := range []error{listErr, searchErr, blockErr, bodyErr, fileErr} {
-			if err == nil || !strings.HasPrefix(err.Error(), "agent a: "+rule) {
-				t.Errorf("call %d: error %v, want %s", i, err, rule)
-			}
+		_, err := repertoire.Open(t.Context(), repertoire.Config{DB: filepath.Join(t.TempDir(), "c.db"), Agents: []*repertoire.Agent{a}})
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
 		}
 	}
 }

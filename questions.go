@@ -6,6 +6,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -63,6 +64,17 @@ func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool
 // List returns all skills by name; shadowed copies only when asked for.
 func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
 	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, shadowed) })
+}
+
+// Pinned returns the pinned skills that an agent sees, in its order.
+func (c *Catalog) Pinned(ctx context.Context, a *Agent) ([]Entry, error) {
+	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.Pinned(ctx, a) })
+}
+
+// Unmatched returns a problem for each rule of an agent that matches no skill. It names
+// skills that the agent does not see, so it is for the owner of the catalog.
+func (c *Catalog) Unmatched(ctx context.Context, a *Agent) ([]skill.Problem, error) {
+	return asked(ctx, c, func(s *state) ([]skill.Problem, error) { return s.search.Unmatched(ctx, a) })
 }
 
 // Why explains why a skill is or is not offered for a query.

@@ -63,7 +63,7 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.logReports(reports, nil)
+	c.logWarnings(ctx, reports, nil)
 	c.noteState(ctx, nil)
 	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
 	c.setReady()
@@ -104,7 +104,7 @@ func (c *Catalog) tick() {
 	if c.ctx.Err() != nil { // Close cut it off
 		return
 	}
-	c.logReports(reports, err)
+	c.logWarnings(c.ctx, reports, err)
 	if c.noteState(c.ctx, reports) && c.cfg.Changed != nil {
 		c.cfg.Changed()
 	}
@@ -122,10 +122,10 @@ func (c *Catalog) noteState(ctx context.Context, reports []Report) bool {
 	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)
 }
 
-// logReports logs what a scheduled rescan did. It logs a warning when it is new: a
-// folder that cannot be read or an embedder that is down mostly stays so for many
-// rescans.
-func (c *Catalog) logReports(reports []Report, err error) {
+// logWarnings logs what a scheduled rescan did, and rules of agents that match nothing. It
+// logs a warning when it is new: a folder that cannot be read or an embedder that is down
+// mostly stays so for many rescans.
+func (c *Catalog) logWarnings(ctx context.Context, reports []Report, err error) {
 	warned := make(map[string]bool)
 	warn := func(message string, args ...any) {
 		line := fmt.Sprint(message, args)
@@ -143,6 +143,12 @@ func (c *Catalog) logReports(reports []Report, err error) {
 	}
 	if err != nil {
 		warn("rescan", "error", err)
+	}
+	for _, a := range c.cfg.Agents {
+		problems, _ := c.state.Load().search.Unmatched(ctx, a) // an error stands in err too
+		for _, p := range problems {
+			warn("rule of an agent matches nothing", "rule", p.Message, "file", p.Path, "line", p.Line)
+		}
 	}
 	c.warned = warned
 }

@@ -15,17 +15,35 @@ var ErrNotFound = skill.ErrNotFound
 //   - Name: by which Catalog.Agent finds it
 //   - Include: the [Rules] that skills must match; empty rules match all skills
 //   - Exclude: the [Rules] that skills must not match; they win over Include
-//   - Pinned: names of skills that stand in every block, in this order
+//   - Pinned: names of skills that stand in every block, in this order, if the agent
+//     sees them
+//   - Places: where a configuration has each rule, for messages; nil means unknown
+//
+// A skill outside of what the agent sees does not exist for it: no answer and no error
+// names it, and it hides no skill of the same name. Open refuses an agent with a
+// malformed pattern, and one that pins what its own rules for names keep out.
 type Agent = search.Agent
 
-// Rules match a skill when one of them does. A name, tag or source that the
-// catalog does not have is an error, so that a misspelt rule opens nothing.
-// Fields:
+// Rules match a skill when one of them does. A rule that matches nothing lets nothing
+// in, or keeps nothing out; Catalog.Unmatched finds it. Fields:
 //
-//   - Names: names of skills, or patterns such as "internal-*" (see path.Match)
+//   - Names: patterns for whole names, such as "internal-*": * stands for any characters,
+//     ? for one, [a-z] for one of some, and \ takes the next one literally
 //   - Tags: tags of skills, without regard to case
 //   - Sources: labels of sources
 type Rules = search.Rules
+
+// A Rule is one rule of an [Agent]. Fields:
+//
+//   - Key: "include.names", "exclude.tags", "pinned" and so on
+//   - Text: the pattern, tag, label or name
+type Rule = search.Rule
+
+// A Place is where a configuration has a rule. Fields:
+//
+//   - File: name of the configuration file
+//   - Line: from 1
+type Place = search.Place
 
 // A Query asks for the skills that fit a prompt. Fields:
 //

@@ -212,11 +212,16 @@ func TestPinnedUnreadable(t *testing.T) {
 	}
 }
 
-func TestPinnedUnknown(t *testing.T) {
+// TestPinnedOutside: what is pinned and not in the scope is left out without a word.
+func TestPinnedOutside(t *testing.T) {
 	k := open(t, memory(t, "tools", tools(2)))
-	_, err := k.Block(t.Context(), "x", contextprovider.Budget{}, &search.Agent{Name: "a", Pinned: []string{"tool-0"}})
-	if want := `agent a: pinned: no skill "tool-0"; did you mean tool-00, tool-01?`; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
+	for _, a := range []*search.Agent{
+		{Name: "a", Pinned: []string{"tool-0", "tool-01"}},
+		{Name: "a", Pinned: []string{"tool-00", "tool-01"}, Exclude: search.Rules{Names: []string{"tool-00"}}},
+	} {
+		if b := k.block(t, "x", contextprovider.Budget{}, a); len(b.Pinned) != 1 || b.Pinned[0].Name != "tool-01" || strings.Contains(b.Text, "tool-00") {
+			t.Errorf("%+v: pinned %v in\n%s", a, b.Pinned, b.Text)
+		}
 	}
 }
 

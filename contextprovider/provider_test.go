@@ -161,12 +161,16 @@ func TestScope(t *testing.T) {
 	}
 }
 
-func TestScopeFailsClosed(t *testing.T) {
+// TestMisspeltScope: a rule of which the catalog has nothing is no error, and tells the
+// agent nothing.
+func TestMisspeltScope(t *testing.T) {
 	k, _ := scoped(t)
-	a := &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"secret-c"}}}
-	_, err := k.Body(t.Context(), "public-a", a)
-	if err == nil || errors.Is(err, skill.ErrNotFound) || !strings.Contains(err.Error(), `exclude.names: no skill "secret-c"`) {
-		t.Errorf("error %v, want one about the misspelt rule", err)
+	a := &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"secret-a", "secret-b", "secret-c"}}}
+	if b := k.body(t, "public-a", a); b.ID != "public-a" {
+		t.Errorf("body of %s", b.ID)
+	}
+	if _, err := k.Body(t.Context(), "secret-x", a); err == nil || strings.Contains(err.Error(), "secret-a") {
+		t.Errorf("error %v", err)
 	}
 }
 

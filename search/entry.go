@@ -10,15 +10,15 @@ import (
 // An Entry is what the catalog shows of a skill without reading it: level 1.
 type Entry struct {
 	skill.Meta        // as it was indexed
-	ShadowedBy string // ID of the skill that is offered under this name instead; "" means none
+	ShadowedBy string // ID of the skill of the scope that is offered under this name instead; "" means none
 }
 
 // Lookup returns the skill with an ID: a name, "source/name" or "source/folder". For
 // a skill outside the agent's scope it returns a *NotFoundError, as for a skill that
 // does not exist.
 func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
-	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
-		i, err := lookup(v, id, sc.Allowed)
+	err = x.read(ctx, a, func(v *snapshot.View, _ *snapshot.Scope) error {
+		i, err := lookup(v, id)
 		if err == nil {
 			e = entryOf(v, i)
 		}
@@ -27,22 +27,20 @@ func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, er
 	return e, err
 }
 
-// List returns the skills that the agent sees, sorted by name. It includes shadowed
-// copies only if shadowed is set.
+// List returns the skills that the agent sees, sorted by name. It includes copies that
+// another skill of the scope shadows only if shadowed is set.
 func (x *Searcher) List(ctx context.Context, a *Agent, shadowed bool) (list []Entry, err error) {
-	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
+	err = x.read(ctx, a, func(v *snapshot.View, _ *snapshot.Scope) error {
 		list = nil // read may call this function again
-		for _, s := range v.Sorted(sc.Allowed) {
-			if shadowed || v.IsOffered(s.I) {
-				list = append(list, entryOfDoc(v, s.Document, v.IsOffered(s.I)))
-			}
+		for _, s := range v.Sorted(func(i int) bool { return shadowed || v.IsOffered(i) }) {
+			list = append(list, entryOfDoc(v, s.Document, v.IsOffered(s.I)))
 		}
 		return nil
 	})
 	return list, err
 }
 
-// Pinned returns the skills that the agent always has, in its order.
+// Pinned returns the pinned skills that the agent sees, in its order.
 func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err error) {
 	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
 		list = make([]Entry, len(sc.Pinned))

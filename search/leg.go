@@ -85,7 +85,7 @@ func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc 
 	var allowed []int64 // nil means all skills
 	if !sc.All {
 		allowed = make([]int64, 0, sc.Visible)
-		v.Each(func(i int) {
+		v.In(sc).Each(func(i int) {
 			if sc.Searches(i) {
 				allowed = append(allowed, v.Facts(i).Row)
 			}

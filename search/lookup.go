@@ -10,10 +10,9 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// lookup finds a skill by its name, by "source/name" or by "source/folder". It skips
-// skills that allowed refuses.
-func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) {
-	if i, ok := v.Find(words.NameKey(id)); ok && allowed(i) {
+// lookup finds a skill of the view by its name, by "source/name" or by "source/folder".
+func lookup(v *snapshot.View, id string) (int, error) {
+	if i, ok := v.Find(words.NameKey(id)); ok {
 		return i, nil
 	}
 	found, folder := -1, false
@@ -27,7 +26,7 @@ func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) 
 		v.Each(func(i int) {
 			// A folder beats a name: it belongs to one skill only, and is the ID of
 			// shadowed copies.
-			if n, doc := v.At(i); folder || !own[n].Has(doc) || !allowed(i) {
+			if n, doc := v.At(i); folder || !own[n].Has(doc) {
 				return
 			}
 			d := v.Doc(i)
@@ -40,7 +39,7 @@ func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) 
 		})
 	}
 	if found < 0 {
-		known := names(v, allowed)
+		known := names(v)
 		return 0, &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
 	}
 	return found, nil

@@ -35,7 +35,11 @@ func (counted) match(context.Context, *snapshot.View, *prompt, *snapshot.Scope, 
 // promptOf returns the prompt of a text in a catalog without skills.
 func promptOf(t *testing.T, text string, leg textLeg) *prompt {
 	t.Helper()
-	return promptIn(t, text, &snapshot.View{Set: &snapshot.Set{}}, leg)
+	var p *prompt
+	if err := new(snapshot.Set).Read(func(v *snapshot.View) error { p = promptIn(t, text, v, leg); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func promptIn(t *testing.T, text string, v *snapshot.View, leg textLeg) *prompt {

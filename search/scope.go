@@ -3,27 +3,42 @@ package search
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// An Agent sees a part of the catalog. A nil *Agent sees all of it.
+// An Agent sees a part of the catalog: its scope. A nil *Agent sees all of it. In its
+// scope, skills outside do not exist: they shadow nothing, and no answer names them.
 type Agent struct {
 	Name    string
 	Include Rules    // empty means everything
 	Exclude Rules    // wins over Include
-	Pinned  []string // names of skills that the agent always has, in this order
+	Pinned  []string // names of skills that the agent always has if its scope has them, in this order
+
+	// Places says where a configuration has the rules; nil means that nobody knows.
+	Places map[Rule]Place
 }
 
-// Rules match a skill if one of them matches it.
+// Rules match a skill if one of them matches it. A rule that matches nothing does nothing:
+// as an Include it lets nothing in, as an Exclude it leaves nothing out.
 type Rules struct {
-	Names   []string // globs in the syntax of path.Match
+	Names   []string // patterns for whole names: * ? [a-z] and \ are special
 	Tags    []string
 	Sources []string // labels
+}
+
+// A Rule is one rule of an agent.
+type Rule struct {
+	Key  string // "include.names", "exclude.tags", "pinned" and so on
+	Text string
+}
+
+// A Place is a line of a configuration file.
+type Place struct {
+	File string
+	Line int
 }
 
 func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 0 }
@@ -34,14 +49,60 @@ func (r Rules) match(v *snapshot.View, i int) bool {
 	return matching(v, r)[n].Has(doc)
 }
 
-// special are the characters that make a name a pattern.
-const special = `*?[\`
+// matchName reports whether a pattern for names matches a name.
+func (r Rules) matchName(name string) bool {
+	return slices.ContainsFunc(r.Names, func(pattern string) bool {
+		g, err := parseGlob(pattern)
+		return err == nil && g.match(words.NameKey(name))
+	})
+}
 
-// scopeOf returns the part of the catalog that the agent sees. A rule with a name, tag
-// or source that the catalog does not have is an error: a misspelt rule must not open
-// what it was meant to close. A pattern that matches nothing is no error, because it
-// may match skills that are added later.
+// Check returns an error for the first mistake that shows without a catalog: a malformed
+// pattern, or a pinned skill that the agent's own rules keep out by its name.
+func (a *Agent) Check() error {
+	for _, rules := range a.patterns() {
+		if _, err := parseGlob(rules.Text); err != nil {
+			return a.errorf(rules, "%w", err)
+		}
+	}
+	onlyNames := len(a.Include.Names) > 0 && len(a.Include.Tags)+len(a.Include.Sources) == 0
+	for _, name := range a.Pinned {
+		pin := Rule{"pinned", name}
+		switch {
+		case a.Exclude.matchName(name):
+			return a.errorf(pin, "skill %q is excluded too; remove one of the two", name)
+		case onlyNames && !a.Include.matchName(name):
+			return a.errorf(pin, "skill %q is not included; add it to include.names, or do not pin it", name)
+		}
+	}
+	return nil
+}
+
+// patterns returns the rules for names.
+func (a *Agent) patterns() (list []Rule) {
+	for _, text := range a.Include.Names {
+		list = append(list, Rule{"include.names", text})
+	}
+	for _, text := range a.Exclude.Names {
+		list = append(list, Rule{"exclude.names", text})
+	}
+	return list
+}
+
+// errorf returns an error about a rule, with its place.
+func (a *Agent) errorf(r Rule, format string, args ...any) error {
+	place := ""
+	if p, ok := a.Places[r]; ok {
+		place = fmt.Sprintf("%s:%d: ", p.File, p.Line)
+	}
+	return fmt.Errorf("%sagent %s: %s: %w", place, a.Name, r.Key, fmt.Errorf(format, args...))
+}
+
+// scopeOf returns the part of the catalog that the agent sees.
 func scopeOf(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
+	if a == nil {
+		return v.Whole().Scope(), nil
+	}
 	s, err := v.Cached(a, func() (any, error) {
 		s, err := newScope(v, a)
 		return s, cmp.Or(err, v.Err())
@@ -52,15 +113,13 @@ func scopeOf(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
 	return s.(*snapshot.Scope), nil
 }
 
+// newScope works out a scope. Only malformed patterns are errors: rules and pinned skills
+// that match nothing may match skills that are added later.
 func newScope(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
-	if a == nil {
-		s := v.NewScope(func(_ int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap { return live })
-		s.All = true
-		return s, nil
-	}
-	pinned, err := check(v, a)
-	if err != nil {
-		return nil, fmt.Errorf("agent %s: %w", a.Name, err)
+	for _, rule := range a.patterns() {
+		if _, err := parseGlob(rule.Text); err != nil {
+			return nil, a.errorf(rule, "%w", err)
+		}
 	}
 	include, exclude := matching(v, a.Include), matching(v, a.Exclude)
 	s := v.NewScope(func(n int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap {
@@ -68,19 +127,19 @@ func newScope(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
 		if !a.Include.empty() {
 			set = set.And(include[n])
 		}
-		set = set.AndNot(exclude[n])
-		for _, i := range pinned {
-			if m, doc := v.At(i); m == n {
-				set.Set(doc)
-			}
-		}
-		return set
+		return set.AndNot(exclude[n])
 	})
-	s.Pinned = pinned
+	own := v.In(s)
+	for _, name := range a.Pinned {
+		if i, ok := own.Find(words.NameKey(name)); ok && !slices.Contains(s.Pinned, i) {
+			s.Pinned = append(s.Pinned, i)
+		}
+	}
 	return s, nil
 }
 
-// matching returns the documents of each segment that the rules match.
+// matching returns the documents of each segment that the rules match, whatever the scope
+// of the view.
 func matching(v *snapshot.View, rules Rules) []snapshot.Bitmap {
 	var sets []snapshot.Bitmap
 	v.Segments(func(n int, r *snapshot.Reader, live snapshot.Bitmap) error {
@@ -106,16 +165,14 @@ func matching(v *snapshot.View, rules Rules) []snapshot.Bitmap {
 }
 
 // matchNames adds to a set the documents whose names match a pattern. Malformed patterns
-// match nothing; check refuses them.
-func matchNames(r *snapshot.Reader, globs []string, set snapshot.Bitmap) error {
-	for _, glob := range globs {
-		pattern := words.NameKey(glob)
-		// All matching names begin with the part before the first special character.
-		prefix := pattern
-		if at := strings.IndexAny(pattern, special); at >= 0 {
-			prefix = pattern[:at]
+// match nothing; newScope refuses them.
+func matchNames(r *snapshot.Reader, patterns []string, set snapshot.Bitmap) error {
+	for _, pattern := range patterns {
+		g, err := parseGlob(pattern)
+		if err != nil {
+			continue
 		}
-		first, last, err := r.Prefixed(prefix)
+		first, last, err := r.Prefixed(g.prefix())
 		if err != nil {
 			return err
 		}
@@ -124,80 +181,10 @@ func matchNames(r *snapshot.Reader, globs []string, set snapshot.Bitmap) error {
 			if err != nil {
 				return err
 			}
-			if ok, _ := path.Match(pattern, key); ok {
+			if g.match(key) {
 				set.Set(doc)
 			}
 		}
 	}
 	return nil
-}
-
-// check returns the skills that the agent has pinned, or an error for the first thing
-// that the agent's rules name and the catalog does not have.
-func check(v *snapshot.View, a *Agent) (pinned []int, err error) {
-	if err := cmp.Or(checkRules(v, "include", a.Include), checkRules(v, "exclude", a.Exclude)); err != nil {
-		return nil, err
-	}
-	for _, name := range a.Pinned {
-		i, ok := v.Find(words.NameKey(name))
-		if !ok {
-			return nil, unknown("pinned", "skill", name, names(v, anySkill))
-		}
-		if a.Exclude.match(v, i) {
-			return nil, fmt.Errorf("pinned: skill %q is excluded too; remove one of the two", name)
-		}
-		pinned = append(pinned, i)
-	}
-	return pinned, nil
-}
-
-func checkRules(v *snapshot.View, key string, r Rules) error {
-	none := func(r Rules) bool {
-		return !slices.ContainsFunc(matching(v, r), func(set snapshot.Bitmap) bool { return set.Count() > 0 })
-	}
-	for _, glob := range r.Names {
-		if _, err := path.Match(words.NameKey(glob), ""); err != nil {
-			return fmt.Errorf("%s.names: %q is not a pattern (* ? [a-z] and \\ are special)", key, glob)
-		}
-		if !strings.ContainsAny(glob, special) && none(Rules{Names: []string{glob}}) {
-			return unknown(key+".names", "skill", glob, names(v, anySkill))
-		}
-	}
-	for _, tag := range r.Tags {
-		if none(Rules{Tags: []string{tag}}) {
-			var known []string
-			v.Each(func(i int) { known = append(known, v.Doc(i).Tags...) })
-			return unknown(key+".tags", "tag", tag, known)
-		}
-	}
-	var known []string
-	for _, s := range v.Sources {
-		known = append(known, s.Label)
-	}
-	for _, label := range r.Sources {
-		if !slices.Contains(known, label) {
-			return unknown(key+".sources", "source", label, known)
-		}
-	}
-	return nil
-}
-
-func anySkill(int) bool { return true }
-
-// names returns the names of the offered skills for which allowed is true.
-func names(v *snapshot.View, allowed func(i int) bool) []string {
-	var list []string
-	v.Each(func(i int) {
-		if v.IsOffered(i) && allowed(i) {
-			list = append(list, v.Doc(i).Name)
-		}
-	})
-	return list
-}
-
-// unknown is the error for a name that does not exist; it lists what does.
-func unknown(key, kind, name string, known []string) error {
-	slices.Sort(known)
-	known = slices.Compact(known)
-	return fmt.Errorf("%s: no %s %q%s", key, kind, name, words.Suggest(name, known))
 }

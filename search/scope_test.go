@@ -45,13 +45,16 @@ func TestScopeRules(t *testing.T) {
 		{"pattern", &search.Agent{Include: search.Rules{Names: []string{"pdf-*"}}}, []string{"pdf-forms", "pdf-merge"}},
 		{"everything", &search.Agent{Include: search.Rules{Names: []string{"*"}}}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
 		{"tag", &search.Agent{Include: search.Rules{Tags: []string{"office"}}}, []string{"pdf-forms", "pdf-merge"}},
-		{"source", &search.Agent{Include: search.Rules{Sources: []string{"work"}}}, []string{"deploy"}},
+		{"source", &search.Agent{Include: search.Rules{Sources: []string{"work"}}}, []string{"deploy", "pdf-forms"}},
+		{"all but a source", &search.Agent{Exclude: search.Rules{Sources: []string{"home"}}}, []string{"deploy", "pdf-forms"}},
 		{"a source without skills", &search.Agent{Include: search.Rules{Sources: []string{"empty"}}}, nil},
 		{"any rule", &search.Agent{Include: search.Rules{Names: []string{"git"}, Tags: []string{"files"}}}, []string{"git", "pdf-merge"}},
 		{"exclude", &search.Agent{Exclude: search.Rules{Tags: []string{"code"}}}, []string{"pdf-forms", "pdf-merge"}},
 		{"exclude wins", &search.Agent{Include: search.Rules{Tags: []string{"code"}}, Exclude: search.Rules{Sources: []string{"work"}}}, []string{"git"}},
 		{"exclude all", &search.Agent{Exclude: search.Rules{Names: []string{"*"}}}, nil},
-		{"pinned", &search.Agent{Include: search.Rules{Names: []string{"git"}}, Pinned: []string{"deploy", "git"}}, []string{"deploy", "git"}},
+		{"pinned", &search.Agent{Include: search.Rules{Names: []string{"git"}}, Pinned: []string{"deploy", "git"}}, []string{"git"}},
+		{"include of nothing", &search.Agent{Include: search.Rules{Names: []string{"secret-*", "gitt"}, Tags: []string{"ofice"}, Sources: []string{"wrok"}}}, nil},
+		{"exclude of nothing", &search.Agent{Exclude: search.Rules{Names: []string{"secret-*", "gitt"}, Tags: []string{"ofice"}, Sources: []string{"wrok"}}}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
 	} {
 		list, err := x.List(t.Context(), tt.agent, false)
 		if err != nil {
@@ -76,25 +79,6 @@ func TestScopeRules(t *testing.T) {
 	}
 }
 
-// TestPatternOfNothing: a pattern that matches nothing is allowed, because matching
-// skills may be added later.
-func TestPatternOfNothing(t *testing.T) {
-	t.Parallel()
-	x := zoo(t)
-	all, err := x.List(t.Context(), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := x.List(t.Context(), &search.Agent{Exclude: search.Rules{Names: []string{"secret-*"}}}, false)
-	if err != nil || len(list) != len(all) {
-		t.Errorf("excluding nothing: %d of %d skills, %v", len(list), len(all), err)
-	}
-	list, err = x.List(t.Context(), &search.Agent{Include: search.Rules{Names: []string{"secret-*"}}}, false)
-	if err != nil || len(list) != 0 {
-		t.Errorf("including nothing: %d skills, %v", len(list), err)
-	}
-}
-
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)
@@ -107,30 +91,75 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestScopeFailsClosed: a rule that names what the catalog does not have is an error
-// everywhere.
-func TestScopeFailsClosed(t *testing.T) {
+// TestMalformedPattern: a malformed pattern is an error everywhere, because it might have
+// been meant to close something.
+func TestMalformedPattern(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)
-	for want, a := range map[string]*search.Agent{
-		`agent x: include.names: no skill "gitt"; did you mean git?`:      {Include: search.Rules{Names: []string{"gitt"}}},
-		`exclude.names: no skill "deplyo"; did you mean deploy?`:          {Exclude: search.Rules{Names: []string{"deplyo"}}},
-		`include.names: "[" is not a pattern`:                             {Include: search.Rules{Names: []string{"["}}},
-		`include.tags: no tag "ofice"; did you mean`:                      {Include: search.Rules{Tags: []string{"ofice"}}},
-		`exclude.tags: no tag "zzz"; there are: Office, code, files`:      {Exclude: search.Rules{Tags: []string{"zzz"}}},
-		`exclude.sources: no source "wrok"; there are: empty, home, work`: {Exclude: search.Rules{Sources: []string{"wrok"}}},
-		`pinned: no skill "pdf-form"; did you mean pdf-forms?`:            {Pinned: []string{"pdf-form"}},
-		`pinned: skill "git" is excluded too`:                             {Pinned: []string{"git"}, Exclude: search.Rules{Names: []string{"g*"}}},
+	a := &search.Agent{Name: "x", Exclude: search.Rules{Names: []string{"git", "[secret"}}}
+	_, searched := x.Search(t.Context(), search.Query{Text: "animal", Agent: a})
+	_, listed := x.List(t.Context(), a, true)
+	_, looked := x.Lookup(t.Context(), "git", a)
+	_, pinned := x.Pinned(t.Context(), a)
+	want := `agent x: exclude.names: "[secret" is not a pattern (* ? [a-z] and \ are special)`
+	for _, err := range []error{searched, listed, looked, pinned, a.Check()} {
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	rules := func(names ...string) search.Rules { return search.Rules{Names: names} }
+	for _, tt := range []struct {
+		agent search.Agent
+		want  string
+	}{
+		{search.Agent{Name: "a", Pinned: []string{"git"}}, ""},
+		{search.Agent{Name: "a", Include: rules("G*"), Pinned: []string{"git"}}, ""},
+		{search.Agent{Name: "a", Include: search.Rules{Names: []string{"x"}, Tags: []string{"t"}}, Pinned: []string{"git"}}, ""}, // git may have the tag
+		{search.Agent{Name: "a", Exclude: rules("g*"), Pinned: []string{"git"}}, `agent a: pinned: skill "git" is excluded too; remove one of the two`},
+		{search.Agent{Name: "a", Include: rules("x"), Pinned: []string{"x", "git"}}, `agent a: pinned: skill "git" is not included; add it to include.names, or do not pin it`},
 	} {
-		a.Name = "x"
-		_, searched := x.Search(t.Context(), search.Query{Text: "animal", Agent: a})
-		_, listed := x.List(t.Context(), a, true)
-		_, looked := x.Lookup(t.Context(), "git", a)
-		_, pinned := x.Pinned(t.Context(), a)
-		for _, err := range []error{searched, listed, looked, pinned} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v\nwant one with %s", err, want)
-			}
+		got := ""
+		if err := tt.agent.Check(); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%+v: error %q, want %q", tt.agent, got, tt.want)
+		}
+	}
+}
+
+// TestUnmatched: the owner hears of each rule that matches nothing, and where it is.
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	a := &search.Agent{
+		Name:    "x",
+		Include: search.Rules{Names: []string{"gitt", "git"}, Tags: []string{"ofice", "files"}, Sources: []string{"empty"}},
+		Exclude: search.Rules{Names: []string{"secret-*"}, Tags: []string{"zzz"}, Sources: []string{"wrok"}},
+		Pinned:  []string{"git", "pdf-form", "deploy"},
+		Places:  map[search.Rule]search.Place{{Key: "exclude.tags", Text: "zzz"}: {File: "conf.yaml", Line: 7}},
+	}
+	want := []string{
+		`: error: agent x: include.names: no skill "gitt"; did you mean git? [agent]`,
+		`: error: agent x: include.tags: no tag "ofice"; did you mean Office, office? [agent]`,
+		`: error: agent x: exclude.names: no skill "secret-*"; there are: deploy, git, pdf-forms, pdf-merge [agent]`,
+		`conf.yaml:7: error: agent x: exclude.tags: no tag "zzz"; there are: Office, code, files, office, secret [agent]`,
+		`: error: agent x: exclude.sources: no source "wrok"; there are: empty, home, work [agent]`,
+		`: error: agent x: pinned: no skill "pdf-form"; did you mean pdf-forms? [agent]`,
+		`: error: agent x: pinned: skill "deploy" is outside: the agent includes only names gitt, git; tags ofice, files; sources empty [agent]`,
+	}
+	for range 2 { // the second time from what is kept
+		problems, err := x.Unmatched(t.Context(), a)
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.String())
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }
@@ -212,13 +241,18 @@ func TestShadowedCopies(t *testing.T) {
 	if err != nil || len(list) != 5 || list[3].ID != "work/tools/pdf-forms" || list[3].ShadowedBy != "pdf-forms" {
 		t.Errorf("with shadowed copies %+v, %v", list, err)
 	}
-	// The winner is outside the scope: the copy does not take its place.
-	a := &search.Agent{Exclude: search.Rules{Sources: []string{"home"}}}
-	if _, err := x.Lookup(t.Context(), "pdf-forms", a); err == nil {
-		t.Error("a copy answers to a name that is outside the scope")
+	// The winner is outside the scope: there the copy is no copy.
+	a := &search.Agent{Exclude: search.Rules{Sources: []string{"home"}}, Pinned: []string{"pdf-forms"}}
+	for _, id := range []string{"pdf-forms", "work/pdf-forms", "work/tools/pdf-forms"} {
+		if e, err := x.Lookup(t.Context(), id, a); err != nil || e.ID != "pdf-forms" || e.Source != "work" || e.ShadowedBy != "" {
+			t.Errorf("%s is %+v, %v", id, e, err)
+		}
 	}
-	if _, err := x.Lookup(t.Context(), "work/pdf-forms", a); err != nil {
-		t.Error(err)
+	if list, err := x.List(t.Context(), a, true); err != nil || len(list) != 2 || list[1].ID != "pdf-forms" {
+		t.Errorf("an agent that sees one of two copies has %+v, %v", list, err)
+	}
+	if list, err := x.Pinned(t.Context(), a); err != nil || len(list) != 1 || list[0].Source != "work" {
+		t.Errorf("pinned %+v, %v", list, err)
 	}
 }
 

@@ -37,14 +37,14 @@ type Snippet struct {
 // text as it was indexed. A skill that the query's agent does not see, or that is
 // gone, has an empty snippet.
 func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
-	err = x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
+	err = x.read(ctx, q.Agent, func(v *snapshot.View, _ *snapshot.Scope) error {
 		out = make([]Snippet, len(entries))
 		h, err := x.highlighter(ctx, v, q)
 		if err != nil || len(h.weights) == 0 {
 			return err
 		}
 		for n, e := range entries {
-			i, err := lookup(v, e.ID, sc.Allowed)
+			i, err := lookup(v, e.ID)
 			if err != nil {
 				continue
 			}

@@ -26,15 +26,19 @@ type Explanation struct {
 	Verdict string   // one sentence
 }
 
-// Why explains the place of one skill for a query. It also explains skills that the
-// agent does not see: it is meant for the owner of the catalog, not for the agent.
+// Why explains the place of one skill for a query. An ID that the agent's scope does not
+// have is looked up in the whole catalog: Why is meant for the owner of the catalog, not
+// for the agent.
 func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
 	if q.Syntax {
 		return e, errors.New("why explains ranking by prompt; leave syntax out")
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		// Look up in the same view: numbers of skills differ between views.
-		i, err := lookup(r.view, id, anySkill)
+		i, err := lookup(r.view, id)
+		if err != nil {
+			i, err = lookup(r.view.Whole(), id)
+		}
 		if err != nil {
 			return err
 		}
@@ -46,7 +50,8 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 			return err
 		}
 		if !r.scope.Allowed(i) {
-			e.Filter = q.Agent.filter(r.view, i)
+			e.Entry = entryOf(r.view.Whole(), i)
+			e.Filter = fmt.Sprintf("agent %s %s", q.Agent.Name, q.Agent.filter(r.view, i))
 		}
 		e.Verdict = e.verdict(r.mostProbable())
 		e.Relevant = e.Relevant && e.CopyOf == ""
@@ -164,9 +169,9 @@ func (a *Agent) filter(v *snapshot.View, i int) string {
 		}
 	}
 	if len(excluding) > 0 {
-		return fmt.Sprintf("agent %s excludes it (%s)", a.Name, strings.Join(excluding, "; "))
+		return fmt.Sprintf("excludes it (%s)", strings.Join(excluding, "; "))
 	}
-	return fmt.Sprintf("agent %s includes only %s", a.Name, a.Include)
+	return fmt.Sprintf("includes only %s", a.Include)
 }
 
 // String lists the rules as "names a, b; tags c".

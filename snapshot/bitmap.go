@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"maps"
 	"math/bits"
 	"slices"
@@ -27,6 +28,19 @@ func (m Bitmap) Count() int {
 		n += bits.OnesCount64(x)
 	}
 	return n
+}
+
+// All yields the documents in the set, which must not be nil, in ascending order.
+func (m Bitmap) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for w, x := range m {
+			for ; x != 0; x &= x - 1 {
+				if !yield(64*w + bits.TrailingZeros64(x)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // And returns the documents that are in both sets.

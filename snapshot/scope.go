@@ -1,26 +1,66 @@
 package snapshot
 
-// A Scope is a part of a set: the skills that one agent may see.
+// A Scope is a part of a set: the skills that exist for one agent. Of the skills of one
+// name in the scope, the first by precedence is offered, whatever lies outside.
 type Scope struct {
 	segments []segment
-	in       []Bitmap // visible documents, by segment
-	searched []Bitmap // of these, the offered ones, by segment
+	in       []Bitmap     // skills in the scope, by segment
+	offered  []Bitmap     // of these, the offered ones, by segment
+	promoted map[int]bool // offered here, but shadowed in the whole set
 
-	All     bool  // every skill is visible
-	Visible int   // number of skills that are searched
-	Pinned  []int // skills that are always offered, in this order
+	All     bool  // every skill is in the scope
+	Visible int   // number of offered skills
+	Pinned  []int // skills that the agent always has, in this order
 }
 
-// NewScope returns a scope. in returns the visible documents of each segment.
+// whole returns the scope with all skills.
+func (s *Set) whole() *Scope {
+	w := &Scope{segments: s.segments, All: true, Visible: s.Offered()}
+	for n := range s.segments {
+		w.in, w.offered = append(w.in, s.segments[n].live), append(w.offered, s.segments[n].offered)
+	}
+	return w
+}
+
+// NewScope returns a scope. in returns the documents of each segment that are in it.
 func (v *View) NewScope(in func(n int, r *Reader, live Bitmap) Bitmap) *Scope {
 	s := &Scope{segments: v.segments}
 	for n, r := range v.readers {
 		set := in(n, r, v.segments[n].live)
-		searched := set.And(v.segments[n].offered)
-		s.in, s.searched = append(s.in, set), append(s.searched, searched)
-		s.Visible += searched.Count()
+		s.in, s.offered = append(s.in, set), append(s.offered, set.And(v.segments[n].offered))
+	}
+	s.promote(v.Whole())
+	for _, set := range s.offered {
+		s.Visible += set.Count()
 	}
 	return s
+}
+
+// promote offers, of each name that nobody offers in the scope, the first skill by
+// precedence. Only shadowed skills need a look: a skill that is offered in the whole set
+// comes first among all skills of its name, so it comes first in each scope that has it.
+func (s *Scope) promote(whole *View) {
+	first := make(map[string]int) // by key
+	for n, r := range whole.readers {
+		for doc := range s.in[n].AndNot(s.offered[n]).All() {
+			i := s.segments[n].first + doc
+			key, err := r.Key(doc)
+			whole.note(err)
+			if rival, ok := first[key]; ok {
+				if whole.precedes(i, rival) {
+					first[key] = i
+				}
+			} else if winner, ok := whole.Find(key); !ok || !s.Allowed(winner) {
+				first[key] = i
+			}
+		}
+	}
+	s.promoted = make(map[int]bool, len(first))
+	for _, i := range first {
+		s.promoted[i] = true
+		n, doc := at(s.segments, i)
+		s.offered[n].Set(doc)
+	}
 }
 
 // Only returns the scope that holds one skill.
@@ -35,11 +75,12 @@ func (v *View) Only(i int) *Scope {
 	})
 }
 
-// Allowed reports whether a skill is visible in the scope.
+// Allowed reports whether a skill is in the scope.
 func (s *Scope) Allowed(i int) bool { return s.has(s.in, i) }
 
-// Searches reports whether a search in the scope can find a skill.
-func (s *Scope) Searches(i int) bool { return s.has(s.searched, i) }
+// Searches reports whether a search in the scope can find a skill: whether the scope
+// offers it.
+func (s *Scope) Searches(i int) bool { return s.has(s.offered, i) }
 
 // has reports whether a skill is in one of the sets, which are ordered by segment.
 func (s *Scope) has(sets []Bitmap, i int) bool {

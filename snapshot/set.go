@@ -24,6 +24,7 @@ type Set struct {
 	Compiled bool
 
 	segments []segment
+	all      *Scope      // of all skills
 	files    fs.FileInfo // the manifest that named the snapshots; nil if they are not files
 	notes    sync.Map    // see Cached
 }
@@ -80,6 +81,7 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 		s.segments = append(s.segments, g)
 		first += snap.Len()
 	}
+	s.all = s.whole()
 	return s, nil
 }
 
@@ -183,10 +185,10 @@ func (s *Set) Shares(o *Set) bool {
 	return slices.ContainsFunc(s.snapshots(), o.has)
 }
 
-// Read calls f with a View of the set. It returns the first error of the View, else the
+// Read calls f with a View of all skills. It returns the first error of the View, else the
 // error of f. After Close it returns ErrClosed.
 func (s *Set) Read(f func(*View) error) error {
-	return s.enter(&View{Set: s, readers: make([]*Reader, 0, len(s.segments))}, f)
+	return s.enter(&View{Set: s, scope: s.all, readers: make([]*Reader, 0, len(s.segments)), err: new(error)}, f)
 }
 
 // enter opens a Reader for each segment, one inside the other, and then calls f.
@@ -199,5 +201,5 @@ func (s *Set) enter(v *View, f func(*View) error) error {
 	}
 	// A failed read may be the cause of f's error.
 	err := f(v)
-	return cmp.Or(v.err, err)
+	return cmp.Or(*v.err, err)
 }

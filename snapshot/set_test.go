@@ -39,11 +39,11 @@ func setOf(t *testing.T, base []document, replaced []int64, delta []document) *s
 	return s
 }
 
-// example returns a set of a base with five skills, of which one is hidden. The delta
-// replaces the second, removes the third and adds one.
+// example returns a set of a base with five skills, of which the last is shadowed by the one
+// before. The delta replaces the second, removes the third and adds one.
 func example(t *testing.T) *snapshot.Set {
 	base := named(nil, "a", "b", "c", "d", "e")
-	base[4].Hidden = true
+	base[4].Key, base[4].Name, base[4].ID, base[4].Source, base[4].Hidden = "d", "d", "e", "work", true
 	return setOf(t, base, []int64{2, 3, 9}, named([]int64{2, 9}, "b", "bb"))
 }
 
@@ -69,7 +69,7 @@ func TestNumbering(t *testing.T) {
 			n, doc := v.At(i)
 			got[i] = fmt.Sprintf("%s %d %d %v %d %s", v.ID(i), n, doc, v.IsOffered(i), v.Facts(i).Row, v.Doc(i).Key)
 		})
-		want := map[int]string{0: "a 0 0 true 1 a", 3: "d 0 3 true 4 d", 4: "e 0 4 false 5 e", 5: "b 1 0 true 2 b", 6: "bb 1 1 true 9 bb"}
+		want := map[int]string{0: "a 0 0 true 1 a", 3: "d 0 3 true 4 d", 4: "e 0 4 false 5 d", 5: "b 1 0 true 2 b", 6: "bb 1 1 true 9 bb"}
 		for i := range 7 {
 			if got[i] != want[i] {
 				t.Errorf("skill %d: %q, want %q", i, got[i], want[i])
@@ -120,6 +120,15 @@ func TestFrequencies(t *testing.T) {
 func TestScope(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
+		without := v.NewScope(func(n int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap {
+			if n == 0 {
+				return live.AndNot(snapshot.Bitmap{1 << 3})
+			}
+			return live
+		})
+		if without.Allowed(3) || !without.Searches(4) || v.In(without).ID(4) != "d" {
+			t.Error("a scope without d does not offer the other d")
+		}
 		all := v.NewScope(func(_ int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap { return live })
 		only := v.Only(5)
 		for i := range 7 {
@@ -131,7 +140,7 @@ func TestScope(t *testing.T) {
 				t.Errorf("skill %d in the scope of 5: %v, %v", i, only.Allowed(i), only.Searches(i))
 			}
 		}
-		if all.Visible != 4 || only.Visible != 1 || v.Only(4).Visible != 0 {
+		if all.Visible != 4 || only.Visible != 1 || v.Only(4).Visible != 1 {
 			t.Errorf("%d, %d and %d skills are searched", all.Visible, only.Visible, v.Only(4).Visible)
 		}
 		found := func(s *snapshot.Scope, k int) (list []int) {

@@ -6,22 +6,38 @@ import (
 	"strings"
 )
 
-// A View reads a set, for one goroutine, until the function that received it returns. If a
-// read fails, methods return zero values; Err and Set.Read return the first error.
+// A View reads the skills of a scope, for one goroutine, until the function that received
+// it returns. It answers as if the set had no other skills; only what belongs to the Set,
+// and Frequencies, counts all skills. If a read fails, methods return zero values; Err and
+// Set.Read return the first error.
 type View struct {
 	*Set
+	scope   *Scope
 	readers []*Reader // of the segments
-	err     error
-	ids     []uint32 // scratch
+	err     *error    // shared by all views of one read
+	ids     []uint32  // scratch
 }
 
+// In returns the view of a scope.
+func (v *View) In(s *Scope) *View {
+	w := *v
+	w.scope = s
+	return &w
+}
+
+// Whole returns the view of all skills.
+func (v *View) Whole() *View { return v.In(v.all) }
+
+// Scope returns the scope of the view.
+func (v *View) Scope() *Scope { return v.scope }
+
 // Err returns the first error of a read.
-func (v *View) Err() error { return v.err }
+func (v *View) Err() error { return *v.err }
 
 // note keeps the first error.
 func (v *View) note(err error) {
-	if v.err == nil {
-		v.err = err
+	if *v.err == nil {
+		*v.err = err
 	}
 }
 
@@ -39,20 +55,14 @@ func of[T any](v *View, i int, method func(r *Reader, doc int) (T, error)) T {
 // Each calls f for every skill, segment by segment.
 func (v *View) Each(f func(i int)) {
 	for n := range v.segments {
-		g := &v.segments[n]
-		for doc := range g.Len() {
-			if g.live.Has(doc) {
-				f(g.first + doc)
-			}
+		for doc := range v.scope.in[n].All() {
+			f(v.segments[n].first + doc)
 		}
 	}
 }
 
 // IsOffered reports whether a skill is offered under its name.
-func (v *View) IsOffered(i int) bool {
-	n, doc := v.At(i)
-	return v.segments[n].offered.Has(doc)
-}
+func (v *View) IsOffered(i int) bool { return v.scope.Searches(i) }
 
 // each returns what f returns for the Reader of each segment.
 func each[T any](v *View, f func(*Reader) (T, error)) []T {
@@ -66,16 +76,25 @@ func each[T any](v *View, f func(*Reader) (T, error)) []T {
 }
 
 // Doc returns the document of a skill.
-func (v *View) Doc(i int) Document { return of(v, i, (*Reader).Doc) }
+func (v *View) Doc(i int) Document {
+	d := of(v, i, (*Reader).Doc)
+	if v.scope.promoted[i] {
+		d.ID = d.Name
+	}
+	return d
+}
 
 // Facts returns the short fields of a skill.
 func (v *View) Facts(i int) Facts { return of(v, i, (*Reader).Facts) }
 
-// ID returns the ID of a skill.
+// ID returns the ID of a skill: its name if it is offered, else a longer one.
 func (v *View) ID(i int) string { return string(v.AppendID(nil, i)) }
 
 // AppendID appends the ID of a skill to dst.
 func (v *View) AppendID(dst []byte, i int) []byte {
+	if v.scope.promoted[i] {
+		return append(dst, v.Doc(i).Name...)
+	}
 	n, doc := v.At(i)
 	dst, err := v.readers[n].AppendRef(dst, doc)
 	v.note(err)
@@ -122,7 +141,7 @@ func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
 			if err != nil || !more(key) {
 				break
 			}
-			if g.offered.Has(doc) {
+			if v.scope.offered[n].Has(doc) {
 				list = append(list, g.first+doc)
 			}
 		}
@@ -153,12 +172,22 @@ func (v *View) Sorted(allowed func(i int) bool) []Listed {
 	})
 	if len(v.segments) > 1 {
 		slices.SortStableFunc(list, func(a, b Listed) int {
-			return cmp.Or(strings.Compare(a.Key, b.Key),
-				cmp.Compare(v.Priority(b.Source), v.Priority(a.Source)),
-				strings.Compare(a.Source, b.Source), strings.Compare(a.Path, b.Path))
+			return cmp.Or(strings.Compare(a.Key, b.Key), v.precedence(&a.Document, &b.Document))
 		})
 	}
 	return list
+}
+
+// precedence compares two skills of one name: the one that comes first is offered.
+func (v *View) precedence(a, b *Document) int {
+	return cmp.Or(cmp.Compare(v.Priority(b.Source), v.Priority(a.Source)),
+		strings.Compare(a.Source, b.Source), strings.Compare(a.Path, b.Path))
+}
+
+// precedes reports whether skill i comes before skill j, which has the same name.
+func (v *View) precedes(i, j int) bool {
+	a, b := v.Doc(i), v.Doc(j)
+	return v.precedence(&a, &b) < 0
 }
 
 // A Listed is a skill in a sorted list.
@@ -251,14 +280,14 @@ func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
 		if prompt == nil || prompt[n] == nil {
 			return nil, nil
 		}
-		return r.Nearest(prompt[n], s.searched[n], k)
+		return r.Nearest(prompt[n], s.offered[n], k)
 	})
 }
 
 // Search returns the k skills in a scope whose text matches best; terms are the result of
 // Lookup.
 func (v *View) Search(terms [][]Term, s *Scope, k int) []Hit {
-	return v.best(k, func(n int, r *Reader) ([]Hit, error) { return r.Search(terms[n], s.searched[n], k) })
+	return v.best(k, func(n int, r *Reader) ([]Hit, error) { return r.Search(terms[n], s.offered[n], k) })
 }
 
 // Lookup returns, for each segment, what its snapshot knows about the terms.

@@ -50,6 +50,10 @@ func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 	if a.json {
 		return a.printJSON(listResult{mapped(entries, listEntryOf)})
 	}
+	if len(entries) == 0 && c.agent != nil {
+		a.note("the agent %s sees no skills", c.agent.Name) // and no source that it has no skill of
+		return nil
+	}
 	if len(entries) == 0 {
 		a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
 		return nil

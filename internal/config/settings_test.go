@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
@@ -109,10 +110,29 @@ func TestSettings(t *testing.T) {
 			write(t, name, tt.text)
 			got := config.Default()
 			try(t, got.ReadUser(name))
-			if diff := cmp.Diff(tt.want, symbolic(got, dir, home)); diff != "" {
+			if diff := cmp.Diff(tt.want, symbolic(got, dir, home), withoutPlaces); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// withoutPlaces compares agents without the places of their rules.
+var withoutPlaces = cmpopts.IgnoreFields(search.Agent{}, "Places")
+
+// TestPlaces: settings know where each rule of an agent stands.
+func TestPlaces(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "config.yaml")
+	write(t, name, "agents:\n  a:\n    include:\n      names:\n      - x\n      - y\n      tags: t\n    exclude: {sources: [s]}\n    pinned: [p]\n")
+	s := config.Default()
+	try(t, s.ReadUser(name))
+	want := map[search.Rule]search.Place{
+		{Key: "include.names", Text: "x"}: {File: name, Line: 5}, {Key: "include.names", Text: "y"}: {File: name, Line: 6},
+		{Key: "include.tags", Text: "t"}: {File: name, Line: 7}, {Key: "exclude.sources", Text: "s"}: {File: name, Line: 8},
+		{Key: "pinned", Text: "p"}: {File: name, Line: 9},
+	}
+	if diff := cmp.Diff(want, s.Agents[0].Places); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
@@ -141,6 +161,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, threshold, user"},
 		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
 		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
+		{"malformed pattern", "agents:\n  a:\n    exclude: {names: [x,\n      \"[y\"]}\n", "FILE:4: agent a: exclude.names: \"[y\" is not a pattern (* ? [a-z] and \\ are special)"},
+		{"pinned and excluded", "agents:\n  a:\n    exclude: {names: [x*]}\n    pinned: [y,\n      xx]\n", "FILE:5: agent a: pinned: skill \"xx\" is excluded too; remove one of the two"},
+		{"pinned and not included", "agents:\n  a:\n    include: {names: [x*]}\n    pinned: y\n", "FILE:4: agent a: pinned: skill \"y\" is not included; add it to include.names, or do not pin it"},
 		{"duplicate agent", "agents:\n  a: {}\n  a: {pinned: [x]}\n", "FILE:3: agents: key \"a\" stands here twice"},
 		{"duplicate name", "roots:\n- path: x\n  names: {a: b, a: c}\n", "FILE:3: names: key \"a\" stands here twice"},
 		{"duplicate header", "embedder:\n  openai:\n    headers: {a: b, a: c}\n", "FILE:3: headers: key \"a\" stands here twice"},
@@ -259,7 +282,7 @@ func TestAgentsOfTwoFiles(t *testing.T) {
 	try(t, s.ReadUser(filepath.Join(dir, "1")))
 	try(t, s.ReadUser(filepath.Join(dir, "2")))
 	want := []*search.Agent{{Name: "a", Exclude: search.Rules{Names: []string{"y"}}}}
-	if diff := cmp.Diff(want, s.Agents); diff != "" {
+	if diff := cmp.Diff(want, s.Agents, withoutPlaces); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -182,12 +182,15 @@ func (p *parser) root(n *yaml.Node) (r Root, err error) {
 
 func (p *parser) agents(n *yaml.Node) error {
 	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
-		a := &search.Agent{Name: name.Value}
+		a := &search.Agent{Name: name.Value, Places: make(map[search.Rule]search.Place)}
 		err := p.mapping(rules, "agent "+a.Name, keys{
-			"include": p.rules(&a.Include, a.Name+" include"),
-			"exclude": p.rules(&a.Exclude, a.Name+" exclude"),
-			"pinned":  p.list(&a.Pinned),
+			"include": p.rules(a, &a.Include, "include"),
+			"exclude": p.rules(a, &a.Exclude, "exclude"),
+			"pinned":  p.ruleList(a, "pinned", &a.Pinned),
 		})
+		if err == nil {
+			err = a.Check()
+		}
 		if err != nil {
 			return err
 		}
@@ -213,11 +216,29 @@ func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 
 // rules reads the rules of an agent. Rules that name nothing are an error: an
 // empty include would let everything through.
-func (p *parser) rules(r *search.Rules, what string) func(*yaml.Node) error {
+func (p *parser) rules(a *search.Agent, r *search.Rules, key string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		err := p.mapping(n, what, keys{"names": p.list(&r.Names), "tags": p.list(&r.Tags), "sources": p.list(&r.Sources)})
+		what := a.Name + " " + key
+		err := p.mapping(n, what, keys{
+			"names": p.ruleList(a, key+".names", &r.Names), "tags": p.ruleList(a, key+".tags", &r.Tags), "sources": p.ruleList(a, key+".sources", &r.Sources),
+		})
 		if err == nil && len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
 			err = p.errorf(n, "%s names nothing; leave it out or say what", what)
+		}
+		return err
+	}
+}
+
+// ruleList reads the rules of an agent that stand under a key, and notes their places.
+func (p *parser) ruleList(a *search.Agent, key string, to *[]string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		err := p.list(to)(n)
+		items := n.Content
+		if n.Kind == yaml.ScalarNode {
+			items = []*yaml.Node{n}
+		}
+		for _, item := range items {
+			a.Places[search.Rule{Key: key, Text: item.Value}] = search.Place{File: p.file, Line: item.Line}
 		}
 		return err
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,7 +24,8 @@ type Options struct {
 }
 
 // Catalog reports skills that cannot be used, are shadowed by another one, are hard to
-// tell apart or require missing skills, and agents whose rules name what does not exist.
+// tell apart or require missing skills, and rules of agents
+// that match nothing.
 func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, error) {
 	all, err := c.List(ctx, nil, true)
 	if err != nil {
@@ -44,8 +46,13 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	d.twins(twins)
 	d.requirements(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
 	for _, a := range c.Config().Agents {
-		if _, err := c.List(ctx, a, false); err != nil {
-			d.report.Add(skill.Problem{Rule: "agent", Severity: skill.Error, Path: "configuration", Message: err.Error()})
+		problems, err := c.Unmatched(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range problems {
+			p.Path = cmp.Or(p.Path, "configuration")
+			d.report.Add(p)
 		}
 	}
 	d.report.finish()

@@ -61,6 +61,7 @@ type Catalog interface {
 	Indexed(ctx context.Context) (bool, error)
 	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
 	Count(ctx context.Context, a *repertoire.Agent) (int, error)
+	Pinned(ctx context.Context, a *repertoire.Agent) ([]repertoire.Entry, error)
 	Close() error
 }
 
@@ -251,9 +252,13 @@ func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Age
 	if err != nil {
 		return "", err
 	}
-	var pinned []string
-	if agent != nil {
-		pinned = agent.Pinned
+	pinned, err := c.Pinned(ctx, agent)
+	if err != nil {
+		return "", err
 	}
-	return contextprovider.Introduction(n, pinned, r.Server, r.Command()), nil
+	names := make([]string, len(pinned))
+	for i, e := range pinned {
+		names[i] = e.Name
+	}
+	return contextprovider.Introduction(n, names, r.Server, r.Command()), nil
 }

@@ -217,7 +217,8 @@ func Agents() []*search.Agent {
 		{Name: "source", Include: search.Rules{Sources: []string{"work"}}},
 		{Name: "not-source", Exclude: search.Rules{Sources: []string{"home"}, Names: []string{"*-1?"}}},
 		{Name: "globs", Include: search.Rules{Names: []string{"b*", "plugin/*", "数据*", "NS:*"}}},
-		{Name: "pinned", Include: search.Rules{Names: []string{"a*"}}, Pinned: []string{"plugin/inner", "Ёлка", "🎉-party"}},
+		{Name: "pinned", Include: search.Rules{Names: []string{"a*", "plugin/*", "ё*", "*party"}}, Pinned: []string{"plugin/inner", "Ёлка", "🎉-party"}},
+		{Name: "misspelt", Exclude: search.Rules{Names: []string{"no-such-name"}, Tags: []string{"no-such-tag"}, Sources: []string{"hom"}}},
 		{Name: "nothing", Include: search.Rules{Sources: []string{"empty"}}},
 	}
 }

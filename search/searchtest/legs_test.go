@@ -85,11 +85,7 @@ func compareLegs(t *testing.T, e embed.Embedder, n int) {
 		testsize.Long(t)
 	}
 	sources := searchtest.Generate(n, uint64(n))
-	agents := searchtest.Agents()
-	if n < 60 {
-		agents = agents[:2] // the others name skills that are not there
-	}
-	queries := searchtest.Queries(sources, 7, testsize.Rounds(45, 90), agents) // every kind for every agent
+	queries := searchtest.Queries(sources, 7, testsize.Rounds(45, 90), searchtest.Agents()) // every kind for every agent
 	truth := searchtest.NewTruth(t, legs["fts5"].New(t, e, sources), queries)
 	for name, leg := range legs {
 		if name == "fts5" {

@@ -4,7 +4,7 @@ package searchtest
 
 import (
 	"cmp"
-	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -61,17 +61,20 @@ func Run(t *testing.T, leg Leg) {
 	}
 }
 
-// winners returns the skills that are offered, by the key of their names. If several
-// skills have one name, the skill of the first source wins, since the sources have
-// falling priorities, and within a source the first by path.
-func winners(sources []Source) map[string]seen {
+// winners returns the skills that are offered, by the key of their names.
+func winners(sources []Source) map[string]seen { return winnersOf(sources, nil) }
+
+// winnersOf returns the skills that are offered to an agent. If it sees several skills of
+// one name, the skill of the first source wins, since the sources have falling priorities,
+// and within a source the first by path.
+func winnersOf(sources []Source, a *search.Agent) map[string]seen {
 	m := make(map[string]seen)
 	for i := range sources {
 		for _, sk := range sources[i].Skills {
-			key := words.NameKey(sk.Name)
+			key, one := words.NameKey(sk.Name), seen{sources[i].Label, sk.Dir(), sk.Name, sk.Tags}
 			old, ok := m[key]
-			if !ok || old.source == sources[i].Label && sk.Dir() < old.dir {
-				m[key] = seen{sources[i].Label, sk.Dir(), sk.Name, sk.Tags}
+			if one.by(a) && (!ok || old.source == one.source && one.dir < old.dir) {
+				m[key] = one
 			}
 		}
 	}
@@ -90,9 +93,9 @@ func (s seen) by(a *search.Agent) bool {
 		return true
 	}
 	matches := func(r search.Rules) bool {
-		glob := func(g string) bool {
-			ok, _ := path.Match(words.NameKey(g), words.NameKey(s.name))
-			return ok
+		glob := func(g string) bool { // the generated patterns have * and ? only
+			expr := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(words.NameKey(g)))
+			return regexp.MustCompile("(?s)^" + expr + "$").MatchString(words.NameKey(s.name))
 		}
 		tag := func(tag string) bool {
 			return slices.ContainsFunc(s.tags, func(own string) bool { return strings.EqualFold(own, tag) })
@@ -100,17 +103,14 @@ func (s seen) by(a *search.Agent) bool {
 		return slices.ContainsFunc(r.Names, glob) || slices.ContainsFunc(r.Tags, tag) || slices.Contains(r.Sources, s.source)
 	}
 	all := len(a.Include.Names)+len(a.Include.Tags)+len(a.Include.Sources) == 0
-	pinned := slices.ContainsFunc(a.Pinned, func(name string) bool { return words.NameKey(name) == words.NameKey(s.name) })
-	return (all || matches(a.Include)) && !matches(a.Exclude) || pinned
+	return (all || matches(a.Include)) && !matches(a.Exclude)
 }
 
 // visible returns the names that an agent sees, sorted.
 func visible(sources []Source, a *search.Agent) []string {
 	names := []string{}
-	for _, s := range winners(sources) {
-		if s.by(a) {
-			names = append(names, s.name)
-		}
+	for _, s := range winnersOf(sources, a) {
+		names = append(names, s.name)
 	}
 	slices.Sort(names)
 	return names
@@ -171,8 +171,9 @@ func testScope(t *testing.T, x *Catalog, sources []Source) {
 			}
 		}
 		for name, s := range winners(sources) {
-			if e, err := x.Lookup(t.Context(), s.name, a); (err == nil) != s.by(a) {
-				t.Errorf("agent %s looks up %s: %s, %v", nameOf(a), name, e.ID, err)
+			won, ok := winnersOf(sources, a)[name]
+			if e, err := x.Lookup(t.Context(), s.name, a); (err == nil) != ok || e.Source != won.source || e.ShadowedBy != "" {
+				t.Errorf("agent %s looks up %s: %+v, %v; want %+v", nameOf(a), name, e, err, won)
 			}
 		}
 		for _, q := range Queries(sources, 3, 25, []*search.Agent{a}) {
@@ -241,7 +242,7 @@ func testWhy(t *testing.T, x *Catalog, sources []Source) {
 			}
 		}
 	}
-	nothing := Agents()[8]
+	nothing := Agents()[9]
 	for name := range winners(sources) {
 		e, err := x.Why(t.Context(), name, search.Query{Text: name, Agent: nothing})
 		if err != nil || e.Filter == "" {

@@ -1,0 +1,318 @@
+package searchtest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// TestScopeIsWorld: for an agent, a catalog is the same as one from which all that its
+// rules keep out was deleted. Only word statistics, and so scores and order, may differ.
+func TestScopeIsWorld(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"memory", "unpublished", "delta", "memory", "fts5", "merged", "memory", "memory"} // files are slow
+	for i := range testsize.Rounds(75, 3000) {
+		seed, kind := uint64(i), kinds[i%len(kinds)]
+		var e embed.Embedder
+		if i%3 == 0 {
+			e = &embedtest.Fake{}
+		}
+		ok := t.Run(fmt.Sprintf("%s-%d", kind, seed), func(t *testing.T) {
+			w := newWorld(seed)
+			leg := legs[kind]
+			full := leg.New(t, e, w.sources)
+			w.compare(t, full, e)
+			for range 2 {
+				w.edit()
+				searchtest.Fill(t, full, w.sources)
+				if leg.Changed != nil {
+					leg.Changed(t, full)
+				}
+				w.compare(t, full, e)
+			}
+		})
+		if !ok {
+			t.Fatalf("the first failure has the seed %d", seed)
+		}
+	}
+}
+
+// A world is a random catalog with an agent.
+type world struct {
+	rng     *rand.Rand
+	sources []searchtest.Source
+	agent   *search.Agent
+	made    int // skills so far
+}
+
+// worldNames are names with everything that a rule, an ID or a path may trip over.
+var worldNames = []string{"code-review", "Code-Review", "CODE-REVIEW", "git", " git ", "secret/b", "secret", "a/../b", "..", "one/git",
+	"two/s3", "数据报表", "Ёлка", "ёлка", "ﬁle", "file", "x y", "[x]", "*", "a*b", "résumé", "re\u0301sume\u0301", "s1", "-", "user:.claude/git"}
+
+var worldTags = []string{"quality", "Quality", "office", "über"}
+
+func newWorld(seed uint64) *world {
+	w := &world{rng: rand.New(rand.NewPCG(seed, 7))}
+	labels := [][]string{{"one", "two"}, {"one", "one/two", "two"}, {"user:.claude", "project:.claude"}}[w.rng.IntN(3)]
+	for _, label := range labels {
+		w.sources = append(w.sources, searchtest.Source{Source: index.Source{Label: label, Root: "/" + label, Priority: w.rng.IntN(3)}})
+	}
+	for range 2 + w.rng.IntN(39) {
+		w.add()
+	}
+	w.agent = &search.Agent{Name: "a"}
+	if w.rng.IntN(3) > 0 {
+		w.agent.Include = w.rules()
+	}
+	if w.rng.IntN(3) > 0 {
+		w.agent.Exclude = w.rules()
+	}
+	for range w.rng.IntN(4) {
+		w.agent.Pinned = append(w.agent.Pinned, w.pick(worldNames))
+	}
+	return w
+}
+
+func (w *world) pick(list []string) string { return list[w.rng.IntN(len(list))] }
+
+// add adds a skill to one of the sources. Many share a name, a text or both with others.
+func (w *world) add() {
+	src := &w.sources[w.rng.IntN(len(w.sources))]
+	w.made++
+	name := w.pick(worldNames)
+	if w.rng.IntN(3) == 0 {
+		name = fmt.Sprintf("s%d", w.made)
+	}
+	text := fmt.Sprint("number ", w.rng.IntN(12))
+	var tags []string
+	if w.rng.IntN(2) == 0 {
+		tags = []string{w.pick(worldTags)}
+	}
+	sk := searchtest.NewSkill(fmt.Sprintf("s%d", w.made), name, text+" "+searchtest.Everywhere, strings.Repeat(text+" body ", 9)+searchtest.Everywhere, tags...)
+	src.Skills = append(src.Skills, sk)
+}
+
+// edit removes and adds some skills, and may change which source comes first.
+func (w *world) edit() {
+	for i := range w.sources {
+		s := &w.sources[i]
+		s.Skills = slices.DeleteFunc(slices.Clone(s.Skills), func(*skill.Skill) bool { return w.rng.IntN(4) == 0 })
+		if w.rng.IntN(4) == 0 {
+			s.Priority = w.rng.IntN(3)
+		}
+	}
+	for range w.rng.IntN(4) {
+		w.add()
+	}
+}
+
+// rules returns a few rules, some of which match nothing.
+func (w *world) rules() (r search.Rules) {
+	for range 1 + w.rng.IntN(3) {
+		name := w.pick(worldNames)
+		switch w.rng.IntN(8) {
+		case 0:
+			r.Tags = append(r.Tags, w.pick(worldTags))
+		case 1, 2:
+			r.Sources = append(r.Sources, w.pick([]string{"one", "two", "one/two", "user:.claude", "project:.claude", "on"}))
+		case 3:
+			r.Names = append(r.Names, "no-such-name")
+		case 4, 5:
+			runes := []rune(strings.TrimSpace(name))
+			r.Names = append(r.Names, escaped(string(runes[:1+w.rng.IntN(len(runes))]))+"*")
+		case 6:
+			r.Names = append(r.Names, w.pick([]string{"*", "*b", "*e*", "?", "??", "s?"}))
+		default:
+			r.Names = append(r.Names, escaped(name))
+		}
+	}
+	return r
+}
+
+// escaped returns the pattern that matches only a name.
+func escaped(name string) string {
+	return strings.NewReplacer("*", `\*`, "[", `\[`).Replace(name)
+}
+
+// matches works out in the plainest way whether rules match a skill.
+func matches(r search.Rules, label string, sk *skill.Skill) bool {
+	return slices.Contains(r.Sources, label) ||
+		slices.ContainsFunc(r.Tags, func(tag string) bool {
+			return slices.ContainsFunc(sk.Tags, func(own string) bool { return strings.EqualFold(own, tag) })
+		}) ||
+		slices.ContainsFunc(r.Names, func(pattern string) bool {
+			expr := regexp.QuoteMeta(words.NameKey(pattern))
+			for quoted, meaning := range map[string]string{`\\\*`: "\x00", `\\\[`: `\[`} { // what was escaped
+				expr = strings.ReplaceAll(expr, quoted, meaning)
+			}
+			expr = strings.NewReplacer(`\*`, ".*", `\?`, ".", "\x00", `\*`).Replace(expr)
+			return regexp.MustCompile("(?s)^" + expr + "$").MatchString(words.NameKey(sk.Name))
+		})
+}
+
+// rest returns the sources without what the agent's rules keep out.
+func (w *world) rest() (list []searchtest.Source) {
+	all := len(w.agent.Include.Names)+len(w.agent.Include.Tags)+len(w.agent.Include.Sources) == 0
+	for _, s := range w.sources {
+		s.Skills = slices.DeleteFunc(slices.Clone(s.Skills), func(sk *skill.Skill) bool {
+			return matches(w.agent.Exclude, s.Label, sk) || !all && !matches(w.agent.Include, s.Label, sk)
+		})
+		list = append(list, s)
+	}
+	return list
+}
+
+// compare asks the full catalog as the agent, and one of the rest as somebody without
+// rules, everything that there is to ask.
+func (w *world) compare(t *testing.T, full *searchtest.Catalog, e embed.Embedder) {
+	t.Helper()
+	rest := legs["memory"].New(t, e, w.rest())
+	free := &search.Agent{Name: "a", Pinned: w.agent.Pinned}
+	for what, ask := range w.questions(t) {
+		got, err1 := ask(full, w.agent)
+		want, err2 := ask(rest, free)
+		if !reflect.DeepEqual(got, want) || fmt.Sprint(err1) != fmt.Sprint(err2) {
+			t.Fatalf("%s: the agent %+v of %d skills has\n%+v, %v\nwithout the others it has\n%+v, %v", what, *w.agent, w.made, got, err1, want, err2)
+		}
+	}
+	w.compareSyntax(t, full)
+	w.compareWhy(t, full)
+}
+
+// A question asks a catalog as an agent.
+type question func(x *searchtest.Catalog, a *search.Agent) (any, error)
+
+func (w *world) questions(t *testing.T) map[string]question {
+	q := map[string]question{
+		"list":          func(x *searchtest.Catalog, a *search.Agent) (any, error) { return x.List(t.Context(), a, false) },
+		"list shadowed": func(x *searchtest.Catalog, a *search.Agent) (any, error) { return x.List(t.Context(), a, true) },
+		"pinned": func(x *searchtest.Catalog, a *search.Agent) (any, error) {
+			list, err := x.Pinned(t.Context(), a)
+			return fmt.Sprint(list), err
+		},
+		"no tag": func(x *searchtest.Catalog, a *search.Agent) (any, error) { return filtered(t, x, a, "", "nothing") },
+		"no source": func(x *searchtest.Catalog, a *search.Agent) (any, error) {
+			return filtered(t, x, a, "nothing", "")
+		},
+		"search": func(x *searchtest.Catalog, a *search.Agent) (any, error) {
+			answer, err := x.Search(t.Context(), search.Query{Text: searchtest.Everywhere, Agent: a, Limit: searchtest.All})
+			return groups(answer.Hits), err
+		},
+		"snippets": func(x *searchtest.Catalog, a *search.Agent) (any, error) {
+			list, err := x.List(t.Context(), a, true)
+			if err != nil {
+				return nil, err
+			}
+			return x.Snippets(t.Context(), search.Query{Text: searchtest.Everywhere, Agent: a}, list, 0)
+		},
+	}
+	for _, id := range w.ids() {
+		q["lookup "+id] = func(x *searchtest.Catalog, a *search.Agent) (any, error) { return x.Lookup(t.Context(), id, a) }
+		// What a prompt names or begins is found, and nothing outside.
+		q["named "+id] = func(x *searchtest.Catalog, a *search.Agent) (any, error) {
+			e, err := x.Lookup(t.Context(), id, a)
+			if err != nil {
+				return nil, err
+			}
+			answer, err := x.Search(t.Context(), search.Query{Text: e.Name, Agent: a, Limit: searchtest.All})
+			return slices.ContainsFunc(groups(answer.Hits), func(ids []search.Entry) bool {
+				return slices.ContainsFunc(ids, func(o search.Entry) bool { return words.NameKey(o.Name) == words.NameKey(e.Name) })
+			}), err
+		}
+	}
+	return q
+}
+
+func filtered(t *testing.T, x *searchtest.Catalog, a *search.Agent, label, tag string) (any, error) {
+	list, err := x.List(t.Context(), a, false)
+	if err != nil {
+		return nil, err
+	}
+	return search.Filter(list, label, tag)
+}
+
+// ids returns all IDs by which the skills of the whole catalog may be asked for, and some
+// of nothing.
+func (w *world) ids() (list []string) {
+	list = append(list, "code-reviev", "one/s999", "secret/", "nothing")
+	for _, s := range w.sources {
+		for _, sk := range s.Skills {
+			list = append(list, sk.Name, s.Label+"/"+sk.Dir(), s.Label+"/"+sk.Name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// groups returns the skills of an answer, each with its copies, whatever their order.
+func groups(hits []search.Hit) (list [][]search.Entry) {
+	byID := func(a, b search.Entry) int { return strings.Compare(a.ID, b.ID) }
+	for _, h := range hits {
+		list = append(list, slices.SortedFunc(slices.Values(append(slices.Clone(h.Copies), h.Entry)), byID))
+	}
+	slices.SortFunc(list, func(a, b []search.Entry) int { return byID(a[0], b[0]) })
+	return list
+}
+
+// compareSyntax: the query language finds what the agent is listed, and no more.
+func (w *world) compareSyntax(t *testing.T, x *searchtest.Catalog) {
+	t.Helper()
+	answer, err := x.Search(t.Context(), search.Query{Text: searchtest.Everywhere, Syntax: true, Agent: w.agent, Limit: searchtest.All})
+	if err != nil && strings.Contains(err.Error(), "no query language") {
+		return
+	}
+	list, err2 := x.List(t.Context(), w.agent, false)
+	got := []search.Entry{}
+	for _, h := range answer.Hits {
+		got = append(got, h.Entry)
+	}
+	byID := func(a, b search.Entry) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(got, byID)
+	slices.SortFunc(list, byID)
+	if err != nil || err2 != nil || len(got) != len(list) || len(list) > 0 && !reflect.DeepEqual(got, list) {
+		t.Fatalf("the query language finds %v, %v; the list has %v, %v", got, err, list, err2)
+	}
+}
+
+// compareWhy: to the owner of the catalog, each skill that the agent does not see is out
+// of its scope by a rule, and no other.
+func (w *world) compareWhy(t *testing.T, x *searchtest.Catalog) {
+	t.Helper()
+	seen := make(map[string]bool) // by location
+	list, err := x.List(t.Context(), w.agent, true)
+	for _, e := range list {
+		seen[e.Source+e.Location] = true
+	}
+	all, err2 := x.List(t.Context(), nil, true)
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	for _, e := range all {
+		id := e.Source + "/" + e.Dir()
+		for _, a := range []*search.Agent{w.agent, nil} {
+			if other, err := x.Lookup(t.Context(), id, a); err == nil && other.Location != e.Location {
+				id = "" // is also the name of another skill
+			}
+		}
+		if id == "" {
+			continue
+		}
+		why, err := x.Why(t.Context(), id, search.Query{Text: searchtest.Everywhere, Agent: w.agent})
+		if err != nil || why.Location != e.Location || (why.Filter == "") != seen[e.Source+e.Location] {
+			t.Fatalf("%s is explained as %+v, %v", e.ID, why.Entry, err)
+		}
+	}
+}
