@@ -43,6 +43,7 @@ func (p Place) Open(opts *Options) (*FS, error) {
 // A Search says where Discover looks for skills.
 type Search struct {
 	Roots   []string // folders that the user named, the highest priority first; relative paths start at WorkDir
+	Project []string // folders that the project's configuration names, absolute; they come after Roots
 	WorkDir string   // the folder in which the user works; "" means no project
 	Home    string   // the user's home folder; "" means no folders of the user
 	Config  string   // the user's configuration folder, $XDG_CONFIG_HOME; "" means .config in Home
@@ -53,21 +54,30 @@ type Search struct {
 	Folders []string
 
 	NoBundled bool // leave out the skills that are compiled into the program
+
+	// Confine says why the place of the project at path must not lead to the folder real,
+	// whose links are resolved; Discover leaves out the place. nil means that it may.
+	Confine func(path, real string) error
 }
 
 // Discover returns the places of skills, the highest priority first: the roots, the places
 // in the ProjectFolders of WorkDir, the places of the user, the bundled skills. If several
 // places lead to one folder, Discover returns the highest of them.
 //
-// Discover leaves out usual places that do not exist. It returns roots that do not exist,
-// and places that cannot be looked at: they may only be away for a time. The error joins
-// one error for each of them.
+// Discover leaves out places of the project and of the user that do not exist. It returns
+// roots that do not exist, and places that cannot be looked at: they may only be away for a
+// time. The error joins one error for each of them, and for each missing folder of Project.
 func Discover(search Search) ([]Place, error) {
-	d := discovery{folders: search.Folders, labels: make(map[string]bool), seen: make(map[string]bool)}
+	d := discovery{folders: search.Folders, confine: search.Confine, labels: make(map[string]bool), seen: make(map[string]bool)}
 	if d.folders == nil {
 		d.folders = []string{".agents"}
 	}
 	d.roots(search)
+	for _, path := range search.Project {
+		if !d.add(KindProject, path, func() string { return KindProject + ":" + filepath.ToSlash(path) }) {
+			d.errs = append(d.errs, missingError("the project's folder "+path+" does not exist"))
+		}
+	}
 	if search.WorkDir != "" {
 		for i, folder := range ProjectFolders(search.WorkDir, search.Home) {
 			d.addUsual(KindProject, folder, strings.Repeat("../", i))
@@ -90,34 +100,41 @@ func Discover(search Search) ([]Place, error) {
 
 // A discovery collects the places for one call of Discover.
 type discovery struct {
-	folders []string // of Search
+	folders []string                      // of Search
+	confine func(path, real string) error // of Search
 	places  []Place
 	labels  map[string]bool
 	seen    map[string]bool // real paths
 	errs    []error
 }
 
-// add adds the place at path unless its folder is there already. It leaves out a place
-// that is not a folder, unless the user named it. It calls label only for a place that it adds.
-func (d *discovery) add(kind, path string, label func() string) {
+// add adds the place at path unless its folder is there already. It reports whether there
+// is a folder, or may be one. It adds a root even if there is none. It calls label only for
+// a place that it adds.
+func (d *discovery) add(kind, path string, label func() string) bool {
 	info, err := os.Stat(path)
 	missing := errors.Is(err, fs.ErrNotExist) || isThroughFile(err) || err == nil && !info.IsDir()
-	switch {
-	case missing && kind != KindRoot:
-		return
-	case missing:
-		d.errs = append(d.errs, missingError("root "+path+" is not a folder"))
-	case err != nil:
+	if missing && kind != KindRoot {
+		return false
+	}
+	if err != nil && !missing {
 		d.errs = append(d.errs, fmt.Errorf("looking for skills in %s: %w", path, err))
 	}
 	real := realPath(path)
 	if d.seen[real] {
-		return
+		return !missing
+	}
+	if kind == KindProject && d.confine != nil {
+		if err := d.confine(path, real); err != nil {
+			d.errs = append(d.errs, fmt.Errorf("looking for skills in %s: %w", path, err))
+			return true
+		}
 	}
 	d.seen[real] = true
 	p := Place{Path: path, Label: label(), Kind: kind}
 	d.labels[p.Label] = true
 	d.places = append(d.places, p)
+	return !missing
 }
 
 func (d *discovery) roots(search Search) {
@@ -131,7 +148,9 @@ func (d *discovery) roots(search Search) {
 			d.errs = append(d.errs, fmt.Errorf("finding root %s: %w", root, err))
 			continue
 		}
-		d.add(KindRoot, path, func() string { return d.rootLabel(path) })
+		if !d.add(KindRoot, path, func() string { return d.rootLabel(path) }) {
+			d.errs = append(d.errs, missingError("root "+path+" is not a folder"))
+		}
 	}
 }
 

@@ -80,6 +80,11 @@ type Options struct {
 	Kind     string // see Info
 	MaxFile  int64  // see Info
 
+	// Confine says why the source must not enter a folder, given its absolute path with
+	// links resolved. Dir asks it about its own folder and about links, whenever it
+	// follows them. nil means that the source enters every folder.
+	Confine func(real string) error
+
 	// Names renames skills. A key is the path of a skill's folder in the source
 	// ("." for a skill at the top) or else the skill's own name. nil means no
 	// renames.
@@ -109,7 +114,11 @@ func Dir(path string, opts *Options) (*FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding folder %s: %w", path, err)
 	}
-	return newFS(diskTree{path: abs}, realPath(abs), filepath.Base(abs), opts)
+	t := diskTree{path: abs}
+	if opts != nil {
+		t.confine = opts.Confine
+	}
+	return newFS(t, realPath(abs), filepath.Base(abs), opts)
 }
 
 // New returns the source of the skills in fsys, which must confine itself. Symbolic

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,7 +80,8 @@ func openAndCheck(d folder, name string) (fs.File, error) {
 // seventh slower (see BenchmarkReadDir), and keep showing the old folder after the
 // source is replaced.
 type diskTree struct {
-	path string // absolute
+	path    string             // absolute
+	confine func(string) error // see Options.Confine; may be nil
 }
 
 // join is filepath.Join without cleaning, which would cost time for every file. The
@@ -94,8 +96,19 @@ func (t diskTree) join(name string) string {
 func (t diskTree) readDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(t.join(dir)) }
 func (t diskTree) stat(name string) (fs.FileInfo, error)     { return os.Stat(t.join(name)) }
 func (t diskTree) lstat(name string) (fs.FileInfo, error)    { return os.Lstat(t.join(name)) }
-func (t diskTree) real(dir string) (string, error)           { return filepath.EvalSymlinks(t.join(dir)) }
 func (t diskTree) location(_, name string) string            { return t.join(name) }
+
+// real refuses a folder that the source must not enter with an error that wraps ErrRefused.
+func (t diskTree) real(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(t.join(dir))
+	if err != nil || t.confine == nil {
+		return real, err
+	}
+	if err := t.confine(real); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return real, nil
+}
 
 func (t diskTree) folder(dir string) (folder, error) {
 	if _, err := filepath.Localize(dir); err != nil {
@@ -107,7 +120,31 @@ func (t diskTree) folder(dir string) (folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkConfined(root, dir); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
 	return diskFolder{root}, nil
+}
+
+// checkConfined checks that an open folder is one that the source may enter. It compares
+// the open folder with the one at the real path: a link may change at any time.
+func (t diskTree) checkConfined(root *os.Root, dir string) error {
+	if t.confine == nil {
+		return nil
+	}
+	real, err := t.real(dir)
+	if err != nil {
+		return err
+	}
+	opened, err1 := root.Stat(".")
+	found, err2 := os.Lstat(real)
+	if err := cmp.Or(err1, err2); err != nil {
+		return err
+	}
+	if !os.SameFile(opened, found) {
+		return fmt.Errorf("%w: the folder was replaced while it was opened", ErrRefused)
+	}
+	return nil
 }
 
 // diskFolder confines access by os.Root: no name and no link leads out of it.

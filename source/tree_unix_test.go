@@ -18,7 +18,7 @@ func TestOpenReplaced(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := (diskTree{dir}).folder("pipe"); err == nil {
+	if f, err := (diskTree{path: dir}).folder("pipe"); err == nil {
 		t.Errorf("opened a pipe as a folder: %v", f)
 	}
 	root, err := os.OpenRoot(dir)

@@ -3,11 +3,13 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -39,9 +41,10 @@ type Settings struct {
 
 // A Root is a folder with skills that flags or files name.
 type Root struct {
-	Path  string
-	Label string            // "" means a label made from Path
-	Names map[string]string // see source.Options
+	Path    string
+	Label   string            // "" means a label made from Path
+	Names   map[string]string // see source.Options
+	Project string            // root of the project whose file names it; "" means that the user does
 }
 
 // The names of embedders in a configuration.
@@ -151,6 +154,7 @@ func (s *Settings) ReadUser(name string) error { return s.read(name, true) }
 // ReadProject adds the settings in the configuration file of a project.
 func (s *Settings) ReadProject(name string) error { return s.read(name, false) }
 
+// read adds the settings in a file, or none of them if the file has a mistake.
 func (s *Settings) read(name string, user bool) error {
 	data, err := readFile(name, user)
 	if err != nil {
@@ -160,8 +164,19 @@ func (s *Settings) read(name string, user bool) error {
 	if err != nil || top == nil {
 		return err
 	}
-	p := &parser{file: name, dir: filepath.Dir(name), user: user, settings: s}
-	return p.top(top)
+	changed := *s
+	changed.Roots, changed.Agents = slices.Clone(s.Roots), slices.Clone(s.Agents)
+	p := &parser{file: name, dir: filepath.Dir(name), user: user, settings: &changed}
+	if !user {
+		folder := resolved(filepath.Dir(p.dir))
+		p.dir = filepath.Join(folder, filepath.Base(p.dir))
+		p.fence = newFence(cmp.Or(ProjectRoot(folder), folder), nil)
+	}
+	if err := p.top(top); err != nil {
+		return err
+	}
+	*s = changed
+	return nil
 }
 
 // maxFile is the size of the largest configuration file, in bytes.

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -213,11 +214,16 @@ func TestSettingsErrors(t *testing.T) {
 	}
 }
 
-// TestProjectSettings: the configuration of a project adds folders and agents.
-// It can neither choose where prompts are sent nor change what the user set.
+// TestProjectSettings: the configuration of a project adds folders of its own and agents.
+// It can neither choose where prompts are sent nor change what the user set. FILE stands
+// for its name, DIR for the project and OUT for a folder beside it.
 func TestProjectSettings(t *testing.T) {
+	const outside = "out of the project; name that folder in your own configuration if you want its skills"
+	const plain = "a project's configuration names folders of the project, relative to its own folder"
+	const label = "the label of a project's folder has letters, digits, dots, hyphens and underscores, and is not \"bundled\""
 	tests := []struct{ text, want string }{
-		{"roots: [x, {path: y, label: team}]\nagents: {mine: {include: {names: [a]}}}\n", ""},
+		{"roots: [x, {path: ../y, label: team, names: {a: b}}]\nagents: {mine: {include: {names: [a]}}}\n", ""},
+		{"roots: [./a//b/../c/, ...more]\n", ""},
 		{"embedder: {openai: {base_url: \"http://192.0.2.1/v1\", model: m}}\n", "FILE:1: embedder: a project's configuration cannot set this; move it to your own"},
 		{"db: x\n", "FILE:1: db: a project's configuration cannot set this; move it to your own"},
 		{"user: false\n", "FILE:1: user: a project's configuration cannot set this; move it to your own"},
@@ -227,26 +233,81 @@ func TestProjectSettings(t *testing.T) {
 		{"max_file: 9\n", "FILE:1: max_file: a project's configuration cannot set this; move it to your own"},
 		{"reranker: {tei: {base_url: \"http://x\"}}\n", "FILE:1: reranker: a project's configuration cannot set this; move it to your own"},
 		{"deadline: 1h\n", "FILE:1: deadline: a project's configuration cannot set this; move it to your own"},
+		{"threshold: 0\n", "FILE:1: threshold: a project's configuration cannot set this; move it to your own"},
 		{"agents:\n  reviewer: {}\n", "FILE:2: agent reviewer: your own configuration has an agent of this name, which a project's cannot replace"},
-		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": the label of a project's folder must hold no colon and must not be \"bundled\""},
-		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": the label of a project's folder must hold no colon and must not be \"bundled\""},
+		{"agents:\n" + numbered(65, "  a%d: {}\n"), "FILE:2: agents: 65 agents; a project may have 64"},
+
+		{"roots:\n- {path: ~/.claude/skills, names: {secret: public}}\n", "FILE:2: roots: \"~/.claude/skills\" starts with ~; " + plain},
+		{"roots: [~root/x]\n", "FILE:1: roots: \"~root/x\" starts with ~; " + plain},
+		{"roots: [/]\n", "FILE:1: roots: \"/\" is absolute; " + plain},
+		{"roots: [DIR/x]\n", "FILE:1: roots: \"DIR/x\" is absolute; " + plain},
+		{"roots: [//host/share]\n", "FILE:1: roots: \"//host/share\" is absolute; " + plain},
+		{"roots: ['\\\\host\\share']\n", "FILE:1: roots: \"\\\\\\\\host\\\\share\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: ['..\\..\\x']\n", "FILE:1: roots: \"..\\\\..\\\\x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: ['C:\\x']\n", "FILE:1: roots: \"C:\\\\x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: [\"C:x\"]\n", "FILE:1: roots: \"C:x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: [\"x:stream\"]\n", "FILE:1: roots: \"x:stream\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: [a/nul.txt/b]\n", "FILE:1: roots: \"a/nul.txt/b\" holds the name of a device on Windows; " + plain},
+		{"roots: [COM¹]\n", "FILE:1: roots: \"COM¹\" holds the name of a device on Windows; " + plain},
+		{"roots: [\"x./y\"]\n", "FILE:1: roots: \"x./y\" has a part that ends in a dot or a space, which Windows ignores; " + plain},
+		{"roots: [\"... \"]\n", "FILE:1: roots: \"... \" has a part that ends in a dot or a space, which Windows ignores; " + plain},
+		{"roots: [\"a\\u0001b\"]\n", "FILE:1: roots: \"a\\x01b\" holds a control character; " + plain},
+		{"roots: [\"a\\0b\"]\n", "FILE:1: roots: \"a\\x00b\" holds a control character; " + plain},
+		{"roots: [../..]\n", "FILE:1: roots: \"../..\": it leads to OUT, " + outside},
+		{"roots: [x/../../../up]\n", "FILE:1: roots: \"x/../../../up\": it leads to OUT/up, " + outside},
+		{"roots: [../linked]\n", "FILE:1: roots: \"../linked\": it leads to OUT/beside, " + outside},
+		{"roots: [../linked/deep]\n", "FILE:1: roots: \"../linked/deep\": it leads to OUT/beside/deep, " + outside},
+		{"roots:\n" + numbered(65, "- x%d\n"), "FILE:2: roots: 65 folders; a project may name 64"},
+
+		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": " + label},
+		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": " + label},
+		{"roots: [{path: x, label: Bundled}]\n", "FILE:1: roots: label \"Bundled\": " + label},
+		{"roots: [{path: x, label: a/b}]\n", "FILE:1: roots: label \"a/b\": " + label},
+		{"roots: [{path: x, label: \"a\\e[31m\"}]\n", "FILE:1: roots: label \"a\\x1b[31m\": " + label},
+		{"roots: [{path: x, label: " + strings.Repeat("a", 65) + "}]\n", "FILE:1: roots: label \"" + strings.Repeat("a", 65) + "\": " + label},
+		{"roots: [{path: x, label: mine}]\n", "FILE:1: roots: label \"mine\" is the label of /mine in your own configuration; give the project's folder another one"},
+		{"roots: [{path: x, label: MINE}]\n", "FILE:1: roots: label \"MINE\" is the label of /mine in your own configuration; give the project's folder another one"},
+		{"roots: [{path: x, label: a}, {path: y, label: a}]\n", "FILE:1: roots: label \"a\" is the label of DIR/.agents/x too; give one of them another label"},
 	}
 	for _, tt := range tests {
+		out, err := filepath.EvalSymlinks(t.TempDir())
+		try(t, err)
+		project := filepath.Join(out, "p")
+		for _, dir := range []string{"p/.git", "p/.agents", "beside/deep"} {
+			try(t, os.MkdirAll(filepath.Join(out, dir), 0o700))
+		}
+		if os.Symlink(filepath.Join("..", "beside"), filepath.Join(project, "linked")) != nil && strings.Contains(tt.text, "linked") {
+			continue
+		}
+		setHome(t, filepath.Join(out, "home"))
 		s := config.Default()
-		s.Roots = []config.Root{{Path: "/mine"}}
+		s.Roots = []config.Root{{Path: "/mine", Label: "mine"}}
 		s.Agents = []*search.Agent{{Name: "reviewer", Exclude: search.Rules{Tags: []string{"secret"}}}}
-		name := filepath.Join(t.TempDir(), "repertoire.yaml")
-		write(t, name, tt.text)
-		err := s.ReadProject(name)
+		name := filepath.Join(project, ".agents", "repertoire.yaml")
+		write(t, name, strings.ReplaceAll(tt.text, "DIR", project))
+		err = s.ReadProject(name)
+		got := ""
+		if err != nil {
+			got = strings.NewReplacer(name, "FILE", project, "DIR", out, "OUT").Replace(err.Error())
+		}
 		switch {
-		case tt.want != "" && (err == nil || strings.ReplaceAll(err.Error(), name, "FILE") != tt.want):
-			t.Errorf("%s\n got %v\nwant %s", tt.text, err, tt.want)
-		case tt.want == "" && err != nil:
-			t.Error(err)
-		case tt.want == "" && (len(s.Roots) != 3 || s.Roots[0].Path != "/mine" || len(s.Agents) != 2):
+		case got != tt.want:
+			t.Errorf("%s\n got %s\nwant %s", tt.text, got, tt.want)
+		case tt.want == "" && (len(s.Roots) != 3 || s.Roots[0].Path != "/mine" || s.Roots[1].Project != project):
 			t.Errorf("%s: settings %+v", tt.text, s)
+		case tt.want != "" && (len(s.Roots) != 1 || len(s.Agents) != 1):
+			t.Errorf("%s: a broken file changed the settings: %+v", tt.text, s)
 		}
 	}
+}
+
+// numbered returns lines with the numbers from 1 to n.
+func numbered(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i+1)
+	}
+	return b.String()
 }
 
 // TestAgentsOfTwoFiles: a second file of the user replaces the whole agent.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/source"
@@ -11,17 +12,25 @@ import (
 
 // Sources opens the configured folders, and the usual folders of the user and of the
 // project that dir belongs to ("" means the working folder). For each folder that cannot be
-// looked at it calls warn, unless that is nil; the folder is a source all the same.
+// looked at it calls warn, unless that is nil; the folder is a source all the same. It
+// leaves out, with a warning, folders of the project that lead to somebody else's.
 func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
-	roots := make(map[string]Root) // by path
 	search := source.Search{Folders: client.SkillFolders(), NoBundled: !s.Bundled}
+	roots := make(map[string]Root) // by path
 	for _, r := range s.Roots {
 		abs, err := filepath.Abs(r.Path)
 		if err != nil {
 			return nil, err
 		}
+		if old, ok := roots[abs]; ok && r.Project != "" && old.Project == "" {
+			continue // a project does not relabel or rename what the user named
+		}
 		roots[abs] = r
-		search.Roots = append(search.Roots, abs)
+		if r.Project != "" {
+			search.Project = append(search.Project, abs)
+		} else {
+			search.Roots = append(search.Roots, abs)
+		}
 	}
 	if s.Project {
 		var err error
@@ -35,19 +44,45 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 			search.Home, search.Config = home, os.Getenv("XDG_CONFIG_HOME")
 		}
 	}
+	confine := confinement(&search, roots)
+	search.Confine = func(path, real string) error { return confine(path)(real) }
 	places, err := source.Discover(search)
 	warnEach(err, warn)
 	var sources []source.Source
 	for _, p := range places {
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)
-		src, err := p.Open(&source.Options{Names: r.Names, MaxFile: s.MaxFile})
+		o := source.Options{Names: r.Names, MaxFile: s.MaxFile}
+		if p.Kind == source.KindProject {
+			o.Confine = confine(p.Path)
+		}
+		src, err := p.Open(&o)
 		if err != nil {
 			return nil, err
 		}
 		sources = append(sources, src)
 	}
 	return sources, nil
+}
+
+// confinement returns a function that returns where the place of a project at a path may
+// lead to.
+func confinement(search *source.Search, roots map[string]Root) func(path string) func(real string) error {
+	places := slices.Clone(search.Roots) // of the user, also if they are not looked at
+	if home, err := os.UserHomeDir(); err == nil {
+		for _, folder := range search.Folders {
+			places = append(places, filepath.Join(home, folder, "skills"))
+		}
+		config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+		places = append(places, filepath.Join(config, "agents", "skills"))
+	}
+	usual := newFence(ProjectRoot(search.WorkDir), places)
+	return func(path string) func(real string) error {
+		if project := roots[path].Project; project != "" {
+			return newFence(project, nil).inside
+		}
+		return usual.usual
+	}
 }
 
 // warnEach calls warn, unless that is nil, for each of the errors that err joins.
