@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	"internal/intent":     {"internal/words", "internal/lazyregexp"},
 	"internal/lazyregexp": {},
 	"internal/client":     {},
-	"internal/config":     {"embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "source", "internal/client", "internal/words", "internal/lazyregexp"},
+	"internal/config":     {"embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp"},
 	"internal/doctor":     {".", "search", "skill", "source", "internal/words"},
 	"internal/hook":       {".", "contextprovider", "internal/client", "internal/hook/event", "internal/session"},
 	"internal/hook/event": {"internal/client"},

@@ -36,14 +36,22 @@ func newFence(project string, places []string) *fence {
 	})}
 }
 
-// inside says why a folder, whose links are resolved, is not the project's.
+// inside says why a folder or file, whose links are resolved, is not the project's.
 func (f *fence) inside(real string) error {
 	// A project above the user's home does not own what is in there.
 	ofUser := f.home != "" && within(f.project, f.home) && within(f.home, real)
 	if within(f.project, real) && !ofUser {
 		return nil
 	}
-	return fmt.Errorf("it leads to %s, out of the project; name that folder in your own configuration if you want its skills", real)
+	return fmt.Errorf("it leads to %s, out of the project", real)
+}
+
+// folder is inside for a folder of skills that the project's configuration names.
+func (f *fence) folder(real string) error {
+	if err := f.inside(real); err != nil {
+		return fmt.Errorf("%w; name that folder in your own configuration if you want its skills", err)
+	}
+	return nil
 }
 
 // usual is inside for the usual folders of a project, such as .claude/skills: people link

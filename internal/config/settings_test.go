@@ -182,6 +182,14 @@ func TestSettingsErrors(t *testing.T) {
 		{"rules list", "agents: {a: {exclude: {names: [[x]]}}}\n", "FILE:1: expected a text"},
 		{"rules mapping", "agents: {a: {exclude: {names: {x: y}}}}\n", "FILE:1: expected a list of texts"},
 
+		{"name that is empty", "roots:\n- {path: x, names: {a: \"\"}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to \"\": empty name"},
+		{"two names for one folder", "roots:\n- {path: x, names: {a: b, ./a: c}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to both \"b\" and \"c\""},
+
+		{"pattern", "agents:\n  a:\n    include:\n      names: [ok, \"[a-\"]\n", "FILE:4: a include names: \"[a-\" is not a pattern (* ? [a-z] and \\ are special)"},
+		{"pattern alone", "agents: {a: {exclude: {names: \"x\\\\\"}}}\n", "FILE:1: a exclude names: \"x\\\\\" is not a pattern (* ? [a-z] and \\ are special)"},
+		{"pin outside", "agents:\n  a:\n    include: {names: [review-*]}\n    pinned:\n    - Review-x\n    - other\n", "FILE:6: agent a: pinned skill \"other\" is not included; add it to the names of include, or remove the pin"},
+		{"pin excluded", "agents:\n  a: {exclude: {names: [\"SEC*\"]}, pinned: secret}\n", "FILE:2: agent a: pinned skill \"secret\" is excluded too; remove one of the two"},
+
 		{"embedder", "embedder: magic\n", "FILE:1: no embedder \"magic\"; there are: static, none, openai (a mapping with base_url and model)"},
 		{"embedder server without its address", "\nembedder: openai\n", "FILE:2: no embedder \"openai\"; there are: static, none, openai (a mapping with base_url and model)"},
 		{"embedder key", "embedder: {opnai: {}}\n", "FILE:1: embedder: no key \"opnai\"; did you mean openai?"},
@@ -196,6 +204,8 @@ func TestSettingsErrors(t *testing.T) {
 		{"reranker without model", "reranker:\n  voyage:\n    base_url: \"http://127.0.0.1/v1\"\n", "FILE:3: reranker voyage: model is needed"},
 		{"reranker misspelt", "reranker: {jina: {base_url: x, modell: y}}\n", "FILE:1: reranker jina: no key \"modell\"; did you mean model?"},
 		{"reranker deadline", "reranker: {jina: {base_url: x, model: y, deadline: soon}}\n", "FILE:1: expected a duration such as 250ms or 2s, not \"soon\""},
+		{"embedder address", "embedder:\n  openai: {base_url: \"ftp://x\", model: y}\n", "FILE:2: embedder openai: embedding endpoint: base URL does not start with http:// or https://"},
+		{"reranker address", "reranker: {tei: {base_url: \"ftp://x\"}}\n", "FILE:1: reranker: base URL does not start with http:// or https://"},
 		{"embedder wrong type", "embedder: {openai: {base_url: x, model: y, dimensions: many}}\n", "FILE:1: expected a whole number, not \"many\""},
 	}
 	for _, tt := range tests {
@@ -207,7 +217,7 @@ func TestSettingsErrors(t *testing.T) {
 			if err == nil {
 				t.Fatalf("no error, settings %+v", s)
 			}
-			if got := strings.ReplaceAll(err.Error(), name, "FILE"); got != tt.want {
+			if got := strings.NewReplacer(name, "FILE", filepath.Dir(name), "UP").Replace(err.Error()); got != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}
 		})
@@ -333,15 +343,22 @@ func TestUnreadableSettings(t *testing.T) {
 	if err := s.ReadUser(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
 	}
-	if err := s.ReadUser(large); err == nil || !strings.HasSuffix(err.Error(), "large.yaml is longer than 1048576 bytes") {
+	if err := s.ReadUser(large); err == nil || !strings.HasSuffix(err.Error(), "large.yaml: it is longer than 1048576 bytes") {
 		t.Errorf("error %v", err)
 	}
-	if err := s.ReadProject(dir); err == nil || !strings.HasSuffix(err.Error(), "is not a regular file") {
-		t.Errorf("error %v", err)
+	link := filepath.Join(dir, "link.yaml")
+	if os.Symlink("none.yaml", link) == nil {
+		if err := s.ReadUser(link); err == nil || err.Error() != link+": it is a link to a file that does not exist" || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v", err)
+		}
 	}
-	// A link in a repository to a device that never ends.
-	if err := s.ReadProject(os.DevNull); err == nil {
-		t.Errorf("a device was read as the configuration of a project")
+	// A device may never end.
+	for _, name := range []string{dir, os.DevNull} {
+		for _, err := range []error{s.ReadUser(name), s.ReadProject(name)} {
+			if err == nil || !strings.HasSuffix(err.Error(), ": it is not a regular file") {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func confinement(search *source.Search, roots map[string]Root) func(path string)
 	usual := newFence(ProjectRoot(search.WorkDir), places)
 	return func(path string) func(real string) error {
 		if project := roots[path].Project; project != "" {
-			return newFence(project, nil).inside
+			return newFence(project, nil).folder
 		}
 		return usual.usual
 	}

@@ -6,19 +6,16 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/embed/openai"
-	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
-	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
 // decode returns the top node of a file with one YAML document; nil means that the file
@@ -27,7 +24,7 @@ func decode(name string, data []byte) (top *yaml.Node, err error) {
 	// The library panics on some malformed comments and anchors.
 	defer func() {
 		if r := recover(); r != nil {
-			top, err = nil, fmt.Errorf("%s: malformed YAML: %v", name, r)
+			top, err = nil, &Error{File: name, Err: fmt.Errorf("malformed YAML: %v", r)}
 		}
 	}()
 	var doc, more yaml.Node
@@ -41,7 +38,7 @@ func decode(name string, data []byte) (top *yaml.Node, err error) {
 	}
 	switch {
 	case err == nil:
-		return nil, fmt.Errorf("%s:%d: a second document; a configuration is one", name, more.Line)
+		return nil, &Error{name, more.Line, errors.New("a second document; a configuration is one")}
 	case !errors.Is(err, io.EOF):
 		return nil, yamlError(name, err)
 	case len(doc.Content) == 0 || isNull(doc.Content[0]):
@@ -55,14 +52,12 @@ var yamlMessage = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 // yamlError rewrites a syntax error so that it begins with file and line, like other
 // errors.
 func yamlError(name string, err error) error {
-	message := err.Error()
+	message, line := err.Error(), 0
 	if found := yamlMessage().FindStringSubmatch(message); found != nil {
 		message = message[len(found[0]):]
-		if found[1] != "" {
-			name += ":" + found[1]
-		}
+		line, _ = strconv.Atoi(found[1]) // 0 without a line
 	}
-	return fmt.Errorf("%s: %s", name, message)
+	return &Error{name, line, errors.New(message)}
 }
 
 // parser reads one file; its errors name the line and the key.
@@ -75,7 +70,7 @@ type parser struct {
 }
 
 func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", p.file, n.Line, fmt.Sprintf(format, args...))
+	return &Error{p.file, n.Line, fmt.Errorf(format, args...)}
 }
 
 // isNull reports whether a value is missing, for example because everything below
@@ -151,151 +146,6 @@ func (p *parser) top(n *yaml.Node) error {
 	return p.mapping(n, "configuration", known)
 }
 
-func (p *parser) roots(n *yaml.Node) error {
-	if n.Kind != yaml.SequenceNode {
-		return p.errorf(n, "roots must be a list of folders, or of mappings with path, label and names")
-	}
-	if len(n.Content) > maxProjectRoots && !p.user {
-		return p.errorf(n, "roots: %d folders; a project may name %d", len(n.Content), maxProjectRoots)
-	}
-	for _, item := range n.Content {
-		r, err := p.root(item)
-		if err != nil {
-			return err
-		}
-		p.settings.Roots = append(p.settings.Roots, r)
-	}
-	return nil
-}
-
-// Bounds of the file of a project: each root is walked, and each agent may get a server.
-const (
-	maxProjectRoots  = 64
-	maxProjectAgents = 64
-)
-
-func (p *parser) root(n *yaml.Node) (r Root, err error) {
-	path := p.path(&r.Path)
-	if !p.user {
-		path = p.projectPath(&r)
-	}
-	if n.Kind == yaml.ScalarNode {
-		err = path(n)
-	} else {
-		err = p.mapping(n, "roots", keys{"path": path, "label": p.text(&r.Label), "names": p.names("names", &r.Names)})
-	}
-	switch {
-	case err != nil:
-	case r.Path == "":
-		err = p.errorf(n, "roots: a path is missing")
-	case !p.user:
-		err = p.projectLabel(n, &r)
-	}
-	return r, err
-}
-
-// projectPath reads the path of a folder that must be inside of the project.
-func (p *parser) projectPath(r *Root) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		path, err := p.scalar(n, "a path")
-		if err != nil || path == "" {
-			return err
-		}
-		if reason := badPath(path); reason != "" {
-			return p.errorf(n, "roots: %q %s; a project's configuration names folders of the project, relative to its own folder", path, reason)
-		}
-		r.Path, r.Project = filepath.Join(p.dir, filepath.FromSlash(path)), p.fence.project
-		if err := p.fence.inside(resolved(r.Path)); err != nil {
-			return p.errorf(n, "roots: %q: %v", path, err)
-		}
-		return nil
-	}
-}
-
-// plainLabel matches the labels that a project may choose. A colon would let it pose as a
-// place of the user, such as user:.claude, and a slash as a part of one.
-var plainLabel = lazyregexp.New(`^[\pL\pN._-]{1,64}$`)
-
-// projectLabel checks or makes the label of a folder of the project.
-func (p *parser) projectLabel(n *yaml.Node, r *Root) error {
-	switch {
-	case r.Label == "":
-		r.Label = automaticLabel(r)
-	case !plainLabel().MatchString(r.Label) || strings.EqualFold(r.Label, source.KindBundled):
-		return p.errorf(n, "roots: label %q: the label of a project's folder has letters, digits, dots, hyphens and underscores, and is not %q", r.Label, source.KindBundled)
-	}
-	key := words.NameKey(r.Label)
-	for _, other := range p.settings.Roots {
-		switch {
-		case words.NameKey(other.Label) != key:
-		case other.Project == "":
-			return p.errorf(n, "roots: label %q is the label of %s in your own configuration; give the project's folder another one", r.Label, other.Path)
-		case resolved(other.Path) != resolved(r.Path):
-			return p.errorf(n, "roots: label %q is the label of %s too; give one of them another label", r.Label, other.Path)
-		}
-	}
-	return nil
-}
-
-// automaticLabel returns "project:" and the path of a folder in the project. The usual
-// folders of the project have labels such as "project:.claude" already.
-func automaticLabel(r *Root) string {
-	rel, err := filepath.Rel(r.Project, resolved(r.Path))
-	if err != nil {
-		rel = r.Path
-	}
-	if slices.Contains(client.SkillFolders(), rel) {
-		rel = "./" + rel
-	}
-	return source.KindProject + ":" + filepath.ToSlash(rel)
-}
-
-func (p *parser) agents(n *yaml.Node) error {
-	if len(n.Content)/2 > maxProjectAgents && !p.user {
-		return p.errorf(n, "agents: %d agents; a project may have %d", len(n.Content)/2, maxProjectAgents)
-	}
-	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
-		a := &search.Agent{Name: name.Value}
-		err := p.mapping(rules, "agent "+a.Name, keys{
-			"include": p.rules(&a.Include, a.Name+" include"),
-			"exclude": p.rules(&a.Exclude, a.Name+" exclude"),
-			"pinned":  p.list(&a.Pinned),
-		})
-		if err != nil {
-			return err
-		}
-		return p.addAgent(name, a)
-	})
-}
-
-// addAgent adds an agent. A later file of the user may replace an agent of the same
-// name. The file of a project must not, since it could widen what the agent sees.
-func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
-	s := p.settings
-	i := slices.IndexFunc(s.Agents, func(b *search.Agent) bool { return a.Name == b.Name })
-	switch {
-	case i < 0:
-		s.Agents = append(s.Agents, a)
-	case p.user:
-		s.Agents[i] = a
-	default:
-		return p.errorf(n, "agent %s: your own configuration has an agent of this name, which a project's cannot replace", a.Name)
-	}
-	return nil
-}
-
-// rules reads the rules of an agent. Rules that name nothing are an error: an
-// empty include would let everything through.
-func (p *parser) rules(r *search.Rules, what string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		err := p.mapping(n, what, keys{"names": p.list(&r.Names), "tags": p.list(&r.Tags), "sources": p.list(&r.Sources)})
-		if err == nil && len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
-			err = p.errorf(n, "%s names nothing; leave it out or say what", what)
-		}
-		return err
-	}
-}
-
 func (p *parser) embedder(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		if n.Value != EmbedderStatic && n.Value != EmbedderNone {
@@ -318,6 +168,13 @@ func (p *parser) openai(n *yaml.Node) error {
 	})
 	if err == nil && (e.BaseURL == "" || e.Model == "") {
 		err = p.errorf(n, "embedder openai: base_url and model are needed")
+	}
+	if err == nil {
+		check := *e
+		check.KeyEnv, check.AllowInsecure = "-", true // the environment is no part of the file
+		if _, bad := openai.New(check, nil); bad != nil {
+			err = p.errorf(n, "embedder openai: %w", bad)
+		}
 	}
 	p.settings.Embedder = Embedder{Name: EmbedderOpenAI, OpenAI: e}
 	return err
@@ -358,6 +215,11 @@ func (p *parser) rerankServer(n *yaml.Node, api remote.API) error {
 		return p.errorf(n, "%s: base_url is needed", what)
 	case s.Model == "" && api != remote.TEI:
 		return p.errorf(n, "%s: model is needed", what)
+	}
+	check := s.Config
+	check.KeyEnv = "" // the environment is no part of the file
+	if _, err := remote.New(check, nil); err != nil {
+		return p.errorf(n, "%w", err)
 	}
 	p.settings.Reranker = s
 	return nil
