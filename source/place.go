@@ -40,6 +40,18 @@ func (p Place) Open(opts *Options) (*FS, error) {
 	return Dir(p.Path, &o)
 }
 
+// A PlaceError says why a place cannot be looked at.
+type PlaceError struct {
+	Path    string
+	LeftOut bool // Discover has left out the place; otherwise its source reports what is wrong
+	Err     error
+}
+
+func (e *PlaceError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *PlaceError) Unwrap() error { return e.Err }
+
 // A Search says where Discover looks for skills.
 type Search struct {
 	Roots   []string // folders that the user named, the highest priority first; relative paths start at WorkDir
@@ -75,7 +87,7 @@ func Discover(search Search) ([]Place, error) {
 	d.roots(search)
 	for _, path := range search.Project {
 		if !d.add(KindProject, path, func() string { return KindProject + ":" + filepath.ToSlash(path) }) {
-			d.errs = append(d.errs, missingError("the project's folder "+path+" does not exist"))
+			d.fail(path, true, missingError("the project's folder "+path+" does not exist"))
 		}
 	}
 	if search.WorkDir != "" {
@@ -108,6 +120,10 @@ type discovery struct {
 	errs    []error
 }
 
+func (d *discovery) fail(path string, leftOut bool, err error) {
+	d.errs = append(d.errs, &PlaceError{path, leftOut, err})
+}
+
 // add adds the place at path unless its folder is there already. It reports whether there
 // is a folder, or may be one. It adds a root even if there is none. It calls label only for
 // a place that it adds.
@@ -118,7 +134,7 @@ func (d *discovery) add(kind, path string, label func() string) bool {
 		return false
 	}
 	if err != nil && !missing {
-		d.errs = append(d.errs, fmt.Errorf("looking for skills in %s: %w", path, err))
+		d.fail(path, false, fmt.Errorf("looking for skills in %s: %w", path, err))
 	}
 	real := realPath(path)
 	if d.seen[real] {
@@ -126,7 +142,7 @@ func (d *discovery) add(kind, path string, label func() string) bool {
 	}
 	if kind == KindProject && d.confine != nil {
 		if err := d.confine(path, real); err != nil {
-			d.errs = append(d.errs, fmt.Errorf("looking for skills in %s: %w", path, err))
+			d.fail(path, true, fmt.Errorf("looking for skills in %s: %w", path, err))
 			return true
 		}
 	}
@@ -145,11 +161,11 @@ func (d *discovery) roots(search Search) {
 		}
 		path, err := filepath.Abs(path)
 		if err != nil {
-			d.errs = append(d.errs, fmt.Errorf("finding root %s: %w", root, err))
+			d.fail(root, true, fmt.Errorf("finding root %s: %w", root, err))
 			continue
 		}
 		if !d.add(KindRoot, path, func() string { return d.rootLabel(path) }) {
-			d.errs = append(d.errs, missingError("root "+path+" is not a folder"))
+			d.fail(path, false, missingError("root "+path+" is not a folder"))
 		}
 	}
 }

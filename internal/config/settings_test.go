@@ -428,6 +428,8 @@ func FuzzSettings(f *testing.F) {
 		f.Add(empty)
 	}
 	f.Add("%YAML 9.9\n--- !!binary x\n...\n")
+	f.Add("roots: [../x, ~/y, /z, \"a:b\", {path: ../../w, label: \"user:.claude\"}]\n")
+	f.Add("agents: {a: {include: {names: [\"[a-\", b*]}, pinned: [c, d/e]}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		name := filepath.Join(t.TempDir(), "fuzzed-configuration.yaml")
 		write(t, name, text)
@@ -439,6 +441,11 @@ func FuzzSettings(f *testing.F) {
 		}
 		if project.Embedder.Name != "" || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Threshold != 0 || project.Schedule != "" || project.MaxFile != 0 {
 			t.Errorf("a project set %+v", project)
+		}
+		for _, r := range project.Roots {
+			if rel, err := filepath.Rel(r.Project, r.Path); r.Project == "" || err != nil || !filepath.IsLocal(rel) || r.Label == "" {
+				t.Errorf("a project has the folder %+v", r)
+			}
 		}
 		for _, a := range own.Agents {
 			if a.Name == "" {

@@ -36,6 +36,17 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 	return &d.report, ctx.Err()
 }
 
+// Sources reports what is wrong with the skills of sources, for a catalog that cannot be
+// asked. strict is Options.Strict.
+func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report, error) {
+	var d diagnosis
+	for _, src := range sources {
+		d.walk(ctx, src, strict)
+	}
+	d.report.finish()
+	return &d.report, ctx.Err()
+}
+
 // A diagnosis collects findings.
 type diagnosis struct {
 	report   Report
