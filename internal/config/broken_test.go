@@ -38,7 +38,7 @@ func TestBrokenProject(t *testing.T) {
 		"deep":          {text: "roots: " + strings.Repeat("[", 20_000) + "\n", want: "exceeded max depth"},
 		"deep mapping":  {text: "roots: [{path: x, names: {a: " + strings.Repeat("{a: ", 900) + "}]\n", want: "did not find expected"},
 		"many roots":    {text: "roots:\n" + numbered(2000, "- x%d\n"), want: ":2: roots: 2000 folders; a project may name 64"},
-		"long line":     {text: "roots: [" + strings.Repeat("x", 1<<20), want: ": it is longer than 1048576 bytes"},
+		"long line":     {text: "roots: [" + strings.Repeat("x", 1<<16), want: ": it is longer than 65536 bytes"},
 		"empty name":    {text: "roots: [{path: x, names: {\"\": y}}]\n", want: ":1: names: a key must be a text"},
 		"own agent":     {text: "agents: {mine: {}}\n", want: ":1: agent mine: your own configuration has an agent of this name, which a project's cannot replace"},
 		"pin":           {text: "agents: {a: {include: {names: [b*]}, pinned: [c]}}\n", want: ":1: agent a: pinned skill \"c\" is not included; add it to the names of include, or remove the pin"},
@@ -82,6 +82,15 @@ func TestBrokenProject(t *testing.T) {
 			}
 		})
 	}
+}
+
+// numbered returns lines with the numbers from 1 to n.
+func numbered(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i+1)
+	}
+	return b.String()
 }
 
 // bomb returns YAML whose aliases stand for a billion texts.
@@ -169,5 +178,30 @@ func TestLastGoodUnwritable(t *testing.T) {
 		if s.Schedule != "@every 1h" {
 			t.Errorf("schedule %q", s.Schedule)
 		}
+	}
+}
+
+// TestNoWorkingFolder: a working folder that was removed is no project, and no reason to stop.
+func TestNoWorkingFolder(t *testing.T) {
+	machine(t)
+	dir := filepath.Join(t.TempDir(), "gone")
+	try(t, os.Mkdir(dir, 0o700))
+	t.Chdir(dir)
+	if os.Remove(dir) != nil {
+		t.Skip("the working folder cannot be removed here")
+	}
+	if _, err := os.Getwd(); err == nil {
+		t.Skip("the working folder is known although it was removed")
+	}
+	var warned []error
+	s, err := config.Read("", &config.Options{Warn: func(err error) { warned = append(warned, err) }})
+	try(t, err)
+	sources, err := s.Sources("", nil)
+	try(t, err)
+	if len(warned) != 1 || !strings.HasPrefix(warned[0].Error(), "no project: ") || len(sources) != 3 {
+		t.Errorf("%d sources, warned of %v", len(sources), warned)
+	}
+	if p, err := config.NewProject("", sources); err != nil || p.Scope("/", nil) != nil {
+		t.Errorf("project %v, error %v", p, err)
 	}
 }

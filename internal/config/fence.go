@@ -39,7 +39,7 @@ func newFence(project string, places []string) *fence {
 // inside says why a folder or file, whose links are resolved, is not the project's.
 func (f *fence) inside(real string) error {
 	// A project above the user's home does not own what is in there.
-	ofUser := f.home != "" && within(f.project, f.home) && within(f.home, real)
+	ofUser := f.home != "" && above(f.project, f.home) && (above(f.home, real) || above(real, f.home))
 	if within(f.project, real) && !ofUser {
 		return nil
 	}
@@ -58,13 +58,32 @@ func (f *fence) folder(real string) error {
 // them to folders elsewhere, and may, unless the user's skills are there.
 func (f *fence) usual(real string) error {
 	err := f.inside(real)
-	if err == nil || !slices.ContainsFunc(f.user(), func(place string) bool { return within(place, real) || within(real, place) }) {
+	if err == nil || !slices.ContainsFunc(f.user(), func(place string) bool { return above(place, real) || above(real, place) }) {
 		return nil
 	}
 	return fmt.Errorf("it leads to %s, where your own skills are: they are not the project's", real)
 }
 
-// within reports whether a path is folder or below it.
+// above reports whether folder is path or above it. It compares the folders themselves:
+// where case makes no difference, one folder has many names.
+func above(folder, path string) bool {
+	want, err := os.Stat(folder)
+	if err != nil {
+		return within(folder, path)
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, want) {
+			return true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
+}
+
+// within reports whether a path is folder or below it, by their names.
 func within(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)

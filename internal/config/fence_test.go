@@ -154,3 +154,21 @@ func TestFenceNamed(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// TestFenceAroundHome: a project that is above the user's home does not own what is there.
+func TestFenceAroundHome(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	try(t, err)
+	setHome(t, filepath.Join(top, "home"))
+	for _, dir := range []string{".git", "shared/.agents", "home/.claude/skills", "skills"} {
+		try(t, os.MkdirAll(filepath.Join(top, dir), 0o700))
+	}
+	name := filepath.Join(top, "shared", ".agents", "repertoire.yaml")
+	for path, want := range map[string]string{"../../home/.claude/skills": "out of the project", "../../home": "out of the project", "../..": "out of the project", "../../skills": ""} {
+		write(t, name, "roots: [\""+path+"\"]\n")
+		var s config.Settings
+		if err := s.ReadProject(name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", path, err)
+		}
+	}
+}

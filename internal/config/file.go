@@ -26,14 +26,18 @@ func (e *Error) Error() string {
 // Unwrap returns the mistake.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxFile is the size of the largest configuration file, in bytes.
-const maxFile = 1 << 20
+// The sizes of the largest configuration files, in bytes. A megabyte of YAML takes longer to
+// parse than a hook may take, so a project gets less.
+const (
+	maxFile        = 1 << 20
+	maxProjectFile = 64 << 10
+)
 
-// readFile reads a configuration file of at most maxFile bytes. Anything but a regular file
-// is an error at once: a pipe would be waited for, and a device may never end. Its errors
-// are *Error.
-func readFile(name string) ([]byte, error) {
-	data, err := readRegular(name, maxFile)
+// readFile reads a configuration file of bounded size. Anything but a regular file is an
+// error at once: a pipe would be waited for, and a device may never end. Its errors are
+// *Error.
+func readFile(name string, most int64) ([]byte, error) {
+	data, err := readRegular(name, most)
 	if errors.Is(err, fs.ErrNotExist) && isLink(name) {
 		err = errors.New("it is a link to a file that does not exist")
 	}
@@ -92,5 +96,5 @@ func readProject(name string, f *fence) ([]byte, error) {
 			return nil, fileError(name, err)
 		}
 	}
-	return readFile(name)
+	return readFile(name, maxProjectFile)
 }

@@ -65,7 +65,8 @@ func (s *Settings) readFiles(dir string, o *Options) error {
 		}
 	}
 	if dir, err = workDir(dir); err != nil {
-		return err
+		o.warn(fmt.Errorf("no project: %w", err)) // somebody has removed the working folder
+		return nil
 	}
 	name, err = FindProjectFile(dir)
 	if err == nil && name != "" {
@@ -80,7 +81,7 @@ func (s *Settings) readFiles(dir string, o *Options) error {
 // readOwn is ReadUser, but if the file has a mistake, o may allow to go by its last content
 // without one.
 func (s *Settings) readOwn(name string, o *Options) error {
-	data, err := readFile(name)
+	data, err := readFile(name, maxFile)
 	if err == nil {
 		err = s.parse(name, data, nil)
 	}

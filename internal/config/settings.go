@@ -149,7 +149,7 @@ func Default() Settings {
 // ReadUser adds the settings in the configuration file of a user, or none of them if the
 // file has a mistake. Its errors are *Error.
 func (s *Settings) ReadUser(name string) error {
-	data, err := readFile(name)
+	data, err := readFile(name, maxFile)
 	if err != nil {
 		return err
 	}

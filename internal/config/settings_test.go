@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -309,15 +308,6 @@ func TestProjectSettings(t *testing.T) {
 			t.Errorf("%s: a broken file changed the settings: %+v", tt.text, s)
 		}
 	}
-}
-
-// numbered returns lines with the numbers from 1 to n.
-func numbered(n int, format string) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, format, i+1)
-	}
-	return b.String()
 }
 
 // TestAgentsOfTwoFiles: a second file of the user replaces the whole agent.

@@ -33,10 +33,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		}
 	}
 	if s.Project {
-		var err error
-		if search.WorkDir, err = workDir(dir); err != nil {
-			return nil, err
-		}
+		search.WorkDir, _ = workDir(dir) // Read has warned of an error
 	}
 	if s.User {
 		// Without a home there are no folders of the user.
