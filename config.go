@@ -95,8 +95,16 @@ type ConfigOptions struct {
 	OnlyRoots bool     // look for skills in Roots only; false means in the configured folders too
 	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
 
-	// Warn is called with the reason why a usual folder cannot be read and is left
-	// out; nil means that nothing is called.
+	// State is the folder in which a copy of the user's configuration file is kept
+	// whenever that has no mistake; "" means that none is kept.
+	State string
+
+	// LastGood lets that copy take the place of a file with a mistake, which Warn is
+	// told; false means that a mistake is an error.
+	LastGood bool
+
+	// Warn is called with each thing that cannot be used and stops nothing, such as a
+	// folder that is not there; nil means that nothing is called.
 	Warn func(error)
 }
 
@@ -115,7 +123,8 @@ func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
 // ReadConfig returns the Config that the command would use in folder dir; ""
 // means the working folder. It reads the configuration files of the user and of
 // the project, and the REPERTOIRE_… variables; o, which may be nil, wins over
-// them.
+// them. A mistake in the project's file, which may be somebody else's, leaves
+// out that file.
 func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	if o == nil {
 		o = new(ConfigOptions)

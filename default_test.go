@@ -47,7 +47,7 @@ func TestReadConfig(t *testing.T) {
 		t.Errorf("embedder and reranker: %+v", cfg)
 	}
 	write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "reranker: {tei: {base_url: \"ftp://x\"}}\n")
-	if _, err := repertoire.ReadConfig(project, nil); err == nil || !strings.HasPrefix(err.Error(), "configuring ") {
+	if _, err := repertoire.ReadConfig(project, nil); err == nil || !strings.HasSuffix(err.Error(), "config.yaml:1: reranker: base URL does not start with http:// or https://") {
 		t.Errorf("a server that cannot be one: %v", err)
 	}
 }

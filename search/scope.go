@@ -57,7 +57,7 @@ func (r Rules) matchName(name string) bool {
 	})
 }
 
-// Check returns an error for the first mistake that shows without a catalog: a malformed
+// Check returns a *RuleError for the first mistake that shows without a catalog: a malformed
 // pattern, or a pinned skill that the agent's own rules keep out by its name.
 func (a *Agent) Check() error {
 	for _, rules := range a.patterns() {
@@ -89,13 +89,28 @@ func (a *Agent) patterns() (list []Rule) {
 	return list
 }
 
+// A RuleError is a mistake in one rule of an agent.
+type RuleError struct {
+	Agent string
+	Rule  Rule
+	Place Place // zero if nobody knows it
+	Err   error
+}
+
+func (e *RuleError) Error() string {
+	place := ""
+	if e.Place.Line > 0 {
+		place = fmt.Sprintf("%s:%d: ", e.Place.File, e.Place.Line)
+	}
+	return fmt.Sprintf("%sagent %s: %s: %v", place, e.Agent, e.Rule.Key, e.Err)
+}
+
+// Unwrap returns the mistake.
+func (e *RuleError) Unwrap() error { return e.Err }
+
 // errorf returns an error about a rule, with its place.
 func (a *Agent) errorf(r Rule, format string, args ...any) error {
-	place := ""
-	if p, ok := a.Places[r]; ok {
-		place = fmt.Sprintf("%s:%d: ", p.File, p.Line)
-	}
-	return fmt.Errorf("%sagent %s: %s: %w", place, a.Name, r.Key, fmt.Errorf(format, args...))
+	return &RuleError{a.Name, r, a.Places[r], fmt.Errorf(format, args...)}
 }
 
 // scopeOf returns the part of the catalog that the agent sees.

@@ -40,9 +40,22 @@ func (p Place) Open(opts *Options) (*FS, error) {
 	return Dir(p.Path, &o)
 }
 
+// A PlaceError says why a place cannot be looked at.
+type PlaceError struct {
+	Path    string
+	LeftOut bool // Discover has left out the place; otherwise its source reports what is wrong
+	Err     error
+}
+
+func (e *PlaceError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *PlaceError) Unwrap() error { return e.Err }
+
 // A Search says where Discover looks for skills.
 type Search struct {
 	Roots   []string // folders that the user named, the highest priority first; relative paths start at WorkDir
+	Project []string // folders that the project's configuration names, absolute; they come after Roots
 	WorkDir string   // the folder in which the user works; "" means no project
 	Home    string   // the user's home folder; "" means no folders of the user
 	Config  string   // the user's configuration folder, $XDG_CONFIG_HOME; "" means .config in Home
@@ -53,20 +66,30 @@ type Search struct {
 	Folders []string
 
 	NoBundled bool // leave out the skills that are compiled into the program
+
+	// Confine says why the place of the project at path must not lead to the folder real,
+	// whose links are resolved; Discover leaves out the place. nil means that it may.
+	Confine func(path, real string) error
 }
 
-// Discover returns the existing places of skills, the highest priority first: the roots,
-// the places in the ProjectFolders of WorkDir, the places of the user, the bundled skills.
-// If several places lead to one folder, Discover returns the highest of them.
+// Discover returns the places of skills, the highest priority first: the roots, the places
+// in the ProjectFolders of WorkDir, the places of the user, the bundled skills. If several
+// places lead to one folder, Discover returns the highest of them.
 //
-// The error joins one error for each root that does not exist and for each place
-// that cannot be read; Discover returns the other places nevertheless.
+// Discover leaves out places of the project and of the user that do not exist. It returns
+// roots that do not exist, and places that cannot be looked at: they may only be away for a
+// time. The error joins one error for each of them, and for each missing folder of Project.
 func Discover(search Search) ([]Place, error) {
-	d := discovery{folders: search.Folders, labels: make(map[string]bool), seen: make(map[string]bool)}
+	d := discovery{folders: search.Folders, confine: search.Confine, labels: make(map[string]bool), seen: make(map[string]bool)}
 	if d.folders == nil {
 		d.folders = []string{".agents"}
 	}
 	d.roots(search)
+	for _, path := range search.Project {
+		if !d.add(KindProject, path, func() string { return KindProject + ":" + filepath.ToSlash(path) }) {
+			d.fail(path, true, missingError("the project's folder "+path+" does not exist"))
+		}
+	}
 	if search.WorkDir != "" {
 		for i, folder := range ProjectFolders(search.WorkDir, search.Home) {
 			d.addUsual(KindProject, folder, strings.Repeat("../", i))
@@ -89,35 +112,45 @@ func Discover(search Search) ([]Place, error) {
 
 // A discovery collects the places for one call of Discover.
 type discovery struct {
-	folders []string // of Search
+	folders []string                      // of Search
+	confine func(path, real string) error // of Search
 	places  []Place
 	labels  map[string]bool
 	seen    map[string]bool // real paths
 	errs    []error
 }
 
-// add adds the folder at path unless it is there already. It reports whether path
-// is a folder. It calls label only for a folder that it adds.
+func (d *discovery) fail(path string, leftOut bool, err error) {
+	d.errs = append(d.errs, &PlaceError{path, leftOut, err})
+}
+
+// add adds the place at path unless its folder is there already. It reports whether there
+// is a folder, or may be one. It adds a root even if there is none. It calls label only for
+// a place that it adds.
 func (d *discovery) add(kind, path string, label func() string) bool {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || isThroughFile(err) {
+	missing := errors.Is(err, fs.ErrNotExist) || isThroughFile(err) || err == nil && !info.IsDir()
+	if missing && kind != KindRoot {
 		return false
 	}
-	real := path
-	if err == nil {
-		real, err = filepath.EvalSymlinks(path)
+	if err != nil && !missing {
+		d.fail(path, false, fmt.Errorf("looking for skills in %s: %w", path, err))
 	}
-	if err != nil {
-		d.errs = append(d.errs, fmt.Errorf("looking for skills in %s: %w", path, err))
-		return true
+	real := realPath(path)
+	if d.seen[real] {
+		return !missing
 	}
-	if info.IsDir() && !d.seen[real] {
-		d.seen[real] = true
-		p := Place{Path: path, Label: label(), Kind: kind}
-		d.labels[p.Label] = true
-		d.places = append(d.places, p)
+	if kind == KindProject && d.confine != nil {
+		if err := d.confine(path, real); err != nil {
+			d.fail(path, true, fmt.Errorf("looking for skills in %s: %w", path, err))
+			return true
+		}
 	}
-	return info.IsDir()
+	d.seen[real] = true
+	p := Place{Path: path, Label: label(), Kind: kind}
+	d.labels[p.Label] = true
+	d.places = append(d.places, p)
+	return !missing
 }
 
 func (d *discovery) roots(search Search) {
@@ -128,11 +161,11 @@ func (d *discovery) roots(search Search) {
 		}
 		path, err := filepath.Abs(path)
 		if err != nil {
-			d.errs = append(d.errs, fmt.Errorf("finding root %s: %w", root, err))
+			d.fail(root, true, fmt.Errorf("finding root %s: %w", root, err))
 			continue
 		}
 		if !d.add(KindRoot, path, func() string { return d.rootLabel(path) }) {
-			d.errs = append(d.errs, missingError("root "+path+" is not a folder"))
+			d.fail(path, false, missingError("root "+path+" is not a folder"))
 		}
 	}
 }
@@ -180,13 +213,31 @@ func ProjectFolders(dir, home string) []string {
 	return []string{dir}
 }
 
-// realPath returns the absolute path with links resolved, as far as that works.
+// realPath returns the absolute path with links resolved as far as the path exists. So a
+// folder on a disk that is not mounted has the same real path as when it is, unless the
+// links are on that disk.
 func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	const most = 40 // steps; links may lead to themselves
+	at, missing := path, ""
+	for range most {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, missing)
+		}
+		dir := filepath.Dir(at)
+		target, err := os.Readlink(at)
+		switch {
+		case err != nil && dir == at:
+			return filepath.Clean(path)
+		case err != nil:
+			at, missing = dir, filepath.Join(filepath.Base(at), missing)
+		case filepath.IsAbs(target):
+			at = target
+		default:
+			at = filepath.Join(realPath(dir), target)
+		}
 	}
 	return filepath.Clean(path)
 }

@@ -91,7 +91,8 @@ func openAndCheck(d folder, name string) (fs.File, error) {
 // out of the source, be a seventh slower (see BenchmarkReadDir), and keep showing the
 // old folder after the source is replaced.
 type diskTree struct {
-	path string // absolute
+	path    string             // absolute
+	confine func(string) error // see Options.Confine; may be nil
 }
 
 // join is filepath.Join without cleaning, which would cost time for every file. The
@@ -105,8 +106,22 @@ func (t diskTree) join(name string) string {
 
 func (t diskTree) readDir(dir string) ([]fs.DirEntry, error) { return os.ReadDir(t.join(dir)) }
 func (t diskTree) stat(name string) (fs.FileInfo, error)     { return os.Stat(t.join(name)) }
-func (t diskTree) real(dir string) (string, error)           { return filepath.EvalSymlinks(t.join(dir)) }
 func (t diskTree) location(_, name string) string            { return t.join(name) }
+
+// real refuses a folder that the source must not enter with an error that wraps ErrRefused.
+func (t diskTree) real(dir string) (string, error) { return t.resolve(t.join(dir)) }
+
+// resolve is real for an absolute path.
+func (t diskTree) resolve(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || t.confine == nil {
+		return real, err
+	}
+	if err := t.confine(real); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return real, nil
+}
 
 func (t diskTree) top() (folder, error) { return t.open(t.path) }
 
@@ -118,7 +133,31 @@ func (t diskTree) open(path string) (folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkConfined(root, path); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
 	return diskFolder{root, t}, nil
+}
+
+// checkConfined checks that an open folder is one that the source may enter. It compares
+// the open folder with the one at the real path: a link may change at any time.
+func (t diskTree) checkConfined(root *os.Root, path string) error {
+	if t.confine == nil {
+		return nil
+	}
+	real, err := t.resolve(path)
+	if err != nil {
+		return err
+	}
+	opened, err1 := root.Stat(".")
+	found, err2 := os.Lstat(real)
+	if err := cmp.Or(err1, err2); err != nil {
+		return err
+	}
+	if !os.SameFile(opened, found) {
+		return fmt.Errorf("%w: the folder was replaced while it was opened", ErrRefused)
+	}
+	return nil
 }
 
 // diskFolder confines access by os.Root: no name and no link leads out of it.

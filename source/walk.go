@@ -224,6 +224,10 @@ func (w *walker) link(v visit) {
 // the whole disk.
 func (w *walker) follow(ctx context.Context, v visit, top string) {
 	real, err := w.src.tree.real(v.dir)
+	if errors.Is(err, ErrRefused) {
+		w.note(v.dir, "link-not-followed", err, "")
+		return
+	}
 	if err != nil {
 		w.incomplete(v.dir, "unreadable-folder", err)
 		return

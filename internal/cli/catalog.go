@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,9 +41,26 @@ func (a *app) options() (*repertoire.ConfigOptions, error) {
 	if a.onlyRoot && len(a.roots) == 0 {
 		return nil, &usageError{"skills", errors.New("--only-root needs a --root")}
 	}
+	state, _ := config.StateDir() // without one no copy of the configuration is kept
 	return &repertoire.ConfigOptions{
-		File: a.config, Roots: a.roots, OnlyRoots: a.onlyRoot, DB: a.db, Warn: func(err error) { a.note("%v", err) },
+		File: a.config, Roots: a.roots, OnlyRoots: a.onlyRoot, DB: a.db,
+		State: state, LastGood: a.lastGood, Warn: a.warnOnce,
 	}, nil
+}
+
+// warnOnce tells what cannot be used and stops nothing. Some commands read the
+// configuration twice.
+func (a *app) warnOnce(err error) {
+	message := messageOf(err)
+	if slices.Contains(a.warned, message) {
+		return
+	}
+	a.warned = append(a.warned, message)
+	if a.warn != nil {
+		a.warn(err)
+	} else {
+		a.note("%s", message)
+	}
 }
 
 // settings returns the settings, for a command that opens no catalog with them.

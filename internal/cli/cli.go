@@ -42,6 +42,9 @@ type app struct {
 	start          time.Time    // of the process
 	dir            string       // of the project, "" for the working folder
 	log            *slog.Logger // for background work; nil means standard error with --verbose
+	lastGood       bool         // a configuration with a mistake is replaced by its last good content
+	warn           func(error)  // gets what cannot be used and stops nothing; nil means standard error
+	warned         []string     // what warn was told
 
 	roots                          []string
 	config, db, agent              string

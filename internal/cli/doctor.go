@@ -1,16 +1,25 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
@@ -19,7 +28,9 @@ missing files, skills that another one of the same name shadows, descriptions
 that are nearly the same, and required skills that are not there. It also checks
 that every configured agent names only what exists, and tells which clients are
 set up ("skills setup"), what is wrong with that, and which of them have no room
-to list their skills.
+to list their skills. It runs whatever is broken: a mistake in a configuration,
+a catalog that cannot be opened and a folder that cannot be used are findings,
+and the rest is checked all the same.
 
 With folders as arguments it checks the skills in them instead, without the
 catalog. --strict applies the Agent Skills specification to the letter, as its
@@ -66,36 +77,97 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// diagnose reports what is wrong with the catalog and with the clients that use it.
+// diagnose reports what is wrong with the configuration, the catalog and the clients that
+// use it. What cannot be used is a finding, and the rest is checked all the same.
 func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error) {
-	c, err := a.open(ctx)
+	found := checkState()
+	a.lastGood, a.warn = true, func(err error) { found = append(found, mistakes(err)...) }
+	cfg, err := a.readConfig(false)
+	if _, usage := errors.AsType[*usageError](err); usage {
+		return nil, err
+	}
+	if err != nil {
+		found = append(found, mistakes(err)...)
+	}
+	r, skills, err := a.examine(ctx, cfg, strict, err == nil)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	reports, err := a.rescan(ctx, c)
-	if err != nil {
-		return nil, err
+	if env, err := a.setupEnv(""); err == nil { // without a home nothing is set up
+		found = append(found, setup.Check(env, skills)...)
 	}
-	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
-	if err != nil {
-		return nil, err
-	}
-	return r, a.checkClients(ctx, c, r)
+	r.Add(found...)
+	return r, nil
 }
 
-// checkClients adds to a report which clients are set up, and what is wrong with that.
-func (a *app) checkClients(ctx context.Context, c *catalog, r *doctor.Report) error {
-	env, err := a.setupEnv("")
-	if err != nil {
-		return nil // without a home nothing is set up
+// examine reports what is wrong with the catalog, and returns what clients may list. If the
+// catalog cannot be used, it checks the skills in the sources. It reports nothing if there
+// is no configuration.
+func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict, configured bool) (*doctor.Report, []setup.Listed, error) {
+	var r *doctor.Report
+	var skills []setup.Listed
+	if !configured {
+		r, err := doctor.Sources(ctx, nil, strict)
+		return r, nil, err
 	}
-	skills, err := c.listable(ctx)
-	if err != nil {
-		return err
+	c, err := a.openWith(ctx, cfg)
+	if err == nil {
+		defer c.Close()
+		var reports []repertoire.Report
+		if reports, err = a.rescan(ctx, c); err == nil {
+			r, err = doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
+		}
+		if err == nil {
+			skills, err = c.listable(ctx)
+		}
 	}
-	r.Add(setup.Check(env, skills)...)
-	return nil
+	if err == nil {
+		if aside := c.Recovered(); aside != "" {
+			r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
+				Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
+		}
+		return r, skills, nil
+	}
+	r, walkErr := doctor.Sources(ctx, cfg.Sources, strict)
+	if walkErr != nil {
+		return nil, nil, walkErr
+	}
+	r.Add(skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(err)})
+	return r, nil, nil
+}
+
+// mistakes returns the finding for something that the configuration names and that cannot
+// be used; none if a source reports it anyway.
+func mistakes(err error) []skill.Problem {
+	p := skill.Problem{Rule: "configuration", Severity: skill.Error, Path: "configuration", Message: messageOf(err)}
+	if at, ok := errors.AsType[*config.Error](err); ok {
+		p.Path, p.Line = at.File, at.Line
+		p.Message = words.Line(strings.TrimPrefix(err.Error(), strings.TrimSuffix(at.Error(), at.Err.Error())))
+	}
+	if place, ok := errors.AsType[*source.PlaceError](err); ok {
+		if !place.LeftOut {
+			return nil
+		}
+		p.Rule, p.Severity, p.Path = "folder-left-out", skill.Warning, place.Path
+	}
+	return []skill.Problem{p}
+}
+
+// checkState reports a folder for state in which nothing can be remembered.
+func checkState() []skill.Problem {
+	state, err := config.StateDir()
+	if err != nil {
+		return nil // without a home nothing is set up that would remember something
+	}
+	f, err := os.CreateTemp(state, "doctor.*"+atomicfile.Suffix)
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // it is made when it is needed
+		return nil
+	}
+	return []skill.Problem{{Rule: "state", Severity: skill.Warning, Path: state, Message: messageOf(err),
+		Hint: "hooks forget which skills they have offered, and write no log; make the folder writable, or set REPERTOIRE_STATE"}}
 }
 
 // listable returns all skills: a client may list those in its own folders itself.

@@ -88,8 +88,8 @@ func (a *app) complete(call hook.Call) hook.Call {
 
 // openForHook opens the catalog for a hook.
 func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-	a.log = o.Log
-	a.dir = o.Dir
+	a.log, a.dir = o.Log, o.Dir
+	a.lastGood, a.warn = true, o.Warn
 	cfg, err := a.readConfig(false)
 	if err != nil {
 		return nil, nil, err

@@ -146,7 +146,7 @@ func TestMisconfiguredEmbedder(t *testing.T) {
 	for config, want := range map[string]string{
 		"embedder: {openai: {model: m}}":                             "config.yaml:1: embedder openai: base_url and model are needed",
 		"embedder: magic":                                            `config.yaml:1: no embedder "magic"; there are: static, none, openai`,
-		`embedder: {openai: {base_url: "ftp://x/v1", model: m}}`:     "configuring embedder: ",
+		`embedder: {openai: {base_url: "ftp://x/v1", model: m}}`:     "config.yaml:1: embedder openai: embedding endpoint: base URL does not start with http:// or https://",
 		`embedder: {openai: {base_url: "http://x/v1", modell: "m"}}`: `config.yaml:1: embedder openai: no key "modell"; did you mean model?`,
 	} {
 		write(t, "config.yaml", config+"\n")

@@ -69,6 +69,7 @@ func (a *app) indexLocked(ctx context.Context, name string) error {
 		return fmt.Errorf("locking %s: %w", name, err)
 	}
 	defer lock.Close()
+	a.lastGood = true // as the hook that started this process
 	return a.index(ctx, false, false)
 }
 

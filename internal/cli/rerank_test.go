@@ -94,7 +94,7 @@ func TestMisconfiguredReranker(t *testing.T) {
 	fixture(t)
 	for config, want := range map[string]string{
 		"reranker: magic": `config.yaml:1: no reranker "magic"; there are: none, jina`,
-		`reranker: {jina: {base_url: "ftp://x/v1", model: m}}`: "configuring reranker: base URL does not start with http:// or https://",
+		`reranker: {jina: {base_url: "ftp://x/v1", model: m}}`: "config.yaml:1: reranker: base URL does not start with http:// or https://",
 	} {
 		write(t, "config.yaml", config+"\n")
 		var stdout, stderr bytes.Buffer

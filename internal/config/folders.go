@@ -36,15 +36,15 @@ const projectFile = ".agents/repertoire.yaml"
 // FindProjectFile returns the configuration file of the project that dir belongs to; ""
 // means that there is none. It looks from dir up to the root of the repository, and
 // outside a repository only in dir. As for source.Discover, the user's home is no
-// project.
+// project. The file may be a link that leads nowhere. Errors are *Error.
 func FindProjectFile(dir string) (string, error) {
 	for _, folder := range projectFolders(dir) {
 		name := filepath.Join(folder, filepath.FromSlash(projectFile))
-		switch _, err := os.Stat(name); {
+		switch _, err := os.Lstat(name); {
 		case err == nil:
 			return name, nil
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return "", fmt.Errorf("looking for the project's configuration: %w", err)
+			return "", fileError(name, err)
 		}
 	}
 	return "", nil

@@ -42,7 +42,7 @@ func NewProject(dir string, sources []source.Source) (*Project, error) {
 // does not see the project's own skills. A nil agent sees all skills. If dir is not
 // absolute, it is unknown, and Scope returns a unchanged.
 func (p *Project) Scope(dir string, a *search.Agent) *search.Agent {
-	if p.root == "" || !filepath.IsAbs(dir) || isBelow(p.root, dir) {
+	if p.root == "" || !filepath.IsAbs(dir) || within(p.root, resolved(dir)) {
 		return a
 	}
 	var elsewhere search.Agent
@@ -53,13 +53,4 @@ func (p *Project) Scope(dir string, a *search.Agent) *search.Agent {
 	// Return the same address each time: the catalog caches scopes by address.
 	scope, _ := p.scopes.LoadOrStore(a, &elsewhere)
 	return scope.(*search.Agent)
-}
-
-// isBelow reports whether dir, whose links are resolved, is folder or below it.
-func isBelow(folder, dir string) bool {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	rel, err := filepath.Rel(folder, dir)
-	return err == nil && filepath.IsLocal(rel)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -14,7 +15,15 @@ type Options struct {
 	Roots     []string
 	OnlyRoots bool
 	DB        string
+	State     string
+	LastGood  bool
 	Warn      func(error)
+}
+
+func (o *Options) warn(err error) {
+	if o.Warn != nil {
+		o.Warn(err)
+	}
 }
 
 // Read returns the settings for the folder dir; "" means the working folder. Options in
@@ -24,7 +33,7 @@ func Read(dir string, o *Options) (Settings, error) {
 		o = new(Options)
 	}
 	s := Default()
-	if err := s.readFiles(dir, o.File); err != nil {
+	if err := s.readFiles(dir, o); err != nil {
 		return s, err
 	}
 	if o.OnlyRoots {
@@ -42,25 +51,51 @@ func Read(dir string, o *Options) (Settings, error) {
 	return s, nil
 }
 
-// readFiles adds the settings in the configuration file at name. If name is "", it reads
-// the file of the user and the file of the project that dir belongs to.
-func (s *Settings) readFiles(dir, name string) error {
-	if name != "" {
-		return s.ReadUser(name)
+// readFiles adds the settings in the configuration file of o. Without one, it reads the file
+// of the user and the file of the project that dir belongs to.
+func (s *Settings) readFiles(dir string, o *Options) error {
+	if o.File != "" {
+		return s.readOwn(o.File, o)
 	}
 	name, err := File()
 	if err == nil {
 		// Without a home there is no file of the user; that is no reason to stop.
-		if err := s.ReadUser(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.readOwn(name, o); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	if dir, err = workDir(dir); err != nil {
-		return err
+		o.warn(fmt.Errorf("no project: %w", err)) // somebody has removed the working folder
+		return nil
 	}
-	project, err := FindProjectFile(dir)
-	if err != nil || project == "" {
-		return err
+	name, err = FindProjectFile(dir)
+	if err == nil && name != "" {
+		err = s.ReadProject(name)
 	}
-	return s.ReadProject(project)
+	if err != nil { // somebody else may have made the mistake
+		o.warn(fmt.Errorf("%w (the project's configuration is left out)", err))
+	}
+	return nil
+}
+
+// readOwn is ReadUser, but if the file has a mistake, o may allow to go by its last content
+// without one.
+func (s *Settings) readOwn(name string, o *Options) error {
+	data, err := readFile(name, maxFile)
+	if err == nil {
+		err = s.parse(name, data, nil)
+	}
+	k := newKept(o.State, name)
+	switch {
+	case err == nil:
+		k.write(data)
+	case errors.Is(err, fs.ErrNotExist):
+		k.remove()
+	case o.LastGood:
+		if last, ok := k.read(); ok && s.parse(name, last, nil) == nil {
+			o.warn(fmt.Errorf("%w (the last settings without a mistake hold until you correct it)", err))
+			return nil
+		}
+	}
+	return err
 }

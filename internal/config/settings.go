@@ -3,11 +3,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -39,9 +39,10 @@ type Settings struct {
 
 // A Root is a folder with skills that flags or files name.
 type Root struct {
-	Path  string
-	Label string            // "" means a label made from Path
-	Names map[string]string // see source.Options
+	Path    string
+	Label   string            // "" means a label made from Path
+	Names   map[string]string // see source.Options
+	Project string            // root of the project whose file names it; "" means that the user does
 }
 
 // The names of embedders in a configuration.
@@ -145,46 +146,44 @@ func Default() Settings {
 	return Settings{Project: true, User: true, Bundled: true, Embedder: Embedder{Name: EmbedderStatic}}
 }
 
-// ReadUser adds the settings in the configuration file of a user.
-func (s *Settings) ReadUser(name string) error { return s.read(name, true) }
-
-// ReadProject adds the settings in the configuration file of a project.
-func (s *Settings) ReadProject(name string) error { return s.read(name, false) }
-
-func (s *Settings) read(name string, user bool) error {
-	data, err := readFile(name, user)
+// ReadUser adds the settings in the configuration file of a user, or none of them if the
+// file has a mistake. Its errors are *Error.
+func (s *Settings) ReadUser(name string) error {
+	data, err := readFile(name, maxFile)
 	if err != nil {
-		return fmt.Errorf("reading configuration: %w", err)
+		return err
 	}
+	return s.parse(name, data, nil)
+}
+
+// ReadProject adds the settings in the configuration file of a project, or none of them if
+// the file has a mistake. Its errors are *Error.
+func (s *Settings) ReadProject(name string) error {
+	folder := resolved(filepath.Dir(filepath.Dir(name)))
+	f := newFence(cmp.Or(ProjectRoot(folder), folder), nil)
+	data, err := readProject(name, f)
+	if err != nil {
+		return err
+	}
+	return s.parse(name, data, f)
+}
+
+// parse adds the settings in the content of a file; f is the fence of its project, nil for
+// the file of a user.
+func (s *Settings) parse(name string, data []byte, f *fence) error {
 	top, err := decode(name, data)
 	if err != nil || top == nil {
 		return err
 	}
-	p := &parser{file: name, dir: filepath.Dir(name), user: user, settings: s}
-	return p.top(top)
-}
-
-// maxFile is the size of the largest configuration file, in bytes.
-const maxFile = 1 << 20
-
-// readFile reads a configuration file of bounded size. The file of a project must be a
-// regular file, because somebody else may have made it a link to an endless device.
-func readFile(name string, user bool) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
+	changed := *s
+	changed.Roots, changed.Agents = slices.Clone(s.Roots), slices.Clone(s.Agents)
+	p := &parser{file: name, dir: filepath.Dir(name), user: f == nil, fence: f, settings: &changed}
+	if f != nil {
+		p.dir = filepath.Join(resolved(filepath.Dir(p.dir)), filepath.Base(p.dir))
 	}
-	if !user && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
+	if err := p.top(top); err != nil {
+		return err
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s is longer than %d bytes", name, maxFile)
-	}
-	return data, err
+	*s = changed
+	return nil
 }

@@ -204,6 +204,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"rules list", "agents: {a: {exclude: {names: [[x]]}}}\n", "FILE:1: expected a text"},
 		{"rules mapping", "agents: {a: {exclude: {names: {x: y}}}}\n", "FILE:1: expected a list of texts"},
 
+		{"name that is empty", "roots:\n- {path: x, names: {a: \"\"}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to \"\": empty name"},
+		{"two names for one folder", "roots:\n- {path: x, names: {a: b, ./a: c}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to both \"b\" and \"c\""},
+
 		{"embedder", "embedder: magic\n", "FILE:1: no embedder \"magic\"; there are: static, none, openai (a mapping with base_url and model)"},
 		{"embedder server without its address", "\nembedder: openai\n", "FILE:2: no embedder \"openai\"; there are: static, none, openai (a mapping with base_url and model)"},
 		{"embedder key", "embedder: {opnai: {}}\n", "FILE:1: embedder: no key \"opnai\"; did you mean openai?"},
@@ -218,6 +221,8 @@ func TestSettingsErrors(t *testing.T) {
 		{"reranker without model", "reranker:\n  voyage:\n    base_url: \"http://127.0.0.1/v1\"\n", "FILE:3: reranker voyage: model is needed"},
 		{"reranker misspelt", "reranker: {jina: {base_url: x, modell: y}}\n", "FILE:1: reranker jina: no key \"modell\"; did you mean model?"},
 		{"reranker deadline", "reranker: {jina: {base_url: x, model: y, deadline: soon}}\n", "FILE:1: expected a duration such as 250ms or 2s, not \"soon\""},
+		{"embedder address", "embedder:\n  openai: {base_url: \"ftp://x\", model: y}\n", "FILE:2: embedder openai: embedding endpoint: base URL does not start with http:// or https://"},
+		{"reranker address", "reranker: {tei: {base_url: \"ftp://x\"}}\n", "FILE:1: reranker: base URL does not start with http:// or https://"},
 		{"embedder wrong type", "embedder: {openai: {base_url: x, model: y, dimensions: many}}\n", "FILE:1: expected a whole number, not \"many\""},
 	}
 	for _, tt := range tests {
@@ -229,18 +234,23 @@ func TestSettingsErrors(t *testing.T) {
 			if err == nil {
 				t.Fatalf("no error, settings %+v", s)
 			}
-			if got := strings.ReplaceAll(err.Error(), name, "FILE"); got != tt.want {
+			if got := strings.NewReplacer(name, "FILE", filepath.Dir(name), "UP").Replace(err.Error()); got != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}
 		})
 	}
 }
 
-// TestProjectSettings: the configuration of a project adds folders and agents.
-// It can neither choose where prompts are sent nor change what the user set.
+// TestProjectSettings: the configuration of a project adds folders of its own and agents.
+// It can neither choose where prompts are sent nor change what the user set. FILE stands
+// for its name, DIR for the project and OUT for a folder beside it.
 func TestProjectSettings(t *testing.T) {
+	const outside = "out of the project; name that folder in your own configuration if you want its skills"
+	const plain = "a project's configuration names folders of the project, relative to its own folder"
+	const label = "the label of a project's folder has letters, digits, dots, hyphens and underscores, and is not \"bundled\""
 	tests := []struct{ text, want string }{
-		{"roots: [x, {path: y, label: team}]\nagents: {mine: {include: {names: [a]}}}\n", ""},
+		{"roots: [x, {path: ../y, label: team, names: {a: b}}]\nagents: {mine: {include: {names: [a]}}}\n", ""},
+		{"roots: [./a//b/../c/, ...more]\n", ""},
 		{"embedder: {openai: {base_url: \"http://192.0.2.1/v1\", model: m}}\n", "FILE:1: embedder: a project's configuration cannot set this; move it to your own"},
 		{"db: x\n", "FILE:1: db: a project's configuration cannot set this; move it to your own"},
 		{"user: false\n", "FILE:1: user: a project's configuration cannot set this; move it to your own"},
@@ -250,24 +260,70 @@ func TestProjectSettings(t *testing.T) {
 		{"max_file: 9\n", "FILE:1: max_file: a project's configuration cannot set this; move it to your own"},
 		{"reranker: {tei: {base_url: \"http://x\"}}\n", "FILE:1: reranker: a project's configuration cannot set this; move it to your own"},
 		{"deadline: 1h\n", "FILE:1: deadline: a project's configuration cannot set this; move it to your own"},
+		{"threshold: 0\n", "FILE:1: threshold: a project's configuration cannot set this; move it to your own"},
 		{"agents:\n  reviewer: {}\n", "FILE:2: agent reviewer: your own configuration has an agent of this name, which a project's cannot replace"},
-		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": the label of a project's folder must hold no colon and must not be \"bundled\""},
-		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": the label of a project's folder must hold no colon and must not be \"bundled\""},
+		{"agents:\n" + numbered(65, "  a%d: {}\n"), "FILE:2: agents: 65 agents; a project may have 64"},
+
+		{"roots:\n- {path: ~/.claude/skills, names: {secret: public}}\n", "FILE:2: roots: \"~/.claude/skills\" starts with ~; " + plain},
+		{"roots: [~root/x]\n", "FILE:1: roots: \"~root/x\" starts with ~; " + plain},
+		{"roots: [/]\n", "FILE:1: roots: \"/\" is absolute; " + plain},
+		{"roots: [DIR/x]\n", "FILE:1: roots: \"DIR/x\" is absolute; " + plain},
+		{"roots: [//host/share]\n", "FILE:1: roots: \"//host/share\" is absolute; " + plain},
+		{"roots: ['\\\\host\\share']\n", "FILE:1: roots: \"\\\\\\\\host\\\\share\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: ['..\\..\\x']\n", "FILE:1: roots: \"..\\\\..\\\\x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: ['C:\\x']\n", "FILE:1: roots: \"C:\\\\x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: [\"C:x\"]\n", "FILE:1: roots: \"C:x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: [\"x:stream\"]\n", "FILE:1: roots: \"x:stream\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
+		{"roots: [a/nul.txt/b]\n", "FILE:1: roots: \"a/nul.txt/b\" holds the name of a device on Windows; " + plain},
+		{"roots: [COM¹]\n", "FILE:1: roots: \"COM¹\" holds the name of a device on Windows; " + plain},
+		{"roots: [\"x./y\"]\n", "FILE:1: roots: \"x./y\" has a part that ends in a dot or a space, which Windows ignores; " + plain},
+		{"roots: [\"... \"]\n", "FILE:1: roots: \"... \" has a part that ends in a dot or a space, which Windows ignores; " + plain},
+		{"roots: [\"a\\u0001b\"]\n", "FILE:1: roots: \"a\\x01b\" holds a control character; " + plain},
+		{"roots: [\"a\\0b\"]\n", "FILE:1: roots: \"a\\x00b\" holds a control character; " + plain},
+		{"roots: [../..]\n", "FILE:1: roots: \"../..\": it leads to OUT, " + outside},
+		{"roots: [x/../../../up]\n", "FILE:1: roots: \"x/../../../up\": it leads to OUT/up, " + outside},
+		{"roots: [../linked]\n", "FILE:1: roots: \"../linked\": it leads to OUT/beside, " + outside},
+		{"roots: [../linked/deep]\n", "FILE:1: roots: \"../linked/deep\": it leads to OUT/beside/deep, " + outside},
+		{"roots:\n" + numbered(65, "- x%d\n"), "FILE:2: roots: 65 folders; a project may name 64"},
+
+		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": " + label},
+		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": " + label},
+		{"roots: [{path: x, label: Bundled}]\n", "FILE:1: roots: label \"Bundled\": " + label},
+		{"roots: [{path: x, label: a/b}]\n", "FILE:1: roots: label \"a/b\": " + label},
+		{"roots: [{path: x, label: \"a\\e[31m\"}]\n", "FILE:1: roots: label \"a\\x1b[31m\": " + label},
+		{"roots: [{path: x, label: " + strings.Repeat("a", 65) + "}]\n", "FILE:1: roots: label \"" + strings.Repeat("a", 65) + "\": " + label},
+		{"roots: [{path: x, label: mine}]\n", "FILE:1: roots: label \"mine\" is the label of /mine in your own configuration; give the project's folder another one"},
+		{"roots: [{path: x, label: MINE}]\n", "FILE:1: roots: label \"MINE\" is the label of /mine in your own configuration; give the project's folder another one"},
+		{"roots: [{path: x, label: a}, {path: y, label: a}]\n", "FILE:1: roots: label \"a\" is the label of DIR/.agents/x too; give one of them another label"},
 	}
 	for _, tt := range tests {
+		out, err := filepath.EvalSymlinks(t.TempDir())
+		try(t, err)
+		project := filepath.Join(out, "p")
+		for _, dir := range []string{"p/.git", "p/.agents", "beside/deep"} {
+			try(t, os.MkdirAll(filepath.Join(out, dir), 0o700))
+		}
+		if os.Symlink(filepath.Join("..", "beside"), filepath.Join(project, "linked")) != nil && strings.Contains(tt.text, "linked") {
+			continue
+		}
+		setHome(t, filepath.Join(out, "home"))
 		s := config.Default()
-		s.Roots = []config.Root{{Path: "/mine"}}
+		s.Roots = []config.Root{{Path: "/mine", Label: "mine"}}
 		s.Agents = []*search.Agent{{Name: "reviewer", Exclude: search.Rules{Tags: []string{"secret"}}}}
-		name := filepath.Join(t.TempDir(), "repertoire.yaml")
-		write(t, name, tt.text)
-		err := s.ReadProject(name)
+		name := filepath.Join(project, ".agents", "repertoire.yaml")
+		write(t, name, strings.ReplaceAll(tt.text, "DIR", project))
+		err = s.ReadProject(name)
+		got := ""
+		if err != nil {
+			got = strings.NewReplacer(name, "FILE", project, "DIR", out, "OUT").Replace(err.Error())
+		}
 		switch {
-		case tt.want != "" && (err == nil || strings.ReplaceAll(err.Error(), name, "FILE") != tt.want):
-			t.Errorf("%s\n got %v\nwant %s", tt.text, err, tt.want)
-		case tt.want == "" && err != nil:
-			t.Error(err)
-		case tt.want == "" && (len(s.Roots) != 3 || s.Roots[0].Path != "/mine" || len(s.Agents) != 2):
+		case got != tt.want:
+			t.Errorf("%s\n got %s\nwant %s", tt.text, got, tt.want)
+		case tt.want == "" && (len(s.Roots) != 3 || s.Roots[0].Path != "/mine" || s.Roots[1].Project != project):
 			t.Errorf("%s: settings %+v", tt.text, s)
+		case tt.want != "" && (len(s.Roots) != 1 || len(s.Agents) != 1):
+			t.Errorf("%s: a broken file changed the settings: %+v", tt.text, s)
 		}
 	}
 }
@@ -295,15 +351,22 @@ func TestUnreadableSettings(t *testing.T) {
 	if err := s.ReadUser(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
 	}
-	if err := s.ReadUser(large); err == nil || !strings.HasSuffix(err.Error(), "large.yaml is longer than 1048576 bytes") {
+	if err := s.ReadUser(large); err == nil || !strings.HasSuffix(err.Error(), "large.yaml: it is longer than 1048576 bytes") {
 		t.Errorf("error %v", err)
 	}
-	if err := s.ReadProject(dir); err == nil || !strings.HasSuffix(err.Error(), "is not a regular file") {
-		t.Errorf("error %v", err)
+	link := filepath.Join(dir, "link.yaml")
+	if os.Symlink("none.yaml", link) == nil {
+		if err := s.ReadUser(link); err == nil || err.Error() != link+": it is a link to a file that does not exist" || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error %v", err)
+		}
 	}
-	// A link in a repository to a device that never ends.
-	if err := s.ReadProject(os.DevNull); err == nil {
-		t.Errorf("a device was read as the configuration of a project")
+	// A device may never end.
+	for _, name := range []string{dir, os.DevNull} {
+		for _, err := range []error{s.ReadUser(name), s.ReadProject(name)} {
+			if err == nil || !strings.HasSuffix(err.Error(), ": it is not a regular file") {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
 	}
 }
 
@@ -373,6 +436,8 @@ func FuzzSettings(f *testing.F) {
 		f.Add(empty)
 	}
 	f.Add("%YAML 9.9\n--- !!binary x\n...\n")
+	f.Add("roots: [../x, ~/y, /z, \"a:b\", {path: ../../w, label: \"user:.claude\"}]\n")
+	f.Add("agents: {a: {include: {names: [\"[a-\", b*]}, pinned: [c, d/e]}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		name := filepath.Join(t.TempDir(), "fuzzed-configuration.yaml")
 		write(t, name, text)
@@ -384,6 +449,11 @@ func FuzzSettings(f *testing.F) {
 		}
 		if project.Embedder.Name != "" || project.Reranker != nil || project.DB != "" || project.Deadline != 0 || project.Threshold != 0 || project.Schedule != "" || project.MaxFile != 0 {
 			t.Errorf("a project set %+v", project)
+		}
+		for _, r := range project.Roots {
+			if rel, err := filepath.Rel(r.Project, r.Path); r.Project == "" || err != nil || !filepath.IsLocal(rel) || r.Label == "" {
+				t.Errorf("a project has the folder %+v", r)
+			}
 		}
 		for _, a := range own.Agents {
 			if a.Name == "" {

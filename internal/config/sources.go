@@ -2,34 +2,38 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
 // Sources opens the configured folders, and the usual folders of the user and of the
-// project that dir belongs to ("" means the working folder). It leaves out usual folders
-// that cannot be read, and calls warn, unless that is nil, with the reason.
+// project that dir belongs to ("" means the working folder). For each folder that cannot be
+// looked at it calls warn, unless that is nil; the folder is a source all the same. It
+// leaves out, with a warning, folders of the project that lead to somebody else's.
 func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
-	roots := make(map[string]Root) // by path
 	search := source.Search{Folders: client.SkillFolders(), NoBundled: !s.Bundled}
+	roots := make(map[string]Root) // by path
 	for _, r := range s.Roots {
 		abs, err := filepath.Abs(r.Path)
 		if err != nil {
 			return nil, err
 		}
+		if old, ok := roots[abs]; ok && r.Project != "" && old.Project == "" {
+			continue // a project does not relabel or rename what the user named
+		}
 		roots[abs] = r
-		search.Roots = append(search.Roots, abs)
+		if r.Project != "" {
+			search.Project = append(search.Project, abs)
+		} else {
+			search.Roots = append(search.Roots, abs)
+		}
 	}
 	if s.Project {
-		var err error
-		if search.WorkDir, err = workDir(dir); err != nil {
-			return nil, err
-		}
+		search.WorkDir, _ = workDir(dir) // Read has warned of an error
 	}
 	if s.User {
 		// Without a home there are no folders of the user.
@@ -37,15 +41,19 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 			search.Home, search.Config = home, os.Getenv("XDG_CONFIG_HOME")
 		}
 	}
+	confine := confinement(&search, roots)
+	search.Confine = func(path, real string) error { return confine(path)(real) }
 	places, err := source.Discover(search)
-	if err := unreachable(err, roots, warn); err != nil {
-		return nil, err
-	}
+	warnEach(err, warn)
 	var sources []source.Source
 	for _, p := range places {
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)
-		src, err := p.Open(&source.Options{Names: r.Names, MaxFile: s.MaxFile})
+		o := source.Options{Names: r.Names, MaxFile: s.MaxFile}
+		if p.Kind == source.KindProject {
+			o.Confine = confine(p.Path)
+		}
+		src, err := p.Open(&o)
 		if err != nil {
 			return nil, err
 		}
@@ -54,26 +62,33 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	return sources, nil
 }
 
-// unreachable returns the errors of Discover about roots, which somebody has configured.
-// It passes the others, about usual folders, to warn.
-func unreachable(err error, roots map[string]Root, warn func(error)) error {
+// confinement returns a function that returns where the place of a project at a path may
+// lead to.
+func confinement(search *source.Search, roots map[string]Root) func(path string) func(real string) error {
+	places := slices.Clone(search.Roots) // of the user, also if they are not looked at
+	if home, err := os.UserHomeDir(); err == nil {
+		for _, folder := range search.Folders {
+			places = append(places, filepath.Join(home, folder, "skills"))
+		}
+		config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+		places = append(places, filepath.Join(config, "agents", "skills"))
+	}
+	usual := newFence(ProjectRoot(search.WorkDir), places)
+	return func(path string) func(real string) error {
+		if project := roots[path].Project; project != "" {
+			return newFence(project, nil).folder
+		}
+		return usual.usual
+	}
+}
+
+// warnEach calls warn, unless that is nil, for each of the errors that err joins.
+func warnEach(err error, warn func(error)) {
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
+	if !ok || warn == nil {
+		return
 	}
-	var fatal []error
 	for _, err := range joined.Unwrap() {
-		at, ok := errors.AsType[*fs.PathError](err)
-		if ok {
-			_, named := roots[at.Path]
-			ok = !named
-		}
-		switch {
-		case !ok:
-			fatal = append(fatal, err)
-		case warn != nil:
-			warn(err)
-		}
+		warn(err)
 	}
-	return errors.Join(fatal...)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,8 +16,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
-	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
 // decode returns the top node of a file with one YAML document; nil means that the file
@@ -25,7 +24,7 @@ func decode(name string, data []byte) (top *yaml.Node, err error) {
 	// The library panics on some malformed comments and anchors.
 	defer func() {
 		if r := recover(); r != nil {
-			top, err = nil, fmt.Errorf("%s: malformed YAML: %v", name, r)
+			top, err = nil, &Error{File: name, Err: fmt.Errorf("malformed YAML: %v", r)}
 		}
 	}()
 	var doc, more yaml.Node
@@ -39,7 +38,7 @@ func decode(name string, data []byte) (top *yaml.Node, err error) {
 	}
 	switch {
 	case err == nil:
-		return nil, fmt.Errorf("%s:%d: a second document; a configuration is one", name, more.Line)
+		return nil, &Error{name, more.Line, errors.New("a second document; a configuration is one")}
 	case !errors.Is(err, io.EOF):
 		return nil, yamlError(name, err)
 	case len(doc.Content) == 0 || isNull(doc.Content[0]):
@@ -53,14 +52,12 @@ var yamlMessage = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 // yamlError rewrites a syntax error so that it begins with file and line, like other
 // errors.
 func yamlError(name string, err error) error {
-	message := err.Error()
+	message, line := err.Error(), 0
 	if found := yamlMessage().FindStringSubmatch(message); found != nil {
 		message = message[len(found[0]):]
-		if found[1] != "" {
-			name += ":" + found[1]
-		}
+		line, _ = strconv.Atoi(found[1]) // 0 without a line
 	}
-	return fmt.Errorf("%s: %s", name, message)
+	return &Error{name, line, errors.New(message)}
 }
 
 // parser reads one file; its errors name the line and the key.
@@ -68,11 +65,12 @@ type parser struct {
 	file     string
 	dir      string // folder that relative paths start at
 	user     bool   // the file is the user's own, not a project's
+	fence    *fence // of the project; nil for the file of a user
 	settings *Settings
 }
 
 func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s", p.file, n.Line, fmt.Sprintf(format, args...))
+	return &Error{p.file, n.Line, fmt.Errorf(format, args...)}
 }
 
 // isNull reports whether a value is missing, for example because everything below
@@ -148,102 +146,6 @@ func (p *parser) top(n *yaml.Node) error {
 	return p.mapping(n, "configuration", known)
 }
 
-func (p *parser) roots(n *yaml.Node) error {
-	if n.Kind != yaml.SequenceNode {
-		return p.errorf(n, "roots must be a list of folders, or of mappings with path, label and names")
-	}
-	for _, item := range n.Content {
-		r, err := p.root(item)
-		if err != nil {
-			return err
-		}
-		p.settings.Roots = append(p.settings.Roots, r)
-	}
-	return nil
-}
-
-func (p *parser) root(n *yaml.Node) (r Root, err error) {
-	if n.Kind == yaml.ScalarNode {
-		err = p.path(&r.Path)(n)
-	} else {
-		err = p.mapping(n, "roots", keys{"path": p.path(&r.Path), "label": p.text(&r.Label), "names": p.names("names", &r.Names)})
-	}
-	switch {
-	case err != nil:
-	case r.Path == "":
-		err = p.errorf(n, "roots: a path is missing")
-	case !p.user && (strings.Contains(r.Label, ":") || r.Label == source.KindBundled):
-		// An agent may be restricted to the source "user:.claude": a project must not
-		// be able to pose as it.
-		err = p.errorf(n, "roots: label %q: the label of a project's folder must hold no colon and must not be %q", r.Label, source.KindBundled)
-	}
-	return r, err
-}
-
-func (p *parser) agents(n *yaml.Node) error {
-	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
-		a := &search.Agent{Name: name.Value, Places: make(map[search.Rule]search.Place)}
-		err := p.mapping(rules, "agent "+a.Name, keys{
-			"include": p.rules(a, &a.Include, "include"),
-			"exclude": p.rules(a, &a.Exclude, "exclude"),
-			"pinned":  p.ruleList(a, "pinned", &a.Pinned),
-		})
-		if err == nil {
-			err = a.Check()
-		}
-		if err != nil {
-			return err
-		}
-		return p.addAgent(name, a)
-	})
-}
-
-// addAgent adds an agent. A later file of the user may replace an agent of the same
-// name. The file of a project must not, since it could widen what the agent sees.
-func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
-	s := p.settings
-	i := slices.IndexFunc(s.Agents, func(b *search.Agent) bool { return a.Name == b.Name })
-	switch {
-	case i < 0:
-		s.Agents = append(s.Agents, a)
-	case p.user:
-		s.Agents[i] = a
-	default:
-		return p.errorf(n, "agent %s: your own configuration has an agent of this name, which a project's cannot replace", a.Name)
-	}
-	return nil
-}
-
-// rules reads the rules of an agent. Rules that name nothing are an error: an
-// empty include would let everything through.
-func (p *parser) rules(a *search.Agent, r *search.Rules, key string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		what := a.Name + " " + key
-		err := p.mapping(n, what, keys{
-			"names": p.ruleList(a, key+".names", &r.Names), "tags": p.ruleList(a, key+".tags", &r.Tags), "sources": p.ruleList(a, key+".sources", &r.Sources),
-		})
-		if err == nil && len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
-			err = p.errorf(n, "%s names nothing; leave it out or say what", what)
-		}
-		return err
-	}
-}
-
-// ruleList reads the rules of an agent that stand under a key, and notes their places.
-func (p *parser) ruleList(a *search.Agent, key string, to *[]string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		err := p.list(to)(n)
-		items := n.Content
-		if n.Kind == yaml.ScalarNode {
-			items = []*yaml.Node{n}
-		}
-		for _, item := range items {
-			a.Places[search.Rule{Key: key, Text: item.Value}] = search.Place{File: p.file, Line: item.Line}
-		}
-		return err
-	}
-}
-
 func (p *parser) embedder(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		if n.Value != EmbedderStatic && n.Value != EmbedderNone {
@@ -266,6 +168,13 @@ func (p *parser) openai(n *yaml.Node) error {
 	})
 	if err == nil && (e.BaseURL == "" || e.Model == "") {
 		err = p.errorf(n, "embedder openai: base_url and model are needed")
+	}
+	if err == nil {
+		check := *e
+		check.KeyEnv, check.AllowInsecure = "-", true // the environment is no part of the file
+		if _, bad := openai.New(check, nil); bad != nil {
+			err = p.errorf(n, "embedder openai: %w", bad)
+		}
 	}
 	p.settings.Embedder = Embedder{Name: EmbedderOpenAI, OpenAI: e}
 	return err
@@ -306,6 +215,11 @@ func (p *parser) rerankServer(n *yaml.Node, api remote.API) error {
 		return p.errorf(n, "%s: base_url is needed", what)
 	case s.Model == "" && api != remote.TEI:
 		return p.errorf(n, "%s: model is needed", what)
+	}
+	check := s.Config
+	check.KeyEnv = "" // the environment is no part of the file
+	if _, err := remote.New(check, nil); err != nil {
+		return p.errorf(n, "%w", err)
 	}
 	p.settings.Reranker = s
 	return nil

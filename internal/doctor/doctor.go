@@ -99,7 +99,7 @@ func (r *Report) Groups() []Group {
 // costOf returns the cost of a problem; inSkill: in the folder of an offered skill.
 func costOf(p skill.Problem, inSkill bool) Cost {
 	switch p.Rule {
-	case "agent", "client-broken", "client-budget":
+	case "agent", "catalog", "client-broken", "client-budget", "configuration", "folder-left-out":
 		return Unseen
 	case "client-trust":
 		if p.Severity != skill.Note { // a note says that the user has switched the hook off

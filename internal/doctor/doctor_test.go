@@ -184,6 +184,22 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// TestSources: sources are checked without a catalog, also those that are not there.
+func TestSources(t *testing.T) {
+	_, _, dir := catalog(t)
+	var sources []source.Source
+	for _, name := range []string{dir, filepath.Join(dir, "none")} {
+		src, err := source.Dir(name, nil)
+		try(t, err)
+		sources = append(sources, src)
+	}
+	r, err := doctor.Sources(t.Context(), sources, true)
+	try(t, err)
+	if r.Skills != 2 || r.Errors != 0 || r.Warnings != 1 || r.Notes != 3 || r.Findings[0].Path != filepath.Join(dir, "none") {
+		t.Errorf("report %+v", r)
+	}
+}
+
 // TestGroups: one rule with many findings does not hide the others.
 func TestGroups(t *testing.T) {
 	var r doctor.Report

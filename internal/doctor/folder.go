@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +19,9 @@ import (
 func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
 	var d diagnosis
 	for _, folder := range folders {
+		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("folder %s does not exist", folder)
+		}
 		src, err := source.Dir(folder, &source.Options{Label: folder})
 		if err != nil {
 			return nil, err
@@ -26,6 +31,17 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 		if d.report.Skills+len(d.report.Findings) == before {
 			return nil, fmt.Errorf("no SKILL.md in %s", folder)
 		}
+	}
+	d.report.finish()
+	return &d.report, ctx.Err()
+}
+
+// Sources reports what is wrong with the skills of sources, for a catalog that cannot be
+// asked. strict is Options.Strict.
+func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report, error) {
+	var d diagnosis
+	for _, src := range sources {
+		d.walk(ctx, src, strict)
 	}
 	d.report.finish()
 	return &d.report, ctx.Err()

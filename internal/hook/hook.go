@@ -50,6 +50,9 @@ type Opening struct {
 	Log *slog.Logger // the only place for messages
 	// Bound lowers the deadlines of embedder and reranker: text answers when they are late.
 	Bound func(*repertoire.Config)
+	// Warn gets what cannot be used and stops nothing, such as a project's configuration
+	// with a mistake. The log has each once a session.
+	Warn func(error)
 }
 
 // A Catalog is the open catalog that a hook asks; *repertoire.Catalog is one.
@@ -168,7 +171,11 @@ func (r *run) caller() string {
 
 // text returns the text that the model should see; "" means none.
 func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
-	c, agent, err := r.Open(ctx, Opening{Dir: r.dir, Log: r.log, Bound: r.bound})
+	c, agent, err := r.Open(ctx, Opening{Dir: r.dir, Log: r.log, Bound: r.bound, Warn: func(err error) {
+		if r.memory.First(ctx, e.Session, err.Error()) {
+			r.log.Warn("not used", "cause", err)
+		}
+	}})
 	if err != nil {
 		return "", err
 	}

@@ -148,11 +148,28 @@ func (m *Memory) Forget(ctx context.Context, session string, prompts bool) {
 	m.save(session, s)
 }
 
+// First reports whether a message is new to a session, and remembers it. A message is new
+// each time if the session cannot be remembered.
+func (m *Memory) First(ctx context.Context, session, message string) bool {
+	s, release := m.open(ctx, session)
+	defer release()
+	sum := hash(message)
+	if slices.Contains(s.Messages, sum) {
+		return false
+	}
+	s.Messages = append(s.Messages, sum)
+	s.Messages = s.Messages[max(0, len(s.Messages)-maxMessages):]
+	m.save(session, s)
+	return true
+}
+
 // state is what is remembered of one session.
 type state struct {
 	Turn    string   `json:"turn,omitempty"`    // hash of the prompt that was answered last
 	Prompts []string `json:"prompts,omitempty"` // the last prompts, shortened
 	Offers  []offer  `json:"offers,omitempty"`
+	// Messages are hashes of the messages that First was asked about.
+	Messages []string `json:"messages,omitempty"`
 
 	kept bool // the state is saved to a file
 }
@@ -165,9 +182,10 @@ type offer struct {
 }
 
 const (
-	maxOffers  = 256
-	maxPrompts = 2
-	maxPrompt  = 500 // bytes
+	maxOffers   = 256
+	maxPrompts  = 2
+	maxPrompt   = 500 // bytes
+	maxMessages = 16
 )
 
 // is reports whether the offer is for this skill, or for a copy of it.

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// maxProjectAgents is how many agents a project may have: a server over HTTP makes one
+// server for each.
+const maxProjectAgents = 64
+
+func (p *parser) agents(n *yaml.Node) error {
+	if len(n.Content)/2 > maxProjectAgents && !p.user {
+		return p.errorf(n, "agents: %d agents; a project may have %d", len(n.Content)/2, maxProjectAgents)
+	}
+	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
+		a := &search.Agent{Name: name.Value, Places: make(map[search.Rule]search.Place)}
+		err := p.mapping(rules, "agent "+a.Name, keys{
+			"include": p.rules(a, &a.Include, "include"),
+			"exclude": p.rules(a, &a.Exclude, "exclude"),
+			"pinned":  p.ruleList(a, "pinned", &a.Pinned),
+		})
+		if bad, ok := errors.AsType[*search.RuleError](a.Check()); ok && err == nil {
+			err = &Error{bad.Place.File, bad.Place.Line, fmt.Errorf("agent %s: %s: %w", a.Name, bad.Rule.Key, bad.Err)}
+		}
+		if err != nil {
+			return err
+		}
+		return p.addAgent(name, a)
+	})
+}
+
+// addAgent adds an agent. A later file of the user may replace an agent of the same
+// name. The file of a project must not, since it could widen what the agent sees.
+func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
+	s := p.settings
+	i := slices.IndexFunc(s.Agents, func(b *search.Agent) bool { return a.Name == b.Name })
+	switch {
+	case i < 0:
+		s.Agents = append(s.Agents, a)
+	case p.user:
+		s.Agents[i] = a
+	default:
+		return p.errorf(n, "agent %s: your own configuration has an agent of this name, which a project's cannot replace", a.Name)
+	}
+	return nil
+}
+
+// rules reads the rules of an agent. Rules that name nothing are an error: an
+// empty include would let everything through.
+func (p *parser) rules(a *search.Agent, r *search.Rules, key string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		what := a.Name + " " + key
+		err := p.mapping(n, what, keys{
+			"names": p.ruleList(a, key+".names", &r.Names), "tags": p.ruleList(a, key+".tags", &r.Tags), "sources": p.ruleList(a, key+".sources", &r.Sources),
+		})
+		if err == nil && len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
+			err = p.errorf(n, "%s names nothing; leave it out or say what", what)
+		}
+		return err
+	}
+}
+
+// ruleList reads the rules of an agent that stand under a key, and notes their places.
+func (p *parser) ruleList(a *search.Agent, key string, to *[]string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		err := p.list(to)(n)
+		items := n.Content
+		if n.Kind == yaml.ScalarNode {
+			items = []*yaml.Node{n}
+		}
+		for _, item := range items {
+			a.Places[search.Rule{Key: key, Text: item.Value}] = search.Place{File: p.file, Line: item.Line}
+		}
+		return err
+	}
+}

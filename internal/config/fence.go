@@ -1,0 +1,126 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+)
+
+// A fence says which folders a project may use as its own. The files and links of a
+// project may come from somebody else: they must neither bring in other folders of this
+// machine nor pass off skills of the user as the project's.
+type fence struct {
+	project string          // root of the project, links resolved
+	home    string          // of the user, links resolved; "" means that there is none
+	user    func() []string // the places of the user's skills, links resolved
+}
+
+// newFence returns the fence of the project with this root. places are the places of the
+// user's skills.
+func newFence(project string, places []string) *fence {
+	home, err := os.UserHomeDir()
+	if err == nil {
+		home = resolved(home)
+	}
+	return &fence{project, home, sync.OnceValue(func() []string {
+		real := make([]string, len(places))
+		for i, place := range places {
+			real[i] = resolved(place)
+		}
+		return real
+	})}
+}
+
+// inside says why a folder or file, whose links are resolved, is not the project's.
+func (f *fence) inside(real string) error {
+	// A project above the user's home does not own what is in there.
+	ofUser := f.home != "" && above(f.project, f.home) && (above(f.home, real) || above(real, f.home))
+	if within(f.project, real) && !ofUser {
+		return nil
+	}
+	return fmt.Errorf("it leads to %s, out of the project", real)
+}
+
+// folder is inside for a folder of skills that the project's configuration names.
+func (f *fence) folder(real string) error {
+	if err := f.inside(real); err != nil {
+		return fmt.Errorf("%w; name that folder in your own configuration if you want its skills", err)
+	}
+	return nil
+}
+
+// usual is inside for the usual folders of a project, such as .claude/skills: people link
+// them to folders elsewhere, and may, unless the user's skills are there.
+func (f *fence) usual(real string) error {
+	err := f.inside(real)
+	if err == nil || !slices.ContainsFunc(f.user(), func(place string) bool { return above(place, real) || above(real, place) }) {
+		return nil
+	}
+	return fmt.Errorf("it leads to %s, where your own skills are: they are not the project's", real)
+}
+
+// above reports whether folder is path or above it. It compares the folders themselves:
+// where case makes no difference, one folder has many names.
+func above(folder, path string) bool {
+	want, err := os.Stat(folder)
+	if err != nil {
+		return within(folder, path)
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, want) {
+			return true
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return false
+		}
+		path = up
+	}
+}
+
+// within reports whether a path is folder or below it, by their names.
+func within(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolved returns a path with links resolved; if that fails, the path.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+// device matches the names that open a device on Windows, with any extension.
+var device = lazyregexp.New(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
+
+// badPath says what is wrong with the path of a folder in the file of a project, which
+// must mean the same folder on every system; "" means nothing.
+func badPath(path string) string {
+	switch {
+	case strings.HasPrefix(path, "~"):
+		return "starts with ~"
+	case strings.HasPrefix(path, "/"):
+		return "is absolute"
+	case strings.ContainsAny(path, `\:`):
+		return "holds a backslash or a colon, which lead elsewhere on Windows"
+	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "holds a control character"
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		switch {
+		case part == "" || part == "." || part == "..":
+		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
+			return "has a part that ends in a dot or a space, which Windows ignores"
+		case device().MatchString(part):
+			return "holds the name of a device on Windows"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,41 @@
+//go:build unix
+
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+)
+
+func makePipe(_ *testing.T, name string) error { return syscall.Mkfifo(name, 0o600) }
+
+// TestPipe: a pipe in place of a file of the user, or of its copy, is not waited for.
+func TestPipe(t *testing.T) {
+	dir := t.TempDir()
+	name, state := filepath.Join(dir, "own.yaml"), filepath.Join(dir, "state")
+	o := &config.Options{File: name, State: state, LastGood: true}
+	write(t, name, "user: false\n")
+	_, err := config.Read(dir, o)
+	try(t, err)
+	try(t, os.Remove(name))
+	try(t, makePipe(t, name))
+	var s config.Settings
+	if err := s.ReadUser(name); err == nil || err.Error() != name+": it is not a regular file" {
+		t.Errorf("error %v", err)
+	}
+	if s, err := config.Read(dir, o); err != nil || s.User {
+		t.Errorf("settings %+v, %v", s, err)
+	}
+	copies, err := filepath.Glob(filepath.Join(state, "settings", "*"))
+	try(t, err)
+	try(t, os.Remove(copies[0]))
+	try(t, makePipe(t, copies[0]))
+	if _, err := config.Read(dir, o); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// maxProjectRoots is how many folders a project may name: each is walked.
+const maxProjectRoots = 64
+
+func (p *parser) roots(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode {
+		return p.errorf(n, "roots must be a list of folders, or of mappings with path, label and names")
+	}
+	if len(n.Content) > maxProjectRoots && !p.user {
+		return p.errorf(n, "roots: %d folders; a project may name %d", len(n.Content), maxProjectRoots)
+	}
+	for _, item := range n.Content {
+		r, err := p.root(item)
+		if err != nil {
+			return err
+		}
+		p.settings.Roots = append(p.settings.Roots, r)
+	}
+	return nil
+}
+
+func (p *parser) root(n *yaml.Node) (r Root, err error) {
+	path := p.path(&r.Path)
+	if !p.user {
+		path = p.projectPath(&r)
+	}
+	if n.Kind == yaml.ScalarNode {
+		err = path(n)
+	} else {
+		err = p.mapping(n, "roots", keys{"path": path, "label": p.text(&r.Label), "names": p.names("names", &r.Names)})
+	}
+	switch {
+	case err != nil:
+	case r.Path == "":
+		err = p.errorf(n, "roots: a path is missing")
+	case !p.user:
+		err = p.projectLabel(n, &r)
+	}
+	if err == nil {
+		// A source without files checks the names like any other.
+		if _, bad := source.Files(nil, &source.Options{Label: r.Path, Names: r.Names}); bad != nil {
+			err = p.errorf(n, "roots: %w", bad)
+		}
+	}
+	return r, err
+}
+
+// projectPath reads the path of a folder that must be inside of the project.
+func (p *parser) projectPath(r *Root) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		path, err := p.scalar(n, "a path")
+		if err != nil || path == "" {
+			return err
+		}
+		if reason := badPath(path); reason != "" {
+			return p.errorf(n, "roots: %q %s; a project's configuration names folders of the project, relative to its own folder", path, reason)
+		}
+		r.Path, r.Project = filepath.Join(p.dir, filepath.FromSlash(path)), p.fence.project
+		if err := p.fence.folder(resolved(r.Path)); err != nil {
+			return p.errorf(n, "roots: %q: %v", path, err)
+		}
+		return nil
+	}
+}
+
+// plainLabel matches the labels that a project may choose. A colon would let it pose as a
+// place of the user, such as user:.claude, and a slash as a part of one.
+var plainLabel = lazyregexp.New(`^[\pL\pN._-]{1,64}$`)
+
+// projectLabel checks or makes the label of a folder of the project.
+func (p *parser) projectLabel(n *yaml.Node, r *Root) error {
+	switch {
+	case r.Label == "":
+		r.Label = automaticLabel(r)
+	case !plainLabel().MatchString(r.Label) || strings.EqualFold(r.Label, source.KindBundled):
+		return p.errorf(n, "roots: label %q: the label of a project's folder has letters, digits, dots, hyphens and underscores, and is not %q", r.Label, source.KindBundled)
+	}
+	key := words.NameKey(r.Label)
+	for _, other := range p.settings.Roots {
+		switch {
+		case words.NameKey(other.Label) != key:
+		case other.Project == "":
+			return p.errorf(n, "roots: label %q is the label of %s in your own configuration; give the project's folder another one", r.Label, other.Path)
+		case resolved(other.Path) != resolved(r.Path):
+			return p.errorf(n, "roots: label %q is the label of %s too; give one of them another label", r.Label, other.Path)
+		}
+	}
+	return nil
+}
+
+// automaticLabel returns "project:" and the path of a folder in the project. The usual
+// folders of the project have labels such as "project:.claude" already.
+func automaticLabel(r *Root) string {
+	rel, err := filepath.Rel(r.Project, resolved(r.Path))
+	if err != nil {
+		rel = r.Path
+	}
+	if slices.Contains(client.SkillFolders(), rel) {
+		rel = "./" + rel
+	}
+	return source.KindProject + ":" + filepath.ToSlash(rel)
+}
