@@ -95,8 +95,8 @@ type ConfigOptions struct {
 	OnlyRoots bool     // look for skills in Roots only; false means in the configured folders too
 	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
 
-	// Warn is called with the reason why a usual folder cannot be read and is left
-	// out; nil means that nothing is called.
+	// Warn is called with each thing that cannot be used and stops nothing, such as a
+	// folder that is not there; nil means that nothing is called.
 	Warn func(error)
 }
 

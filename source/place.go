@@ -55,12 +55,13 @@ type Search struct {
 	NoBundled bool // leave out the skills that are compiled into the program
 }
 
-// Discover returns the existing places of skills, the highest priority first: the roots,
-// the places in the ProjectFolders of WorkDir, the places of the user, the bundled skills.
-// If several places lead to one folder, Discover returns the highest of them.
+// Discover returns the places of skills, the highest priority first: the roots, the places
+// in the ProjectFolders of WorkDir, the places of the user, the bundled skills. If several
+// places lead to one folder, Discover returns the highest of them.
 //
-// The error joins one error for each root that does not exist and for each place
-// that cannot be read; Discover returns the other places nevertheless.
+// Discover leaves out usual places that do not exist. It returns roots that do not exist,
+// and places that cannot be looked at: they may only be away for a time. The error joins
+// one error for each of them.
 func Discover(search Search) ([]Place, error) {
 	d := discovery{folders: search.Folders, labels: make(map[string]bool), seen: make(map[string]bool)}
 	if d.folders == nil {
@@ -96,28 +97,27 @@ type discovery struct {
 	errs    []error
 }
 
-// add adds the folder at path unless it is there already. It reports whether path
-// is a folder. It calls label only for a folder that it adds.
-func (d *discovery) add(kind, path string, label func() string) bool {
+// add adds the place at path unless its folder is there already. It leaves out a place
+// that is not a folder, unless the user named it. It calls label only for a place that it adds.
+func (d *discovery) add(kind, path string, label func() string) {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || isThroughFile(err) {
-		return false
-	}
-	real := path
-	if err == nil {
-		real, err = filepath.EvalSymlinks(path)
-	}
-	if err != nil {
+	missing := errors.Is(err, fs.ErrNotExist) || isThroughFile(err) || err == nil && !info.IsDir()
+	switch {
+	case missing && kind != KindRoot:
+		return
+	case missing:
+		d.errs = append(d.errs, missingError("root "+path+" is not a folder"))
+	case err != nil:
 		d.errs = append(d.errs, fmt.Errorf("looking for skills in %s: %w", path, err))
-		return true
 	}
-	if info.IsDir() && !d.seen[real] {
-		d.seen[real] = true
-		p := Place{Path: path, Label: label(), Kind: kind}
-		d.labels[p.Label] = true
-		d.places = append(d.places, p)
+	real := realPath(path)
+	if d.seen[real] {
+		return
 	}
-	return info.IsDir()
+	d.seen[real] = true
+	p := Place{Path: path, Label: label(), Kind: kind}
+	d.labels[p.Label] = true
+	d.places = append(d.places, p)
 }
 
 func (d *discovery) roots(search Search) {
@@ -131,9 +131,7 @@ func (d *discovery) roots(search Search) {
 			d.errs = append(d.errs, fmt.Errorf("finding root %s: %w", root, err))
 			continue
 		}
-		if !d.add(KindRoot, path, func() string { return d.rootLabel(path) }) {
-			d.errs = append(d.errs, missingError("root "+path+" is not a folder"))
-		}
+		d.add(KindRoot, path, func() string { return d.rootLabel(path) })
 	}
 }
 
@@ -180,13 +178,31 @@ func ProjectFolders(dir, home string) []string {
 	return []string{dir}
 }
 
-// realPath returns the absolute path with links resolved, as far as that works.
+// realPath returns the absolute path with links resolved as far as the path exists. So a
+// folder on a disk that is not mounted has the same real path as when it is, unless the
+// links are on that disk.
 func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	const most = 40 // steps; links may lead to themselves
+	at, missing := path, ""
+	for range most {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, missing)
+		}
+		dir := filepath.Dir(at)
+		target, err := os.Readlink(at)
+		switch {
+		case err != nil && dir == at:
+			return filepath.Clean(path)
+		case err != nil:
+			at, missing = dir, filepath.Join(filepath.Base(at), missing)
+		case filepath.IsAbs(target):
+			at = target
+		default:
+			at = filepath.Join(realPath(dir), target)
+		}
 	}
 	return filepath.Clean(path)
 }

@@ -94,8 +94,8 @@ func TestDiscoverRoots(t *testing.T) {
 	}
 	search.Roots = append(search.Roots, "none")
 	places, err := source.Discover(search)
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "none") || len(places) != 5 {
-		t.Errorf("with a missing root: %d places, %v", len(places), err)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "none") || len(places) != 6 || places[4].Label != "root:none" {
+		t.Errorf("with a missing root: %+v, %v", places, err)
 	}
 }
 
@@ -125,7 +125,22 @@ func TestPlaceOpen(t *testing.T) {
 		}
 	}
 	try(t, os.RemoveAll(dir))
-	if _, err := places[0].Open(nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("deleted place: %v", err)
+	s, err := places[0].Open(nil)
+	try(t, err)
+	if _, errs, _ := walk(t, s); !cmp.Equal(errs, []string{". unreadable-folder incomplete"}) {
+		t.Errorf("deleted place: %v", errs)
+	}
+}
+
+// TestDiscoverUnreadable: a usual place that exists and cannot be looked at is a place
+// all the same, because its skills may come back.
+func TestDiscoverUnreadable(t *testing.T) {
+	dir := folder(t, map[string]string{"p/.agents/skills": "-> skills", "home/.claude/skills/": ""})
+	places, err := source.Discover(source.Search{WorkDir: filepath.Join(dir, "p"), Home: filepath.Join(dir, "home"), Folders: []string{".agents", ".claude"}, NoBundled: true})
+	if err == nil || !strings.Contains(err.Error(), "looking for skills in ") {
+		t.Errorf("error %v", err)
+	}
+	if len(places) != 2 || places[0].Label != "project:.agents" || places[1].Label != "user:.claude" {
+		t.Errorf("places %+v", places)
 	}
 }

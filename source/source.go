@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 
@@ -61,7 +60,7 @@ type Info struct {
 	Label    string // names the source in a catalog
 	Priority int    // of two skills with the same name, the one with the higher priority wins
 	Kind     string // KindRoot, KindProject, KindUser or KindBundled; "" means unknown
-	Root     string // absolute path of the source, links resolved when it was opened; "" if it is not on disk
+	Root     string // absolute path of the source, links resolved when it was opened as far as it existed; "" if it is not on disk
 	MaxFile  int64  // bytes of the largest file that ReadFile returns; 0 means 1 MiB
 }
 
@@ -101,29 +100,16 @@ type FS struct {
 	seed []byte
 }
 
-// Dir returns the source of the skills in a folder on disk. If the folder does not
-// exist, the error wraps fs.ErrNotExist. If path is a symbolic link, every use
-// follows it anew, so that a link moved to another folder is noticed.
+// Dir returns the source of the skills in a folder on disk. The folder may be missing or
+// unreadable, such as a share that is not mounted: then Skills reports that, and finds the
+// skills as soon as the folder can be read. If path is a symbolic link, every use follows
+// it anew, so that a link moved to another folder is noticed.
 func Dir(path string, opts *Options) (*FS, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("finding folder %s: %w", path, err)
 	}
-	info, err := os.Stat(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, missingError("folder " + abs + " does not exist")
-	case err != nil:
-		return nil, fmt.Errorf("opening folder %s: %w", abs, err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("%s is not a folder", abs)
-	}
-	t := diskTree{path: abs}
-	real, err := t.real(".")
-	if err != nil {
-		return nil, fmt.Errorf("resolving folder %s: %w", abs, err)
-	}
-	return newFS(t, real, filepath.Base(abs), opts)
+	return newFS(diskTree{path: abs}, realPath(abs), filepath.Base(abs), opts)
 }
 
 // New returns the source of the skills in fsys, which must confine itself. Symbolic

@@ -241,12 +241,10 @@ func TestWalkStops(t *testing.T) {
 
 func TestDir(t *testing.T) {
 	dir := folder(t, map[string]string{"file": "", "skills/": ""})
-	_, err := source.Dir(filepath.Join(dir, "none"), nil)
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("missing folder: %v", err)
-	}
-	if _, err := source.Dir(filepath.Join(dir, "file"), nil); err == nil || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("file: %v", err)
+	for _, name := range []string{"none", "file"} {
+		if _, errs, _ := walk(t, open(t, filepath.Join(dir, name), nil)); !cmp.Equal(errs, []string{". unreadable-folder incomplete"}) {
+			t.Errorf("%s: walk = %v, want it to be incomplete", name, errs)
+		}
 	}
 	for _, opts := range []source.Options{
 		{MaxFile: -1}, {Names: map[string]string{"a": ""}}, {Names: map[string]string{"": "a"}}, {Names: map[string]string{"a": "x", "a/": "y"}},
@@ -268,5 +266,26 @@ func TestDir(t *testing.T) {
 	try(t, err)
 	if m.Info().Label != "fs" || m.Info().Root != "" {
 		t.Errorf("label %q, root %q", m.Info().Label, m.Info().Root)
+	}
+}
+
+// TestDirAway: a source on a disk that is not mounted is the same source as when it is,
+// and finds its skills as soon as they can be read.
+func TestDirAway(t *testing.T) {
+	dir := folder(t, map[string]string{"share/team/skills/a/SKILL.md": doc("a"), "deep": "-> share/team", "home/team": "-> ../deep/skills", "loop": "-> loop"})
+	path := filepath.Join(dir, "home", "team")
+	there := open(t, path, nil).Info()
+	try(t, os.Rename(filepath.Join(dir, "share", "team"), filepath.Join(dir, "away")))
+	s := open(t, path, nil)
+	if s.Info() != there {
+		t.Errorf("away: %+v, want %+v", s.Info(), there)
+	}
+	try(t, os.Rename(filepath.Join(dir, "away"), filepath.Join(dir, "share", "team")))
+	if paths, errs, _ := walk(t, s); len(errs) > 0 || !cmp.Equal(paths, []string{"a/SKILL.md"}) {
+		t.Errorf("back again: %v, %v", paths, errs)
+	}
+	loop := filepath.Join(dir, "loop")
+	if root := open(t, loop, nil).Info().Root; root != loop {
+		t.Errorf("a link to itself leads to %s", root)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,30 +100,37 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestUnreachable: a root that cannot be used is an error; a usual folder that
-// cannot be looked at is a warning, and the others are used.
+// TestUnreachable: a folder that cannot be looked at is a warning, whoever named it, and a
+// source like the others.
 func TestUnreachable(t *testing.T) {
 	project := machine(t)
 	s := config.Default()
-	s.Roots = []config.Root{{Path: filepath.Join(project, "nowhere")}}
-	if _, err := s.Sources(project, nil); err == nil || !strings.Contains(err.Error(), "nowhere is not a folder") {
-		t.Errorf("error %v", err)
+	s.Roots = []config.Root{{Path: filepath.Join(project, "nowhere")}, {Path: filepath.Join(project, ".git")}}
+	want := []string{"root:nowhere", "root:.git", "project:.codex", "user:.claude", "bundled"}
+	warnings := []string{"nowhere is not a folder"}
+	if loop := filepath.Join(project, ".gemini"); runtime.GOOS != "windows" && os.Symlink(loop, loop) == nil {
+		want = slices.Insert(want, 3, "project:.gemini")
+		warnings = append(warnings, ".gemini")
 	}
-	loop := filepath.Join(project, ".gemini")
-	if runtime.GOOS == "windows" || os.Symlink(loop, loop) != nil {
-		t.Skip("no symbolic links here")
-	}
-	s.Roots = nil
 	var warned []error
 	for _, warn := range []func(error){nil, func(err error) { warned = append(warned, err) }} {
 		sources, err := s.Sources(project, warn)
 		try(t, err)
-		if len(sources) != 3 {
-			t.Errorf("%d sources, want those of project, user and program", len(sources))
+		var labels []string
+		for _, src := range sources {
+			labels = append(labels, src.Info().Label)
+		}
+		if diff := cmp.Diff(want, labels); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
 		}
 	}
-	if len(warned) != 1 || !strings.Contains(warned[0].Error(), ".gemini") {
-		t.Errorf("warned of %v", warned)
+	if len(warned) != len(warnings) {
+		t.Fatalf("warned of %v", warned)
+	}
+	for i, want := range warnings {
+		if !strings.Contains(warned[i].Error(), want) {
+			t.Errorf("warned of %v, want %s", warned[i], want)
+		}
 	}
 }
 

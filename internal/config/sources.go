@@ -2,8 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -12,8 +10,8 @@ import (
 )
 
 // Sources opens the configured folders, and the usual folders of the user and of the
-// project that dir belongs to ("" means the working folder). It leaves out usual folders
-// that cannot be read, and calls warn, unless that is nil, with the reason.
+// project that dir belongs to ("" means the working folder). For each folder that cannot be
+// looked at it calls warn, unless that is nil; the folder is a source all the same.
 func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
 	roots := make(map[string]Root) // by path
 	search := source.Search{Folders: client.SkillFolders(), NoBundled: !s.Bundled}
@@ -38,9 +36,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		}
 	}
 	places, err := source.Discover(search)
-	if err := unreachable(err, roots, warn); err != nil {
-		return nil, err
-	}
+	warnEach(err, warn)
 	var sources []source.Source
 	for _, p := range places {
 		r := roots[p.Path]
@@ -54,26 +50,13 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	return sources, nil
 }
 
-// unreachable returns the errors of Discover about roots, which somebody has configured.
-// It passes the others, about usual folders, to warn.
-func unreachable(err error, roots map[string]Root, warn func(error)) error {
+// warnEach calls warn, unless that is nil, for each of the errors that err joins.
+func warnEach(err error, warn func(error)) {
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
+	if !ok || warn == nil {
+		return
 	}
-	var fatal []error
 	for _, err := range joined.Unwrap() {
-		at, ok := errors.AsType[*fs.PathError](err)
-		if ok {
-			_, named := roots[at.Path]
-			ok = !named
-		}
-		switch {
-		case !ok:
-			fatal = append(fatal, err)
-		case warn != nil:
-			warn(err)
-		}
+		warn(err)
 	}
-	return errors.Join(fatal...)
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +19,9 @@ import (
 func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
 	var d diagnosis
 	for _, folder := range folders {
+		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("folder %s does not exist", folder)
+		}
 		src, err := source.Dir(folder, &source.Options{Label: folder})
 		if err != nil {
 			return nil, err
