@@ -101,7 +101,11 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		_, err := c.Rescan(ctx, nil)
 		return err
 	},
-	"Forget": func(ctx context.Context, c *repertoire.Catalog) error { return c.Forget(ctx) },
+	"RescanAll": func(ctx context.Context, c *repertoire.Catalog) error {
+		_, err := c.RescanAll(ctx, nil)
+		return err
+	},
+	"Forget": func(ctx context.Context, c *repertoire.Catalog) error { return c.Forget(ctx, "none") },
 	"Embed":  func(ctx context.Context, c *repertoire.Catalog) error { return c.Embed(ctx, nil) },
 }
 

@@ -3,6 +3,8 @@ package repertoire
 import (
 	"context"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/index"
 )
 
 // Rescan brings the catalog in step with its sources and returns what it did
@@ -14,10 +16,24 @@ import (
 //
 // found, if not nil, is called for each SKILL.md that the walk has come to.
 func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
+	return c.rescanWith(ctx, found, (*index.Scanner).Rescan)
+}
+
+// RescanAll is Rescan, but it reads every skill again and replaces what is indexed of it,
+// whether or not it has changed. Meanwhile, and if it is interrupted, nobody finds fewer
+// skills than before. Vectors of a server are kept for texts that are the same.
+func (c *Catalog) RescanAll(ctx context.Context, found func()) ([]Report, error) {
+	return c.rescanWith(ctx, found, (*index.Scanner).RescanAll)
+}
+
+// A scan is a method of index.Scanner that brings the catalog in step.
+type scan func(s *index.Scanner, ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error)
+
+func (c *Catalog) rescanWith(ctx context.Context, found func(), f scan) ([]Report, error) {
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	s := c.state.Load()
-	reports, err := c.sync(ctx, s, found)
+	reports, err := c.sync(ctx, s, found, f)
 	if s.isDamaged(err) {
 		reports, err = c.rebuild(ctx, found)
 	}
@@ -32,14 +48,14 @@ func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
 }
 
 // sync brings one file in step; the caller holds the lock.
-func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, error) {
+func (c *Catalog) sync(ctx context.Context, s *state, found func(), f scan) ([]Report, error) {
 	if err := s.store.Ready(ctx); err != nil {
 		return nil, err
 	}
 	if s.store.ReadOnly() {
 		return nil, nil // it answers from what is there
 	}
-	return s.scanner.Rescan(ctx, found, func(ctx context.Context) error {
+	return f(s.scanner, ctx, found, func(ctx context.Context) error {
 		if c.fast {
 			if err := s.index.Embed(ctx, nil); err != nil {
 				return err
@@ -73,12 +89,13 @@ func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
 	})
 }
 
-// Forget empties the catalog, so that the next Rescan reads every skill again.
-func (c *Catalog) Forget(ctx context.Context) error {
+// Forget removes the skills of the source with this label, with their vectors. It is for
+// a source that is away for good: the next Rescan adds the skills of any other again.
+func (c *Catalog) Forget(ctx context.Context, label string) error {
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
 		c.rescan.Lock()
 		defer c.rescan.Unlock()
-		return struct{}{}, s.index.Retain(ctx, nil)
+		return struct{}{}, s.index.Forget(ctx, label)
 	})
 	return err
 }

@@ -10,11 +10,14 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// lookup finds a skill by its name, by "source/name" or by "source/folder". It skips
-// skills that allowed refuses.
+// lookup finds a skill by its name, by "source/name" or by "source/folder", also a skill
+// of a source that is away. It skips skills that allowed refuses.
 func lookup(v *snapshot.View, id string, allowed func(i int) bool) (int, error) {
 	if i, ok := v.Find(words.NameKey(id)); ok && allowed(i) {
 		return i, nil
+	}
+	if i, ok := v.FindAway(words.NameKey(id)); ok && allowed(i) {
+		return i, nil // who asks for its files learns why it is away
 	}
 	found, folder := -1, false
 	var first snapshot.Document // the document of found

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A View reads a set, for one goroutine, until the function that received it returns. If a
@@ -54,6 +56,12 @@ func (v *View) IsOffered(i int) bool {
 	return v.segments[n].offered.Has(doc)
 }
 
+// IsAway reports whether a skill is not offered only because its source is away.
+func (v *View) IsAway(i int) bool {
+	n, doc := v.At(i)
+	return v.segments[n].away.Has(doc)
+}
+
 // each returns what f returns for the Reader of each segment.
 func each[T any](v *View, f func(*Reader) (T, error)) []T {
 	list := make([]T, len(v.readers))
@@ -89,14 +97,28 @@ func (v *View) Similarity(i, j int) (likeness float64, few bool) {
 	return one.Likeness(other), one.TooFew() || other.TooFew()
 }
 
-// Priority returns the priority of a source.
-func (v *View) Priority(label string) int {
+// source returns the source with a label.
+func (v *View) source(label string) store.Source {
 	for _, s := range v.Sources {
 		if s.Label == label {
-			return s.Priority
+			return s
 		}
 	}
-	return 0
+	return store.Source{}
+}
+
+// Priority returns the priority of a source.
+func (v *View) Priority(label string) int { return v.source(label).Priority }
+
+// awayLast orders a source that is away after one that is not.
+func awayLast(a, b store.Source) int {
+	switch {
+	case a.Away == b.Away:
+		return 0
+	case a.Away:
+		return 1
+	}
+	return -1
 }
 
 // Find returns the skill that is offered under a name with this key.
@@ -108,9 +130,24 @@ func (v *View) Find(key string) (i int, ok bool) {
 	return found[0], true
 }
 
+// FindAway returns the skill that would be offered under a name with this key if its
+// source were not away.
+func (v *View) FindAway(key string) (i int, ok bool) {
+	found := v.prefixed(key, func(k string) bool { return k == key }, func(g *segment) Bitmap { return g.away })
+	if len(found) == 0 {
+		return 0, false
+	}
+	return found[0], true
+}
+
 // Prefixed returns the offered skills whose keys begin with prefix. In each segment it
 // stops at the first key for which more returns false.
 func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
+	return v.prefixed(prefix, more, func(g *segment) Bitmap { return g.offered })
+}
+
+// prefixed is Prefixed for other sets of skills.
+func (v *View) prefixed(prefix string, more func(key string) bool, set func(*segment) Bitmap) []int {
 	var list []int
 	for n, r := range v.readers {
 		g := &v.segments[n]
@@ -122,7 +159,7 @@ func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
 			if err != nil || !more(key) {
 				break
 			}
-			if g.offered.Has(doc) {
+			if set(g).Has(doc) {
 				list = append(list, g.first+doc)
 			}
 		}
@@ -153,8 +190,8 @@ func (v *View) Sorted(allowed func(i int) bool) []Listed {
 	})
 	if len(v.segments) > 1 {
 		slices.SortStableFunc(list, func(a, b Listed) int {
-			return cmp.Or(strings.Compare(a.Key, b.Key),
-				cmp.Compare(v.Priority(b.Source), v.Priority(a.Source)),
+			one, other := v.source(a.Source), v.source(b.Source)
+			return cmp.Or(strings.Compare(a.Key, b.Key), awayLast(one, other), cmp.Compare(other.Priority, one.Priority),
 				strings.Compare(a.Source, b.Source), strings.Compare(a.Path, b.Path))
 		})
 	}

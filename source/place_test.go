@@ -127,7 +127,7 @@ func TestPlaceOpen(t *testing.T) {
 	try(t, os.RemoveAll(dir))
 	s, err := places[0].Open(nil)
 	try(t, err)
-	if _, errs, _ := walk(t, s); !cmp.Equal(errs, []string{". unreadable-folder incomplete"}) {
+	if _, errs, _ := walk(t, s); !cmp.Equal(errs, []string{". away incomplete"}) {
 		t.Errorf("deleted place: %v", errs)
 	}
 }

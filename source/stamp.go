@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"slices"
 	"time"
 )
 
@@ -19,14 +18,14 @@ const trustAge = 2 * time.Second
 // in npm packages), and some file systems (embed.FS) have no times at all.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
-// stamp returns the stamp of a skill: a hash of the names, kinds, sizes and
+// stamp returns the stamp of a skill: a hash of the names, modes, sizes and
 // modification times in its folder, and of the contents if a time cannot be trusted.
 // It returns "", meaning no stamp, if a file changed less than trustAge before start or
 // has a time in the future. A file that is replaced by one of the same size and time
 // goes unnoticed.
 func (s *FS) stamp(dir string, l *listing, start time.Time) string {
 	limit := start.Add(-trustAge).UnixNano()
-	buf := slices.Grow(slices.Clone(s.seed), 64*len(l.entries))
+	buf := append(make([]byte, 0, 64+64*len(l.entries)), s.info.Settings...)
 	for _, e := range l.entries {
 		if e.mtime > limit {
 			return ""
@@ -50,7 +49,7 @@ func (s *FS) stamp(dir string, l *listing, start time.Time) string {
 func appendEntry(buf []byte, e entry) []byte {
 	buf = append(buf, e.path...)
 	buf = append(buf, 0, flag(e.link), flag(e.err != nil))
-	buf = binary.LittleEndian.AppendUint32(buf, uint32(e.mode.Type()))
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(e.mode)) // permissions decide what can be read
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(e.size))
 	return binary.LittleEndian.AppendUint64(buf, uint64(e.mtime))
 }

@@ -121,7 +121,7 @@ func TestWalkUnreadable(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/SKILL.md", "c/SKILL.md"}, paths); diff != "" {
 		t.Errorf("skills (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"b unreadable-folder incomplete"}, errs); diff != "" {
+	if diff := cmp.Diff([]string{". away incomplete"}, errs); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
 }
@@ -148,7 +148,7 @@ func TestWalkSwapped(t *testing.T) {
 	}}, nil)
 	try(t, err)
 	paths, errs, _ := walk(t, s)
-	if !cmp.Equal(paths, []string{"a/SKILL.md"}) || !cmp.Equal(errs, []string{"b unreadable-folder incomplete"}) {
+	if !cmp.Equal(paths, []string{"a/SKILL.md"}) || !cmp.Equal(errs, []string{". away incomplete"}) {
 		t.Errorf("walk = %v, %v", paths, errs)
 	}
 }
@@ -160,7 +160,7 @@ func TestWalkWithoutPermission(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": "", "b/SKILL.md": ""})
 	try(t, os.Chmod(filepath.Join(dir, "b"), 0))
 	_, errs, _ := walk(t, open(t, dir, nil))
-	if !cmp.Equal(errs, []string{"b unreadable-folder incomplete"}) {
+	if !cmp.Equal(errs, []string{". away incomplete"}) {
 		t.Errorf("errors = %v", errs)
 	}
 }
@@ -170,7 +170,7 @@ func TestWalkSourceGone(t *testing.T) {
 	s := open(t, dir, nil)
 	try(t, os.RemoveAll(dir))
 	paths, errs, _ := walk(t, s)
-	if len(paths) > 0 || !cmp.Equal(errs, []string{". unreadable-folder incomplete"}) {
+	if len(paths) > 0 || !cmp.Equal(errs, []string{". away incomplete"}) {
 		t.Errorf("walk = %v, %v; want it to be incomplete", paths, errs)
 	}
 }
@@ -242,7 +242,7 @@ func TestWalkStops(t *testing.T) {
 func TestDir(t *testing.T) {
 	dir := folder(t, map[string]string{"file": "", "skills/": ""})
 	for _, name := range []string{"none", "file"} {
-		if _, errs, _ := walk(t, open(t, filepath.Join(dir, name), nil)); !cmp.Equal(errs, []string{". unreadable-folder incomplete"}) {
+		if _, errs, _ := walk(t, open(t, filepath.Join(dir, name), nil)); !cmp.Equal(errs, []string{". away incomplete"}) {
 			t.Errorf("%s: walk = %v, want it to be incomplete", name, errs)
 		}
 	}

@@ -155,8 +155,13 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 
 // rescan brings the catalog up to date completely, with a progress bar.
 func (a *app) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
+	return a.rescanWith(ctx, c.Rescan)
+}
+
+// rescanWith is rescan with another kind of scan.
+func (a *app) rescanWith(ctx context.Context, scan func(context.Context, func()) ([]repertoire.Report, error)) ([]repertoire.Report, error) {
 	bar := a.progress("indexing", -1)
-	reports, err := c.Rescan(ctx, bar.step)
+	reports, err := scan(ctx, bar.step)
 	bar.done()
 	a.reportVerbose(reports)
 	return reports, err

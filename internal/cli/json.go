@@ -132,6 +132,7 @@ type listEntry struct {
 	Tags        []string `json:"tags"`
 	Tokens      int      `json:"tokens"`
 	ShadowedBy  string   `json:"shadowed_by,omitempty"`
+	Away        bool     `json:"away,omitempty"`
 }
 
 // whyResult is what "why --json" prints.
