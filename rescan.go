@@ -10,7 +10,9 @@ import (
 // Rescan brings the catalog in step with its sources and returns what it did
 // with each. A source or a skill that cannot be read is a problem in the
 // report of its source, never an error. When ctx ends first, what was done is
-// kept, the reports say what is incomplete, and the error is ctx's error.
+// kept, the reports say what is incomplete, and the error is ctx's error. Where the
+// catalog cannot be written the error wraps store.ErrReadOnly; it answers from what is
+// there.
 // With the built-in embedder every text has its vector afterwards; another one
 // waits for Embed.
 //
@@ -53,7 +55,7 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func(), f scan) ([]R
 		return nil, err
 	}
 	if s.store.ReadOnly() {
-		return nil, nil // it answers from what is there
+		return nil, s.store.ReadOnlyError()
 	}
 	return f(s.scanner, ctx, found, func(ctx context.Context) error {
 		if c.fast {
@@ -80,13 +82,17 @@ func (c *Catalog) publish(ctx context.Context, s *state) error {
 // and whether nearly all texts have a vector where a rescan embeds. Until then
 // what is not found may still be there.
 func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
-	return repaired(ctx, c, func(s *state) (bool, error) {
+	indexed, err := repaired(ctx, c, func(s *state) (bool, error) {
 		indexed, err := s.index.Indexed(ctx, c.Labels())
 		if err == nil && indexed && c.fast {
 			return s.index.Embedded(ctx)
 		}
 		return indexed, err
 	})
+	if s := c.state.Load(); err != nil && ctx.Err() == nil && s.index.Published(s.scanner.Sources()) {
+		return true, nil // the file cannot be opened, as on a full disk, but what is published answers
+	}
+	return indexed, err
 }
 
 // Forget removes the skills of the source with this label, with their vectors. It is for

@@ -46,10 +46,10 @@ func (c *Catalog) start(ctx context.Context) error {
 // startScanned scans, and answers from then on.
 func (c *Catalog) startScanned(ctx context.Context) error {
 	reports, err := c.Rescan(ctx, nil)
-	if err != nil {
+	if err != nil && (ctx.Err() != nil || !c.answers(ctx)) {
 		return err
 	}
-	c.logReports(reports, nil)
+	c.logReports(reports, err)
 	c.noteState(ctx, nil)
 	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
 	c.setReady()
@@ -123,7 +123,7 @@ func (c *Catalog) logReports(reports []Report, err error) {
 		if hasChanges(r) {
 			c.log.Info("skills changed", "source", r.Source, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "refused", r.Refused)
 		}
-		if !r.Complete {
+		if !r.Complete || r.Unreadable > 0 {
 			warn("source cannot be read completely", "source", r.Source, "cause", cause(r))
 		}
 	}

@@ -25,6 +25,7 @@ type catalog struct {
 	*repertoire.Catalog
 	app   *app
 	agent *repertoire.Agent
+	stale string // why answers may be out of date; "" means that they are not
 }
 
 // Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
@@ -145,10 +146,16 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step,
 	})
 	bar.done()
-	if f.Cut {
+	switch {
+	case f.Cut:
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
-	} else {
+	case f.Stale != nil:
+		a.note("skills may have changed since the last index: %v", f.Stale)
+	default:
 		a.reportVerbose(f.Reports)
+	}
+	if f.Stale != nil {
+		c.stale = f.Stale.Error()
 	}
 	return err
 }

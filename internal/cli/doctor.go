@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
@@ -75,13 +77,14 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 		return nil, err
 	}
 	defer c.Close()
-	reports, err := a.rescan(ctx, c)
-	if err != nil {
-		return nil, err
-	}
+	reports, stale := a.rescan(ctx, c)
 	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(stale, err)
+	}
+	if stale != nil {
+		r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(),
+			Message: "the catalog cannot be brought up to date: " + stale.Error(), Hint: "make room, or make its folder writable; or name another file with --db"})
 	}
 	return r, a.checkClients(ctx, c, r)
 }

@@ -30,13 +30,14 @@ func mapped[T, U any](list []T, f func(T) U) []U {
 // ranking is what a result says of an answer as a whole.
 type ranking struct {
 	Mode      string  `json:"mode"`
+	Stale     string  `json:"stale,omitempty"`
 	Kind      string  `json:"kind,omitempty"`
 	Demand    float64 `json:"demand"`
 	Threshold float64 `json:"threshold"`
 }
 
-func rankingOf(r search.Ranking) ranking {
-	return ranking{r.Mode, r.Kind, rounded(r.Demand.Probability), r.Threshold}
+func (c *catalog) rankingOf(r search.Ranking) ranking {
+	return ranking{r.Mode, c.stale, r.Kind, rounded(r.Demand.Probability), r.Threshold}
 }
 
 // searchResult is what "search --json" prints.
@@ -119,6 +120,7 @@ type contextResult struct {
 
 // listResult is what "list --json" prints.
 type listResult struct {
+	Stale  string      `json:"stale,omitempty"`
 	Skills []listEntry `json:"skills"`
 }
 

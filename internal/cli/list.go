@@ -21,7 +21,8 @@ commas) and description, separated by tabs.
 
 --json prints an object with skills, a list of objects with id, name,
 description, source, path, tags, tokens (of the instructions, estimated),
-shadowed_by for a shadowed copy, and away.`
+shadowed_by for a shadowed copy, and away; and stale: why skills may have
+changed since they were indexed, if the catalog could not be brought up to date.`
 
 func (a *app) listCommand() *cobra.Command {
 	var tag, from string
@@ -51,7 +52,7 @@ func (a *app) listCommand() *cobra.Command {
 
 func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 	if a.json {
-		return a.printJSON(listResult{mapped(entries, listEntryOf)})
+		return a.printJSON(listResult{c.stale, mapped(entries, listEntryOf)})
 	}
 	if len(entries) == 0 {
 		a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))

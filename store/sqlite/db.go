@@ -32,6 +32,7 @@ type DB struct {
 	recovered string      // new path of a damaged file; "" means there was none
 	file      os.FileInfo // the file that was opened
 	readOnly  bool
+	cause     error // why the file was opened read-only; nil if it was not
 
 	write *sql.DB // one connection, its transactions take the write lock at once
 	read  *sql.DB
@@ -60,6 +61,15 @@ func (db *DB) Recovered() string {
 // Defer.
 func (db *DB) ReadOnly() bool { return db.isOpen() && db.readOnly }
 
+// ReadOnlyError returns why the catalog cannot be written: an error that wraps
+// store.ErrReadOnly, and the cause if it is known.
+func (db *DB) ReadOnlyError() error {
+	if db.cause != nil {
+		return fmt.Errorf("%s: %w: %w", db.path, store.ErrReadOnly, db.cause)
+	}
+	return fmt.Errorf("%s: %w", db.path, store.ErrReadOnly)
+}
+
 // Close releases the file. A transaction that is under way is rolled back.
 func (db *DB) Close() error {
 	if !db.forbidOpen() {
@@ -81,7 +91,7 @@ func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 		return err
 	}
 	if db.readOnly || db.view != nil {
-		return fmt.Errorf("%s: %w", db.path, store.ErrReadOnly)
+		return db.ReadOnlyError()
 	}
 	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {

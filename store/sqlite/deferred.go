@@ -47,7 +47,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db.recovered, db.file, db.readOnly = real.recovered, real.file, real.readOnly
+	db.recovered, db.file, db.readOnly, db.cause = real.recovered, real.file, real.readOnly, real.cause
 	db.opts, db.write, db.read = real.opts, real.write, real.read
 	d.open.Store(true)
 	return nil

@@ -63,8 +63,12 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		return nil, err
 	}
 	db, err := openLocked(ctx, abs, o)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || isReadOnly(err) {
-		return openReadOnly(ctx, abs, o)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || isReadOnly(err) || isFull(err) && isMerged(abs) {
+		db, roErr := openReadOnly(ctx, abs, o)
+		if roErr == nil {
+			db.cause = err
+		}
+		return db, roErr
 	}
 	return db, err
 }
