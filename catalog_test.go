@@ -49,19 +49,6 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestForget: after Forget everything is read again.
-func TestForget(t *testing.T) {
-	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("one", "two"))}})
-	if r := rescan(t, c)[0]; r.Unchanged != 2 || r.Added != 0 {
-		t.Errorf("report %+v, want 2 unchanged", r)
-	}
-	try(t, c.Forget(t.Context()))
-	want(t, "forgotten", list(t, c, nil, false))
-	if r := rescan(t, c)[0]; r.Added != 2 {
-		t.Errorf("report %+v, want 2 added", r)
-	}
-}
-
 // TestFolderGone: a folder that disappears empties nothing. The report says
 // that it is incomplete, and its skills say why they cannot be read.
 func TestFolderGone(t *testing.T) {

@@ -3,6 +3,7 @@ package repertoire_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // many are names of skills that fill more than a few pages.
@@ -101,7 +103,11 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		_, err := c.Rescan(ctx, nil)
 		return err
 	},
-	"Forget": func(ctx context.Context, c *repertoire.Catalog) error { return c.Forget(ctx) },
+	"RescanAll": func(ctx context.Context, c *repertoire.Catalog) error {
+		_, err := c.RescanAll(ctx, nil)
+		return err
+	},
+	"Forget": func(ctx context.Context, c *repertoire.Catalog) error { return c.Forget(ctx, "none") },
 	"Embed":  func(ctx context.Context, c *repertoire.Catalog) error { return c.Embed(ctx, nil) },
 }
 
@@ -308,8 +314,11 @@ func TestReadOnly(t *testing.T) {
 	cfg.Embedder = new(embedtest.Fake)
 	c := open(t, cfg)
 	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
-	if reports := rescan(t, c); len(reports) != 0 {
-		t.Errorf("a rescan reports %v", reports)
+	if reports, err := c.Rescan(t.Context(), nil); len(reports) != 0 || !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("a rescan reports %v, %v; want %v", reports, err, store.ErrReadOnly)
+	}
+	if f, err := c.Freshen(t.Context(), nil); err != nil || !errors.Is(f.Stale, store.ErrReadOnly) {
+		t.Errorf("%+v, %v; want stale answers", f, err)
 	}
 	try(t, c.Embed(t.Context(), nil))
 	want(t, "list", list(t, c, nil, false), "one")

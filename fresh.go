@@ -26,12 +26,21 @@ type Freshness struct {
 	index.Glance
 	Reports []Report // of the rescan; nil when there was none
 	Cut     bool     // the rescan ran out of time
+
+	// Stale says why the catalog could not be brought up to date, such as a full disk:
+	// answers are as of the last scan. nil means that they are up to date, as far as
+	// they were looked at.
+	Stale error
 }
+
+// errCut says that a rescan ran out of time.
+var errCut = errors.New("there was no time to read all changes; the next call goes on")
 
 // Freshen brings the catalog up to date for a process that answers once and
 // ends. A catalog that has never been indexed is indexed completely. Any other is
 // brought up to date as far as the limits of o, which may be nil, allow: changes
-// beyond them are missing from the answers, and later calls go on.
+// beyond them are missing from the answers, and later calls go on. If it cannot be
+// brought up to date and yet can answer, that is no error, see Freshness.Stale.
 func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, error) {
 	if o == nil {
 		o = new(FreshenOptions)
@@ -41,20 +50,35 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 		return f, err
 	}
 	indexed, err := c.Indexed(ctx)
-	if err != nil {
-		return f, err
-	}
-	if !indexed {
+	if err == nil && !indexed {
 		f.Reports, err = c.Rescan(ctx, o.Found)
 		return f, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, cmp.Or(o.Scan, time.Second))
-	defer cancel()
-	f.Reports, err = c.Rescan(bounded, nil)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		f.Cut, err = true, nil
+	if err == nil {
+		bounded, cancel := context.WithTimeout(ctx, cmp.Or(o.Scan, time.Second))
+		defer cancel()
+		f.Reports, err = c.Rescan(bounded, nil)
+		if f.Cut = bounded.Err() != nil && err != nil; f.Cut {
+			err = errCut
+		}
 	}
-	return f, err
+	if ctx.Err() != nil {
+		return f, ctx.Err()
+	}
+	if err != nil && !c.answers(ctx) {
+		return f, err
+	}
+	if f.Stale = err; f.Current {
+		f.Stale = nil // all was as the last scan saw it
+	}
+	return f, nil
+}
+
+// answers reports whether the catalog has a ranking that an earlier scan left.
+func (c *Catalog) answers(ctx context.Context) bool {
+	s := c.state.Load()
+	_, err := s.index.Current(ctx)
+	return err == nil
 }
 
 // Glance looks whether the catalog can answer as it is: whether its ranking is

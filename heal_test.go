@@ -93,7 +93,7 @@ func notes(name string) error {
 	return errors.Join(err, db.Close())
 }
 
-func link(to string) func(string) error {
+func linkTo(to string) func(string) error {
 	return func(name string) error { return os.Symlink(to, name) }
 }
 
@@ -108,9 +108,9 @@ func ills() []ill {
 		{"database of garbage", on("", put(bytes.Repeat([]byte("garbage "), 9000))), nil},
 		{"database is text", on("", put([]byte(strings.Repeat("my notes\n", 100)))), nil},
 		{"database of another program", on("", instead(notes)), at("")},
-		{"database is a link to nothing", on("", instead(link("nothing"))), at("")},
-		{"database is a link into no folder", on("", instead(link("nothing/there"))), at("")},
-		{"database is a link to itself", on("", instead(link("catalog.db"))), at("")},
+		{"database is a link to nothing", on("", instead(linkTo("nothing"))), at("")},
+		{"database is a link into no folder", on("", instead(linkTo("nothing/there"))), at("")},
+		{"database is a link to itself", on("", instead(linkTo("catalog.db"))), at("")},
 		{"database moved behind a link", func(db string) error {
 			return errors.Join(os.Rename(db, db+".moved"), os.Symlink(db+".moved", db))
 		}, nil},

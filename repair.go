@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/repertoire-skills/repertoire/index"
 )
 
 // repaired runs f. When f says that the file is damaged, or is no longer the
@@ -50,7 +52,7 @@ func (c *Catalog) reopen(ctx context.Context, found func()) ([]Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the catalog again: %w", err)
 	}
-	reports, err := c.sync(ctx, s, found)
+	reports, err := c.sync(ctx, s, found, (*index.Scanner).Rescan)
 	c.state.Store(s) // not before: nobody should find it empty
 	return reports, err
 }

@@ -5,22 +5,39 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // Rescan brings the catalog in step with its sources and returns what it did
 // with each. A source or a skill that cannot be read is a problem in the
 // report of its source, never an error. When ctx ends first, what was done is
-// kept, the reports say what is incomplete, and the error is ctx's error.
+// kept, the reports say what is incomplete, and the error is ctx's error. Where the
+// catalog cannot be written the error wraps store.ErrReadOnly; it answers from what is
+// there.
 // With the built-in embedder every text has its vector afterwards; another one
 // waits for Embed.
 //
 // found, if not nil, is called for each SKILL.md that the walk has come to.
 func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
+	return c.rescanWith(ctx, found, (*index.Scanner).Rescan)
+}
+
+// RescanAll is Rescan, but it reads every skill again and replaces what is indexed of it,
+// whether or not it has changed. Meanwhile, and if it is interrupted, nobody finds fewer
+// skills than before. Vectors of a server are kept for texts that are the same.
+func (c *Catalog) RescanAll(ctx context.Context, found func()) ([]Report, error) {
+	return c.rescanWith(ctx, found, (*index.Scanner).RescanAll)
+}
+
+// A scan is a method of index.Scanner that brings the catalog in step.
+type scan func(s *index.Scanner, ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error)
+
+func (c *Catalog) rescanWith(ctx context.Context, found func(), f scan) ([]Report, error) {
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	s := c.state.Load()
-	reports, err := c.sync(ctx, s, found)
+	reports, err := c.sync(ctx, s, found, f)
 	if s.isLost(err) {
 		reports, err = c.reopen(ctx, found)
 	}
@@ -35,14 +52,14 @@ func (c *Catalog) Rescan(ctx context.Context, found func()) ([]Report, error) {
 }
 
 // sync brings one file in step; the caller holds the lock.
-func (c *Catalog) sync(ctx context.Context, s *state, found func()) ([]Report, error) {
+func (c *Catalog) sync(ctx context.Context, s *state, found func(), f scan) ([]Report, error) {
 	if err := s.store.Ready(ctx); err != nil {
 		return nil, err
 	}
 	if s.store.ReadOnly() {
-		return nil, nil // it answers from what is there
+		return nil, s.store.ReadOnlyError()
 	}
-	return s.scanner.Rescan(ctx, found, func(ctx context.Context) error {
+	return f(s.scanner, ctx, found, func(ctx context.Context) error {
 		if c.fast {
 			if err := s.index.Embed(ctx, nil); err != nil {
 				return err
@@ -67,21 +84,26 @@ func (c *Catalog) publish(ctx context.Context, s *state) error {
 // and whether nearly all texts have a vector where a rescan embeds. Until then
 // what is not found may still be there.
 func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
-	return repaired(ctx, c, func(s *state) (bool, error) {
+	indexed, err := repaired(ctx, c, func(s *state) (bool, error) {
 		indexed, err := s.index.Indexed(ctx, c.Labels())
 		if err == nil && indexed && c.fast {
 			return s.index.Embedded(ctx)
 		}
 		return indexed, err
 	})
+	if s := c.state.Load(); err != nil && ctx.Err() == nil && s.index.Published(ctx, s.scanner.Sources()) {
+		return true, nil // the file cannot be opened, as on a full disk, but what is published answers
+	}
+	return indexed, err
 }
 
-// Forget empties the catalog, so that the next Rescan reads every skill again.
-func (c *Catalog) Forget(ctx context.Context) error {
+// Forget removes the skills of the source with this label, with their vectors. It is for
+// a source that is away for good: the next Rescan adds the skills of any other again.
+func (c *Catalog) Forget(ctx context.Context, label string) error {
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
 		c.rescan.Lock()
 		defer c.rescan.Unlock()
-		return struct{}{}, s.index.Retain(ctx, nil)
+		return struct{}{}, s.index.Forget(ctx, label)
 	})
 	return err
 }

@@ -60,10 +60,10 @@ func (s steady) Next(now time.Time) time.Time {
 // startScanned scans, and answers from then on.
 func (c *Catalog) startScanned(ctx context.Context) error {
 	reports, err := c.Rescan(ctx, nil)
-	if err != nil {
+	if err != nil && (ctx.Err() != nil || !c.answers(ctx)) {
 		return err
 	}
-	c.logWarnings(ctx, reports, nil)
+	c.logWarnings(ctx, reports, err)
 	c.noteState(ctx, nil)
 	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
 	c.setReady()
@@ -137,7 +137,7 @@ func (c *Catalog) logWarnings(ctx context.Context, reports []Report, err error) 
 		if hasChanges(r) {
 			c.log.Info("skills changed", "source", r.Source, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "refused", r.Refused)
 		}
-		if !r.Complete {
+		if !r.Complete || r.Unreadable > 0 {
 			warn("source cannot be read completely", "source", r.Source, "cause", cause(r))
 		}
 	}

@@ -102,7 +102,8 @@ type Hit = search.Hit
 //   - Tokens: of its instructions, estimated
 //   - Digest, TextDigest: SHA-256 over all its files, and of SKILL.md alone
 //   - ShadowedBy: ID of the skill that is offered under its name; "" when it is
-//     offered itself
+//     offered itself, or away
+//   - Away: its source cannot be read now, so that it is listed but not offered
 type Entry = search.Entry
 
 // An Explanation says why a skill is or is not offered for a prompt. It has the
@@ -188,7 +189,10 @@ type File = contextprovider.File
 //   - Found: number of SKILL.md files
 //   - Added, Changed, Removed, Unchanged: numbers of skills
 //   - Refused: number of files that hold no usable skill, of those that were read
-//   - Complete: the whole source could be read; else nothing is removed
+//   - Unreadable: number of files that could not be read; what is indexed of them stays
+//   - Complete: the whole source was searched; else what lies in the folders that could
+//     not be searched stays
+//   - Away: the source could not be read at all: its skills stay, but are not offered
 //   - Problems: what is wrong with the source and with what was read
 //   - Took: the time that it took
 type Report = index.Report

@@ -196,11 +196,11 @@ func (x *Index) Published(ctx context.Context, sources []Source) bool {
 }
 
 // isOf reports whether a set was made from exactly these sources, and each of them
-// has been walked.
+// has been walked or is away.
 func isOf(s *snapshot.Set, sources []Source) bool {
 	known := make(map[Source]bool)
 	for _, src := range s.Sources {
-		known[Source{src.Label, src.Root, src.Priority}] = src.Walked != 0
+		known[Source{src.Label, src.Root, src.Priority}] = src.Settled()
 	}
 	for _, src := range sources {
 		if !known[src] {
@@ -248,7 +248,8 @@ func (x *Index) Close() error {
 }
 
 // Indexed reports whether every source with one of these labels has been walked
-// completely at least once. Then a skill that the catalog lacks does not exist.
+// completely at least once, or is away. Then a skill that the catalog lacks does not
+// exist.
 func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
 	sources, err := x.store.Sources(ctx)
 	if err != nil {
@@ -256,7 +257,7 @@ func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
 	}
 	walked := make(map[string]bool)
 	for _, src := range sources {
-		walked[src.Label] = src.Walked != 0
+		walked[src.Label] = src.Settled()
 	}
 	for _, label := range labels {
 		if !walked[label] {

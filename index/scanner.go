@@ -71,31 +71,41 @@ func (s *Scanner) Rescan(ctx context.Context, found func(), finish func(context.
 			return reports, err
 		}
 	}
-	return s.walk(ctx, found, finish)
+	return s.walk(ctx, false, found, finish)
 }
 
-// walk implements Rescan by walking all sources.
-func (s *Scanner) walk(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
+// RescanAll is Rescan, but it reads and writes every skill, whatever is known of it.
+// Each skill is replaced in place, so that readers never find fewer skills meanwhile.
+func (s *Scanner) RescanAll(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
+	return s.walk(ctx, true, found, finish)
+}
+
+// walk implements Rescan and RescanAll by walking all sources.
+func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(context.Context) error) ([]Report, error) {
 	s.seen = nil
 	seen := &scan{}
 	var reports []Report
-	complete := true
+	cut := false
 	for i, at := range s.Sources() {
 		var problems []skill.Problem
+		first := len(seen.stamps)
 		refs := s.sources[i].Skills(ctx, func(t source.Trace) { seen.stamps = append(seen.stamps, stamp{i, t}) })
-		report, err := s.index.Sync(ctx, at, watched(refs, found, &problems))
+		report, err := s.index.sync(ctx, at, watched(refs, found, &problems), all)
 		reports = append(reports, report)
 		if err != nil {
 			return reports, err
 		}
-		complete = complete && report.Complete
-		seen.reports = append(seen.reports, Report{Source: report.Source, Found: report.Found, Unchanged: report.Found, Complete: true, Problems: problems})
+		cut = cut || report.cut
+		forgetStamps(seen.stamps[first:], report.again)
+		seen.reports = append(seen.reports, Report{
+			Source: report.Source, Found: report.Found, Complete: report.Complete, Away: report.Away, Problems: problems, failed: report.failed,
+		})
 	}
 	err := s.index.Retain(ctx, s.labels())
 	if err == nil {
 		err = finish(ctx)
 	}
-	if err == nil && complete {
+	if err == nil && !cut {
 		s.seen = seen
 		err = s.settle(ctx)
 	}
@@ -149,7 +159,9 @@ func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context
 	if err != nil || seen.generation != now.Generation {
 		return nil, false, err
 	}
-	reports = slices.Clone(seen.reports)
+	for _, r := range seen.reports {
+		reports = append(reports, r.unchanged())
+	}
 	any := false
 	for from, to := 0, min(firstLook, len(seen.stamps)); from < to; from, to = to, len(seen.stamps) {
 		list, looked := changed(ctx, s.sources, seen.stamps[from:to], manyChanged)
@@ -191,23 +203,27 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 	}
 	seen := s.seen
 	s.seen = nil // so that after an error the next rescan walks
-	complete := true
+	for n, i := range list {
+		stamps[i].Trace = traces[n]
+	}
 	for i, at := range s.Sources() {
 		if len(refs[i]) == 0 {
 			continue
 		}
 		part, err := s.index.Refresh(ctx, at, refs[i])
-		reports[i].add(part, len(refs[i]))
-		complete = complete && part.Complete
+		reports[i].add(part, refs[i])
+		seen.reports[i].failed = reports[i].failed
 		if err != nil {
 			return true, err
 		}
+		for _, n := range list {
+			if stamps[n].source == i {
+				forgetStamps(stamps[n:n+1], part.again)
+			}
+		}
 	}
-	if err := finish(ctx); err != nil || !complete {
+	if err := finish(ctx); err != nil {
 		return true, err
-	}
-	for n, i := range list {
-		stamps[i].Trace = traces[n]
 	}
 	now, err := s.index.store.State(ctx)
 	if err == nil {
@@ -217,11 +233,39 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 	return true, err
 }
 
-// add adds to r the report on n skills that r has counted as unchanged.
-func (r *Report) add(part Report, n int) {
-	r.Unchanged += part.Unchanged - n
+// forgetStamps makes sure that the skills in some folders are read again at the next
+// look.
+func forgetStamps(stamps []stamp, dirs []string) {
+	for i := range stamps {
+		if slices.Contains(dirs, stamps[i].Dir) {
+			stamps[i].Stamp = ""
+		}
+	}
+}
+
+// unchanged returns the report of a rescan that finds nothing changed; what could not be
+// read still cannot.
+func (r Report) unchanged() Report {
+	r.Unreadable = len(r.failed)
+	r.Unchanged = r.Found - r.Unreadable
+	r.Problems = slices.Concat(r.Problems, r.failed)
+	return r
+}
+
+// add adds to r the report on skills that r has counted as unchanged or unreadable.
+func (r *Report) add(part Report, read []*skill.Ref) {
+	again := func(p skill.Problem) bool {
+		return slices.ContainsFunc(read, func(ref *skill.Ref) bool { return ref.Path == p.Path })
+	}
+	before := len(r.failed)
+	r.failed = slices.DeleteFunc(slices.Clone(r.failed), again)
+	before -= len(r.failed)
+	r.failed = append(r.failed, part.failed...)
+	r.Unchanged += part.Unchanged - len(read) + before
+	r.Unreadable += part.Unreadable - before
 	r.Added, r.Changed, r.Refused = r.Added+part.Added, r.Changed+part.Changed, r.Refused+part.Refused
-	r.Problems = append(slices.Clone(r.Problems), part.Problems...)
+	r.Problems = slices.DeleteFunc(slices.Clone(r.Problems), func(p skill.Problem) bool { return p.Rule == unreadable && again(p) })
+	r.Problems = append(r.Problems, part.Problems...)
 	r.Complete = r.Complete && part.Complete
 }
 

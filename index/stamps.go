@@ -103,13 +103,14 @@ const (
 	maxRecord    = 1 << 20 // bytes
 )
 
-// header returns the header, which names the sources in their order.
+// header returns the header, which names the sources in their order, with the settings
+// on which their skills depend.
 func (f *stampFile) header() []byte {
 	b := []byte(stampMagic)
 	var list []byte
 	for _, s := range f.sources {
 		info := s.Info()
-		list = fmt.Appendf(list, "%q %q %d\n", info.Label, info.Root, info.Priority)
+		list = fmt.Appendf(list, "%q %q %d %q\n", info.Label, info.Root, info.Priority, info.Settings)
 	}
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	return append(b, list...)

@@ -5,20 +5,28 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
 // batch is how many changed skills are read and written at a time. Each batch
 // is a transaction: a sync that is killed has lost at most one.
 const batch = 200
+
+// unreadable is the rule of problems with what could not be read.
+const unreadable = "unreadable"
 
 // A Source describes where the skills of one Sync come from.
 type Source struct {
@@ -29,26 +37,40 @@ type Source struct {
 
 // A Report says what a Sync did.
 type Report struct {
-	Source    string          `json:"source"`
-	Found     int             `json:"found"` // SKILL.md files
-	Added     int             `json:"added"`
-	Changed   int             `json:"changed"`
-	Removed   int             `json:"removed"`
-	Unchanged int             `json:"unchanged"`
-	Refused   int             `json:"refused"` // files without a usable skill, of those that were read
-	Complete  bool            `json:"complete"`
-	Problems  []skill.Problem `json:"problems,omitempty"` // of the walk, and of what was read
-	Took      time.Duration   `json:"-"`
+	Source     string          `json:"source"`
+	Found      int             `json:"found"` // SKILL.md files
+	Added      int             `json:"added"`
+	Changed    int             `json:"changed"`
+	Removed    int             `json:"removed"`
+	Unchanged  int             `json:"unchanged"`
+	Refused    int             `json:"refused"`              // files without a usable skill, of those that were read
+	Unreadable int             `json:"unreadable,omitempty"` // files that could not be read; what is indexed of them stays
+	Complete   bool            `json:"complete"`             // the whole source was searched
+	Away       bool            `json:"away,omitempty"`       // the source cannot be read at all now, see source.ErrAway
+	Problems   []skill.Problem `json:"problems,omitempty"`   // of the walk, and of what was read
+	Took       time.Duration   `json:"-"`
+
+	cut    bool            // the walk did not come to its end
+	failed []skill.Problem // of the files that could not be read
+	again  []string        // folders of such files that no trace can watch
 }
 
 // Sync brings the catalog in step with one source. It reads only skills whose stamp
-// has changed, and writes only those whose digest has changed too. It removes skills
-// that the walk did not find only if the walk was complete. Three things make a walk
-// incomplete, and are reported as problems: an error of the iterator (unless it has a
-// method Incomplete() bool that returns false), a skill that could not be read, and
-// the end of ctx. When ctx ends, Sync keeps what it has done and returns ctx.Err().
+// has changed, and writes only those that have changed themselves. It removes skills
+// that the walk did not find, but not in folders that the walk could not search: those
+// of an error of the iterator, see source.Source, or all folders when ctx ends. A skill
+// that cannot be read is a problem; what is indexed of it stays. If the source is away,
+// all of its skills stay, and are not offered until a later Sync finds it again. When
+// ctx ends, Sync keeps what it has done and returns ctx.Err().
 func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
+	return x.sync(ctx, src, refs, false)
+}
+
+// sync implements Sync. With all it reads and writes every skill, whatever is known of
+// it.
+func (x *Index) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error], all bool) (Report, error) {
 	s := x.newSyncer(src)
+	s.all = all
 	err := s.begin(ctx)
 	if err == nil {
 		err = s.walk(ctx, refs)
@@ -100,12 +122,14 @@ func (s *syncer) end(err error) (Report, error) {
 type syncer struct {
 	x      *Index
 	src    Source
-	only   []string // paths given to Refresh; nil means all
-	row    int64    // of the source in the store
-	walked bool     // the source has been walked completely before
+	only   []string     // paths given to Refresh; nil means all
+	all    bool         // read and write every skill
+	old    store.Source // the source as the store knew it; its Row is 0 if it did not
+	row    int64        // of the source in the store
 	start  time.Time
 	known  map[string]store.Known // by path
 	seen   map[string]bool        // paths that the walk found
+	missed []string               // folders that the walk could not search
 	queue  []*skill.Ref           // skills to read
 	report Report
 
@@ -121,15 +145,13 @@ func (s *syncer) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var old store.Source
 	for _, have := range sources {
 		if have.Label == s.src.Label {
-			s.row, old = have.Row, have
-			s.walked = have.Walked != 0
+			s.row, s.old = have.Row, have
 		}
 	}
-	if s.row == 0 || old.Root != s.src.Root || old.Priority != s.src.Priority {
-		if err := s.register(ctx, old.Root != s.src.Root); err != nil {
+	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority {
+		if err := s.register(ctx, s.old.Root != s.src.Root); err != nil {
 			return err
 		}
 	}
@@ -142,7 +164,7 @@ func (s *syncer) begin(ctx context.Context) error {
 // forgets the stamps, so that this walk or the next reads all skills.
 func (s *syncer) register(ctx context.Context, moved bool) error {
 	return s.x.store.Update(ctx, func(tx store.Tx) (err error) {
-		s.row, err = tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority})
+		s.row, err = s.putSource(tx, s.old.Away)
 		if err != nil {
 			return err
 		}
@@ -151,6 +173,11 @@ func (s *syncer) register(ctx context.Context, moved bool) error {
 		}
 		return nil
 	})
+}
+
+// putSource writes the row of the source.
+func (s *syncer) putSource(tx store.Tx, away bool) (int64, error) {
+	return tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority, Away: away})
 }
 
 // walk visits every skill of the source and queues the changed ones.
@@ -165,7 +192,7 @@ func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) er
 		}
 		s.report.Found++
 		s.seen[ref.Path] = true
-		if have, ok := s.known[ref.Path]; ok && have.Stamp != "" && have.Stamp == ref.Stamp {
+		if have, ok := s.known[ref.Path]; ok && !s.all && have.Stamp != "" && have.Stamp == ref.Stamp {
 			s.report.Unchanged++
 			continue
 		}
@@ -180,18 +207,31 @@ func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) er
 	return errors.Join(ctx.Err(), err)
 }
 
-// walkError reports an error of the walk.
+// walkError reports an error of the walk, and notes which folders it could not search.
 func (s *syncer) walkError(err error) {
-	p := skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: s.src.Label, Message: err.Error()}
+	p := skill.Problem{Rule: unreadable, Severity: skill.Warning, Path: s.src.Label, Message: err.Error()}
 	var own interface{ Problem() skill.Problem }
 	if errors.As(err, &own) {
 		p = own.Problem()
 	}
 	s.report.Problems = append(s.report.Problems, p)
 	var incomplete interface{ Incomplete() bool }
-	if !errors.As(err, &incomplete) || incomplete.Incomplete() {
-		s.report.Complete = false
+	if errors.As(err, &incomplete) && !incomplete.Incomplete() {
+		return
 	}
+	s.report.Complete = false
+	s.report.Away = s.report.Away || errors.Is(err, source.ErrAway)
+	var part interface{ Missed() string }
+	missed := "."
+	if errors.As(err, &part) {
+		missed = part.Missed()
+	}
+	s.missed = append(s.missed, missed)
+}
+
+// mayHaveMissed reports whether a SKILL.md that the walk did not find may still exist.
+func (s *syncer) mayHaveMissed(path string) bool {
+	return slices.ContainsFunc(s.missed, func(dir string) bool { return dir == "." || strings.HasPrefix(path, dir+"/") })
 }
 
 // loaded is a skill that was read, or the reason why it could not be.
@@ -199,6 +239,7 @@ type loaded struct {
 	ref          *skill.Ref
 	skill        *skill.Skill
 	refused      bool
+	same         bool // nothing about it has changed
 	err          error
 	store.Record             // what to write; its Skill is nil if the skill has not changed
 	vectors      [][]float32 // of its texts, or of the first ones if embedding failed
@@ -278,8 +319,8 @@ func (s *syncer) readAll(ctx context.Context) []loaded {
 	return read
 }
 
-// read loads one skill and prepares its record, unless the catalog already has this
-// digest.
+// read loads one skill and prepares its record, unless the catalog already has the same.
+// The digest tells about the files; the name and the location also depend on settings.
 func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) loaded {
 	l := loaded{ref: ref}
 	l.skill, l.err = ref.Load()
@@ -290,7 +331,9 @@ func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) lo
 	case l.err != nil:
 		return l
 	}
-	if have := s.known[ref.Path].Digest; have == "" || l.skill.Digest != have {
+	have := s.known[ref.Path]
+	l.same = have.Digest != "" && l.skill.Digest == have.Digest && l.skill.Name == have.Name && l.skill.Location == have.Location
+	if s.all || !l.same {
 		s.prepare(ctx, &l, a)
 	}
 	return l
@@ -347,9 +390,9 @@ func (s *syncer) count(l *loaded) {
 	case l.refused:
 		s.report.Refused++
 	case l.failed():
-		s.walkError(fmt.Errorf("%s: %w", l.ref.Path, l.err))
+		s.unreadable(l)
 		return
-	case l.Skill == nil:
+	case l.same:
 		s.report.Unchanged++
 	case known:
 		s.report.Changed++
@@ -361,18 +404,33 @@ func (s *syncer) count(l *loaded) {
 	}
 }
 
-// finish removes skills that are gone, if the walk was complete.
+// unreadable reports a skill that could not be read.
+func (s *syncer) unreadable(l *loaded) {
+	p := skill.Problem{Rule: unreadable, Severity: skill.Warning, Path: l.ref.Path, Message: "the skill cannot be read: " + l.err.Error()}
+	s.report.Unreadable++
+	s.report.Problems = append(s.report.Problems, p)
+	s.report.failed = append(s.report.failed, p)
+	// A trace shows when a file, a link or a permission changes. Any other error, as of
+	// a disk or of a file that another program has locked, may pass without a trace.
+	if !errors.Is(l.err, fs.ErrPermission) && !errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, syscall.ELOOP) {
+		s.report.again = append(s.report.again, path.Dir(l.ref.Path))
+	}
+}
+
+// finish removes skills that are gone, and records whether the source is away.
 func (s *syncer) finish(ctx context.Context) error {
-	if !s.report.Complete {
+	s.report.cut = !s.report.Away && slices.Contains(s.missed, ".")
+	if s.report.cut {
 		return nil
 	}
 	var gone []int64
 	for path, have := range s.known {
-		if !s.seen[path] {
+		if !s.seen[path] && !s.mayHaveMissed(path) {
 			gone = append(gone, have.Row)
 		}
 	}
-	if len(gone) == 0 && s.walked {
+	turned := s.report.Away != s.old.Away
+	if len(gone) == 0 && !turned && (s.old.Walked != 0 || s.report.Away) {
 		return nil // the usual case writes nothing
 	}
 	s.report.Removed = len(gone)
@@ -382,32 +440,16 @@ func (s *syncer) finish(ctx context.Context) error {
 				return err
 			}
 		}
+		if turned {
+			if _, err := s.putSource(tx, s.report.Away); err != nil {
+				return err
+			}
+		}
+		if s.report.Away {
+			return nil
+		}
 		return errors.Join(tx.PruneVectors(), tx.Walked(s.row, s.start.UnixNano()))
 	})
-}
-
-// Retain removes all sources whose labels are not listed, with their skills.
-func (x *Index) Retain(ctx context.Context, labels []string) error {
-	sources, err := x.store.Sources(ctx)
-	if err != nil {
-		return err
-	}
-	keep := make(map[string]bool)
-	for _, l := range labels {
-		keep[l] = true
-	}
-	for _, src := range sources {
-		if keep[src.Label] {
-			continue
-		}
-		err := x.store.Update(ctx, func(tx store.Tx) error {
-			return errors.Join(tx.DeleteSource(src.Row), tx.PruneVectors())
-		})
-		if err != nil {
-			return fmt.Errorf("removing source %s: %w", src.Label, err)
-		}
-	}
-	return nil
 }
 
 // fill computes what a record needs for ranking: name key, terms and sketch.

@@ -160,8 +160,8 @@ func TestSyncRemovesOnlyAfterCompleteWalk(t *testing.T) {
 	}
 }
 
-// TestSyncUnreadableSkill: what is indexed of a skill stays while its file
-// cannot be read, and so does everything else.
+// TestSyncUnreadableSkill: what is indexed of a skill stays while its file cannot be
+// read; other skills that are gone are removed.
 func TestSyncUnreadableSkill(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
@@ -175,12 +175,12 @@ func TestSyncUnreadableSkill(t *testing.T) {
 		}
 	})
 	r := searchtest.Sync(t, x, "a", locked)
-	wantCounts(t, r, "2 found: +0 ~0 -0 =1 !0, complete false")
-	if len(r.Problems) != 1 {
+	wantCounts(t, r, "2 found: +0 ~0 -1 =1 !0, complete true")
+	if len(r.Problems) != 1 || r.Unreadable != 1 {
 		t.Errorf("problems %v", r.Problems)
 	}
-	wantNames(t, x, "csv", "git", "pdf")
-	wantCounts(t, searchtest.Sync(t, x, "a", src.Refs()), "2 found: +0 ~0 -1 =2 !0, complete true")
+	wantNames(t, x, "csv", "pdf")
+	wantCounts(t, searchtest.Sync(t, x, "a", src.Refs()), "2 found: +0 ~0 -0 =2 !0, complete true")
 }
 
 func TestSyncRefused(t *testing.T) {

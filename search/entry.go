@@ -11,6 +11,7 @@ import (
 type Entry struct {
 	skill.Meta        // as it was indexed
 	ShadowedBy string // ID of the skill of the scope that is offered under this name instead; "" means none
+	Away       bool   // the source cannot be read now: the skill is listed, but not offered
 }
 
 // Lookup returns the skill with an ID: a name, "source/name" or "source/folder". For
@@ -27,13 +28,14 @@ func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, er
 	return e, err
 }
 
-// List returns the skills that the agent sees, sorted by name. It includes copies that
-// another skill of the scope shadows only if shadowed is set.
+// List returns the skills that the agent sees, sorted by name, also those of sources that
+// are away. It includes copies that another skill of the scope shadows only if shadowed is
+// set.
 func (x *Searcher) List(ctx context.Context, a *Agent, shadowed bool) (list []Entry, err error) {
 	err = x.read(ctx, a, func(v *snapshot.View, _ *snapshot.Scope) error {
 		list = nil // read may call this function again
-		for _, s := range v.Sorted(func(i int) bool { return shadowed || v.IsOffered(i) }) {
-			list = append(list, entryOfDoc(v, s.Document, v.IsOffered(s.I)))
+		for _, s := range v.Sorted(func(i int) bool { return shadowed || v.IsOffered(i) || v.IsAway(i) }) {
+			list = append(list, entryOfDoc(v, s.I, s.Document))
 		}
 		return nil
 	})
@@ -63,11 +65,11 @@ func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {
 }
 
 // entryOf returns the entry of skill i.
-func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, v.Doc(i), v.IsOffered(i)) }
+func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, i, v.Doc(i)) }
 
-func entryOfDoc(v *snapshot.View, d snapshot.Document, offered bool) Entry {
-	e := Entry{Meta: d.Meta}
-	if !offered {
+func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
+	e := Entry{Meta: d.Meta, Away: v.IsAway(i)}
+	if !e.Away && !v.IsOffered(i) {
 		if winner, ok := v.Find(d.Key); ok {
 			e.ShadowedBy = v.ID(winner)
 		}

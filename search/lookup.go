@@ -10,10 +10,11 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// lookup finds a skill of the view by its name, by "source/name" or by "source/folder".
+// lookup finds a skill of the view by its name, by "source/name" or by "source/folder",
+// also a skill of a source that is away.
 func lookup(v *snapshot.View, id string) (int, error) {
-	if i, ok := v.Find(words.NameKey(id)); ok {
-		return i, nil
+	if i, ok := v.First(words.NameKey(id)); ok {
+		return i, nil // who asks for the files of one that is away learns why
 	}
 	found, folder := -1, false
 	var first snapshot.Document // the document of found

@@ -39,7 +39,7 @@ func twinsOf(v *snapshot.View) (twins []Twin) {
 		for _, w := range words[:prefix(len(words))] {
 			for _, j := range byRare[w] {
 				if s := jaccard(words, sets[j]); !seen[j] && s >= alike {
-					twins = append(twins, Twin{entryOfDoc(v, list[j].Document, true), entryOfDoc(v, list[i].Document, true), s})
+					twins = append(twins, Twin{entryOfDoc(v, list[j].I, list[j].Document), entryOfDoc(v, list[i].I, list[i].Document), s})
 				}
 				seen[j] = true
 			}

@@ -6,7 +6,8 @@ type Scope struct {
 	segments []segment
 	in       []Bitmap     // skills in the scope, by segment
 	offered  []Bitmap     // of these, the offered ones, by segment
-	promoted map[int]bool // offered here, but shadowed in the whole set
+	away     []Bitmap     // those that would be offered if their sources were not away
+	promoted map[int]bool // first of its name here, but shadowed in the whole set
 
 	All     bool  // every skill is in the scope
 	Visible int   // number of offered skills
@@ -17,7 +18,8 @@ type Scope struct {
 func (s *Set) whole() *Scope {
 	w := &Scope{segments: s.segments, All: true, Visible: s.Offered()}
 	for n := range s.segments {
-		w.in, w.offered = append(w.in, s.segments[n].live), append(w.offered, s.segments[n].offered)
+		g := &s.segments[n]
+		w.in, w.offered, w.away = append(w.in, g.live), append(w.offered, g.offered), append(w.away, g.away)
 	}
 	return w
 }
@@ -26,8 +28,9 @@ func (s *Set) whole() *Scope {
 func (v *View) NewScope(in func(n int, r *Reader, live Bitmap) Bitmap) *Scope {
 	s := &Scope{segments: v.segments}
 	for n, r := range v.readers {
-		set := in(n, r, v.segments[n].live)
-		s.in, s.offered = append(s.in, set), append(s.offered, set.And(v.segments[n].offered))
+		g := &v.segments[n]
+		set := in(n, r, g.live)
+		s.in, s.offered, s.away = append(s.in, set), append(s.offered, set.And(g.offered)), append(s.away, set.And(g.away))
 	}
 	s.promote(v.Whole())
 	for _, set := range s.offered {
@@ -36,13 +39,13 @@ func (v *View) NewScope(in func(n int, r *Reader, live Bitmap) Bitmap) *Scope {
 	return s
 }
 
-// promote offers, of each name that nobody offers in the scope, the first skill by
-// precedence. Only shadowed skills need a look: a skill that is offered in the whole set
-// comes first among all skills of its name, so it comes first in each scope that has it.
+// promote offers, of each name whose first skill is outside of the scope, the first one
+// inside by precedence, unless its source is away. Only shadowed skills need a look: what
+// comes first in the whole set comes first in each scope that has it.
 func (s *Scope) promote(whole *View) {
 	first := make(map[string]int) // by key
 	for n, r := range whole.readers {
-		for doc := range s.in[n].AndNot(s.offered[n]).All() {
+		for doc := range s.in[n].AndNot(s.offered[n]).AndNot(s.away[n]).All() {
 			i := s.segments[n].first + doc
 			key, err := r.Key(doc)
 			whole.note(err)
@@ -50,7 +53,7 @@ func (s *Scope) promote(whole *View) {
 				if whole.precedes(i, rival) {
 					first[key] = i
 				}
-			} else if winner, ok := whole.Find(key); !ok || !s.Allowed(winner) {
+			} else if winner, ok := whole.First(key); !ok || !s.Allowed(winner) {
 				first[key] = i
 			}
 		}
@@ -59,7 +62,11 @@ func (s *Scope) promote(whole *View) {
 	for _, i := range first {
 		s.promoted[i] = true
 		n, doc := at(s.segments, i)
-		s.offered[n].Set(doc)
+		if whole.source(whole.Doc(i).Source).Away {
+			s.away[n].Set(doc)
+		} else {
+			s.offered[n].Set(doc)
+		}
 	}
 }
 

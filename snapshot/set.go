@@ -36,6 +36,7 @@ type segment struct {
 	live    Bitmap // documents that no later segment replaces
 	gone    Bitmap // replaced documents; nil means none
 	offered Bitmap // live documents that are offered under their names
+	away    Bitmap // live documents that would be offered if their sources were not away
 }
 
 // at returns the segment of a skill and its ordinal there.
@@ -75,7 +76,7 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 			replaced = nil
 		}
 		g := segment{Snapshot: snap, first: first}
-		if err := g.fill(replaced); err != nil {
+		if err := g.fill(replaced, s.Sources); err != nil {
 			return nil, err
 		}
 		s.segments = append(s.segments, g)
@@ -85,8 +86,9 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 	return s, nil
 }
 
-// fill computes which documents of the segment count. Skills in replaced do not.
-func (g *segment) fill(replaced []int64) error {
+// fill computes which documents of the segment count. Skills in replaced do not, and
+// those of sources that are away are not offered.
+func (g *segment) fill(replaced []int64, sources []store.Source) error {
 	return g.Read(func(r *Reader) error {
 		gone := g.NewBitmap()
 		for _, row := range replaced {
@@ -104,7 +106,20 @@ func (g *segment) fill(replaced []int64) error {
 			return err
 		}
 		g.live = g.All().AndNot(gone)
-		g.offered = g.live.AndNot(hidden)
+		g.offered, g.away = g.live.AndNot(hidden), g.NewBitmap()
+		for _, s := range sources {
+			if !s.Away {
+				continue
+			}
+			own, ok, err := r.Source(s.Label)
+			if err != nil {
+				return err
+			}
+			if ok {
+				g.away = g.away.Or(g.offered.And(own))
+				g.offered = g.offered.AndNot(own)
+			}
+		}
 		return nil
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A View reads the skills of a scope, for one goroutine, until the function that received
@@ -64,6 +66,9 @@ func (v *View) Each(f func(i int)) {
 // IsOffered reports whether a skill is offered under its name.
 func (v *View) IsOffered(i int) bool { return v.scope.Searches(i) }
 
+// IsAway reports whether a skill is not offered only because its source is away.
+func (v *View) IsAway(i int) bool { return v.scope.has(v.scope.away, i) }
+
 // each returns what f returns for the Reader of each segment.
 func each[T any](v *View, f func(*Reader) (T, error)) []T {
 	list := make([]T, len(v.readers))
@@ -108,14 +113,28 @@ func (v *View) Similarity(i, j int) (likeness float64, few bool) {
 	return one.Likeness(other), one.TooFew() || other.TooFew()
 }
 
-// Priority returns the priority of a source.
-func (v *View) Priority(label string) int {
+// source returns the source with a label.
+func (v *View) source(label string) store.Source {
 	for _, s := range v.Sources {
 		if s.Label == label {
-			return s.Priority
+			return s
 		}
 	}
-	return 0
+	return store.Source{}
+}
+
+// Priority returns the priority of a source.
+func (v *View) Priority(label string) int { return v.source(label).Priority }
+
+// awayLast orders a source that is away after one that is not.
+func awayLast(a, b store.Source) int {
+	switch {
+	case a.Away == b.Away:
+		return 0
+	case a.Away:
+		return 1
+	}
+	return -1
 }
 
 // Find returns the skill that is offered under a name with this key.
@@ -127,9 +146,27 @@ func (v *View) Find(key string) (i int, ok bool) {
 	return found[0], true
 }
 
+// First returns the first skill by precedence of a name with this key: the skill that is
+// offered, or else one whose source is away.
+func (v *View) First(key string) (i int, ok bool) {
+	if i, ok = v.Find(key); ok {
+		return i, true
+	}
+	found := v.prefixed(key, func(k string) bool { return k == key }, v.scope.away)
+	if len(found) == 0 {
+		return 0, false
+	}
+	return found[0], true
+}
+
 // Prefixed returns the offered skills whose keys begin with prefix. In each segment it
 // stops at the first key for which more returns false.
 func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
+	return v.prefixed(prefix, more, v.scope.offered)
+}
+
+// prefixed is Prefixed for another set of skills, by segment.
+func (v *View) prefixed(prefix string, more func(key string) bool, set []Bitmap) []int {
 	var list []int
 	for n, r := range v.readers {
 		g := &v.segments[n]
@@ -141,7 +178,7 @@ func (v *View) Prefixed(prefix string, more func(key string) bool) []int {
 			if err != nil || !more(key) {
 				break
 			}
-			if v.scope.offered[n].Has(doc) {
+			if set[n].Has(doc) {
 				list = append(list, g.first+doc)
 			}
 		}
@@ -180,7 +217,8 @@ func (v *View) Sorted(allowed func(i int) bool) []Listed {
 
 // precedence compares two skills of one name: the one that comes first is offered.
 func (v *View) precedence(a, b *Document) int {
-	return cmp.Or(cmp.Compare(v.Priority(b.Source), v.Priority(a.Source)),
+	one, other := v.source(a.Source), v.source(b.Source)
+	return cmp.Or(awayLast(one, other), cmp.Compare(other.Priority, one.Priority),
 		strings.Compare(a.Source, b.Source), strings.Compare(a.Path, b.Path))
 }
 

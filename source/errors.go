@@ -15,6 +15,10 @@ var (
 	// or it is not a regular file.
 	ErrRefused = errors.New("refused")
 
+	// ErrAway means that a source cannot be read at all now: its top folder does not
+	// exist or cannot be listed. Its skills may come back.
+	ErrAway = errors.New("away")
+
 	// ErrTooLarge means that a file is larger than Options.MaxFile.
 	ErrTooLarge = errors.New("file too large")
 )
@@ -59,15 +63,29 @@ type walkError struct {
 	err        error
 	rule, hint string
 	partial    bool
+	away       bool
+	stopped    bool // the walk ended here
 }
 
 func (e *walkError) Error() string { return e.path + ": " + e.err.Error() }
 
 func (e *walkError) Unwrap() error { return e.err }
 
+// Is reports whether target is ErrAway and e means that the source is away.
+func (e *walkError) Is(target error) bool { return target == ErrAway && e.away }
+
 // Incomplete reports whether the walk may have missed skills because of e. If so,
-// a skill that was not found must not be treated as deleted.
+// a skill in the folder Missed that was not found must not be treated as deleted.
 func (e *walkError) Incomplete() bool { return e.partial }
+
+// Missed returns the folder in which the walk may have missed skills. A walk that
+// stops early may have missed them anywhere.
+func (e *walkError) Missed() string {
+	if e.stopped {
+		return "."
+	}
+	return e.path
+}
 
 // Problem returns e as a finding: a warning if the walk is incomplete, else a note.
 func (e *walkError) Problem() skill.Problem {

@@ -127,8 +127,8 @@ func TestPlaceOpen(t *testing.T) {
 	try(t, os.RemoveAll(dir))
 	s, err := places[0].Open(nil)
 	try(t, err)
-	if _, errs, _ := walk(t, s); !cmp.Equal(errs, []string{". unreadable-folder incomplete"}) {
-		t.Errorf("deleted place: %v", errs)
+	if paths, errs, _ := walk(t, s); len(paths)+len(errs) > 0 { // a usual place that does not exist is empty
+		t.Errorf("deleted place: %v, %v", paths, errs)
 	}
 }
 

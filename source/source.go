@@ -7,7 +7,9 @@ package source
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,11 +31,13 @@ type Source interface {
 	// Skills finds the skills of the source, in the order of their folders. An
 	// error means that a part of the source could not be read; the search goes
 	// on after it. Because skills may be missing then, a catalog removes none,
-	// unless the error has a method Incomplete() bool that returns false.
+	// unless the error has a method Incomplete() bool that returns false. If it has
+	// a method Missed() string, only skills in that folder may be missing. An error
+	// that wraps ErrAway means that the source cannot be read at all.
 	//
-	// After a complete search, Skills calls trace for the folder of each skill
-	// and for each folder in which a new skill could appear. A nil trace means
-	// that the caller needs no traces.
+	// After a search that was not cut off, Skills calls trace for the folder of
+	// each skill and for each folder in which a new skill could appear, also for
+	// those that could not be read. A nil trace means that the caller needs no traces.
 	Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error]
 
 	// Skill returns the skill in a folder and the folder's trace, as Skills
@@ -62,6 +66,7 @@ type Info struct {
 	Kind     string // KindRoot, KindProject, KindUser or KindBundled; "" means unknown
 	Root     string // absolute path of the source, links resolved when it was opened as far as it existed; "" if it is not on disk
 	MaxFile  int64  // bytes of the largest file that ReadFile returns; 0 means 1 MiB
+	Settings string // hash of all other settings that decide what a skill is, such as renames; "" means none
 }
 
 // A Listing is the contents of a skill's folder, found without opening a file.
@@ -100,9 +105,6 @@ type FS struct {
 	info    Info
 	base    string            // name of the top folder
 	renames map[string]string // Options.Names with clean keys
-	// seed starts every stamp. A skill's location and name depend on the source's
-	// settings, so a changed setting must change the stamps.
-	seed []byte
 }
 
 // Dir returns the source of the skills in a folder on disk. The folder may be missing or
@@ -148,7 +150,10 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 		return nil, fmt.Errorf("source %s: %w", info.Label, err)
 	}
 	s := &FS{tree: t, info: info, base: base, renames: names}
-	s.seed = fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names)
+	// A skill's location and name depend on the source's settings, so a changed setting
+	// must change the stamps of its skills and of its list of stamps.
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names))
+	s.info.Settings = hex.EncodeToString(sum[:8])
 	return s, nil
 }
 
@@ -179,8 +184,8 @@ func (s *FS) onDisk() bool { return s.info.Root != "" }
 // else a skill.md) is a skill and is not searched further; this includes the top folder.
 // Skills skips folders named .git and node_modules, and folders nested more than six deep.
 // On disk, it follows links to folders, even out of the source, but visits no folder
-// twice. Every error has the methods Incomplete, see Source, and Problem, which returns
-// the error as a skill.Problem. The whole search is done before the first result.
+// twice. Every error has the methods Incomplete and Missed, see Source, and Problem, which
+// returns the error as a skill.Problem. The whole search is done before the first result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		w := s.walk(ctx)
@@ -189,7 +194,7 @@ func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref
 				return
 			}
 		}
-		if w.partial || trace == nil {
+		if w.stopped || trace == nil {
 			return
 		}
 		for _, t := range w.traces {

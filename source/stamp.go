@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"slices"
 	"time"
 )
 
@@ -30,12 +29,12 @@ func isFresh(mtime int64, start time.Time) bool {
 // in npm packages), and some file systems (embed.FS) have no times at all.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
-// stamp returns the stamp of a skill: a hash of the names, kinds, sizes and
+// stamp returns the stamp of a skill: a hash of the names, modes, sizes and
 // modification times in its folder, and of the contents if a time cannot be trusted.
-// It returns "", meaning no stamp, if the time of a file is fresh at start. A file that is replaced by one of the same size and time
-// goes unnoticed.
+// It returns "", meaning no stamp, if the time of a file is fresh at start. A file that is
+// replaced by one of the same size and time goes unnoticed.
 func (s *FS) stamp(dir string, l *listing, start time.Time) string {
-	buf := slices.Grow(slices.Clone(s.seed), 64*len(l.entries))
+	buf := append(make([]byte, 0, 64+64*len(l.entries)), s.info.Settings...)
 	for _, e := range l.entries {
 		if isFresh(e.mtime, start) {
 			return ""
@@ -59,7 +58,7 @@ func (s *FS) stamp(dir string, l *listing, start time.Time) string {
 func appendEntry(buf []byte, e entry) []byte {
 	buf = append(buf, e.path...)
 	buf = append(buf, 0, flag(e.link), flag(e.err != nil))
-	buf = binary.LittleEndian.AppendUint32(buf, uint32(e.mode.Type()))
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(e.mode)) // permissions decide what can be read
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(e.size))
 	return binary.LittleEndian.AppendUint64(buf, uint64(e.mtime))
 }

@@ -24,7 +24,7 @@ type Trace struct {
 	Dir   string   // path in the source
 	Skill bool     // the folder is a skill; the trace covers everything below it
 	Below []string // contents of a skill's folder, relative to it; folders end in a slash
-	Full  bool     // Unchanged must list the folder, because times cannot be trusted
+	Full  bool     // Unchanged must list the folder, because times cannot be trusted, or it could not be listed
 	Stamp string   // "" means no stamp, see skill.Ref
 	Time  int64    // last change, Unix nanoseconds; 0 means unknown
 }
@@ -78,7 +78,9 @@ func (s *FS) trace(t *Trace, l *listing, stamp string, start time.Time) {
 	case t.Skill:
 		t.Stamp, t.Time = stamp, l.newest()
 	default:
-		t.Stamp = s.names(t.Dir)
+		if names := s.names(t.Dir); names != unlisted {
+			t.Stamp = names
+		}
 	}
 }
 
@@ -125,19 +127,27 @@ func (h *timeHash) add(mode fs.FileMode, size, mtime int64, err error) {
 	} else {
 		h.newest, h.fresh = max(h.newest, mtime), h.fresh || isFresh(mtime, h.start)
 		b = binary.LittleEndian.AppendUint64(append(b, 0), uint64(mtime))
-		b = binary.LittleEndian.AppendUint32(b, uint32(mode.Type()))
-		if !mode.IsDir() { // a folder's size depends on the file system
+		b = binary.LittleEndian.AppendUint32(b, uint32(mode)) // permissions too: they decide what can be read
+		if !mode.IsDir() {                                    // a folder's size depends on the file system
 			b = binary.LittleEndian.AppendUint64(b, uint64(size))
 		}
 	}
 	h.Write(b) // never fails
 }
 
-// names returns a hash of the names in a folder; "" if the folder cannot be listed.
+// unlisted is the stamp of what cannot be listed as a folder: it does not exist, is a
+// file, or fails.
+const unlisted = "-"
+
+// names returns a hash of the names in a folder; unlisted if the folder cannot be listed.
+// It looks first, because opening a FIFO would block.
 func (s *FS) names(dir string) string {
+	if info, err := s.tree.stat(dir); err != nil || !info.IsDir() {
+		return unlisted
+	}
 	entries, err := s.tree.readDir(dir)
 	if err != nil {
-		return ""
+		return unlisted
 	}
 	h := sha256.New()
 	for _, e := range entries {

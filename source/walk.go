@@ -48,7 +48,6 @@ type walker struct {
 	stopped bool
 	stamps  chan func() // work for the goroutines of startStamps
 	traces  []*Trace
-	partial bool // skills may have been missed
 }
 
 // A visit is a folder to search.
@@ -69,7 +68,7 @@ func (s *FS) walk(ctx context.Context) *walker {
 	}()
 	real, err := s.tree.real(".")
 	if err != nil {
-		w.incomplete(".", "unreadable-folder", err)
+		w.missing(err)
 		return w
 	}
 	w.visit(ctx, visit{".", real, 0})
@@ -104,9 +103,35 @@ func (w *walker) note(path, rule string, err error, hint string) {
 	w.items = append(w.items, item{path: path, err: &walkError{path: path, err: err, rule: rule, hint: hint}})
 }
 
-func (w *walker) incomplete(path, rule string, err error) {
-	w.partial = true
-	w.items = append(w.items, item{path: path, err: &walkError{path: path, err: err, rule: rule, partial: true}})
+// unreadable reports a folder that cannot be listed, and watches it.
+func (w *walker) unreadable(dir string, err error) {
+	w.watch(dir)
+	w.items = append(w.items, item{path: dir, err: &walkError{path: dir, err: err, rule: "unreadable-folder", partial: true}})
+}
+
+// missing handles a top folder that cannot be listed. A usual place that does not exist
+// is empty, because most people have only some of these folders. Any other source is
+// away: somebody named it, or it exists and fails.
+func (w *walker) missing(err error) {
+	w.watch(".")
+	kind := w.src.info.Kind
+	if usual := kind == KindProject || kind == KindUser; usual && (errors.Is(err, fs.ErrNotExist) || isThroughFile(err)) {
+		return
+	}
+	w.items = append(w.items, item{path: ".", err: &walkError{path: ".", err: fmt.Errorf("source is away: %w", err), rule: "away",
+		hint: "restore the folder; or remove its skills: skills index --forget " + w.src.info.Label, partial: true, away: true}})
+}
+
+// watch records a trace of something that cannot be listed as a folder now.
+func (w *walker) watch(dir string) {
+	w.traces = append(w.traces, &Trace{Dir: dir, Full: true, Stamp: unlisted})
+}
+
+// traced records the trace of a folder that is not a skill.
+func (w *walker) traced(dir string) {
+	t := &Trace{Dir: dir}
+	w.src.trace(t, new(listing), "", w.start)
+	w.traces = append(w.traces, t)
 }
 
 // visit searches a folder and the folders below it.
@@ -115,16 +140,20 @@ func (w *walker) visit(ctx context.Context, v visit) {
 		return
 	}
 	entries, err := w.src.tree.readDir(v.dir)
+	if err != nil && v.dir == "." && len(entries) == 0 {
+		w.missing(err)
+		return
+	}
 	if err != nil {
-		w.incomplete(v.dir, "unreadable-folder", err) // the entries read so far are still searched
+		w.unreadable(v.dir, err) // the entries read so far are still searched
 	}
 	if file := instructions(entries); file != "" {
 		w.addSkill(v.dir, file, entries)
 		return
 	}
-	trace := &Trace{Dir: v.dir}
-	w.src.trace(trace, new(listing), "", w.start)
-	w.traces = append(w.traces, trace)
+	if err == nil {
+		w.traced(v.dir)
+	}
 	for _, e := range entries {
 		w.searchEntry(ctx, v, e)
 	}
@@ -154,7 +183,7 @@ func (w *walker) enter(ctx context.Context, v visit) bool {
 
 func (w *walker) stop(path, rule string, err error) {
 	w.stopped = true
-	w.incomplete(path, rule, err)
+	w.items = append(w.items, item{path: path, err: &walkError{path: path, err: err, rule: rule, partial: true, stopped: true}})
 }
 
 // addSkill adds the skill in a folder.
@@ -196,7 +225,8 @@ func (w *walker) searchEntry(ctx context.Context, parent visit, e fs.DirEntry) {
 	}
 }
 
-// link handles a link. A link to a file needs nothing.
+// link handles a link. A link to anything but a folder is watched, because a folder may
+// take the place of what it leads to.
 func (w *walker) link(v visit) {
 	if isSkipped(path.Base(v.dir)) {
 		return
@@ -204,6 +234,7 @@ func (w *walker) link(v visit) {
 	info, err := w.src.tree.stat(v.dir)
 	switch {
 	case err == nil && !info.IsDir():
+		w.watch(v.dir)
 	case !w.src.onDisk():
 		w.note(v.dir, "link-not-followed", errors.New("links are followed only in folders on disk"), "")
 	case err == nil && v.depth > maxDepth:
@@ -212,10 +243,12 @@ func (w *walker) link(v visit) {
 		w.links = append(w.links, v)
 	case errors.Is(err, fs.ErrNotExist) || isThroughFile(err):
 		w.note(v.dir, "dangling-link", errors.New("link to something that does not exist"), "remove the link or restore what it leads to")
+		w.watch(v.dir)
 	case isLoop(err):
 		w.note(v.dir, "link-loop", errors.New("link that leads to itself"), "remove the link")
+		w.watch(v.dir)
 	default:
-		w.incomplete(v.dir, "unreadable-folder", err)
+		w.unreadable(v.dir, err)
 	}
 }
 
@@ -229,11 +262,12 @@ func (w *walker) follow(ctx context.Context, v visit, top string) {
 		return
 	}
 	if err != nil {
-		w.incomplete(v.dir, "unreadable-folder", err)
+		w.unreadable(v.dir, err)
 		return
 	}
 	if within(path.Dir(filepath.ToSlash(v.real)), filepath.ToSlash(real)) || within(filepath.ToSlash(top), filepath.ToSlash(real)) {
 		w.note(v.dir, "link-loop", fmt.Errorf("link to a folder that contains it or the source: %s", real), "remove the link")
+		w.traced(v.dir)
 		return
 	}
 	v.real = real

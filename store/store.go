@@ -65,14 +65,15 @@ type Reader interface {
 	// returns only skills at these paths; nil means all.
 	Known(ctx context.Context, source int64, paths []string) (map[string]Known, error)
 	// Entries returns the entries of these rows; nil means all rows. They are ordered by
-	// NameKey, then by precedence: the highest priority first, then by label and path.
+	// NameKey, then by precedence: sources that are not away first, then the highest priority, then by label
+	// and path.
 	// It skips rows that do not exist.
 	Entries(ctx context.Context, rows []int64) ([]Entry, error)
 	// Skill returns a skill as the catalog keeps it: its Meta without the ID, and its
 	// Frontmatter, Body and Problems. ok is false if there is no such row.
 	Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error)
-	// Problems returns the problems of all skills, ordered by the priority of the source
-	// (highest first), then by label and path.
+	// Problems returns the problems of all skills, ordered by the precedence of their
+	// sources, then by path.
 	Problems(ctx context.Context) ([]Reported, error)
 	// Ranked returns what text ranking needs about a skill. ok is false if the skill is
 	// refused or there is no such row.
@@ -104,7 +105,8 @@ type Tx interface {
 	// because the commit makes the next one.
 	State() (State, error)
 	// PutSource adds or replaces the source with the label of s and returns its row.
-	// It ignores s.Row and s.Walked, and keeps the time of the last walk.
+	// It ignores s.Row and s.Walked, and keeps the time of the last walk. A skill of a
+	// source that is away shadows none of a source that is not.
 	PutSource(s Source) (int64, error)
 	// DeleteSource removes a source and its skills. If there is no such source, it changes
 	// nothing.

@@ -29,13 +29,20 @@ type Source struct {
 	Root     string // absolute path; "" if it is not on disk
 	Priority int    // of two skills with the same name, the one with the higher priority is offered
 	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet
+	Away     bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered
 }
+
+// Settled reports whether there is no more to wait for: the source has been walked, or is
+// away.
+func (s *Source) Settled() bool { return s.Walked != 0 || s.Away }
 
 // A Known is what a catalog knows about one SKILL.md without reading it.
 type Known struct {
-	Row    int64
-	Stamp  string // "" means that the file must be read
-	Digest string
+	Row      int64
+	Stamp    string // "" means that the file must be read
+	Digest   string
+	Name     string // "" if the skill is refused
+	Location string
 }
 
 // An Entry describes one SKILL.md without its text: all that ranking, listings and scopes

@@ -26,6 +26,7 @@ type catalog struct {
 	*repertoire.Catalog
 	app   *app
 	agent *repertoire.Agent
+	stale string // why answers may be out of date; "" means that they are not
 }
 
 // Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
@@ -163,18 +164,29 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step,
 	})
 	bar.done()
-	if f.Cut {
+	switch {
+	case f.Cut:
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
-	} else {
+	case f.Stale != nil:
+		a.note("the answer is as of the last index: %v", f.Stale)
+	default:
 		a.reportVerbose(f.Reports)
+	}
+	if f.Stale != nil {
+		c.stale = f.Stale.Error()
 	}
 	return err
 }
 
 // rescan brings the catalog up to date completely, with a progress bar.
 func (a *app) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
+	return a.rescanWith(ctx, c.Rescan)
+}
+
+// rescanWith is rescan with another kind of scan.
+func (a *app) rescanWith(ctx context.Context, scan func(context.Context, func()) ([]repertoire.Report, error)) ([]repertoire.Report, error) {
 	bar := a.progress("indexing", -1)
-	reports, err := c.Rescan(ctx, bar.step)
+	reports, err := scan(ctx, bar.step)
 	bar.done()
 	a.reportVerbose(reports)
 	return reports, err

@@ -36,6 +36,7 @@ only the skills that they name. Of copies of a skill the best is listed.
   pinned    names of the pinned skills, if any
   omitted   number of relevant skills that the budget left out
   tokens    estimated tokens of the block
+  stale     why skills may have changed since they were indexed, if they may
   mode      what the ranking is based on
   kind      what the prompt is, when it wants no skill
   demand    probability that the prompt wants a skill
@@ -80,7 +81,7 @@ func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoi
 	if a.json {
 		pinned := mapped(block.Pinned, func(p repertoire.Body) string { return p.Name })
 		return a.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,
-			rankingOf(block.Ranking)})
+			c.rankingOf(block.Ranking)})
 	}
 	_, err = io.WriteString(a.stdout, block.Text)
 	a.noteVerbose("%s in %s, %d left out; ranking: %s",

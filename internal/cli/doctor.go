@@ -111,17 +111,20 @@ func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict, config
 		return r, nil, err
 	}
 	c, err := a.openWith(ctx, cfg)
+	var stale error
 	if err == nil {
 		defer c.Close()
 		var reports []repertoire.Report
-		if reports, err = a.rescan(ctx, c); err == nil {
-			r, err = doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
-		}
-		if err == nil {
+		reports, stale = a.rescan(ctx, c)
+		if r, err = doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports}); err == nil {
 			skills, err = c.listable(ctx)
 		}
 	}
 	if err == nil {
+		if stale != nil {
+			r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(),
+				Message: "the catalog cannot be brought up to date: " + stale.Error(), Hint: "make room, or make its folder writable; or name another file with --db"})
+		}
 		if aside := c.Recovered(); aside != "" {
 			r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
 				Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})

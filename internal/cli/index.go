@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const indexHelp = `Index brings the catalog in step with all sources and embeds what has no vector
@@ -19,24 +21,29 @@ yet. Other commands look for changes by themselves, but only for a second, and
 leave embedding by a server to index, which does everything.
 
 A skill that cannot be used never stops anything: it is reported. Skills that
-are gone are removed only when their source could be read completely. An
-interrupted run keeps what it did. A folder that is given with --root counts for
-one command; the configuration names those that always count.
+are gone are removed, except in folders that could not be read. An interrupted
+run keeps what it did. A folder that is given with --root counts for one
+command; the configuration names those that always count.
+
+A root that cannot be read at all, such as a share that is not mounted, is
+away: its skills are kept and listed, but not offered until it is back.
+--forget removes them. --full reads every skill again and replaces what is
+indexed of it, one by one, so that nobody finds fewer skills meanwhile.
 
 --json prints an object with offered and found (numbers of skills and of
 SKILL.md files), mode, db (the catalog file), took_ms, and sources, a list of
 objects with source, found, added, changed, removed, unchanged, refused,
-complete and problems (rule, severity, path, line, message, hint) in what was
-read.`
+unreadable, complete, away and problems (rule, severity, path, line, message,
+hint) in what was read.`
 
 func (a *app) indexCommand() *cobra.Command {
 	var full, watch bool
-	var lock string
+	var lock, forget string
 	cmd := &cobra.Command{
 		Use:     "index",
 		Short:   "Bring the catalog up to date",
 		Long:    indexHelp,
-		Example: "  skills index --root ~/skills\n  skills index --full\n  skills index --watch",
+		Example: "  skills index --root ~/skills\n  skills index --full\n  skills index --forget root:share",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if watch && a.json {
@@ -45,10 +52,11 @@ func (a *app) indexCommand() *cobra.Command {
 			if lock != "" {
 				return a.indexLocked(cmd.Context(), lock)
 			}
-			return a.index(cmd.Context(), full, watch)
+			return a.index(cmd.Context(), full, watch, forget)
 		},
 	}
-	cmd.Flags().BoolVar(&full, "full", false, "forget what is indexed and read every skill again")
+	cmd.Flags().BoolVar(&full, "full", false, "read every skill again, whether or not it has changed")
+	cmd.Flags().StringVar(&forget, "forget", "", "remove the skills of this `root`, a label or a path, which is away")
 	cmd.Flags().BoolVar(&watch, "watch", false, "stay running and rescan on the configured schedule")
 	cmd.Flags().StringVar(&lock, "lock", "", "do nothing while another process holds the lock `file`")
 	cmd.Flags().MarkHidden("lock") // for the process that a hook starts
@@ -70,10 +78,10 @@ func (a *app) indexLocked(ctx context.Context, name string) error {
 	}
 	defer lock.Close()
 	a.lastGood = true // as the hook that started this process
-	return a.index(ctx, false, false)
+	return a.index(ctx, false, false, "")
 }
 
-func (a *app) index(ctx context.Context, full, watch bool) error {
+func (a *app) index(ctx context.Context, full, watch bool, forget string) error {
 	start := time.Now()
 	setGarbage(100) // a run of seconds is no slower with half of the memory
 	c, err := a.open(ctx)
@@ -81,12 +89,16 @@ func (a *app) index(ctx context.Context, full, watch bool) error {
 		return err
 	}
 	defer c.Close()
-	if full {
-		if err := c.Forget(ctx); err != nil {
+	if forget != "" {
+		if err := a.forget(ctx, c, forget); err != nil {
 			return err
 		}
 	}
-	reports, err := a.rescan(ctx, c)
+	scan := c.Rescan
+	if full {
+		scan = c.RescanAll
+	}
+	reports, err := a.rescanWith(ctx, scan)
 	if err != nil {
 		return err
 	}
@@ -99,6 +111,35 @@ func (a *app) index(ctx context.Context, full, watch bool) error {
 		return err
 	}
 	return a.watch(ctx)
+}
+
+// forget removes the skills of a source that is away, given by its label or path.
+func (a *app) forget(ctx context.Context, c *catalog, root string) error {
+	reports, err := a.rescan(ctx, c)
+	if err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	var away []string
+	for i, src := range c.Config().Sources {
+		info := src.Info()
+		named := root == info.Label || info.Root != "" && (root == info.Root || abs == info.Root)
+		switch {
+		case named && reports[i].Away:
+			return c.Forget(ctx, info.Label)
+		case named:
+			return fmt.Errorf("%s can be read, so its skills would come back; remove the folder from the configuration instead", info.Label)
+		case reports[i].Away:
+			away = append(away, info.Label)
+		}
+	}
+	if len(away) == 0 {
+		return fmt.Errorf("no root %q is away, nor is any other", root)
+	}
+	return fmt.Errorf("no root %q is away; %s", root, words.ThereAre(away))
 }
 
 func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.Report, start time.Time) error {

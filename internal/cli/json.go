@@ -35,13 +35,14 @@ func mapped[T, U any](list []T, f func(T) U) []U {
 // ranking is what a result says of an answer as a whole.
 type ranking struct {
 	Mode      string  `json:"mode"`
+	Stale     string  `json:"stale,omitempty"`
 	Kind      string  `json:"kind,omitempty"`
 	Demand    float64 `json:"demand"`
 	Threshold float64 `json:"threshold"`
 }
 
-func rankingOf(r search.Ranking) ranking {
-	return ranking{r.Mode, r.Kind, rounded(r.Demand.Probability), r.Threshold}
+func (c *catalog) rankingOf(r search.Ranking) ranking {
+	return ranking{r.Mode, c.stale, r.Kind, rounded(r.Demand.Probability), r.Threshold}
 }
 
 // searchResult is what "search --json" prints.
@@ -124,6 +125,7 @@ type contextResult struct {
 
 // listResult is what "list --json" prints.
 type listResult struct {
+	Stale  string      `json:"stale,omitempty"`
 	Skills []listEntry `json:"skills"`
 }
 
@@ -137,6 +139,7 @@ type listEntry struct {
 	Tags        []string `json:"tags"`
 	Tokens      int      `json:"tokens"`
 	ShadowedBy  string   `json:"shadowed_by,omitempty"`
+	Away        bool     `json:"away,omitempty"`
 }
 
 // whyResult is what "why --json" prints.

@@ -13,12 +13,16 @@ import (
 const listHelp = `List prints all skills of the catalog by name, or those with a tag or from a
 source. With --agent it prints what that agent may see.
 
+A skill whose source cannot be read now, such as a share that is not mounted, is
+marked as away after its source. It is not offered until the source is back.
+
 When the output is piped, each line holds name, source, tags (separated by
 commas) and description, separated by tabs.
 
 --json prints an object with skills, a list of objects with id, name,
-description, source, path, tags, tokens (of the instructions, estimated) and,
-for a shadowed copy, shadowed_by.`
+description, source, path, tags, tokens (of the instructions, estimated),
+shadowed_by for a shadowed copy, and away; and stale: why skills may have
+changed since they were indexed, if the catalog could not be brought up to date.`
 
 func (a *app) listCommand() *cobra.Command {
 	var tag, from string
@@ -48,7 +52,7 @@ func (a *app) listCommand() *cobra.Command {
 
 func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 	if a.json {
-		return a.printJSON(listResult{mapped(entries, listEntryOf)})
+		return a.printJSON(listResult{c.stale, mapped(entries, listEntryOf)})
 	}
 	if len(entries) == 0 && c.agent != nil {
 		a.note("the agent %s sees no skills", c.agent.Name) // and no source that it has no skill of
@@ -59,11 +63,15 @@ func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 		return nil
 	}
 	return a.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, mapped(entries, func(e repertoire.Entry) []string {
-		return []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description}
+		from := e.Source
+		if e.Away {
+			from += " (away)"
+		}
+		return []string{e.ID, from, strings.Join(e.Tags, ","), e.Description}
 	}))
 }
 
 func listEntryOf(e repertoire.Entry) listEntry {
 	return listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location,
-		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, ShadowedBy: e.ShadowedBy}
+		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, ShadowedBy: e.ShadowedBy, Away: e.Away}
 }

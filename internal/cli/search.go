@@ -41,6 +41,7 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
 
 --json prints an object with
   query     the text
+  stale     why skills may have changed since they were indexed, if they may
   mode      what the ranking is based on: "hybrid", or "text (…)" with a reason;
             with a reranker also whether it had a part; "syntax" for --syntax
   kind      what the prompt is, when "context" would offer only what it names:
@@ -113,7 +114,7 @@ func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error 
 		for i, s := range snippets {
 			results[i].Snippet = snippetOf(s)
 		}
-		return a.printJSON(searchResult{Query: q.Text, ranking: rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
+		return a.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
 	}
 	return a.printHits(q, answer, snippets, took)
 }

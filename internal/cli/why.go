@@ -19,8 +19,8 @@ that keeps it out, the copy that shadows it or is offered instead, the kind of a
 prompt that wants no skill, and the probability that the prompt wants any: the
 log odds ("demand") are the sum of what speaks for and against it.
 
---json prints the object of "search --json" for the skill, with prompt, mode,
-kind (of the prompt, as in "search --json"), copy_of (the skill that stays
+--json prints the object of "search --json" for the skill, with prompt, stale,
+mode, kind (of the prompt, as in "search --json"), copy_of (the skill that stays
 instead of this copy), rank (0 when it is no candidate), of (candidates), best
 (the first of them), missing, filter, shadowed_by, verdict, demand, threshold
 (as in "search --json"), demand_terms (the log odds of demand as a sum, each
@@ -44,7 +44,7 @@ func (a *app) why(ctx context.Context, c *catalog, args []string) error {
 		return err
 	}
 	if a.json {
-		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
+		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...),
 			Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {

@@ -105,7 +105,7 @@ func costOf(p skill.Problem, inSkill bool) Cost {
 		if p.Severity != skill.Note { // a note says that the user has switched the hook off
 			return Unseen
 		}
-	case "unreadable", "unreadable-folder", "interrupted", "too-many-folders", "too-deep", "skill-md-case",
+	case "away", "stale", "unreadable", "unreadable-folder", "interrupted", "too-many-folders", "too-deep", "skill-md-case",
 		"link-not-followed", "dangling-link", "link-loop":
 		if inSkill {
 			return Confusing // the skill lacks a file

@@ -151,7 +151,8 @@ func TestInSkill(t *testing.T) {
 			t.Skip("no symbolic links here")
 		}
 	}
-	try(t, c.Forget(t.Context())) // so that all skills are read again
+	_, err := c.RescanAll(t.Context(), nil)
+	try(t, err)
 	reports, err := c.Rescan(t.Context(), nil)
 	try(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})

@@ -35,7 +35,7 @@ func (r reader) Known(ctx context.Context, source int64, paths []string) (map[st
 	known := make(map[string]store.Known)
 	for row, k := range c.skills {
 		if k.source == source && (paths == nil || slices.Contains(paths, k.Path)) {
-			known[k.Path] = store.Known{Row: row, Stamp: k.stamp, Digest: k.Digest}
+			known[k.Path] = store.Known{Row: row, Stamp: k.stamp, Digest: k.Digest, Name: k.Name, Location: k.Location}
 		}
 	}
 	return known, err
@@ -44,6 +44,12 @@ func (r reader) Known(ctx context.Context, source int64, paths []string) (map[st
 // compare orders skills by precedence.
 func (c *catalog) compare(a, b *kept) int {
 	s, o := c.sources[a.source], c.sources[b.source]
+	if s.Away != o.Away {
+		if s.Away {
+			return 1
+		}
+		return -1
+	}
 	return cmp.Or(cmp.Compare(o.Priority, s.Priority), strings.Compare(s.Label, o.Label), strings.Compare(a.Path, b.Path))
 }
 

@@ -240,8 +240,8 @@ func TestCancelledIsNotDamaged(t *testing.T) {
 		cancel()
 		for {
 			var id int64
-			var path, stamp, digest string
-			if err := rows.Scan(&id, &path, &stamp, &digest); err != nil {
+			var path, stamp, digest, name, location string
+			if err := rows.Scan(&id, &path, &stamp, &digest, &name, &location); err != nil {
 				return err
 			}
 		}

@@ -33,6 +33,7 @@ type DB struct {
 	recovered string // new path of a damaged file; "" means there was none
 	files     files  // that were opened
 	readOnly  bool
+	cause     error // why the file was opened read-only; nil if it was not
 
 	write *sql.DB // one connection, its transactions take the write lock at once
 	read  *sql.DB
@@ -61,6 +62,15 @@ func (db *DB) Recovered() string {
 // Defer.
 func (db *DB) ReadOnly() bool { return db.isOpen() && db.readOnly }
 
+// ReadOnlyError returns why the catalog cannot be written: an error that wraps
+// store.ErrReadOnly, and the cause if it is known.
+func (db *DB) ReadOnlyError() error {
+	if db.cause != nil {
+		return fmt.Errorf("%s: %w: %w", db.path, store.ErrReadOnly, db.cause)
+	}
+	return fmt.Errorf("%s: %w", db.path, store.ErrReadOnly)
+}
+
 // Close releases the file. A transaction that is under way is rolled back.
 func (db *DB) Close() error {
 	if !db.forbidOpen() {
@@ -82,7 +92,7 @@ func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 		return err
 	}
 	if db.readOnly || db.view != nil {
-		return fmt.Errorf("%s: %w", db.path, store.ErrReadOnly)
+		return db.ReadOnlyError()
 	}
 	return db.note(ctx, db.update(ctx, f))
 }

@@ -67,6 +67,9 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 			return openReadOnly(ctx, abs, o, cause)
 		}
 	}
+	if isFull(err) && isMerged(abs) {
+		return openReadOnly(ctx, abs, o, err)
+	}
 	return db, err
 }
 
@@ -162,7 +165,7 @@ func openReadOnly(ctx context.Context, path string, o Options, cause error) (*DB
 	if err != nil {
 		return nil, err
 	}
-	db.readOnly, db.files = true, files{filesAt(path)[0]}
+	db.readOnly, db.cause, db.files = true, cause, files{filesAt(path)[0]}
 	if err := readable(ctx, db); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("opening catalog %s, which cannot be written (%w): %w", path, cause, err)

@@ -15,7 +15,7 @@ func (db *DB) Sources(ctx context.Context) ([]store.Source, error) {
 	var list []store.Source
 	err := db.query(ctx, "sources", func(rows *sql.Rows) error {
 		var s store.Source
-		err := rows.Scan(&s.Row, &s.Label, &s.Root, &s.Priority, &s.Walked)
+		err := rows.Scan(&s.Row, &s.Label, &s.Root, &s.Priority, &s.Walked, &s.Away)
 		list = append(list, s)
 		return err
 	})
@@ -32,7 +32,7 @@ func (db *DB) Known(ctx context.Context, source int64, paths []string) (map[stri
 	err := db.query(ctx, statement, func(rows *sql.Rows) error {
 		var k store.Known
 		var path string
-		err := rows.Scan(&k.Row, &path, &k.Stamp, &k.Digest)
+		err := rows.Scan(&k.Row, &path, &k.Stamp, &k.Digest, &k.Name, &k.Location)
 		known[path] = k
 		return err
 	}, args...)

@@ -70,7 +70,7 @@ func testRoundTrip(t *testing.T, s store.Store) {
 		want.ID = "pdf"
 		wants(t, "entries", []store.Entry{want})(in.Entries(t.Context(), nil))
 		stamps, err := in.Known(t.Context(), sourceRow(t, in, "a"), nil)
-		wants(t, "known", map[string]store.Known{r.Path: {Row: row, Stamp: r.Stamp, Digest: "d"}})(stamps, err)
+		wants(t, "known", map[string]store.Known{r.Path: {Row: row, Stamp: r.Stamp, Digest: "d", Name: r.Skill.Name, Location: r.Skill.Location}})(stamps, err)
 	})
 	r.Body = nil
 	r.Skill.Frontmatter["description"] = r.Skill.Description // an engine may keep it once
@@ -174,8 +174,8 @@ func testKnown(t *testing.T, s store.Store) {
 	rows := Put(t, s, store.Source{Label: "a"}, Record("pdf", "d", "b"), Record("csv", "d", "b"))
 	Put(t, s, store.Source{Label: "b"}, Record("pdf", "d", "b"))
 	source := sourceRow(t, s, "a")
-	pdf := store.Known{Row: rows[0], Stamp: "stamp of pdf", Digest: "digest of pdf"}
-	csv := store.Known{Row: rows[1], Stamp: "stamp of csv", Digest: "digest of csv"}
+	pdf := store.Known{Row: rows[0], Stamp: "stamp of pdf", Digest: "digest of pdf", Name: "pdf"}
+	csv := store.Known{Row: rows[1], Stamp: "stamp of csv", Digest: "digest of csv", Name: "csv"}
 	check := func(what string, paths []string, want map[string]store.Known) {
 		t.Helper()
 		readers(t, s, func(in store.Reader) {
@@ -191,7 +191,7 @@ func testKnown(t *testing.T, s store.Store) {
 	pdf.Stamp = "new"
 	check("a new stamp", nil, map[string]store.Known{"pdf/SKILL.md": pdf, "csv/SKILL.md": csv})
 	Update(t, s, func(tx store.Tx) error { return tx.ForgetStamps(source) })
-	check("forgotten", nil, map[string]store.Known{"pdf/SKILL.md": {Row: rows[0]}, "csv/SKILL.md": {Row: rows[1]}})
+	check("forgotten", nil, map[string]store.Known{"pdf/SKILL.md": {Row: rows[0], Name: "pdf"}, "csv/SKILL.md": {Row: rows[1], Name: "csv"}})
 	source = sourceRow(t, s, "b")
 	got, err := s.Known(t.Context(), source, nil)
 	if err != nil || got["pdf/SKILL.md"].Stamp != "stamp of pdf" {

@@ -1,1 +1,1 @@
-SELECT id, path, stamp, digest FROM skills WHERE source_id = :source
+SELECT id, path, stamp, digest, name, location FROM skills WHERE source_id = :source

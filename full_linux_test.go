@@ -1,0 +1,113 @@
+package repertoire_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// mounted returns a folder with a file system of its own, of 4 MiB.
+func mounted(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("nothing can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { try(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
+	return dir
+}
+
+// fill fills the disk of a folder to the last byte, and returns a function that makes room.
+func fill(t *testing.T, dir string) (empty func()) {
+	t.Helper()
+	name := filepath.Join(dir, "ballast")
+	f, err := os.Create(name)
+	try(t, err)
+	if _, err := io.Copy(f, endless{}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("filling the disk: %v", err)
+	}
+	try(t, f.Close())
+	return func() { try(t, os.Remove(name)) }
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("x"), len(p))), nil }
+
+// TestFullDisk: while the disk of the catalog is full, processes that are new and one that
+// stays answer as before and say that they are stale; when there is room, all is noticed.
+func TestFullDisk(t *testing.T) {
+	src, dir := folder(t, "team", docs(many()...))
+	aged(t, dir)
+	disk := mounted(t)
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
+	closedCatalog(t, cfg)
+	resident := scanned(t, cfg)
+	empty := fill(t, disk)
+	text := doc("skill-new", "Waters plants. "+strings.Repeat("It takes very long to say how. ", 30))
+	write(t, filepath.Join(dir, "skill-new", "SKILL.md"), text)
+	if _, err := resident.Rescan(t.Context(), nil); err == nil {
+		t.Error("a rescan on a full disk succeeds")
+	}
+	n := len(many())
+	for round := range 2 {
+		for name, c := range map[string]*repertoire.Catalog{"resident": resident, "new": deferred(t, cfg)} {
+			f, err := c.Freshen(t.Context(), nil)
+			if err != nil || f.Stale == nil {
+				t.Errorf("round %d: %s: %+v, %v; want stale answers", round, name, f, err)
+			}
+			if got := len(list(t, c, nil, false)); got != n {
+				t.Errorf("round %d: %s: %d skills, want %d", round, name, got, n)
+			}
+			if hits, _ := search(t, c, repertoire.Query{Text: "skill-07"}); len(hits) == 0 || hits[0] != "skill-07" {
+				t.Errorf("round %d: %s: found %v", round, name, hits)
+			}
+			if name == "new" {
+				try(t, c.Close())
+			}
+		}
+		try(t, resident.Close()) // the second round finds no process that has the catalog open
+		resident = deferred(t, cfg)
+	}
+	empty()
+	c := deferred(t, cfg)
+	f, err := c.Freshen(t.Context(), nil)
+	if err != nil || f.Stale != nil {
+		t.Errorf("with room again: %+v, %v", f, err)
+	}
+	want(t, "plants", first(search(t, c, repertoire.Query{Text: "plants", Limit: 1})), "skill-new")
+}
+
+func first(hits []string, _ string) []string { return hits }
+
+// TestReadOnlyMount: a catalog on a file system that is mounted read-only answers, and says
+// that it is stale if something has changed.
+func TestReadOnlyMount(t *testing.T) {
+	src, dir := folder(t, "team", docs("one"))
+	aged(t, dir)
+	disk := mounted(t)
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
+	closedCatalog(t, cfg)
+	try(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	c := deferred(t, cfg)
+	if f, err := c.Freshen(t.Context(), nil); err != nil || !f.Current || f.Stale != nil {
+		t.Errorf("nothing changed: %+v, %v", f, err)
+	}
+	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+	if f, err := c.Freshen(t.Context(), nil); err != nil || !errors.Is(f.Stale, store.ErrReadOnly) {
+		t.Errorf("after a change: %+v, %v; want stale answers", f, err)
+	}
+	want(t, "skills", list(t, c, nil, false), "one")
+	if _, err := c.RescanAll(t.Context(), nil); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("error %v, want %v", err, store.ErrReadOnly)
+	}
+}
