@@ -27,6 +27,11 @@ type Config struct {
 	// implements source.Source. Their labels must differ.
 	Sources []source.Source
 
+	// Discover returns the sources as they are now. A catalog with a schedule calls it
+	// before each scheduled rescan, so that folders that appear become sources; nil
+	// means that Sources stay.
+	Discover func() ([]source.Source, error)
+
 	// DB is the catalog file; "" means one in the user's cache folder that
 	// belongs to these sources.
 	DB string
@@ -139,6 +144,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err
 	}
+	cfg.Discover = func() ([]source.Source, error) { return s.Sources(dir, nil) }
 	if cfg.Embedder, err = s.Embedder.New(); err != nil {
 		return Config{}, fmt.Errorf("configuring embedder: %w", err)
 	}

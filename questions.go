@@ -87,7 +87,7 @@ func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, err
 func (c *Catalog) Problems(ctx context.Context) ([]store.Reported, error) {
 	list, err := asked(ctx, c, func(s *state) ([]store.Reported, error) { return s.index.Problems(ctx) })
 	for i := range list {
-		list[i].Problem = c.reader.locate(list[i].Source, list[i].Problem)
+		list[i].Problem = c.state.Load().reader.locate(list[i].Source, list[i].Problem)
 	}
 	return list, err
 }

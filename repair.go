@@ -48,7 +48,7 @@ func (c *Catalog) reopen(ctx context.Context, found func()) ([]Report, error) {
 	}
 	c.log.Info("opening the catalog again, because its file is damaged or was replaced")
 	// A search that is in a hurry must not leave the catalog without a file.
-	s, err := c.open(context.WithoutCancel(ctx))
+	s, err := c.open(context.WithoutCancel(ctx), lost.path, lost.sources)
 	if err != nil {
 		return nil, fmt.Errorf("opening the catalog again: %w", err)
 	}

@@ -51,16 +51,15 @@ import (
 
 // A Catalog is an open catalog. It may be used from several goroutines.
 type Catalog struct {
-	cfg    Config
+	cfg    Config // with the sources and the file of the time when Open was called
 	log    *slog.Logger
-	reader reader            // of the files of the sources
 	agents map[string]*Agent // by name
 
 	embedder embed.Embedder // nil for none
 	fallback embed.Embedder // the built-in one when another is configured
 	fast     bool           // embedder is the built-in one: rescans embed
 
-	state atomic.Pointer[state] // replaced when the file was lost, see isLost
+	state atomic.Pointer[state] // replaced when the file was lost, see isLost, and when sources come or go
 
 	rescan sync.Mutex // held by a rescan: one at a time
 	closed bool       // guarded by rescan
@@ -78,15 +77,31 @@ type Catalog struct {
 	setReady func()        // closes ready, unless it is closed
 }
 
-// state is what hangs on one open database file.
+// state is what hangs on one open database file, and on one list of sources.
 type state struct {
-	store    *sqlite.DB
-	index    *index.Index
-	search   *search.Searcher
+	path   string // of the file
+	store  *sqlite.DB
+	index  *index.Index
+	search *search.Searcher
+
+	sources  []source.Source
+	reader   reader         // of their files
 	scanner  *index.Scanner // guarded by Catalog.rescan, except for Glance
 	provider *contextprovider.Provider
 
-	replaced atomic.Bool // the file was lost: store is closed, or about to be
+	replaced *atomic.Bool // another file took the place of this one: store is closed, or about to be
+}
+
+// with returns a state of the same file with other sources.
+func (s *state) with(sources []source.Source) (*state, error) {
+	r, err := newReader(sources)
+	if err != nil {
+		return nil, err
+	}
+	t := *s
+	t.sources, t.reader = sources, r
+	t.scanner, t.provider = index.NewScanner(s.index, sources), contextprovider.New(s.search, r)
+	return &t, nil
 }
 
 // close closes the files.
@@ -109,8 +124,8 @@ func (s *state) isLost(err error) bool {
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c := &Catalog{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	c.setReady = sync.OnceFunc(func() { close(c.ready) })
-	var err error
-	if c.reader, err = newReader(cfg.Sources); err != nil {
+	_, err := newReader(cfg.Sources)
+	if err != nil {
 		return nil, err
 	}
 	if c.agents, err = agentsByName(cfg.Agents); err != nil {
@@ -119,16 +134,11 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	if err := c.chooseEmbedder(); err != nil {
 		return nil, err
 	}
-	if c.cfg.DB == "" {
-		if c.cfg.DB, err = config.DefaultDB(cfg.Sources); err != nil {
-			return nil, err
-		}
-	}
-	// The file may be opened again, from another working folder.
-	if c.cfg.DB, err = filepath.Abs(c.cfg.DB); err != nil {
+	path, err := c.file(cfg.Sources)
+	if err != nil {
 		return nil, err
 	}
-	s, err := c.open(ctx)
+	s, err := c.open(ctx, path, cfg.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -157,9 +167,22 @@ func (c *Catalog) chooseEmbedder() error {
 	return nil
 }
 
+// file returns the absolute path of the catalog of these sources: the file may be opened
+// again, from another working folder.
+func (c *Catalog) file(sources []source.Source) (string, error) {
+	path := c.cfg.DB
+	if path == "" {
+		var err error
+		if path, err = config.DefaultDB(sources); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(path)
+}
+
 // open opens the database file; the store replaces one that it found damaged.
-func (c *Catalog) open(ctx context.Context) (*state, error) {
-	db := sqlite.Defer(c.cfg.DB, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(c.cfg.DB) }})
+func (c *Catalog) open(ctx context.Context, path string, sources []source.Source) (*state, error) {
+	db := sqlite.Defer(path, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }})
 	if !c.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err
@@ -168,12 +191,17 @@ func (c *Catalog) open(ctx context.Context) (*state, error) {
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
-	x := index.New(db, c.embedder, &index.Options{Path: c.cfg.DB, Inline: c.fast, Fallback: c.fallback})
+	x := index.New(db, c.embedder, &index.Options{Path: path, Inline: c.fast, Fallback: c.fallback})
 	found := search.New(x, db, c.embedder, &search.Options{
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
 	})
-	return &state{store: db, index: x, search: found, scanner: index.NewScanner(x, c.cfg.Sources), provider: contextprovider.New(found, c.reader)}, nil
+	s := &state{path: path, store: db, index: x, search: found, replaced: new(atomic.Bool)}
+	s, err := s.with(sources)
+	if err != nil {
+		return nil, errors.Join(err, x.Close(), db.Close())
+	}
+	return s, nil
 }
 
 // Close stops the schedule, waits for a rescan that is under way, and closes
@@ -192,12 +220,16 @@ func (c *Catalog) Close() error {
 	return err
 }
 
-// Config returns what the catalog was opened with, and the name of the catalog
-// file in DB. What it refers to must not be changed.
-func (c *Catalog) Config() Config { return c.cfg }
+// Config returns what the catalog was opened with, its sources as they are now, and
+// the name of the catalog file in DB. What it refers to must not be changed.
+func (c *Catalog) Config() Config {
+	cfg, s := c.cfg, c.state.Load()
+	cfg.DB, cfg.Sources = s.path, s.sources
+	return cfg
+}
 
 // Path returns the name of the catalog file.
-func (c *Catalog) Path() string { return c.cfg.DB }
+func (c *Catalog) Path() string { return c.state.Load().path }
 
 // Recovered returns the name under which a damaged catalog file was kept, or
 // "" when there was none.
@@ -205,7 +237,7 @@ func (c *Catalog) Recovered() string { return c.state.Load().store.Recovered() }
 
 // Labels returns the labels of the sources, the one that wins first.
 func (c *Catalog) Labels() []string {
-	list := slices.Clone(c.cfg.Sources)
+	list := slices.Clone(c.state.Load().sources)
 	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
 	labels := make([]string, len(list))
 	for i, s := range list {

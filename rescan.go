@@ -45,7 +45,7 @@ func (c *Catalog) rescanWith(ctx context.Context, found func(), f scan) ([]Repor
 		r := &reports[i]
 		r.Problems = slices.Clone(r.Problems) // the scanner keeps its own for the next rescan
 		for j, p := range r.Problems {
-			r.Problems[j] = c.reader.locate(r.Source, p)
+			r.Problems[j] = s.reader.locate(r.Source, p)
 		}
 	}
 	return reports, err

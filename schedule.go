@@ -90,8 +90,9 @@ func (c *Catalog) startBehind(ctx context.Context) error {
 // one tries again. Only one runs at a time.
 func (c *Catalog) tick() {
 	var reports []Report
-	var err error
+	var err, unfollowed error
 	if !c.fresh {
+		unfollowed = c.follow(c.ctx)
 		reports, err = c.Rescan(c.ctx, nil)
 	}
 	c.fresh = false
@@ -104,7 +105,7 @@ func (c *Catalog) tick() {
 	if c.ctx.Err() != nil { // Close cut it off
 		return
 	}
-	c.logWarnings(c.ctx, reports, err)
+	c.logWarnings(c.ctx, reports, cmp.Or(err, unfollowed))
 	if c.noteState(c.ctx, reports) && c.cfg.Changed != nil {
 		c.cfg.Changed()
 	}

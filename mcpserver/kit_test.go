@@ -99,7 +99,7 @@ func serve(t testing.TB, files map[string]string, agent string, complete ...func
 	if cfg.Schedule == repertoire.Never {
 		k.rescan(t)
 	}
-	o.Sources = k.catalog.Labels()
+	o.Sources = k.catalog.Labels
 	o.Agent, err = k.catalog.Agent(agent)
 	try(t, err)
 	k.Server = mcpserver.New(k.catalog, o)

@@ -79,16 +79,20 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 	for i, name := range slices.Backward(first) {
 		ranks[words.NameKey(name)] = i
 	}
+	var sources []string
+	if s.opts.Sources != nil {
+		sources = s.opts.Sources()
+	}
 	place := func(e *search.Entry) int {
 		rank, ranked := ranks[words.NameKey(e.ID)]
-		source := slices.Index(s.opts.Sources, e.Source)
+		source := slices.Index(sources, e.Source)
 		switch {
 		case ranked:
 			return rank
 		case !skill.IsPortableName(e.Name):
-			return len(first) + len(s.opts.Sources) + 1
+			return len(first) + len(sources) + 1
 		case source < 0:
-			return len(first) + len(s.opts.Sources)
+			return len(first) + len(sources)
 		}
 		return len(first) + source
 	}

@@ -61,9 +61,9 @@ type Options struct {
 	// by name; nil means none. A server with an Agent ignores them.
 	Agents []*search.Agent
 
-	// Sources are the labels of the catalog's sources, in the order in which hosts
+	// Sources returns the labels of the catalog's sources, in the order in which hosts
 	// list their skills; nil means the order of the names of skills.
-	Sources []string
+	Sources func() []string
 
 	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
 	Suggest func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error)

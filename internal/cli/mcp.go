@@ -121,9 +121,7 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 		level = slog.LevelInfo
 	}
 	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))}
-	if s.project, err = config.NewProject(a.dir, cfg.Sources); err != nil {
-		return nil, err
-	}
+	s.project = config.NewProject(a.dir)
 	cfg.Background, cfg.Logger = true, s.log
 	cfg.Changed = func() {
 		if servers := s.servers.Load(); servers != nil {
@@ -144,14 +142,14 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 // server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
 func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
 	return mcpserver.New(s.Catalog, &mcpserver.Options{
-		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels(),
+		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels,
 		Suggest: s.suggest, Loaded: loaded, Observe: observe, Logger: s.log,
 	})
 }
 
 func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
 	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
-	return s.memory.Suggest(ctx, s.catalog, session.Prompt{Session: p.Session, Text: p.Text}, budget, s.project.Scope(p.Dir, a))
+	return s.memory.Suggest(ctx, s.catalog, session.Prompt{Session: p.Session, Text: p.Text}, budget, s.project.Scope(p.Dir, s.Config().Sources, a))
 }
 
 // serveHTTP serves at an address until ctx ends.

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -131,7 +133,7 @@ func jsonOf(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestMCPChanges adds a skill while a client is connected.
+// TestMCPChanges adds a skill, and then a folder of skills, while a client is connected.
 func TestMCPChanges(t *testing.T) {
 	fixture(t)
 	write(t, "config.yaml", "bundled: false\nschedule: \"@every 1s\"\n")
@@ -140,12 +142,14 @@ func TestMCPChanges(t *testing.T) {
 	if m := s.hear(`"id":2`); !strings.Contains(jsonOf(t, m), `"total":2`) {
 		t.Errorf("list: %v", m)
 	}
-	write(t, ".agents/skills/dog/SKILL.md", "---\nname: dog\ndescription: Walks the dog.\n---\nWalk it.\n")
-	for { // the first scan may be told of too
-		s.hear("notifications/resources/list_changed")
-		s.say(toolCall("list_skills", "{}", ""))
-		if m := s.hear(`"id":2`); strings.Contains(jsonOf(t, m), `"total":3`) {
-			break
+	for i, file := range []string{".agents/skills/dog/SKILL.md", ".claude/skills/bird/SKILL.md"} {
+		write(t, file, "---\nname: "+path.Base(path.Dir(file))+"\ndescription: Walks it.\n---\nWalk it.\n")
+		for { // the first scan may be told of too
+			s.hear("notifications/resources/list_changed")
+			s.say(toolCall("list_skills", "{}", ""))
+			if m := s.hear(`"id":2`); strings.Contains(jsonOf(t, m), fmt.Sprintf(`"total":%d`, 3+i)) {
+				break
+			}
 		}
 	}
 	s.stdin.Close()

@@ -245,7 +245,7 @@ func (r *realm) askServer(t *testing.T, m map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": mcpserver.New(c, &mcpserver.Options{Agent: agent, Sources: c.Labels()})}, &mcpserver.HTTPOptions{Rate: -1})
+	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": mcpserver.New(c, &mcpserver.Options{Agent: agent, Sources: c.Labels})}, &mcpserver.HTTPOptions{Rate: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,45 +12,53 @@ import (
 // A Project is the project whose skills a catalog holds. It may be used from
 // several goroutines.
 type Project struct {
-	root   string   // "" means that the catalog has no skills of a project
-	labels []string // of its sources
+	root string // "" means that there is none
 
-	scopes sync.Map // *search.Agent to the same agent without the skills of the project
+	mu     sync.Mutex
+	labels []string                        // of its sources
+	scopes map[*search.Agent]*search.Agent // to the same agent without the skills of the project
 }
 
-// NewProject returns the project of sources that were opened for the folder dir;
-// "" means the working folder.
-func NewProject(dir string, sources []source.Source) (*Project, error) {
-	p := new(Project)
-	for _, s := range sources {
-		if info := s.Info(); info.Kind == source.KindProject {
-			p.labels = append(p.labels, info.Label)
-		}
-	}
-	if len(p.labels) == 0 {
-		return p, nil
-	}
+// NewProject returns the project that the folder dir belongs to; "" means the working
+// folder.
+func NewProject(dir string) *Project {
 	dir, err := workDir(dir)
 	if err != nil {
-		return nil, err
+		return new(Project) // Sources has none of its folders either
 	}
-	p.root = ProjectRoot(dir)
-	return p, nil
+	return &Project{root: ProjectRoot(dir)}
 }
 
 // Scope returns the agent a as it is for work in the folder dir: outside the project it
-// does not see the project's own skills. A nil agent sees all skills. If dir is not
-// absolute, it is unknown, and Scope returns a unchanged.
-func (p *Project) Scope(dir string, a *search.Agent) *search.Agent {
+// does not see the project's own skills, which are in some of the sources of the catalog.
+// A nil agent sees all skills. If dir is not absolute, it is unknown, and Scope returns a
+// unchanged.
+func (p *Project) Scope(dir string, sources []source.Source, a *search.Agent) *search.Agent {
 	if p.root == "" || !filepath.IsAbs(dir) || within(p.root, resolved(dir)) {
 		return a
 	}
-	var elsewhere search.Agent
-	if a != nil {
-		elsewhere = *a
+	var labels []string
+	for _, s := range sources {
+		if info := s.Info(); info.Kind == source.KindProject {
+			labels = append(labels, info.Label)
+		}
 	}
-	elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, p.labels)
+	if len(labels) == 0 {
+		return a
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(labels, p.labels) {
+		p.labels, p.scopes = labels, make(map[*search.Agent]*search.Agent)
+	}
 	// Return the same address each time: the catalog caches scopes by address.
-	scope, _ := p.scopes.LoadOrStore(a, &elsewhere)
-	return scope.(*search.Agent)
+	if p.scopes[a] == nil {
+		elsewhere := new(search.Agent)
+		if a != nil {
+			*elsewhere = *a
+		}
+		elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, labels)
+		p.scopes[a] = elsewhere
+	}
+	return p.scopes[a]
 }

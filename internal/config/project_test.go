@@ -104,26 +104,26 @@ func TestScope(t *testing.T) {
 	s := config.Default()
 	sources, err := s.Sources(project, nil)
 	try(t, err)
-	p, err := config.NewProject(filepath.Join(project, "sub"), sources)
-	try(t, err)
+	p := config.NewProject(filepath.Join(project, "sub"))
 	a := &search.Agent{Name: "a", Exclude: search.Rules{Sources: []string{"x"}}}
 	for _, dir := range []string{project, filepath.Join(project, "sub"), filepath.Join(project, "gone"), "", "relative"} {
-		if p.Scope(dir, a) != a || p.Scope(dir, nil) != nil {
+		if p.Scope(dir, sources, a) != a || p.Scope(dir, sources, nil) != nil {
 			t.Errorf("the scope in %q is another one", dir)
 		}
 	}
 	outside := filepath.Dir(project)
-	got := p.Scope(outside, a)
-	if !slices.Equal(got.Exclude.Sources, []string{"x", "project:.codex"}) || got.Name != "a" || p.Scope(outside, a) != got {
+	got := p.Scope(outside, sources, a)
+	if !slices.Equal(got.Exclude.Sources, []string{"x", "project:.codex"}) || got.Name != "a" || p.Scope(outside, sources, a) != got {
 		t.Errorf("the scope of an agent outside is %+v", got)
 	}
-	if got := p.Scope(project+"-2", nil); got == nil || !slices.Equal(got.Exclude.Sources, []string{"project:.codex"}) {
+	if got := p.Scope(project+"-2", sources, nil); got == nil || !slices.Equal(got.Exclude.Sources, []string{"project:.codex"}) {
 		t.Errorf("the scope outside is %+v", got)
 	}
-	p, err = config.NewProject(project, nil)
-	try(t, err)
-	if p.Scope(outside, a) != a {
+	if p.Scope(outside, nil, a) != a {
 		t.Error("without skills of a project there is something to leave out")
+	}
+	if p.Scope(outside, sources, a) == a {
+		t.Error("skills of a project that came later are not left out")
 	}
 }
 
