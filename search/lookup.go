@@ -31,10 +31,10 @@ func lookup(v *snapshot.View, id string) (int, error) {
 				return
 			}
 			d := v.Doc(i)
-			// Of two skills of one name in one source take the first by path, whatever
-			// segment it is in.
+			// Of two skills of one name in one source take the first by precedence,
+			// whatever segment it is in.
 			folder = rest == path.Dir(d.Path)
-			if folder || rest == d.Name && (found < 0 || first.Source == d.Source && d.Path < first.Path) {
+			if folder || rest == d.Name && (found < 0 || first.Source == d.Source && skill.ComparePlaces(&d.Meta, &first.Meta) < 0) {
 				found, first = i, d
 			}
 		})

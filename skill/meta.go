@@ -1,6 +1,9 @@
 package skill
 
-import "path"
+import (
+	"path"
+	"strings"
+)
 
 // A Meta is level 1 of a skill: what a catalog knows and shows about a skill
 // without reading the file again. Every layer uses this one declaration.
@@ -21,6 +24,20 @@ type Meta struct {
 // Dir returns the slash-separated path of the skill's folder in its source; "."
 // means the top of the source.
 func (m *Meta) Dir() string { return path.Dir(m.Path) }
+
+// ComparePlaces orders skills that have the same name in one source by precedence: first
+// those whose folder has that name, then by path in byte order. So "pdf" stays what it is
+// when somebody keeps an old copy of it in "pdf-old".
+func ComparePlaces(a, b *Meta) int {
+	one, other := path.Base(a.Dir()) == a.Name, path.Base(b.Dir()) == b.Name
+	switch {
+	case one == other:
+		return strings.Compare(a.Path, b.Path)
+	case one:
+		return -1
+	}
+	return 1
+}
 
 // File returns the base name of the skill's instructions: SKILL.md or skill.md.
 func (m *Meta) File() string { return path.Base(m.Path) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -219,7 +220,7 @@ func (v *View) Sorted(allowed func(i int) bool) []Listed {
 func (v *View) precedence(a, b *Document) int {
 	one, other := v.source(a.Source), v.source(b.Source)
 	return cmp.Or(awayLast(one, other), cmp.Compare(other.Priority, one.Priority),
-		strings.Compare(a.Source, b.Source), strings.Compare(a.Path, b.Path))
+		strings.Compare(a.Source, b.Source), skill.ComparePlaces(&a.Meta, &b.Meta))
 }
 
 // precedes reports whether skill i comes before skill j, which has the same name.

@@ -65,9 +65,8 @@ type Reader interface {
 	// returns only skills at these paths; nil means all.
 	Known(ctx context.Context, source int64, paths []string) (map[string]Known, error)
 	// Entries returns the entries of these rows; nil means all rows. They are ordered by
-	// NameKey, then by precedence: sources that are not away first, then the highest priority, then by label
-	// and path.
-	// It skips rows that do not exist.
+	// NameKey, then by precedence: sources that are not away first, then the highest
+	// priority, then by label, then skill.ComparePlaces. It skips rows that do not exist.
 	Entries(ctx context.Context, rows []int64) ([]Entry, error)
 	// Skill returns a skill as the catalog keeps it: its Meta without the ID, and its
 	// Frontmatter, Body and Problems. ok is false if there is no such row.

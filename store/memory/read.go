@@ -50,7 +50,7 @@ func (c *catalog) compare(a, b *kept) int {
 		}
 		return -1
 	}
-	return cmp.Or(cmp.Compare(o.Priority, s.Priority), strings.Compare(s.Label, o.Label), strings.Compare(a.Path, b.Path))
+	return cmp.Or(cmp.Compare(o.Priority, s.Priority), strings.Compare(s.Label, o.Label), skill.ComparePlaces(&a.Meta, &b.Meta))
 }
 
 // find returns the skills with these rows, or all if rows is nil, by name key and

@@ -21,7 +21,7 @@ func readChecks() []check {
 		{"Sources", "Sources are ordered by label; putting one again keeps its row and the time of its last walk; deleting it deletes its skills.", testSources},
 		{"Entries", "Entries are ordered by name key, priority, label and path, comparing bytes; rows select, and an empty list of rows does not mean all rows.", testEntries},
 		{"Problems", "Problems are ordered by priority, label and path; the problems of one skill stay in the order in which they were put.", testProblems},
-		{"Precedence", "Of the skills with the same name, the one with the highest priority is offered, then the first by label and path, whatever the order of writing; refused skills have no name.", testPrecedence},
+		{"Precedence", "Of the skills with the same name, the one with the highest priority is offered, then the first by label, then one whose folder has its name, then the first by path, whatever the order of writing; refused skills have no name.", testPrecedence},
 		{"PriorityChange", "When the priority of a source changes, another skill of a name is offered.", testPriorityChange},
 		{"WinnerLost", "When the offered skill of a name is refused, renamed or deleted with its source, the next one is offered.", testWinnerLost},
 	}
@@ -277,7 +277,7 @@ func testPrecedence(t *testing.T, s store.Store) {
 	var rows []int64
 	rows = append(rows, Put(t, s, store.Source{Label: "z", Priority: 1}, at("a"))...)
 	rows = append(rows, Put(t, s, store.Source{Label: "b", Priority: 5}, at("a"))...)
-	rows = append(rows, Put(t, s, store.Source{Label: "a", Priority: 5}, at("z"), at("b"))...)
+	rows = append(rows, Put(t, s, store.Source{Label: "a", Priority: 5}, at("z"), at("b"), at("x/pdf"), at("pdf"))...)
 	refused := Refused("pdf/SKILL.md")
 	refused.NameKey = "pdf"
 	Put(t, s, store.Source{Label: "y", Priority: 9}, refused)

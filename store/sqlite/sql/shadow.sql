@@ -1,5 +1,6 @@
 -- Of the skills with the same name, the one whose source has the highest priority is
--- offered, those of sources that are away last, then the first by source and path, so that the order of indexing makes no
+-- offered, those of sources that are away last, then the first by source, then one whose
+-- folder has its name, then the first by path, so that the order of indexing makes no
 -- difference. Contested names are the names of the skills that this transaction changed,
 -- and their old names: a skill that lost its name is still in shadowed_by of the skills
 -- that it shadowed, and deleting a skill also changes those that it shadowed. :all adds
@@ -15,7 +16,7 @@ contested (name_key) AS (
 ),
 ranked AS (
   SELECT s.id, first_value(s.id) OVER (
-           PARTITION BY s.name_key ORDER BY o.away, o.priority DESC, o.label, s.path) AS winner
+           PARTITION BY s.name_key ORDER BY o.away, o.priority DESC, o.label, s.own_folder DESC, s.path) AS winner
   FROM contested c CROSS JOIN skills s ON s.name_key = c.name_key JOIN sources o ON o.id = s.source_id
   WHERE s.refused = 0
 )
