@@ -99,13 +99,13 @@ func DefaultDB(sources []source.Source) (string, error) {
 	for _, s := range sources {
 		fmt.Fprintf(h, "%q %q\n", s.Info().Label, s.Info().Root)
 	}
-	name := filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]), "catalog.db")
+	folder := filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]))
 	// Set the time at each opening: a catalog whose skills never change is never
-	// written.
-	if now := time.Now(); os.Chtimes(name, now, now) != nil {
+	// written. The time of the file itself shows whether somebody has replaced it.
+	if now := time.Now(); os.Chtimes(folder, now, now) != nil {
 		removeUnused(dir, now.Add(-unusedAfter))
 	}
-	return name, nil
+	return filepath.Join(folder, "catalog.db"), nil
 }
 
 // unusedAfter is the age at which a catalog that nobody opened is removed.
@@ -129,7 +129,9 @@ func removeUnused(dir string, before time.Time) {
 			continue
 		}
 		db := filepath.Join(dir, f.Name(), "catalog.db")
-		if info, err := os.Lstat(db); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+		written, err := os.Lstat(db)
+		opened, err2 := os.Lstat(filepath.Dir(db))
+		if err == nil && err2 == nil && written.Mode().IsRegular() && written.ModTime().Before(before) && opened.ModTime().Before(before) {
 			removeCatalog(db)
 		}
 	}

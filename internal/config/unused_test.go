@@ -45,6 +45,7 @@ func TestRemoveUnused(t *testing.T) {
 		{"0123456789ab/catalog.db.lock", young, true},
 		{"0123456789ab/catalog.db.damaged-20260101T000000.000000000", young, true},
 		{"ffffffffffff/catalog.db", young, false},
+		{"888888888888/catalog.db", old, false}, // opened lately
 		{"eeeeeeeeeeee/catalog.db", now.Add(100 * 365 * 24 * time.Hour), false}, // the clock is wrong now
 		{"999999999999/catalog.db", time.Unix(0, 0), true},
 		{"ffffffffffff/catalog.db-wal", old, false},
@@ -63,6 +64,13 @@ func TestRemoveUnused(t *testing.T) {
 	touch(t, beside, old)
 	for _, tt := range tests {
 		touch(t, filepath.Join(dir, tt.name), tt.at)
+	}
+	folders, err := os.ReadDir(dir)
+	try(t, err)
+	for _, f := range folders {
+		if f.Name() != "888888888888" {
+			try(t, os.Chtimes(filepath.Join(dir, f.Name()), old, old))
+		}
 	}
 	linked := os.Symlink(filepath.Dir(beside), filepath.Join(dir, "dddddddddddd")) == nil
 	removeUnused(dir, now.Add(-10*time.Hour))
@@ -125,12 +133,17 @@ func TestUsedIsKept(t *testing.T) {
 	try(t, err)
 	old := time.Now().Add(-2 * unusedAfter)
 	unused := filepath.Join(cache, "0123456789ab", "catalog.db")
-	touch(t, used, old)
-	touch(t, unused, old)
+	for _, name := range []string{used, unused} {
+		touch(t, name, old)
+		try(t, os.Chtimes(filepath.Dir(name), old, old))
+	}
 	_, err = DefaultDB([]source.Source{src}) // opened again
 	try(t, err)
 	if !exists(unused) {
 		t.Error("opening a catalog that is there removed another one")
+	}
+	if info, err := os.Stat(used); err != nil || !info.ModTime().Equal(old) {
+		t.Errorf("the file looks changed because it was opened: %v, %v", info.ModTime(), err)
 	}
 	_, err = DefaultDB([]source.Source{other}) // a new one
 	try(t, err)
