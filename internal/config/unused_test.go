@@ -45,7 +45,7 @@ func TestRemoveUnused(t *testing.T) {
 		{"0123456789ab/catalog.db.lock", young, true},
 		{"0123456789ab/catalog.db.damaged-20260101T000000.000000000", young, true},
 		{"ffffffffffff/catalog.db", young, false},
-		{"888888888888/catalog.db", old, false}, // opened lately
+		{"888888888888/catalog.db", old, false},                                 // opened lately
 		{"eeeeeeeeeeee/catalog.db", now.Add(100 * 365 * 24 * time.Hour), false}, // the clock is wrong now
 		{"999999999999/catalog.db", time.Unix(0, 0), true},
 		{"ffffffffffff/catalog.db-wal", old, false},
