@@ -3,7 +3,6 @@
 package regular
 
 import (
-	"fmt"
 	"io/fs"
 	"syscall"
 )
@@ -11,10 +10,10 @@ import (
 const nonblock = syscall.O_NONBLOCK // a named pipe without a writer would block
 
 // identity returns which file it is.
-func identity(info fs.FileInfo) string {
+func identity(info fs.FileInfo) []uint64 {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%d %d", s.Dev, s.Ino)
+	return []uint64{uint64(s.Dev), uint64(s.Ino)} // their types differ between systems
 }
