@@ -182,6 +182,7 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 		defer context.AfterFunc(h.ending, cancel)()
 		r = r.WithContext(ctx)
 	}
+	r.Header.Set(clientName, clientOf(r.RemoteAddr).String())
 	if isStateless(r, body) {
 		sc.stateless.ServeHTTP(w, r)
 		return
@@ -192,6 +193,10 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	}
 	h.serveSession(sc, w, r)
 }
+
+// clientName is the header that tells the handlers of a scope which client a request is
+// from. The server sets it, whatever the client sent.
+const clientName = "Repertoire-Client"
 
 // maxBegin bounds the request that begins a session, because the session keeps it.
 const maxBegin = 64 << 10
