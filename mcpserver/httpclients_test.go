@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/mcpserver"
@@ -67,5 +68,40 @@ func TestHTTPOrder(t *testing.T) {
 	next := modern(t, url, "skills/list", fmt.Sprintf(`{"cursor":%q}`, first["nextCursor"]))
 	if next.status != http.StatusOK || len(field(next.result(t)["skills"], "uri")) != 12 || strings.Contains(next.body, "error") {
 		t.Errorf("the next page: %+v", next)
+	}
+}
+
+// TestHTTPStreams: a client has a bounded number of streams, which cost another client no
+// answer.
+func TestHTTPStreams(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only 127.0.0.1 is an address of this machine here")
+	}
+	t.Parallel()
+	url := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{ClientRequests: 5, Rate: -1}).url + "/mcp"
+	listen := func() *http.Response {
+		return start(t, "POST", url, message("subscriptions/listen",
+			`{"notifications":{"resourcesListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}`),
+			"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+	}
+	var last *http.Response
+	for i := range 5 {
+		if last = listen(); last.StatusCode != http.StatusOK {
+			t.Fatalf("stream %d: %d", i, last.StatusCode)
+		}
+		defer last.Body.Close()
+	}
+	for range 20 {
+		r := listen()
+		if r.Body.Close(); r.StatusCode != http.StatusTooManyRequests {
+			t.Fatalf("a stream too many: %d", r.StatusCode)
+		}
+	}
+	modern(t, url, "tools/list", "{}", localAddress, "127.0.0.2").result(t)
+	last.Body.Close()
+	for end := time.Now().Add(patience); modern(t, url, "tools/list", "{}").status != http.StatusOK; {
+		if time.Now().After(end) {
+			t.Fatal("a stream that has ended counts for ever")
+		}
 	}
 }
