@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/search"
@@ -38,11 +39,21 @@ func NewProject(dir string, sources []source.Source) (*Project, error) {
 	return p, nil
 }
 
+// holds reports whether the project holds a folder, which a model or a client over HTTP
+// may have chosen. It does not look for a folder of another machine: Windows would log in
+// there, so //host/share is the project's only if its name says so.
+func (p *Project) holds(dir string) bool {
+	if slashed := strings.ReplaceAll(dir, `\`, "/"); strings.HasPrefix(slashed, "//") || strings.HasPrefix(slashed, "/??/") {
+		return within(p.root, filepath.Clean(dir))
+	}
+	return within(p.root, resolved(dir))
+}
+
 // Scope returns the agent a as it is for work in the folder dir: outside the project it
 // does not see the project's own skills. A nil agent sees all skills. If dir is not
 // absolute, it is unknown, and Scope returns a unchanged.
 func (p *Project) Scope(dir string, a *search.Agent) *search.Agent {
-	if p.root == "" || !filepath.IsAbs(dir) || within(p.root, resolved(dir)) {
+	if p.root == "" || !filepath.IsAbs(dir) || p.holds(dir) {
 		return a
 	}
 	var elsewhere search.Agent
