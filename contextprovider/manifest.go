@@ -58,7 +58,7 @@ func (m *Manifest) fill(e *search.Entry, in *Instructions) (err error) {
 	m.Description, _ = m.Frontmatter["description"].(string)
 	switch {
 	case !skill.IsPortableName(m.Name):
-		return fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits", skill.MaxName)
+		return fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits, or is a device's on Windows", skill.MaxName)
 	case strings.TrimSpace(m.Description) == "":
 		return errors.New("its description is missing or not a text")
 	case len(utf16.Encode([]rune(m.Description))) > skill.MaxDescription: // hosts count in either way

@@ -74,7 +74,7 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	}
 	if f.Path == skill.FileNames[0] {
 		eventOf(ctx).Stale = m.Stale
-		s.used.add(m.ID)
+		s.use(ctx, m.ID)
 	}
 	c := &mcp.ResourceContents{URI: p.URI, MIMEType: mimeType(f.Path)}
 	// Valid UTF-8 survives JSON byte for byte and is sent as text. An empty text would

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,6 +40,10 @@ type HTTPOptions struct {
 	// client that has the most.
 	MaxSessions, ClientSessions int
 
+	// ClientRequests is how many requests of one client may be under way, streams
+	// included, which may last for ever; 0 means 500.
+	ClientRequests int
+
 	// Timeout is how long a client may take to send a request, and to accept a
 	// piece of an answer; 0 means 10 s. Grace is how long requests under way may take
 	// after the server was told to end; 0 means 10 s.
@@ -60,6 +65,7 @@ type HTTP struct {
 	scopes  map[string]*scope
 	guard   guard
 	limiter *limiter // nil means no limit
+	busy    *busy
 	open    *sessions
 	mux     *http.ServeMux
 	ending  context.Context // cancelled when Serve starts to shut down: streams end
@@ -88,6 +94,7 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
 		h.limiter = newLimiter(rate)
 	}
+	h.busy = &busy{most: cmp.Or(h.opts.ClientRequests, 500), clients: make(map[netip.Prefix]int)}
 	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
 	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
@@ -129,6 +136,12 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(out, "rate", http.StatusTooManyRequests, errors.New("too many requests"))
 		return
 	}
+	client := clientOf(r.RemoteAddr)
+	if !h.busy.enter(client) {
+		h.refuse(out, "busy", http.StatusTooManyRequests, errors.New("too many requests are under way"))
+		return
+	}
+	defer h.busy.leave(client)
 	if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" {
 		out.WriteHeader(http.StatusNoContent) // the guard has said what a page may send
 		return
@@ -182,6 +195,7 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 		defer context.AfterFunc(h.ending, cancel)()
 		r = r.WithContext(ctx)
 	}
+	r.Header.Set(clientName, clientOf(r.RemoteAddr).String())
 	if isStateless(r, body) {
 		sc.stateless.ServeHTTP(w, r)
 		return
@@ -192,6 +206,10 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	}
 	h.serveSession(sc, w, r)
 }
+
+// clientName is the header that tells the handlers of a scope which client a request is
+// from. The server sets it, whatever the client sent.
+const clientName = "Repertoire-Client"
 
 // maxBegin bounds the request that begins a session, because the session keeps it.
 const maxBegin = 64 << 10

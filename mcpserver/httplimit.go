@@ -80,6 +80,34 @@ func (l *limiter) allow(remote string) bool {
 	return c.AllowN(time.Now(), 1)
 }
 
+// busy bounds how many requests of each client are under way. A stream is one that may
+// last for ever, so a rate alone does not bound them.
+type busy struct {
+	most int
+
+	mu      sync.Mutex
+	clients map[netip.Prefix]int
+}
+
+// enter reports whether a client may have one more request, which then must leave.
+func (b *busy) enter(client netip.Prefix) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.clients[client] >= b.most {
+		return false
+	}
+	b.clients[client]++
+	return true
+}
+
+func (b *busy) leave(client netip.Prefix) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.clients[client]--; b.clients[client] == 0 {
+		delete(b.clients, client)
+	}
+}
+
 func clientOf(remote string) netip.Prefix {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -23,7 +23,7 @@ func eventOf(ctx context.Context) *Event { return ctx.Value(eventKey{}).(*Event)
 // Options.Observe.
 func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		e, start := &Event{Method: method}, time.Now()
+		e, start := &Event{Method: method, Client: clientHeader(req)}, time.Now()
 		res, err := next(context.WithValue(ctx, eventKey{}, e), method, req)
 		if tool, ok := res.(*mcp.CallToolResult); ok && tool != nil && tool.IsError {
 			e.Failed = true
@@ -41,6 +41,14 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return res, err
 	}
+}
+
+// clientHeader returns the client of an HTTP request, see HTTP.serveScope.
+func clientHeader(req mcp.Request) string {
+	if extra := req.GetExtra(); extra != nil {
+		return extra.Header.Get(clientName)
+	}
+	return ""
 }
 
 // message returns the text of an error as it is shown: shortened and without control

@@ -148,6 +148,14 @@ type recent struct {
 	ids []string // the most recent one last
 }
 
+// use notes that the client has used a skill. Clients over HTTP share a server, and no
+// client may change what another one lists, or learn from it: there the order is fixed.
+func (s *Server) use(ctx context.Context, id string) {
+	if eventOf(ctx).Client == "" {
+		s.used.add(id)
+	}
+}
+
 // add notes that a skill was used.
 func (r *recent) add(id string) {
 	r.mu.Lock()

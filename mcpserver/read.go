@@ -39,7 +39,7 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 		return nil, readResult{}, named(err, p.ID)
 	}
 	eventOf(ctx).Stale = body.Stale
-	s.used.add(body.ID)
+	s.use(ctx, body.ID)
 	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
 		s.opts.Loaded(ctx, *session, body.ID)
 	}

@@ -47,7 +47,7 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 	if err != nil {
 		return nil, none, named(err, p.ID)
 	}
-	s.used.add(f.ID)
+	s.use(ctx, f.ID)
 	r := resourceResult{ID: f.ID, Path: f.Path, Size: f.Size, SHA256: f.SHA256, Binary: f.Binary, HiddenChars: f.HiddenChars}
 	if f.Binary {
 		return s.binary(&f), r, nil

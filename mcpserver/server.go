@@ -86,10 +86,12 @@ type Prompt struct {
 	Text    string
 	Dir     string // the client's working folder; "" means unknown
 	Session string // the client's session; "" means unknown
+	Client  string // who asks over HTTP: an address or network; "" means the only client
 }
 
 // An Event describes one request that was served.
 type Event struct {
+	Client    string  // as in Prompt
 	Method    string  // of the protocol, such as "tools/call"
 	Tool      string  // the called tool; "" means none, or an unknown one
 	Seconds   float64 // how long the answer took

@@ -23,10 +23,11 @@ type suggestResult struct {
 }
 
 func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestParams) (*mcp.CallToolResult, suggestResult, error) {
+	e := eventOf(ctx)
 	if p.Session != "" {
 		s.session.Store(&p.Session)
 	}
-	b, err := s.opts.Suggest(ctx, Prompt{p.Prompt, p.CWD, p.Session}, s.opts.Agent)
+	b, err := s.opts.Suggest(ctx, Prompt{p.Prompt, p.CWD, p.Session, e.Client}, s.opts.Agent)
 	if err != nil {
 		return nil, suggestResult{}, err
 	}
@@ -35,9 +36,8 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 		r.Pinned = append(r.Pinned, body.ID)
 	}
 	for _, h := range slices.Backward(b.Skills) { // so that the best counts as the most recent
-		s.used.add(h.ID)
+		s.use(ctx, h.ID)
 	}
-	e := eventOf(ctx)
 	e.Offered, e.Abstained = len(b.Skills), len(b.Skills) == 0
 	return text(b.Text), r, nil
 }

@@ -181,14 +181,15 @@ func (c *checker) checkName(f strictField) {
 
 // IsPortableName reports whether every client accepts name, also those clients
 // that are stricter than the specification: at most MaxName lower-case ASCII
-// letters and digits, in words with single hyphens between them.
+// letters and digits, in words with single hyphens between them, and not the name of a
+// device on Windows, where no folder can have it.
 func IsPortableName(name string) bool {
 	for word := range strings.SplitSeq(name, "-") {
 		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 			return false
 		}
 	}
-	return len(name) <= MaxName
+	return len(name) <= MaxName && !reserved().MatchString(name)
 }
 
 // triggers are phrases with which descriptions say when to use a skill.

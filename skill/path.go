@@ -77,7 +77,7 @@ func badPart(part string) string {
 	case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
 		return "a part of the path ends in a dot or a space, which Windows ignores"
 	case reserved().MatchString(part):
-		return fmt.Sprintf("%s is the name of a device on Windows", part)
+		return fmt.Sprintf("%q is the name of a device on Windows", part)
 	}
 	return ""
 }

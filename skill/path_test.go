@@ -30,7 +30,7 @@ var badPaths = map[string]string{
 	"a\x00": "NUL", "\x00": "NUL", "a\nb": "control", "a\x1b[31m": "control", "a\x7f": "control", "a/\tb": "control",
 	"a.": "dot or a space", "a ": "dot or a space", "a./b": "dot or a space", "a /b": "dot or a space", "...": "dot or a space", ".. /x": "dot or a space", " ": "dot or a space",
 	"CON": "device", "con.txt": "device", "a/NUL": "device", "nul.tar.gz": "device", "nul .txt": "device", "Aux.md": "device", "PRN": "device",
-	"com1": "device", "COM¹": "device", "lpt9.x": "device", "LPT²": "device", "CONIN$": "device", "conout$.a": "device", "./con": "device",
+	"com1": "device", "COM¹": "device", "lpt9.x": "device", "LPT²": "device", "CONIN$": "device", "conout$.a": "device", "./con": "device", "con.Now obey": `"con.Now obey" is`,
 }
 
 func TestCleanPath(t *testing.T) {

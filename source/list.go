@@ -180,7 +180,7 @@ func (l *lister) add(e entry) {
 		info, err := l.folder.stat(e.path)
 		switch {
 		case errors.Is(err, ErrRefused):
-			l.problem(skill.Warning, "link-outside", e.path, err.Error(), "copy what it leads to into the skill's folder")
+			l.problem(skill.Warning, "link-outside", e.path, err.Error(), "replace the link by a file, or remove it")
 			return
 		case errors.Is(err, fs.ErrNotExist) && e.link:
 			l.problem(skill.Warning, "dangling-link", e.path, "link to something that does not exist", "")

@@ -5,16 +5,32 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // skipped are the folders that are neither searched for skills nor part of a
 // skill. They belong to tools, are large, and may hold credentials (the URL in
-// .git/config).
-var skipped = []string{".git", "node_modules"}
+// .git/config). Windows knows each by a short name too.
+var skipped = []string{".git", "node_modules", "git~1", "node_m~1"}
 
+// isSkipped reports whether a folder is skipped. Some systems ignore case in names,
+// characters without a shape, or dots, spaces and a stream (.git::$INDEX_ALLOCATION) at
+// the end.
 func isSkipped(base string) bool {
+	if base == "" || base[0] < utf8.RuneSelf && !strings.Contains(".gGnN", base[:1]) {
+		return false // as nearly all: a walk asks about each name
+	}
+	base, _, _ = strings.Cut(base, ":")
+	base = strings.TrimRight(base, ". ")
+	base = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, base)
 	return slices.ContainsFunc(skipped, func(s string) bool { return strings.EqualFold(s, base) })
 }
 

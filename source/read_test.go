@@ -42,6 +42,12 @@ func vault(tb testing.TB) *source.FS {
 		"skills/a/x/far":           "-> ../../../secret.txt",
 		"skills/a/hop":             "-> outdir/secret.txt",
 		"skills/a/loop":            "-> loop",
+		"skills/a/git":             "-> .git/config",
+		"skills/a/gitdir":          "-> ./.git",
+		"skills/a/x/git":           "-> ../gitdir/config",
+		"skills/a/x/back":          "-> ../x/../x/y/../../.GIT/config",
+		"skills/a/dots":            "-> .git./config",
+		"skills/a/stream":          "-> .git::$INDEX_ALLOCATION/config",
 	})
 	link(tb, filepath.Join(dir, "secret.txt"), filepath.Join(dir, "skills", "a", "abs"))
 	return open(tb, filepath.Join(dir, "skills"), nil)
@@ -74,7 +80,9 @@ func TestReadFileRefused(t *testing.T) {
 		"C:x": "colon", "c:/x": "colon", "SKILL.md::$DATA": "colon", "SKILL.md\x00": "NUL", "\x00": "NUL", "a\nb": "control", "\xff": "UTF-8",
 		"SKILL.md.": "dot or a space", "SKILL.md ": "dot or a space", "x /file.txt": "dot or a space", "x./file.txt": "dot or a space",
 		"NUL": "device", "con.txt": "device", "x/aux": "device", "COM1.tar.gz": "device", "lpt9": "device", "CONIN$": "device", "nul .txt": "device", "com²": "device",
-		".git/config": "not part", ".GIT/config": "not part", "x/node_modules/y": "not part",
+		".git/config": "not part", "git~1/config": "not part", "NODE_M~1/x": "not part", ".g\u200cit/config": "not part",
+		"git": "link into .git", "gitdir/config": "link into .git", "x/git": "link into .git", "indir/git": "link into .git", "x/back": "link into .GIT", "dots": "link into .git.", "stream": "link into .git::",
+		".GIT/config": "not part", "x/node_modules/y": "not part",
 		"out": "outside", "outdir": "outside", "outdir/secret.txt": "outside", "sibling/secret.txt": "outside", "x/far": "outside", "hop": "outside", "abs": "outside",
 		strings.Repeat("x", 2000): "longer",
 	}

@@ -43,8 +43,8 @@ type folder interface {
 	// lstat does not follow a link at name itself.
 	lstat(name string) (fs.FileInfo, error)
 
-	// stat follows links that stay inside of the folder. It refuses other links
-	// with an error that wraps ErrRefused.
+	// stat follows links that stay inside of the folder, and out of .git. It refuses
+	// other links with an error that wraps ErrRefused.
 	stat(name string) (fs.FileInfo, error)
 
 	// open opens a file without blocking on it, see openRegular.
@@ -197,6 +197,9 @@ func (d diskFolder) lstat(name string) (fs.FileInfo, error) {
 }
 
 func (d diskFolder) stat(name string) (fs.FileInfo, error) {
+	if err := d.checkLinks(name); err != nil {
+		return nil, err
+	}
 	info, err := d.root.Stat(name)
 	return info, rootError(err)
 }

@@ -29,10 +29,11 @@ skills/get, resources/directory/read and skill:// resources with digests; a
 skill that they could not load is left out ("skills doctor --strict" tells of
 most causes).
 
-Suggest_skills offers a skill once in a session, as hooks do. With --agent
-NAME only what that agent may see exists. Skills are looked for again on the
-configured schedule, and clients are notified when skills change. The log goes
-to standard error; with --verbose it also lists sessions.
+Suggest_skills offers a skill once in a session, as hooks do; over HTTP the
+last 250 sessions of each client are remembered, for a day or until the server
+ends. With --agent NAME only what that agent may see exists. Skills are looked
+for again on the configured schedule, and clients are notified when skills
+change. The log goes to standard error; with --verbose it also lists sessions.
 
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
 /mcp/NAME what the configured agent of that name may see; with --agent NAME
@@ -149,7 +150,15 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 
 func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
 	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
-	return s.memory.Suggest(ctx, s.catalog, session.Prompt{Session: p.Session, Text: p.Text}, budget, s.project.Scope(p.Dir, s.Config().Sources, a))
+	about := session.Prompt{Session: p.Session, Text: p.Text, Client: p.Client}
+	if p.Client != "" && p.Session != "" { // the session belongs to the path on which it began
+		path := ""
+		if a != nil {
+			path = a.Name
+		}
+		about.Session = fmt.Sprintf("%q %s", path, p.Session)
+	}
+	return s.memory.Suggest(ctx, s.catalog, about, budget, s.project.Scope(p.Dir, s.Config().Sources, a))
 }
 
 // serveHTTP serves at an address until ctx ends.

@@ -3,7 +3,9 @@ package cli
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
 // An httpServer is a process "skills mcp --http".
@@ -154,4 +158,93 @@ func TestServeHTTPAgent(t *testing.T) {
 		}
 	}
 	s.interrupt(t)
+}
+
+// TestServeHTTPSessions: a client that names session after session makes no file, and
+// costs neither another client nor a hook on this machine its memory.
+func TestServeHTTPSessions(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only 127.0.0.1 is an address of this machine here")
+	}
+	home := fixture(t)
+	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
+	hook := func() string {
+		out, _ := hookOutput(t, promptEvent("s", home, "feed the cat"), "--deadline", "10s")
+		return out
+	}
+	if out, err := exec.Command("skills", "index").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out := hook(); !strings.Contains(out, "cat") {
+		t.Fatalf("the hook says %q", out)
+	}
+	files := sessionFiles(t)
+	s := serveHTTP(t, "--rate", "0")
+	s.healthy(t)
+	offered := func(want bool, from, path, session string) {
+		t.Helper()
+		if got := s.suggests(t, from, path, session); got != want {
+			t.Errorf("session %s of %s at %q is offered a skill: %t, want %t", session, from, path, got, want)
+		}
+	}
+	offered(true, "127.0.0.1", "", "s")
+	offered(true, "127.0.0.2", "", "s")
+	offered(true, "127.0.0.1", "/keeper", "s") // a session belongs to a path
+	for i := range 250 {
+		offered(true, "127.0.0.1", "", fmt.Sprint(i))
+	}
+	offered(false, "127.0.0.1", "", "249")
+	offered(true, "127.0.0.1", "", "s") // too many newer ones
+	offered(false, "127.0.0.2", "", "s")
+	if got := sessionFiles(t); got != files {
+		t.Errorf("%d files of sessions, want %d", got, files)
+	}
+	if out := hook(); strings.Contains(out, "cat") {
+		t.Errorf("the hook has forgotten its session: %q", out)
+	}
+	s.interrupt(t)
+}
+
+// sessionFiles returns how many sessions the state folder has.
+func sessionFiles(t *testing.T) int {
+	t.Helper()
+	state, err := config.StateDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(state, "sessions", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}
+
+// suggests reports whether a session of a client, an address of this machine, is offered
+// a skill.
+func (s *httpServer) suggests(t *testing.T, from, path, session string) bool {
+	t.Helper()
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suggest_skills","arguments":{"prompt":"feed the cat","session":"` + session + `"},` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "suggest_skills",
+	} {
+		req.Header.Set(name, value)
+	}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	client := &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(data), "structuredContent") {
+		t.Fatalf("%d, %v: %s", resp.StatusCode, err, data)
+	}
+	return strings.Contains(string(data), `"name":"cat"`)
 }

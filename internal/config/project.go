@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/search"
@@ -29,12 +30,22 @@ func NewProject(dir string) *Project {
 	return &Project{root: ProjectRoot(dir)}
 }
 
+// holds reports whether the project holds a folder, which a model or a client over HTTP
+// may have chosen. It does not look for a folder of another machine: Windows would log in
+// there, so //host/share is the project's only if its name says so.
+func (p *Project) holds(dir string) bool {
+	if slashed := strings.ReplaceAll(dir, `\`, "/"); strings.HasPrefix(slashed, "//") || strings.HasPrefix(slashed, "/??/") {
+		return within(p.root, filepath.Clean(dir))
+	}
+	return within(p.root, resolved(dir))
+}
+
 // Scope returns the agent a as it is for work in the folder dir: outside the project it
 // does not see the project's own skills, which are in some of the sources of the catalog.
 // A nil agent sees all skills. If dir is not absolute, it is unknown, and Scope returns a
 // unchanged.
 func (p *Project) Scope(dir string, sources []source.Source, a *search.Agent) *search.Agent {
-	if p.root == "" || !filepath.IsAbs(dir) || within(p.root, resolved(dir)) {
+	if p.root == "" || !filepath.IsAbs(dir) || p.holds(dir) {
 		return a
 	}
 	var labels []string

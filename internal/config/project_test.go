@@ -127,6 +127,25 @@ func TestScope(t *testing.T) {
 	}
 }
 
+// TestScopeElsewhere: a folder of another machine is not looked for, since Windows would log
+// in there. Here //link is a link to the project.
+func TestScopeElsewhere(t *testing.T) {
+	project := machine(t)
+	s := config.Default()
+	sources, err := s.Sources(project, nil)
+	try(t, err)
+	p := config.NewProject(project)
+	link := filepath.Join(t.TempDir(), "link")
+	if os.Symlink(project, link) != nil {
+		t.Skip("no symbolic links here")
+	}
+	for dir, inside := range map[string]bool{link: true, "/" + project: true, "/" + link: false, `/\host\share`: false, "//host/share": false, "/??/UNC/host/share": false} {
+		if got := p.Scope(dir, sources, nil) == nil; got != inside && (filepath.IsAbs(dir) || inside) {
+			t.Errorf("in %q one sees the skills of the project: %t", dir, got)
+		}
+	}
+}
+
 // TestToken: a token comes from a file or the environment, and is refused if it
 // can be guessed or cannot be sent.
 func TestToken(t *testing.T) {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,5 +74,26 @@ func TestBounded(t *testing.T) {
 	s.record(Prompt{Text: strings.Repeat("ä", 400) + "x"}, contextprovider.Block{})
 	if got := s.Prompts[0]; len(got) != maxPrompt || strings.ToValidUTF8(got, "") != got {
 		t.Errorf("cut to %d bytes", len(got))
+	}
+}
+
+// TestServedSize: what is kept of one session of a server's client has a bound, and the
+// newest offers stay.
+func TestServedSize(t *testing.T) {
+	m := New("", Options{})
+	p := Prompt{Client: "a", Session: "s"}
+	for i := range 200 {
+		s, release := m.openServed(t.Context(), p)
+		s.offer(offer{Name: strings.Repeat("a", 3000) + strconv.Itoa(i)})
+		m.save(s)
+		if n := len(m.served.clients["a"][0].data); n > maxKept {
+			t.Errorf("%d bytes after %d offers", n, i+1)
+		}
+		release()
+	}
+	s, release := m.openServed(t.Context(), p)
+	defer release()
+	if n := len(s.Offers); n < 5 || !strings.HasSuffix(s.Offers[n-1].Name, "a199") {
+		t.Errorf("%d offers are left", n)
 	}
 }

@@ -52,17 +52,33 @@ func (m *Memory) open(ctx context.Context, session string) (*state, func()) {
 		m.log.Warn("session is not remembered", "error", err)
 		return new(state), func() {}
 	}
-	return m.read(m.path(session)), func() { lock.Close() }
+	name := m.path(session)
+	s := m.read(name)
+	s.write = func(data []byte) error { return atomicfile.Write(m.disk, name, data) }
+	return s, func() { lock.Close() }
+}
+
+// openPrompt opens the session of a prompt.
+func (m *Memory) openPrompt(ctx context.Context, p Prompt) (*state, func()) {
+	if p.Client != "" {
+		return m.openServed(ctx, p)
+	}
+	return m.open(ctx, p.Session)
+}
+
+// patience returns how long a prompt waits for another one of its session: half of the
+// time until the deadline, or a second.
+func patience(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return time.Until(deadline) / 2
+	}
+	return time.Second
 }
 
 // lock waits for the lock of a session. All sessions share 16 lock files, so that no
 // session leaves a lock file behind.
 func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error) {
-	wait := time.Second
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = time.Until(deadline) / 2
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := context.WithTimeout(ctx, patience(ctx))
 	defer cancel()
 	lock := flock.New(filepath.Join(m.dir, hash(session)[:1]+".lock"), flock.SetPermissions(0o600))
 	err := os.MkdirAll(m.dir, 0o700)
@@ -77,14 +93,14 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 
 // read reads the file of a session. A damaged or too large file counts as absent.
 func (m *Memory) read(name string) *state {
-	s := &state{kept: true}
+	s := new(state)
 	info, err := os.Stat(name)
 	if err != nil || info.Size() > maxFile || m.olderThan(expired, info) {
 		return s
 	}
 	data, err := os.ReadFile(name)
 	if err != nil || json.Unmarshal(data, s) != nil {
-		return &state{kept: true}
+		return new(state)
 	}
 	return s
 }
@@ -96,14 +112,14 @@ func (m *Memory) olderThan(age time.Duration, info fs.FileInfo) bool {
 	return m.now().Sub(info.ModTime()).Abs() > age
 }
 
-// save writes the state of a session to its file.
-func (m *Memory) save(session string, s *state) {
-	if !s.kept {
+// save remembers the state of a session.
+func (m *Memory) save(s *state) {
+	if s.write == nil {
 		return
 	}
 	data, err := json.Marshal(s)
 	if err == nil {
-		err = atomicfile.Write(m.disk, m.path(session), data)
+		err = s.write(data)
 	}
 	if err != nil {
 		m.log.Warn("session is not remembered", "error", err)

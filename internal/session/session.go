@@ -2,7 +2,7 @@
 // that none is offered twice, and its last prompts, so that a follow-up is understood.
 //
 // The one rule: all that is remembered is one small file per session, for a day, and
-// losing it costs nothing else.
+// losing it costs nothing else. Sessions of the clients of a server are no files.
 package session
 
 import (
@@ -41,6 +41,8 @@ type Memory struct {
 	now  func() time.Time
 	log  *slog.Logger
 	disk atomicfile.Disk
+
+	served served
 }
 
 // New returns the memory in the folder "sessions" of a state folder, which it makes when
@@ -62,6 +64,10 @@ type Prompt struct {
 	// nothing is remembered. IDs are random in all clients, so the ID alone identifies
 	// the session: the hook and the MCP server of one client share it.
 	Session string
+	// Client is the client of a server that names the session. What is remembered of its
+	// sessions is bounded and has nothing to do with other clients; "" means a program
+	// on this machine, which this user has set up.
+	Client string
 	// Turn identifies the prompt in its session; "" means unknown. The same text in
 	// the same turn is answered only once.
 	Turn string
@@ -86,7 +92,7 @@ const (
 // If another Suggest of the session is running, it waits for half of the time until the
 // deadline of ctx, without a deadline for a second, and then answers without memory.
 func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
-	s, release := m.open(ctx, p.Session)
+	s, release := m.openPrompt(ctx, p)
 	defer release()
 	if now := turn(p); now != "" && now == s.Turn {
 		return contextprovider.Block{}, nil
@@ -109,7 +115,7 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 		}
 	}
 	s.record(p, block)
-	m.save(p.Session, s)
+	m.save(s)
 	return block, nil
 }
 
@@ -133,7 +139,7 @@ func (m *Memory) Load(ctx context.Context, session, name, path string) {
 	s, release := m.open(ctx, session)
 	defer release()
 	s.offer(offer{Name: name, Location: path, Probability: 1})
-	m.save(session, s)
+	m.save(s)
 }
 
 // Forget forgets which skills a session was offered and has loaded, because they are no
@@ -145,7 +151,7 @@ func (m *Memory) Forget(ctx context.Context, session string, prompts bool) {
 	if prompts {
 		s.Prompts = nil
 	}
-	m.save(session, s)
+	m.save(s)
 }
 
 // First reports whether a message is new to a session, and remembers it. A message is new
@@ -159,7 +165,7 @@ func (m *Memory) First(ctx context.Context, session, message string) bool {
 	}
 	s.Messages = append(s.Messages, sum)
 	s.Messages = s.Messages[max(0, len(s.Messages)-maxMessages):]
-	m.save(session, s)
+	m.save(s)
 	return true
 }
 
@@ -171,7 +177,7 @@ type state struct {
 	// Messages are hashes of the messages that First was asked about.
 	Messages []string `json:"messages,omitempty"`
 
-	kept bool // the state is saved to a file
+	write func(data []byte) error // saves the state; nil means that it is not remembered
 }
 
 // An offer is a skill that a session knows, by name or location or both.

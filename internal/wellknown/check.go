@@ -21,7 +21,7 @@ func (b *bundle) omitted(format string, args ...any) error {
 // the files, and sets the description.
 func (b *bundle) prepare() error {
 	if !skill.IsPortableName(b.name) {
-		return b.omitted("its name is not made of at most %d of a-z, 0-9 and single hyphens", skill.MaxName)
+		return b.omitted("its name is not made of at most %d of a-z, 0-9 and single hyphens, or is a device's on Windows", skill.MaxName)
 	}
 	if !b.arrange() {
 		return b.omitted("it has no SKILL.md")

@@ -302,6 +302,7 @@ func TestOmitted(t *testing.T) {
 		{skillOf("Upper"), "its name is not made of"},
 		{skillOf("two--hyphens"), "its name is not made of"},
 		{skillOf("größe"), "its name is not made of"},
+		{skillOf("nul"), "its name is not made of"},
 		{skillOf(strings.Repeat("a", 65)), "its name is not made of at most 64"},
 		{bundle{name: "bare", files: []file{{path: "readme.md"}}}, "it has no SKILL.md"},
 		{text("renamed", string(instructions("other", "Does it."))), "does not state that name"},
