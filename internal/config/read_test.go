@@ -94,7 +94,7 @@ func TestSources(t *testing.T) {
 	for _, src := range sources {
 		got = append(got, src.Info().Kind+" "+src.Info().Label)
 	}
-	want := []string{"root root:more", "project team", "project project:.codex", "user user:.claude", "bundled bundled"}
+	want := []string{"root root:more", "project project:team", "project project:.codex", "user user:.claude", "bundled bundled"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

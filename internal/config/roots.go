@@ -3,7 +3,6 @@ package config
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -77,17 +76,20 @@ func (p *parser) projectPath(r *Root) func(*yaml.Node) error {
 	}
 }
 
-// plainLabel matches the labels that a project may choose. A colon would let it pose as a
-// place of the user, such as user:.claude, and a slash as a part of one.
-var plainLabel = lazyregexp.New(`^[\pL\pN._-]{1,64}$`)
+// plainLabel matches the labels that a project may choose. The first character tells them
+// from those of the usual folders, such as .claude.
+var plainLabel = lazyregexp.New(`^[\pL\pN][\pL\pN._-]{0,63}$`)
 
-// projectLabel checks or makes the label of a folder of the project.
+// projectLabel checks or makes the label of a folder of the project. It begins with
+// "project:", so that no rule about folders of the user means it.
 func (p *parser) projectLabel(n *yaml.Node, r *Root) error {
 	switch {
 	case r.Label == "":
 		r.Label = automaticLabel(r)
-	case !plainLabel().MatchString(r.Label) || strings.EqualFold(r.Label, source.KindBundled):
-		return p.errorf(n, "roots: label %q: the label of a project's folder has letters, digits, dots, hyphens and underscores, and is not %q", r.Label, source.KindBundled)
+	case !plainLabel().MatchString(r.Label):
+		return p.errorf(n, "roots: label %q: the label of a project's folder begins with a letter or digit; letters, digits, dots, hyphens and underscores follow", r.Label)
+	default:
+		r.Label = source.KindProject + ":" + r.Label
 	}
 	key := words.NameKey(r.Label)
 	for _, other := range p.settings.Roots {

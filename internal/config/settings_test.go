@@ -247,7 +247,7 @@ func TestSettingsErrors(t *testing.T) {
 func TestProjectSettings(t *testing.T) {
 	const outside = "out of the project; name that folder in your own configuration if you want its skills"
 	const plain = "a project's configuration names folders of the project, relative to its own folder"
-	const label = "the label of a project's folder has letters, digits, dots, hyphens and underscores, and is not \"bundled\""
+	const label = "the label of a project's folder begins with a letter or digit; letters, digits, dots, hyphens and underscores follow"
 	tests := []struct{ text, want string }{
 		{"roots: [x, {path: ../y, label: team, names: {a: b}}]\nagents: {mine: {include: {names: [a]}}}\n", ""},
 		{"roots: [./a//b/../c/, ...more]\n", ""},
@@ -287,14 +287,14 @@ func TestProjectSettings(t *testing.T) {
 		{"roots:\n" + numbered(65, "- x%d\n"), "FILE:2: roots: 65 folders; a project may name 64"},
 
 		{"roots: [{path: x, label: \"user:.claude\"}]\n", "FILE:1: roots: label \"user:.claude\": " + label},
-		{"roots: [{path: x, label: bundled}]\n", "FILE:1: roots: label \"bundled\": " + label},
-		{"roots: [{path: x, label: Bundled}]\n", "FILE:1: roots: label \"Bundled\": " + label},
+		{"roots: [{path: x, label: .claude}]\n", "FILE:1: roots: label \".claude\": " + label},
+		{"roots: [{path: x, label: bundled}, more]\n", ""},
 		{"roots: [{path: x, label: a/b}]\n", "FILE:1: roots: label \"a/b\": " + label},
 		{"roots: [{path: x, label: \"a\\e[31m\"}]\n", "FILE:1: roots: label \"a\\x1b[31m\": " + label},
 		{"roots: [{path: x, label: " + strings.Repeat("a", 65) + "}]\n", "FILE:1: roots: label \"" + strings.Repeat("a", 65) + "\": " + label},
-		{"roots: [{path: x, label: mine}]\n", "FILE:1: roots: label \"mine\" is the label of /mine in your own configuration; give the project's folder another one"},
-		{"roots: [{path: x, label: MINE}]\n", "FILE:1: roots: label \"MINE\" is the label of /mine in your own configuration; give the project's folder another one"},
-		{"roots: [{path: x, label: a}, {path: y, label: a}]\n", "FILE:1: roots: label \"a\" is the label of DIR/.agents/x too; give one of them another label"},
+		{"roots: [{path: x, label: mine}, more]\n", ""},
+		{"roots: [{path: x, label: Yours}]\n", "FILE:1: roots: label \"project:Yours\" is the label of /yours in your own configuration; give the project's folder another one"},
+		{"roots: [{path: x, label: a}, {path: y, label: a}]\n", "FILE:1: roots: label \"project:a\" is the label of DIR/.agents/x too; give one of them another label"},
 	}
 	for _, tt := range tests {
 		out, err := filepath.EvalSymlinks(t.TempDir())
@@ -308,7 +308,7 @@ func TestProjectSettings(t *testing.T) {
 		}
 		setHome(t, filepath.Join(out, "home"))
 		s := config.Default()
-		s.Roots = []config.Root{{Path: "/mine", Label: "mine"}}
+		s.Roots = []config.Root{{Path: "/mine", Label: "mine"}, {Path: "/yours", Label: "project:yours"}}
 		s.Agents = []*search.Agent{{Name: "reviewer", Exclude: search.Rules{Tags: []string{"secret"}}}}
 		name := filepath.Join(project, ".agents", "repertoire.yaml")
 		write(t, name, strings.ReplaceAll(tt.text, "DIR", project))
@@ -320,9 +320,9 @@ func TestProjectSettings(t *testing.T) {
 		switch {
 		case got != tt.want:
 			t.Errorf("%s\n got %s\nwant %s", tt.text, got, tt.want)
-		case tt.want == "" && (len(s.Roots) != 3 || s.Roots[0].Path != "/mine" || s.Roots[1].Project != project):
+		case tt.want == "" && (len(s.Roots) != 4 || s.Roots[0].Path != "/mine" || s.Roots[2].Project != project || !strings.HasPrefix(s.Roots[3].Label, "project:")):
 			t.Errorf("%s: settings %+v", tt.text, s)
-		case tt.want != "" && (len(s.Roots) != 1 || len(s.Agents) != 1):
+		case tt.want != "" && (len(s.Roots) != 2 || len(s.Agents) != 1):
 			t.Errorf("%s: a broken file changed the settings: %+v", tt.text, s)
 		}
 	}
