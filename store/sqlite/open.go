@@ -165,7 +165,7 @@ func openReadOnly(ctx context.Context, path string, o Options, cause error) (*DB
 	if err != nil {
 		return nil, err
 	}
-	db.readOnly, db.cause, db.files = true, cause, files{filesAt(path)[0]}
+	db.readOnly, db.cause, db.files, db.look = true, cause, files{filesAt(path)[0]}, db.Look()
 	if err := readable(ctx, db); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("opening catalog %s, which cannot be written (%w): %w", path, cause, err)
