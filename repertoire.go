@@ -91,7 +91,6 @@ type state struct {
 
 // close closes the files.
 func (s *state) close() error {
-	s.scanner.Close()
 	return errors.Join(s.index.Close(), s.store.Close())
 }
 
