@@ -140,6 +140,38 @@ func TestReadOnlyFollows(t *testing.T) {
 	}
 }
 
+// TestUnmounted: while a root is not mounted, and its mount point is there, all that is
+// known of it stays.
+func TestUnmounted(t *testing.T) {
+	root := t.TempDir()
+	mount := func() {
+		if err := syscall.Mount("tmpfs", root, "tmpfs", 0, "size=1m"); err != nil {
+			t.Skipf("nothing can be mounted here: %v", err)
+		}
+		for name, text := range docs("one", "two") {
+			write(t, filepath.Join(root, name), text)
+		}
+		aged(t, root)
+	}
+	src, err := source.Dir(root, &source.Options{Label: "share", Kind: source.KindRoot})
+	try(t, err)
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
+	mount()
+	c := scanned(t, cfg)
+	for round := range 2 {
+		try(t, syscall.Unmount(root, 0))
+		if r := rescan(t, c)[0]; !r.Away || r.Removed != 0 {
+			t.Errorf("round %d: not mounted: %+v", round, r)
+		}
+		want(t, "not mounted", list(t, c, nil, false), "one", "two")
+		mount()
+		if r := rescan(t, c)[0]; r.Away || r.Found != 2 || r.Added+r.Removed != 0 {
+			t.Errorf("round %d: mounted again: %+v", round, r)
+		}
+	}
+	try(t, syscall.Unmount(root, 0))
+}
+
 func first(hits []string, _ string) []string { return hits }
 
 // TestReadOnlyMount: a catalog on a file system that is mounted read-only answers, and says

@@ -89,13 +89,14 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 		var problems []skill.Problem
 		first := len(seen.stamps)
 		refs := s.sources[i].Skills(ctx, func(t source.Trace) { seen.stamps = append(seen.stamps, stamp{i, t}) })
-		report, err := s.index.sync(ctx, at, watched(refs, found, &problems), all)
+		report, err := s.index.sync(ctx, at, watched(refs, found, &problems), options{all, identityOf(s.sources[i])})
 		reports = append(reports, report)
 		if err != nil {
 			return reports, err
 		}
 		cut = cut || report.cut
 		forgetStamps(seen.stamps[first:], report.again)
+		problems = append(problems, report.empty...)
 		seen.reports = append(seen.reports, Report{
 			Source: report.Source, Found: report.Found, Complete: report.Complete, Away: report.Away, Problems: problems, failed: report.failed,
 		})
