@@ -277,6 +277,52 @@ func TestAwayFirst(t *testing.T) {
 	want(t, "skills", list(t, c, nil, false), "a", "b")
 }
 
+// TestEmptyInPlace: where the folder of a root is another one than before, and empty, as
+// where a disk is not mounted, the root is away. Who deletes all skills sees them gone.
+func TestEmptyInPlace(t *testing.T) {
+	cfg, dir := onDisk(t, docs("one", "two"))
+	c := scanned(t, cfg)
+	empty := func() {
+		try(t, os.Rename(dir, dir+"-away"))
+		try(t, os.Mkdir(dir, 0o700))
+		aged(t, dir)
+	}
+	for round := range 2 {
+		empty()
+		for range 2 {
+			if r := rescan(t, c)[0]; !r.Away || r.Complete || r.Removed != 0 || len(r.Problems) != 1 || r.Problems[0].Rule != "away" || r.Problems[0].Path != dir {
+				t.Errorf("round %d: report %+v", round, r)
+			}
+		}
+		if g := glanceAt(t, cfg); !g.Current {
+			t.Errorf("round %d: the next process finds %+v, want nothing changed", round, g)
+		}
+		if n, err := c.Count(t.Context(), nil); n != 0 || err != nil {
+			t.Errorf("round %d: %d skills offered, %v", round, n, err)
+		}
+		want(t, "listed while it is away", list(t, c, nil, false), "one", "two")
+		try(t, os.Remove(dir))
+		try(t, os.Rename(dir+"-away", dir))
+		if r := rescan(t, c)[0]; r.Away || r.Unchanged != 2 || r.Removed != 0 {
+			t.Errorf("round %d: back again: %+v", round, r)
+		}
+	}
+	try(t, os.RemoveAll(filepath.Join(dir, "one")))
+	try(t, os.RemoveAll(filepath.Join(dir, "two")))
+	if r := rescan(t, c)[0]; r.Away || r.Removed != 2 {
+		t.Errorf("deleted: %+v, want 2 removed", r)
+	}
+	write(t, filepath.Join(dir, "one", "SKILL.md"), doc("one", "Is made again."))
+	rescan(t, c)
+	empty()
+	rescan(t, c)
+	try(t, c.Forget(t.Context(), "team"))
+	if r := rescan(t, c)[0]; r.Away || !r.Complete {
+		t.Errorf("forgotten: %+v, want an empty root", r)
+	}
+	want(t, "forgotten", list(t, c, nil, true))
+}
+
 // TestUsualPlaceGone: a usual place that does not exist is empty.
 func TestUsualPlaceGone(t *testing.T) {
 	_, dir := folder(t, "", docs("a"))
@@ -284,12 +330,16 @@ func TestUsualPlaceGone(t *testing.T) {
 	try(t, err)
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	try(t, os.RemoveAll(dir))
-	if r := rescan(t, c)[0]; r.Removed != 1 || r.Away || !r.Complete {
-		t.Errorf("report %+v", r)
+	for range 2 {
+		if r := rescan(t, c)[0]; r.Removed != 1 || r.Away || !r.Complete {
+			t.Errorf("report %+v", r)
+		}
+		write(t, filepath.Join(dir, "a", "SKILL.md"), doc("a", "Is back."))
+		rescan(t, c)
+		want(t, "skills", list(t, c, nil, false), "a")
+		try(t, os.RemoveAll(dir))
+		try(t, os.Mkdir(dir, 0o700)) // another folder, empty
 	}
-	write(t, filepath.Join(dir, "a", "SKILL.md"), doc("a", "Is back."))
-	rescan(t, c)
-	want(t, "skills", list(t, c, nil, false), "a")
 }
 
 // TestForget: what is away for good can be removed; it stays configured, and comes back if

@@ -34,7 +34,6 @@ func (c *Catalog) follow(ctx context.Context) error {
 	if path == old.path {
 		s, err := old.with(sources)
 		if err == nil {
-			old.scanner.Close()
 			c.state.Store(s) // the next rescan brings it in step
 		}
 		return err

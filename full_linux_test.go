@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,6 +86,90 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("with room again: %+v, %v", f, err)
 	}
 	want(t, "plants", first(search(t, c, repertoire.Query{Text: "plants", Limit: 1})), "skill-new")
+}
+
+// TestRoomAgain: a process that started on a full disk follows changes as soon as there is
+// room, by itself.
+func TestRoomAgain(t *testing.T) {
+	src, dir := folder(t, "team", docs(many()...))
+	aged(t, dir)
+	disk := mounted(t)
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
+	closedCatalog(t, cfg)
+	empty := fill(t, disk)
+	resident := open(t, cfg)
+	now := toggle(t, dir, many(), "skill-05")
+	if _, err := resident.Rescan(t.Context(), nil); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("on a full disk: %v, want %v", err, store.ErrReadOnly)
+	}
+	want(t, "on a full disk", list(t, resident, nil, false), many()...)
+	empty()
+	rescan(t, resident)
+	want(t, "with room again", list(t, resident, nil, false), now...)
+	rescan(t, resident)
+	want(t, "in a new process", list(t, deferred(t, cfg), nil, false), now...)
+}
+
+// TestReadOnlyFollows: a process that can only read a catalog follows what another process
+// writes.
+func TestReadOnlyFollows(t *testing.T) {
+	src, dir := folder(t, "team", docs(many()...))
+	aged(t, dir)
+	disk, view := mounted(t), mounted(t)
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
+	closedCatalog(t, cfg)
+	try(t, syscall.Mount(disk, view, "", syscall.MS_BIND, ""))
+	t.Cleanup(func() { try(t, syscall.Unmount(view, syscall.MNT_DETACH)) })
+	try(t, syscall.Mount("", view, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	reader := cfg
+	reader.DB = filepath.Join(view, "catalog.db")
+	c := open(t, reader)
+	now := many()
+	for _, skill := range []string{"skill-05", "skill-07", "skill-05"} {
+		want(t, "before a change", list(t, c, nil, false), now...)
+		now = toggle(t, dir, now, skill)
+		closedCatalog(t, cfg)
+		want(t, "after a change", list(t, c, nil, false), now...)
+		if n, found, err := c.Size(t.Context()); n != len(now) || found != len(now) || err != nil {
+			t.Errorf("Size() = %d, %d, %v; want %d", n, found, err, len(now))
+		}
+		hits, _ := search(t, c, repertoire.Query{Text: skill})
+		if slices.Contains(hits, skill) != slices.Contains(now, skill) {
+			t.Errorf("%s: hits %v", skill, hits)
+		}
+	}
+}
+
+// TestUnmounted: while a root is not mounted, and its mount point is there, all that is
+// known of it stays.
+func TestUnmounted(t *testing.T) {
+	root := t.TempDir()
+	mount := func() {
+		if err := syscall.Mount("tmpfs", root, "tmpfs", 0, "size=1m"); err != nil {
+			t.Skipf("nothing can be mounted here: %v", err)
+		}
+		for name, text := range docs("one", "two") {
+			write(t, filepath.Join(root, name), text)
+		}
+		aged(t, root)
+	}
+	src, err := source.Dir(root, &source.Options{Label: "share", Kind: source.KindRoot})
+	try(t, err)
+	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
+	mount()
+	c := scanned(t, cfg)
+	for round := range 2 {
+		try(t, syscall.Unmount(root, 0))
+		if r := rescan(t, c)[0]; !r.Away || r.Removed != 0 {
+			t.Errorf("round %d: not mounted: %+v", round, r)
+		}
+		want(t, "not mounted", list(t, c, nil, false), "one", "two")
+		mount()
+		if r := rescan(t, c)[0]; r.Away || r.Found != 2 || r.Added+r.Removed != 0 {
+			t.Errorf("round %d: mounted again: %+v", round, r)
+		}
+	}
+	try(t, syscall.Unmount(root, 0))
 }
 
 func first(hits []string, _ string) []string { return hits }

@@ -201,3 +201,22 @@ func TestGlanceGoesOn(t *testing.T) {
 	}
 	t.Error("the changed skill was never looked at")
 }
+
+// TestGlanceAfterRescan: after a process that stays has read a change, the next process
+// finds everything current, without a database.
+func TestGlanceAfterRescan(t *testing.T) {
+	cfg, dir := onDisk(t, docs(many()...))
+	resident := scanned(t, cfg)
+	for round := range 3 {
+		file := filepath.Join(dir, "skill-05", "SKILL.md")
+		write(t, file, doc("skill-05", fmt.Sprintf("Does version %d.", round)))
+		at := longAgo.Add(time.Duration(round) * time.Minute)
+		try(t, os.Chtimes(file, at, at))
+		if r := rescan(t, resident)[0]; r.Changed != 1 {
+			t.Errorf("round %d: report %+v", round, r)
+		}
+		if g := glanceAt(t, cfg); !g.Current || !g.All {
+			t.Errorf("round %d: the next process finds %+v, want nothing changed", round, g)
+		}
+	}
+}

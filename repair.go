@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // repaired runs f. When f says that the file is damaged, or is no longer the
@@ -30,6 +31,9 @@ func (c *Catalog) repair(ctx context.Context, lost *state) error {
 		return nil
 	}
 	_, err := c.reopen(ctx, nil)
+	if errors.Is(err, store.ErrReadOnly) {
+		return nil // it answers from what is there
+	}
 	return err
 }
 

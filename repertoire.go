@@ -106,7 +106,6 @@ func (s *state) with(sources []source.Source) (*state, error) {
 
 // close closes the files.
 func (s *state) close() error {
-	s.scanner.Close()
 	return errors.Join(s.index.Close(), s.store.Close())
 }
 

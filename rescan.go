@@ -3,10 +3,12 @@ package repertoire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // Rescan brings the catalog in step with its sources and returns what it did
@@ -57,7 +59,11 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func(), f scan) ([]R
 		return nil, err
 	}
 	if s.store.ReadOnly() {
-		return nil, s.store.ReadOnlyError()
+		err := s.store.ReadOnlyError()
+		if s.store.CanWrite(ctx) {
+			err = fmt.Errorf("it can be written again: %w: %w", store.ErrStale, err)
+		}
+		return nil, err
 	}
 	return f(s.scanner, ctx, found, func(ctx context.Context) error {
 		if c.fast {

@@ -28,7 +28,7 @@ func TestRescanAgain(t *testing.T) {
 	c := scanned(t, cfg)
 	n := len(many())
 	at := func(name string) string { return filepath.Join(dir, name, "SKILL.md") }
-	old := time.Now().Add(-30 * time.Minute)
+	before := time.Now().Add(-30 * time.Minute)
 	for _, step := range []struct {
 		name   string
 		change func()
@@ -41,7 +41,7 @@ func TestRescanAgain(t *testing.T) {
 			fmt.Sprintf("%d found: 0 added, 1 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n-1), "umbrellas", "skill-07"},
 		{"edited again", func() { write(t, at("skill-07"), doc("skill-07", "Mends bicycles.")) },
 			fmt.Sprintf("%d found: 0 added, 1 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n-1), "bicycles", "skill-07"},
-		{"touched", func() { try(t, os.Chtimes(at("skill-07"), old, old)) },
+		{"touched", func() { try(t, os.Chtimes(at("skill-07"), before, before)) },
 			fmt.Sprintf("%d found: 0 added, 0 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n), "bicycles", "skill-07"},
 		{"refused", func() {
 			write(t, at("skill-03"), "no frontmatter at all")
@@ -75,8 +75,10 @@ func TestRescanAgain(t *testing.T) {
 		if best := append(hits, "")[0]; step.found != "" && best != step.found || step.found == "" && slices.Contains(hits, step.find) {
 			t.Errorf("%s: %q finds %v, want %q", step.name, step.find, hits, step.found)
 		}
-		if g := glanceAt(t, cfg); g.Current {
-			t.Errorf("%s: %+v, although a skill has just changed", step.name, g)
+		// Times that are older than a few seconds can be trusted.
+		old := step.name == "touched" || step.name == "refused"
+		if g := glanceAt(t, cfg); g.Current != old {
+			t.Errorf("%s: the next process finds %+v, want current: %t", step.name, g, old)
 		}
 	}
 }

@@ -76,6 +76,5 @@ func (c *fts5) Rescan(ctx context.Context, found func()) ([]index.Report, error)
 func (c *fts5) Indexed(ctx context.Context) (bool, error) { return c.index.Embedded(ctx) }
 
 func (c *fts5) Close() error {
-	c.scanner.Close()
 	return errors.Join(c.index.Close(), c.store.Close())
 }

@@ -144,7 +144,6 @@ func (p *power) open(t *testing.T, path string, disk atomicfile.Disk, now time.T
 		Index: index.Options{Disk: disk, Inline: true, Now: func() time.Time { return now }}})
 	s := index.NewScanner(c.Index, []source.Source{p.source})
 	return &opened{c, s, func() {
-		s.Close()
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}

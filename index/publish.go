@@ -83,6 +83,9 @@ func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) 
 			return err
 		}
 		if now.Generation != info.Generation {
+			if theirs, ok := x.dir.Published(now.Generation); ok {
+				x.dir.Sweep(info.Catalog, theirs, x.opts.Now()) // f too, which nobody else may ever do
+			}
 			return errOutrun
 		}
 		if forget.Number > 0 {

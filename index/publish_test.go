@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // The environment variables that make the test binary a second process: it
@@ -162,6 +163,58 @@ func TestSameGenerationPublished(t *testing.T) {
 		if _, ok := x.Directory().Published(generationOf(t, x)); !ok {
 			t.Fatalf("round %d: what is published cannot be used; there are %q", round, beside(t, path, ""))
 		}
+	}
+}
+
+// outrun is a store in which something happens while its first View is under way.
+type outrun struct {
+	store.Store
+	meanwhile func()
+}
+
+func (o *outrun) View(ctx context.Context, f func(store.Reader) error) error {
+	return o.Store.View(ctx, func(r store.Reader) error {
+		if do := o.meanwhile; do != nil {
+			o.meanwhile = nil
+			if _, err := r.State(ctx); err != nil { // from here on the view sees this state
+				return err
+			}
+			do()
+		}
+		return f(r)
+	})
+}
+
+// TestOutrunLeavesNothing: a process that is outrun by another removes what it compiled in
+// vain.
+func TestOutrunLeavesNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	y := searchtest.Open(t, path, nil, nil)
+	searchtest.Sync(t, y, "a", versionOf("a", 0, 12).Refs())
+	searchtest.Publish(t, y, true)
+	changed := func(version int) searchtest.Tree { // in one skill
+		tree := versionOf("a", 0, 12)
+		tree["a-07"] = versionOf("a", version, 12)["a-07"]
+		return tree
+	}
+	searchtest.Sync(t, y, "a", changed(1).Refs())
+	db, err := searchtest.OpenStore(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	x := searchtest.Join(&outrun{db, func() {
+		searchtest.Sync(t, y, "a", changed(2).Refs())
+		searchtest.Publish(t, y, false)
+	}}, path, nil, nil)
+	searchtest.Publish(t, x, false)
+	defer x.Close()
+	if n := filesBeside(t, x); n[".base"] != 1 || n[".delta"] != 1 {
+		t.Errorf("there are %v, want a base and a delta", n)
+	}
+	if !x.Published(t.Context(), []index.Source{{Label: "a", Root: "/a"}}) {
+		t.Error("what is published cannot be used")
 	}
 }
 

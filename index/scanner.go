@@ -28,7 +28,6 @@ type scan struct {
 	generation store.Generation // of the catalog afterwards
 	stamps     []stamp          // see sortStamps
 	reports    []Report         // what a rescan reports that finds nothing changed
-	unwritten  bool             // the list on file is older than stamps
 }
 
 // NewScanner returns a scanner that keeps the catalog of x in step with the sources,
@@ -90,13 +89,14 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 		var problems []skill.Problem
 		first := len(seen.stamps)
 		refs := s.sources[i].Skills(ctx, func(t source.Trace) { seen.stamps = append(seen.stamps, stamp{i, t}) })
-		report, err := s.index.sync(ctx, at, watched(refs, found, &problems), all)
+		report, err := s.index.sync(ctx, at, watched(refs, found, &problems), options{all, identityOf(s.sources[i])})
 		reports = append(reports, report)
 		if err != nil {
 			return reports, err
 		}
 		cut = cut || report.cut
 		forgetStamps(seen.stamps[first:], report.again)
+		problems = append(problems, report.empty...)
 		seen.reports = append(seen.reports, Report{
 			Source: report.Source, Found: report.Found, Complete: report.Complete, Away: report.Away, Problems: problems, failed: report.failed,
 		})
@@ -127,17 +127,9 @@ func (s *Scanner) settle(ctx context.Context) error {
 
 // write sorts the list of stamps and writes it, if there is a place for it.
 func (s *Scanner) write() {
-	s.seen.unwritten = false
 	sortStamps(s.seen.stamps)
 	if s.file.path != "" {
 		s.file.write(s.seen.generation, s.seen.stamps) // if it fails the next process walks
-	}
-}
-
-// Close writes the list of stamps if the one on file is older.
-func (s *Scanner) Close() {
-	if s.seen != nil && s.seen.unwritten {
-		s.write()
 	}
 }
 
@@ -176,13 +168,13 @@ func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context
 			return reports, ok, err
 		}
 	}
+	if any {
+		err = s.settle(ctx)
+	}
 	for i := range reports {
 		reports[i].Took = time.Since(start)
 	}
-	if !any && seen.unwritten {
-		s.write() // not while skills still change, so that a series of edits writes it once
-	}
-	return reports, true, nil
+	return reports, true, err
 }
 
 // refresh reads the skills in the changed folders; list holds their indexes in
@@ -225,12 +217,8 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 	if err := finish(ctx); err != nil {
 		return true, err
 	}
-	now, err := s.index.store.State(ctx)
-	if err == nil {
-		seen.generation, seen.unwritten = now.Generation, true
-		s.seen = seen
-	}
-	return true, err
+	s.seen = seen
+	return true, nil
 }
 
 // forgetStamps makes sure that the skills in some folders are read again at the next

@@ -47,7 +47,7 @@ func questions(t *testing.T, path, text string, sources []index.Source) (times i
 // unseen changes the store in a way that readers do not see.
 func unseen(t *testing.T, x *searchtest.Catalog) {
 	t.Helper()
-	err := x.Store.Update(t.Context(), func(tx store.Tx) error { return tx.Walked(1, time.Now().UnixNano()) })
+	err := x.Store.Update(t.Context(), func(tx store.Tx) error { return tx.Walked(1, time.Now().UnixNano(), "") })
 	if err != nil {
 		t.Fatal(err)
 	}

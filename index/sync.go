@@ -51,6 +51,7 @@ type Report struct {
 	Took       time.Duration   `json:"-"`
 
 	cut    bool            // the walk did not come to its end
+	empty  []skill.Problem // the folder is empty and another one, see syncer.finish
 	failed []skill.Problem // of the files that could not be read
 	again  []string        // folders of such files that no trace can watch
 }
@@ -63,14 +64,20 @@ type Report struct {
 // all of its skills stay, and are not offered until a later Sync finds it again. When
 // ctx ends, Sync keeps what it has done and returns ctx.Err().
 func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
-	return x.sync(ctx, src, refs, false)
+	return x.sync(ctx, src, refs, options{})
 }
 
-// sync implements Sync. With all it reads and writes every skill, whatever is known of
-// it.
-func (x *Index) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error], all bool) (Report, error) {
+// options are what Sync can do for a Scanner only.
+type options struct {
+	all      bool          // read and write every skill, whatever is known of it
+	identity func() string // which folder is at the root now, see Identified; nil means that nobody knows
+}
+
+// sync implements Sync.
+func (x *Index) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error], o options) (Report, error) {
 	s := x.newSyncer(src)
-	s.all = all
+	s.options = o
+	s.place = s.identityNow()
 	err := s.begin(ctx)
 	if err == nil {
 		err = s.walk(ctx, refs)
@@ -120,10 +127,11 @@ func (s *syncer) end(err error) (Report, error) {
 
 // syncer is one Sync under way.
 type syncer struct {
-	x      *Index
-	src    Source
-	only   []string     // paths given to Refresh; nil means all
-	all    bool         // read and write every skill
+	x    *Index
+	src  Source
+	only []string // paths given to Refresh; nil means all
+	options
+	place  string       // identity of the folder when the walk began
 	old    store.Source // the source as the store knew it; its Row is 0 if it did not
 	row    int64        // of the source in the store
 	start  time.Time
@@ -415,41 +423,6 @@ func (s *syncer) unreadable(l *loaded) {
 	if !errors.Is(l.err, fs.ErrPermission) && !errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, syscall.ELOOP) {
 		s.report.again = append(s.report.again, path.Dir(l.ref.Path))
 	}
-}
-
-// finish removes skills that are gone, and records whether the source is away.
-func (s *syncer) finish(ctx context.Context) error {
-	s.report.cut = !s.report.Away && slices.Contains(s.missed, ".")
-	if s.report.cut {
-		return nil
-	}
-	var gone []int64
-	for path, have := range s.known {
-		if !s.seen[path] && !s.mayHaveMissed(path) {
-			gone = append(gone, have.Row)
-		}
-	}
-	turned := s.report.Away != s.old.Away
-	if len(gone) == 0 && !turned && (s.old.Walked != 0 || s.report.Away) {
-		return nil // the usual case writes nothing
-	}
-	s.report.Removed = len(gone)
-	return s.x.store.Update(ctx, func(tx store.Tx) error {
-		for _, id := range gone {
-			if err := tx.DeleteSkill(id); err != nil {
-				return err
-			}
-		}
-		if turned {
-			if _, err := s.putSource(tx, s.report.Away); err != nil {
-				return err
-			}
-		}
-		if s.report.Away {
-			return nil
-		}
-		return errors.Join(tx.PruneVectors(), tx.Walked(s.row, s.start.UnixNano()))
-	})
 }
 
 // fill computes what a record needs for ranking: name key, terms and sketch.

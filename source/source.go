@@ -176,6 +176,24 @@ func cleanNames(names map[string]string) (map[string]string, error) {
 // Info describes the source.
 func (s *FS) Info() Info { return s.info }
 
+// Identity returns which folder is at the root now. If that is not the one in which a
+// catalog found skills, and it has none, a disk may not be mounted on it. Identity returns
+// "" if it does not know, and for a usual place, which is empty when it does not exist.
+func (s *FS) Identity() string {
+	if !s.onDisk() || s.isUsual() {
+		return ""
+	}
+	info, err := s.tree.stat(".")
+	if err != nil {
+		return ""
+	}
+	return identity(info)
+}
+
+// isUsual reports whether nobody named the source: most people have only some of the usual
+// places.
+func (s *FS) isUsual() bool { return s.info.Kind == KindProject || s.info.Kind == KindUser }
+
 // onDisk reports whether the source is a folder on disk, in which links are followed and
 // the times of folders can be trusted.
 func (s *FS) onDisk() bool { return s.info.Root != "" }

@@ -4,6 +4,7 @@ package source
 
 import (
 	"errors"
+	"io/fs"
 	"syscall"
 )
 
@@ -17,3 +18,6 @@ func isLoop(err error) bool { return errors.Is(err, syscall.Errno(1921)) }
 // isThroughFile reports whether err means that a path leads through a file. On
 // Windows that error is the same as for a missing file.
 func isThroughFile(error) bool { return false }
+
+// identity returns nothing: here, no empty folder takes the place of a missing disk.
+func identity(fs.FileInfo) string { return "" }

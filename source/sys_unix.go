@@ -4,6 +4,8 @@ package source
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"syscall"
 )
 
@@ -15,3 +17,12 @@ func isLoop(err error) bool { return errors.Is(err, syscall.ELOOP) }
 
 // isThroughFile reports whether err means that a path leads through a file.
 func isThroughFile(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// identity returns what tells a folder from all others of the system.
+func identity(info fs.FileInfo) string {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", s.Dev, s.Ino)
+}

@@ -110,12 +110,11 @@ func (w *walker) unreadable(dir string, err error) {
 }
 
 // missing handles a top folder that cannot be listed. A usual place that does not exist
-// is empty, because most people have only some of these folders. Any other source is
+// is empty. Any other source is
 // away: somebody named it, or it exists and fails.
 func (w *walker) missing(err error) {
 	w.watch(".")
-	kind := w.src.info.Kind
-	if usual := kind == KindProject || kind == KindUser; usual && (errors.Is(err, fs.ErrNotExist) || isThroughFile(err)) {
+	if w.src.isUsual() && (errors.Is(err, fs.ErrNotExist) || isThroughFile(err)) {
 		return
 	}
 	w.items = append(w.items, item{path: ".", err: &walkError{path: ".", err: fmt.Errorf("source is away: %w", err), rule: "away",

@@ -104,15 +104,15 @@ type Tx interface {
 	// because the commit makes the next one.
 	State() (State, error)
 	// PutSource adds or replaces the source with the label of s and returns its row.
-	// It ignores s.Row and s.Walked, and keeps the time of the last walk. A skill of a
+	// It ignores s.Row, s.Walked and s.Identity, and keeps what Walked recorded. A skill of a
 	// source that is away shadows none of a source that is not.
 	PutSource(s Source) (int64, error)
 	// DeleteSource removes a source and its skills. If there is no such source, it changes
 	// nothing.
 	DeleteSource(source int64) error
-	// Walked records the time of a complete walk of the source, in Unix nanoseconds. Only
-	// a source's first walk is a change that readers see.
-	Walked(source int64, at int64) error
+	// Walked records the time of a complete walk of the source, in Unix nanoseconds, and
+	// the identity of its folder. Only a source's first walk is a change that readers see.
+	Walked(source int64, at int64, identity string) error
 	// PutSkill adds or replaces the skill at r.Path of the source and returns its row. A
 	// skill keeps its row, and no other skill ever gets it. The end of the transaction
 	// decides which skill of each name is offered.

@@ -29,6 +29,7 @@ type Source struct {
 	Root     string // absolute path; "" if it is not on disk
 	Priority int    // of two skills with the same name, the one with the higher priority is offered
 	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet
+	Identity string `json:"-"`          // which folder was at Root in the last complete walk; "" means unknown
 	Away     bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered
 }
 

@@ -26,7 +26,8 @@ run keeps what it did. A folder that is given with --root counts for one
 command; the configuration names those that always count.
 
 A root that cannot be read at all, such as a share that is not mounted, is
-away: its skills are kept and listed, but not offered until it is back.
+away: its skills are kept and listed, but not offered until it is back. So is a
+root in whose place another folder lies that is empty, as a mount point is.
 --forget removes them. --full reads every skill again and replaces what is
 indexed of it, one by one, so that nobody finds fewer skills meanwhile.
 

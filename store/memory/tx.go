@@ -27,13 +27,13 @@ func (t *tx) PutSource(s store.Source) (int64, error) {
 	t.changed = true
 	for row, old := range t.c.sources {
 		if old.Label == s.Label {
-			s.Row, s.Walked = row, old.Walked
+			s.Row, s.Walked, s.Identity = row, old.Walked, old.Identity
 			t.c.sources[row] = s
 			return row, nil
 		}
 	}
 	t.c.newestSource++
-	s.Row, s.Walked = t.c.newestSource, 0
+	s.Row, s.Walked, s.Identity = t.c.newestSource, 0, ""
 	t.c.sources[s.Row] = s
 	return s.Row, nil
 }
@@ -50,10 +50,10 @@ func (t *tx) DeleteSource(source int64) error {
 	return nil
 }
 
-func (t *tx) Walked(source int64, at int64) error {
+func (t *tx) Walked(source int64, at int64, identity string) error {
 	if s, ok := t.c.sources[source]; ok {
 		t.changed = t.changed || s.Walked == 0
-		s.Walked = at
+		s.Walked, s.Identity = at, identity
 		t.c.sources[source] = s
 	}
 	return nil

@@ -84,13 +84,17 @@ func removeBeside(path string, suffixes ...string) error {
 // isUnborn fails if the file is another program's database. It reads the file only, because
 // setting the journal mode alone would rewrite its header.
 func isUnborn(ctx context.Context, path string, o Options) (bool, error) {
-	header, err := readHead(path, 72)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	const idAt = 68 // offset of the big-endian application ID
-	if err != nil || len(header) == 72 && binary.BigEndian.Uint32(header[idAt:]) == applicationID {
+	if err != nil {
 		return false, err
+	}
+	if info.Size() > 0 {
+		if id, err := readID(ctx, path, o); err != nil || id == applicationID {
+			return false, err
+		}
 	}
 	if pages, hot, err := journaled(path); hot || err != nil {
 		if pages > 0 {
@@ -98,7 +102,7 @@ func isUnborn(ctx context.Context, path string, o Options) (bool, error) {
 		}
 		return err == nil, err
 	}
-	if len(header) == 0 {
+	if info.Size() == 0 {
 		return true, nil
 	}
 	texts, err := migrations()
@@ -112,6 +116,21 @@ func isUnborn(ctx context.Context, path string, o Options) (bool, error) {
 	done, err := version(ctx, db.read, len(texts))
 	err = errors.Join(err, db.Close())
 	return done == 0 && err == nil, err
+}
+
+// readID returns the application ID in the header of a database file, 0 if it has none or
+// is no database. SQLite must read it: if this process opened and closed the file itself,
+// the system would release all locks that other connections of the process have on it.
+func readID(ctx context.Context, path string, o Options) (id int, err error) {
+	db, err := connect(path, o, immutable)
+	if err != nil {
+		return 0, err
+	}
+	err = db.read.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id)
+	if isCorrupt(err) {
+		id, err = 0, nil // whoever reads more of it says what is wrong
+	}
+	return id, errors.Join(err, db.Close())
 }
 
 // journaled reports whether there is a rollback journal beside the database at path, and
@@ -128,7 +147,8 @@ func journaled(path string) (pages uint32, hot bool, err error) {
 	return binary.BigEndian.Uint32(head[pagesAt:]), true, nil
 }
 
-// readHead returns the first n bytes of a file, or all if it is shorter.
+// readHead returns the first n bytes of a file, or all if it is shorter. The file must not
+// be one that SQLite locks, see readID.
 func readHead(name string, n int64) ([]byte, error) {
 	f, err := regular.Open(name)
 	if err != nil {

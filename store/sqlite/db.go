@@ -32,6 +32,7 @@ type DB struct {
 	path      string
 	recovered string // new path of a damaged file; "" means there was none
 	files     files  // that were opened
+	look      string // of a file that was opened read-only, see Look
 	readOnly  bool
 	cause     error // why the file was opened read-only; nil if it was not
 
@@ -69,6 +70,17 @@ func (db *DB) ReadOnlyError() error {
 		return fmt.Errorf("%s: %w: %w", db.path, store.ErrReadOnly, db.cause)
 	}
 	return fmt.Errorf("%s: %w", db.path, store.ErrReadOnly)
+}
+
+// CanWrite reports whether a catalog that was opened read-only can be written by now, such
+// as after somebody has made room on a disk. It tries.
+func (db *DB) CanWrite(ctx context.Context) bool {
+	again, err := Open(ctx, db.path, &db.opts)
+	if err != nil {
+		return false
+	}
+	defer again.Close() // it has changed nothing
+	return !again.readOnly
 }
 
 // Close releases the file. A transaction that is under way is rolled back.

@@ -50,7 +50,8 @@ func (db *DB) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db.recovered, db.files, db.readOnly, db.cause = real.recovered, real.files, real.readOnly, real.cause
+	db.recovered, db.files, db.look = real.recovered, real.files, real.look
+	db.readOnly, db.cause = real.readOnly, real.cause
 	db.opts, db.write, db.read = real.opts, real.write, real.read
 	d.open.Store(true)
 	return nil

@@ -47,8 +47,9 @@ func target(path string) (string, error) {
 	return to, nil
 }
 
-// checkFiles fails with store.ErrStale if a file that is open is no longer at its path.
-// SQLite does not notice: it would go on with a file that nobody else sees.
+// checkFiles fails with store.ErrStale if a file that is open is no longer at its path, or
+// if somebody has written a file that is open read-only. SQLite does not notice: it would
+// go on with what nobody else sees.
 func (db *DB) checkFiles() error {
 	path, err := target(db.path)
 	if err != nil {
@@ -66,6 +67,9 @@ func (db *DB) checkFiles() error {
 			return fmt.Errorf("reading the catalog: %w", err)
 		}
 		return fmt.Errorf("%s%s was replaced or removed: %w", path, suffix, store.ErrStale)
+	}
+	if db.readOnly && db.Look() != db.look {
+		return fmt.Errorf("%s was changed: %w", path, store.ErrStale)
 	}
 	return nil
 }

@@ -63,6 +63,31 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestReadOnlyIsStale: SQLite believes that nobody writes a file that is open read-only. If
+// somebody does, every call says so.
+func TestReadOnlyIsStale(t *testing.T) {
+	path := dbPath(t)
+	writeCatalog(t, path)
+	db, err := openReadOnly(t.Context(), path, Options{}, errors.New("a test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.State(t.Context()); err != nil || db.Ready(t.Context()) != nil {
+		t.Errorf("before a change: %v, %v", err, db.Ready(t.Context()))
+	}
+	other := open(t, path)
+	storetest.Put(t, other, store.Source{Label: "b"}, storetest.Record("xls", "calculate", "body"))
+	for _, when := range []string{"beside the file", "into the file"} {
+		if _, err := db.State(t.Context()); !errors.Is(err, store.ErrStale) {
+			t.Errorf("written %s: %v, want %v", when, err, store.ErrStale)
+		}
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestCut: a file that is cut while it is open is known as such.
 func TestCut(t *testing.T) {
 	if runtime.GOOS == "windows" {

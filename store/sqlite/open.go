@@ -142,18 +142,18 @@ func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 // unwritable returns why the catalog cannot be written; nil means that it can. It tries,
 // because SQLite has one error for many causes.
 func unwritable(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err == nil {
-		f.Close()
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err := checkWritable(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
+
+// immutable opens a file that nobody writes: without locks, and without the files beside it.
+const immutable = "mode=ro&immutable=1"
 
 // openReadOnly opens a file that cannot be written because of cause. In WAL mode, SQLite
 // would create files beside it, unless "immutable" promises that nobody writes.
@@ -161,11 +161,11 @@ func openReadOnly(ctx context.Context, path string, o Options, cause error) (*DB
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("making catalog %s: its folder cannot be written: %w", path, cause)
 	}
-	db, err := connect(path, o, "mode=ro&immutable=1")
+	db, err := connect(path, o, immutable)
 	if err != nil {
 		return nil, err
 	}
-	db.readOnly, db.cause, db.files = true, cause, files{filesAt(path)[0]}
+	db.readOnly, db.cause, db.files, db.look = true, cause, files{filesAt(path)[0]}, db.Look()
 	if err := readable(ctx, db); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("opening catalog %s, which cannot be written (%w): %w", path, cause, err)

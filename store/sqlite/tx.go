@@ -149,8 +149,8 @@ func (t *Tx) PutSource(s store.Source) (int64, error) {
 
 // Walked implements store.Tx. The first walk is a change, because from then on a
 // skill that the catalog lacks does not exist.
-func (t *Tx) Walked(source int64, at int64) error {
-	args := []any{sql.Named("source", source), sql.Named("time", at)}
+func (t *Tx) Walked(source int64, at int64, identity string) error {
+	args := []any{sql.Named("source", source), sql.Named("time", at), sql.Named("identity", identity)}
 	first, err := t.exec("first_walked", args...)
 	if t.changed = t.changed || first > 0; err != nil || first > 0 {
 		return err

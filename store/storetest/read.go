@@ -149,7 +149,7 @@ func testNoSuchRow(t *testing.T, s store.Store) {
 	stamps, err := s.Known(t.Context(), 99, nil)
 	wants(t, "known of no source", 0)(len(stamps), err)
 	Update(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.PutStamp(row, "s"), tx.DeleteSkill(99), tx.Walked(99, 1))
+		return errors.Join(tx.PutStamp(row, "s"), tx.DeleteSkill(99), tx.Walked(99, 1, "x"))
 	})
 	err = s.Update(t.Context(), func(tx store.Tx) error { _, err := tx.PutSkill(99, Record("pdf", "d", "b")); return err })
 	if err == nil {
@@ -203,14 +203,14 @@ func testSources(t *testing.T, s store.Store) {
 	rows := Put(t, s, store.Source{Label: "b", Root: "/b", Priority: 3}, Record("pdf", "d", "b"), Record("csv", "d", "b"), Refused("x"))
 	Put(t, s, store.Source{Label: "a", Walked: 9}, Record("pdf", "d", "b"))
 	a, b := sourceRow(t, s, "a"), sourceRow(t, s, "b")
-	Update(t, s, func(tx store.Tx) error { return errors.Join(tx.Walked(b, 7), tx.Walked(b, 8)) })
-	again := store.Source{Row: 99, Label: "b", Root: "/c", Priority: -1, Walked: 5}
+	Update(t, s, func(tx store.Tx) error { return errors.Join(tx.Walked(b, 7, "x"), tx.Walked(b, 8, "y")) })
+	again := store.Source{Row: 99, Label: "b", Root: "/c", Priority: -1, Walked: 5, Identity: "z"}
 	Update(t, s, func(tx store.Tx) error {
 		row, err := tx.PutSource(again)
 		wants(t, "row of a source that is put again", b)(row, err)
 		return nil
 	})
-	again.Row, again.Walked = b, 8
+	again.Row, again.Walked, again.Identity = b, 8, "y"
 	readers(t, s, func(in store.Reader) {
 		got, err := in.Sources(t.Context())
 		wants(t, "sources", []store.Source{{Row: a, Label: "a"}, again})(got, err)

@@ -64,8 +64,8 @@ func testGenerations(t *testing.T, s store.Store) {
 		{"put source", func(tx store.Tx) (err error) { source, err = tx.PutSource(store.Source{Label: "b"}); return err }, 1},
 		{"put stamp", func(tx store.Tx) error { return tx.PutStamp(rows[0], "new stamp") }, 0},
 		{"prune vectors", store.Tx.PruneVectors, 0},
-		{"walked", func(tx store.Tx) error { return tx.Walked(source, 1) }, 1},
-		{"walked again", func(tx store.Tx) error { return tx.Walked(source, 2) }, 0},
+		{"walked", func(tx store.Tx) error { return tx.Walked(source, 1, "x") }, 1},
+		{"walked again", func(tx store.Tx) error { return tx.Walked(source, 2, "y") }, 0},
 		{"put skill", func(tx store.Tx) error { _, err := tx.PutSkill(source, Record("xls", "d", "b")); return err }, 1},
 		{"put many", func(tx store.Tx) error {
 			_, err1 := tx.PutSkill(source, Record("xls", "d", "b"))

@@ -1,1 +1,1 @@
-UPDATE sources SET walked = :time WHERE id = :source
+UPDATE sources SET walked = :time, identity = :identity WHERE id = :source

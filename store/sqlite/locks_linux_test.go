@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/storetest"
+)
+
+// TestKeepsLocks: opening a catalog in a process that has it open, and asking whether it
+// can be written, releases no locks. Without them another process may take the catalog for
+// one that nobody uses.
+func TestKeepsLocks(t *testing.T) {
+	closed := func(db *DB, err error) error {
+		if err != nil {
+			return err
+		}
+		return db.Close()
+	}
+	for name, f := range map[string]func(path string) error{
+		"open again": func(path string) error { return closed(Open(t.Context(), path, nil)) },
+		"open read-only": func(path string) error {
+			return closed(openReadOnly(t.Context(), path, Options{}, errors.New("a test")))
+		},
+		"ask": unwritable,
+	} {
+		path := dbPath(t)
+		db := open(t, path)
+		storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+		before := locksOf(t, path)
+		if err := f(path); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := locksOf(t, path); before == 0 || after != before {
+			t.Errorf("%s: the process has %d locks on the file, want %d", name, after, before)
+		}
+	}
+}
+
+// locksOf returns how many locks this process has on a file.
+func locksOf(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	locks, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		t.Skip("locks cannot be listed: ", err)
+	}
+	n := 0
+	for line := range strings.Lines(string(locks)) {
+		if strings.Contains(line, fmt.Sprintf(" %d ", os.Getpid())) && strings.Contains(line, fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)) {
+			n++
+		}
+	}
+	return n
+}
