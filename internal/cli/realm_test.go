@@ -39,7 +39,7 @@ var realmPlaces = map[string]string{
 var realmLabels = []string{"one", "two", "user:.claude", "user:.claude", "project:.claude", "project:.claude", "project:team"}
 
 // realmNames are names that must not confuse a scope.
-var realmNames = []string{"code-review", "Code-Review", "code-review", "secret", "secret/b", "secret-plan", "..", "one/f1", "git", "GIT", "x y", "数据", "Ёлка", "[x]", "a*b",
+var realmNames = []string{"code-review", "Code-Review", "CODE-review", "secret", "secret/b", "secret/plan", "..", "one/f1", "git", "GIT", "x y", "数据", "Ёлка", "[x]", "a*b",
 	"user:.claude/git"}
 
 // realmPatterns are patterns of rules, and what they match, worked out by hand: the key
@@ -47,7 +47,11 @@ var realmNames = []string{"code-review", "Code-Review", "code-review", "secret",
 var realmPatterns = map[string]func(key string) bool{
 	"code-review": func(key string) bool { return key == "code-review" },
 	"secret*":     func(key string) bool { return strings.HasPrefix(key, "secret") },
-	"secret-*":    func(key string) bool { return strings.HasPrefix(key, "secret-") },
+	"s*t*":        func(key string) bool { return strings.HasPrefix(key, "secret") },
+	"se*an":       func(key string) bool { return key == "secret/plan" },
+	"*/f1":        func(key string) bool { return key == "one/f1" },
+	"o*":          func(key string) bool { return key == "one/f1" },
+	"u*t":         func(key string) bool { return key == "user:.claude/git" },
 	"secret":      func(key string) bool { return key == "secret" },
 	"s*b":         func(key string) bool { return key == "secret/b" },
 	"g?t":         func(key string) bool { return key == "git" },
