@@ -28,9 +28,14 @@ import (
 // away. For work in another folder the same holds with the skills of the project.
 func TestScopeOfDoors(t *testing.T) {
 	asked, skills := 0, 0
-	for seed := range testsize.Rounds(4, 80) {
+	seeds := []uint64{1, 2, 7, 22} // which show defects that there were, of pins, shadowing, projects and patterns
+	for i := range testsize.Rounds(len(seeds), 80) {
+		seed := uint64(i)
+		if i < len(seeds) {
+			seed = seeds[i]
+		}
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := newRealm(t, uint64(seed))
+			r := newRealm(t, seed)
 			full := r.world(t, true, r.answers, func(realmSkill) bool { return true })
 			rest := r.world(t, false, r.answers, func(s realmSkill) bool { return !r.outside(s) })
 			for i, when := range []string{"at first", "after the edit"} {
