@@ -230,13 +230,16 @@ func filesBelow(t *testing.T, dir string) (names []string) {
 // smallTalk is a prompt for which only pinned skills are offered.
 const smallTalk = "ok, thanks"
 
-// askHook asks as clients do at the start of a session and for a prompt, in the project
-// and elsewhere.
+// askHook asks as clients do at the start of a session and for a prompt.
 func (r *realm) askHook(t *testing.T, m map[string]any) {
 	t.Helper()
-	_, m["start"], _ = command(t, jsonOf(t, map[string]string{"hook_event_name": "SessionStart", "cwd": r.project}), "hook", "claude", "--deadline", "20s")
-	_, m["start of any"], _ = command(t, "{}", "hook", "sessionstart", "--deadline", "20s")
-	_, m["prompt"], _ = command(t, promptEvent("", r.project, smallTalk), "hook", "claude", "--deadline", "20s")
+	start := jsonOf(t, map[string]string{"hook_event_name": "SessionStart", "cwd": r.project})
+	_, told, _ := command(t, start, "hook", "sessionstart", "--deadline", "20s")
+	_, block, _ := command(t, promptEvent("", r.project, smallTalk), "hook", "claude", "--deadline", "20s")
+	if pins := len(m["pinned"].([]string)); (block != "") != (pins > 0) || pins > 0 && told == "" {
+		t.Errorf("%d skills are pinned; a hook answers %q and %q", pins, told, block)
+	}
+	m["start"], m["prompt"] = told, block
 }
 
 // askServer asks the resident server.
