@@ -235,8 +235,10 @@ func TestAway(t *testing.T) {
 			if b, err := c.Block(t.Context(), "one", repertoire.Budget{Threshold: repertoire.Always}, nil); err != nil || slices.ContainsFunc(b.Skills, func(h repertoire.Hit) bool { return h.ID == "one" }) {
 				t.Errorf("round %d: block %v, %v", round, b.Text, err)
 			}
-			if n, err := c.Count(t.Context(), nil); n != 2 || err != nil {
-				t.Errorf("round %d: %d skills offered, %v; want 2", round, n, err)
+			for _, a := range []*repertoire.Agent{nil, {Name: "a"}} {
+				if n, err := c.Count(t.Context(), a); n != 2 || err != nil {
+					t.Errorf("round %d: %d skills offered, %v; want 2", round, n, err)
+				}
 			}
 		}
 		try(t, next.Close())

@@ -2,6 +2,7 @@ package repertoire
 
 import (
 	"context"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
@@ -113,13 +114,14 @@ func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
 	return n[0], n[1], err
 }
 
-// Count returns how many skills an agent sees; nil means all agents.
+// Count returns how many skills an agent is offered; nil means all agents.
 func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
 	if a == nil {
 		offered, _, err := c.Size(ctx)
 		return offered, err
 	}
 	entries, err := c.List(ctx, a, false)
+	entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Away })
 	return len(entries), err
 }
 

@@ -101,8 +101,8 @@ type Hit = search.Hit
 //   - Requires: names of the skills that it asks for
 //   - Tokens: of its instructions, estimated
 //   - Digest, TextDigest: SHA-256 over all its files, and of SKILL.md alone
-//   - ShadowedBy: ID of the skill that is offered under its name; "" when it is
-//     offered itself, or away
+//   - ShadowedBy: ID of the skill that has its name instead; "" when it is offered
+//     itself, or away
 //   - Away: its source cannot be read now, so that it is listed but not offered
 type Entry = search.Entry
 
@@ -156,6 +156,7 @@ type Budget = contextprovider.Budget
 //   - Skills: the listed skills as [Hit] values, best first
 //   - Pinned: the skills that stand in Text with all their instructions, as [Body]
 //     values
+//   - Problems: of pinned skills that cannot be read now and are left out
 //   - Omitted: number of relevant skills that the budget left out
 //   - Tokens: of Text, estimated
 type Block = contextprovider.Block

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Budget bounds a block.
@@ -59,6 +60,8 @@ type Block struct {
 	Pinned  []Body       // in Text with all of their instructions
 	Omitted int          // relevant skills that the budget left out
 	Tokens  int          // of Text, estimated
+	// Problems are of pinned skills that cannot be read now and are left out.
+	Problems []skill.Problem
 	search.Ranking
 }
 
@@ -86,7 +89,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	var first []search.Hit
 	if budget.ListPinned {
 		first = budget.Choose(pinnedHits(pinned))
-	} else if b.Pinned, err = p.bodies(ctx, pinned, a); err != nil {
+	} else if err = p.addPinned(ctx, &b, pinned, a); err != nil {
 		return Block{}, err
 	}
 	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold, Relevant: true})
@@ -111,17 +114,25 @@ func pinnedHits(entries []search.Entry) []search.Hit {
 	return hits
 }
 
-// bodies reads pinned skills.
-func (p *Provider) bodies(ctx context.Context, entries []search.Entry, a *search.Agent) ([]Body, error) {
-	var bodies []Body
+// addPinned reads pinned skills. One that cannot be read is a problem of that skill only.
+func (p *Provider) addPinned(ctx context.Context, b *Block, entries []search.Entry, a *search.Agent) error {
 	for _, e := range entries {
-		body, err := p.body(ctx, e, a)
-		if err != nil {
-			return nil, fmt.Errorf("pinned for agent %s: %w", a.Name, err)
+		in, err := p.read(ctx, e, false)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			b.Problems = append(b.Problems, skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: e.Location,
+				Message: fmt.Sprintf("pinned for agent %s, but left out: %v", a.Name, err)})
+			continue
 		}
-		bodies = append(bodies, body)
+		body, err := p.bodyOf(ctx, e, in, a)
+		if err != nil {
+			return fmt.Errorf("pinned for agent %s: %w", a.Name, err)
+		}
+		b.Pinned = append(b.Pinned, body)
 	}
-	return bodies, nil
+	return nil
 }
 
 // relevant returns the hits to list: those that pass the gate and are not

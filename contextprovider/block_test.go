@@ -1,9 +1,9 @@
 package contextprovider_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -202,12 +202,26 @@ func TestPinnedCopy(t *testing.T) {
 	}
 }
 
+// TestPinnedUnreadable: a pinned skill that cannot be read costs no other one its place.
 func TestPinnedUnreadable(t *testing.T) {
-	src, dir := folder(t, "tools", map[string]string{"rules/SKILL.md": doc("rules", "House rules.", "Be kind.\n")})
+	src, dir := folder(t, "tools", map[string]string{
+		"rules/SKILL.md": doc("rules", "House rules.", "Be kind.\n"),
+		"style/SKILL.md": doc("style", "House style.", "Be brief.\n"),
+		"forms/SKILL.md": doc("forms", "Fills in forms.", "Use a pen.\n"),
+	})
 	k := open(t, src)
 	try(t, os.Remove(filepath.Join(dir, "rules", "SKILL.md")))
-	_, err := k.Block(t.Context(), "x", contextprovider.Budget{}, &search.Agent{Name: "a", Pinned: []string{"rules"}})
-	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "pinned for agent a: reading skill rules: ") {
+	a := &search.Agent{Name: "a", Pinned: []string{"rules", "style"}}
+	b := k.block(t, "skill forms", contextprovider.Budget{}, a)
+	if len(b.Pinned) != 1 || b.Pinned[0].ID != "style" || !slices.Equal(names(b.Skills), []string{"forms"}) {
+		t.Errorf("pinned %v, listed %v", b.Pinned, names(b.Skills))
+	}
+	if len(b.Problems) != 1 || !strings.Contains(b.Problems[0].String(), "pinned for agent a, but left out: reading skill rules: ") {
+		t.Errorf("problems %v", b.Problems)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.Block(ended, "skill forms", contextprovider.Budget{}, a); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -71,6 +72,10 @@ func (m *Manifest) fill(e *search.Entry, in *Instructions) (err error) {
 func checkFiles(in *Instructions) error {
 	if in.Unserved != "" {
 		return errors.New(in.Unserved)
+	}
+	// It may be gone since it was read, or have another case where case does not count.
+	if !slices.ContainsFunc(in.Files, func(f skill.File) bool { return f.Path == skill.FileNames[0] }) {
+		return fmt.Errorf("its folder lists no %s", skill.FileNames[0])
 	}
 	total := int64(0)
 	for _, f := range in.Files {

@@ -1,6 +1,7 @@
 package contextprovider_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -42,5 +43,23 @@ func TestManifest(t *testing.T) {
 	}
 	if _, err := k.Manifest(t.Context(), "pdf", &search.Agent{Name: "a", Exclude: search.Rules{Names: []string{"pdf"}}}, true); !errors.Is(err, skill.ErrNotFound) {
 		t.Errorf("outside of the scope: %v", err)
+	}
+}
+
+// shifting is a reader of sources in which SKILL.md is gone once it was read.
+type shifting struct{ reader }
+
+func (r shifting) Instructions(ctx context.Context, label, dir string, digests bool) (contextprovider.Instructions, error) {
+	in, err := r.reader.Instructions(ctx, label, dir, digests)
+	in.Files = slices.DeleteFunc(in.Files, func(f skill.File) bool { return f.Path == "SKILL.md" })
+	return in, err
+}
+
+// TestManifestShifting: servers look for SKILL.md among the files.
+func TestManifestShifting(t *testing.T) {
+	src := memory(t, "team", map[string]string{"pdf/SKILL.md": doc("pdf", "Reads PDF files.", "Body."), "pdf/a.md": "a"})
+	p := contextprovider.New(open(t, src).search, shifting{reader{"team": src}})
+	if _, err := p.Manifest(t.Context(), "pdf", nil, false); !errors.Is(err, contextprovider.ErrUnpublishable) || !strings.Contains(err.Error(), "lists no SKILL.md") {
+		t.Errorf("error %v", err)
 	}
 }

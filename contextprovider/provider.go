@@ -110,20 +110,17 @@ type Requirement struct {
 
 // Body returns the instructions of a skill as they are in its source now.
 func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, error) {
-	e, err := p.catalog.Lookup(ctx, id, a)
+	e, in, err := p.find(ctx, id, a, false)
 	if err != nil {
 		return Body{}, err
 	}
-	return p.body(ctx, e, a)
+	return p.bodyOf(ctx, e, in, a)
 }
 
-func (p *Provider) body(ctx context.Context, e search.Entry, a *search.Agent) (Body, error) {
-	in, err := p.read(ctx, e, false)
-	if err != nil {
-		return Body{}, err
-	}
+// bodyOf returns the body of a skill whose instructions were just read.
+func (p *Provider) bodyOf(ctx context.Context, e search.Entry, in Instructions, a *search.Agent) (b Body, err error) {
 	text, hidden := in.text()
-	b := Body{
+	b = Body{
 		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
 		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden,
 	}

@@ -41,6 +41,7 @@ type listed struct {
 	Source      string   `json:"source"`
 	Tags        []string `json:"tags,omitempty"`
 	Tokens      int      `json:"tokens" jsonschema:"of the instructions, estimated"`
+	Away        bool     `json:"away,omitempty" jsonschema:"it cannot be read now"`
 }
 
 func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams) (*mcp.CallToolResult, listResult, error) {
@@ -67,7 +68,7 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	from := sort.Search(len(entries), func(i int) bool { return c.After == "" || words.NameKey(entries[i].ID) > c.After })
 	page := entries[from:min(from+pageOfNames, len(entries))]
 	for _, e := range page {
-		r.Skills = append(r.Skills, listed{ID: e.ID, Description: line(e.Description, maxListedText), Source: e.Source, Tags: e.Tags, Tokens: e.Tokens})
+		r.Skills = append(r.Skills, listed{ID: e.ID, Description: line(e.Description, maxListedText), Source: e.Source, Tags: e.Tags, Tokens: e.Tokens, Away: e.Away})
 	}
 	if from+len(page) < len(entries) {
 		r.NextCursor = cursor{After: words.NameKey(page[len(page)-1].ID)}.encode()
@@ -112,7 +113,11 @@ func (r *listResult) text(from int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Skills %d-%d of %d, by name:\n", from+1, from+len(r.Skills), r.Total)
 	for _, e := range r.Skills {
-		fmt.Fprintf(&b, "- %s: %s\n", line(e.ID, maxName), e.Description)
+		away := ""
+		if e.Away {
+			away = " (cannot be read now)"
+		}
+		fmt.Fprintf(&b, "- %s%s: %s\n", line(e.ID, maxName), away, e.Description)
 	}
 	if r.NextCursor != "" {
 		fmt.Fprintf(&b, "The next page has the cursor %s\n", r.NextCursor)

@@ -31,6 +31,9 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	if err != nil {
 		return nil, suggestResult{}, err
 	}
+	for _, p := range b.Problems {
+		s.opts.Logger.Warn("pinned skill is left out", "problem", p)
+	}
 	r := suggestResult{Block: b.Text, Skills: foundOf(b.Skills), Tokens: b.Tokens}
 	for _, body := range b.Pinned {
 		r.Pinned = append(r.Pinned, body.ID)

@@ -5,6 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -310,6 +313,32 @@ func TestLongInstructions(t *testing.T) {
 	}
 	if all != files["long/SKILL.md"] {
 		t.Errorf("the parts make %d bytes, want %d", len(all), len(files["long/SKILL.md"]))
+	}
+}
+
+// TestAway: what cannot be read now is listed as such, and not suggested. A pinned skill
+// of it costs no other one its place.
+func TestAway(t *testing.T) {
+	var log strings.Builder
+	k := serve(t, few(), "pins", func(cfg *repertoire.Config, o *mcpserver.Options) {
+		cfg.Agents = append(cfg.Agents, &repertoire.Agent{Name: "pins", Pinned: []string{"pdf-forms", "pdf-base"}})
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	c := k.connect(t, true)
+	try(t, os.Remove(filepath.Join(k.dir, "pdf-base", "SKILL.md")))
+	if _, r := c.tool("suggest_skills", object{"prompt": "x"}); fmt.Sprint(r["pinned"]) != "[pdf-forms]" {
+		t.Errorf("suggested %v", r)
+	}
+	contains(t, "log", log.String(), "pinned for agent pins, but left out: reading skill pdf-base: ")
+	try(t, os.RemoveAll(k.dir))
+	k.rescan(t)
+	text, r := c.tool("list_skills", object{"tag": "pdf"})
+	contains(t, "text", text, "- pdf-forms (cannot be read now): ")
+	if list := r["skills"].([]any); len(list) != 1 || list[0].(object)["away"] != true {
+		t.Errorf("listed %v", list)
+	}
+	if _, r := c.tool("suggest_skills", object{"prompt": "fill in the pdf form"}); r["block"] != "" {
+		t.Errorf("suggested %v", r)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // An Entry is what the catalog shows of a skill without reading it: level 1.
 type Entry struct {
 	skill.Meta        // as it was indexed
-	ShadowedBy string // ID of the skill of the scope that is offered under this name instead; "" means none
+	ShadowedBy string // ID of the skill of the scope that has this name instead; "" means none
 	Away       bool   // the source cannot be read now: the skill is listed, but not offered
 }
 
@@ -70,7 +70,7 @@ func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, i, v.Doc(i)) 
 func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
 	e := Entry{Meta: d.Meta, Away: v.IsAway(i)}
 	if !e.Away && !v.IsOffered(i) {
-		if winner, ok := v.Find(d.Key); ok {
+		if winner, ok := v.First(d.Key); ok {
 			e.ShadowedBy = v.ID(winner)
 		}
 	}

@@ -60,11 +60,11 @@ func (a *Agent) unmatchedPins(own *snapshot.View) (list []skill.Problem) {
 	v := own.Whole()
 	for _, name := range a.Pinned {
 		key := words.NameKey(name)
-		if _, ok := own.Find(key); ok {
+		if _, ok := own.First(key); ok { // of a source that is away it may come back
 			continue
 		}
 		why := fmt.Sprintf("no skill %q%s", name, words.Suggest(name, names(v)))
-		if i, ok := v.Find(key); ok {
+		if i, ok := v.First(key); ok {
 			why = fmt.Sprintf("skill %q is outside: the agent %s", name, a.filter(v, i))
 		}
 		list = append(list, a.problem(Rule{"pinned", name}, why, "pin a skill that the agent sees, or none"))

@@ -141,7 +141,9 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case e.Filter != "":
 		return "Not offered: " + e.Filter + "."
 	case e.ShadowedBy != "":
-		return fmt.Sprintf("Not offered: %s has the same name and a higher priority.", e.ShadowedBy)
+		return fmt.Sprintf("Not offered: %s has the same name and comes first.", e.ShadowedBy)
+	case e.Away:
+		return fmt.Sprintf("Not offered: its source %s cannot be read now.", e.Source)
 	case e.Kind != "" && !e.Relevant:
 		return "Not offered: the prompt is " + intent.Kind(e.Kind).Phrase() + "."
 	case e.CopyOf != "" && e.Relevant: // the skill that stays is relevant too

@@ -78,6 +78,9 @@ func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoi
 	if err != nil {
 		return err
 	}
+	for _, p := range block.Problems {
+		a.note("%v", p)
+	}
 	if a.json {
 		pinned := mapped(block.Pinned, func(p repertoire.Body) string { return p.Name })
 		return a.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,

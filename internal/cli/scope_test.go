@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,245 +14,237 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
-// TestScopeOfDoors: whatever an agent asks, by a command or a tool, a resource or a method
-// of a server, the answer is the same as after all skills that its rules keep out have
-// been deleted from disk.
+// TestScopeOfDoors: whatever an agent asks, by a command or a hook, a tool, a resource or
+// a method of a server, the answer is the same as if the skills that its rules keep out
+// had never been there, also after edits while the server runs, and while a source is
+// away. For work in another folder the same holds with the skills of the project.
 func TestScopeOfDoors(t *testing.T) {
-	for seed := range testsize.Rounds(8, 300) {
+	asked, skills := 0, 0
+	seeds := []uint64{1, 2, 7, 22} // which show defects that there were, of pins, shadowing, projects and patterns
+	for i := range testsize.Rounds(len(seeds), 80) {
+		seed := uint64(i)
+		if i < len(seeds) {
+			seed = seeds[i]
+		}
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			r := newRealm(t, uint64(seed))
-			full := r.answers(t)
-			r.forgetOutside(t)
-			if diff := cmp.Diff(r.answers(t), full); diff != "" {
-				t.Fatalf("the agent %+v; without the others, and with them (+)\n%s", r.agent, diff)
+			r := newRealm(t, seed)
+			full := r.world(t, true, r.answers, func(realmSkill) bool { return true })
+			rest := r.world(t, false, r.answers, func(s realmSkill) bool { return !r.outside(s) })
+			for i, when := range []string{"at first", "after the edit"} {
+				asked, skills = asked+len(full[i]), skills+len(r.skills)
+				if diff := cmp.Diff(rest[i], full[i]); diff != "" {
+					t.Fatalf("%s, the agent %v of %+v; without the others, and with them (+)\n%s", when, r.agent, r.skills, diff)
+				}
+			}
+			elsewhere := r.world(t, false, r.pinned, func(s realmSkill) bool { return !r.outside(s) && !strings.HasPrefix(s.place, "project") })
+			for i := range elsewhere {
+				want, got := elsewhere[i]["pinned elsewhere"], full[i]["pinned elsewhere"]
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("pinned for work elsewhere, the agent %v; without the others, and with them (+)\n%s", r.agent, diff)
+				}
+				if diff := cmp.Diff(elsewhere[i]["pinned"], got); diff != "" {
+					t.Fatalf("pinned for work elsewhere, the agent %v; without a project, and with it (+)\n%s", r.agent, diff)
+				}
 			}
 		})
 		if !ok {
 			t.Fatalf("the first failure has the seed %d", seed)
 		}
 	}
+	t.Logf("%d questions about catalogs of %d skills in all", asked, skills)
 }
 
-// A realm is a folder with skills and a configuration with an agent.
-type realm struct {
-	seed   uint64
-	rng    *rand.Rand
-	agent  map[string]any
-	skills []realmSkill
-}
-
-type realmSkill struct{ root, folder, name, tag string }
-
-// realmNames are names that must not confuse a scope.
-var realmNames = []string{"code-review", "Code-Review", "secret", "secret/b", "..", "one/f1", "git", "GIT", "x y", "数据", "[x]", "a*b"}
-
-func newRealm(t *testing.T, seed uint64) *realm {
+// world returns the answers to questions before and after the edit, in a catalog of some
+// of the skills, with the rules of the agent or without.
+func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[string]any, in func(realmSkill) bool) [2]map[string]any {
 	t.Helper()
-	fixture(t)
-	r := &realm{seed: seed, rng: rand.New(rand.NewPCG(seed, 3))}
-	pick := func(list ...string) string { return list[r.rng.IntN(len(list))] }
-	for i := range 2 + r.rng.IntN(14) {
-		s := realmSkill{pick("one", "two", "three"), fmt.Sprintf("f%d", i), pick(realmNames...), pick("", "quality", "office")}
-		r.skills = append(r.skills, s)
-		text := fmt.Sprintf("Number %d of everything.", r.rng.IntN(5))
-		requires, err := json.Marshal([]string{pick(realmNames...), "nothing"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(s.root, s.folder, "SKILL.md"), fmt.Sprintf("---\nname: %q\ndescription: %s\ntags: [%s]\nrequires: %s\n---\n%s\n",
-			s.name, text, s.tag, requires, strings.Repeat(text+" ", 20)))
-		write(t, filepath.Join(s.root, s.folder, "scripts", "run.sh"), text)
+	r.configure(t, rules)
+	kept := func(list []realmSkill) []realmSkill {
+		return slices.DeleteFunc(slices.Clone(list), func(s realmSkill) bool { return !in(s) })
 	}
-	rules := func() map[string][]string {
-		m := map[string][]string{"names": {"no-such-skill"}}
-		for range 1 + r.rng.IntN(2) {
-			switch r.rng.IntN(4) {
-			case 0:
-				m["tags"] = []string{pick("quality", "office", "no-such-tag")}
-			case 1:
-				m["sources"] = []string{pick("one", "two", "three", "project:.claude")}
-			default:
-				m["names"] = append(m["names"], pick("code-review", "secret*", "s*b", "g?t", "*/*", `\[x]`, `a\*b`))
-			}
-		}
-		return m
+	r.build(t, kept(r.skills), false)
+	c, p := r.serve(t)
+	before := ask(t, p)
+	r.build(t, kept(r.edited), r.away)
+	if _, err := c.Rescan(t.Context(), nil); err != nil {
+		t.Fatal(err)
 	}
-	r.agent = map[string]any{"exclude": rules()}
-	if r.rng.IntN(2) == 0 {
-		r.agent["include"] = rules()
+	after := ask(t, p)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
 	}
-	pinned := []string{} // not nil, which would be no value
-	for range r.rng.IntN(4) {
-		name := pick(realmNames...)
-		a := repertoire.Agent{Include: rulesOf(r.agent["include"]), Exclude: rulesOf(r.agent["exclude"]), Pinned: []string{name}}
-		if a.Check() == nil {
-			pinned = append(pinned, name)
-		}
+	if log := hookLog(t, r.home); strings.Contains(log, "index started") {
+		t.Fatalf("a hook found the catalog out of date:\n%s", log)
 	}
-	r.agent["pinned"] = pinned
-	r.configure(t)
-	return r
+	return [2]map[string]any{before, after}
 }
 
-func rulesOf(v any) repertoire.Rules {
-	m, _ := v.(map[string][]string)
-	return repertoire.Rules{Names: m["names"], Tags: m["tags"], Sources: m["sources"]}
-}
-
-// configure writes the configuration. JSON is YAML too.
-func (r *realm) configure(t *testing.T) {
+// serve starts a resident server as "skills mcp --http" does, with a client.
+func (r *realm) serve(t *testing.T) (*served, *post) {
 	t.Helper()
-	data, err := json.Marshal(map[string]any{
-		"bundled": false, "user": false, "project": false, "embedder": "none", "agents": map[string]any{"a": r.agent},
-		"roots": []map[string]string{{"path": "one", "label": "one"}, {"path": "two", "label": "two"}, {"path": "three", "label": "three"}},
-	})
+	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now(), agent: "a", quiet: true}
+	c, err := a.openServed(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, "config.yaml", string(data))
-	for _, root := range []string{"one", "two", "three"} {
-		if err := os.MkdirAll(root, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// forgetOutside deletes the skills that the agent's rules keep out, the rules, and the
-// catalog.
-func (r *realm) forgetOutside(t *testing.T) {
-	t.Helper()
-	include, exclude := rulesOf(r.agent["include"]), rulesOf(r.agent["exclude"])
-	for _, s := range r.skills {
-		if s.matches(exclude) || r.agent["include"] != nil && !s.matches(include) {
-			if err := os.RemoveAll(filepath.Join(s.root, s.folder)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	delete(r.agent, "include")
-	delete(r.agent, "exclude")
-	r.configure(t)
-	if err := os.RemoveAll("cache"); err != nil {
+	if _, err := c.Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
+	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": c.server(c.agent, nil, nil)}, &mcpserver.HTTPOptions{Rate: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	p := &post{url: server.URL + "/mcp"}
+	p.call(t, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"}})
+	return c, p
 }
 
-// matches works out which rules match a skill from a table of the patterns.
-func (s realmSkill) matches(r repertoire.Rules) bool {
-	lower := strings.ToLower(s.name)
-	patterns := map[string]bool{
-		"code-review": lower == "code-review", "secret*": strings.HasPrefix(lower, "secret"), "g?t": lower == "git",
-		"s*b": lower == "secret/b", "*/*": strings.Contains(lower, "/"), `\[x]`: lower == "[x]", `a\*b`: lower == "a*b",
-	}
-	return slices.ContainsFunc(r.Names, func(p string) bool { return patterns[p] }) ||
-		slices.Contains(r.Tags, s.tag) || slices.Contains(r.Sources, s.root)
-}
-
-// ids are all IDs by which somebody may ask for skills, seen or not.
-func (r *realm) ids() []string {
-	list := []string{"code-reviev", "nothing"}
-	for _, s := range r.skills {
-		list = append(list, s.name, s.root+"/"+s.folder, s.root+"/"+s.name)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
+// pinned asks which skills are pinned for work in the project and elsewhere.
+func (r *realm) pinned(t *testing.T, p *post) map[string]any {
+	t.Helper()
+	return map[string]any{"pinned": p.suggested(t, smallTalk, r.project), "pinned elsewhere": p.suggested(t, smallTalk, r.home)}
 }
 
 // answers asks everything through every door, and returns the answers by question.
-func (r *realm) answers(t *testing.T) map[string]any {
+func (r *realm) answers(t *testing.T, p *post) map[string]any {
 	t.Helper()
-	m := make(map[string]any)
+	m := r.pinned(t, p)
 	r.askCommand(t, m)
-	r.askServer(t, m)
+	r.askHook(t, m)
+	r.askServer(t, p, m)
 	return m
 }
 
-// askCommand asks in this process as the command does.
+// some returns every n-th of the IDs.
+func (r *realm) some(n int) (list []string) {
+	for i, id := range r.ids() {
+		if i%n == int(r.seed)%n {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// command asks in this process as the command does.
+func command(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), append([]string{"--agent", "a"}, args...), strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// result returns what a command prints as JSON. It must not fail.
+func result[T any](t *testing.T, args ...string) (v T) {
+	t.Helper()
+	code, stdout, stderr := command(t, "", append(args, "--json")...)
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 {
+		t.Fatalf("%q: %d %v in %s%s", args, code, err, stdout, stderr)
+	}
+	return v
+}
+
 func (r *realm) askCommand(t *testing.T, m map[string]any) {
 	t.Helper()
-	ask := func(args ...string) string {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), append([]string{"--agent", "a"}, args...), strings.NewReader("{}"), &stdout, &stderr)
-		return fmt.Sprint(code, "\n", &stdout, &stderr)
+	call := func(args ...string) int {
+		code, stdout, stderr := command(t, "", args...)
+		m[fmt.Sprintf("%q", args)] = []any{code, stdout, stderr}
+		return code
 	}
-	call := func(args ...string) { m[fmt.Sprintf("%q", args)] = ask(args...) }
 	call("list", "--json")
 	call("list", "--json", "--shadowed")
 	call("list", "--json", "--tag", "quality")
 	call("list", "--source", "two")
 	call("list", "--source", "nothing")
 	call("list", "--tag", "nothing")
-	call("hook", "sessionstart", "--deadline", "20s")
+	if err := os.RemoveAll("site"); err != nil {
+		t.Fatal(err)
+	}
 	call("well-known", "site", "--json")
-	for i, id := range r.ids() {
-		if i%3 != int(r.seed%3) {
-			continue // a command takes longer than a call of the server, which is asked for all
+	site := make(map[string]string)
+	for _, name := range filesBelow(t, "site") {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
+		site[name] = string(data)
+	}
+	m["site"] = site
+	for _, id := range r.some(testsize.Rounds(30, 12)) {
 		call("show", "--json", "--", id)
-		call("show", "--", id)
 		call("read", "--json", "--", id, "scripts/run.sh")
 		call("read", "--json", "--", id)
+		if call("show", "--manifest", "--", id) == 0 { // why is for the owner, who may ask for all skills
+			why := result[whyResult](t, "why", id, "everything")
+			m["why "+id] = []string{why.ID, why.Path, why.Filter, why.ShadowedBy}
+		}
 	}
-	_, listed, _ := strings.Cut(ask("list"), "\n")
-	_, found, _ := strings.Cut(ask("search", "--json", "--limit", "999", "everything"), "\n")
-	var result searchResult
-	if err := json.Unmarshal([]byte(found), &result); err != nil {
-		t.Fatalf("%v in %s", err, found)
+	listed := make(map[string]bool)
+	for _, e := range result[listResult](t, "list").Skills {
+		listed[e.ID] = !e.Away
 	}
-	var groups []string
-	for _, hit := range result.Results {
-		ids := append(hit.Copies, hit.ID)
-		slices.Sort(ids)
-		groups = append(groups, strings.Join(ids, ", "))
-	}
-	slices.Sort(groups)
-	m["search"] = groups
-	_, block, _ := strings.Cut(ask("context", "--json", "--threshold", "0", "everything"), "\n")
-	var offered contextResult
-	if err := json.Unmarshal([]byte(block), &offered); err != nil {
-		t.Fatalf("%v in %s", err, block)
-	}
-	m["pinned"] = offered.Pinned
+	m["search"] = groupsOf(result[searchResult](t, "search", "everything", "--limit", "999").Results)
+	offered := result[contextResult](t, "context", "everything", "--threshold", "0")
+	m["context pins"] = offered.Pinned
 	for _, s := range offered.Skills {
-		if !strings.Contains("\n"+listed, "\n"+s.ID+"\t") {
-			t.Errorf("the context has %s, which is not in the list\n%s", s.ID, listed)
+		if !listed[s.ID] {
+			t.Errorf("the context has %s, and the list %v", s.ID, slices.Sorted(maps.Keys(listed)))
 		}
 	}
 }
 
-// askServer asks over a loopback server.
-func (r *realm) askServer(t *testing.T, m map[string]any) {
+// groupsOf returns the IDs of skills with their copies, whatever their order.
+func groupsOf(results []resultHit) (groups []string) {
+	for _, hit := range results {
+		ids := append(slices.Clone(hit.Copies), hit.ID)
+		slices.Sort(ids)
+		groups = append(groups, strings.Join(ids, ", "))
+	}
+	slices.Sort(groups)
+	return groups
+}
+
+func filesBelow(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	cfg, err := repertoire.ReadConfig("", nil)
-	if err != nil {
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	cfg.Schedule = repertoire.Never
-	c, err := repertoire.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
+	return names
+}
+
+// smallTalk is a prompt for which only pinned skills are offered.
+const smallTalk = "ok, thanks"
+
+// askHook asks as clients do at the start of a session and for a prompt.
+func (r *realm) askHook(t *testing.T, m map[string]any) {
+	t.Helper()
+	start := jsonOf(t, map[string]string{"hook_event_name": "SessionStart", "cwd": r.project})
+	_, told, _ := command(t, start, "hook", "sessionstart", "--deadline", "20s")
+	_, block, _ := command(t, promptEvent("", r.project, smallTalk), "hook", "claude", "--deadline", "20s")
+	if pins := len(m["pinned"].([]string)); (block != "") != (pins > 0) || pins > 0 && told == "" {
+		t.Errorf("%d skills are pinned; a hook answers %q and %q", pins, told, block)
 	}
-	defer c.Close()
-	agent, err := c.Agent("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": mcpserver.New(c, &mcpserver.Options{Agent: agent, Sources: c.Labels})}, &mcpserver.HTTPOptions{Rate: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h)
-	defer server.Close()
-	p := &post{url: server.URL + "/mcp"}
-	p.call(t, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"}})
+	m["start"], m["prompt"] = told, block
+}
+
+// askServer asks the resident server.
+func (r *realm) askServer(t *testing.T, p *post, m map[string]any) {
+	t.Helper()
 	call := func(method string, params map[string]any) { m[fmt.Sprint(method, params)] = p.call(t, method, params) }
 	tool := func(name string, args map[string]any) {
 		call("tools/call", map[string]any{"name": name, "arguments": args})
@@ -261,9 +253,11 @@ func (r *realm) askServer(t *testing.T, m map[string]any) {
 	tool("list_skills", map[string]any{"tag": "nothing"})
 	tool("list_skills", map[string]any{"source": "nothing"})
 	tool("list_skills", map[string]any{"source": "two"})
-	call("skills/list", map[string]any{})
-	call("resources/list", map[string]any{})
-	for _, id := range r.ids() {
+	m["skills/list"] = sorted(p.call(t, "skills/list", map[string]any{}))
+	m["resources/list"] = sorted(p.call(t, "resources/list", map[string]any{}))
+	call("resources/templates/list", map[string]any{})
+	call("prompts/list", map[string]any{})
+	for _, id := range r.some(testsize.Rounds(5, 2)) {
 		tool("read_skill", map[string]any{"id": id})
 		tool("read_skill_resource", map[string]any{"id": id, "path": "scripts/run.sh"})
 		uri := "skill://" + url.PathEscape(id)
@@ -273,14 +267,31 @@ func (r *realm) askServer(t *testing.T, m map[string]any) {
 			call("resources/directory/read", map[string]any{"uri": uri + more})
 		}
 	}
-	suggested := p.tool(t, "suggest_skills", map[string]any{"prompt": "use the code-review skill"})
-	m["pinned by the server"] = suggested["pinned"]
+	listed := fmt.Sprint(m["tools/callmap[arguments:map[] name:list_skills]"])
+	for _, id := range p.suggested(t, "use the code-review skill", r.project) {
+		if !strings.Contains(listed, id) {
+			t.Errorf("suggested %s, and the list %s", id, listed)
+		}
+	}
 	var found []string
 	for _, s := range p.tool(t, "search_skills", map[string]any{"query": "everything", "limit": 50})["skills"].([]any) {
 		found = append(found, s.(map[string]any)["description"].(string)) // which of several copies stands for them depends on scores
 	}
 	slices.Sort(found)
 	m["found by the server"] = slices.Compact(found)
+}
+
+// sorted returns the entries of a list, whose order depends on what was used last.
+func sorted(answer any) (list []string) {
+	result := answer.([]any)[0].(map[string]any)
+	for _, key := range []string{"skills", "resources"} {
+		entries, _ := result[key].([]any)
+		for _, e := range entries {
+			list = append(list, fmt.Sprint(e))
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // post calls a server over HTTP in one session.
@@ -336,4 +347,13 @@ func (p *post) tool(t *testing.T, name string, args map[string]any) map[string]a
 		t.Fatalf("%s: %v", name, answer)
 	}
 	return structured
+}
+
+// suggested returns the IDs of the skills that are suggested for work in a folder.
+func (p *post) suggested(t *testing.T, prompt, dir string) (ids []string) {
+	t.Helper()
+	for _, s := range p.tool(t, "suggest_skills", map[string]any{"prompt": prompt, "cwd": dir})["skills"].([]any) {
+		ids = append(ids, s.(map[string]any)["id"].(string))
+	}
+	return ids
 }

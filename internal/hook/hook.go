@@ -218,8 +218,8 @@ func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	// A writer may wait for another for longer than ctx allows.
 	fresh := make(chan error, 1)
 	bounded, cancel := context.WithTimeout(ctx, time.Until(r.end)/4)
+	defer cancel() // not in the goroutine: a rescan that has ended would count as late
 	go func() {
-		defer cancel()
 		defer func() {
 			if p := recover(); p != nil {
 				fresh <- fmt.Errorf("panic: %v", p)

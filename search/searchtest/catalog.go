@@ -37,8 +37,8 @@ func NewSkill(dir, name, description, body string, tags ...string) *skill.Skill 
 	}
 }
 
-// refs walks the source.
-func (s *Source) refs() iter.Seq2[*skill.Ref, error] {
+// Refs walks the source.
+func (s *Source) Refs() iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
 		for _, sk := range s.Skills {
 			load := func() (*skill.Skill, error) { return sk, nil }
@@ -64,7 +64,7 @@ func Fill(t testing.TB, x *Catalog, sources []Source) {
 	labels := make([]string, len(sources))
 	for i := range sources {
 		labels[i] = sources[i].Label
-		r, err := x.Sync(t.Context(), sources[i].Source, sources[i].refs())
+		r, err := x.Sync(t.Context(), sources[i].Source, sources[i].Refs())
 		if err != nil || !r.Complete {
 			t.Fatalf("syncing %s: complete %v, %v", sources[i].Label, r.Complete, err)
 		}

@@ -1,6 +1,7 @@
 package searchtest_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -17,10 +18,13 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // TestScopeIsWorld: for an agent, a catalog is the same as one from which all that its
-// rules keep out was deleted. Only word statistics, and so scores and order, may differ.
+// rules keep out was deleted, also while sources are away. Only word statistics, and so
+// scores and order, may differ.
 func TestScopeIsWorld(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"memory", "unpublished", "delta", "memory", "fts5", "merged", "memory", "memory"} // files are slow
@@ -33,15 +37,11 @@ func TestScopeIsWorld(t *testing.T) {
 		ok := t.Run(fmt.Sprintf("%s-%d", kind, seed), func(t *testing.T) {
 			w := newWorld(seed)
 			leg := legs[kind]
-			full := leg.New(t, e, w.sources)
-			w.compare(t, full, e)
-			for range 2 {
-				w.edit()
-				searchtest.Fill(t, full, w.sources)
-				if leg.Changed != nil {
-					leg.Changed(t, full)
-				}
+			full := leg.Open(t, e)
+			for range 3 {
+				w.fill(t, leg, full, w.sources)
 				w.compare(t, full, e)
+				w.edit()
 			}
 		})
 		if !ok {
@@ -54,6 +54,7 @@ func TestScopeIsWorld(t *testing.T) {
 type world struct {
 	rng     *rand.Rand
 	sources []searchtest.Source
+	away    map[string]bool // labels of sources
 	agent   *search.Agent
 	made    int // skills so far
 }
@@ -65,13 +66,16 @@ var worldNames = []string{"code-review", "Code-Review", "CODE-REVIEW", "git", " 
 var worldTags = []string{"quality", "Quality", "office", "über"}
 
 func newWorld(seed uint64) *world {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 7))}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), away: make(map[string]bool)}
 	labels := [][]string{{"one", "two"}, {"one", "one/two", "two"}, {"user:.claude", "project:.claude"}}[w.rng.IntN(3)]
 	for _, label := range labels {
 		w.sources = append(w.sources, searchtest.Source{Source: index.Source{Label: label, Root: "/" + label, Priority: w.rng.IntN(3)}})
 	}
 	for range 2 + w.rng.IntN(39) {
-		w.add()
+		w.add(&w.sources[w.rng.IntN(len(w.sources))])
+	}
+	for _, label := range labels {
+		w.away[label] = w.rng.IntN(4) == 0
 	}
 	w.agent = &search.Agent{Name: "a"}
 	if w.rng.IntN(3) > 0 {
@@ -88,34 +92,80 @@ func newWorld(seed uint64) *world {
 
 func (w *world) pick(list []string) string { return list[w.rng.IntN(len(list))] }
 
-// add adds a skill to one of the sources. Many share a name, a text or both with others.
-func (w *world) add() {
-	src := &w.sources[w.rng.IntN(len(w.sources))]
+// add adds a skill to a source. Many share a name, a text or both with others.
+func (w *world) add(src *searchtest.Source) {
 	w.made++
+	src.Skills = append(src.Skills, w.skill(fmt.Sprintf("s%d", w.made)))
+}
+
+// skill returns a skill in the folder dir.
+func (w *world) skill(dir string) *skill.Skill {
 	name := w.pick(worldNames)
 	if w.rng.IntN(3) == 0 {
-		name = fmt.Sprintf("s%d", w.made)
+		name = dir
 	}
 	text := fmt.Sprint("number ", w.rng.IntN(12))
 	var tags []string
 	if w.rng.IntN(2) == 0 {
 		tags = []string{w.pick(worldTags)}
 	}
-	sk := searchtest.NewSkill(fmt.Sprintf("s%d", w.made), name, text+" "+searchtest.Everywhere, strings.Repeat(text+" body ", 9)+searchtest.Everywhere, tags...)
-	src.Skills = append(src.Skills, sk)
+	return searchtest.NewSkill(dir, name, text+" "+searchtest.Everywhere, strings.Repeat(text+" body ", 9)+searchtest.Everywhere, tags...)
 }
 
-// edit removes and adds some skills, and may change which source comes first.
+// edit lets sources come and go. It removes, renames and adds some skills of those that
+// are not away from before to after, and may change which source comes first.
 func (w *world) edit() {
 	for i := range w.sources {
 		s := &w.sources[i]
-		s.Skills = slices.DeleteFunc(slices.Clone(s.Skills), func(*skill.Skill) bool { return w.rng.IntN(4) == 0 })
+		was := w.away[s.Label]
+		if w.rng.IntN(3) == 0 {
+			w.away[s.Label] = !was
+		}
 		if w.rng.IntN(4) == 0 {
 			s.Priority = w.rng.IntN(3)
 		}
+		if was && w.away[s.Label] {
+			continue // nobody sees an edit there
+		}
+		s.Skills = slices.DeleteFunc(slices.Clone(s.Skills), func(*skill.Skill) bool { return w.rng.IntN(5) == 0 })
+		for n, old := range s.Skills {
+			if w.rng.IntN(6) == 0 {
+				s.Skills[n] = w.skill(old.Dir())
+			}
+		}
+		for range w.rng.IntN(3) {
+			w.add(s)
+		}
 	}
-	for range w.rng.IntN(4) {
-		w.add()
+}
+
+// fill brings a catalog in step with the sources. One that is away was there before.
+func (w *world) fill(t *testing.T, leg searchtest.Leg, x *searchtest.Catalog, list []searchtest.Source) {
+	t.Helper()
+	known, err := x.Store.Sources(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	for _, s := range list {
+		labels = append(labels, s.Label)
+		was := slices.ContainsFunc(known, func(o store.Source) bool { return o.Label == s.Label && o.Away })
+		if !was || !w.away[s.Label] {
+			searchtest.SyncSource(t, x, s.Source, s.Refs())
+		}
+		if w.away[s.Label] {
+			if leg.Changed != nil {
+				leg.Changed(t, x)
+			}
+			searchtest.SyncSource(t, x, s.Source, func(yield func(*skill.Ref, error) bool) { yield(nil, source.ErrAway) })
+		}
+	}
+	if err := x.Retain(t.Context(), labels); err != nil {
+		t.Fatal(err)
+	}
+	searchtest.Embed(t, x)
+	if leg.Changed != nil {
+		leg.Changed(t, x)
 	}
 }
 
@@ -179,7 +229,8 @@ func (w *world) rest() (list []searchtest.Source) {
 // rules, everything that there is to ask.
 func (w *world) compare(t *testing.T, full *searchtest.Catalog, e embed.Embedder) {
 	t.Helper()
-	rest := legs["memory"].New(t, e, w.rest())
+	rest := legs["memory"].Open(t, e)
+	w.fill(t, legs["memory"], rest, w.rest())
 	free := &search.Agent{Name: "a", Pinned: w.agent.Pinned}
 	for what, ask := range w.questions(t) {
 		got, err1 := ask(full, w.agent)
@@ -188,8 +239,48 @@ func (w *world) compare(t *testing.T, full *searchtest.Catalog, e embed.Embedder
 			t.Fatalf("%s: the agent %+v of %d skills has\n%+v, %v\nwithout the others it has\n%+v, %v", what, *w.agent, w.made, got, err1, want, err2)
 		}
 	}
+	w.compareWinners(t, full)
 	w.compareSyntax(t, full)
 	w.compareWhy(t, full)
+}
+
+// compareWinners: of the skills of one name that the agent sees, the first by precedence
+// whose source is there is offered. If all are away, the first is away. All others are
+// its shadowed copies.
+func (w *world) compareWinners(t *testing.T, x *searchtest.Catalog) {
+	t.Helper()
+	list, err := x.List(t.Context(), w.agent, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]search.Entry) // by source and path
+	for _, e := range list {
+		got[e.Source+"/"+e.Path] = e
+	}
+	sources := w.rest()
+	slices.SortFunc(sources, func(a, b searchtest.Source) int {
+		order := map[bool]int{true: 1}
+		return cmp.Or(order[w.away[a.Label]]-order[w.away[b.Label]], b.Priority-a.Priority, strings.Compare(a.Label, b.Label))
+	})
+	winners, all := make(map[string]string), 0
+	for _, s := range sources {
+		slices.SortFunc(s.Skills, func(a, b *skill.Skill) int { return strings.Compare(a.Path, b.Path) })
+		for _, sk := range s.Skills {
+			all++
+			e, key := got[s.Label+"/"+sk.Path], words.NameKey(sk.Name)
+			id, away := s.Label+"/"+sk.Dir(), false
+			winner, shadowed := winners[key]
+			if !shadowed {
+				id, away, winners[key] = sk.Name, w.away[s.Label], sk.Name
+			}
+			if e.Name != sk.Name || e.ID != id || e.Away != away || e.ShadowedBy != winner {
+				t.Fatalf("the agent %+v has %+v; want the ID %q, away %v, shadowed by %q", *w.agent, e, id, away, winner)
+			}
+		}
+	}
+	if len(list) != all {
+		t.Fatalf("the agent %+v has %d skills, want %d: %v", *w.agent, len(list), all, list)
+	}
 }
 
 // A question asks a catalog as an agent.
@@ -275,6 +366,7 @@ func (w *world) compareSyntax(t *testing.T, x *searchtest.Catalog) {
 		return
 	}
 	list, err2 := x.List(t.Context(), w.agent, false)
+	list = slices.DeleteFunc(list, func(e search.Entry) bool { return e.Away })
 	got := []search.Entry{}
 	for _, h := range answer.Hits {
 		got = append(got, h.Entry)

@@ -45,6 +45,19 @@ func TestMatchOffered(t *testing.T) {
 	}
 }
 
+// TestMatchAway: skills of a source that is away take no place of those that are offered.
+func TestMatchAway(t *testing.T) {
+	db := open(t, dbPath(t))
+	away := store.Source{Label: "away", Priority: 1}
+	storetest.Put(t, db, away, storetest.Record("form", "form", "form"), storetest.Record("form-2", "form", "form"))
+	there := storetest.Put(t, db, store.Source{Label: "there"}, storetest.Record("paper", "x", "form"))
+	away.Away = true
+	storetest.Update(t, db, func(tx store.Tx) error { _, err := tx.PutSource(away); return err })
+	if got := matchIDs(t, db, "form", nil, 1); !reflect.DeepEqual(got, there) {
+		t.Errorf("found %v, want %v", got, there)
+	}
+}
+
 // TestMatchFiltersBeforeLimit: 197 better skills are outside the scope.
 func TestMatchFiltersBeforeLimit(t *testing.T) {
 	db := open(t, dbPath(t))
