@@ -214,6 +214,7 @@ func (w *world) differ(want, got answer) string {
 		return w.differExactly(want, got)
 	}
 	a, b := w.readable(want.hits()), w.readable(got.hits())
+	a = w.withoutCopies(a, got.hits())
 	if diff := w.sameSkills(want, a, b); diff != "" {
 		return fmt.Sprintf("%s; demand: got %.3f, want %.3f of %.2f", diff, got.Demand, want.Demand, want.Threshold)
 	}
@@ -246,21 +247,34 @@ func (w *world) differExactly(want, got answer) string {
 	return ""
 }
 
-// readable leaves out the skills that could be read before, and lists of skills that are
-// marked as away.
+// readable leaves out the skills that could be read before, and those that a list marks as
+// away.
 func (w *world) readable(list []hit) []hit {
 	return slices.DeleteFunc(list, func(h hit) bool {
-		for folder := range w.remembered {
-			if strings.HasPrefix(h.Path, w.path(folder)+"/") {
-				return true
-			}
-		}
 		for root, known := range w.away {
 			if known && h.Away && strings.HasPrefix(h.Path, w.path(root)+"/") {
 				return true
 			}
 		}
-		return false
+		return w.isRemembered(h)
+	})
+}
+
+// isRemembered reports whether a skill could be read before.
+func (w *world) isRemembered(h hit) bool {
+	for folder := range w.remembered {
+		if strings.HasPrefix(h.Path, w.path(folder)+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutCopies leaves out skills for which a skill that could be read before stands in an
+// answer, because they are its copies.
+func (w *world) withoutCopies(list, got []hit) []hit {
+	return slices.DeleteFunc(list, func(h hit) bool {
+		return slices.ContainsFunc(got, func(g hit) bool { return w.isRemembered(g) && slices.Contains(g.Copies, h.ID) })
 	})
 }
 

@@ -27,6 +27,7 @@ func (w *world) startLibrary() error {
 		return err
 	}
 	cfg.Schedule = repertoire.Never
+	w.noteMissing()
 	w.library, err = repertoire.Open(w.s.t.Context(), cfg)
 	return err
 }
@@ -103,7 +104,7 @@ func (w *world) askLibrary(a ask) answer {
 }
 
 func hitOf(e repertoire.Entry) hit {
-	return hit{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location, ShadowedBy: e.ShadowedBy, Tags: e.Tags}
+	return hit{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location, ShadowedBy: e.ShadowedBy, Tags: e.Tags, Away: e.Away}
 }
 
 func hitsOf(list []repertoire.Hit) []hit {
@@ -149,6 +150,7 @@ func (w *world) startServer() error {
 	if w.server != nil {
 		return nil
 	}
+	w.noteMissing()
 	s := &server{cmd: w.command(context.WithoutCancel(w.s.t.Context()), w.db(), "mcp"), stderr: new(logged)}
 	s.cmd.Stderr = s.stderr
 	ctx, cancel := context.WithTimeout(w.s.t.Context(), patience)
@@ -180,8 +182,14 @@ func (w *world) stopServer() {
 // on a busy machine a bit more.
 const ticks = 5 * time.Second
 
+// noteMissing notes whether a usual folder is missing.
+func (w *world) noteMissing() {
+	w.doors.partial = w.doors.partial || slices.ContainsFunc(usual, func(name string) bool { return !w.exists(name) })
+}
+
 // stopPrograms closes the open catalog and kills the server.
 func (w *world) stopPrograms() {
+	w.doors.partial = false
 	w.stopLibrary()
 	w.stopServer()
 }

@@ -215,6 +215,9 @@ var edits = []kind{
 			return name + " goes"
 		}
 		w.rename(name+".off", name)
+		if w.doors.partial {
+			w.stopPrograms() // they look only at the usual folders that were there when they started
+		}
 		return name + " is back"
 	}},
 	{"config: names", 0, func(w *world) string {

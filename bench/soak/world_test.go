@@ -38,7 +38,7 @@ type world struct {
 	remembered map[string]bool // those of them that could be read before
 	away       map[string]bool // roots that are not there; false if no catalog knows them any more
 	live       bool            // files keep the times at which they change, see settle
-	running    sync.Mutex // guards what commands that run at once change
+	running    sync.Mutex      // guards what commands that run at once change
 	doors      doors
 	library    *repertoire.Catalog // open all the time; nil for none
 	server     *server             // "skills mcp"; nil for none
