@@ -119,17 +119,14 @@ func (w *world) compare() *difference {
 	w.run(db, "index")
 	truth := w.askAll(db, asks)
 	w.s.counts["comparisons"]++
-	if d := w.compareCommand(asks, truth); d != nil {
-		return d
-	}
-	if d := w.compareLibrary(asks, truth); d != nil {
-		return d
-	}
-	if d := w.compareServer(asks, truth); d != nil {
-		return d
+	doors := []func([]ask, []answer) *difference{w.compareCommand, w.compareLibrary, w.compareServer}
+	for _, i := range w.Perm(len(doors)) { // the first one sees the changes, the others what it has written
+		if d := doors[i](asks, truth); d != nil {
+			return d
+		}
 	}
 	if w.excused() {
-		w.s.counts["comparisons without a merge, because what cannot be read now is known"]++
+		w.s.counts["comparisons without a merge: what cannot be read now is known"]++
 		return w.doors.hung
 	}
 	return w.compareMerged(asks, truth)
@@ -330,12 +327,21 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		best = max(best, o.Probability)
 	}
 	inBlock := want.Results == nil
-	hardly := inBlock && (w.excused() || math.Abs(want.Demand-want.Threshold) < near || h.Probability < .045*best)
-	deep := !inBlock && len(others) >= candidates
-	if hardly || deep {
-		w.s.counts["borderline skills"]++
+	excuse := ""
+	switch {
+	case inBlock && w.excused():
+		excuse = "what cannot be read now is known"
+	case inBlock && math.Abs(want.Demand-want.Threshold) < near:
+		excuse = "the prompt hardly needs a skill"
+	case inBlock && h.Probability < .045*best:
+		excuse = "the skill is hardly offered"
+	case !inBlock && len(others) >= candidates:
+		excuse = "more candidates than a search looks at"
 	}
-	return hardly || deep
+	if excuse != "" {
+		w.s.counts["borderline skills: "+excuse]++
+	}
+	return excuse != ""
 }
 
 // scale returns the best score of an answer, what others are measured by.

@@ -180,7 +180,7 @@ func (w *world) stopServer() {
 
 // A server looks once a second. It may need two looks to notice a change and to answer,
 // on a busy machine a bit more.
-const ticks = 5 * time.Second
+const ticks = 4 * time.Second
 
 // noteMissing notes whether a usual folder is missing.
 func (w *world) noteMissing() {
@@ -241,14 +241,17 @@ func (w *world) differServer(a ask, truth answer) string {
 	return w.differ(truth, got)
 }
 
-// withoutPlaces returns a list as the server's tool gives it: without names and paths.
+// withoutPlaces returns a list as the server's tool gives it: without names and paths, and
+// with the start of each description.
 func withoutPlaces(a answer) answer {
 	a.Skills = slices.Clone(a.Skills)
 	for i, h := range a.Skills {
-		a.Skills[i] = hit{ID: h.ID, Description: h.Description, Source: h.Source, Tags: h.Tags, Path: h.ID}
+		a.Skills[i] = hit{ID: h.ID, Description: startOf(h.Description), Source: h.Source, Tags: h.Tags, Path: h.ID}
 	}
 	return a
 }
+
+func startOf(description string) string { return description[:min(len(description), 100)] }
 
 // listServer returns all pages of the list.
 func (w *world) listServer() answer {
@@ -259,7 +262,7 @@ func (w *world) listServer() answer {
 			return all
 		}
 		for _, h := range page.Skills {
-			h.Path = h.ID
+			h.Path, h.Description = h.ID, startOf(h.Description)
 			all.Skills = append(all.Skills, h)
 		}
 		if page.note == "" {

@@ -140,6 +140,7 @@ func (w *world) kill(name string) string {
 func (w *world) end(cmd *exec.Cmd) string {
 	cmd.Process.Kill()
 	if cmd.Wait(); cmd.ProcessState.Exited() {
+		w.s.counts["kills that came too late"]++
 		return ", it had ended"
 	}
 	w.s.counts["kills"]++
