@@ -244,12 +244,12 @@ func (w *world) differExactly(want, got answer) string {
 	return ""
 }
 
-// readable leaves out the skills that could be read before, and those that a list marks as
-// away.
+// readable leaves out the skills that could be read before, and those of a root that is away
+// which a list marks as away or as shadowed.
 func (w *world) readable(list []hit) []hit {
 	return slices.DeleteFunc(list, func(h hit) bool {
 		for root, known := range w.away {
-			if known && h.Away && strings.HasPrefix(h.Path, w.path(root)+"/") {
+			if known && (h.Away || h.ShadowedBy != "") && strings.HasPrefix(h.Path, w.path(root)+"/") {
 				return true
 			}
 		}
