@@ -105,7 +105,7 @@ var runs = []kind{
 	{"root away for a moment", 1, (*world).rootAway},
 	{"root goes or is back", 6, (*world).moveRoot},
 	{"forget root", 4, (*world).forgetRoot},
-	{"roll back", 6, (*world).rollBack},
+	{"roll back", 12, (*world).rollBack},
 }
 
 // anyEdit returns a kind of edits that this round uses.
@@ -233,13 +233,13 @@ func (w *world) forgetRoot() string {
 	return root
 }
 
-// rollBack copies the cache, changes skills and asks a few times, puts some files of the
-// copy back, and does so again: then two histories of the catalog have equally many changes.
+// rollBack copies the cache, changes skills and asks, puts some files of the copy back, and
+// mostly does as much again: then two histories of the catalog have equally many changes.
 func (w *world) rollBack() string {
 	w.stopPrograms()
 	w.run(w.db(), "index")
-	from, times := w.copyCache(), w.IntN(3)
-	change := func() (lines []string) {
+	from, times := w.copyCache(), 1+w.IntN(2)
+	change := func(times int) (lines []string) {
 		for range times {
 			lines = append(lines, w.anyEdit().do(w))
 			w.settle()
@@ -247,14 +247,17 @@ func (w *world) rollBack() string {
 		}
 		return lines
 	}
-	before := change()
+	before := change(times)
 	line := w.putBack(from, w.groups(func(group string) string {
 		if group == "catalog.db" {
 			return "old"
 		}
 		return []string{"old", "new"}[w.IntN(2)]
 	}), true)
-	return fmt.Sprintf("%q, %s, %q", before, line, change())
+	if w.IntN(3) == 0 {
+		times = 0
+	}
+	return fmt.Sprintf("%q, %s, %q", before, line, change(times))
 }
 
 // asks are the questions of one comparison.

@@ -111,7 +111,7 @@ func (w *world) chooseKinds() {
 
 // rollbacks are kinds of steps after which any other change may hide that the catalog is
 // an old one.
-var rollbacks = []string{"restore copy", "mix with copy", "mix -wal too", "roll back"}
+var rollbacks = []string{"restore copy", "mix with copy", "mix -wal too"}
 
 // A kind is a kind of step. do returns what it did, for the log; "" means that there
 // was nothing to do it with.
@@ -146,7 +146,7 @@ func (w *world) step(n int) (name, line string, d *difference) {
 	if line != "" {
 		w.s.counts["kind "+k.name]++
 	}
-	if line != "" && (alone || slices.Contains(rollbacks, k.name) && w.IntN(2) == 0) {
+	if line != "" && (alone || k.name == "roll back" || slices.Contains(rollbacks, k.name) && w.IntN(2) == 0) {
 		return k.name, line + " (alone)", w.compare()
 	}
 	if h := w.doors.hung; h != nil {
