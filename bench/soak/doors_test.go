@@ -27,7 +27,6 @@ func (w *world) startLibrary() error {
 		return err
 	}
 	cfg.Schedule = repertoire.Never
-	w.noteMissing()
 	w.library, err = repertoire.Open(w.s.t.Context(), cfg)
 	return err
 }
@@ -150,7 +149,6 @@ func (w *world) startServer() error {
 	if w.server != nil {
 		return nil
 	}
-	w.noteMissing()
 	s := &server{cmd: w.command(context.WithoutCancel(w.s.t.Context()), w.db(), "mcp"), stderr: new(logged)}
 	s.cmd.Stderr = s.stderr
 	ctx, cancel := context.WithTimeout(w.s.t.Context(), patience)
@@ -182,14 +180,8 @@ func (w *world) stopServer() {
 // on a busy machine a bit more.
 const ticks = 4 * time.Second
 
-// noteMissing notes whether a usual folder is missing.
-func (w *world) noteMissing() {
-	w.doors.partial = w.doors.partial || slices.ContainsFunc(usual, func(name string) bool { return !w.exists(name) })
-}
-
 // stopPrograms closes the open catalog and kills the server.
 func (w *world) stopPrograms() {
-	w.doors.partial = false
 	w.stopLibrary()
 	w.stopServer()
 }

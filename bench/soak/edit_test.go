@@ -215,9 +215,7 @@ var edits = []kind{
 			return name + " goes"
 		}
 		w.rename(name+".off", name)
-		if w.doors.partial {
-			w.stopPrograms() // they look only at the usual folders that were there when they started
-		}
+		w.stopLibrary() // without a schedule it keeps the folders that were there when it was opened
 		return name + " is back"
 	}},
 	{"config: names", 0, func(w *world) string {

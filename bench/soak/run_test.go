@@ -20,7 +20,6 @@ const patience = 20 * time.Second
 // doors says which doors a round has besides the command.
 type doors struct {
 	library, server bool
-	partial         bool        // a program was started while a usual folder was missing
 	hung            *difference // set by a command that did not end
 }
 
