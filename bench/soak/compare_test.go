@@ -3,6 +3,7 @@
 package soak
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -335,6 +336,8 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		excuse = "the prompt hardly needs a skill"
 	case inBlock && h.Probability < .045*best:
 		excuse = "the skill is hardly offered"
+	case inBlock && len(others) > 0 && h.Score <= lowest(others)+near*scale(others)+.003:
+		excuse = "there is room for one of two near skills"
 	case !inBlock && len(others) >= candidates:
 		excuse = "more candidates than a search looks at"
 	}
@@ -342,6 +345,11 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		w.s.counts["borderline skills: "+excuse]++
 	}
 	return excuse != ""
+}
+
+// lowest returns the score of the last skill that an answer has room for.
+func lowest(list []hit) float64 {
+	return slices.MinFunc(list, func(a, b hit) int { return cmp.Compare(a.Score, b.Score) }).Score
 }
 
 // scale returns the best score of an answer, what others are measured by.

@@ -87,10 +87,14 @@ func newWorld(s *soak, round uint64) *world {
 	return w
 }
 
-// chooseKinds chooses the kinds of steps of the round: about a third of all.
+// chooseKinds chooses the kinds of steps of the round: about a third of all, and always
+// "roll back".
 func (w *world) chooseKinds() {
 	share := .15 + .5*w.Float64()
-	without := strings.FieldsFunc(os.Getenv("REPERTOIRE_SOAK_WITHOUT"), func(r rune) bool { return r == ',' })
+	unwanted := strings.FieldsFunc(os.Getenv("REPERTOIRE_SOAK_WITHOUT"), func(r rune) bool { return r == ',' })
+	without := func(name string) bool {
+		return slices.ContainsFunc(unwanted, func(text string) bool { return strings.Contains(name, text) })
+	}
 	links := w.Float64() < share+.2 // these kinds need each other
 	for _, group := range [][]kind{edits, runs, damages} {
 		if len(w.kinds) > 0 && w.IntN(5) == 0 {
@@ -101,12 +105,16 @@ func (w *world) chooseKinds() {
 			if strings.HasPrefix(k.name, "link") || strings.HasPrefix(k.name, "target") {
 				chosen = links
 			}
-			if chosen && !slices.ContainsFunc(without, func(text string) bool { return strings.Contains(k.name, text) }) {
+			if chosen && !without(k.name) {
 				w.kinds = append(w.kinds, k)
 			}
 		}
 	}
-	w.kinds = append(w.kinds, edits[0], kind{"compare", 0, nil})
+	w.kinds = append(w.kinds, edits[0])
+	if !without("roll back") {
+		w.kinds = append(w.kinds, kind{"roll back", 12, (*world).rollBack})
+	}
+	w.kinds = append(w.kinds, kind{"compare", 0, nil})
 }
 
 // rollbacks are kinds of steps after which any other change may hide that the catalog is
