@@ -312,6 +312,9 @@ func facts(h hit) string {
 	return fmt.Sprintf("%s %s %q %s %s %q away %v", h.ID, h.Name, h.Description, h.Source, h.ShadowedBy, h.Tags, h.Away)
 }
 
+// listedSkills is how many skills a block lists at most.
+const listedSkills = 8
+
 // candidates is how many skills each way to rank contributes to a search at most.
 const candidates = 64
 
@@ -336,7 +339,7 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		excuse = "the prompt hardly needs a skill"
 	case inBlock && h.Probability < .045*best:
 		excuse = "the skill is hardly offered"
-	case inBlock && len(others) > 0 && h.Score <= lowest(others)+near*scale(others)+.003:
+	case inBlock && len(others) >= listedSkills && h.Score <= lowest(others)+near*scale(others)+.003:
 		excuse = "there is room for one of two near skills"
 	case !inBlock && len(others) >= candidates:
 		excuse = "more candidates than a search looks at"
