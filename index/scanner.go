@@ -178,7 +178,8 @@ func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context
 }
 
 // refresh reads the skills in the changed folders; list holds their indexes in
-// stamps. ok is false if one of them is no longer a skill, or never was.
+// stamps. ok is false if one of them is no longer a skill, or never was, or is unknown to the
+// catalog.
 func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, reports []Report, finish func(context.Context) error) (ok bool, err error) {
 	refs := make([][]*skill.Ref, len(s.sources))
 	traces := make([]source.Trace, len(list))
@@ -203,6 +204,9 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 			continue
 		}
 		part, err := s.index.Refresh(ctx, at, refs[i])
+		if errors.Is(err, errUnknown) {
+			return false, nil
+		}
 		reports[i].add(part, refs[i])
 		seen.reports[i].failed = reports[i].failed
 		if err != nil {

@@ -89,13 +89,18 @@ func (x *Index) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref,
 }
 
 // Refresh is Sync for only the given skills of a source that has been walked before.
-// It leaves all other skills as they are.
+// It leaves all other skills as they are. It fails with errUnknown, and changes nothing, if
+// the catalog does not know one of them: another one may be gone then, as when SKILL.md is
+// renamed to skill.md.
 func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Report, error) {
 	s := x.newSyncer(src)
 	for _, ref := range refs {
 		s.only = append(s.only, ref.Path)
 	}
 	err := s.begin(ctx)
+	if err == nil && len(s.known) < len(s.only) {
+		err = errUnknown
+	}
 	if err == nil {
 		err = s.walk(ctx, func(yield func(*skill.Ref, error) bool) {
 			for _, ref := range refs {
@@ -107,6 +112,9 @@ func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Rep
 	}
 	return s.end(err)
 }
+
+// errUnknown means that only a walk can tell what has changed.
+var errUnknown = errors.New("the catalog does not know the skill")
 
 func (x *Index) newSyncer(src Source) *syncer {
 	return &syncer{

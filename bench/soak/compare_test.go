@@ -3,6 +3,7 @@
 package soak
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A difference is an answer that a fresh catalog does not give.
@@ -44,18 +46,21 @@ func (a ask) String() string { return "skills " + strings.Join(a.args(), " ") }
 
 // An answer is what a door said to an ask.
 type answer struct {
+	kind   string // of the ask
 	failed string // its error, "" for none
 	text   string // all that the command printed, without times
 	note   string // what it printed beside the answer
 	output
 }
 
-// output has the fields of the JSON of list, search and context that are compared.
+// output has the fields of the JSON of list, search, context and show that are compared.
 type output struct {
 	Mode              string
 	Demand, Threshold float64
 	Skills, Results   []hit
 	Pinned            []string
+	Text              string // of a block, or of the SKILL.md that show prints
+	Stale             bool
 }
 
 // A hit is a skill of an answer.
@@ -63,18 +68,20 @@ type hit struct {
 	ID, Name, Description, Source, Path string
 	ShadowedBy                          string `json:"shadowed_by"`
 	Tags, Copies                        []string
-	Away                                bool // listed, though its root is not there
+	Location                            string // the path, where the server tells it
+	Away                                bool   // listed, though its root is not there
 	Score, Probability                  float64
 }
 
 // hits returns the skills of any kind of answer.
 func (o *output) hits() []hit { return append(slices.Clone(o.Skills), o.Results...) }
 
-// answerOf reads what the command printed.
-func answerOf(r result) answer {
-	a := answer{note: r.err}
+// ask asks a catalog by the command.
+func (w *world) ask(db string, q ask) answer {
+	r := w.run(db, q.args()...)
+	a := answer{kind: q.kind, note: r.err}
 	if r.code != 0 {
-		a.failed = fmt.Sprintf("exit %d: %s", r.code, strings.TrimSpace(r.err))
+		a.failed = fmt.Sprintf("exit %d: %s", r.code, strings.ReplaceAll(strings.TrimSpace(r.err), db, "catalog.db"))
 		return a
 	}
 	if err := json.Unmarshal([]byte(r.out), &a.output); err != nil {
@@ -88,40 +95,51 @@ func answerOf(r result) answer {
 	return a
 }
 
-// compare asks a fresh catalog and all doors. With merged it then has everything
-// compiled into one file, and compares byte for byte.
-func (w *world) compare(merged bool) *difference {
+// askAll asks a catalog that nobody changes, a few questions at a time.
+func (w *world) askAll(db string, asks []ask) []answer {
+	list := make([]answer, len(asks))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 3)
+	for i, a := range asks {
+		wg.Go(func() {
+			places <- struct{}{}
+			list[i] = w.ask(db, a)
+			<-places
+		})
+	}
+	wg.Wait()
+	return list
+}
+
+// compare asks a fresh catalog and all doors, and then a catalog in which all changes are
+// compiled into one file.
+func (w *world) compare() *difference {
 	asks := w.asks()
 	db := w.path("fresh", "catalog.db")
 	w.must(os.RemoveAll(filepath.Dir(db)))
 	w.run(db, "index")
-	truth := make([]answer, len(asks))
-	for i, a := range asks {
-		truth[i] = answerOf(w.run(db, a.args()...))
-	}
+	truth := w.askAll(db, asks)
 	w.s.counts["comparisons"]++
-	if d := w.compareCommand(asks, truth); d != nil {
-		return d
+	doors := []func([]ask, []answer) *difference{w.compareCommand, w.compareLibrary, w.compareServer}
+	for _, i := range w.Perm(len(doors)) { // the first one sees the changes, the others what it has written
+		if d := doors[i](asks, truth); d != nil {
+			return d
+		}
 	}
-	if d := w.compareLibrary(asks, truth); d != nil {
-		return d
+	if w.excused() {
+		w.s.counts["comparisons without a merge: what cannot be read now is known"]++
+		return w.doors.hung
 	}
-	if d := w.compareServer(asks, truth); d != nil {
-		return d
-	}
-	if merged && len(w.unreadable) == 0 {
-		return w.compareMerged(asks, truth)
-	}
-	return w.doors.hung
+	return w.compareMerged(asks, truth)
 }
 
 // compareCommand compares what the command answers as things are.
 func (w *world) compareCommand(asks []ask, truth []answer) *difference {
 	for i, a := range asks {
-		got := answerOf(w.run(w.db(), a.args()...))
+		got := w.ask(w.db(), a)
 		for n := 0; n < 10 && strings.Contains(got.note, "cut off"); n++ {
 			w.s.counts["commands repeated because a look was cut off"]++
-			got = answerOf(w.run(w.db(), a.args()...))
+			got = w.ask(w.db(), a)
 		}
 		if diff := w.differ(truth[i], got); diff != "" {
 			return &difference{door: "command", what: "the command answers otherwise: " + firstLine(diff), detail: a.String() + "\n" + diff, heals: w.heal(a, truth[i])}
@@ -136,26 +154,36 @@ func (w *world) heal(a ask, truth answer) string {
 		if args := strings.Fields(how)[1:]; args[0] == "index" {
 			w.run(w.db(), args...)
 		}
-		if w.differ(truth, answerOf(w.run(w.db(), a.args()...))) == "" {
+		if w.differ(truth, w.ask(w.db(), a)) == "" {
 			return "healed by: " + how
 		}
 	}
 	return "not healed by the next command, skills index, nor skills index --full"
 }
 
-// compareMerged removes what is compiled, so that it is compiled anew into one file,
-// and compares every byte.
+// compareMerged copies the catalog without what is compiled, so that all is compiled anew
+// into one file, and compares every byte. A server may write the catalog while it is copied:
+// then what is compiled is removed from the catalog itself.
 func (w *world) compareMerged(asks []ask, truth []answer) *difference {
-	for _, name := range w.beside(".base", ".delta", ".current") {
-		w.must(os.Remove(w.path(name)))
+	dir := w.path("cache")
+	if w.server == nil {
+		dir = w.path("merged")
+		w.must(os.RemoveAll(dir))
+		copyTree(w.path("cache"), dir)
+		w.must(os.RemoveAll(filepath.Join(dir, "catalog.db-shm")))
 	}
-	w.run(w.db(), "index")
-	w.s.counts["merges"]++
+	for _, name := range listed(dir, ".base", ".delta", ".current") {
+		w.must(os.Remove(filepath.Join(dir, name)))
+	}
+	db := filepath.Join(dir, "catalog.db")
+	w.run(db, "index")
+	w.s.counts["comparisons after a merge"]++
+	answers := w.askAll(db, asks)
 	for i, a := range asks {
-		got := answerOf(w.run(w.db(), a.args()...))
+		got := answers[i]
 		if got.text != truth[i].text || (got.failed == "") != (truth[i].failed == "") {
 			return &difference{door: "merged", what: "the catalog answers otherwise when all is in one file",
-				detail: a.String() + "\n" + diffLines(truth[i].text+truth[i].failed, got.text+got.failed), heals: w.heal(a, truth[i])}
+				detail: a.String() + "\n" + diffLines(truth[i].text+truth[i].failed, got.text+got.failed)}
 		}
 	}
 	return w.doors.hung
@@ -177,43 +205,74 @@ func diffLines(want, got string) string {
 const near = .02
 
 // differ returns how an answer differs from the right one, "" if not at all. Skills
-// that cannot be read now are in neither.
+// that could be read before are in neither.
 func (w *world) differ(want, got answer) string {
 	w.s.counts["answers"]++
-	if want.failed != "" || got.failed != "" {
-		if want.failed != "" && got.failed != "" {
-			return ""
-		}
-		if want.failed != "" {
-			return fmt.Sprintf("answers, but should fail: %s", want.failed)
-		}
-		return "fails: " + got.failed
+	if want.failed != "" || got.failed != "" || want.kind == "show" {
+		return w.differExactly(want, got)
 	}
 	a, b := w.readable(want.hits()), w.readable(got.hits())
+	a = w.withoutCopies(a, got.hits())
 	if diff := w.sameSkills(want, a, b); diff != "" {
 		return fmt.Sprintf("%s; demand: got %.3f, want %.3f of %.2f", diff, got.Demand, want.Demand, want.Threshold)
 	}
 	if !slices.Equal(want.Pinned, got.Pinned) {
 		return fmt.Sprintf("pinned: got %q, want %q", got.Pinned, want.Pinned)
 	}
-	if got.Mode != "" && len(a) > 0 && want.Mode != got.Mode {
+	if got.Mode != "" && want.Mode != got.Mode {
 		return fmt.Sprintf("mode: got %q, want %q", got.Mode, want.Mode)
 	}
-	if len(w.unreadable) > 0 {
+	if w.excused() {
 		return "" // see borderline
 	}
 	return w.sameOrder(a, b)
 }
 
-// readable leaves out the skills that cannot be read now or are away.
+// differExactly is differ for errors and for answers without scores.
+func (w *world) differExactly(want, got answer) string {
+	switch {
+	case w.excused() && want.failed != "":
+		w.s.counts["errors that were not compared"]++ // they may name skills that cannot be read now
+	case want.failed != "" && got.failed == "":
+		return fmt.Sprintf("answers, but should fail: %s", want.failed)
+	case want.failed == "" && got.failed != "":
+		return "fails: " + got.failed
+	case want.failed != "" && got.kind != "" && !strings.Contains(want.failed, got.failed): // the server says it otherwise
+		return fmt.Sprintf("fails with %q, want %q", got.failed, want.failed)
+	case want.Text != got.Text || want.Stale != got.Stale:
+		return fmt.Sprintf("shows %q (stale %v), want %q (stale %v)", got.Text, got.Stale, want.Text, want.Stale)
+	}
+	return ""
+}
+
+// readable leaves out the skills that could be read before, and those of a root that is away
+// which a list marks as away or as shadowed.
 func (w *world) readable(list []hit) []hit {
 	return slices.DeleteFunc(list, func(h hit) bool {
-		for folder := range w.unreadable {
-			if strings.HasPrefix(h.Path, w.path(folder)+"/") {
+		for root, known := range w.away {
+			if known && (h.Away || h.ShadowedBy != "") && strings.HasPrefix(h.Path, w.path(root)+"/") {
 				return true
 			}
 		}
-		return h.Away
+		return w.isRemembered(h)
+	})
+}
+
+// isRemembered reports whether a skill could be read before.
+func (w *world) isRemembered(h hit) bool {
+	for folder := range w.remembered {
+		if strings.HasPrefix(h.Path, w.path(folder)+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutCopies leaves out skills for which a skill that could be read before stands in an
+// answer, because they are its copies.
+func (w *world) withoutCopies(list, got []hit) []hit {
+	return slices.DeleteFunc(list, func(h hit) bool {
+		return slices.ContainsFunc(got, func(g hit) bool { return w.isRemembered(g) && slices.Contains(g.Copies, h.ID) })
 	})
 }
 
@@ -250,33 +309,50 @@ func byPath(list []hit) map[string]hit {
 
 // facts are the parts of a hit that do not depend on scores.
 func facts(h hit) string {
-	return fmt.Sprintf("%s %s %q %s %s %q", h.ID, h.Name, h.Description, h.Source, h.ShadowedBy, h.Tags)
+	return fmt.Sprintf("%s %s %q %s %s %q away %v", h.ID, h.Name, h.Description, h.Source, h.ShadowedBy, h.Tags, h.Away)
 }
+
+// listedSkills is how many skills a block lists at most.
+const listedSkills = 8
 
 // candidates is how many skills each way to rank contributes to a search at most.
 const candidates = 64
 
 // borderline reports whether a skill may be in one of two answers and not in the
-// other, because scores may differ a little: another copy of it stands there, it is
-// hardly offered, or there were more candidates than a search looks at. What is
-// known of skills that cannot be read now counts in the statistics of words, so that
-// blocks may then differ by much.
+// other, because scores may differ a little: it is hardly offered, or there were more
+// candidates than a search looks at. What is known of skills that cannot be read now
+// counts in the statistics of words, so that blocks may then differ by much.
 func (w *world) borderline(want answer, h hit, others []hit) bool {
 	if want.Mode == "" {
 		return false // a list
 	}
-	copied := slices.ContainsFunc(others, func(o hit) bool { return slices.Contains(o.Copies, h.ID) || slices.Contains(h.Copies, o.ID) })
 	best := h.Probability
 	for _, o := range others {
 		best = max(best, o.Probability)
 	}
 	inBlock := want.Results == nil
-	hardly := inBlock && (len(w.unreadable) > 0 || math.Abs(want.Demand-want.Threshold) < near || h.Probability < .045*best)
-	deep := !inBlock && len(others) >= candidates
-	if copied || hardly || deep {
-		w.s.counts["borderline skills"]++
+	excuse := ""
+	switch {
+	case inBlock && w.excused():
+		excuse = "what cannot be read now is known"
+	case inBlock && math.Abs(want.Demand-want.Threshold) < near:
+		excuse = "the prompt hardly needs a skill"
+	case inBlock && h.Probability < .045*best:
+		excuse = "the skill is hardly offered"
+	case inBlock && len(others) >= listedSkills && h.Score <= lowest(others)+near*scale(others)+.003:
+		excuse = "there is room for one of two near skills"
+	case !inBlock && len(others) >= candidates:
+		excuse = "more candidates than a search looks at"
 	}
-	return copied || hardly || deep
+	if excuse != "" {
+		w.s.counts["borderline skills: "+excuse]++
+	}
+	return excuse != ""
+}
+
+// lowest returns the score of the last skill that an answer has room for.
+func lowest(list []hit) float64 {
+	return slices.MinFunc(list, func(a, b hit) int { return cmp.Compare(a.Score, b.Score) }).Score
 }
 
 // scale returns the best score of an answer, what others are measured by.
@@ -299,7 +375,7 @@ func (w *world) sameOrder(want, got []hit) string {
 		if !ok || i >= 10 && len(want) >= candidates { // or else a near one may be no candidate of a way to rank
 			continue
 		}
-		if s := got[at].Score; math.Abs(s-h.Score) > most {
+		if s := got[at].Score; s != 0 && math.Abs(s-h.Score) > most { // the server tells no scores
 			return fmt.Sprintf("score of %s: got %.3f, want %.3f", h.ID, s, h.Score)
 		}
 		for _, below := range want[i+1:] {

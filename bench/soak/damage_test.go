@@ -26,10 +26,9 @@ var damages = []kind{
 	}},
 	{"damage snapshot", 0, func(w *world) string { return w.damage(w.pick(w.beside(".base", ".delta"))) }},
 	{"damage manifest", 0, func(w *world) string { return w.damage(w.pick(w.beside(".current"))) }},
-	{"damage stamps", 0, func(w *world) string { return w.damage(w.pick(w.beside(".stamps", ".looked"))) }},
+	{"damage stamps", 0, func(w *world) string { return w.damage(w.pick(w.beside(".stamps", ".looked", ".seal"))) }},
 	{"damage -wal", 0, func(w *world) string {
-		w.stopLibrary()
-		w.stopServer()
+		w.stopPrograms()
 		return w.damage(w.pick(w.beside("-wal", "-shm")))
 	}},
 	{"damage catalog.db", 0, func(w *world) string { return w.breakDatabase() }},
@@ -39,7 +38,7 @@ var damages = []kind{
 	}},
 	{"remove others", 0, func(w *world) string {
 		w.s.counts["damages"]++
-		return w.remove(w.pick(w.beside(".base", ".delta", ".current", ".stamps", ".looked", ".lock")))
+		return w.remove(w.pick(w.beside(".base", ".delta", ".current", ".stamps", ".looked", ".seal", ".lock")))
 	}},
 	{"remove cache", 2, func(w *world) string {
 		w.removeCache()
@@ -60,11 +59,20 @@ func (w *world) removeCache() {
 
 // beside returns the files of the cache whose names end so.
 func (w *world) beside(suffixes ...string) []string {
+	list := listed(w.path("cache"), suffixes...)
+	for i := range list {
+		list[i] = "cache/" + list[i]
+	}
+	return list
+}
+
+// listed returns the names in a folder that end so.
+func listed(dir string, suffixes ...string) []string {
 	var list []string
-	entries, _ := os.ReadDir(w.path("cache"))
+	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(e.Name(), s) }) {
-			list = append(list, "cache/"+e.Name())
+			list = append(list, e.Name())
 		}
 	}
 	return list
@@ -72,18 +80,17 @@ func (w *world) beside(suffixes ...string) []string {
 
 // copyCache copies all files of the cache, while nobody uses them.
 func (w *world) copyCache() string {
-	w.stopLibrary()
-	w.stopServer()
+	w.stopPrograms()
 	to := fmt.Sprintf("copies/%d", w.number)
+	w.must(os.RemoveAll(w.path(to)))
 	w.must(os.MkdirAll(w.path("copies"), 0o755))
 	copyTree(w.path("cache"), w.path(to))
-	return "copy to " + to
+	w.s.counts["copies of the cache"]++
+	return to
 }
 
-// restore puts files of a copy into the cache, or makes a copy first. how says for each group of files that
-// belong together whether the copy's take the place of those that are there ("old"),
-// these stay ("new"), or both are left out ("gone"). The database and its log belong
-// together if whole is set.
+// restore puts files of a copy into the cache, or makes a copy first, see putBack. how
+// chooses for each group of files.
 func (w *world) restore(how func(group string) string, whole bool) string {
 	copies, _ := os.ReadDir(w.path("copies"))
 	var names []string
@@ -91,11 +98,28 @@ func (w *world) restore(how func(group string) string, whole bool) string {
 		names = append(names, e.Name())
 	}
 	if len(names) == 0 || w.IntN(3) == 0 {
-		return w.copyCache()
+		return "copy to " + w.copyCache()
 	}
-	w.stopLibrary()
-	w.stopServer()
-	from, chosen := "copies/"+w.pick(names), make(map[string]string)
+	if !whole || w.IntN(2) == 0 {
+		w.stopPrograms()
+	}
+	return w.putBack("copies/"+w.pick(names), w.groups(how), whole)
+}
+
+// groups chooses for each group of files that belong together whether a copy's take the
+// place of those that are there ("old"), these stay ("new"), or both are left out ("gone").
+func (w *world) groups(how func(group string) string) map[string]string {
+	chosen := make(map[string]string)
+	for _, g := range []string{"", "-wal", "-shm", ".current", ".stamps", ".looked", ".seal"} {
+		chosen["catalog.db"+g] = how("catalog.db" + g)
+	}
+	chosen["snapshots"] = how("snapshots")
+	return chosen
+}
+
+// putBack puts files of a copy into the cache. With whole, the database and its log
+// belong together.
+func (w *world) putBack(from string, chosen map[string]string, whole bool) string {
 	groupOf := func(name string) string {
 		switch {
 		case strings.HasSuffix(name, ".base") || strings.HasSuffix(name, ".delta"):
@@ -104,9 +128,6 @@ func (w *world) restore(how func(group string) string, whole bool) string {
 			return "catalog.db"
 		}
 		return name
-	}
-	for _, g := range []string{"catalog.db", "catalog.db-wal", "catalog.db-shm", "catalog.db.current", "catalog.db.stamps", "catalog.db.looked", "snapshots"} {
-		chosen[g] = how(g)
 	}
 	entries, _ := os.ReadDir(w.path("cache"))
 	for _, e := range entries {
@@ -118,10 +139,17 @@ func (w *world) restore(how func(group string) string, whole bool) string {
 	for _, e := range entries {
 		// Each snapshot has its own name, so the copied ones lie beside the others.
 		if group := groupOf(e.Name()); chosen[group] == "old" {
-			w.must(copyFile(w.path(from, e.Name()), w.path("cache", e.Name())))
+			w.must(copyFile(w.path(from, e.Name()), w.path("aside")))
+			w.must(os.Rename(w.path("aside"), w.path("cache", e.Name())))
 		}
 	}
+	for root := range w.away {
+		w.away[root] = true // the copy may be older than "forget root"
+	}
 	w.s.counts["restores"]++
+	if w.server != nil {
+		w.s.counts["restores beside a running server"]++
+	}
 	var line []string
 	for _, g := range sorted(chosen) {
 		line = append(line, strings.TrimPrefix(g, "catalog.db")+" "+chosen[g])
@@ -201,7 +229,7 @@ func (w *world) replace(name string, data []byte) {
 // obstruct puts something that is no file into the place of a file, asks, and takes
 // it away again. The command may fail, but must end.
 func (w *world) obstruct() string {
-	list := append(w.beside(".base", ".current", ".stamps", ".lock"), "cache/catalog.db")
+	list := append(w.beside(".base", ".current", ".stamps", ".seal", ".lock"), "cache/catalog.db")
 	name := w.path(w.pick(list))
 	how := []string{"folder", "FIFO", "link", "text"}[w.IntN(4)]
 	w.must(os.RemoveAll(name))

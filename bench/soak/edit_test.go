@@ -201,7 +201,7 @@ var edits = []kind{
 		return name
 	}},
 	{"unreadable", 2, (*world).makeUnreadable},
-	{"readable again", 2, func(w *world) string {
+	{"readable again", 6, func(w *world) string {
 		folder := w.pick(sorted(w.unreadable))
 		if folder == "" {
 			return ""
@@ -215,6 +215,7 @@ var edits = []kind{
 			return name + " goes"
 		}
 		w.rename(name+".off", name)
+		w.stopLibrary() // without a schedule it keeps the folders that were there when it was opened
 		return name + " is back"
 	}},
 	{"config: names", 0, func(w *world) string {
@@ -232,7 +233,11 @@ var edits = []kind{
 	}},
 	{"config: label", 2, func(w *world) string {
 		w.conf.labels = maps.Clone(w.conf.labels)
-		w.conf.labels[w.pick(roots)] = fmt.Sprintf("label%d", w.number)
+		root := w.pick(roots)
+		if w.conf.open == w.conf.labels[root] {
+			w.conf.open = fmt.Sprintf("label%d", w.number)
+		}
+		w.conf.labels[root] = fmt.Sprintf("label%d", w.number)
 		w.writeConf()
 		return fmt.Sprint(w.conf.labels)
 	}},
@@ -254,8 +259,13 @@ var edits = []kind{
 	{"config: agents", 2, func(w *world) string {
 		w.conf.exclude = string(noun(w.Rand)[0]) + "*"
 		w.conf.pinned = w.declared(w.pick(w.skillFolders("team")))
+		if strings.EqualFold(w.conf.pinned[:min(1, len(w.conf.pinned))], w.conf.exclude[:1]) {
+			w.conf.pinned = "" // every command would refuse such a configuration
+		}
+		w.conf.picked = w.declared(w.other(w.skillFolders(sources...)))
+		w.conf.open = w.other(slices.Sorted(maps.Values(w.conf.labels)))
 		w.writeConf()
-		return "exclude " + w.conf.exclude + ", pin " + w.conf.pinned
+		return fmt.Sprintf("exclude %s, pin %s, pick %s, open %s", w.conf.exclude, w.conf.pinned, w.conf.picked, w.conf.open)
 	}},
 	{"config: others", 1, func(w *world) string {
 		w.conf.bundled, w.conf.threshold = !w.conf.bundled, fmt.Sprintf("0.%d", 3+w.IntN(5))
@@ -286,7 +296,7 @@ func (w *world) remove(name string) string {
 	w.must(os.RemoveAll(w.path(name)))
 	for folder := range w.unreadable {
 		if !w.exists(folder) {
-			delete(w.unreadable, folder)
+			w.forgetUnreadable(folder)
 		}
 	}
 	return name
@@ -337,7 +347,8 @@ func (w *world) link(target string) string {
 // rights do not stop the administrator, who may run this test.
 func (w *world) makeUnreadable() string {
 	folder := w.anySkill()
-	if w.IntN(2) == 0 {
+	young := w.IntN(2) == 0
+	if young {
 		folder = w.anySource() + fmt.Sprintf("/bad%d", w.number)
 		w.must(os.MkdirAll(w.path(folder), 0o755))
 	}
@@ -347,6 +358,9 @@ func (w *world) makeUnreadable() string {
 	name := w.path(folder, "SKILL.md")
 	w.must(os.RemoveAll(name))
 	w.unreadable[folder] = true
+	if !young {
+		w.remembered[folder] = true
+	}
 	switch w.IntN(4) {
 	case 0:
 		w.must(os.Mkdir(name, 0o755))

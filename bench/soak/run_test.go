@@ -47,6 +47,8 @@ func (w *world) run(db string, args ...string) result {
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	err := cmd.Run()
+	w.running.Lock()
+	defer w.running.Unlock()
 	w.s.counts["commands"]++
 	if ctx.Err() != nil {
 		w.doors.hung = &difference{door: "hang", what: fmt.Sprintf("%q does not end", strings.Join(args, " ")), detail: stderr.String()}
@@ -99,7 +101,9 @@ var runs = []kind{
 		cmd.Wait()
 		return line
 	}},
-	{"root away", 1, (*world).rootAway},
+	{"root away for a moment", 1, (*world).rootAway},
+	{"root goes or is back", 6, (*world).moveRoot},
+	{"forget root", 4, (*world).forgetRoot},
 }
 
 // anyEdit returns a kind of edits that this round uses.
@@ -134,6 +138,7 @@ func (w *world) kill(name string) string {
 func (w *world) end(cmd *exec.Cmd) string {
 	cmd.Process.Kill()
 	if cmd.Wait(); cmd.ProcessState.Exited() {
+		w.s.counts["kills that came too late"]++
 		return ", it had ended"
 	}
 	w.s.counts["kills"]++
@@ -177,6 +182,9 @@ func (w *world) killOneOfThree() string {
 // its skills or not, but there must be answers.
 func (w *world) rootAway() string {
 	root := w.pick(w.conf.roots)
+	if !w.exists(root) {
+		return ""
+	}
 	w.rename(root, root+".away")
 	name := []string{"list", "context"}[w.IntN(2)]
 	r := w.run(w.db(), w.args(name)...)
@@ -192,13 +200,77 @@ func firstLine(text string) string {
 	return line[:min(len(line), 160)]
 }
 
+// moveRoot takes a root of the configuration away, or brings it back.
+func (w *world) moveRoot() string {
+	root := w.pick(roots)
+	if w.exists(root) {
+		if w.IntN(3) > 0 { // roots are mostly there: comparisons are stricter then
+			return ""
+		}
+		w.rename(root, root+".away")
+		w.away[root] = true
+		w.s.counts["roots taken away"]++
+		return root + " goes"
+	}
+	w.rename(root+".away", root)
+	delete(w.away, root)
+	return root + " is back"
+}
+
+// forgetRoot has the catalog forget a root that is away.
+func (w *world) forgetRoot() string {
+	root := w.pick(sorted(w.away))
+	if !slices.Contains(w.conf.roots, root) {
+		return ""
+	}
+	r := w.run(w.db(), "index", "--forget", w.conf.labels[root])
+	if r.code != 0 {
+		w.doors.hung = &difference{door: "forget", what: "a root that is away cannot be forgotten", detail: r.err}
+	}
+	w.away[root] = false
+	return root
+}
+
+// rollBack copies the cache, changes skills and asks, puts some files of the copy back, and
+// mostly does as much again: then two histories of the catalog have equally many changes.
+func (w *world) rollBack() string {
+	w.stopPrograms()
+	w.run(w.db(), "index")
+	from, times := w.copyCache(), 1+w.IntN(2)
+	change := func(times int) (lines []string) {
+		for range times {
+			lines = append(lines, w.anyEdit().do(w))
+			w.settle()
+			w.number += 1000 // names hold it
+			w.run(w.db(), w.args(asked[w.IntN(len(asked))])...)
+		}
+		return lines
+	}
+	before := change(times)
+	line := w.putBack(from, w.groups(func(group string) string {
+		if group == "catalog.db" {
+			return "old"
+		}
+		return []string{"old", "new"}[w.IntN(2)]
+	}), true)
+	if w.IntN(3) == 0 {
+		times = 0
+	}
+	return fmt.Sprintf("%q, %s, %q", before, line, change(times))
+}
+
 // asks are the questions of one comparison.
 func (w *world) asks() []ask {
-	list := []ask{{kind: "list"}, {kind: "list", agent: agents[1+w.IntN(2)]}}
-	for i := range 3 {
-		list = append(list, ask{"search", agents[i%len(agents)], w.prompt()})
+	list := []ask{{kind: "list"}, {kind: "list", agent: agents[1+w.IntN(3)]}}
+	for i := range agents {
+		list = append(list, ask{"search", agents[i], w.prompt()})
 	}
-	list = append(list, ask{"context", "", w.prompt()}, ask{"context", "narrow", w.prompt()})
+	for _, agent := range []string{"", "narrow"} {
+		list = append(list, ask{"context", agent, w.prompt()})
+	}
+	if name := w.declared(w.other(w.skillFolders(sources...))); name != "" {
+		list = append(list, ask{"show", []string{"", "tagged"}[w.IntN(2)], name})
+	}
 	return list
 }
 

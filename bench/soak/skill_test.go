@@ -3,6 +3,7 @@
 package soak
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -57,7 +58,7 @@ func (d document) text() string {
 func (w *world) writeSkill(folder string, d document) {
 	if w.unreadable[folder] {
 		w.must(os.RemoveAll(w.path(folder, "SKILL.md")))
-		delete(w.unreadable, folder)
+		w.forgetUnreadable(folder)
 	}
 	w.write(filepath.Join(folder, w.file(folder)), d.text())
 }
@@ -123,6 +124,8 @@ type conf struct {
 	names     map[string]string // of skills, to other names, in all roots
 	exclude   string            // a glob
 	pinned    string
+	picked    string // a name that an agent may see
+	open      string // the label of a root that an agent may see
 	bundled   bool
 	threshold string
 }
@@ -130,12 +133,12 @@ type conf struct {
 func newConf() conf {
 	return conf{
 		roots: roots, labels: map[string]string{"team": "team", "more": "more"}, names: make(map[string]string),
-		exclude: "x*", threshold: "0.6",
+		exclude: "x*", open: "team", threshold: "0.6",
 	}
 }
 
 // agents are the names of configured agents; "" is nobody.
-var agents = []string{"", "narrow", "tagged"}
+var agents = []string{"", "narrow", "tagged", "picked"}
 
 // writeConf writes the configuration file, and ends what has read the one before.
 func (w *world) writeConf() {
@@ -153,9 +156,9 @@ func (w *world) writeConf() {
 	if w.conf.pinned != "" {
 		pinned = fmt.Sprintf(", pinned: [%q]", w.conf.pinned)
 	}
-	fmt.Fprintf(&b, "  narrow: {include: {sources: [%q]}, exclude: {names: [%q]}%s}\n", w.conf.labels["team"], w.conf.exclude, pinned)
+	fmt.Fprintf(&b, "  narrow: {include: {sources: [%q]}, exclude: {names: [%q]}%s}\n", w.conf.open, w.conf.exclude, pinned)
 	fmt.Fprintf(&b, "  tagged: {include: {tags: [quality], names: [\"*e*\"]}}\n")
+	fmt.Fprintf(&b, "  picked: {include: {names: [%q, \"[a-f]*\"]}, exclude: {sources: [%q], tags: [ops]}}\n", cmp.Or(w.conf.picked, "none"), w.conf.open)
 	w.write("config.yaml", b.String())
-	w.stopLibrary()
-	w.stopServer()
+	w.stopPrograms()
 }

@@ -18,6 +18,7 @@
 //	REPERTOIRE_SOAK_STEPS   plays only these steps of the round, such as 0,3,17
 //	REPERTOIRE_SOAK_WITHOUT leaves out steps with these texts in their names, such as
 //	                        "names,away", so that a known defect hides no other
+//	REPERTOIRE_SOAK_FIRST   1 ends the test at the first difference, and does not shrink it
 //	REPERTOIRE_SOAK_KEEP    a folder that gets a copy of the files at each difference
 //	REPERTOIRE_SOAK_BINARY  tests this command instead of one that is built
 //
@@ -48,6 +49,7 @@ type soak struct {
 	seed     uint64
 	start    time.Time
 	end      time.Time
+	first    bool           // the first difference ends the test
 	shrunk   time.Duration  // time that shrinking took
 	counts   map[string]int // what was done, by kind
 	findings []*finding
@@ -72,7 +74,7 @@ func TestSoak(t *testing.T) {
 	if round := os.Getenv("REPERTOIRE_SOAK_ROUND"); round != "" {
 		s.round(number(t, round))
 	} else {
-		for round := uint64(1); time.Now().Before(s.end); round++ {
+		for round := uint64(1); time.Now().Before(s.end) && !(s.first && len(s.findings) > 0); round++ {
 			s.round(round)
 		}
 	}
@@ -86,6 +88,7 @@ func newSoak(t *testing.T) *soak {
 	}
 	start := time.Now()
 	s := &soak{t: t, start: start, end: start.Add(length), seed: uint64(start.UnixNano()), counts: make(map[string]int)}
+	s.first = os.Getenv("REPERTOIRE_SOAK_FIRST") == "1"
 	if deadline, ok := t.Deadline(); ok && deadline.Add(-time.Minute).Before(s.end) {
 		s.end = deadline.Add(-time.Minute)
 		t.Logf("the -timeout of the test leaves %v", time.Until(s.end).Round(time.Second))
@@ -140,7 +143,9 @@ func (s *soak) round(round uint64) {
 	f := &finding{difference: p.found, round: round, after: before + len(p.log), steps: p.steps, kinds: p.kinds, log: p.log, times: 1}
 	s.t.Logf("%v: a difference in round %d, after %d steps and %d kills in all: %s",
 		time.Since(s.start).Round(time.Second), round, f.after, s.counts["kills"], p.found.what)
-	s.shrink(f)
+	if !s.first {
+		s.shrink(f)
+	}
 	s.group(f)
 }
 

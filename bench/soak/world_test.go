@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
@@ -33,6 +35,10 @@ type world struct {
 	conf       conf
 	kinds      []kind          // of steps that this round uses
 	unreadable map[string]bool // folders of skills that cannot be read now
+	remembered map[string]bool // those of them that could be read before
+	away       map[string]bool // roots that are not there; false if no catalog knows them any more
+	live       bool            // files keep the times at which they change, see settle
+	running    sync.Mutex      // guards what commands that run at once change
 	doors      doors
 	library    *repertoire.Catalog // open all the time; nil for none
 	server     *server             // "skills mcp"; nil for none
@@ -56,7 +62,7 @@ func newWorld(s *soak, round uint64) *world {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w := &world{s: s, round: round, dir: dir, born: time.Now().Add(-time.Second), unreadable: make(map[string]bool)}
+	w := &world{s: s, round: round, dir: dir, born: time.Now().Add(-time.Second), unreadable: make(map[string]bool), remembered: make(map[string]bool), away: make(map[string]bool)}
 	w.begin(0)
 	w.number = 0
 	w.Rand = s.random(round, 0)
@@ -68,6 +74,7 @@ func newWorld(s *soak, round uint64) *world {
 	w.chooseKinds()
 	w.conf = newConf()
 	w.doors = doors{library: w.IntN(2) == 0, server: w.IntN(3) == 0}
+	w.live = w.IntN(4) == 0
 	for _, f := range append([]string{vol, "cache", "project/.git"}, sources...) {
 		w.must(os.MkdirAll(w.path(f), 0o755))
 	}
@@ -80,10 +87,14 @@ func newWorld(s *soak, round uint64) *world {
 	return w
 }
 
-// chooseKinds chooses the kinds of steps of the round: about a third of all.
+// chooseKinds chooses the kinds of steps of the round: about a third of all, and always
+// "roll back".
 func (w *world) chooseKinds() {
 	share := .15 + .5*w.Float64()
-	without := strings.FieldsFunc(os.Getenv("REPERTOIRE_SOAK_WITHOUT"), func(r rune) bool { return r == ',' })
+	unwanted := strings.FieldsFunc(os.Getenv("REPERTOIRE_SOAK_WITHOUT"), func(r rune) bool { return r == ',' })
+	without := func(name string) bool {
+		return slices.ContainsFunc(unwanted, func(text string) bool { return strings.Contains(name, text) })
+	}
 	links := w.Float64() < share+.2 // these kinds need each other
 	for _, group := range [][]kind{edits, runs, damages} {
 		if len(w.kinds) > 0 && w.IntN(5) == 0 {
@@ -94,13 +105,21 @@ func (w *world) chooseKinds() {
 			if strings.HasPrefix(k.name, "link") || strings.HasPrefix(k.name, "target") {
 				chosen = links
 			}
-			if chosen && !slices.ContainsFunc(without, func(text string) bool { return strings.Contains(k.name, text) }) {
+			if chosen && !without(k.name) {
 				w.kinds = append(w.kinds, k)
 			}
 		}
 	}
-	w.kinds = append(w.kinds, edits[0], kind{"compare", 0, nil})
+	w.kinds = append(w.kinds, edits[0])
+	if !without("roll back") {
+		w.kinds = append(w.kinds, kind{"roll back", 12, (*world).rollBack})
+	}
+	w.kinds = append(w.kinds, kind{"compare", 0, nil})
 }
+
+// rollbacks are kinds of steps after which any other change may hide that the catalog is
+// an old one.
+var rollbacks = []string{"restore copy", "mix with copy", "mix -wal too"}
 
 // A kind is a kind of step. do returns what it did, for the log; "" means that there
 // was nothing to do it with.
@@ -121,7 +140,7 @@ func (w *world) step(n int) (name, line string, d *difference) {
 	w.begin(n)
 	k := w.choose()
 	if k.do == nil || n == end {
-		d = w.compare(n == end || w.IntN(3) == 0)
+		d = w.compare()
 		return "compare", "with a fresh catalog", d
 	}
 	// Some changes happen alone, between two looks: any other change beside them would
@@ -135,8 +154,8 @@ func (w *world) step(n int) (name, line string, d *difference) {
 	if line != "" {
 		w.s.counts["kind "+k.name]++
 	}
-	if alone && line != "" {
-		return k.name, line + " (alone)", w.compare(false)
+	if line != "" && (alone || k.name == "roll back" || slices.Contains(rollbacks, k.name) && w.IntN(2) == 0) {
+		return k.name, line + " (alone)", w.compare()
 	}
 	if h := w.doors.hung; h != nil {
 		return k.name, line, h
@@ -172,8 +191,7 @@ func (w *world) choose() kind {
 
 // close ends the programs and removes the folders.
 func (w *world) close() {
-	w.stopLibrary()
-	w.stopServer()
+	w.stopPrograms()
 	os.RemoveAll(w.dir)
 }
 
@@ -240,6 +258,21 @@ func (w *world) anySource() string {
 	return w.other(slices.DeleteFunc(slices.Clone(sources), func(s string) bool { return !w.exists(s) }))
 }
 
+// excused reports whether catalogs may know skills that a fresh one cannot find: they
+// keep what could be read before. Such skills are in the statistics of words.
+func (w *world) excused() bool { return len(w.remembered) > 0 || w.anyAway() }
+
+// anyAway reports whether a root is away and catalogs may know its skills.
+func (w *world) anyAway() bool {
+	return slices.Contains(slices.Collect(maps.Values(w.away)), true)
+}
+
+// forgetUnreadable notes that the skill in a folder can be read again, or is gone.
+func (w *world) forgetUnreadable(folder string) {
+	delete(w.unreadable, folder)
+	delete(w.remembered, folder)
+}
+
 func (w *world) exists(name string) bool {
 	_, err := os.Lstat(w.path(name))
 	return err == nil
@@ -257,8 +290,12 @@ func (w *world) write(name, text string) {
 }
 
 // settle gives everything that has just changed a time that is long past and that
-// nothing else has: times of the last two seconds are trusted by nobody.
+// nothing else has: times of the last two seconds are trusted by nobody. In some rounds
+// it does nothing, so that all edits have such times.
 func (w *world) settle() {
+	if w.live {
+		return
+	}
 	for _, top := range append([]string{vol}, sources...) {
 		filepath.WalkDir(w.path(top), func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.Type()&fs.ModeSymlink != 0 {
