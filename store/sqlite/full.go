@@ -29,6 +29,9 @@ func isFull(err error) bool {
 // isMerged reports whether the file alone holds the whole catalog: a write-ahead log
 // beside it would hold newer pages, without which the older ones may not fit together.
 func isMerged(path string) bool {
-	info, err := os.Stat(path + "-wal")
+	if real, err := target(path); err == nil {
+		path = real
+	}
+	info, err := os.Stat(path + walSuffix)
 	return err != nil || info.Size() == 0
 }

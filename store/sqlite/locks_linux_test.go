@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,4 +61,36 @@ func locksOf(t *testing.T, path string) int {
 		}
 	}
 	return n
+}
+
+// TestReadOnlyLog: in a folder that cannot be written, what a killed process left in the
+// write-ahead log is read too.
+func TestReadOnlyLog(t *testing.T) {
+	from, dir := dbPath(t), t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
+		t.Skipf("nothing can be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	storetest.Put(t, open(t, from), store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	path := filepath.Join(dir, "catalog.db")
+	for _, suffix := range fileSuffixes {
+		data, err := os.ReadFile(from + suffix)
+		if err == nil {
+			err = os.WriteFile(path+suffix, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path)
+	if got := storetest.Offered(t, db); len(got) != 1 || !db.ReadOnly() {
+		t.Errorf("offered %q, read-only %t; want the skill in the log", got, db.ReadOnly())
+	}
 }

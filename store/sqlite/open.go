@@ -156,19 +156,35 @@ func unwritable(path string) error {
 const immutable = "mode=ro&immutable=1"
 
 // openReadOnly opens a file that cannot be written because of cause. In WAL mode, SQLite
-// would create files beside it, unless "immutable" promises that nobody writes.
+// would create files beside it, unless "immutable" promises that nobody writes. But if
+// there is a write-ahead log, the file alone is older than the catalog.
 func openReadOnly(ctx context.Context, path string, o Options, cause error) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("making catalog %s: its folder cannot be written: %w", path, cause)
 	}
-	db, err := connect(path, o, immutable)
+	query := immutable
+	if !isMerged(path) {
+		query = "mode=ro"
+	}
+	db, err := connectReadable(ctx, path, o, query)
+	if err != nil && query != immutable { // there may be no index of the log, and none can be made
+		db, err = connectReadable(ctx, path, o, immutable)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening catalog %s, which cannot be written (%w): %w", path, cause, err)
+	}
+	db.readOnly, db.cause, db.files, db.look = true, cause, files{filesAt(path)[0]}, db.Look()
+	return db, nil
+}
+
+// connectReadable is connect for a file that must be a catalog of this version.
+func connectReadable(ctx context.Context, path string, o Options, query string) (*DB, error) {
+	db, err := connect(path, o, query)
 	if err != nil {
 		return nil, err
 	}
-	db.readOnly, db.cause, db.files, db.look = true, cause, files{filesAt(path)[0]}, db.Look()
 	if err := readable(ctx, db); err != nil {
-		db.Close()
-		return nil, fmt.Errorf("opening catalog %s, which cannot be written (%w): %w", path, cause, err)
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
