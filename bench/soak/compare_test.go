@@ -341,7 +341,7 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		excuse = "the skill is hardly offered"
 	case inBlock && len(others) >= listedSkills && h.Score <= lowest(others)+near*scale(others)+.003:
 		excuse = "there is room for one of two near skills"
-	case !inBlock && len(others) >= candidates:
+	case !inBlock && max(len(others), len(want.Results)) >= candidates:
 		excuse = "more candidates than a search looks at"
 	}
 	if excuse != "" {
