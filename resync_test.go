@@ -45,6 +45,7 @@ func TestRescanAgain(t *testing.T) {
 			fmt.Sprintf("%d found: 0 added, 0 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n), "bicycles", "skill-07"},
 		{"SKILL.md in another case", func() {
 			try(t, os.Rename(at("skill-09"), filepath.Join(dir, "skill-09", "skill.md")))
+			aged(t, filepath.Join(dir, "skill-09"))
 		}, fmt.Sprintf("%d found: 1 added, 0 changed, 1 removed, %d unchanged, 0 refused, complete true", n, n-1), "", ""},
 		{"refused", func() {
 			write(t, at("skill-03"), "no frontmatter at all")
