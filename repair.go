@@ -37,10 +37,19 @@ func (c *Catalog) repair(ctx context.Context, lost *state) error {
 	return err
 }
 
-// reopen opens the file that is at the path now, and brings it in step. The store
-// moves a damaged file aside and makes a new one. The caller holds the lock. When
-// reopen fails, the next call tries again.
+// reopen opens the file that is at the path now, and brings it in step. The caller holds
+// the lock. When reopen fails, the next call tries again.
 func (c *Catalog) reopen(ctx context.Context, found func()) ([]Report, error) {
+	reports, err := c.reopenOnce(ctx, found)
+	if c.state.Load().isLost(err) { // what took the place of the file is damaged too
+		return c.reopenOnce(ctx, found)
+	}
+	return reports, err
+}
+
+// reopenOnce is reopen for a file that is not damaged, or that the store knows to be: then
+// it moves the file aside and makes a new one.
+func (c *Catalog) reopenOnce(ctx context.Context, found func()) ([]Report, error) {
 	if c.closed {
 		return nil, errors.New("catalog is closed")
 	}
