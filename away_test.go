@@ -325,6 +325,19 @@ func TestEmptyInPlace(t *testing.T) {
 	want(t, "forgotten", list(t, c, nil, true))
 }
 
+// TestMovedRoot: a label that now stands for another folder, which is empty, has no skills.
+func TestMovedRoot(t *testing.T) {
+	cfg, _ := onDisk(t, docs("one", "two"))
+	closedCatalog(t, cfg)
+	src, _ := folder(t, "team", nil)
+	cfg.Sources = []source.Source{src}
+	c := deferred(t, cfg)
+	if r := rescan(t, c)[0]; r.Away || !r.Complete || r.Removed != 2 {
+		t.Errorf("report %+v, want 2 removed", r)
+	}
+	want(t, "skills", list(t, c, nil, true))
+}
+
 // TestUsualPlaceGone: a usual place that does not exist is empty.
 func TestUsualPlaceGone(t *testing.T) {
 	_, dir := folder(t, "", docs("a"))
