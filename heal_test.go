@@ -238,6 +238,21 @@ func TestRemade(t *testing.T) {
 	}
 }
 
+// TestRescanAllSpecial: reading all skills again replaces nothing that is no regular file.
+func TestRescanAllSpecial(t *testing.T) {
+	t.Parallel()
+	cfg, _ := onDisk(t, docs("one"))
+	c := scanned(t, cfg)
+	file := cfg.DB + ".stamps"
+	try(t, instead(fifo)(file))
+	if _, err := c.RescanAll(t.Context(), nil); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("%v, want an error that names %s", err, file)
+	}
+	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the pipe was replaced: %v, %v", info, err)
+	}
+}
+
 // checkAnswer checks that the best skill for its name is this one, or that the error names
 // a file, unless that is "".
 func checkAnswer(t *testing.T, c *repertoire.Catalog, file, skill string) {
