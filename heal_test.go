@@ -253,6 +253,24 @@ func TestRescanAllSpecial(t *testing.T) {
 	}
 }
 
+// TestRescanAllReplaced: all is read again also if somebody has replaced the file meanwhile.
+func TestRescanAllReplaced(t *testing.T) {
+	t.Parallel()
+	cfg, dir := onDisk(t, docs("one"))
+	closedCatalog(t, cfg)
+	data, err := os.ReadFile(cfg.DB)
+	try(t, err)
+	c := scanned(t, cfg)
+	write(t, filepath.Join(dir, "one", "SKILL.md"), strings.Replace(doc("one", "Does one."), "Body", "Beds", 1))
+	aged(t, dir) // an edit that keeps size and time
+	try(t, errors.Join(os.WriteFile(cfg.DB+".copy", data, 0o600), os.Rename(cfg.DB+".copy", cfg.DB)))
+	reports, err := c.RescanAll(t.Context(), nil)
+	try(t, err)
+	if r := reports[0]; r.Changed != 1 {
+		t.Errorf("report %+v, want 1 changed", r)
+	}
+}
+
 // checkAnswer checks that the best skill for its name is this one, or that the error names
 // a file, unless that is "".
 func checkAnswer(t *testing.T, c *repertoire.Catalog, file, skill string) {

@@ -41,7 +41,7 @@ func (c *Catalog) rescanWith(ctx context.Context, found func(), f scan) ([]Repor
 	s := c.state.Load()
 	reports, err := c.sync(ctx, s, found, f)
 	if s.isLost(err) {
-		reports, err = c.reopen(ctx, found)
+		reports, err = c.reopen(ctx, found, f)
 	}
 	for i := range reports {
 		r := &reports[i]
