@@ -257,12 +257,13 @@ func TestRescanAllSpecial(t *testing.T) {
 func TestRescanAllReplaced(t *testing.T) {
 	t.Parallel()
 	cfg, dir := onDisk(t, docs("one"))
+	dated(t, dir, longAgo)
 	closedCatalog(t, cfg)
 	data, err := os.ReadFile(cfg.DB)
 	try(t, err)
 	c := scanned(t, cfg)
 	write(t, filepath.Join(dir, "one", "SKILL.md"), strings.Replace(doc("one", "Does one."), "Body", "Beds", 1))
-	aged(t, dir) // an edit that keeps size and time
+	dated(t, dir, longAgo) // an edit that keeps size and time
 	try(t, errors.Join(os.WriteFile(cfg.DB+".copy", data, 0o600), os.Rename(cfg.DB+".copy", cfg.DB)))
 	reports, err := c.RescanAll(t.Context(), nil)
 	try(t, err)
