@@ -111,21 +111,25 @@ func TestChangedWorkDir(t *testing.T) {
 
 // TestDiscoverFails: while the folders cannot be looked for, those that are known stay.
 func TestDiscoverFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var j journal
-		src, dir := folder(t, "team", docs("one"))
-		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
-			Discover: func() ([]source.Source, error) { return nil, os.ErrPermission },
+	for name, discover := range map[string]func() ([]source.Source, error){
+		"error":      func() ([]source.Source, error) { return nil, os.ErrPermission },
+		"nil source": func() ([]source.Source, error) { return []source.Source{nil}, nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var j journal
+			src, dir := folder(t, "team", docs("one"))
+			c, err := repertoire.Open(t.Context(), repertoire.Config{
+				Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(), Discover: discover,
+			})
+			try(t, err)
+			write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			want(t, name+": after two rescans", list(t, c, nil, false), "one", "two")
+			if got := j.lines("looking for folders with skills"); len(got) != 1 {
+				t.Errorf("%s: logged %v", name, got)
+			}
+			try(t, c.Close())
 		})
-		try(t, err)
-		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
-		time.Sleep(11 * time.Second)
-		synctest.Wait()
-		want(t, "after two rescans", list(t, c, nil, false), "one", "two")
-		if got := j.lines("looking for folders with skills"); len(got) != 1 {
-			t.Errorf("logged %v", got)
-		}
-		try(t, c.Close())
-	})
+	}
 }
