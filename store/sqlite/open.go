@@ -86,7 +86,7 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := regular.Check(file+walSuffix, file+shmSuffix, file+journalSuffix); err != nil {
+	if err := regular.Check(file+walSuffix, file+shmSuffix, file+journalSuffix, file+damagedSuffix); err != nil {
 		return nil, fmt.Errorf("opening catalog: %w", err)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
