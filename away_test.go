@@ -38,17 +38,6 @@ func onDisk(t testing.TB, files map[string]string) (cfg repertoire.Config, dir s
 	return repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}, dir
 }
 
-// agedLinks is aged for a folder with links that lead nowhere.
-func agedLinks(t testing.TB, dir string) {
-	t.Helper()
-	try(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
-		if err != nil || d.Type()&os.ModeSymlink != 0 {
-			return err
-		}
-		return os.Chtimes(name, longAgo, longAgo)
-	}))
-}
-
 // TestUnreadableSkill: a SKILL.md that cannot be read is a problem of that skill. What is
 // known of it stays, skills that are gone are removed, and the next process needs no
 // rescan until the file changes.
@@ -64,7 +53,7 @@ func TestUnreadableSkill(t *testing.T) {
 			file := filepath.Join(dir, "bad", "SKILL.md")
 			try(t, os.Remove(file))
 			damage(t, file)
-			agedLinks(t, dir)
+			dated(t, dir, longAgo)
 			r := rescan(t, c)[0]
 			if r.Removed != 1 || r.Unreadable != 1 || !r.Complete || len(r.Problems) != 1 || r.Problems[0].Path != file {
 				t.Errorf("report %+v", r)
@@ -124,7 +113,7 @@ func TestLinkTarget(t *testing.T) {
 			cfg, dir := onDisk(t, docs("a"))
 			link(t, target, filepath.Join(dir, "b"))
 			prepare(t, vol)
-			agedLinks(t, dir)
+			dated(t, dir, longAgo)
 			c := scanned(t, cfg)
 			for round := range 2 { // the target comes, and goes again
 				if g := glanceAt(t, cfg); !g.Current {
@@ -323,6 +312,19 @@ func TestEmptyInPlace(t *testing.T) {
 		t.Errorf("forgotten: %+v, want an empty root", r)
 	}
 	want(t, "forgotten", list(t, c, nil, true))
+}
+
+// TestMovedRoot: a label that now stands for another folder, which is empty, has no skills.
+func TestMovedRoot(t *testing.T) {
+	cfg, _ := onDisk(t, docs("one", "two"))
+	closedCatalog(t, cfg)
+	src, _ := folder(t, "team", nil)
+	cfg.Sources = []source.Source{src}
+	c := deferred(t, cfg)
+	if r := rescan(t, c)[0]; r.Away || !r.Complete || r.Removed != 2 {
+		t.Errorf("report %+v, want 2 removed", r)
+	}
+	want(t, "skills", list(t, c, nil, true))
 }
 
 // TestUsualPlaceGone: a usual place that does not exist is empty.

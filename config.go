@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -133,6 +134,9 @@ func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
 func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	if o == nil {
 		o = new(ConfigOptions)
+	}
+	if abs, err := filepath.Abs(dir); err == nil { // else there is no working folder, which Read tells
+		dir = abs
 	}
 	s, err := config.Read(dir, (*config.Options)(o))
 	if err != nil {

@@ -17,6 +17,9 @@ func (c *Catalog) follow(ctx context.Context) error {
 		return nil
 	}
 	sources, err := c.cfg.Discover()
+	if err == nil {
+		_, err = newReader(sources) // checks them
+	}
 	if err != nil {
 		return fmt.Errorf("looking for folders with skills: %w", err)
 	}

@@ -82,23 +82,54 @@ func TestNewFolders(t *testing.T) {
 	}
 }
 
+// TestChangedWorkDir: the working folder counts when the configuration is read. A program
+// that changes it later keeps its catalog.
+func TestChangedWorkDir(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	setHome(t, home)
+	t.Setenv("REPERTOIRE_CACHE", t.TempDir())
+	write(t, filepath.Join(home, ".config/repertoire/config.yaml"), "bundled: false\n")
+	for _, dir := range []string{".agents/skills/one", "roots/two"} {
+		name := filepath.Base(dir)
+		write(t, filepath.Join(project, dir, "SKILL.md"), doc(name, "Does "+name+"."))
+	}
+	t.Chdir(project)
+	cfg, err := repertoire.ReadConfig("", &repertoire.ConfigOptions{Roots: []string{"roots"}})
+	try(t, err)
+	t.Chdir(t.TempDir())
+	sources, err := cfg.Discover()
+	try(t, err)
+	for i, s := range sources {
+		if i >= len(cfg.Sources) || s.Info() != cfg.Sources[i].Info() {
+			t.Errorf("source %d is now %+v", i, s.Info())
+		}
+	}
+	if len(sources) != len(cfg.Sources) {
+		t.Errorf("%d sources, before %d", len(sources), len(cfg.Sources))
+	}
+}
+
 // TestDiscoverFails: while the folders cannot be looked for, those that are known stay.
 func TestDiscoverFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var j journal
-		src, dir := folder(t, "team", docs("one"))
-		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
-			Discover: func() ([]source.Source, error) { return nil, os.ErrPermission },
+	for name, discover := range map[string]func() ([]source.Source, error){
+		"error":      func() ([]source.Source, error) { return nil, os.ErrPermission },
+		"nil source": func() ([]source.Source, error) { return []source.Source{nil}, nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var j journal
+			src, dir := folder(t, "team", docs("one"))
+			c, err := repertoire.Open(t.Context(), repertoire.Config{
+				Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(), Discover: discover,
+			})
+			try(t, err)
+			write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			want(t, name+": after two rescans", list(t, c, nil, false), "one", "two")
+			if got := j.lines("looking for folders with skills"); len(got) != 1 {
+				t.Errorf("%s: logged %v", name, got)
+			}
+			try(t, c.Close())
 		})
-		try(t, err)
-		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
-		time.Sleep(11 * time.Second)
-		synctest.Wait()
-		want(t, "after two rescans", list(t, c, nil, false), "one", "two")
-		if got := j.lines("looking for folders with skills"); len(got) != 1 {
-			t.Errorf("logged %v", got)
-		}
-		try(t, c.Close())
-	})
+	}
 }

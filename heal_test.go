@@ -129,12 +129,22 @@ func ills() []ill {
 			list = append(list, ill{name + " emptied", on(suffix, cut(0)), nil})
 		}
 		list = append(list, ill{name + " removed", on(suffix, os.Remove), nil})
-		list = append(list,
-			ill{name + " is a folder", on(suffix, instead(fullFolder)), at(suffix)},
-			ill{name + " is a named pipe", on(suffix, instead(fifo)), at(suffix)})
+		list = append(list, special(suffix)...)
 	}
-	return list
+	return slices.Concat(list, special("-journal"), special(".damaged"))
 }
+
+// special returns what is no regular file in the place of a file.
+func special(suffix string) []ill {
+	at := func(db string) string { return beside(db, suffix) }
+	return []ill{
+		{"catalog.db" + suffix + " is a folder", on(suffix, instead(fullFolder)), at},
+		{"catalog.db" + suffix + " is a named pipe", on(suffix, instead(fifo)), at},
+	}
+}
+
+// onlyOpened are the suffixes of files that only whoever opens a catalog looks at.
+var onlyOpened = []string{".lock", "-journal", ".damaged"}
 
 // TestHeals: whatever happens to the files of a catalog, it heals by itself at the next
 // rescan, or as soon as a person has put away what is in the place of a file, which the
@@ -188,8 +198,8 @@ func testHeals(t *testing.T, ill ill, resident bool) {
 	if _, err := c.Rescan(t.Context(), nil); file == "" {
 		try(t, err)
 	} else {
-		// Only whoever opens a catalog locks it.
-		if locked := resident && strings.HasSuffix(file, ".lock"); !locked && (err == nil || !strings.Contains(err.Error(), file)) {
+		is := func(suffix string) bool { return strings.HasSuffix(file, suffix) }
+		if open := resident && slices.ContainsFunc(onlyOpened, is); !open && (err == nil || !strings.Contains(err.Error(), file)) {
 			t.Errorf("rescan: %v, want an error that names %s", err, file)
 		}
 		try(t, os.RemoveAll(file))
@@ -235,6 +245,40 @@ func TestRemade(t *testing.T) {
 				t.Errorf("hits %v", hits)
 			}
 		}
+	}
+}
+
+// TestRescanAllSpecial: reading all skills again replaces nothing that is no regular file.
+func TestRescanAllSpecial(t *testing.T) {
+	t.Parallel()
+	cfg, _ := onDisk(t, docs("one"))
+	c := scanned(t, cfg)
+	file := cfg.DB + ".stamps"
+	try(t, instead(fifo)(file))
+	if _, err := c.RescanAll(t.Context(), nil); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("%v, want an error that names %s", err, file)
+	}
+	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the pipe was replaced: %v, %v", info, err)
+	}
+}
+
+// TestRescanAllReplaced: all is read again also if somebody has replaced the file meanwhile.
+func TestRescanAllReplaced(t *testing.T) {
+	t.Parallel()
+	cfg, dir := onDisk(t, docs("one"))
+	dated(t, dir, longAgo)
+	closedCatalog(t, cfg)
+	data, err := os.ReadFile(cfg.DB)
+	try(t, err)
+	c := scanned(t, cfg)
+	write(t, filepath.Join(dir, "one", "SKILL.md"), strings.Replace(doc("one", "Does one."), "Body", "Beds", 1))
+	dated(t, dir, longAgo) // an edit that keeps size and time
+	try(t, errors.Join(os.WriteFile(cfg.DB+".copy", data, 0o600), os.Rename(cfg.DB+".copy", cfg.DB)))
+	reports, err := c.RescanAll(t.Context(), nil)
+	try(t, err)
+	if r := reports[0]; r.Changed != 1 {
+		t.Errorf("report %+v, want 1 changed", r)
 	}
 }
 

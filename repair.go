@@ -30,7 +30,7 @@ func (c *Catalog) repair(ctx context.Context, lost *state) error {
 	if c.state.Load() != lost {
 		return nil
 	}
-	_, err := c.reopen(ctx, nil)
+	_, err := c.reopen(ctx, nil, (*index.Scanner).Rescan)
 	if errors.Is(err, store.ErrReadOnly) {
 		return nil // it answers from what is there
 	}
@@ -39,17 +39,17 @@ func (c *Catalog) repair(ctx context.Context, lost *state) error {
 
 // reopen opens the file that is at the path now, and brings it in step. The caller holds
 // the lock. When reopen fails, the next call tries again.
-func (c *Catalog) reopen(ctx context.Context, found func()) ([]Report, error) {
-	reports, err := c.reopenOnce(ctx, found)
+func (c *Catalog) reopen(ctx context.Context, found func(), f scan) ([]Report, error) {
+	reports, err := c.reopenOnce(ctx, found, f)
 	if c.state.Load().isLost(err) { // what took the place of the file is damaged too
-		return c.reopenOnce(ctx, found)
+		return c.reopenOnce(ctx, found, f)
 	}
 	return reports, err
 }
 
 // reopenOnce is reopen for a file that is not damaged, or that the store knows to be: then
 // it moves the file aside and makes a new one.
-func (c *Catalog) reopenOnce(ctx context.Context, found func()) ([]Report, error) {
+func (c *Catalog) reopenOnce(ctx context.Context, found func(), f scan) ([]Report, error) {
 	if c.closed {
 		return nil, errors.New("catalog is closed")
 	}
@@ -65,7 +65,7 @@ func (c *Catalog) reopenOnce(ctx context.Context, found func()) ([]Report, error
 	if err != nil {
 		return nil, fmt.Errorf("opening the catalog again: %w", err)
 	}
-	reports, err := c.sync(ctx, s, found, (*index.Scanner).Rescan)
+	reports, err := c.sync(ctx, s, found, f)
 	c.state.Store(s) // not before: nobody should find it empty
 	return reports, err
 }

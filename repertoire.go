@@ -235,8 +235,10 @@ func (c *Catalog) Path() string { return c.state.Load().path }
 func (c *Catalog) Recovered() string { return c.state.Load().store.Recovered() }
 
 // Labels returns the labels of the sources, the one that wins first.
-func (c *Catalog) Labels() []string {
-	list := slices.Clone(c.state.Load().sources)
+func (c *Catalog) Labels() []string { return c.state.Load().labels() }
+
+func (s *state) labels() []string {
+	list := slices.Clone(s.sources)
 	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
 	labels := make([]string, len(list))
 	for i, s := range list {

@@ -41,7 +41,7 @@ func (c *Catalog) rescanWith(ctx context.Context, found func(), f scan) ([]Repor
 	s := c.state.Load()
 	reports, err := c.sync(ctx, s, found, f)
 	if s.isLost(err) {
-		reports, err = c.reopen(ctx, found)
+		reports, err = c.reopen(ctx, found, f)
 	}
 	for i := range reports {
 		r := &reports[i]
@@ -86,12 +86,12 @@ func (c *Catalog) publish(ctx context.Context, s *state) error {
 	return nil
 }
 
-// Indexed reports whether all sources have been read completely at least once,
-// and whether nearly all texts have a vector where a rescan embeds. Until then
-// what is not found may still be there.
+// Indexed reports whether all sources have been searched completely at least once or are
+// away, and whether nearly all texts have a vector where a rescan embeds. Until then what
+// is not found may still be there.
 func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
 	indexed, err := repaired(ctx, c, func(s *state) (bool, error) {
-		indexed, err := s.index.Indexed(ctx, c.Labels())
+		indexed, err := s.index.Indexed(ctx, s.labels())
 		if err == nil && indexed && c.fast {
 			return s.index.Embedded(ctx)
 		}

@@ -248,8 +248,7 @@ func (x *Index) Close() error {
 }
 
 // Indexed reports whether every source with one of these labels has been walked
-// completely at least once, or is away. Then a skill that the catalog lacks does not
-// exist.
+// completely at least once, or is away. Then waiting for a walk finds no more skills.
 func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
 	sources, err := x.store.Sources(ctx)
 	if err != nil {

@@ -62,10 +62,7 @@ func (s *Scanner) labels() []string {
 // read is a problem in the report of its source, never an error. When ctx ends first,
 // Rescan keeps what it has done and returns ctx.Err().
 func (s *Scanner) Rescan(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
-	if err := s.file.check(); err != nil {
-		return nil, err
-	}
-	if s.seen != nil && found == nil {
+	if s.seen != nil && found == nil && s.file.check() == nil {
 		if reports, ok, err := s.rescanChanged(ctx, finish); ok || err != nil {
 			return reports, err
 		}
@@ -81,6 +78,9 @@ func (s *Scanner) RescanAll(ctx context.Context, found func(), finish func(conte
 
 // walk implements Rescan and RescanAll by walking all sources.
 func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(context.Context) error) ([]Report, error) {
+	if err := s.file.check(); err != nil {
+		return nil, err
+	}
 	s.seen = nil
 	seen := &scan{}
 	var reports []Report

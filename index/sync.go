@@ -167,7 +167,7 @@ func (s *syncer) begin(ctx context.Context) error {
 		}
 	}
 	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority {
-		if err := s.register(ctx, s.old.Root != s.src.Root); err != nil {
+		if err := s.register(ctx); err != nil {
 			return err
 		}
 	}
@@ -175,19 +175,17 @@ func (s *syncer) begin(ctx context.Context) error {
 	return err
 }
 
-// register writes the row of the source. If its label now stands for another folder
-// (moved), equal stamps mean nothing, and equal skills have another location: it
-// forgets the stamps, so that this walk or the next reads all skills.
-func (s *syncer) register(ctx context.Context, moved bool) error {
+// register writes the row of the source. If its label now stands for another folder,
+// equal stamps mean nothing, and equal skills have another location: it forgets the
+// stamps, so that this walk or the next reads all skills.
+func (s *syncer) register(ctx context.Context) error {
 	return s.x.store.Update(ctx, func(tx store.Tx) (err error) {
 		s.row, err = s.putSource(tx, s.old.Away)
-		if err != nil {
-			return err
+		if err == nil && s.old.Root != s.src.Root {
+			s.old.Identity = "" // of the other folder
+			err = tx.ForgetStamps(s.row)
 		}
-		if moved {
-			return tx.ForgetStamps(s.row)
-		}
-		return nil
+		return err
 	})
 }
 

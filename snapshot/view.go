@@ -127,17 +127,6 @@ func (v *View) source(label string) store.Source {
 // Priority returns the priority of a source.
 func (v *View) Priority(label string) int { return v.source(label).Priority }
 
-// awayLast orders a source that is away after one that is not.
-func awayLast(a, b store.Source) int {
-	switch {
-	case a.Away == b.Away:
-		return 0
-	case a.Away:
-		return 1
-	}
-	return -1
-}
-
 // Find returns the skill that is offered under a name with this key.
 func (v *View) Find(key string) (i int, ok bool) {
 	found := v.Prefixed(key, func(k string) bool { return k == key })
@@ -218,9 +207,7 @@ func (v *View) Sorted(allowed func(i int) bool) []Listed {
 
 // precedence compares two skills of one name: the one that comes first is offered.
 func (v *View) precedence(a, b *Document) int {
-	one, other := v.source(a.Source), v.source(b.Source)
-	return cmp.Or(awayLast(one, other), cmp.Compare(other.Priority, one.Priority),
-		strings.Compare(a.Source, b.Source), skill.ComparePlaces(&a.Meta, &b.Meta))
+	return cmp.Or(v.source(a.Source).ComparePrecedence(v.source(b.Source)), skill.ComparePlaces(&a.Meta, &b.Meta))
 }
 
 // precedes reports whether skill i comes before skill j, which has the same name.

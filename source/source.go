@@ -190,8 +190,8 @@ func (s *FS) Identity() string {
 	return identity(info)
 }
 
-// isUsual reports whether nobody named the source: most people have only some of the usual
-// places.
+// isUsual reports whether the source is one of the usual places, of which most people have
+// only some, or a folder that a project names.
 func (s *FS) isUsual() bool { return s.info.Kind == KindProject || s.info.Kind == KindUser }
 
 // onDisk reports whether the source is a folder on disk, in which links are followed and

@@ -110,8 +110,7 @@ func (w *walker) unreadable(dir string, err error) {
 }
 
 // missing handles a top folder that cannot be listed. A usual place that does not exist
-// is empty. Any other source is
-// away: somebody named it, or it exists and fails.
+// is empty. Any other source is away: somebody named it, or it exists and fails.
 func (w *walker) missing(err error) {
 	w.watch(".")
 	if w.src.isUsual() && (errors.Is(err, fs.ErrNotExist) || isThroughFile(err)) {

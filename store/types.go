@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"path"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -36,6 +38,18 @@ type Source struct {
 // Settled reports whether there is no more to wait for: the source has been walked, or is
 // away.
 func (s *Source) Settled() bool { return s.Walked != 0 || s.Away }
+
+// ComparePrecedence orders sources: of the skills with one name, the skill of the first
+// source is offered. A source that is away comes after all that are not.
+func (s Source) ComparePrecedence(o Source) int {
+	if s.Away != o.Away {
+		if s.Away {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(cmp.Compare(o.Priority, s.Priority), strings.Compare(s.Label, o.Label))
+}
 
 // A Known is what a catalog knows about one SKILL.md without reading it.
 type Known struct {

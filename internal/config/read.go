@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Options are the flags of a program. repertoire.ConfigOptions explains the fields. A
@@ -47,6 +48,13 @@ func Read(dir string, o *Options) (Settings, error) {
 		roots = append(roots, Root{Path: r})
 	}
 	s.Roots = append(roots, s.Roots...)
+	for i := range s.Roots { // now: the program may change its working folder later
+		abs, err := filepath.Abs(s.Roots[i].Path)
+		if err != nil {
+			return s, err
+		}
+		s.Roots[i].Path = abs
+	}
 	s.DB = cmp.Or(o.DB, os.Getenv("REPERTOIRE_DB"), s.DB)
 	return s, nil
 }

@@ -43,14 +43,7 @@ func (r reader) Known(ctx context.Context, source int64, paths []string) (map[st
 
 // compare orders skills by precedence.
 func (c *catalog) compare(a, b *kept) int {
-	s, o := c.sources[a.source], c.sources[b.source]
-	if s.Away != o.Away {
-		if s.Away {
-			return 1
-		}
-		return -1
-	}
-	return cmp.Or(cmp.Compare(o.Priority, s.Priority), strings.Compare(s.Label, o.Label), skill.ComparePlaces(&a.Meta, &b.Meta))
+	return cmp.Or(c.sources[a.source].ComparePrecedence(c.sources[b.source]), skill.ComparePlaces(&a.Meta, &b.Meta))
 }
 
 // find returns the skills with these rows, or all if rows is nil, by name key and

@@ -27,7 +27,10 @@ func (t *tx) PutSource(s store.Source) (int64, error) {
 	t.changed = true
 	for row, old := range t.c.sources {
 		if old.Label == s.Label {
-			s.Row, s.Walked, s.Identity = row, old.Walked, old.Identity
+			s.Row, s.Walked, s.Identity = row, old.Walked, ""
+			if s.Root == old.Root {
+				s.Identity = old.Identity
+			}
 			t.c.sources[row] = s
 			return row, nil
 		}

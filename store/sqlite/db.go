@@ -18,6 +18,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -198,6 +199,9 @@ func (db *DB) note(ctx context.Context, err error) error {
 	file, linkErr := target(db.path)
 	if linkErr != nil {
 		return err
+	}
+	if special := regular.Check(file + damagedSuffix); special != nil {
+		return errors.Join(err, special)
 	}
 	return errors.Join(err, os.WriteFile(file+damagedSuffix, nil, 0o600))
 }

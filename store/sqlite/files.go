@@ -89,16 +89,18 @@ func (db *DB) checkWAL(ctx context.Context) error {
 			return err
 		}
 		const header, frameHeader = 32, 24
-		if db.sizeOfWAL() >= header+frames*(frameHeader+page) {
+		if sizeOfWAL(db.path) >= header+frames*(frameHeader+page) {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s%s was cut or removed while a process used it: %w", db.path, walSuffix, store.ErrDamaged)
 }
 
-// sizeOfWAL returns the size of the -wal file, 0 if there is none.
-func (db *DB) sizeOfWAL() int64 {
-	path, err := target(db.path)
+// sizeOfWAL returns the size of the -wal file of the database at path, 0 if there is none.
+// Then the database alone holds the whole catalog; otherwise the file holds newer pages,
+// without which the older ones may not fit together.
+func sizeOfWAL(path string) int64 {
+	path, err := target(path)
 	if err != nil {
 		return 0
 	}
@@ -143,7 +145,7 @@ func (db *DB) Settle(ctx context.Context) (s store.State, look string, err error
 
 // checkpoint empties the -wal file, or moves as much as other readers allow.
 func (db *DB) checkpoint(ctx context.Context) error {
-	if db.sizeOfWAL() == 0 {
+	if sizeOfWAL(db.path) == 0 {
 		return nil
 	}
 	conn, err := db.write.Conn(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestStale(t *testing.T) {
 	}
 	for name, harm := range map[string]func(path string) error{
 		"removed":            os.Remove,
-		"folder removed":     func(path string) error { return os.RemoveAll(path[:len(path)-len("/catalog.db")]) },
+		"folder removed":     func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
 		"renamed":            func(path string) error { return os.Rename(path, path+".old") },
 		"-wal removed":       func(path string) error { return os.Remove(path + "-wal") },
 		"-shm removed":       func(path string) error { return os.Remove(path + "-shm") },

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -62,6 +63,18 @@ func locksOf(t *testing.T, path string) int {
 		}
 	}
 	return n
+}
+
+// TestSpecialMark: nobody waits for a pipe in the place of the mark of a damaged catalog.
+func TestSpecialMark(t *testing.T) {
+	path := dbPath(t)
+	db := open(t, path)
+	if err := syscall.Mkfifo(path+damagedSuffix, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.note(t.Context(), store.ErrDamaged); !errors.Is(err, store.ErrDamaged) || !errors.Is(err, regular.ErrSpecial) {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestReadOnlyLog: in a folder that cannot be written, what a killed process left in the

@@ -67,7 +67,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 			return openReadOnly(ctx, abs, o, cause)
 		}
 	}
-	if isFull(err) && isMerged(abs) {
+	if isFull(err) && sizeOfWAL(abs) == 0 {
 		return openReadOnly(ctx, abs, o, err)
 	}
 	return db, err
@@ -86,7 +86,7 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := regular.Check(file+walSuffix, file+shmSuffix, file+journalSuffix); err != nil {
+	if err := regular.Check(file+walSuffix, file+shmSuffix, file+journalSuffix, file+damagedSuffix); err != nil {
 		return nil, fmt.Errorf("opening catalog: %w", err)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
@@ -163,7 +163,7 @@ func openReadOnly(ctx context.Context, path string, o Options, cause error) (*DB
 		return nil, fmt.Errorf("making catalog %s: its folder cannot be written: %w", path, cause)
 	}
 	query := immutable
-	if !isMerged(path) {
+	if sizeOfWAL(path) > 0 {
 		query = "mode=ro"
 	}
 	db, err := connectReadable(ctx, path, o, query)

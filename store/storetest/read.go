@@ -204,17 +204,19 @@ func testSources(t *testing.T, s store.Store) {
 	Put(t, s, store.Source{Label: "a", Walked: 9}, Record("pdf", "d", "b"))
 	a, b := sourceRow(t, s, "a"), sourceRow(t, s, "b")
 	Update(t, s, func(tx store.Tx) error { return errors.Join(tx.Walked(b, 7, "x"), tx.Walked(b, 8, "y")) })
-	again := store.Source{Row: 99, Label: "b", Root: "/c", Priority: -1, Walked: 5, Identity: "z"}
-	Update(t, s, func(tx store.Tx) error {
-		row, err := tx.PutSource(again)
-		wants(t, "row of a source that is put again", b)(row, err)
-		return nil
-	})
-	again.Row, again.Walked, again.Identity = b, 8, "y"
-	readers(t, s, func(in store.Reader) {
-		got, err := in.Sources(t.Context())
-		wants(t, "sources", []store.Source{{Row: a, Label: "a"}, again})(got, err)
-	})
+	for _, root := range []string{"/b", "/c"} {
+		again := store.Source{Row: 99, Label: "b", Root: root, Priority: -1, Walked: 5, Identity: "z"}
+		Update(t, s, func(tx store.Tx) error {
+			row, err := tx.PutSource(again)
+			wants(t, "row of a source that is put again", b)(row, err)
+			return nil
+		})
+		again.Row, again.Walked, again.Identity = b, 8, map[string]string{"/b": "y"}[root]
+		readers(t, s, func(in store.Reader) {
+			got, err := in.Sources(t.Context())
+			wants(t, "sources", []store.Source{{Row: a, Label: "a"}, again})(got, err)
+		})
+	}
 	before := State(t, s).Generation
 	Update(t, s, func(tx store.Tx) error { return tx.DeleteSource(b) })
 	got, err := s.Sources(t.Context())
