@@ -205,7 +205,7 @@ func TestSettingsErrors(t *testing.T) {
 		{"rules mapping", "agents: {a: {exclude: {names: {x: y}}}}\n", "FILE:1: expected a list of texts"},
 
 		{"name that is empty", "roots:\n- {path: x, names: {a: \"\"}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to \"\": empty name"},
-		{"two names for one folder", "roots:\n- {path: x, names: {a: b, ./a: c}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to both \"b\" and \"c\""},
+		{"two names for one folder", "roots:\n- {path: x, names: {a: b, ./a: c}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to both \"c\" and \"b\""},
 
 		{"embedder", "embedder: magic\n", "FILE:1: no embedder \"magic\"; there are: static, none, openai (a mapping with base_url and model)"},
 		{"embedder server without its address", "\nembedder: openai\n", "FILE:2: no embedder \"openai\"; there are: static, none, openai (a mapping with base_url and model)"},
