@@ -24,7 +24,7 @@ var layers = map[string][]string{
 	"internal/lazyregexp": {},
 	"internal/regular":    {},
 	"internal/client":     {},
-	"internal/config":     {"embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp"},
+	"internal/config":     {"embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp"},
 	"internal/doctor":     {".", "search", "skill", "source", "internal/words"},
 	"internal/hook":       {".", "contextprovider", "internal/client", "internal/hook/event", "internal/session"},
 	"internal/hook/event": {"internal/client"},

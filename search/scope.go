@@ -60,10 +60,8 @@ func (r Rules) matchName(name string) bool {
 // Check returns a *RuleError for the first mistake that shows without a catalog: a malformed
 // pattern, or a pinned skill that the agent's own rules keep out by its name.
 func (a *Agent) Check() error {
-	for _, rules := range a.patterns() {
-		if _, err := parseGlob(rules.Text); err != nil {
-			return a.errorf(rules, "%w", err)
-		}
+	if err := a.checkPatterns(); err != nil {
+		return err
 	}
 	onlyNames := len(a.Include.Names) > 0 && len(a.Include.Tags)+len(a.Include.Sources) == 0
 	for _, name := range a.Pinned {
@@ -78,15 +76,17 @@ func (a *Agent) Check() error {
 	return nil
 }
 
-// patterns returns the rules for names.
-func (a *Agent) patterns() (list []Rule) {
-	for _, text := range a.Include.Names {
-		list = append(list, Rule{"include.names", text})
+// checkPatterns returns a *RuleError for the first malformed pattern.
+func (a *Agent) checkPatterns() error {
+	check := func(key string, patterns []string) error {
+		for _, pattern := range patterns {
+			if _, err := parseGlob(pattern); err != nil {
+				return a.errorf(Rule{key, pattern}, "%w", err)
+			}
+		}
+		return nil
 	}
-	for _, text := range a.Exclude.Names {
-		list = append(list, Rule{"exclude.names", text})
-	}
-	return list
+	return cmp.Or(check("include.names", a.Include.Names), check("exclude.names", a.Exclude.Names))
 }
 
 // A RuleError is a mistake in one rule of an agent.
@@ -131,10 +131,8 @@ func scopeOf(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
 // newScope works out a scope. Only malformed patterns are errors: rules and pinned skills
 // that match nothing may match skills that are added later.
 func newScope(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
-	for _, rule := range a.patterns() {
-		if _, err := parseGlob(rule.Text); err != nil {
-			return nil, a.errorf(rule, "%w", err)
-		}
+	if err := a.checkPatterns(); err != nil {
+		return nil, err
 	}
 	include, exclude := matching(v, a.Include), matching(v, a.Exclude)
 	s := v.NewScope(func(n int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap {
@@ -180,7 +178,7 @@ func matching(v *snapshot.View, rules Rules) []snapshot.Bitmap {
 }
 
 // matchNames adds to a set the documents whose names match a pattern. Malformed patterns
-// match nothing; newScope refuses them.
+// match nothing; checkPatterns refuses them.
 func matchNames(r *snapshot.Reader, patterns []string, set snapshot.Bitmap) error {
 	for _, pattern := range patterns {
 		g, err := parseGlob(pattern)

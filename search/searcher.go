@@ -88,8 +88,8 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 	return x
 }
 
-// read calls f with a view of what the agent sees of the current set, and its scope. If the set
-// was closed meanwhile, or turned out to be damaged, it calls f again with another.
+// read calls f with a view of what the agent sees of the current set, and its scope. If
+// the set was closed meanwhile, or turned out to be damaged, it calls f again with another.
 func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *snapshot.Scope) error) error {
 	// Replacing a set takes longer than an attempt, so 20 are more than enough.
 	const attempts = 20

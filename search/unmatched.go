@@ -32,25 +32,22 @@ func (x *Searcher) Unmatched(ctx context.Context, a *Agent) (list []skill.Proble
 // unmatched returns a problem for each of the rules under a key that matches no skill. A
 // source without skills matches: it is not misspelt.
 func (a *Agent) unmatched(v *snapshot.View, key string, r Rules, effect string) (list []skill.Problem) {
-	known := map[string]func() []string{
-		"source": func() []string { return labels(v) }, "tag": func() []string { return tags(v) }, "skill": func() []string { return names(v) },
-	}
-	check := func(part, kind, text string, only Rules) {
+	check := func(part, kind, text string, only Rules, known func(*snapshot.View) []string) {
 		isSource := len(only.Sources) > 0 && slices.Contains(labels(v), text)
 		if isSource || slices.ContainsFunc(matching(v, only), func(set snapshot.Bitmap) bool { return set.Count() > 0 }) {
 			return
 		}
-		why := fmt.Sprintf("no %s %q%s", kind, text, words.Suggest(text, known[kind]()))
+		why := fmt.Sprintf("no %s %q%s", kind, text, words.Suggest(text, known(v)))
 		list = append(list, a.problem(Rule{key + "." + part, text}, why, "correct or remove it; it "+effect))
 	}
 	for _, text := range r.Names {
-		check("names", "skill", text, Rules{Names: []string{text}})
+		check("names", "skill", text, Rules{Names: []string{text}}, names)
 	}
 	for _, text := range r.Tags {
-		check("tags", "tag", text, Rules{Tags: []string{text}})
+		check("tags", "tag", text, Rules{Tags: []string{text}}, tags)
 	}
 	for _, text := range r.Sources {
-		check("sources", "source", text, Rules{Sources: []string{text}})
+		check("sources", "source", text, Rules{Sources: []string{text}}, labels)
 	}
 	return list
 }

@@ -14,8 +14,10 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -160,7 +162,8 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 // cleanNames copies names and cleans its folder paths, so that "./pdf/" means "pdf".
 func cleanNames(names map[string]string) (map[string]string, error) {
 	clean := make(map[string]string, len(names))
-	for from, to := range names {
+	for _, from := range slices.Sorted(maps.Keys(names)) {
+		to := names[from]
 		if from == "" || to == "" {
 			return nil, fmt.Errorf("renaming %q to %q: empty name", from, to)
 		}

@@ -86,10 +86,14 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return nil, err
 	}
-	if err != nil {
+	var r *doctor.Report
+	var skills []setup.Listed
+	if err == nil {
+		r, skills, err = a.examine(ctx, cfg, strict)
+	} else {
 		found = append(found, mistakes(err)...)
+		r, err = doctor.Sources(ctx, nil, strict)
 	}
-	r, skills, err := a.examine(ctx, cfg, strict, err == nil)
 	if err != nil {
 		return nil, err
 	}
@@ -101,42 +105,41 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 }
 
 // examine reports what is wrong with the catalog, and returns what clients may list. If the
-// catalog cannot be used, it checks the skills in the sources. It reports nothing if there
-// is no configuration.
-func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict, configured bool) (*doctor.Report, []setup.Listed, error) {
-	var r *doctor.Report
-	var skills []setup.Listed
-	if !configured {
-		r, err := doctor.Sources(ctx, nil, strict)
-		return r, nil, err
-	}
-	c, err := a.openWith(ctx, cfg)
-	var stale error
-	if err == nil {
-		defer c.Close()
-		var reports []repertoire.Report
-		reports, stale = a.rescan(ctx, c)
-		if r, err = doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports}); err == nil {
-			skills, err = c.listable(ctx)
-		}
-	}
-	if err == nil {
-		if stale != nil {
-			r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(),
-				Message: "the catalog cannot be brought up to date: " + stale.Error(), Hint: "make room, or make its folder writable; or name another file with --db"})
-		}
-		if aside := c.Recovered(); aside != "" {
-			r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
-				Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
-		}
+// catalog cannot be used, it checks the skills in the sources.
+func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool) (*doctor.Report, []setup.Listed, error) {
+	r, skills, unusable := a.examineCatalog(ctx, cfg, strict)
+	if unusable == nil {
 		return r, skills, nil
 	}
-	r, walkErr := doctor.Sources(ctx, cfg.Sources, strict)
-	if walkErr != nil {
-		return nil, nil, walkErr
+	r, err := doctor.Sources(ctx, cfg.Sources, strict)
+	if err == nil {
+		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(unusable)})
 	}
-	r.Add(skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(err)})
-	return r, nil, nil
+	return r, nil, err
+}
+
+// examineCatalog is examine for a catalog that can be used.
+func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool) (*doctor.Report, []setup.Listed, error) {
+	c, err := a.openWith(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	reports, stale := a.rescan(ctx, c)
+	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
+	if err != nil {
+		return nil, nil, err
+	}
+	if stale != nil {
+		r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(), Message: "the catalog cannot be brought up to date: " + stale.Error(),
+			Hint: "make room, or make its folder writable; or name another file with --db"})
+	}
+	if aside := c.Recovered(); aside != "" {
+		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
+			Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
+	}
+	skills, err := c.listable(ctx)
+	return r, skills, err
 }
 
 // mistakes returns the finding for something that the configuration names and that cannot

@@ -27,6 +27,7 @@ frontmatter, more than 512 files or 16 MiB, or a file that cannot be read.
 
 The same skills give the same bytes. Files that an earlier run wrote are
 replaced, and removed when they are not needed any more; other files never are.
+While the source of a skill that was published is away, nothing is written.
 DIR/.well-known/.repertoire-skills records which is which.
 
 --json prints an object with dir, skills (in the index), archives (of them), old

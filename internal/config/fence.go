@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A fence says which folders a project may use as its own. The files and links of a
@@ -97,29 +98,22 @@ func resolved(path string) string {
 	return filepath.Clean(path)
 }
 
-// device matches the names that open a device on Windows, with any extension.
-var device = lazyregexp.New(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)`)
-
 // badPath says what is wrong with the path of a folder in the file of a project, which
 // must mean the same folder on every system; "" means nothing.
 func badPath(path string) string {
 	switch {
 	case strings.HasPrefix(path, "~"):
-		return "starts with ~"
+		return "the path starts with ~"
 	case strings.HasPrefix(path, "/"):
-		return "is absolute"
-	case strings.ContainsAny(path, `\:`):
-		return "holds a backslash or a colon, which lead elsewhere on Windows"
-	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "holds a control character"
+		return "the path is absolute"
 	}
 	for part := range strings.SplitSeq(path, "/") {
-		switch {
-		case part == "" || part == "." || part == "..":
-		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
-			return "has a part that ends in a dot or a space, which Windows ignores"
-		case device().MatchString(part):
-			return "holds the name of a device on Windows"
+		if part == "" || part == "." || part == ".." {
+			continue
+		}
+		_, err := skill.CleanPath(part)
+		if bad, ok := errors.AsType[*skill.PathError](err); ok {
+			return bad.Reason
 		}
 	}
 	return ""

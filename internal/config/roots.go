@@ -66,7 +66,7 @@ func (p *parser) projectPath(r *Root) func(*yaml.Node) error {
 			return err
 		}
 		if reason := badPath(path); reason != "" {
-			return p.errorf(n, "roots: %q %s; a project's configuration names folders of the project, relative to its own folder", path, reason)
+			return p.errorf(n, "roots: %q: %s; a project's configuration names folders of the project, relative to its own folder", path, reason)
 		}
 		r.Path, r.Project = filepath.Join(p.dir, filepath.FromSlash(path)), p.fence.project
 		if err := p.fence.folder(resolved(r.Path)); err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
@@ -117,25 +116,6 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// withoutPlaces compares agents without the places of their rules.
-var withoutPlaces = cmpopts.IgnoreFields(search.Agent{}, "Places")
-
-// TestPlaces: settings know where each rule of an agent stands.
-func TestPlaces(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "config.yaml")
-	write(t, name, "agents:\n  a:\n    include:\n      names:\n      - x\n      - y\n      tags: t\n    exclude: {sources: [s]}\n    pinned: [p]\n")
-	s := config.Default()
-	try(t, s.ReadUser(name))
-	want := map[search.Rule]search.Place{
-		{Key: "include.names", Text: "x"}: {File: name, Line: 5}, {Key: "include.names", Text: "y"}: {File: name, Line: 6},
-		{Key: "include.tags", Text: "t"}: {File: name, Line: 7}, {Key: "exclude.sources", Text: "s"}: {File: name, Line: 8},
-		{Key: "pinned", Text: "p"}: {File: name, Line: 9},
-	}
-	if diff := cmp.Diff(want, s.Agents[0].Places); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
 // symbolic replaces the folders of a test in the paths of settings.
 func symbolic(s config.Settings, dir, home string) config.Settings {
 	r := strings.NewReplacer(dir, "DIR", home, "HOME", filepath.Dir(dir), "UP", `\`, "/")
@@ -205,7 +185,7 @@ func TestSettingsErrors(t *testing.T) {
 		{"rules mapping", "agents: {a: {exclude: {names: {x: y}}}}\n", "FILE:1: expected a list of texts"},
 
 		{"name that is empty", "roots:\n- {path: x, names: {a: \"\"}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to \"\": empty name"},
-		{"two names for one folder", "roots:\n- {path: x, names: {a: b, ./a: c}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to both \"b\" and \"c\""},
+		{"two names for one folder", "roots:\n- {path: x, names: {a: b, ./a: c}}\n", "FILE:2: roots: source UP/x: renaming \"a\" to both \"c\" and \"b\""},
 
 		{"embedder", "embedder: magic\n", "FILE:1: no embedder \"magic\"; there are: static, none, openai (a mapping with base_url and model)"},
 		{"embedder server without its address", "\nembedder: openai\n", "FILE:2: no embedder \"openai\"; there are: static, none, openai (a mapping with base_url and model)"},
@@ -264,22 +244,22 @@ func TestProjectSettings(t *testing.T) {
 		{"agents:\n  reviewer: {}\n", "FILE:2: agent reviewer: your own configuration has an agent of this name, which a project's cannot replace"},
 		{"agents:\n" + numbered(65, "  a%d: {}\n"), "FILE:2: agents: 65 agents; a project may have 64"},
 
-		{"roots:\n- {path: ~/.claude/skills, names: {secret: public}}\n", "FILE:2: roots: \"~/.claude/skills\" starts with ~; " + plain},
-		{"roots: [~root/x]\n", "FILE:1: roots: \"~root/x\" starts with ~; " + plain},
-		{"roots: [/]\n", "FILE:1: roots: \"/\" is absolute; " + plain},
-		{"roots: [DIR/x]\n", "FILE:1: roots: \"DIR/x\" is absolute; " + plain},
-		{"roots: [//host/share]\n", "FILE:1: roots: \"//host/share\" is absolute; " + plain},
-		{"roots: ['\\\\host\\share']\n", "FILE:1: roots: \"\\\\\\\\host\\\\share\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
-		{"roots: ['..\\..\\x']\n", "FILE:1: roots: \"..\\\\..\\\\x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
-		{"roots: ['C:\\x']\n", "FILE:1: roots: \"C:\\\\x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
-		{"roots: [\"C:x\"]\n", "FILE:1: roots: \"C:x\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
-		{"roots: [\"x:stream\"]\n", "FILE:1: roots: \"x:stream\" holds a backslash or a colon, which lead elsewhere on Windows; " + plain},
-		{"roots: [a/nul.txt/b]\n", "FILE:1: roots: \"a/nul.txt/b\" holds the name of a device on Windows; " + plain},
-		{"roots: [COM¹]\n", "FILE:1: roots: \"COM¹\" holds the name of a device on Windows; " + plain},
-		{"roots: [\"x./y\"]\n", "FILE:1: roots: \"x./y\" has a part that ends in a dot or a space, which Windows ignores; " + plain},
-		{"roots: [\"... \"]\n", "FILE:1: roots: \"... \" has a part that ends in a dot or a space, which Windows ignores; " + plain},
-		{"roots: [\"a\\u0001b\"]\n", "FILE:1: roots: \"a\\x01b\" holds a control character; " + plain},
-		{"roots: [\"a\\0b\"]\n", "FILE:1: roots: \"a\\x00b\" holds a control character; " + plain},
+		{"roots:\n- {path: ~/.claude/skills, names: {secret: public}}\n", "FILE:2: roots: \"~/.claude/skills\": the path starts with ~; " + plain},
+		{"roots: [~root/x]\n", "FILE:1: roots: \"~root/x\": the path starts with ~; " + plain},
+		{"roots: [/]\n", "FILE:1: roots: \"/\": the path is absolute; " + plain},
+		{"roots: [DIR/x]\n", "FILE:1: roots: \"DIR/x\": the path is absolute; " + plain},
+		{"roots: [//host/share]\n", "FILE:1: roots: \"//host/share\": the path is absolute; " + plain},
+		{"roots: ['\\\\host\\share']\n", "FILE:1: roots: \"\\\\\\\\host\\\\share\": the path holds a backslash; folders are separated by /; " + plain},
+		{"roots: ['..\\..\\x']\n", "FILE:1: roots: \"..\\\\..\\\\x\": the path holds a backslash; folders are separated by /; " + plain},
+		{"roots: ['C:\\x']\n", "FILE:1: roots: \"C:\\\\x\": the path holds a backslash; folders are separated by /; " + plain},
+		{"roots: [\"C:x\"]\n", "FILE:1: roots: \"C:x\": the path holds a colon, which Windows takes for a drive or a stream; " + plain},
+		{"roots: [\"x:stream\"]\n", "FILE:1: roots: \"x:stream\": the path holds a colon, which Windows takes for a drive or a stream; " + plain},
+		{"roots: [a/nul.txt/b]\n", "FILE:1: roots: \"a/nul.txt/b\": \"nul.txt\" is the name of a device on Windows; " + plain},
+		{"roots: [COM¹]\n", "FILE:1: roots: \"COM¹\": \"COM¹\" is the name of a device on Windows; " + plain},
+		{"roots: [\"x./y\"]\n", "FILE:1: roots: \"x./y\": a part of the path ends in a dot or a space, which Windows ignores; " + plain},
+		{"roots: [\"... \"]\n", "FILE:1: roots: \"... \": a part of the path ends in a dot or a space, which Windows ignores; " + plain},
+		{"roots: [\"a\\u0001b\"]\n", "FILE:1: roots: \"a\\x01b\": the path holds a control character; " + plain},
+		{"roots: [\"a\\0b\"]\n", "FILE:1: roots: \"a\\x00b\": the path holds a NUL byte; " + plain},
 		{"roots: [../..]\n", "FILE:1: roots: \"../..\": it leads to OUT, " + outside},
 		{"roots: [x/../../../up]\n", "FILE:1: roots: \"x/../../../up\": it leads to OUT/up, " + outside},
 		{"roots: [../linked]\n", "FILE:1: roots: \"../linked\": it leads to OUT/beside, " + outside},
@@ -325,21 +305,6 @@ func TestProjectSettings(t *testing.T) {
 		case tt.want != "" && (len(s.Roots) != 2 || len(s.Agents) != 1):
 			t.Errorf("%s: a broken file changed the settings: %+v", tt.text, s)
 		}
-	}
-}
-
-// TestAgentsOfTwoFiles: a second file of the user replaces the whole agent.
-func TestAgentsOfTwoFiles(t *testing.T) {
-	dir := t.TempDir()
-	s := config.Default()
-	for name, text := range map[string]string{"1": "agents: {a: {pinned: [x]}}\n", "2": "agents: {a: {exclude: {names: [y]}}}\n"} {
-		write(t, filepath.Join(dir, name), text)
-	}
-	try(t, s.ReadUser(filepath.Join(dir, "1")))
-	try(t, s.ReadUser(filepath.Join(dir, "2")))
-	want := []*search.Agent{{Name: "a", Exclude: search.Rules{Names: []string{"y"}}}}
-	if diff := cmp.Diff(want, s.Agents, withoutPlaces); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

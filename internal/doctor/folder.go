@@ -19,8 +19,14 @@ import (
 func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
 	var d diagnosis
 	for _, folder := range folders {
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		// As a source it would only be away.
+		switch info, err := os.Stat(folder); {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("folder %s does not exist", folder)
+		case err != nil:
+			return nil, fmt.Errorf("opening folder: %w", err)
+		case !info.IsDir():
+			return nil, fmt.Errorf("%s is not a folder; name the folder of a skill, or one above it", folder)
 		}
 		src, err := source.Dir(folder, &source.Options{Label: folder})
 		if err != nil {

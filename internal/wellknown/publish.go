@@ -24,7 +24,8 @@ type Catalog interface {
 
 // Publish writes the site in folder dir, with all skills that an agent sees; a nil agent
 // sees all skills. It leaves out skills that clients could not read, and lists them in
-// Result.Omitted.
+// Result.Omitted. That a source is away is an error if an earlier site has a skill of it,
+// which would be removed.
 func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Result, error) {
 	w, err := open(dir)
 	if err != nil {
@@ -34,6 +35,12 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Resul
 	entries, err := c.List(ctx, a, false)
 	if err != nil {
 		return Result{}, err
+	}
+	for _, e := range entries {
+		if e.Away && w.has(e.Name) {
+			return Result{}, fmt.Errorf("the source %s of skill %s cannot be read now, and the site would lose it; restore the source, or remove its skills: skills index --forget %s",
+				e.Source, e.Name, e.Source)
+		}
 	}
 	var omitted []*OmittedError
 	for _, e := range entries {

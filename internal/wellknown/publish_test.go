@@ -2,10 +2,13 @@ package wellknown
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -54,6 +57,59 @@ func TestPublish(t *testing.T) {
 	cancel()
 	if _, err := Publish(ended, c, nil, dir); err == nil {
 		t.Error("a run that was cut off is no error")
+	}
+}
+
+// TestPublishAway: while a source is away, no skill of it is removed from a site.
+func TestPublishAway(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	lib := filepath.Join(root, "lib")
+	for _, name := range []string{"bread", "cake"} {
+		if err := os.MkdirAll(filepath.Join(lib, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(lib, name, "SKILL.md"), instructions(name, "Bakes."), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src, err := source.Dir(lib, &source.Options{Label: "lib"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(root, "catalog.db"), Schedule: repertoire.Never})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	rescan := func() {
+		t.Helper()
+		if _, err := c.Rescan(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rescan()
+	if r, err := Publish(t.Context(), c, nil, dir); err != nil || r.Skills != 2 {
+		t.Fatalf("result %+v, %v", r, err)
+	}
+	if err := os.Rename(lib, lib+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	rescan()
+	before := tree(t, dir)
+	if r, err := Publish(t.Context(), c, nil, dir); err == nil || !strings.Contains(err.Error(), "source lib of skill bread cannot be read now") {
+		t.Errorf("result %+v, error %v", r, err)
+	}
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("the site has changed (-want +got)\n%s", diff)
+	}
+	if r, err := Publish(t.Context(), c, nil, t.TempDir()); err != nil || r.Skills != 0 || len(r.Omitted) != 2 {
+		t.Errorf("a new site: %+v, %v", r, err)
+	}
+	if err := c.Forget(t.Context(), "lib"); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Publish(t.Context(), c, nil, dir); err != nil || len(r.Removed) != 4 {
+		t.Errorf("forgotten: %+v, %v", r, err)
 	}
 }
 

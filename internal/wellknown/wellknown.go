@@ -127,6 +127,11 @@ func (w *writer) add(b bundle) error {
 	return w.addOld(&b)
 }
 
+// has reports whether an earlier run has published a skill.
+func (w *writer) has(name string) bool {
+	return w.ours[path.Join(newDir, name, "SKILL.md")] != nil || w.ours[path.Join(newDir, name+".tar.gz")] != nil
+}
+
 func (w *writer) addOld(b *bundle) error {
 	entry := oldEntry{Name: b.name, Description: b.description}
 	for _, f := range b.files {
