@@ -234,6 +234,11 @@ func (w *world) differ(want, got answer) string {
 	if !slices.Equal(want.Pinned, got.Pinned) {
 		return fmt.Sprintf("pinned: got %q, want %q", got.Pinned, want.Pinned)
 	}
+	const empty = "text (no vectors yet)" // the mode of a fresh catalog while all skills are away
+	if w.anyAway() && want.Mode == empty && len(want.hits())+len(got.hits()) == 0 {
+		w.s.counts["answers without a skill, where all are away"]++
+		return ""
+	}
 	if got.Mode != "" && want.Mode != got.Mode {
 		return fmt.Sprintf("mode: got %q, want %q", got.Mode, want.Mode)
 	}
