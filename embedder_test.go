@@ -287,3 +287,20 @@ func TestCloseWhileEmbedding(t *testing.T) {
 		}
 	})
 }
+
+// TestEmptied: a catalog that has lost its last skill ranks as one that never had any.
+func TestEmptied(t *testing.T) {
+	t.Parallel()
+	src, dir := folder(t, "team", docs("one"))
+	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
+	try(t, os.RemoveAll(filepath.Join(dir, "one")))
+	for _, all := range []bool{false, true} {
+		rescan(t, c)
+		if all {
+			_, err := c.RescanAll(t.Context(), nil)
+			try(t, err)
+		}
+		hits, mode := search(t, c, repertoire.Query{Text: "one"})
+		want(t, "hits and mode", append(hits, mode), "text (no vectors yet)")
+	}
+}

@@ -291,6 +291,8 @@ func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vect
 		return nil, "text (embedder timed out)"
 	case err != nil:
 		return nil, "text (embedder failed)"
+	case s.Dim() == 0: // the last text is gone
+		return nil, "text (no vectors yet)"
 	case len(vectors) != 1 || len(vectors[0]) != s.Dim():
 		return nil, "text (embedder answered with another dimension)"
 	}
