@@ -15,12 +15,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // startLibrary opens the catalog in this process, with the settings of now.
 func (w *world) startLibrary() error {
 	if w.library != nil {
-		return nil
+		// Without a schedule it does not notice usual folders that come and go.
+		now, err := w.library.Config().Discover()
+		if err != nil {
+			return err
+		}
+		same := func(a, b source.Source) bool { return a.Info() == b.Info() }
+		if slices.EqualFunc(now, w.library.Config().Sources, same) {
+			return nil
+		}
+		w.stopLibrary()
 	}
 	cfg, err := repertoire.ReadConfig(w.path(project), &repertoire.ConfigOptions{File: w.path("config.yaml"), DB: w.db()})
 	if err != nil {
