@@ -226,6 +226,9 @@ func (w *world) differ(want, got answer) string {
 	if want.failed != "" || got.failed != "" || want.kind == "show" {
 		return w.differExactly(want, got)
 	}
+	if want.kind == "list" && len(w.remembered) > 0 {
+		w.noteHeld(got.hits())
+	}
 	a, b := w.readable(want.hits()), w.readable(got.hits())
 	a = w.withoutCopies(a, got.hits())
 	if diff := w.sameSkills(want, a, b); diff != "" {
@@ -255,6 +258,8 @@ func (w *world) differExactly(want, got answer) string {
 		w.s.counts["errors that were not compared"]++ // they may name skills that cannot be read now
 	case want.failed != "" && got.failed == "":
 		return fmt.Sprintf("answers, but should fail: %s", want.failed)
+	case want.failed == "" && w.tellsRemembered(got.failed): // it has the name of the skill that is shown
+		w.s.counts["skills whose name one has that could be read before"]++
 	case want.failed == "" && got.failed != "":
 		return "fails: " + got.failed
 	case want.failed != "" && got.kind != "" && !strings.Contains(want.failed, got.failed): // the server says it otherwise
@@ -276,6 +281,35 @@ func (w *world) readable(list []hit) []hit {
 		}
 		return w.isRemembered(h)
 	})
+}
+
+// noteHeld notes the names that skills have which could be read before: others of the name
+// may be shadowed by them.
+func (w *world) noteHeld(list []hit) {
+	if w.held == nil {
+		w.held = make(map[string]bool)
+	}
+	for _, h := range list {
+		if w.isRemembered(h) {
+			w.held[strings.ToLower(h.Name)] = true
+		}
+	}
+}
+
+// isHeld reports whether a skill that could be read before has the name of this one.
+func (w *world) isHeld(h hit) bool {
+	return len(w.remembered) > 0 && w.held[strings.ToLower(h.Name)]
+}
+
+// tellsRemembered reports whether an error names the folder of a skill that could be read
+// before.
+func (w *world) tellsRemembered(message string) bool {
+	for folder := range w.remembered {
+		if strings.Contains(message, "skill folder "+filepath.Base(folder)+":") {
+			return true
+		}
+	}
+	return false
 }
 
 // isRemembered reports whether a skill could be read before.
@@ -301,6 +335,8 @@ func (w *world) sameSkills(want answer, a, b []hit) string {
 	x, y := byPath(a), byPath(b)
 	for _, name := range sorted(x) {
 		switch h, ok := y[name]; {
+		case w.isHeld(x[name]):
+			w.s.counts["skills whose name one has that could be read before"]++
 		case !ok && !w.borderline(want, x[name], b):
 			return fmt.Sprintf("missing: %s; got %d skills, want %d", w.short(x[name]), len(b), len(a))
 		case ok && facts(h) != facts(x[name]):
@@ -308,7 +344,7 @@ func (w *world) sameSkills(want answer, a, b []hit) string {
 		}
 	}
 	for _, name := range sorted(y) {
-		if _, ok := x[name]; !ok && !w.borderline(want, y[name], a) {
+		if _, ok := x[name]; !ok && !w.isHeld(y[name]) && !w.borderline(want, y[name], a) {
 			return fmt.Sprintf("too many: %s; got %d skills, want %d", w.short(y[name]), len(b), len(a))
 		}
 	}

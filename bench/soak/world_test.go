@@ -36,6 +36,7 @@ type world struct {
 	kinds      []kind          // of steps that this round uses
 	unreadable map[string]bool // folders of skills that cannot be read now
 	remembered map[string]bool // those of them that could be read before
+	held       map[string]bool // names that they have in the last list of the whole catalog
 	away       map[string]bool // roots that are not there; false if no catalog knows them any more
 	live       bool            // files keep the times at which they change, see settle
 	running    sync.Mutex      // guards what commands that run at once change
