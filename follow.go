@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// follow makes the sources that there are now those of the catalog. Until the catalog of
-// the new ones is complete, the one of the old ones answers.
+// follow replaces the sources of the catalog by those that exist now. If they belong to
+// another file, the old one answers until the new one is complete.
 func (c *Catalog) follow(ctx context.Context) error {
 	if c.cfg.Discover == nil {
 		return nil

@@ -44,14 +44,21 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("x"), len(p))), nil }
 
+// onSmallDisk makes a catalog of the skills in dir on a small disk, and closes it.
+func onSmallDisk(t *testing.T) (cfg repertoire.Config, dir, disk string) {
+	t.Helper()
+	src, dir := folder(t, "team", docs(many()...))
+	aged(t, dir)
+	disk = mounted(t)
+	cfg = repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
+	closedCatalog(t, cfg)
+	return cfg, dir, disk
+}
+
 // TestFullDisk: while the disk of the catalog is full, processes that are new and one that
 // stays answer as before and say that they are stale; when there is room, all is noticed.
 func TestFullDisk(t *testing.T) {
-	src, dir := folder(t, "team", docs(many()...))
-	aged(t, dir)
-	disk := mounted(t)
-	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
-	closedCatalog(t, cfg)
+	cfg, dir, disk := onSmallDisk(t)
 	resident := scanned(t, cfg)
 	empty := fill(t, disk)
 	text := doc("skill-new", "Waters plants. "+strings.Repeat("It takes very long to say how. ", 30))
@@ -91,11 +98,7 @@ func TestFullDisk(t *testing.T) {
 // TestRoomAgain: a process that started on a full disk follows changes as soon as there is
 // room, by itself.
 func TestRoomAgain(t *testing.T) {
-	src, dir := folder(t, "team", docs(many()...))
-	aged(t, dir)
-	disk := mounted(t)
-	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
-	closedCatalog(t, cfg)
+	cfg, dir, disk := onSmallDisk(t)
 	empty := fill(t, disk)
 	resident := open(t, cfg)
 	now := toggle(t, dir, many(), "skill-05")

@@ -298,7 +298,7 @@ func checkAnswer(t *testing.T, c *repertoire.Catalog, file, skill string) {
 }
 
 // TestReplacedDamaged: a damaged file takes the place of a catalog that is open. Whichever
-// of its pages is damaged, the next rescan makes a new catalog and fails for nobody.
+// of its pages is damaged, the next rescan makes a new catalog, without an error.
 func TestReplacedDamaged(t *testing.T) {
 	t.Parallel()
 	src, dir := folder(t, "team", docs(many()...))

@@ -95,3 +95,6 @@ func (e *walkError) Problem() skill.Problem {
 	}
 	return p
 }
+
+// isMissing reports whether err means that there is nothing at a path.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) || isThroughFile(err) }

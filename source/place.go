@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,7 +128,7 @@ func (d *discovery) fail(path string, leftOut bool, err error) {
 // a place that it adds.
 func (d *discovery) add(kind, path string, label func() string) bool {
 	info, err := os.Stat(path)
-	missing := errors.Is(err, fs.ErrNotExist) || isThroughFile(err) || err == nil && !info.IsDir()
+	missing := isMissing(err) || err == nil && !info.IsDir()
 	if missing && kind != KindRoot {
 		return false
 	}

@@ -79,7 +79,7 @@ func enter(above folder, p string) (folder, error) {
 		return nil, fmt.Errorf("%w: the folder is part of %s", ErrRefused, parent)
 	}
 	f, err := above.enter(path.Base(p))
-	if errors.Is(err, fs.ErrNotExist) || isThroughFile(err) {
+	if isMissing(err) {
 		return nil, errNoSkill
 	}
 	return f, err

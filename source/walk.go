@@ -113,7 +113,7 @@ func (w *walker) unreadable(dir string, err error) {
 // is empty. Any other source is away: somebody named it, or it exists and fails.
 func (w *walker) missing(err error) {
 	w.watch(".")
-	if w.src.isUsual() && (errors.Is(err, fs.ErrNotExist) || isThroughFile(err)) {
+	if w.src.isUsual() && isMissing(err) {
 		return
 	}
 	w.items = append(w.items, item{path: ".", err: &walkError{path: ".", err: fmt.Errorf("source is away: %w", err), rule: "away",
@@ -239,7 +239,7 @@ func (w *walker) link(v visit) {
 		w.deep++
 	case err == nil:
 		w.links = append(w.links, v)
-	case errors.Is(err, fs.ErrNotExist) || isThroughFile(err):
+	case isMissing(err):
 		w.note(v.dir, "dangling-link", errors.New("link to something that does not exist"), "remove the link or restore what it leads to")
 		w.watch(v.dir)
 	case isLoop(err):
