@@ -15,7 +15,7 @@ const minChars = 128
 
 // prefixes returns the prefixes of queries and documents.
 func prefixes(cfg *Config) (query, doc string) {
-	query, doc = preset(cfg.Model)
+	query, doc = Prefixes(cfg.Model)
 	if cfg.QueryPrefix != nil {
 		query = *cfg.QueryPrefix
 	}
@@ -25,9 +25,10 @@ func prefixes(cfg *Config) (query, doc string) {
 	return query, doc
 }
 
-// preset returns the prefixes that the model's card asks for, because servers do not add
-// them. It uses the first row whose words all occur in the model's name.
-func preset(model string) (query, doc string) {
+// Prefixes returns the prefixes of queries and documents that the model's card asks for,
+// because servers do not add them. It uses the first row whose words all occur in the
+// model's name; it knows no prefixes for other models.
+func Prefixes(model string) (query, doc string) {
 	const (
 		instruct = "Instruct: Given a request, retrieve the instructions that help with it\nQuery:"
 		passages = "Represent this sentence for searching relevant passages: "

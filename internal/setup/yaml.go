@@ -134,10 +134,54 @@ func (f yamlFormat) set(data []byte, p path, v any) ([]byte, error) {
 		}
 		at, key = value, k
 	}
-	// A value of ours that is out of date.
+	// A value of ours that is out of date, or a setting of the user's that he wants replaced.
 	start, end := f.extent(data, key)
 	text := yamlText(object{{Key: key.Value, Value: v}}, blanks(data[start:]), "  ")
+	if first, rest, ok := strings.Cut(text, "\n"); ok {
+		text = first + f.comment(data, key, at) + "\n" + rest
+	}
 	return apply(data, splice{start, end, withEOL(text, eol)}), nil
+}
+
+// comment returns the comment that ends the line of a key or of its value, with the blanks
+// before it; "" if there is none.
+func (f yamlFormat) comment(data []byte, key, value *yaml.Node) string {
+	at := f.offset(data, key.Line, key.Column)
+	if i := bytes.IndexByte(data[at:], ':'); i >= 0 && len(key.Value) <= i { // after a key in quotes, too
+		at += i + 1
+	}
+	if value.Line == key.Line {
+		at = f.offset(data, value.Line, value.Column)
+		switch {
+		case value.Kind != yaml.ScalarNode:
+			at = flowEnd(data, at)
+		case value.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+			at = quoteEnd(data, at)
+		case bytes.HasPrefix(data[at:], []byte(value.Value)):
+			at += len(value.Value)
+		}
+	}
+	rest := string(bytes.TrimRight(data[at:lineEnd(data, at)], "\r\n"))
+	if text := strings.TrimLeft(rest, " \t"); len(text) < len(rest) && strings.HasPrefix(text, "#") {
+		return rest
+	}
+	return ""
+}
+
+// quoteEnd returns the end of a text in quotes.
+func quoteEnd(data []byte, at int) int {
+	quote := data[at]
+	for i := at + 1; i < len(data); i++ {
+		switch {
+		case data[i] == '\\' && quote == '"':
+			i++
+		case data[i] == quote && quote == '\'' && i+1 < len(data) && data[i+1] == quote:
+			i++
+		case data[i] == quote:
+			return i + 1
+		}
+	}
+	return len(data)
 }
 
 // insert adds o to a mapping, whose key is nil for the top.

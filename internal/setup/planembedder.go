@@ -1,0 +1,84 @@
+package setup
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+)
+
+// Embedder is the kind of a change of the embedder.
+const Embedder = "embedder"
+
+// An EmbeddingServer is the server that a configuration of this program will name. An
+// empty prefix is left out.
+type EmbeddingServer struct {
+	BaseURL, Model, KeyEnv      string
+	QueryPrefix, DocumentPrefix string
+}
+
+// members returns the settings of the server in the order in which they are written.
+func (s EmbeddingServer) members() object {
+	all := object{{Key: "base_url", Value: s.BaseURL}, {Key: "model", Value: s.Model}, {Key: "key_env", Value: s.KeyEnv},
+		{Key: "query_prefix", Value: s.QueryPrefix}, {Key: "document_prefix", Value: s.DocumentPrefix}}
+	return slices.DeleteFunc(all, func(m member) bool { return m.Value == "" })
+}
+
+// NewEmbedderPlan plans that the configuration file of this program names an embedding
+// server. With given, somebody named the file, and links in a project are not followed.
+// The snippet of the change is what the file will say.
+func NewEmbedderPlan(env *Env, file string, given bool, s EmbeddingServer) (*Plan, error) {
+	p, err := newPlanner(env, Request{})
+	if err != nil {
+		return nil, err
+	}
+	at := pathTo("embedder")
+	whole := object{{Key: "openai", Value: s.members()}}
+	ch := Change{Kind: Embedder, Scope: client.User, File: file, Action: Added}
+	if given {
+		ch.Client = client.Generic
+	}
+	ed, err := p.open(file, ch.Scope, ch.Client, yamlFormat{})
+	if err == nil {
+		if lookup(ed.tree, at) != nil {
+			ch.Action = Updated
+		}
+		ed.save()
+		if err = ed.setMembers(at.with("openai"), s.members(), p.record); err != nil {
+			ed.rollback()
+			err = ed.set(at, whole)
+		}
+	}
+	ch = settled(ch, ch.Action, err)
+	ch.Snippet = snippet(yamlFormat{}, at, whole)
+	p.add(ch)
+	if ed != nil && string(ed.Before) != string(ed.After) {
+		p.plan.Edits = []*Edit{ed}
+	}
+	return p.plan, nil
+}
+
+// setMembers makes a mapping hold these members and no others, one by one, so that comments
+// in it stay.
+func (ed *Edit) setMembers(at path, o object, rec *record) error {
+	before, ok := lookup(ed.tree, at).(map[string]any)
+	if !ok {
+		return wrongKind(at, 0, 0, lookup(ed.tree, at), "a mapping")
+	}
+	for _, m := range slices.Backward(o) { // a new member becomes the first
+		if before[m.Key] == m.Value {
+			continue
+		}
+		if err := ed.set(at.with(m.Key), m.Value); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if !slices.ContainsFunc(o, func(m member) bool { return m.Key == name }) {
+			if err := ed.remove(at.with(name), rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
