@@ -1,0 +1,321 @@
+package detect_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/detect"
+)
+
+// program serves answers by method and path; other requests get 404, and an answer that
+// begins with 501 has that status. The path /v1/embeddings computes vectors unless answers
+// says something else.
+func program(t *testing.T, answers map[string]string) int {
+	t.Helper()
+	vectors, err := url.Parse(embedtest.Server(t, new(embedtest.Fake)).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listen(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Errorf("%s is asked with a key", r.URL)
+		}
+		body, ok := answers[r.Method+" "+r.URL.Path]
+		switch {
+		case ok:
+			rest, failed := strings.CutPrefix(body, "501 ")
+			if failed {
+				w.WriteHeader(501)
+			}
+			io.WriteString(w, rest)
+		case r.URL.Path == "/v1/embeddings":
+			r.URL.Host, r.URL.Scheme, r.RequestURI = vectors.Host, "http", ""
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			w.WriteHeader(resp.StatusCode)
+			io.Copy(w, resp.Body)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// listen serves h until the test ends and returns the port.
+func listen(t *testing.T, h http.HandlerFunc) int {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return port(t, s.Listener)
+}
+
+func port(t *testing.T, l net.Listener) int {
+	t.Helper()
+	_, text, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// closed returns a port on which nothing listens.
+func closed(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return port(t, l)
+}
+
+// one returns what Find says about the only port.
+func one(t *testing.T, port int) detect.Server {
+	t.Helper()
+	found := detect.Find(t.Context(), &detect.Options{Ports: []int{port}})
+	if len(found) != 1 {
+		t.Fatalf("%d servers on port %d", len(found), port)
+	}
+	if want := fmt.Sprintf("http://127.0.0.1:%d/v1", port); found[0].Address != want {
+		t.Errorf("address %s, want %s", found[0].Address, want)
+	}
+	return found[0]
+}
+
+// TestKinds: every server is known by its answers, whatever its port, and offers the models
+// that embed.
+func TestKinds(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-secret")
+	show := func(what string) string {
+		return fmt.Sprintf(`{"license":"…","capabilities":[%q],"model_info":{"general.architecture":"x","x.embedding_length":768}}`, what)
+	}
+	const dim = embedtest.Dim
+	for name, tt := range map[string]struct {
+		answers map[string]string
+		want    detect.Server
+	}{
+		"Ollama": {map[string]string{
+			"GET /api/tags":  `{"models":[{"name":"nomic-embed-text:latest"},{"name":"mine:1b"},{"name":"qwen3-embedding:cloud","remote_host":"https://ollama.com:443"}]}`,
+			"GET /v1/models": `{"data":[{"id":"nomic-embed-text:latest","owned_by":"library"},{"id":"mine:1b"}]}`,
+			"POST /api/show": show("embedding"),
+		}, detect.Server{Kind: "Ollama", Models: []detect.Model{{"nomic-embed-text:latest", 768}, {"mine:1b", 768}}}},
+		"Ollama with models that chat": {map[string]string{
+			"GET /api/tags":  `{"models":[{"name":"nomic-embed-text:latest"}]}`,
+			"POST /api/show": show("completion"),
+		}, detect.Server{Kind: "Ollama", Problem: "it has no model that embeds"}},
+		"an old Ollama": {map[string]string{
+			"GET /api/tags": `{"models":[{"name":"llama3:8b"},{"name":"bge-m3:latest"}]}`,
+		}, detect.Server{Kind: "Ollama", Models: []detect.Model{{"bge-m3:latest", 0}}}},
+		"LM Studio": {map[string]string{
+			"GET /api/v0/models": `{"data":[{"id":"qwen","type":"llm"},{"id":"text-embedding-x","type":"embeddings"},{"id":"see","type":"vlm"}]}`,
+			"GET /v1/models":     `{"data":[{"id":"qwen","owned_by":"organization_owner"},{"id":"text-embedding-x"}]}`,
+			"GET /info":          `{"error":"Unexpected endpoint or method. (GET /info)"}`,
+			"GET /api/tags":      `{"error":"Unexpected endpoint or method. (GET /api/tags)"}`,
+		}, detect.Server{Kind: "LM Studio", Models: []detect.Model{{"text-embedding-x", 0}}}},
+		"llama.cpp": {map[string]string{
+			"GET /v1/models": `{"models":[{"name":"m.gguf","capabilities":["completion"]}],"data":[{"id":"m.gguf","owned_by":"llamacpp","meta":{"n_embd":1024}}]}`,
+			"GET /api/tags":  `{"models":[{"name":"m.gguf"}],"data":[{"id":"m.gguf","owned_by":"llamacpp"}]}`,
+		}, detect.Server{Kind: "llama.cpp", Models: []detect.Model{{"m.gguf", dim}}}},
+		"vLLM":           {map[string]string{"GET /v1/models": `{"data":[{"id":"BAAI/bge-m3","owned_by":"vllm","max_model_len":8192}]}`}, detect.Server{Kind: "vLLM", Models: []detect.Model{{"BAAI/bge-m3", dim}}}},
+		"TEI":            {map[string]string{"GET /info": `{"model_id":"thenlper/gte-base","model_type":{"embedding":{"pooling":"cls"}}}`}, detect.Server{Kind: "TEI", Models: []detect.Model{{"thenlper/gte-base", dim}}}},
+		"TEI that ranks": {map[string]string{"GET /info": `{"model_id":"BAAI/bge-reranker","model_type":{"reranker":{}}}`}, detect.Server{Kind: "TEI", Problem: "it has no model that embeds"}},
+		"another":        {map[string]string{"GET /v1/models": `{"data":[{"id":"chat"},{"id":"all-minilm"},{"id":"jina-reranker"}]}`}, detect.Server{Kind: "OpenAI-compatible", Models: []detect.Model{{"all-minilm", 0}}}},
+		"without models": {map[string]string{"GET /v1/models": `{"data":[]}`}, detect.Server{Kind: "OpenAI-compatible", Problem: "it has no model that embeds"}},
+		"one that only chats": {map[string]string{
+			"GET /v1/models":      `{"data":[{"id":"m.gguf","owned_by":"llamacpp","meta":null}]}`,
+			"POST /v1/embeddings": `501 {"error":{"message":"This server does not support embeddings. Start it with --embeddings"}}`,
+		}, detect.Server{Kind: "llama.cpp", Problem: "model m.gguf: http 501: This server does not support embeddings. Start it with --embeddings"}},
+		"a name that no terminal should see": {map[string]string{"GET /v1/models": `{"data":[{"id":"embed\u001b[31m"},{"id":"bge-m3"},{"id":"chat"}]}`},
+			detect.Server{Kind: "OpenAI-compatible", Models: []detect.Model{{"bge-m3", 0}}, Problem: `a model with the name "embed\x1b[31m" is left out`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := one(t, program(t, tt.answers))
+			got.Address = ""
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestNonsense: a server that answers something else is told as such.
+func TestNonsense(t *testing.T) {
+	huge := `{"data":[{"id":"` + strings.Repeat("x", 1<<20) + `"}]}`
+	for name, tt := range map[string]struct {
+		handler http.HandlerFunc
+		problem string
+	}{
+		"a web page":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>\x1b[2J") }, "its answer is no list of models: an HTML page"},
+		"nothing":        {func(http.ResponseWriter, *http.Request) {}, "its answer is no list of models: no message"},
+		"other JSON":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) }, `its answer has no models: {"status":"ok"}`},
+		"wrong JSON":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"data":"x"}`) }, `its answer is no list of models: {"data":"x"}`},
+		"not found":      {http.NotFound, "it lists no models: http 404: 404 page not found"},
+		"a key":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, "it asks for a key: write it into the configuration yourself, with key_env"},
+		"too much":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, huge) }, "its list of models is longer than 1048576 bytes"},
+		"it hangs up":    {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "it does not speak HTTP: EOF"},
+		"a redirect out": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/v1/models", 307) }, "it lists no models: http 307: redirect to http://192.0.2.1 refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := one(t, listen(t, tt.handler))
+			if got.Problem != tt.problem || got.Kind != "" || got.Models != nil {
+				t.Errorf("%+v; want the problem %q", got, tt.problem)
+			}
+		})
+	}
+}
+
+// TestRedirectIsNotFollowed: not even to another server on this machine.
+func TestRedirectIsNotFollowed(t *testing.T) {
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	one(t, listen(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusFound)
+	}))
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the other server was asked %d times", n)
+	}
+}
+
+// TestSilence: a server that accepts connections and says nothing costs a timeout, and the
+// others are found.
+func TestSilence(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tei := program(t, map[string]string{"GET /info": `{"model_id":"bge","model_type":{"embedding":{}}}`})
+	found := detect.Find(t.Context(), &detect.Options{Ports: []int{closed(t), port(t, l), tei}, Timeout: 300 * time.Millisecond})
+	if len(found) != 2 || found[0].Problem != "it does not answer within 300ms" || found[1].Kind != "TEI" || found[1].Problem != "" {
+		t.Errorf("found %+v", found)
+	}
+	if found := detect.Find(t.Context(), &detect.Options{Ports: []int{closed(t)}}); len(found) > 0 {
+		t.Errorf("found %+v where nothing listens", found)
+	}
+	if !slices.Contains(detect.Ports(), 11434) {
+		t.Error("Ollama's port is not among the usual ones")
+	}
+}
+
+// TestProxyIsNotUsed: a proxy of the environment would see the requests.
+func TestProxyIsNotUsed(t *testing.T) {
+	proxy := listen(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the proxy is asked for %s", r.URL) })
+	t.Setenv("HTTP_PROXY", fmt.Sprintf("http://127.0.0.1:%d", proxy))
+	t.Setenv("http_proxy", fmt.Sprintf("http://127.0.0.1:%d", proxy))
+	one(t, listen(t, http.NotFound))
+}
+
+// TestChoices: the model in use comes first, then known names, in the order of the servers.
+func TestChoices(t *testing.T) {
+	servers := []detect.Server{
+		{Kind: "a", Address: "http://127.0.0.1:1/v1", Models: []detect.Model{{"mine", 1}, {"my-embedder", 1}, {"BGE-M3", 1}}},
+		{Kind: "b", Address: "http://[::1]:2/v1", Models: []detect.Model{{"nomic-embed-text:latest", 1}, {"mine", 1}}},
+	}
+	for _, tt := range []struct {
+		cfg  *openai.Config
+		want string
+	}{
+		{nil, "a BGE-M3, b nomic-embed-text:latest, a my-embedder, a mine, b mine"},
+		{&openai.Config{BaseURL: "http://localhost:2/v1/", Model: "mine"}, "b mine, a BGE-M3, b nomic-embed-text:latest, a my-embedder, a mine"},
+		{&openai.Config{BaseURL: "http://localhost:2/v1", Model: "nomic-embed-text"}, "b nomic-embed-text:latest, a BGE-M3, a my-embedder, a mine, b mine"},
+		{&openai.Config{BaseURL: "http://192.0.2.1:2/v1", Model: "mine"}, "a BGE-M3, b nomic-embed-text:latest, a my-embedder, a mine, b mine"},
+	} {
+		var got []string
+		for _, c := range detect.Choices(servers, tt.cfg) {
+			got = append(got, c.Kind+" "+c.Name)
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%+v: %s; want %s", tt.cfg, strings.Join(got, ", "), tt.want)
+		}
+	}
+	if c, err := detect.Choose(servers, nil, "nomic-embed-text"); err != nil || c.Name != "nomic-embed-text:latest" {
+		t.Errorf("picked %+v, %v", c, err)
+	}
+	if _, err := detect.Choose(servers, nil, "nomik-embed-text:latest"); err == nil || !strings.Contains(err.Error(), `did you mean nomic-embed-text:latest?`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestNothingToChoose: the error says where was looked, and what to do.
+func TestNothingToChoose(t *testing.T) {
+	for _, servers := range [][]detect.Server{nil, {{Address: "http://127.0.0.1:1/v1", Problem: "it lists no models"}}} {
+		_, err := detect.Choose(servers, nil, "")
+		if err == nil || !strings.HasPrefix(err.Error(), "no server with a model that embeds answers on this machine") {
+			t.Errorf("error %v", err)
+		}
+	}
+	c, err := detect.Choose([]detect.Server{{Models: []detect.Model{{"mine", 1}, {"bge-m3", 1}}}}, nil, "")
+	if err != nil || c.Name != "bge-m3" {
+		t.Errorf("chosen %+v, %v", c, err)
+	}
+}
+
+// TestConfig: what is configured has the prefixes of the model and sends no key.
+func TestConfig(t *testing.T) {
+	for model, want := range map[string]string{
+		"nomic-embed-text:latest": `{"query":"search_query: ","document":"search_document: "}`,
+		"mxbai-embed-large":       `{"query":"Represent this sentence for searching relevant passages: ","document":null}`,
+		"bge-m3":                  `{"query":null,"document":null}`,
+	} {
+		cfg := detect.Choice{Address: "http://127.0.0.1:1/v1", Model: detect.Model{Name: model}}.Config()
+		got, err := json.Marshal(map[string]*string{"query": cfg.QueryPrefix, "document": cfg.DocumentPrefix})
+		var a, b any
+		json.Unmarshal(got, &a)
+		json.Unmarshal([]byte(want), &b)
+		if err != nil || !cmp.Equal(a, b) || cfg.KeyEnv != "-" {
+			t.Errorf("%s: %s, key %q, %v; want %s", model, got, cfg.KeyEnv, err, want)
+		}
+	}
+}
+
+// TestTime times a server: five rounds after a first vector, no two with the same text.
+func TestTime(t *testing.T) {
+	fake := new(embedtest.Fake)
+	s := embedtest.Server(t, fake)
+	timing, err := detect.Choice{Address: s.URL + "/v1", Model: detect.Model{Name: "m"}}.Time(t.Context())
+	if err != nil || timing.Rounds != 5 || timing.Size != 16 || timing.Dim != embedtest.Dim || timing.Prompt <= 0 || timing.Batch <= 0 {
+		t.Errorf("%+v, %v", timing, err)
+	}
+	if n := fake.Texts(); n != 1+5*17 {
+		t.Errorf("%d texts were embedded", n)
+	}
+	timing.Batch = time.Second
+	if got := timing.Estimate(1000).Round(time.Second); got != 202*time.Second {
+		t.Errorf("1,000 texts are estimated at %v", got)
+	}
+	s.Close()
+	if _, err := (detect.Choice{Address: s.URL + "/v1", Model: detect.Model{Name: "m"}}).Time(t.Context()); err == nil || !strings.Contains(err.Error(), "timing m on http://127.0.0.1:") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestOtherHost: what is timed must be on this machine.
+func TestOtherHost(t *testing.T) {
+	_, err := detect.Choice{Address: "http://192.0.2.1:1/v1", Model: detect.Model{Name: "m"}}.Time(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "192.0.2.1:1 is not on this machine") {
+		t.Errorf("error %v", err)
+	}
+}
