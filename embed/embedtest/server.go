@@ -31,13 +31,18 @@ type datum struct {
 // answers 400 to an empty text and to a wrong number of dimensions. An error of e
 // becomes a 500.
 func Server(t testing.TB, e embed.Embedder) *httptest.Server {
+	s := httptest.NewServer(Handler(e))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Handler serves what Server serves, for servers that serve more.
+func Handler(e embed.Embedder) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) {
 		serve(w, r, e)
 	})
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s
+	return mux
 }
 
 func serve(w http.ResponseWriter, r *http.Request, e embed.Embedder) {

@@ -40,7 +40,10 @@ prompts without a wanted skill (such as kind negative) are not measured. All
 means come with a 95 % bootstrap confidence interval.
 
 --mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
-when the embedder is none.
+when the embedder is none. --embedder takes another embedder than the configured
+one: static, none, openai (the configured server), or detect for a server on
+this machine that "skills embed --detect" finds, with the model that it would
+propose; detect=MODEL takes another one. --compare shows what it buys.
 --limit takes a sample of the prompts that need a skill, and as many that need
 none.
 
@@ -85,6 +88,7 @@ type benchFlags struct {
 	fromEvals       bool
 	threshold       threshold
 	speed           speedFlags
+	embedder        benchEmbedder
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -113,6 +117,7 @@ func (a *app) benchCommand() *cobra.Command {
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
+	b.embedder.flags(cmd)
 	b.speed.flags(cmd)
 	return cmd
 }
@@ -130,6 +135,9 @@ func (b *benchFlags) check() error {
 	case b.limit < 0:
 		return fmt.Errorf("--limit %d: at least 1", b.limit)
 	}
+	if err := b.embedder.check(); err != nil {
+		return err
+	}
 	return b.threshold.check()
 }
 
@@ -138,7 +146,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	setup, err := a.benchSetup(b)
+	setup, err := a.benchSetup(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -179,7 +187,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 }
 
 // benchSetup decides the mode and makes its embedder.
-func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
+func (a *app) benchSetup(ctx context.Context, b *benchFlags) (*bench.Setup, error) {
 	settings, err := a.settings()
 	if err != nil {
 		return nil, err
@@ -188,8 +196,8 @@ func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
 	if s.Mode == bench.Text {
 		return s, nil
 	}
-	if s.Embedder, err = settings.Embedder.New(); err != nil {
-		return nil, fmt.Errorf("configuring embedder: %w", err)
+	if s.Embedder, err = b.embedder.open(ctx, &settings); err != nil {
+		return nil, err
 	}
 	_, none := s.Embedder.(embed.None)
 	switch {

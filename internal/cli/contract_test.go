@@ -52,6 +52,9 @@ func TestHelpNamesFields(t *testing.T) {
 		if cmd.Name() == "bench" {
 			fields = append(fields, fieldsOf(reflect.TypeFor[bench.Speed](), false)...)
 		}
+		if cmd.Name() == "embed" {
+			fields = append(fields, fieldsOf(reflect.TypeFor[detectResult](), false)...)
+		}
 		for _, field := range fields {
 			if !regexp.MustCompile(`\b` + field + `\b`).MatchString(explained) {
 				t.Errorf("the help of %s does not explain the field %q of its --json", cmd.Name(), field)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,10 +26,7 @@ import (
 // says something else.
 func program(t *testing.T, answers map[string]string) int {
 	t.Helper()
-	vectors, err := url.Parse(embedtest.Server(t, new(embedtest.Fake)).URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	vectors := embedtest.Handler(new(embedtest.Fake))
 	return listen(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
 			t.Errorf("%s is asked with a key", r.URL)
@@ -44,15 +40,7 @@ func program(t *testing.T, answers map[string]string) int {
 			}
 			io.WriteString(w, rest)
 		case r.URL.Path == "/v1/embeddings":
-			r.URL.Host, r.URL.Scheme, r.RequestURI = vectors.Host, "http", ""
-			resp, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer resp.Body.Close()
-			w.WriteHeader(resp.StatusCode)
-			io.Copy(w, resp.Body)
+			vectors.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -128,6 +116,9 @@ func TestKinds(t *testing.T) {
 		"an old Ollama": {map[string]string{
 			"GET /api/tags": `{"models":[{"name":"llama3:8b"},{"name":"bge-m3:latest"}]}`,
 		}, detect.Server{Kind: "Ollama", Models: []detect.Model{{"bge-m3:latest", 0}}}},
+		"an old Ollama that chats": {map[string]string{
+			"GET /api/tags": `{"models":[{"name":"llama3:8b"}]}`,
+		}, detect.Server{Kind: "Ollama", Problem: "it has no model that embeds"}},
 		"LM Studio": {map[string]string{
 			"GET /api/v0/models": `{"data":[{"id":"qwen","type":"llm"},{"id":"text-embedding-x","type":"embeddings"},{"id":"see","type":"vlm"}]}`,
 			"GET /v1/models":     `{"data":[{"id":"qwen","owned_by":"organization_owner"},{"id":"text-embedding-x"}]}`,

@@ -121,13 +121,14 @@ func (f *finder) server(ctx context.Context, port int) Server {
 	if s.Kind == kindOllama {
 		f.show(ctx, base, list.models)
 	}
-	single := len(list.models) == 1
+	// A server that was started for one model; others would have to load it for a trial.
+	single := len(list.models) == 1 && s.Kind != kindOllama && s.Kind != kindLMStudio
 	for _, e := range list.models {
 		if e.embeds == yes || e.embeds == unknown && (single || preference(e.name) < other) {
 			s.Models = append(s.Models, Model{e.name, e.dim})
 		}
 	}
-	if single && len(s.Models) == 1 && s.Kind != kindOllama && s.Kind != kindLMStudio {
+	if single && len(s.Models) == 1 {
 		f.try(ctx, &s)
 	}
 	if s.Problem == "" && len(s.Models) == 0 {

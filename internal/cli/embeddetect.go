@@ -1,0 +1,349 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/detect"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+)
+
+// detectResult is what "embed --detect --json" prints.
+type detectResult struct {
+	Servers []detectServer `json:"servers"`
+	Chosen  *detectChosen  `json:"chosen,omitempty"`
+	File    string         `json:"file,omitempty"`
+	Lines   string         `json:"lines,omitempty"`
+	Diff    string         `json:"diff,omitempty"`
+	Backup  string         `json:"backup,omitempty"`
+	Written bool           `json:"written"`
+}
+
+// detectServer is one server that answers.
+type detectServer struct {
+	Server  string        `json:"server"`
+	Address string        `json:"address"`
+	Models  []detectModel `json:"models"`
+	Problem string        `json:"problem,omitempty"`
+}
+
+// detectModel is one model that embeds.
+type detectModel struct {
+	Name      string `json:"name"`
+	Dimension int    `json:"dimension"`
+	InUse     bool   `json:"in_use"`
+}
+
+// detectChosen is the model that was timed and is proposed.
+type detectChosen struct {
+	Address   string  `json:"address"`
+	Model     string  `json:"model"`
+	Dimension int     `json:"dimension"`
+	InUse     bool    `json:"in_use"`
+	FirstMS   float64 `json:"first_ms"`
+	PromptMS  float64 `json:"prompt_ms"`
+	BatchMS   float64 `json:"batch_ms"`
+	Batch     int     `json:"batch"`
+	Missing   int     `json:"missing"`
+	Seconds   float64 `json:"estimate_s"`
+}
+
+// portFlag is the flag --port, which says where to look for servers.
+type portFlag []int
+
+func (p *portFlag) flag(cmd *cobra.Command) {
+	cmd.Flags().IntSliceVar((*[]int)(p), "port", nil, "look for servers on this `port` of this machine only (repeatable)")
+}
+
+func (p portFlag) check() error {
+	for _, port := range p {
+		if port < 1 || port > 65535 {
+			return fmt.Errorf("--port %d: a number from 1 to 65535", port)
+		}
+	}
+	return nil
+}
+
+func (p portFlag) find(ctx context.Context) []detect.Server {
+	return detect.Find(ctx, &detect.Options{Ports: p})
+}
+
+// detectRun is one call of "embed --detect".
+type detectRun struct {
+	*app
+	on, yes bool
+	model   string // the wanted one; "" means any
+	ports   portFlag
+
+	in       *bufio.Reader // the terminal; nil means that nobody can be asked
+	settings config.Settings
+	result   detectResult
+}
+
+func (d *detectRun) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&d.on, "detect", false, "look for embedding servers on this machine, and propose one")
+	cmd.Flags().BoolVar(&d.yes, "yes", false, "with --detect: write the configuration without asking")
+	d.ports.flag(cmd)
+}
+
+func (d *detectRun) check(cmd *cobra.Command) error {
+	switch {
+	case !d.on && (d.yes || cmd.Flags().Changed("port")):
+		return fmt.Errorf("--yes and --port are for --detect")
+	case d.on && d.model == allEmbedders:
+		return fmt.Errorf("--model needs the name of a model with --detect: --model=NAME")
+	}
+	return d.ports.check()
+}
+
+// run finds servers, lets the user choose a model, times it, and writes the configuration if
+// the user agrees.
+func (d *detectRun) run(ctx context.Context) (err error) {
+	if d.settings, err = d.app.settings(); err != nil {
+		return err
+	}
+	if f, ok := d.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !d.yes && !d.json {
+		d.in = bufio.NewReader(f)
+	}
+	c, err := d.choose(d.ports.find(ctx))
+	if err == nil {
+		err = d.propose(ctx, c)
+	}
+	if d.json {
+		if failed := d.printJSON(d.result); err == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// choose shows what was found and returns one model. On a terminal the user chooses.
+func (d *detectRun) choose(servers []detect.Server) (detect.Choice, error) {
+	used := d.settings.Embedder.OpenAI
+	list := detect.Choices(servers, used)
+	d.result.Servers = mapped(servers, func(s detect.Server) detectServer { return detectServerOf(s, used) })
+	if err := d.printFound(servers, list); err != nil {
+		return detect.Choice{}, err
+	}
+	c, err := detect.Choose(servers, used, d.model)
+	if err != nil || d.in == nil || d.model != "" || len(list) == 1 {
+		return c, err
+	}
+	answer := d.reply(fmt.Sprintf("which model? 1 to %d [1] ", len(list)))
+	n, err := strconv.Atoi(cmp.Or(answer, "1"))
+	if err != nil || n < 1 || n > len(list) {
+		d.note("nothing was written")
+		return c, errReported
+	}
+	return list[n-1], nil
+}
+
+// reply returns what the user answers, "n" at the end of the input.
+func (d *detectRun) reply(question string) string {
+	fmt.Fprint(d.stderr, "skills: "+question)
+	answer, err := d.in.ReadString('\n')
+	if err != nil {
+		return "n"
+	}
+	return strings.ToLower(strings.TrimSpace(answer))
+}
+
+func detectServerOf(s detect.Server, used *openai.Config) detectServer {
+	return detectServer{s.Kind, s.Address, mapped(s.Models, func(m detect.Model) detectModel {
+		return detectModel{m.Name, m.Dim, detect.Choice{Kind: s.Kind, Address: s.Address, Model: m}.In(used)}
+	}), s.Problem}
+}
+
+// printFound prints the models, with numbers if the user is to choose one, and what is wrong
+// with servers.
+func (d *detectRun) printFound(servers []detect.Server, list []detect.Choice) error {
+	for _, s := range servers {
+		if s.Problem != "" {
+			d.note("%s %s: %s", cmp.Or(s.Kind, "something"), s.Address, s.Problem)
+		}
+	}
+	if d.json || len(list) == 0 {
+		return nil
+	}
+	header := []string{"SERVER", "ADDRESS", "MODEL", "DIMENSION", ""}
+	var rows [][]string
+	for i, c := range list {
+		use, dim := "", ""
+		if c.In(d.settings.Embedder.OpenAI) {
+			use = "in use"
+		}
+		if c.Dim > 0 {
+			dim = strconv.Itoa(c.Dim)
+		}
+		row := []string{c.Kind, c.Address, c.Name, dim, use}
+		if d.in != nil {
+			row = append([]string{strconv.Itoa(i + 1)}, row...)
+		}
+		rows = append(rows, row)
+	}
+	if d.in != nil {
+		header = append([]string{""}, header...)
+	}
+	return d.rows(header, rows)
+}
+
+// propose times a model and proposes its configuration, unless that is the present one.
+func (d *detectRun) propose(ctx context.Context, c detect.Choice) error {
+	d.note("timing %s; the server may have to load it first", c.Name)
+	t, err := c.Time(ctx)
+	if err != nil {
+		return err
+	}
+	used, missing := c.In(d.settings.Embedder.OpenAI), d.missing(ctx, c)
+	d.result.Chosen = &detectChosen{
+		Address: c.Address, Model: c.Name, Dimension: t.Dim, InUse: used, Batch: t.Size, Missing: missing,
+		FirstMS: ms(t.First), PromptMS: ms(t.Prompt), BatchMS: ms(t.Batch), Seconds: rounded(t.Estimate(missing).Seconds()),
+	}
+	d.note("%s: %d dimensions; %v for a prompt, %v for %d texts (medians of %d)",
+		c.Name, t.Dim, roughly(t.Prompt), roughly(t.Batch), t.Size, t.Rounds)
+	if deadline := cmp.Or(d.settings.Deadline, 250*time.Millisecond); t.Prompt > deadline {
+		d.note("prompts must be embedded within %v, so most would be ranked by text alone; set a longer deadline in the configuration, or take a smaller model", deadline)
+	}
+	if used {
+		d.note("the configuration uses %s already", c.Name)
+		return nil
+	}
+	plan, env, err := d.plan(c)
+	if err != nil {
+		return err
+	}
+	wrote, err := d.carryOut(plan, env)
+	if wrote {
+		d.printNext(missing, t)
+	}
+	return err
+}
+
+// plan plans the change of the configuration that this call reads.
+func (d *detectRun) plan(c detect.Choice) (*setup.Plan, *setup.Env, error) {
+	env, err := d.setupEnv("")
+	if err != nil {
+		return nil, nil, err
+	}
+	file := d.config
+	if file == "" {
+		file, err = config.File()
+	} else {
+		file, err = filepath.Abs(file)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := c.Config()
+	server := setup.EmbeddingServer{BaseURL: cfg.BaseURL, Model: cfg.Model, KeyEnv: cfg.KeyEnv}
+	if cfg.QueryPrefix != nil {
+		server.QueryPrefix = *cfg.QueryPrefix
+	}
+	if cfg.DocumentPrefix != nil {
+		server.DocumentPrefix = *cfg.DocumentPrefix
+	}
+	plan, err := setup.NewEmbedderPlan(env, file, d.config != "", server)
+	return plan, env, err
+}
+
+// carryOut shows a plan and carries it out if the user agrees.
+func (d *detectRun) carryOut(plan *setup.Plan, env *setup.Env) (wrote bool, err error) {
+	ch := plan.Changes[0]
+	d.result.File, d.result.Lines = ch.File, ch.Snippet
+	switch {
+	case ch.Action == setup.Refused:
+		fmt.Fprintf(d.stderr, "skills: %s\n", message(ch.Message))
+		if ch.Snippet != "" && !d.json {
+			fmt.Fprintf(d.stderr, "skills: hint: put this into %s, in place of its embedder:\n%s\n", ch.File, ch.Snippet)
+		}
+		return false, errReported
+	case len(plan.Edits) == 0:
+		d.note("%s says so already", ch.File)
+		return false, nil
+	}
+	ed := plan.Edits[0]
+	d.result.Diff = ed.Diff()
+	if !d.yes && d.in == nil {
+		d.note("nothing was written; put these lines into %s, in place of its embedder, or let --yes do it", ch.File)
+		if d.json {
+			return false, nil
+		}
+		return false, d.printText("\n" + ch.Snippet)
+	}
+	if !d.json {
+		fmt.Fprint(d.stdout, d.result.Diff)
+	}
+	if answer := "y"; !d.yes {
+		if answer = d.reply("write this? [y/N] "); answer != "y" && answer != "yes" {
+			d.note("nothing was written")
+			return false, errReported
+		}
+	}
+	if err := plan.Apply(env); err != nil {
+		return false, err
+	}
+	d.result.Written = true
+	undo := fmt.Sprintf("to undo this, set \"embedder: static\" in %s", ch.File)
+	if ed.Existed {
+		d.result.Backup = setup.BackupFile(env.State, ed.File)
+		undo += ", or put back " + d.result.Backup
+	}
+	d.note("%s", undo)
+	return true, nil
+}
+
+// printNext says what to do after the configuration was written.
+func (d *detectRun) printNext(missing int, t detect.Timing) {
+	if missing == 0 {
+		d.note("next: \"skills index\" finds the skills and embeds them")
+	} else {
+		d.note("next: \"skills embed\" embeds %s, in about %v; until then ranking goes on without it", count(missing, "text"), roughly(t.Estimate(missing)))
+	}
+	d.note("to see on the evals beside your skills what it buys: \"skills bench --from-evals --embedder static --json >before.json\", then \"skills bench --from-evals --compare before.json\"")
+}
+
+// missing returns how many texts of the catalog have no vector of a model; 0 if that is not
+// known.
+func (d *detectRun) missing(ctx context.Context, c detect.Choice) int {
+	e, err := c.Embedder()
+	if err != nil {
+		return 0
+	}
+	cat, err := d.open(ctx)
+	if err != nil {
+		d.noteVerbose("%s", messageOf(err))
+		return 0
+	}
+	defer cat.Close()
+	covered, err := cat.Coverage(ctx, e.Model())
+	if err != nil {
+		d.noteVerbose("%s", messageOf(err))
+		return 0
+	}
+	return covered.Texts - covered.Embedded
+}
+
+func ms(t time.Duration) float64 { return rounded(float64(t) / float64(time.Millisecond)) }
+
+// roughly rounds a duration to what people want to know of it.
+func roughly(t time.Duration) time.Duration {
+	switch {
+	case t < 10*time.Millisecond:
+		return t.Round(10 * time.Microsecond)
+	case t < 10*time.Second:
+		return t.Round(time.Millisecond)
+	}
+	return t.Round(time.Second)
+}
