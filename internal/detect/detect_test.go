@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func program(t *testing.T, answers map[string]string) int {
 		case ok:
 			rest, failed := strings.CutPrefix(body, "501 ")
 			if failed {
-				w.WriteHeader(501)
+				w.WriteHeader(http.StatusNotImplemented)
 			}
 			io.WriteString(w, rest)
 		case r.URL.Path == "/v1/embeddings":
@@ -137,7 +138,7 @@ func TestKinds(t *testing.T) {
 		"one that only chats": {map[string]string{
 			"GET /v1/models":      `{"data":[{"id":"m.gguf","owned_by":"llamacpp","meta":null}]}`,
 			"POST /v1/embeddings": `501 {"error":{"message":"This server does not support embeddings. Start it with --embeddings"}}`,
-		}, detect.Server{Kind: "llama.cpp", Problem: "model m.gguf: http 501: This server does not support embeddings. Start it with --embeddings"}},
+		}, detect.Server{Kind: "llama.cpp", Problem: "it computes no vectors: model m.gguf: http 501: This server does not support embeddings. Start it with --embeddings"}},
 		"a name that no terminal should see": {map[string]string{"GET /v1/models": `{"data":[{"id":"embed\u001b[31m"},{"id":"bge-m3"},{"id":"chat"}]}`},
 			detect.Server{Kind: "OpenAI-compatible", Models: []detect.Model{{"bge-m3", 0}}, Problem: `a model with the name "embed\x1b[31m" is left out`}},
 	} {
@@ -163,10 +164,10 @@ func TestNonsense(t *testing.T) {
 		"other JSON":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) }, `its answer has no models: {"status":"ok"}`},
 		"wrong JSON":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"data":"x"}`) }, `its answer is no list of models: {"data":"x"}`},
 		"not found":      {http.NotFound, "it lists no models: http 404: 404 page not found"},
-		"a key":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, "it asks for a key: write it into the configuration yourself, with key_env"},
+		"a key":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "it asks for a key: write it into the configuration yourself, with key_env"},
 		"too much":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, huge) }, "its list of models is longer than 1048576 bytes"},
 		"it hangs up":    {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "it does not speak HTTP: EOF"},
-		"a redirect out": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/v1/models", 307) }, "it lists no models: http 307: redirect to http://192.0.2.1 refused"},
+		"a redirect out": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/v1/models", http.StatusTemporaryRedirect) }, "it lists no models: http 307: redirect to http://192.0.2.1 refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := one(t, listen(t, tt.handler))
@@ -198,9 +199,14 @@ func TestSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+	drips := listen(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			io.WriteString(w, strings.Repeat(" ", 1<<10))
+		}
+	})
 	tei := program(t, map[string]string{"GET /info": `{"model_id":"bge","model_type":{"embedding":{}}}`})
-	found := detect.Find(t.Context(), &detect.Options{Ports: []int{closed(t), port(t, l), tei}, Timeout: 300 * time.Millisecond})
-	if len(found) != 2 || found[0].Problem != "it does not answer within 300ms" || found[1].Kind != "TEI" || found[1].Problem != "" {
+	found := detect.Find(t.Context(), &detect.Options{Ports: []int{closed(t), port(t, l), drips, tei}, Timeout: 300 * time.Millisecond})
+	if len(found) != 3 || found[0].Problem != "it does not answer within 300ms" || found[1].Problem == "" || found[2].Kind != "TEI" || found[2].Problem != "" {
 		t.Errorf("found %+v", found)
 	}
 	if found := detect.Find(t.Context(), &detect.Options{Ports: []int{closed(t)}}); len(found) > 0 {
@@ -211,12 +217,39 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestProxyIsNotUsed: a proxy of the environment would see the requests.
-func TestProxyIsNotUsed(t *testing.T) {
-	proxy := listen(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the proxy is asked for %s", r.URL) })
-	t.Setenv("HTTP_PROXY", fmt.Sprintf("http://127.0.0.1:%d", proxy))
-	t.Setenv("http_proxy", fmt.Sprintf("http://127.0.0.1:%d", proxy))
-	one(t, listen(t, http.NotFound))
+// TestOneConnectionAtATime: simple servers serve no other connection while one is open.
+func TestOneConnectionAtATime(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			for in := bufio.NewReader(conn); ; {
+				r, err := http.ReadRequest(in)
+				if err != nil {
+					break
+				}
+				body, status := "", 404
+				if r.URL.Path == "/api/tags" {
+					body, status = `{"models":[{"name":"bge-m3"}]}`, 200
+				}
+				fmt.Fprintf(conn, "HTTP/1.1 %d -\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+				if r.Close {
+					break
+				}
+			}
+			conn.Close()
+		}
+	}()
+	if got := one(t, port(t, l)); got.Kind != "Ollama" || len(got.Models) != 1 {
+		t.Errorf("found %+v", got)
+	}
 }
 
 // TestChoices: the model in use comes first, then known names, in the order of the servers.

@@ -67,7 +67,6 @@ func Find(ctx context.Context, o *Options) []Server {
 		ports = Ports()
 	}
 	f := &finder{client: localClient(), timeout: cmp.Or(o.Timeout, 800*time.Millisecond)}
-	defer f.client.CloseIdleConnections()
 	found := each(ports, func(port int) Server { return f.server(ctx, port) })
 	return slices.DeleteFunc(found, func(s Server) bool { return s.Address == "" })
 }
@@ -93,8 +92,9 @@ func localClient() http.Client {
 		var d net.Dialer
 		return d.DialContext(ctx, network, address)
 	}
+	// A server that serves one connection at a time must not wait for an idle one.
 	return endpoint.Client(&http.Client{Transport: &http.Transport{
-		DialContext: dial, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute,
+		DialContext: dial, DisableCompression: true, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 	}})
 }
 
@@ -238,5 +238,5 @@ func (f *finder) try(ctx context.Context, s *Server) {
 	if failed, ok := errors.AsType[*openai.Error](err); ok {
 		err = failed // without the number of the text
 	}
-	s.Models, s.Problem = nil, endpoint.Tidy(err.Error())
+	s.Models, s.Problem = nil, "it computes no vectors: "+endpoint.Tidy(err.Error())
 }
