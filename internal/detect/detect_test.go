@@ -159,15 +159,17 @@ func TestNonsense(t *testing.T) {
 		handler http.HandlerFunc
 		problem string
 	}{
-		"a web page":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>\x1b[2J") }, "its answer is no list of models: an HTML page"},
-		"nothing":        {func(http.ResponseWriter, *http.Request) {}, "its answer is no list of models: no message"},
-		"other JSON":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) }, `its answer has no models: {"status":"ok"}`},
-		"wrong JSON":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"data":"x"}`) }, `its answer is no list of models: {"data":"x"}`},
-		"not found":      {http.NotFound, "it lists no models: http 404: 404 page not found"},
-		"a key":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "it asks for a key: write it into the configuration yourself, with key_env"},
-		"too much":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, huge) }, "its list of models is longer than 1048576 bytes"},
-		"it hangs up":    {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "it does not speak HTTP: EOF"},
-		"a redirect out": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/v1/models", http.StatusTemporaryRedirect) }, "it lists no models: http 307: redirect to http://192.0.2.1 refused"},
+		"a web page":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>\x1b[2J") }, "its answer is no list of models: an HTML page"},
+		"nothing":     {func(http.ResponseWriter, *http.Request) {}, "its answer is no list of models: no message"},
+		"other JSON":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) }, `its answer has no models: {"status":"ok"}`},
+		"wrong JSON":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"data":"x"}`) }, `its answer is no list of models: {"data":"x"}`},
+		"not found":   {http.NotFound, "it lists no models: http 404: 404 page not found"},
+		"a key":       {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "it asks for a key: write it into the configuration yourself, with key_env"},
+		"too much":    {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, huge) }, "its list of models is longer than 1048576 bytes"},
+		"it hangs up": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "it does not speak HTTP: EOF"},
+		"a redirect out": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/v1/models", http.StatusTemporaryRedirect)
+		}, "it lists no models: http 307: redirect to http://192.0.2.1 refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := one(t, listen(t, tt.handler))
