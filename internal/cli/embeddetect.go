@@ -171,7 +171,7 @@ func detectServerOf(s detect.Server, used *openai.Config) detectServer {
 func (d *detectRun) printFound(servers []detect.Server, list []detect.Choice) error {
 	for _, s := range servers {
 		if s.Problem != "" {
-			d.note("%s %s: %s", cmp.Or(s.Kind, "something"), s.Address, s.Problem)
+			d.note("%s: %s", strings.TrimSpace(s.Kind+" "+s.Address), s.Problem)
 		}
 	}
 	if d.json || len(list) == 0 {

@@ -219,6 +219,23 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestIPv6: a server may listen on the other loopback address alone.
+func TestIPv6(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skipf("no IPv6 here: %v", err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(http.NotFound))
+	s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	defer s.Close()
+	found := detect.Find(t.Context(), &detect.Options{Ports: []int{port(t, l)}})
+	if len(found) != 1 || found[0].Address != fmt.Sprintf("http://[::1]:%d/v1", port(t, l)) {
+		t.Errorf("found %+v", found)
+	}
+}
+
 // TestOneConnectionAtATime: simple servers serve no other connection while one is open.
 func TestOneConnectionAtATime(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
