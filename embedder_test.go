@@ -288,19 +288,28 @@ func TestCloseWhileEmbedding(t *testing.T) {
 	})
 }
 
-// TestEmptied: a catalog that has lost its last skill ranks as one that never had any.
+// TestEmptied: a catalog that has lost its last skill ranks as one that never had any,
+// however it has lost it.
 func TestEmptied(t *testing.T) {
 	t.Parallel()
-	src, dir := folder(t, "team", docs("one"))
-	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
-	try(t, os.RemoveAll(filepath.Join(dir, "one")))
-	for _, all := range []bool{false, true} {
-		rescan(t, c)
-		if all {
-			_, err := c.RescanAll(t.Context(), nil)
-			try(t, err)
-		}
-		hits, mode := search(t, c, repertoire.Query{Text: "one"})
-		want(t, "hits and mode", append(hits, mode), "text (no vectors yet)")
+	for name, lose := range map[string]func(dir string) error{
+		"gone":      os.RemoveAll,
+		"too large": func(dir string) error { return os.Truncate(filepath.Join(dir, "SKILL.md"), 2<<20) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src, dir := folder(t, "team", docs("one"))
+			c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
+			try(t, lose(filepath.Join(dir, "one")))
+			for _, all := range []bool{false, true} {
+				rescan(t, c)
+				if all {
+					_, err := c.RescanAll(t.Context(), nil)
+					try(t, err)
+				}
+				hits, mode := search(t, c, repertoire.Query{Text: "one"})
+				want(t, "hits and mode", append(hits, mode), "text (no vectors yet)")
+			}
+		})
 	}
 }

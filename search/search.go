@@ -242,8 +242,11 @@ func (r *retrieval) setIDs() {
 // function that waits for the vector until the deadline. A nil vector means that
 // text ranks alone; the mode says why.
 func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
-	if e == nil {
+	switch {
+	case e == nil:
 		return func() (embed.Vector, string) { return nil, s.Mode }
+	case s.Size() == 0: // the last skill is gone; its vectors may still be there
+		return func() (embed.Vector, string) { return nil, "text (no vectors yet)" }
 	}
 	run := func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
 	wait := func() ([]embed.Vector, error) { return run(ctx) }
@@ -291,8 +294,6 @@ func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vect
 		return nil, "text (embedder timed out)"
 	case err != nil:
 		return nil, "text (embedder failed)"
-	case s.Dim() == 0: // the last text is gone
-		return nil, "text (no vectors yet)"
 	case len(vectors) != 1 || len(vectors[0]) != s.Dim():
 		return nil, "text (embedder answered with another dimension)"
 	}
