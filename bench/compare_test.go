@@ -20,7 +20,7 @@ func ranked(ranks ...int) Set {
 		a.NDCG = a.relevance().NDCG10
 		list = append(list, a)
 	}
-	s := summary(list, 1)
+	s := summary(list, 0, 1)
 	s.Set = "s"
 	return s
 }

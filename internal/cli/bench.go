@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +21,8 @@ serves real ones. Each corpus is indexed in a temporary file; your catalog stays
 as it is. A set is a folder with
   corpus.jsonl   {"id", "name", "description", "body", "tags"} on each line; a
                  second skill of a name is called NAME-2
-  queries.jsonl  {"id", "query", "kind", "lang"} on each line, the last two
-                 optional
+  queries.jsonl  {"id", "query", "kind", "lang", "style", "owner_skill"} on
+                 each line, the last four optional
   qrels.tsv      query ID, skill ID and relevance on each line, separated by
                  tabs, after the header "query-id skill-id relevance"; a
                  relevance of 0 says that the skill is not wanted
@@ -35,9 +31,23 @@ A set without corpus.jsonl is measured on the corpus that --corpus names. With
 evals/*.json files beside its skills.
 
 Prompts of the kinds none, no_tool and hard_negative_none, and all of --none,
-need no skill: what "context" would offer for them is a false injection. Other
-prompts without a wanted skill (such as kind negative) are not measured. All
-means come with a 95 % bootstrap confidence interval.
+need no skill: what "context" would offer for them is a false injection. Another
+prompt without a wanted skill is a near miss of its owner_skill: that skill would
+be noise, though another one may fit. Without an owner_skill in the corpus it is
+not measured. All means come with a 95 % bootstrap confidence interval.
+
+A block is measured with the threshold that holds, and with the lowest ones at
+which at most 1, 2, 3, 4, 5, 7 and 10 % of the prompts that need no skill are
+offered anything: "coverage@5%" is the coverage at 5 %. Prompts of the same
+demand are all let through or all kept out, so that fewer may be disturbed than
+the rate allows. A prompt whose kind needs no skill, such as a greeting, counts
+as one that is never offered any; one that names a skill for certain counts as
+offered at every threshold. The intervals include how uncertain a threshold is
+that so many prompts set. entries is the number of skills in the blocks that list
+any, per_prompt that in all blocks, of prompts that need a skill.
+
+--details prints more for each kind, language and style, the curve at all of these
+rates, and how well probabilities are calibrated; --json always has all of it.
 
 --mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
 when the embedder is none.
@@ -55,20 +65,32 @@ before and after, and difference of nDCG@10.
     metrics     a list of name, value, low and high: hit@1, mrr@10, recall@5,
                 recall@10, recall@50, ndcg@10, full@10 (all wanted skills are
                 among the first 10)
-    breakdown   hit1 by "kind" or "lang": by, of (which), prompts, hit1
-    gate        none (prompts that need no skill), false_injection (share of
-                these that got one), coverage (share of the others that got a
-                wanted one), precision (share of wanted ones among what is
-                offered, mean over the blocks of the others), tokens (injected
-                for a prompt, mean), all_tokens (of all names and descriptions)
+    near_misses number of near misses
+    breakdown   by "kind", "lang" or "style", of (which), prompts, hit1, recall5,
+                ndcg10 and coverage5 (coverage at a rate of 5 %)
+    gate        none (prompts that need no skill), threshold, false_injection
+                (share of these that got one), coverage (share of the prompts
+                that need a skill that got a wanted one), entries and per_prompt
+                (skills per block that lists any, and per block), right (share of
+                wanted ones among all that is offered to them), precision (the
+                same, mean over the blocks that list any), near_own and near_any
+                (share of the near misses that got their own skill, and that got
+                any), tokens (injected for a prompt that is no near miss, mean),
+                all_tokens (of all names and descriptions)
+    curve       for each rate: rate, threshold, disturbed (share of the prompts
+                that need no skill that got one), and coverage to near_any
     latency     p50_ms, p99_ms of a search
     calibration of the probabilities of the first 10 hits: error (expected
                 calibration error) and bins (from, count, predicted, observed)
-    queries     a list of id, kind, lang, wanted (how many), rank (of the first
-                wanted skill of 50, 0 for none), ranks (of all), ndcg, injected
-                and fitting (skills offered, of these wanted), tokens, top (IDs
-                of the first 10)
-  mean      metrics and gate over the sets, each of which counts the same
+    queries     a list of id, kind, lang, style, owner (of a near miss), wanted
+                (how many), rank (of the first wanted skill of 50, 0 for none),
+                ranks (of all), ndcg, injected and fitting (skills offered, of
+                these wanted), tokens, top (IDs of the first 10), demand (how
+                probably any skill is wanted), always (the block without a
+                threshold: listed, fitting, own: 1 with the skill of a near
+                miss), certain (of it what the prompt names for certain)
+  mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
+            counts the same; breakdown of the parts that several sets have
   unusable  evals files that could not be used: path, reason
   compared  with --compare, for each set that both have: set, paired (prompts),
             metrics (name, before, after, difference, p: its significance by a
@@ -83,6 +105,7 @@ type benchFlags struct {
 	limit           int
 	seed            uint64
 	fromEvals       bool
+	details         bool
 	threshold       threshold
 	speed           speedFlags
 }
@@ -112,6 +135,7 @@ func (a *app) benchCommand() *cobra.Command {
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
+	f.BoolVar(&b.details, "details", false, "print all figures of kinds, languages and styles, the whole curve, and the calibration")
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
 	b.speed.flags(cmd)
 	return cmd
@@ -175,7 +199,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	if before != nil {
 		out.Compared = bench.Compare(*before, out.Result)
 	}
-	return a.printBench(out)
+	return a.printBench(out, b.details)
 }
 
 // benchSetup decides the mode and makes its embedder.
@@ -228,141 +252,3 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 	}
 	return set, err
 }
-
-// benchResult is what "bench --json" prints.
-type benchResult struct {
-	Mode string `json:"mode"`
-	bench.Result
-	Unusable []bench.Unusable   `json:"unusable,omitempty"`
-	Compared []bench.Comparison `json:"compared,omitempty"`
-}
-
-// readBench reads an earlier result; nil without a name.
-func readBench(name string) (*bench.Result, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	var r benchResult
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(r.Sets) == 0 {
-		return nil, fmt.Errorf("%s is no result of bench --json", name)
-	}
-	return &r.Result, nil
-}
-
-// printBench prints a result as tables or as JSON.
-func (a *app) printBench(out benchResult) error {
-	if a.json {
-		return a.printJSON(out)
-	}
-	var rows [][]string
-	for _, s := range out.Sets {
-		rows = append(rows, setRows(s)...)
-	}
-	if len(out.Sets) > 1 {
-		for _, m := range out.Mean {
-			rows = append(rows, estimateRow("mean", m.Name, m.Estimate, len(out.Sets)))
-		}
-	}
-	if err := a.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
-		return err
-	}
-	return a.printCompared(out.Compared)
-}
-
-// setRows are the rows of one set: relevance, gate, tokens, latency, modes.
-func setRows(s bench.Set) [][]string {
-	var rows [][]string
-	add := func(measure string, e bench.Estimate, n int) { rows = append(rows, estimateRow(s.Set, measure, e, n)) }
-	plain := func(measure, value string, n int) {
-		rows = append(rows, []string{s.Set, measure, value, "", "", strconv.Itoa(n)})
-	}
-	for _, m := range s.Metrics {
-		add(m.Name, m.Estimate, s.Prompts)
-	}
-	for _, p := range s.Breakdown {
-		add(fmt.Sprintf("hit@1 %s=%s", p.By, p.Of), p.Hit1, p.Prompts)
-	}
-	if s.Prompts > 0 {
-		add("coverage", s.Gate.Coverage, s.Prompts)
-		add("precision", s.Gate.Precision, s.Prompts)
-	}
-	if s.Gate.None > 0 {
-		add("false_injection", s.Gate.FalseInjection, s.Gate.None)
-	}
-	all := len(s.Queries)
-	plain("tokens", fmt.Sprintf("%.1f", s.Gate.Tokens), all)
-	plain("all_tokens", strconv.Itoa(s.Gate.AllTokens), all)
-	plain("p50_ms", fmt.Sprintf("%.2f", s.Latency.P50), all)
-	plain("p99_ms", fmt.Sprintf("%.2f", s.Latency.P99), all)
-	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
-		plain("mode", mode, s.Modes[mode])
-	}
-	return append(rows, calibrationRows(s)...)
-}
-
-// calibrationRows are the reliability table, if there is one, with predicted and observed
-// probability in the columns of the bounds.
-func calibrationRows(s bench.Set) [][]string {
-	if s.Calibration == nil {
-		return nil
-	}
-	rows := [][]string{{s.Set, "calibration error", decimals(s.Calibration.Error), "", "", ""}}
-	for _, b := range s.Calibration.Bins {
-		rows = append(rows, []string{s.Set, "predicted, observed", fmt.Sprintf("from %.1f", b.From),
-			decimals(b.Predicted), decimals(b.Observed), strconv.Itoa(b.Count)})
-	}
-	return rows
-}
-
-func estimateRow(set, measure string, e bench.Estimate, n int) []string {
-	return []string{set, measure, decimals(e.Value), decimals(e.Low), decimals(e.High), strconv.Itoa(n)}
-}
-
-// printCompared prints the differences of measures, then the prompts that changed most.
-func (a *app) printCompared(list []bench.Comparison) error {
-	var changes, moved [][]string
-	for _, c := range list {
-		for _, m := range c.Metrics {
-			changes = append(changes, []string{c.Set, m.Name, decimals(m.Before), decimals(m.After),
-				fmt.Sprintf("%+.3f", m.Difference), fmt.Sprintf("p=%.4f", m.P)})
-		}
-		moved = append(moved, movedRows(c.Set, "better", c.Better)...)
-		moved = append(moved, movedRows(c.Set, "worse", c.Worse)...)
-	}
-	if err := a.further([]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
-		return err
-	}
-	return a.further([]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
-}
-
-// further prints one more table after an empty line, if the table has rows.
-func (a *app) further(header []string, rows [][]string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	fmt.Fprintln(a.stdout)
-	return a.rows(header, rows)
-}
-
-func movedRows(set, change string, list []bench.Moved) [][]string {
-	return mapped(list, func(m bench.Moved) []string {
-		return []string{set, change, m.ID, place(m.Before), place(m.After), fmt.Sprintf("%+.3f", m.Difference)}
-	})
-}
-
-// place is a rank as people read it.
-func place(rank int) string {
-	if rank == 0 {
-		return "-"
-	}
-	return strconv.Itoa(rank)
-}
-
-func decimals(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
