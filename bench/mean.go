@@ -3,7 +3,16 @@ package bench
 import "fmt"
 
 // summed are the rates whose figures are part of the means and of comparisons.
-var summed = []float64{.03, .05}
+var summed = [...]float64{.03, .05}
+
+// allMeasures returns the names of all measures.
+func allMeasures() []string {
+	names := append(Measures(), falseInjection, precision)
+	for _, rate := range append([]float64{0}, summed[:]...) {
+		names = append(names, figureNames(rate)...)
+	}
+	return names
+}
 
 // At returns how the names of measures at a rate end, such as "@5%"; "" for rate 0, which
 // means as the blocks were made.
@@ -44,17 +53,14 @@ func NewResult(sets []Set, seed uint64) Result {
 // meanFigures returns the means of the figures of blocks: as they were made, and at the
 // rates that are summed.
 func meanFigures(sets []Set, seed uint64) []Named {
-	names := figureNames(0)
-	for _, rate := range summed {
-		names = append(names, figureNames(rate)...)
-	}
+	names := allMeasures()[len(Measures())+2:]
 	found := make([][]spread, len(names))
 	for i := range sets {
 		groups := sorted(sets[i].Queries)
 		made := sets[i].Gate.Threshold
 		choose := []chooser{func([]float64) float64 { return made }}
 		if len(groups.none) > 0 {
-			choose = append(choose, atRates(summed)...)
+			choose = append(choose, atRates(summed[:])...)
 		}
 		for at, figures := range groups.figures(seed, choose) {
 			for k, f := range figures {

@@ -56,8 +56,10 @@ none.
 
 When the output is piped, each line holds set, measure, value, lower and upper
 bound and number of prompts, separated by tabs. --compare adds set, measure,
-before, after, difference and p, then set, "better" or "worse", prompt, rank
-before and after, and difference of nDCG@10.
+before, after, difference and p, then set, "significantly worse" and the measures
+that are (p < .05; fewer entries are neither better nor worse) or "nothing", then
+set, "better" or "worse", prompt, rank before and after, and difference of
+nDCG@10.
 
 --json prints an object with mode and seed (as asked for), and
   sets      a list of objects with set, skills, prompts (that need a skill),
@@ -94,8 +96,9 @@ before and after, and difference of nDCG@10.
   unusable  evals files that could not be used: path, reason
   compared  with --compare, for each set that both have: set, paired (prompts),
             metrics (name, before, after, difference, p: its significance by a
-            paired randomisation test), better and worse: the prompts that
-            changed most (id, ranks before and after, difference of ndcg)`
+            paired randomisation test), worsened (names of the metrics that are
+            significantly worse), better and worse: the prompts that changed most
+            (id, ranks before and after, difference of ndcg)`
 
 // benchFlags are the flags of bench.
 type benchFlags struct {

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/bench"
 )
@@ -157,16 +159,20 @@ func estimateRow(set, measure string, e bench.Estimate, n int) []string {
 
 // printCompared prints the differences of measures, then the prompts that changed most.
 func (a *app) printCompared(list []bench.Comparison) error {
-	var changes, moved [][]string
+	var changes, worsened, moved [][]string
 	for _, c := range list {
 		for _, m := range c.Metrics {
 			changes = append(changes, []string{c.Set, m.Name, decimals(m.Before), decimals(m.After),
 				fmt.Sprintf("%+.3f", m.Difference), fmt.Sprintf("p=%.4f", m.P)})
 		}
+		worsened = append(worsened, []string{c.Set, "significantly worse", cmp.Or(strings.Join(c.Worsened, " "), "nothing")})
 		moved = append(moved, movedRows(c.Set, "better", c.Better)...)
 		moved = append(moved, movedRows(c.Set, "worse", c.Worse)...)
 	}
 	if err := a.further([]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
+		return err
+	}
+	if err := a.further([]string{"SET", "CHANGE", "MEASURES"}, worsened); err != nil {
 		return err
 	}
 	return a.further([]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
