@@ -1,14 +1,28 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // summed are the rates whose figures are part of the means and of comparisons.
 var summed = [...]float64{.03, .05}
 
 // allMeasures returns the names of all measures.
 func allMeasures() []string {
-	names := append(Measures(), falseInjection, precision)
-	for _, rate := range append([]float64{0}, summed[:]...) {
+	return slices.Concat(plainMeasures(), summedFigures())
+}
+
+// plainMeasures returns the names of the measures that are means over prompts.
+func plainMeasures() []string {
+	return append(Measures(), distracted, distractedText, falseInjection, precision)
+}
+
+// summedFigures returns the names of the figures of blocks: as they were made, and at the
+// rates that are summed.
+func summedFigures() []string {
+	names := figureNames(0)
+	for _, rate := range summed {
 		names = append(names, figureNames(rate)...)
 	}
 	return names
@@ -35,7 +49,7 @@ func figureNames(rate float64) []string {
 // NewResult adds the means over the sets.
 func NewResult(sets []Set, seed uint64) Result {
 	r := Result{Seed: seed, Sets: sets, Mean: []Named{}, Breakdown: meanBreakdown(sets, seed)}
-	for _, name := range append(Measures(), falseInjection, precision) {
+	for _, name := range plainMeasures() {
 		var groups [][]float64
 		for _, s := range sets {
 			if list := lists(s.Queries)[name]; len(list) > 0 {
@@ -50,10 +64,9 @@ func NewResult(sets []Set, seed uint64) Result {
 	return r
 }
 
-// meanFigures returns the means of the figures of blocks: as they were made, and at the
-// rates that are summed.
+// meanFigures returns the means of what summedFigures names.
 func meanFigures(sets []Set, seed uint64) []Named {
-	names := allMeasures()[len(Measures())+2:]
+	names := summedFigures()
 	found := make([][]spread, len(names))
 	for i := range sets {
 		groups := sorted(sets[i].Queries)

@@ -25,7 +25,8 @@ type Set struct {
 	Metrics     []Named        `json:"metrics"`     // empty without prompts that need a skill
 	Breakdown   []Part         `json:"breakdown"`
 	Gate        Gate           `json:"gate"`
-	Curve       []Point        `json:"curve"` // empty without prompts that need no skill
+	Curve       []Point        `json:"curve"`                // empty without prompts that need no skill
+	Distracted  *Distracted    `json:"distracted,omitempty"` // when there are distractors
 	Latency     Latency        `json:"latency"`
 	Calibration *Calibration   `json:"calibration,omitempty"` // when hits carry probabilities
 	Queries     []Answered     `json:"queries"`
@@ -79,6 +80,8 @@ type Answered struct {
 	Demand   float64  `json:"demand"`          // probability that the prompt wants any skill; 0 when its kind needs none
 	Always   Listing  `json:"always"`          // the block if every prompt reached the threshold
 	Certain  Listing  `json:"certain"`         // of it the skills that the prompt names for certain, listed at any threshold
+
+	Distracted *Ranked `json:"distracted,omitempty"` // when there are distractors
 }
 
 // relevance computes the relevance of the ranking from its ranks.

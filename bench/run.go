@@ -209,6 +209,8 @@ const (
 	falseInjection = "false_injection"
 	coverage       = "coverage"
 	precision      = "precision"
+	distracted     = "hit@1_distractors"
+	distractedText = "hit@1_distractors_text"
 )
 
 // values returns the value of one answer for each measure that applies to it.
@@ -225,6 +227,9 @@ func (a *Answered) values() map[string]float64 {
 		v[names[i]] = value
 	}
 	v[coverage] = float64(min(1, a.Fitting))
+	if d := a.Distracted; d != nil {
+		v[distracted], v[distractedText] = Judge([]int{d.Rank}, 1).Hit1, Judge([]int{d.TextRank}, 1).Hit1
+	}
 	if a.Injected > 0 {
 		v[precision] = float64(a.Fitting) / float64(a.Injected)
 	}

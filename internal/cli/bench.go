@@ -51,6 +51,11 @@ rates, and how well probabilities are calibrated; --json always has all of it.
 
 --mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
 when the embedder is none.
+--distractors asks the prompts that need a skill in a second catalog, which has
+the skills of that file too: how often is the first hit a wanted one, as the set
+is ranked and by text alone? Left out are skills that have the name of a wanted
+skill, or start their description (80 characters) like one: a copy would count as
+wrong.
 --limit takes a sample of the prompts that need a skill, and as many that need
 none.
 
@@ -81,6 +86,8 @@ nDCG@10.
                 all_tokens (of all names and descriptions)
     curve       for each rate: rate, threshold, disturbed (share of the prompts
                 that need no skill that got one), and coverage to near_any
+    distracted  with --distractors: distractors, left_out (their numbers), prompts,
+                hit1, hit1_text
     latency     p50_ms, p99_ms of a search
     calibration of the probabilities of the first 10 hits: error (expected
                 calibration error) and bins (from, count, predicted, observed)
@@ -90,7 +97,8 @@ nDCG@10.
                 these wanted), tokens, top (IDs of the first 10), demand (how
                 probably any skill is wanted), always (the block without a
                 threshold: listed, fitting, own: 1 with the skill of a near
-                miss), certain (of it what the prompt names for certain)
+                miss), certain (of it what the prompt names for certain),
+                distracted (rank, text_rank)
   mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
             counts the same; breakdown of the parts that several sets have
   unusable  evals files that could not be used: path, reason
@@ -104,6 +112,7 @@ nDCG@10.
 type benchFlags struct {
 	datasets, none  []string
 	corpus, compare string
+	distractors     string
 	mode            string
 	limit           int
 	seed            uint64
@@ -135,6 +144,7 @@ func (a *app) benchCommand() *cobra.Command {
 	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
 	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none, or the skills of --speed")
 	f.StringArrayVar(&b.none, "none", nil, "add the prompts of queries.jsonl in this `folder`, which need no skill (repeatable)")
+	f.StringVar(&b.distractors, "distractors", "", "also mix the skills of this `file` (JSON lines of a corpus, perhaps gzipped) into each set")
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
@@ -230,8 +240,29 @@ func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
 	return s, nil
 }
 
-// measure indexes one set and asks its prompts, with a bar for each step.
+// measure asks the prompts of one set, with distractors too if there are any.
 func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
+	o := &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed}
+	var set bench.Set
+	err := a.inCatalog(ctx, d, setup, o, func(c *bench.Catalog) (err error) {
+		set, err = bench.Run(ctx, c, d, o)
+		return err
+	})
+	switch {
+	case err != nil:
+		return set, err
+	case len(set.Queries) == 0:
+		return set, fmt.Errorf("%s: no prompt has a wanted skill, or is of a kind that needs none", d.Name)
+	case b.distractors == "" || set.Prompts == 0:
+		return set, nil
+	}
+	m := bench.NewMixture(d, bench.ReadCorpus(b.distractors))
+	return set, a.inCatalog(ctx, &m.Dataset, setup, o, func(c *bench.Catalog) error { return bench.Distract(ctx, c, m, &set, o) })
+}
+
+// inCatalog calls f with the indexed corpus of a set, with a bar for each step. It sets
+// o.Step.
+func (a *app) inCatalog(ctx context.Context, d *bench.Dataset, setup *bench.Setup, o *bench.Options, f func(*bench.Catalog) error) error {
 	start := time.Now()
 	// What main sets is for runs that end at once; a large corpus needs memory.
 	percent := debug.SetGCPercent(100)
@@ -243,15 +274,12 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 	embedding.done()
 	debug.SetGCPercent(percent)
 	if err != nil {
-		return bench.Set{}, fmt.Errorf("indexing %s: %w", d.Name, err)
+		return fmt.Errorf("indexing %s: %w", d.Name, err)
 	}
 	defer c.Close() // a file in the temporary folder; what was measured holds
 	a.noteVerbose("%s: %s indexed in %v", d.Name, count(c.Skills, "skill"), time.Since(start).Round(time.Millisecond))
 	searching := a.progress("searching "+d.Name, 1)
 	defer searching.done()
-	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed, Step: searching.set})
-	if err == nil && len(set.Queries) == 0 {
-		err = fmt.Errorf("%s: no prompt has a wanted skill, or is of a kind that needs none", d.Name)
-	}
-	return set, err
+	o.Step = searching.set
+	return f(c)
 }

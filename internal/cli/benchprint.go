@@ -71,6 +71,11 @@ func setRows(s bench.Set, details bool) [][]string {
 	for _, m := range s.Metrics {
 		add(m.Name, m.Estimate, s.Prompts)
 	}
+	if d := s.Distracted; d != nil {
+		plain("distractors", strconv.Itoa(d.Distractors), d.Distractors+d.LeftOut)
+		add("hit@1_distractors", d.Hit1, d.Prompts)
+		add("hit@1_distractors_text", d.Hit1Text, d.Prompts)
+	}
 	rows = append(rows, partRows(s.Set, s.Breakdown, details)...)
 	plain("threshold", decimals(s.Gate.Threshold), len(s.Queries))
 	rows = append(rows, figureRows(s, "", s.Gate.Figures)...)
