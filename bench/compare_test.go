@@ -116,7 +116,7 @@ func TestParseEvals(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", tt.text, err, tt.err)
 		}
 	}
-	want := []Query{{ID: "s/e.json#1", Text: "a", Kind: "positive", Wanted: []string{"s"}}, {ID: "s/e.json#2", Text: "b", Kind: "negative"}}
+	want := []Query{{ID: "s/e.json#1", Text: "a", Kind: "positive", Owner: "s", Wanted: []string{"s"}}, {ID: "s/e.json#2", Text: "b", Kind: "negative", Owner: "s"}}
 	if diff := cmp.Diff(want, Queries("s/e.json", "s", []Eval{{"a", true}, {"b", false}})); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}

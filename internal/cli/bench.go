@@ -47,7 +47,8 @@ that so many prompts set. entries is the number of skills in the blocks that lis
 any, per_prompt that in all blocks, of prompts that need a skill.
 
 --details prints more for each kind, language and style, the curve at all of these
-rates, and how well probabilities are calibrated; --json always has all of it.
+rates, and how well probabilities are calibrated; --json always has all of it, and
+--markdown prints tables for a document.
 
 --mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
 when the embedder is none.
@@ -118,6 +119,7 @@ type benchFlags struct {
 	seed            uint64
 	fromEvals       bool
 	details         bool
+	markdown        bool
 	threshold       threshold
 	speed           speedFlags
 }
@@ -130,7 +132,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Long:    benchHelp + speedHelp,
 		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500",
 		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error { return b.check() }),
+		PreRunE: checked(func([]string) error { return b.check(a.json) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if b.speed.on {
 				return a.benchSpeed(cmd.Context(), &b)
@@ -149,12 +151,13 @@ func (a *app) benchCommand() *cobra.Command {
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
 	f.BoolVar(&b.details, "details", false, "print all figures of kinds, languages and styles, the whole curve, and the calibration")
+	f.BoolVar(&b.markdown, "markdown", false, "print the tables of docs/relevance.md")
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
 	b.speed.flags(cmd)
 	return cmd
 }
 
-func (b *benchFlags) check() error {
+func (b *benchFlags) check(json bool) error {
 	if err := b.speed.check(b); err != nil || b.speed.on {
 		return err
 	}
@@ -164,6 +167,8 @@ func (b *benchFlags) check() error {
 		return errors.New("--dataset, --from-evals or --speed is needed")
 	case !slices.Contains(modes, b.mode):
 		return fmt.Errorf("no mode %q%s", b.mode, words.Suggest(b.mode, modes[1:]))
+	case b.markdown && (json || b.compare != ""):
+		return errors.New("--markdown goes with neither --json nor --compare")
 	case b.limit < 0:
 		return fmt.Errorf("--limit %d: at least 1", b.limit)
 	}
@@ -212,7 +217,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	if before != nil {
 		out.Compared = bench.Compare(*before, out.Result)
 	}
-	return a.printBench(out, b.details)
+	return a.printBench(out, b)
 }
 
 // benchSetup decides the mode and makes its embedder.

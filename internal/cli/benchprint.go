@@ -40,20 +40,23 @@ func readBench(name string) (*bench.Result, error) {
 	return &r.Result, nil
 }
 
-// printBench prints a result as tables or as JSON.
-func (a *app) printBench(out benchResult, details bool) error {
+// printBench prints a result as tables, in Markdown or as JSON.
+func (a *app) printBench(out benchResult, b *benchFlags) error {
 	if a.json {
 		return a.printJSON(out)
 	}
+	if b.markdown {
+		return a.printMarkdown(out)
+	}
 	var rows [][]string
 	for _, s := range out.Sets {
-		rows = append(rows, setRows(s, details)...)
+		rows = append(rows, setRows(s, b.details)...)
 	}
 	if len(out.Sets) > 1 {
 		for _, m := range out.Mean {
 			rows = append(rows, estimateRow("mean", m.Name, m.Estimate, len(out.Sets)))
 		}
-		rows = append(rows, partRows("mean", out.Breakdown, details)...)
+		rows = append(rows, partRows("mean", out.Breakdown, b.details)...)
 	}
 	if err := a.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
 		return err
