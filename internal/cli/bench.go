@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -204,6 +205,11 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	none, err := bench.ReadNone(b.none)
 	if err != nil {
 		return err
+	}
+	if b.distractors != "" { // before minutes of work
+		if _, err := os.Stat(b.distractors); err != nil {
+			return fmt.Errorf("reading distractors: %w", err)
+		}
 	}
 	for _, d := range datasets {
 		d.Queries = append(d.Queries, none...)
