@@ -33,9 +33,9 @@ evals/*.json files beside its skills.
 
 Prompts of the kinds none, no_tool and hard_negative_none, and all of --none,
 need no skill: what "context" would offer for them is a false injection. Another
-prompt without a wanted skill is a near miss of its owner_skill: that skill would
-be noise, though another one may fit. Without an owner_skill in the corpus it is
-not measured. All means come with a 95 % bootstrap confidence interval.
+prompt without a wanted skill is a near miss of its owner_skill: that skill
+would be noise, though another one may fit. Without an owner_skill in the corpus
+it is not measured. All means come with a 95 % bootstrap confidence interval.
 
 A block is measured with the threshold that holds, and with the lowest ones at
 which at most 1, 2, 3, 4, 5, 7 and 10 % of the prompts that need no skill are
@@ -43,30 +43,30 @@ offered anything: "coverage@5%" is the coverage at 5 %. Prompts of the same
 demand are all let through or all kept out, so that fewer may be disturbed than
 the rate allows. A prompt whose kind needs no skill, such as a greeting, counts
 as one that is never offered any; one that names a skill for certain counts as
-offered at every threshold. The intervals include how uncertain a threshold is
-that so many prompts set. entries is the number of skills in the blocks that list
-any, per_prompt that in all blocks, of prompts that need a skill.
+offered at every threshold. The intervals include that other prompts would have
+set another threshold. entries is the mean number of skills in the blocks that
+list any, per_prompt in all blocks, of the prompts that need a skill.
 
---details prints more for each kind, language and style, the curve at all of these
-rates, and how well probabilities are calibrated; --json always has all of it, and
---markdown prints tables for a document.
+--details prints more for each kind, language and style, the curve at all of
+these rates, and how well probabilities are calibrated; --json always has all of
+it, and --markdown prints tables for a document.
 
 --mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
 when the embedder is none.
 --distractors asks the prompts that need a skill in a second catalog, which has
 the skills of that file too: how often is the first hit a wanted one, as the set
-is ranked and by text alone? Left out are skills that have the name of a wanted
-skill, or start their description (80 characters) like one: a copy would count as
-wrong.
+is ranked and by text alone? Skills that have the name of a wanted skill, or
+start their description (80 characters) like one, are left out: a copy would
+count as wrong.
 --limit takes a sample of the prompts that need a skill, and as many that need
 none.
 
 When the output is piped, each line holds set, measure, value, lower and upper
 bound and number of prompts, separated by tabs. --compare adds set, measure,
-before, after, difference and p, then set, "significantly worse" and the measures
-that are (p < .05; fewer entries are neither better nor worse) or "nothing", then
-set, "better" or "worse", prompt, rank before and after, and difference of
-nDCG@10.
+before, after, difference and p, then set, "significantly worse" and the
+measures that are (p < .05; fewer entries are neither better nor worse) or
+"nothing", then set, "better" or "worse", prompt, rank before and after, and
+difference of nDCG@10.
 
 --json prints an object with mode and seed (as asked for), and
   sets      a list of objects with set, skills, prompts (that need a skill),
@@ -75,21 +75,21 @@ nDCG@10.
                 recall@10, recall@50, ndcg@10, full@10 (all wanted skills are
                 among the first 10)
     near_misses number of near misses
-    breakdown   by "kind", "lang" or "style", of (which), prompts, hit1, recall5,
-                ndcg10 and coverage5 (coverage at a rate of 5 %)
+    breakdown   by "kind", "lang" or "style", of (which), prompts, hit1,
+                recall5, ndcg10 and coverage5 (coverage at a rate of 5 %)
     gate        none (prompts that need no skill), threshold, false_injection
                 (share of these that got one), coverage (share of the prompts
                 that need a skill that got a wanted one), entries and per_prompt
-                (skills per block that lists any, and per block), right (share of
-                wanted ones among all that is offered to them), precision (the
-                same, mean over the blocks that list any), near_own and near_any
-                (share of the near misses that got their own skill, and that got
-                any), tokens (injected for a prompt that is no near miss, mean),
+                (skills per block that lists any, and per block), right (share
+                of wanted ones among all that is offered to them), precision
+                (the same, mean over the blocks that list any), near_own and
+                near_any (share of the near misses that got their own skill, and
+                that got any), tokens (injected for a prompt that is no near miss, mean),
                 all_tokens (of all names and descriptions)
     curve       for each rate: rate, threshold, disturbed (share of the prompts
                 that need no skill that got one), and coverage to near_any
-    distracted  with --distractors: distractors, left_out (their numbers), prompts,
-                hit1, hit1_text
+    distracted  with --distractors: distractors, left_out (their numbers),
+                prompts, hit1, hit1_text
     latency     p50_ms, p99_ms of a search
     calibration of the probabilities of the first 10 hits: error (expected
                 calibration error) and bins (from, count, predicted, observed)
@@ -107,8 +107,8 @@ nDCG@10.
   compared  with --compare, for each set that both have: set, paired (prompts),
             metrics (name, before, after, difference, p: its significance by a
             paired randomisation test), worsened (names of the metrics that are
-            significantly worse), better and worse: the prompts that changed most
-            (id, ranks before and after, difference of ndcg)`
+            significantly worse), better and worse: the prompts that changed
+            most (id, ranks before and after, difference of ndcg)`
 
 // benchFlags are the flags of bench.
 type benchFlags struct {
