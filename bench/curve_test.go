@@ -131,7 +131,7 @@ func TestCurveInterval(t *testing.T) {
 // TestBlocksAreReal: what a threshold lets through is what the provider offers with it.
 func TestBlocksAreReal(t *testing.T) {
 	d := pets(t)
-	for i, text := range []string{"post", "thanks!", "ls -la", "/cat feed", "tuna for the kitten, and letters", "zebra crossing"} {
+	for i, text := range []string{"post", "thanks!", "ls -la", "/cat feed", "tuna for the kitten, and letters", "use the post skill to feed the cat", "zebra crossing"} {
 		d.Queries = append(d.Queries, Query{ID: "more" + string(rune('0'+i)), Text: text, Kind: "none"})
 	}
 	c, err := NewCatalog(t.Context(), d, nil)
