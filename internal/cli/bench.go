@@ -84,8 +84,8 @@ difference of nDCG@10.
                 of wanted ones among all that is offered to them), precision
                 (the same, mean over the blocks that list any), near_own and
                 near_any (share of the near misses that got their own skill, and
-                that got any), tokens (injected for a prompt that is no near miss, mean),
-                all_tokens (of all names and descriptions)
+                that got any), tokens (injected for a prompt that is no near
+                miss, mean), all_tokens (of all names and descriptions)
     curve       for each rate: rate, threshold, disturbed (share of the prompts
                 that need no skill that got one), and coverage to near_any
     distracted  with --distractors: distractors, left_out (their numbers),
