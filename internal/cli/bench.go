@@ -59,7 +59,7 @@ is ranked and by text alone? Skills that have the name of a wanted skill, or
 start their description (80 characters) like one, are left out: a copy would
 count as wrong.
 --limit takes a sample of the prompts that need a skill, and as many that need
-none.
+none, and as many near misses.
 
 When the output is piped, each line holds set, measure, value, lower and upper
 bound and number of prompts, separated by tabs. --compare adds set, measure,
