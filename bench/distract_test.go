@@ -17,6 +17,7 @@ const distractors = `{"id":"plants","name":"greenhouse","description":"Waters th
 // TestDistract: look-alikes of wanted skills are left out, others may come first.
 func TestDistract(t *testing.T) {
 	d := pets(t)
+	d.Queries = append(d.Queries, Query{ID: "lost", Text: "zebra crossing", Wanted: []string{"post"}})
 	m := NewMixture(d, ReadCorpus(folder(t, "more.jsonl", distractors)+"/more.jsonl"))
 	setup := &Setup{Mode: Hybrid, Embedder: new(embedtest.Fake)}
 	var s Set
@@ -40,14 +41,14 @@ func TestDistract(t *testing.T) {
 	}
 	got := *s.Distracted
 	got.Hit1, got.Hit1Text = Estimate{Value: got.Hit1.Value}, Estimate{Value: got.Hit1Text.Value}
-	if diff := cmp.Diff(Distracted{2, 2, 3, got.Hit1, Estimate{Value: 2. / 3}}, got, near); diff != "" {
+	if diff := cmp.Diff(Distracted{2, 2, 4, got.Hit1, Estimate{Value: .5}}, got, near); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	ranks := make(map[string]*Ranked)
 	for _, a := range s.Queries {
 		ranks[a.ID] = a.Distracted
 	}
-	if ranks["q1"].TextRank != 1 || ranks["q2"].TextRank != 1 || ranks["q4"].TextRank != 2 || ranks["q3"] != nil {
+	if ranks["q1"].TextRank != 1 || ranks["q2"].TextRank != 1 || ranks["q4"].TextRank != 2 || ranks["lost"].TextRank != 0 || ranks["q3"] != nil {
 		t.Errorf("ranks: q1 %+v, q2 %+v, q4 %+v, q3 %+v", ranks["q1"], ranks["q2"], ranks["q4"], ranks["q3"])
 	}
 	c := compared(s, s)

@@ -228,12 +228,20 @@ func (a *Answered) values() map[string]float64 {
 	}
 	v[coverage] = float64(min(1, a.Fitting))
 	if d := a.Distracted; d != nil {
-		v[distracted], v[distractedText] = Judge([]int{d.Rank}, 1).Hit1, Judge([]int{d.TextRank}, 1).Hit1
+		v[distracted], v[distractedText] = first(d.Rank), first(d.TextRank)
 	}
 	if a.Injected > 0 {
 		v[precision] = float64(a.Fitting) / float64(a.Injected)
 	}
 	return v
+}
+
+// first returns 1 for the first rank and 0 for others.
+func first(rank int) float64 {
+	if rank == 1 {
+		return 1
+	}
+	return 0
 }
 
 // lists collects the values of all answers by measure.
