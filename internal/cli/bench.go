@@ -102,7 +102,8 @@ difference of nDCG@10.
                 miss), certain (of it what the prompt names for certain),
                 distracted (rank, text_rank)
   mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
-            counts the same; breakdown of the parts that several sets have
+            counts the same
+  breakdown as of a set: means over the sets that have a part, if several do
   unusable  evals files that could not be used: path, reason
   compared  with --compare, for each set that both have: set, paired (prompts),
             metrics (name, before, after, difference, p: its significance by a
