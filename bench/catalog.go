@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
@@ -85,6 +86,7 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 	if s.Mode == Text || s.Mode == "" {
 		embedder = nil
 	}
+	_, opts.Inline = embedder.(*static.Embedder) // without a deadline, as in a real catalog
 	c.index = index.New(c.store, embedder, &index.Options{Path: path})
 	c.search = search.New(c.index, c.store, embedder, opts)
 	if err := c.fill(ctx, d, s); err != nil {

@@ -4,18 +4,23 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
-// most is how many changed prompts a comparison lists, better and worse each.
-const most = 10
+const (
+	most        = 10  // number of changed prompts that a comparison lists, better and worse each
+	significant = .05 // a difference with a lower p-value is significant
+)
 
 // A Comparison compares two measurements of one set.
 type Comparison struct {
 	Set     string   `json:"set"`
 	Paired  int      `json:"paired"`  // number of prompts that both measured with the same labels
 	Metrics []Change `json:"metrics"` // over these prompts
-	Better  []Moved  `json:"better"`  // prompts whose nDCG@10 rose most, then prompts whose wanted skill rose most
-	Worse   []Moved  `json:"worse"`   // the same for falls
+	// Worsened holds the names of the metrics that are significantly worse.
+	Worsened []string `json:"worsened"`
+	Better   []Moved  `json:"better"` // prompts whose nDCG@10 rose most, then prompts whose wanted skill rose most
+	Worse    []Moved  `json:"worse"`  // the same for falls
 }
 
 // A Change is the difference of one measure.
@@ -49,23 +54,43 @@ func Compare(before, after Result) []Comparison {
 	return list
 }
 
+// direction returns 1 for a measure of which more is better, -1 for one of which less is
+// better, and 0 for the number of entries, of which neither is.
+func direction(measure string) float64 {
+	measure, _, _ = strings.Cut(measure, "@")
+	switch measure {
+	case falseInjection, "near_own", "near_any":
+		return -1
+	case "entries", "per_prompt":
+		return 0
+	}
+	return 1
+}
+
 // A pair is one prompt, measured twice.
 type pair struct{ before, after *Answered }
 
 func compareSets(before, after Set, seed uint64) Comparison {
 	pairs := pairsOf(before.Queries, after.Queries)
-	c := Comparison{Set: after.Set, Paired: len(pairs), Metrics: []Change{}}
-	for _, name := range append(Measures(), coverage, falseInjection, precision) {
-		var old, now []float64
-		for _, p := range pairs {
-			x, ok := p.before.values()[name]
-			y, also := p.after.values()[name]
-			if ok && also {
-				old, now = append(old, x), append(now, y)
+	c := Comparison{Set: after.Set, Paired: len(pairs), Metrics: []Change{}, Worsened: []string{}}
+	old, now := make(map[string][]ratio), make(map[string][]ratio)
+	for _, p := range pairs {
+		x, y := before.ratios(p.before), after.ratios(p.after)
+		for name := range x {
+			if _, also := y[name]; also {
+				old[name], now[name] = append(old[name], x[name]), append(now[name], y[name])
 			}
 		}
-		if len(old) > 0 {
-			c.Metrics = append(c.Metrics, Change{name, mean(old), mean(now), mean(now) - mean(old), Significance(seed, old, now)})
+	}
+	for _, name := range allMeasures() {
+		if len(old[name]) == 0 {
+			continue
+		}
+		x, y := total(old[name]).value(), total(now[name]).value()
+		m := Change{name, x, y, y - x, significance(seed, old[name], now[name])}
+		c.Metrics = append(c.Metrics, m)
+		if m.P < significant && m.Difference*direction(name) < 0 {
+			c.Worsened = append(c.Worsened, name)
 		}
 	}
 	c.Better, c.Worse = moved(pairs, 1), moved(pairs, -1)
@@ -79,7 +104,7 @@ func pairsOf(before, after []Answered) []pair {
 	}
 	var pairs []pair
 	for i := range after {
-		if b := byID[after[i].ID]; b != nil && b.Wanted == after[i].Wanted {
+		if b := byID[after[i].ID]; b != nil && b.Wanted == after[i].Wanted && b.Owner == after[i].Owner {
 			pairs = append(pairs, pair{b, &after[i]})
 		}
 	}

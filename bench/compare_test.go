@@ -20,7 +20,7 @@ func ranked(ranks ...int) Set {
 		a.NDCG = a.relevance().NDCG10
 		list = append(list, a)
 	}
-	s := summary(list, 1)
+	s := summary(list, 0, 1)
 	s.Set = "s"
 	return s
 }
@@ -116,8 +116,91 @@ func TestParseEvals(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", tt.text, err, tt.err)
 		}
 	}
-	want := []Query{{ID: "s/e.json#1", Text: "a", Kind: "positive", Wanted: []string{"s"}}, {ID: "s/e.json#2", Text: "b", Kind: "negative"}}
+	want := []Query{{ID: "s/e.json#1", Text: "a", Kind: "positive", Owner: "s", Wanted: []string{"s"}}, {ID: "s/e.json#2", Text: "b", Kind: "negative", Owner: "s"}}
 	if diff := cmp.Diff(want, Queries("s/e.json", "s", []Eval{{"a", true}, {"b", false}})); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
+	}
+}
+
+// TestCompareBlocks: blocks are compared at the thresholds that keep a rate, each result
+// with its own, and what is significantly worse is named.
+func TestCompareBlocks(t *testing.T) {
+	measured := func(fitting, own int) Set {
+		var list []Answered
+		for i := range 40 {
+			list = append(list,
+				Answered{ID: fmt.Sprint("none ", i), Demand: float64(i) / 50, Always: Listing{Listed: 1}},
+				Answered{ID: fmt.Sprint("want ", i), Wanted: 1, Ranks: []int{1}, Rank: 1, NDCG: 1, Demand: .9, Always: Listing{Listed: 4 - 3*fitting, Fitting: min(1, fitting+i%2)}},
+				Answered{ID: fmt.Sprint("near ", i), Owner: "a", Demand: .77, Always: Listing{Listed: 1, Own: own}})
+		}
+		s := summary(list, .95, 1)
+		s.Set = "s"
+		return s
+	}
+	good, bad := measured(1, 0), measured(0, 1)
+	changes := make(map[string]Change)
+	c := compared(good, bad)
+	for _, m := range c.Metrics {
+		changes[m.Name] = m
+	}
+	for _, want := range []Change{
+		{"coverage", 0, 0, 0, 1}, // nothing reaches .95
+		{"coverage@3%", 1, .5, -.5, 0}, {"entries@3%", 1, 4, 3, 0}, {"right@5%", 1, .125, -.875, 0},
+		{"near_own@1%", 0, 0, 0, 0}, {"near_own@5%", 0, 1, 1, 0}, {"near_any@5%", 1, 1, 0, 1},
+	} {
+		got, ok := changes[want.Name]
+		if ok != (want.Name != "near_own@1%") { // compared only at 3 and 5 %
+			t.Errorf("%s: compared %t", want.Name, ok)
+			continue
+		}
+		if got.P < .001 {
+			got.P = 0
+		}
+		if diff := cmp.Diff(want, got, near); ok && diff != "" {
+			t.Errorf("%s (-want +got):\n%s", want.Name, diff)
+		}
+	}
+	want := []string{"coverage@3%", "right@3%", "near_own@3%", "coverage@5%", "right@5%", "near_own@5%"}
+	if diff := cmp.Diff(want, c.Worsened); diff != "" {
+		t.Errorf("worsened (-want +got):\n%s", diff)
+	}
+	if better := compared(bad, good); len(better.Worsened) != 0 {
+		t.Errorf("worsened: %q", better.Worsened)
+	}
+	old := good
+	old.Curve = nil // as in a file that was written before there were curves
+	for _, m := range compared(old, bad).Metrics {
+		if strings.Contains(m.Name, "%") {
+			t.Errorf("compared with nothing: %+v", m)
+		}
+	}
+}
+
+func TestRatioSignificance(t *testing.T) {
+	var low, high, mixed []ratio
+	for i := range 40 {
+		low, high = append(low, ratio{1, 4}), append(high, ratio{1, 1})
+		if i%2 == 0 {
+			mixed = append(mixed, ratio{1, 4})
+		} else {
+			mixed = append(mixed, ratio{1, 1})
+		}
+	}
+	swapped := append(append([]ratio{}, mixed[1:]...), mixed[0])
+	for _, tt := range []struct {
+		name          string
+		before, after []ratio
+		least, most   float64
+	}{
+		{"identical", low, low, 1, 1},
+		{"all lower", high, low, 0, .001},
+		{"all higher", low, high, 0, .001},
+		{"as many lower as higher", mixed, swapped, 1, 1},
+		{"3 of 3 lower", high[:3], low[:3], .22, .28},
+		{"means, 3 of 3 lower", []ratio{{1, 1}, {1, 1}, {1, 1}}, []ratio{{0, 1}, {0, 1}, {0, 1}}, .22, .28},
+	} {
+		if p := significance(1, tt.before, tt.after); p < tt.least || p > tt.most {
+			t.Errorf("%s: p %v, want %v to %v", tt.name, p, tt.least, tt.most)
+		}
 	}
 }

@@ -31,6 +31,8 @@ type Query struct {
 	Text   string
 	Kind   string
 	Lang   string
+	Style  string   // how it is written
+	Owner  string   // ID of the skill for which it was written
 	Wanted []string // IDs of the skills that it needs
 }
 
@@ -40,6 +42,9 @@ var needsNone = map[string]bool{"none": true, "no_tool": true, "hard_negative_no
 
 // NeedsNone reports whether the prompt is labelled as one that needs no skill.
 func (q *Query) NeedsNone() bool { return len(q.Wanted) == 0 && needsNone[q.Kind] }
+
+// nearMiss reports whether the prompt was written for a skill that it does not need.
+func (q *Query) nearMiss() bool { return len(q.Wanted) == 0 && q.Owner != "" && !q.NeedsNone() }
 
 // A Document is one skill of a corpus.
 type Document struct {
@@ -146,6 +151,24 @@ func (d *Dataset) Sample(n int, seed uint64) []Query {
 	return list
 }
 
+// nearMisses returns up to n prompts for which one skill would be noise, in the order of
+// the set; 0 means no limit. Another skill may fit them.
+func (d *Dataset) nearMisses(n int, seed uint64) []Query {
+	var at []int
+	for i := range d.Queries {
+		if d.Queries[i].nearMiss() {
+			at = append(at, i)
+		}
+	}
+	at = sample(rand.New(rand.NewPCG(seed, 4)), at, n)
+	slices.Sort(at)
+	list := make([]Query, len(at))
+	for k, i := range at {
+		list[k] = d.Queries[i]
+	}
+	return list
+}
+
 func sample(random *rand.Rand, list []int, n int) []int {
 	if n <= 0 || n >= len(list) {
 		return list
@@ -178,7 +201,10 @@ func ReadQueries(file string) ([]Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		var q struct{ ID, Query, Kind, Lang string }
+		var q struct {
+			ID, Query, Kind, Lang, Style string
+			Owner                        string `json:"owner_skill"`
+		}
 		if err := json.Unmarshal(l.text, &q); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.at(), err)
 		}
@@ -189,7 +215,7 @@ func ReadQueries(file string) ([]Query, error) {
 			return nil, fmt.Errorf("%s: a second query %q", l.at(), q.ID)
 		}
 		seen[q.ID] = true
-		list = append(list, Query{ID: q.ID, Text: q.Query, Kind: q.Kind, Lang: q.Lang})
+		list = append(list, Query{ID: q.ID, Text: q.Query, Kind: q.Kind, Lang: q.Lang, Style: q.Style, Owner: q.Owner})
 	}
 	return list, nil
 }

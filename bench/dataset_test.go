@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -208,6 +209,28 @@ func TestRun(t *testing.T) {
 		if diff := cmp.Diff(want, s.Modes); diff != "" || s.Skills != 4 || s.Prompts != 3 || s.Gate.None != 1 {
 			t.Errorf("%s: %d skills, %d prompts, %d that need none; modes (-want +got):\n%s", mode, s.Skills, s.Prompts, s.Gate.None, diff)
 		}
+	}
+}
+
+// TestRunBusy: a busy machine does not change what the built-in embedder ranks, because
+// nothing waits for it with a deadline.
+func TestRunBusy(t *testing.T) {
+	embedder, err := static.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := pets(t)
+	c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: embedder, Deadline: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() // a file in the temporary folder
+	s, err := Run(t.Context(), c, d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"hybrid": 4}, s.Modes); diff != "" {
+		t.Errorf("modes (-want +got):\n%s", diff)
 	}
 }
 

@@ -101,7 +101,7 @@ func withLine(data []byte, err error) error {
 func Queries(file, skill string, evals []Eval) []Query {
 	list := make([]Query, len(evals))
 	for i, e := range evals {
-		q := Query{ID: fmt.Sprintf("%s#%d", file, i+1), Text: e.Prompt, Kind: "negative"}
+		q := Query{ID: fmt.Sprintf("%s#%d", file, i+1), Text: e.Prompt, Kind: "negative", Owner: skill}
 		if e.Trigger {
 			q.Kind, q.Wanted = "positive", []string{skill}
 		}

@@ -1,12 +1,12 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -33,13 +33,16 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	if opts == nil {
 		opts = &Options{}
 	}
-	queries := d.Sample(opts.Limit, opts.Seed)
-	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int), threshold: opts.Threshold}
+	queries := append(d.Sample(opts.Limit, opts.Seed), c.known(d.nearMisses(opts.Limit, opts.Seed))...)
+	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int)}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
-	// Search once before measuring, because the first search reads the catalog.
-	if _, err := c.search.Search(ctx, search.Query{Text: d.Name}); err != nil {
+	// Search once before measuring, because the first search reads the catalog. It also
+	// tells which threshold holds.
+	first, err := c.search.Search(ctx, search.Query{Text: d.Name, Threshold: opts.Threshold})
+	if err != nil {
 		return Set{}, err
 	}
+	r.threshold = first.Threshold
 	answered := make([]Answered, len(queries))
 	for i, q := range queries {
 		var err error
@@ -50,10 +53,19 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 			opts.Step(i+1, len(queries))
 		}
 	}
-	s := summary(answered, opts.Seed)
+	s := summary(answered, r.threshold, opts.Seed)
 	s.Set, s.Skills, s.Modes, s.Gate.AllTokens = d.Name, c.Skills, r.modes, c.Tokens
 	s.Latency, s.Calibration = latency(r.searcher.took), r.calibration()
 	return s, nil
+}
+
+// known returns the near misses whose skill is in the catalog.
+func (c *Catalog) known(near []Query) []Query {
+	known := make(map[string]bool, len(c.ids))
+	for _, id := range c.ids {
+		known[id] = true
+	}
+	return slices.DeleteFunc(near, func(q Query) bool { return !known[q.Owner] })
 }
 
 // A searcher keeps the answer that a block was made of. So one search gives both the
@@ -84,23 +96,62 @@ type runner struct {
 }
 
 func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
-	block, err := r.provider.Block(ctx, q.Text, contextprovider.Budget{Threshold: r.threshold}, nil)
+	block, err := r.block(ctx, q.Text, search.Always)
 	if err != nil {
 		return Answered{}, err
 	}
 	r.modes[block.Mode]++
 	hits := r.searcher.answer.Hits
-	ids, listed := r.catalog.idsOf(hits), r.catalog.idsOf(block.Skills)
+	ids := r.catalog.idsOf(hits)
 	a := Answered{
-		ID: q.ID, Kind: q.Kind, Lang: q.Lang, Wanted: len(q.Wanted), Ranks: Ranks(ids[:min(depth, len(ids))], q.Wanted),
-		Injected: len(listed), Fitting: len(Ranks(listed, q.Wanted)), Tokens: block.Tokens, Top: ids[:min(shown, len(ids))],
+		ID: q.ID, Kind: q.Kind, Lang: q.Lang, Style: q.Style, Wanted: len(q.Wanted),
+		Ranks: Ranks(ids[:min(depth, len(ids))], q.Wanted), Top: ids[:min(shown, len(ids))], Demand: block.Demand.Probability,
+		Always: r.listing(block.Skills, &q), Certain: r.listing(certain(block.Skills), &q),
+	}
+	if q.nearMiss() { // another skill may fit it, so it says nothing of probabilities
+		a.Owner = q.Owner
+	} else {
+		r.predict(hits[:min(shown, len(hits))], ids, q.Wanted)
 	}
 	if len(a.Ranks) > 0 {
 		a.Rank = a.Ranks[0]
 	}
 	a.NDCG = a.relevance().NDCG10
-	r.predict(hits[:min(shown, len(hits))], ids, q.Wanted)
-	return a, nil
+	given := a.block(r.threshold)
+	a.Injected, a.Fitting = given.Listed, given.Fitting
+	switch {
+	case given == a.Always:
+		a.Tokens = block.Tokens
+	case given.Listed > 0: // its text is not known yet
+		block, err = r.block(ctx, q.Text, r.threshold)
+		a.Tokens = block.Tokens
+	}
+	return a, err
+}
+
+func (r *runner) block(ctx context.Context, prompt string, threshold float64) (contextprovider.Block, error) {
+	return r.provider.Block(ctx, prompt, contextprovider.Budget{Threshold: threshold}, nil)
+}
+
+// certain returns the hits that the prompt names for certain.
+func certain(hits []search.Hit) []search.Hit {
+	var list []search.Hit
+	for _, h := range hits {
+		if slices.ContainsFunc(h.Terms, func(t rank.Term) bool { return t.Name == "exact name" }) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// listing counts the skills of a block.
+func (r *runner) listing(hits []search.Hit, q *Query) Listing {
+	ids := r.catalog.idsOf(hits)
+	l := Listing{Listed: len(ids), Fitting: len(Ranks(ids, q.Wanted))}
+	if q.nearMiss() && slices.Contains(ids, q.Owner) {
+		l.Own = 1
+	}
+	return l
 }
 
 // predict notes the probabilities of the first hits of a prompt.
@@ -123,23 +174,32 @@ func latency(took []float64) Latency {
 	return Latency{P50: quantile(took, .5), P99: quantile(took, .99)}
 }
 
-// summary computes all figures of a set from its answers.
-func summary(answered []Answered, seed uint64) Set {
-	s := Set{Metrics: []Named{}, Breakdown: breakdown(answered, seed), Queries: answered}
+// summary computes all figures of a set from its answers. The threshold is the one that
+// the blocks were made with.
+func summary(answered []Answered, threshold float64, seed uint64) Set {
+	s := Set{Metrics: []Named{}, Queries: answered}
 	values := lists(answered)
 	for _, name := range Measures() {
 		if s.Prompts = len(values[name]); s.Prompts > 0 {
 			s.Metrics = append(s.Metrics, Named{name, Bootstrap(seed, values[name])})
 		}
 	}
+	groups := sorted(answered)
+	s.NearMisses = len(groups.near)
+	s.Curve = curve(answered, seed)
+	s.Breakdown = breakdown(&s, seed)
+	fixed := groups.figures(seed, []chooser{func([]float64) float64 { return threshold }})
 	s.Gate = Gate{
-		None:           len(values[falseInjection]),
+		None:           len(groups.none),
+		Threshold:      threshold,
 		FalseInjection: Bootstrap(seed, values[falseInjection]),
-		Coverage:       Bootstrap(seed, values[coverage]),
 		Precision:      Bootstrap(seed, values[precision]),
+		Figures:        fixed[0].figures(),
 	}
 	for _, a := range answered {
-		s.Gate.Tokens += float64(a.Tokens) / float64(len(answered))
+		if a.Owner == "" {
+			s.Gate.Tokens += float64(a.Tokens) / float64(len(answered)-s.NearMisses)
+		}
 	}
 	return s
 }
@@ -149,13 +209,17 @@ const (
 	falseInjection = "false_injection"
 	coverage       = "coverage"
 	precision      = "precision"
+	distracted     = "hit@1_distractors"
+	distractedText = "hit@1_distractors_text"
 )
 
 // values returns the value of one answer for each measure that applies to it.
 func (a *Answered) values() map[string]float64 {
 	v := make(map[string]float64)
 	if a.Wanted == 0 {
-		v[falseInjection] = float64(min(1, a.Injected))
+		if a.none() {
+			v[falseInjection] = float64(min(1, a.Injected))
+		}
 		return v
 	}
 	names := Measures()
@@ -163,10 +227,21 @@ func (a *Answered) values() map[string]float64 {
 		v[names[i]] = value
 	}
 	v[coverage] = float64(min(1, a.Fitting))
+	if d := a.Distracted; d != nil {
+		v[distracted], v[distractedText] = first(d.Rank), first(d.TextRank)
+	}
 	if a.Injected > 0 {
 		v[precision] = float64(a.Fitting) / float64(a.Injected)
 	}
 	return v
+}
+
+// first returns 1 for the first rank and 0 for others.
+func first(rank int) float64 {
+	if rank == 1 {
+		return 1
+	}
+	return 0
 }
 
 // lists collects the values of all answers by measure.
@@ -178,48 +253,4 @@ func lists(answered []Answered) map[string][]float64 {
 		}
 	}
 	return out
-}
-
-// breakdown returns Hit@1 by kind and by language, if there are several.
-func breakdown(answered []Answered, seed uint64) []Part {
-	parts := []Part{}
-	for _, by := range []struct {
-		name string
-		of   func(*Answered) string
-	}{
-		{"kind", func(a *Answered) string { return a.Kind }},
-		{"lang", func(a *Answered) string { return a.Lang }},
-	} {
-		groups := make(map[string][]float64)
-		for i := range answered {
-			if a := &answered[i]; a.Wanted > 0 {
-				groups[by.of(a)] = append(groups[by.of(a)], a.relevance().Hit1)
-			}
-		}
-		if len(groups) < 2 {
-			continue
-		}
-		for of, hits := range groups {
-			parts = append(parts, Part{by.name, of, len(hits), Bootstrap(seed, hits)})
-		}
-	}
-	slices.SortFunc(parts, func(a, b Part) int { return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Of, b.Of)) })
-	return parts
-}
-
-// NewResult adds the means over the sets.
-func NewResult(sets []Set, seed uint64) Result {
-	r := Result{Seed: seed, Sets: sets, Mean: []Named{}}
-	for _, name := range append(Measures(), coverage, falseInjection, precision) {
-		var groups [][]float64
-		for _, s := range sets {
-			if list := lists(s.Queries)[name]; len(list) > 0 {
-				groups = append(groups, list)
-			}
-		}
-		if len(groups) > 0 {
-			r.Mean = append(r.Mean, Named{name, Bootstrap(seed, groups...)})
-		}
-	}
-	return r
 }

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +22,8 @@ serves real ones. Each corpus is indexed in a temporary file; your catalog stays
 as it is. A set is a folder with
   corpus.jsonl   {"id", "name", "description", "body", "tags"} on each line; a
                  second skill of a name is called NAME-2
-  queries.jsonl  {"id", "query", "kind", "lang"} on each line, the last two
-                 optional
+  queries.jsonl  {"id", "query", "kind", "lang", "style", "owner_skill"} on
+                 each line, the last four optional
   qrels.tsv      query ID, skill ID and relevance on each line, separated by
                  tabs, after the header "query-id skill-id relevance"; a
                  relevance of 0 says that the skill is not wanted
@@ -35,22 +32,45 @@ A set without corpus.jsonl is measured on the corpus that --corpus names. With
 evals/*.json files beside its skills.
 
 Prompts of the kinds none, no_tool and hard_negative_none, and all of --none,
-need no skill: what "context" would offer for them is a false injection. Other
-prompts without a wanted skill (such as kind negative) are not measured. All
-means come with a 95 % bootstrap confidence interval.
+need no skill: what "context" would offer for them is a false injection. Another
+prompt without a wanted skill is a near miss of its owner_skill: that skill
+would be noise, though another one may fit. Without an owner_skill in the corpus
+it is not measured. All means come with a 95 % bootstrap confidence interval.
+
+A block is measured with the threshold that holds, and with the lowest ones at
+which at most 1, 2, 3, 4, 5, 7 and 10 % of the prompts that need no skill are
+offered anything: "coverage@5%" is the coverage at 5 %. Prompts of the same
+demand are all let through or all kept out, so that fewer may be disturbed than
+the rate allows. A prompt whose kind needs no skill, such as a greeting, counts
+as one that is never offered any; one that names a skill for certain counts as
+offered at every threshold. The intervals include that other prompts would have
+set another threshold. entries is the mean number of skills in the blocks that
+list any, per_prompt in all blocks, of the prompts that need a skill.
+
+--details prints more for each kind, language and style, the curve at all of
+these rates, and how well probabilities are calibrated; --json always has all of
+it, and --markdown prints tables for a document.
 
 --mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
 when the embedder is none. --embedder takes another embedder than the configured
 one: static, none, openai (the configured server), or detect for a server on
 this machine that "skills embed --detect" finds, with the model that it would
 propose; detect=MODEL takes another one. --compare shows what it buys.
+
+--distractors asks the prompts that need a skill in a second catalog, which has
+the skills of that file too: how often is the first hit a wanted one, as the set
+is ranked and by text alone? Skills that have the name of a wanted skill, or
+start their description (80 characters) like one, are left out: a copy would
+count as wrong.
 --limit takes a sample of the prompts that need a skill, and as many that need
-none.
+none, and as many near misses.
 
 When the output is piped, each line holds set, measure, value, lower and upper
 bound and number of prompts, separated by tabs. --compare adds set, measure,
-before, after, difference and p, then set, "better" or "worse", prompt, rank
-before and after, and difference of nDCG@10.
+before, after, difference and p, then set, "significantly worse" and the
+measures that are (p < .05; fewer entries are neither better nor worse) or
+"nothing", then set, "better" or "worse", prompt, rank before and after, and
+difference of nDCG@10.
 
 --json prints an object with mode and seed (as asked for), and
   sets      a list of objects with set, skills, prompts (that need a skill),
@@ -58,34 +78,54 @@ before and after, and difference of nDCG@10.
     metrics     a list of name, value, low and high: hit@1, mrr@10, recall@5,
                 recall@10, recall@50, ndcg@10, full@10 (all wanted skills are
                 among the first 10)
-    breakdown   hit1 by "kind" or "lang": by, of (which), prompts, hit1
-    gate        none (prompts that need no skill), false_injection (share of
-                these that got one), coverage (share of the others that got a
-                wanted one), precision (share of wanted ones among what is
-                offered, mean over the blocks of the others), tokens (injected
-                for a prompt, mean), all_tokens (of all names and descriptions)
+    near_misses number of near misses
+    breakdown   by "kind", "lang" or "style", of (which), prompts, hit1,
+                recall5, ndcg10 and coverage5 (coverage at a rate of 5 %)
+    gate        none (prompts that need no skill), threshold, false_injection
+                (share of these that got one), coverage (share of the prompts
+                that need a skill that got a wanted one), entries and per_prompt
+                (skills per block that lists any, and per block), right (share
+                of wanted ones among all that is offered to them), precision
+                (the same, mean over the blocks that list any), near_own and
+                near_any (share of the near misses that got their own skill, and
+                that got any), tokens (injected for a prompt that is no near
+                miss, mean), all_tokens (of all names and descriptions)
+    curve       for each rate: rate, threshold, disturbed (share of the prompts
+                that need no skill that got one), and coverage to near_any
+    distracted  with --distractors: distractors, left_out (their numbers),
+                prompts, hit1, hit1_text
     latency     p50_ms, p99_ms of a search
     calibration of the probabilities of the first 10 hits: error (expected
                 calibration error) and bins (from, count, predicted, observed)
-    queries     a list of id, kind, lang, wanted (how many), rank (of the first
-                wanted skill of 50, 0 for none), ranks (of all), ndcg, injected
-                and fitting (skills offered, of these wanted), tokens, top (IDs
-                of the first 10)
-  mean      metrics and gate over the sets, each of which counts the same
+    queries     a list of id, kind, lang, style, owner (of a near miss), wanted
+                (how many), rank (of the first wanted skill of 50, 0 for none),
+                ranks (of all), ndcg, injected and fitting (skills offered, of
+                these wanted), tokens, top (IDs of the first 10), demand (how
+                probably any skill is wanted), always (the block without a
+                threshold: listed, fitting, own: 1 with the skill of a near
+                miss), certain (of it what the prompt names for certain),
+                distracted (rank, text_rank)
+  mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
+            counts the same
+  breakdown as of a set: means over the sets that have a part, if several do
   unusable  evals files that could not be used: path, reason
   compared  with --compare, for each set that both have: set, paired (prompts),
             metrics (name, before, after, difference, p: its significance by a
-            paired randomisation test), better and worse: the prompts that
-            changed most (id, ranks before and after, difference of ndcg)`
+            paired randomisation test), worsened (names of the metrics that are
+            significantly worse), better and worse: the prompts that changed
+            most (id, ranks before and after, difference of ndcg)`
 
 // benchFlags are the flags of bench.
 type benchFlags struct {
 	datasets, none  []string
 	corpus, compare string
+	distractors     string
 	mode            string
 	limit           int
 	seed            uint64
 	fromEvals       bool
+	details         bool
+	markdown        bool
 	threshold       threshold
 	speed           speedFlags
 	embedder        benchEmbedder
@@ -99,7 +139,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Long:    benchHelp + speedHelp,
 		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500",
 		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error { return b.check() }),
+		PreRunE: checked(func([]string) error { return b.check(a.json) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if b.speed.on {
 				return a.benchSpeed(cmd.Context(), &b)
@@ -113,16 +153,19 @@ func (a *app) benchCommand() *cobra.Command {
 	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
 	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none, or the skills of --speed")
 	f.StringArrayVar(&b.none, "none", nil, "add the prompts of queries.jsonl in this `folder`, which need no skill (repeatable)")
+	f.StringVar(&b.distractors, "distractors", "", "also mix the skills of this `file` (JSON lines of a corpus, perhaps gzipped) into each set")
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
+	f.BoolVar(&b.details, "details", false, "print all figures of kinds, languages and styles, the whole curve, and the calibration")
+	f.BoolVar(&b.markdown, "markdown", false, "print the tables of docs/relevance.md")
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
 	b.embedder.flags(cmd)
 	b.speed.flags(cmd)
 	return cmd
 }
 
-func (b *benchFlags) check() error {
+func (b *benchFlags) check(json bool) error {
 	if err := b.speed.check(b); err != nil || b.speed.on {
 		return err
 	}
@@ -132,6 +175,8 @@ func (b *benchFlags) check() error {
 		return errors.New("--dataset, --from-evals or --speed is needed")
 	case !slices.Contains(modes, b.mode):
 		return fmt.Errorf("no mode %q%s", b.mode, words.Suggest(b.mode, modes[1:]))
+	case b.markdown && (json || b.compare != ""):
+		return errors.New("--markdown goes with neither --json nor --compare")
 	case b.limit < 0:
 		return fmt.Errorf("--limit %d: at least 1", b.limit)
 	}
@@ -171,6 +216,11 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	if err != nil {
 		return err
 	}
+	if b.distractors != "" { // before minutes of work
+		if _, err := os.Stat(b.distractors); err != nil {
+			return fmt.Errorf("reading distractors: %w", err)
+		}
+	}
 	for _, d := range datasets {
 		d.Queries = append(d.Queries, none...)
 		s, err := a.measure(ctx, d, setup, b)
@@ -183,7 +233,7 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	if before != nil {
 		out.Compared = bench.Compare(*before, out.Result)
 	}
-	return a.printBench(out)
+	return a.printBench(out, b)
 }
 
 // benchSetup decides the mode and makes its embedder.
@@ -211,8 +261,29 @@ func (a *app) benchSetup(ctx context.Context, b *benchFlags) (*bench.Setup, erro
 	return s, nil
 }
 
-// measure indexes one set and asks its prompts, with a bar for each step.
+// measure asks the prompts of one set, with distractors too if there are any.
 func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
+	o := &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed}
+	var set bench.Set
+	err := a.inCatalog(ctx, d, setup, o, func(c *bench.Catalog) (err error) {
+		set, err = bench.Run(ctx, c, d, o)
+		return err
+	})
+	switch {
+	case err != nil:
+		return set, err
+	case len(set.Queries) == 0:
+		return set, fmt.Errorf("%s: no prompt has a wanted skill, or is of a kind that needs none", d.Name)
+	case b.distractors == "" || set.Prompts == 0:
+		return set, nil
+	}
+	m := bench.NewMixture(d, bench.ReadCorpus(b.distractors))
+	return set, a.inCatalog(ctx, &m.Dataset, setup, o, func(c *bench.Catalog) error { return bench.Distract(ctx, c, m, &set, o) })
+}
+
+// inCatalog calls f with the indexed corpus of a set, with a bar for each step. It sets
+// o.Step.
+func (a *app) inCatalog(ctx context.Context, d *bench.Dataset, setup *bench.Setup, o *bench.Options, f func(*bench.Catalog) error) error {
 	start := time.Now()
 	// What main sets is for runs that end at once; a large corpus needs memory.
 	percent := debug.SetGCPercent(100)
@@ -224,153 +295,12 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 	embedding.done()
 	debug.SetGCPercent(percent)
 	if err != nil {
-		return bench.Set{}, fmt.Errorf("indexing %s: %w", d.Name, err)
+		return fmt.Errorf("indexing %s: %w", d.Name, err)
 	}
 	defer c.Close() // a file in the temporary folder; what was measured holds
 	a.noteVerbose("%s: %s indexed in %v", d.Name, count(c.Skills, "skill"), time.Since(start).Round(time.Millisecond))
 	searching := a.progress("searching "+d.Name, 1)
 	defer searching.done()
-	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed, Step: searching.set})
-	if err == nil && len(set.Queries) == 0 {
-		err = fmt.Errorf("%s: no prompt has a wanted skill, or is of a kind that needs none", d.Name)
-	}
-	return set, err
+	o.Step = searching.set
+	return f(c)
 }
-
-// benchResult is what "bench --json" prints.
-type benchResult struct {
-	Mode string `json:"mode"`
-	bench.Result
-	Unusable []bench.Unusable   `json:"unusable,omitempty"`
-	Compared []bench.Comparison `json:"compared,omitempty"`
-}
-
-// readBench reads an earlier result; nil without a name.
-func readBench(name string) (*bench.Result, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	var r benchResult
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(r.Sets) == 0 {
-		return nil, fmt.Errorf("%s is no result of bench --json", name)
-	}
-	return &r.Result, nil
-}
-
-// printBench prints a result as tables or as JSON.
-func (a *app) printBench(out benchResult) error {
-	if a.json {
-		return a.printJSON(out)
-	}
-	var rows [][]string
-	for _, s := range out.Sets {
-		rows = append(rows, setRows(s)...)
-	}
-	if len(out.Sets) > 1 {
-		for _, m := range out.Mean {
-			rows = append(rows, estimateRow("mean", m.Name, m.Estimate, len(out.Sets)))
-		}
-	}
-	if err := a.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
-		return err
-	}
-	return a.printCompared(out.Compared)
-}
-
-// setRows are the rows of one set: relevance, gate, tokens, latency, modes.
-func setRows(s bench.Set) [][]string {
-	var rows [][]string
-	add := func(measure string, e bench.Estimate, n int) { rows = append(rows, estimateRow(s.Set, measure, e, n)) }
-	plain := func(measure, value string, n int) {
-		rows = append(rows, []string{s.Set, measure, value, "", "", strconv.Itoa(n)})
-	}
-	for _, m := range s.Metrics {
-		add(m.Name, m.Estimate, s.Prompts)
-	}
-	for _, p := range s.Breakdown {
-		add(fmt.Sprintf("hit@1 %s=%s", p.By, p.Of), p.Hit1, p.Prompts)
-	}
-	if s.Prompts > 0 {
-		add("coverage", s.Gate.Coverage, s.Prompts)
-		add("precision", s.Gate.Precision, s.Prompts)
-	}
-	if s.Gate.None > 0 {
-		add("false_injection", s.Gate.FalseInjection, s.Gate.None)
-	}
-	all := len(s.Queries)
-	plain("tokens", fmt.Sprintf("%.1f", s.Gate.Tokens), all)
-	plain("all_tokens", strconv.Itoa(s.Gate.AllTokens), all)
-	plain("p50_ms", fmt.Sprintf("%.2f", s.Latency.P50), all)
-	plain("p99_ms", fmt.Sprintf("%.2f", s.Latency.P99), all)
-	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
-		plain("mode", mode, s.Modes[mode])
-	}
-	return append(rows, calibrationRows(s)...)
-}
-
-// calibrationRows are the reliability table, if there is one, with predicted and observed
-// probability in the columns of the bounds.
-func calibrationRows(s bench.Set) [][]string {
-	if s.Calibration == nil {
-		return nil
-	}
-	rows := [][]string{{s.Set, "calibration error", decimals(s.Calibration.Error), "", "", ""}}
-	for _, b := range s.Calibration.Bins {
-		rows = append(rows, []string{s.Set, "predicted, observed", fmt.Sprintf("from %.1f", b.From),
-			decimals(b.Predicted), decimals(b.Observed), strconv.Itoa(b.Count)})
-	}
-	return rows
-}
-
-func estimateRow(set, measure string, e bench.Estimate, n int) []string {
-	return []string{set, measure, decimals(e.Value), decimals(e.Low), decimals(e.High), strconv.Itoa(n)}
-}
-
-// printCompared prints the differences of measures, then the prompts that changed most.
-func (a *app) printCompared(list []bench.Comparison) error {
-	var changes, moved [][]string
-	for _, c := range list {
-		for _, m := range c.Metrics {
-			changes = append(changes, []string{c.Set, m.Name, decimals(m.Before), decimals(m.After),
-				fmt.Sprintf("%+.3f", m.Difference), fmt.Sprintf("p=%.4f", m.P)})
-		}
-		moved = append(moved, movedRows(c.Set, "better", c.Better)...)
-		moved = append(moved, movedRows(c.Set, "worse", c.Worse)...)
-	}
-	if err := a.further([]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
-		return err
-	}
-	return a.further([]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
-}
-
-// further prints one more table after an empty line, if the table has rows.
-func (a *app) further(header []string, rows [][]string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	fmt.Fprintln(a.stdout)
-	return a.rows(header, rows)
-}
-
-func movedRows(set, change string, list []bench.Moved) [][]string {
-	return mapped(list, func(m bench.Moved) []string {
-		return []string{set, change, m.ID, place(m.Before), place(m.After), fmt.Sprintf("%+.3f", m.Difference)}
-	})
-}
-
-// place is a rank as people read it.
-func place(rank int) string {
-	if rank == 0 {
-		return "-"
-	}
-	return strconv.Itoa(rank)
-}
-
-func decimals(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }

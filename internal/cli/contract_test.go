@@ -201,7 +201,7 @@ func TestJSON(t *testing.T) {
 		{"doctor", []string{"doctor"}, "errors notes problems skills warnings"},
 		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills"}, "changes files written"},
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
-		{"bench", []string{"bench", "--from-evals"}, "mean mode seed sets"},
+		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {

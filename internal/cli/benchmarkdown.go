@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/bench"
+)
+
+// printMarkdown prints a result as the tables of docs/relevance.md.
+func (a *app) printMarkdown(out benchResult) error {
+	var text strings.Builder
+	table := func(header []string, rows [][]string) {
+		if len(rows) == 0 {
+			return
+		}
+		if text.Len() > 0 {
+			text.WriteString("\n")
+		}
+		rule := strings.Repeat("|--:", len(header))
+		for _, row := range append([][]string{header}, rows...) {
+			cells := mapped(row, func(c string) string { return strings.ReplaceAll(oneLine(c), "|", `\|`) })
+			fmt.Fprintf(&text, "| %s |\n", strings.Join(cells, " | "))
+			if rule != "" {
+				text.WriteString(strings.Replace(rule, "--:", "---", 1) + "|\n")
+				rule = ""
+			}
+		}
+	}
+	table([]string{"set", "skills", "prompts", "Hit@1", "R@5", "nDCG@10", "coverage at 3 %", "coverage at 5 %"}, rankingRows(out))
+	table([]string{"set", "threshold", "disturbed", "coverage", "entries", "per prompt", "right", "near miss gets its skill", "anything", "tokens saved"}, gateRows(out))
+	header := []string{"set"}
+	if len(out.Sets) > 0 {
+		for _, p := range out.Sets[0].Curve {
+			header = append(header, fmt.Sprintf("%.0f %%", 100*p.Rate))
+		}
+	}
+	table(header, curveRows(out))
+	table([]string{"set", "part", "prompts", "Hit@1", "R@5", "nDCG@10", "coverage at 5 %"}, partTable(out))
+	table([]string{"set", "distractors", "Hit@1", "Hit@1 by text"}, distractedRows(out))
+	_, err := fmt.Fprint(a.stdout, text.String())
+	return err
+}
+
+// rankingRows are how good the ranking is, and how often a block has a wanted skill.
+func rankingRows(out benchResult) [][]string {
+	var rows [][]string
+	for _, s := range out.Sets {
+		m := named(s.Metrics)
+		row := []string{s.Set, strconv.Itoa(s.Skills), strconv.Itoa(s.Prompts), interval(m["hit@1"]), share(m["recall@5"]), interval(m["ndcg@10"]), "", ""}
+		for _, p := range s.Curve {
+			switch p.Rate {
+			case .03:
+				row[6] = interval(p.Coverage)
+			case .05:
+				row[7] = interval(p.Coverage)
+			}
+		}
+		rows = append(rows, row)
+	}
+	if m := named(out.Mean); len(out.Sets) > 1 {
+		rows = append(rows, []string{"**mean**", "", "", interval(m["hit@1"]), share(m["recall@5"]), interval(m["ndcg@10"]),
+			interval(m["coverage@3%"]), interval(m["coverage@5%"])})
+	}
+	return rows
+}
+
+// gateRows are the blocks at the threshold that holds.
+func gateRows(out benchResult) [][]string {
+	var rows [][]string
+	for _, s := range out.Sets {
+		g := s.Gate
+		row := []string{s.Set, fraction(g.Threshold), "", share(g.Coverage), number(g.Entries), number(g.PerPrompt), share(g.Right), "", "",
+			fmt.Sprintf("%.1f %%", 100*(1-g.Tokens/float64(max(1, g.AllTokens))))}
+		if g.None > 0 {
+			row[2] = interval(g.FalseInjection)
+		}
+		if s.NearMisses > 0 {
+			row[7], row[8] = share(g.NearOwn), share(g.NearAny)
+		}
+		rows = append(rows, row)
+	}
+	if m := named(out.Mean); len(out.Sets) > 1 {
+		rows = append(rows, []string{"**mean**", "", interval(m["false_injection"]), share(m["coverage"]), number(m["entries"]), number(m["per_prompt"]),
+			share(m["right"]), share(m["near_own"]), share(m["near_any"]), ""})
+	}
+	return rows
+}
+
+// curveRows are the figures of blocks at all rates.
+func curveRows(out benchResult) [][]string {
+	var rows [][]string
+	for _, s := range out.Sets {
+		lines := [][]string{{s.Set + ": coverage"}, {"… entries"}, {"… right"}, {"… near miss gets its skill"}}
+		for _, p := range s.Curve {
+			for i, cell := range []string{share(p.Coverage), number(p.Entries), share(p.Right), share(p.NearOwn)} {
+				lines[i] = append(lines[i], cell)
+			}
+		}
+		switch {
+		case len(s.Curve) == 0 || s.Prompts == 0:
+			continue
+		case s.NearMisses == 0:
+			lines = lines[:3]
+		}
+		rows = append(rows, lines...)
+	}
+	return rows
+}
+
+// partTable is the relevance by kind, language and style.
+func partTable(out benchResult) [][]string {
+	var rows [][]string
+	add := func(set string, parts []bench.Part) {
+		for _, p := range parts {
+			row := []string{set, p.By + " " + p.Of, strconv.Itoa(p.Prompts), interval(p.Hit1), share(p.Recall5), share(p.NDCG10), ""}
+			if p.Coverage5 != nil {
+				row[6] = interval(*p.Coverage5)
+			}
+			rows = append(rows, row)
+		}
+	}
+	for _, s := range out.Sets {
+		add(s.Set, s.Breakdown)
+	}
+	add("**mean**", out.Breakdown)
+	return rows
+}
+
+func distractedRows(out benchResult) [][]string {
+	var rows [][]string
+	for _, s := range out.Sets {
+		if d := s.Distracted; d != nil {
+			rows = append(rows, []string{s.Set, fmt.Sprintf("%d (%d left out)", d.Distractors, d.LeftOut), interval(d.Hit1), interval(d.Hit1Text)})
+		}
+	}
+	return rows
+}
+
+func named(list []bench.Named) map[string]bench.Estimate {
+	byName := make(map[string]bench.Estimate)
+	for _, n := range list {
+		byName[n.Name] = n.Estimate
+	}
+	return byName
+}
+
+// share prints a share as ".644".
+func share(e bench.Estimate) string { return fraction(e.Value) }
+
+// interval prints a share with its confidence interval.
+func interval(e bench.Estimate) string {
+	return fmt.Sprintf("%s (%s–%s)", fraction(e.Value), fraction(e.Low), fraction(e.High))
+}
+
+func fraction(x float64) string { return strings.TrimPrefix(decimals(x), "0") }
+
+// number prints a mean number of skills.
+func number(e bench.Estimate) string { return strconv.FormatFloat(e.Value, 'f', 2, 64) }

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/bench"
+)
+
+// benchResult is what "bench --json" prints.
+type benchResult struct {
+	Mode string `json:"mode"`
+	bench.Result
+	Unusable []bench.Unusable   `json:"unusable,omitempty"`
+	Compared []bench.Comparison `json:"compared,omitempty"`
+}
+
+// readBench reads an earlier result; nil without a name.
+func readBench(name string) (*bench.Result, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var r benchResult
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(r.Sets) == 0 {
+		return nil, fmt.Errorf("%s is no result of bench --json", name)
+	}
+	return &r.Result, nil
+}
+
+// printBench prints a result as tables, in Markdown or as JSON.
+func (a *app) printBench(out benchResult, b *benchFlags) error {
+	if a.json {
+		return a.printJSON(out)
+	}
+	if b.markdown {
+		return a.printMarkdown(out)
+	}
+	var rows [][]string
+	for _, s := range out.Sets {
+		rows = append(rows, setRows(s, b.details)...)
+	}
+	if len(out.Sets) > 1 {
+		for _, m := range out.Mean {
+			rows = append(rows, estimateRow("mean", m.Name, m.Estimate, len(out.Sets)))
+		}
+		rows = append(rows, partRows("mean", out.Breakdown, b.details)...)
+	}
+	if err := a.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
+		return err
+	}
+	return a.printCompared(out.Compared)
+}
+
+// setRows are the rows of one set: relevance, gate, curve, tokens, latency, modes.
+func setRows(s bench.Set, details bool) [][]string {
+	var rows [][]string
+	add := func(measure string, e bench.Estimate, n int) { rows = append(rows, estimateRow(s.Set, measure, e, n)) }
+	plain := func(measure, value string, n int) {
+		rows = append(rows, []string{s.Set, measure, value, "", "", strconv.Itoa(n)})
+	}
+	for _, m := range s.Metrics {
+		add(m.Name, m.Estimate, s.Prompts)
+	}
+	if d := s.Distracted; d != nil {
+		plain("distractors", strconv.Itoa(d.Distractors), d.Distractors+d.LeftOut)
+		add("hit@1_distractors", d.Hit1, d.Prompts)
+		add("hit@1_distractors_text", d.Hit1Text, d.Prompts)
+	}
+	rows = append(rows, partRows(s.Set, s.Breakdown, details)...)
+	plain("threshold", decimals(s.Gate.Threshold), len(s.Queries))
+	rows = append(rows, figureRows(s, "", s.Gate.Figures)...)
+	if s.Prompts > 0 {
+		add("precision", s.Gate.Precision, s.Prompts)
+	}
+	if s.Gate.None > 0 {
+		add("false_injection", s.Gate.FalseInjection, s.Gate.None)
+	}
+	for _, p := range s.Curve {
+		if details || p.Rate == .03 || p.Rate == .05 {
+			at := bench.At(p.Rate)
+			plain("threshold"+at, decimals(p.Threshold), s.Gate.None)
+			plain("disturbed"+at, decimals(p.Disturbed), s.Gate.None)
+			rows = append(rows, figureRows(s, at, p.Figures)...)
+		}
+	}
+	all := len(s.Queries) - s.NearMisses
+	plain("tokens", fmt.Sprintf("%.1f", s.Gate.Tokens), all)
+	plain("all_tokens", strconv.Itoa(s.Gate.AllTokens), all)
+	plain("p50_ms", fmt.Sprintf("%.2f", s.Latency.P50), len(s.Queries))
+	plain("p99_ms", fmt.Sprintf("%.2f", s.Latency.P99), len(s.Queries))
+	for _, mode := range slices.Sorted(maps.Keys(s.Modes)) {
+		plain("mode", mode, s.Modes[mode])
+	}
+	return append(rows, calibrationRows(s, details)...)
+}
+
+// partRows are the rows of kinds, languages and styles.
+func partRows(set string, parts []bench.Part, details bool) [][]string {
+	var rows [][]string
+	for _, p := range parts {
+		add := func(measure string, e bench.Estimate) {
+			rows = append(rows, estimateRow(set, fmt.Sprintf("%s %s=%s", measure, p.By, p.Of), e, p.Prompts))
+		}
+		add("hit@1", p.Hit1)
+		if !details {
+			continue
+		}
+		add("recall@5", p.Recall5)
+		add("ndcg@10", p.NDCG10)
+		if p.Coverage5 != nil {
+			add("coverage@5%", *p.Coverage5)
+		}
+	}
+	return rows
+}
+
+// figureRows are the rows of blocks at one threshold; at is the end of their names.
+func figureRows(s bench.Set, at string, f bench.Figures) [][]string {
+	var rows [][]string
+	add := func(measure string, e bench.Estimate, n int) {
+		if n > 0 {
+			rows = append(rows, estimateRow(s.Set, measure+at, e, n))
+		}
+	}
+	add("coverage", f.Coverage, s.Prompts)
+	add("entries", f.Entries, s.Prompts)
+	add("per_prompt", f.PerPrompt, s.Prompts)
+	add("right", f.Right, s.Prompts)
+	add("near_own", f.NearOwn, s.NearMisses)
+	add("near_any", f.NearAny, s.NearMisses)
+	return rows
+}
+
+// calibrationRows are the calibration error, if there is one, and with details the
+// reliability table, with predicted and observed probability in the columns of the bounds.
+func calibrationRows(s bench.Set, details bool) [][]string {
+	if s.Calibration == nil {
+		return nil
+	}
+	rows := [][]string{{s.Set, "calibration error", decimals(s.Calibration.Error), "", "", ""}}
+	if !details {
+		return rows
+	}
+	for _, b := range s.Calibration.Bins {
+		rows = append(rows, []string{s.Set, "predicted, observed", fmt.Sprintf("from %.1f", b.From),
+			decimals(b.Predicted), decimals(b.Observed), strconv.Itoa(b.Count)})
+	}
+	return rows
+}
+
+func estimateRow(set, measure string, e bench.Estimate, n int) []string {
+	return []string{set, measure, decimals(e.Value), decimals(e.Low), decimals(e.High), strconv.Itoa(n)}
+}
+
+// printCompared prints the differences of measures, then the prompts that changed most.
+func (a *app) printCompared(list []bench.Comparison) error {
+	var changes, worsened, moved [][]string
+	for _, c := range list {
+		for _, m := range c.Metrics {
+			changes = append(changes, []string{c.Set, m.Name, decimals(m.Before), decimals(m.After),
+				fmt.Sprintf("%+.3f", m.Difference), fmt.Sprintf("p=%.4f", m.P)})
+		}
+		worsened = append(worsened, []string{c.Set, "significantly worse", cmp.Or(strings.Join(c.Worsened, " "), "nothing")})
+		moved = append(moved, movedRows(c.Set, "better", c.Better)...)
+		moved = append(moved, movedRows(c.Set, "worse", c.Worse)...)
+	}
+	if err := a.further([]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
+		return err
+	}
+	if err := a.further([]string{"SET", "CHANGE", "MEASURES"}, worsened); err != nil {
+		return err
+	}
+	return a.further([]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
+}
+
+// further prints one more table after an empty line, if the table has rows.
+func (a *app) further(header []string, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	return a.rows(header, rows)
+}
+
+func movedRows(set, change string, list []bench.Moved) [][]string {
+	return mapped(list, func(m bench.Moved) []string {
+		return []string{set, change, m.ID, place(m.Before), place(m.After), fmt.Sprintf("%+.3f", m.Difference)}
+	})
+}
+
+// place is a rank as people read it.
+func place(rank int) string {
+	if rank == 0 {
+		return "-"
+	}
+	return strconv.Itoa(rank)
+}
+
+func decimals(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
