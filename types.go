@@ -140,6 +140,9 @@ type SyntaxError = search.SyntaxError
 //   - Chars: most UTF-16 code units of the list as a JSON string; 0 means no limit
 //   - Threshold: as in a [Query]
 //   - Format: contextprovider.XML, Markdown or JSON; "" means XML
+//   - Form: contextprovider.Short (name, first sentence of the description, and the
+//     location if the model opens files itself) or Full (name, description, location);
+//     "" means the form of the Config, or else Short if Intro or Server is set, else Full
 //   - Intro: the sentence that tells the model how to load a skill, with the names
 //     of your own tools; "" means one that Server decides
 //   - Server: the MCP server whose tool read_skill loads skills; "" means that the
@@ -153,7 +156,8 @@ type Budget = contextprovider.Budget
 // has the fields of an [Answer] but Hits, and:
 //
 //   - Text: for the model; "" when no skill is relevant and none is pinned
-//   - Skills: the listed skills as [Hit] values, best first
+//   - Skills: the listed skills as [Hit] values, best first, with the descriptions that
+//     Text shows
 //   - Pinned: the skills that stand in Text with all their instructions, as [Body]
 //     values
 //   - Problems: of pinned skills that cannot be read now and are left out

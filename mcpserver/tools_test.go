@@ -126,7 +126,7 @@ func TestSuggestSkills(t *testing.T) {
 	c := k.connect(t, false)
 	args := object{"prompt": "please fill in the fields of this PDF form", "cwd": "/x", "session": "s"}
 	text, r := c.tool("suggest_skills", args)
-	contains(t, "block", text, "<available_skills>", "pdf-forms")
+	contains(t, "block", text, "the MCP server skills", "<available_skills>", `<skill name="pdf-forms">`)
 	if r["block"] != text || field(r["skills"], "id")[0] != "pdf-forms" {
 		t.Errorf("structured: %v", r)
 	}
