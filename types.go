@@ -54,6 +54,8 @@ type Place = search.Place
 //     every prompt reaches it
 //   - Agent: the [Agent] who asks; nil means the whole catalog
 //   - Relevant: leave out hits that are not relevant
+//   - Fitting: leave out hits that are hardly worth listing to somebody who asks, and
+//     all of them if nothing fits
 //   - Syntax: read Text as a query with phrases, AND, OR, NOT, NEAR and fields,
 //     ranked by BM25 alone; a malformed one is a [*SyntaxError]
 type Query = search.Query
@@ -61,6 +63,7 @@ type Query = search.Query
 // An Answer holds the hits of a query. Fields:
 //
 //   - Hits: the [Hit] values, best first
+//   - Unfit: how many candidates Query.Fitting left out
 //   - Mode: what the order is based on: "hybrid", "text (no embedder)", "text
 //     (embedder timed out)" and so on, "syntax" for a query with Syntax
 //   - Kind: why the prompt wants no skill that it does not name: "empty",
