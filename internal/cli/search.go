@@ -19,7 +19,8 @@ import (
 const searchHelp = `Search prints the skills that fit a text best, the best first. Any text is a
 safe query: a few words, a whole prompt, a pasted log. A skill that the text
 names comes first. The words of a long text are weighed by how rare they are.
-Skills that hardly fit are left out, and often nothing fits; --all lists them.
+Skills that hardly fit are left out, and if nothing fits, search says so; --all
+lists them all the same.
 
 On a terminal, skills that "context" would offer are marked with *, and below
 each stands what matches best in its instructions. When the output is piped,
