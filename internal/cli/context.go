@@ -33,7 +33,8 @@ only the skills that they name. Of copies of a skill the best is listed.
 
 --json prints an object with
   block     the text, empty when nothing is relevant
-  skills    the listed skills, in the form of "search --json"
+  skills    the listed skills, in the form of "search --json", with the
+            descriptions that the block shows
   pinned    names of the pinned skills, if any
   omitted   number of relevant skills that the budget left out
   tokens    estimated tokens of the block

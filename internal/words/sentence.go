@@ -27,14 +27,19 @@ func FirstSentence(s string, most int) string {
 }
 
 func saysEnough(s string) bool {
-	dense, chars := 0, 0
+	n, dense, chars := 0, 0, 0
+	for field := range strings.FieldsSeq(s) {
+		if strings.ContainsFunc(field, IsLetter) { // no dash
+			n++
+		}
+	}
 	for _, r := range s {
 		chars += weight(r)
 		if Dense(r) {
 			dense++
 		}
 	}
-	return len(strings.Fields(s))+dense/2 >= enoughWords && chars >= enoughChars
+	return n+dense/2 >= enoughWords && chars >= enoughChars
 }
 
 // weight returns how many characters r counts as.

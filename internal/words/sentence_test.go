@@ -37,6 +37,7 @@ func TestFirstSentence(t *testing.T) {
 
 		// One that says little needs the next, too.
 		{"PDF tools. Fill in the forms of a PDF. Use it.", "PDF tools. Fill in the forms of a PDF."},
+		{"All PDF tools — two modes. Fill in forms.", "All PDF tools — two modes. Fill in forms."},
 		{"PDF. Forms. Fill them in. Use it for all forms.", "PDF. Forms. Fill them in. Use it for all forms."},
 		{"A b c d e f g. Use it for all forms. Not else.", "A b c d e f g. Use it for all forms."},
 		{"Qlty (qlty.sh). Use it for any request. Not else.", "Qlty (qlty.sh). Use it for any request."},
