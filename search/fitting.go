@@ -19,7 +19,7 @@ const (
 )
 
 // fitting leaves out the candidates that are hardly worth listing. A candidate stays if it is
-// relevant, or if the text seems to name it, or begins its name: somebody may be typing it.
+// relevant, or if the text is the start of its name: somebody may be typing it.
 func (r *retrieval) fitting(scored []rank.Scored) []rank.Scored {
 	nothing := r.calibrated() && r.Demand.Probability < vague && !slices.ContainsFunc(scored, sharesWord)
 	least := negligible
@@ -29,8 +29,8 @@ func (r *retrieval) fitting(scored []rank.Scored) []rank.Scored {
 	start := words.NameKey(strings.TrimSpace(r.prompt.text))
 	fits := make([]rank.Scored, 0, len(scored))
 	for _, s := range scored {
-		named := s.Mention > 0 || start != "" && strings.HasPrefix(words.NameKey(r.view.Doc(s.Key).Name), start)
-		if s.Relevant || named || !nothing && s.Probability >= least {
+		begun := start != "" && strings.HasPrefix(words.NameKey(r.view.Doc(s.Key).Name), start)
+		if s.Relevant || begun || !nothing && s.Probability >= least {
 			fits = append(fits, s)
 		}
 	}

@@ -63,7 +63,21 @@ func TestFitting(t *testing.T) {
 			if want == "" && len(hits) > 0 || want != "" && (len(hits) == 0 || hits[0].ID != want) {
 				t.Errorf("%s: %q finds %v, want %q", name, text, searchtest.IDs(hits), want)
 			}
+			if text == want && len(hits) > 1 { // the other skills do not share the name
+				t.Errorf("%s: %q finds %v, want it alone", name, text, searchtest.IDs(hits))
+			}
 		}
+	}
+}
+
+// TestFittingNamed: a skill that the text seems to name is listed, however much better another
+// one fits.
+func TestFittingNamed(t *testing.T) {
+	t.Parallel()
+	x := offices(t, nil)
+	q := search.Query{Text: "fill in all of the fields of this PDF form, list its fields and read the other forms of these files, then ask `translation`", Fitting: true}
+	if got := searchtest.IDs(searchtest.Ask(t, x, q).Hits); len(got) < 2 || got[0] != "pdf-forms" || !slices.Contains(got, "translation") {
+		t.Errorf("found %v", got)
 	}
 }
 
