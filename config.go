@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank"
@@ -51,6 +52,10 @@ type Config struct {
 	// Threshold is the least probability, up to 1, that a prompt wants a skill for
 	// any to be offered; 0 means .6, Always means that every prompt reaches it.
 	Threshold float64
+
+	// Form is the form of the blocks whose Budget names none; "" means short where a tool
+	// loads skills, else full.
+	Form contextprovider.Form
 
 	// Reranker orders the best candidates of a search anew; nil means none. It
 	// gets the prompt, and of each candidate the name, the description and the
@@ -144,6 +149,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	cfg := Config{
 		DB: s.DB, Deadline: s.Deadline, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
+		Form: contextprovider.Form(s.Form),
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -33,14 +34,14 @@ func setMachine(t *testing.T) (project string) {
 func TestReadConfig(t *testing.T) {
 	project := setMachine(t)
 	write(t, filepath.Join(filepath.Dir(project), "config.yaml"),
-		"bundled: false\nembedder: none\nschedule: never\ndb: c.db\ndeadline: 1s\nthreshold: 0\nagents: {a: {}}\n"+
+		"bundled: false\nembedder: none\nschedule: never\ndb: c.db\ndeadline: 1s\nthreshold: 0\nform: short\nagents: {a: {}}\n"+
 			"reranker: {tei: {base_url: \"http://127.0.0.1:1\", deadline: 2s, candidates: 7}}\n")
 	cfg, err := repertoire.ReadConfig(project, nil)
 	try(t, err)
 	if len(cfg.Sources) != 1 || cfg.Sources[0].Info().Kind != source.KindProject || len(cfg.Agents) != 1 {
 		t.Errorf("sources %v, agents %v", cfg.Sources, cfg.Agents)
 	}
-	if cfg.DB != filepath.Join(filepath.Dir(project), "c.db") || cfg.Schedule != repertoire.Never || cfg.Deadline != time.Second || cfg.Threshold != repertoire.Always {
+	if cfg.DB != filepath.Join(filepath.Dir(project), "c.db") || cfg.Schedule != repertoire.Never || cfg.Deadline != time.Second || cfg.Threshold != repertoire.Always || cfg.Form != contextprovider.Short {
 		t.Errorf("config %+v", cfg)
 	}
 	if cfg.Embedder != (embed.None{}) || cfg.Reranker == nil || cfg.RerankDeadline != 2*time.Second || cfg.RerankCandidates != 7 {
@@ -94,6 +95,32 @@ func TestNothing(t *testing.T) {
 			}
 		}
 		want(t, name, list(t, c, nil, true))
+	}
+}
+
+// TestForm: a catalog says which form a block has whose budget does not say it.
+func TestForm(t *testing.T) {
+	for _, tt := range []struct {
+		of, asked contextprovider.Form
+		server    string
+		want      contextprovider.Form
+	}{
+		{"", "", "", contextprovider.Full},
+		{"", "", "team", contextprovider.Short},
+		{contextprovider.Short, "", "", contextprovider.Short},
+		{contextprovider.Full, "", "team", contextprovider.Full},
+		{contextprovider.Full, contextprovider.Short, "team", contextprovider.Short},
+	} {
+		c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake"))}, Form: tt.of})
+		b, err := c.Block(t.Context(), "the bread skill", repertoire.Budget{Form: tt.asked, Server: tt.server}, nil)
+		try(t, err)
+		if short := strings.Contains(b.Text, `<skill name="bread"`); len(b.Skills) != 1 || short != (tt.want == contextprovider.Short) {
+			t.Errorf("%+v:\n%s", tt, b.Text)
+		}
+	}
+	c := scanned(t, repertoire.Config{Form: "long"})
+	if _, err := c.Block(t.Context(), "x", repertoire.Budget{}, nil); err == nil || !strings.Contains(err.Error(), `no block form "long"`) {
+		t.Errorf("error %v", err)
 	}
 }
 

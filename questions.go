@@ -1,6 +1,7 @@
 package repertoire
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -26,6 +27,7 @@ func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length
 // Block returns the text that tells a model which skills fit a prompt, empty
 // when none does.
 func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) (Block, error) {
+	b.Form = cmp.Or(b.Form, c.cfg.Form)
 	return asked(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
 }
 

@@ -54,6 +54,8 @@ type Place = search.Place
 //     every prompt reaches it
 //   - Agent: the [Agent] who asks; nil means the whole catalog
 //   - Relevant: leave out hits that are not relevant
+//   - Fitting: leave out hits that are hardly worth listing to somebody who asks, and
+//     all of them if nothing fits
 //   - Syntax: read Text as a query with phrases, AND, OR, NOT, NEAR and fields,
 //     ranked by BM25 alone; a malformed one is a [*SyntaxError]
 type Query = search.Query
@@ -61,6 +63,7 @@ type Query = search.Query
 // An Answer holds the hits of a query. Fields:
 //
 //   - Hits: the [Hit] values, best first
+//   - Unfit: how many candidates Query.Fitting left out
 //   - Mode: what the order is based on: "hybrid", "text (no embedder)", "text
 //     (embedder timed out)" and so on, "syntax" for a query with Syntax
 //   - Kind: why the prompt wants no skill that it does not name: "empty",
@@ -140,6 +143,9 @@ type SyntaxError = search.SyntaxError
 //   - Chars: most UTF-16 code units of the list as a JSON string; 0 means no limit
 //   - Threshold: as in a [Query]
 //   - Format: contextprovider.XML, Markdown or JSON; "" means XML
+//   - Form: contextprovider.Short (name, first sentence of the description, and the
+//     location if the model opens files itself) or Full (name, description, location);
+//     "" means the form of the Config, or else Short if Intro or Server is set, else Full
 //   - Intro: the sentence that tells the model how to load a skill, with the names
 //     of your own tools; "" means one that Server decides
 //   - Server: the MCP server whose tool read_skill loads skills; "" means that the
@@ -153,7 +159,8 @@ type Budget = contextprovider.Budget
 // has the fields of an [Answer] but Hits, and:
 //
 //   - Text: for the model; "" when no skill is relevant and none is pinned
-//   - Skills: the listed skills as [Hit] values, best first
+//   - Skills: the listed skills as [Hit] values, best first, with the descriptions that
+//     Text shows
 //   - Pinned: the skills that stand in Text with all their instructions, as [Body]
 //     values
 //   - Problems: of pinned skills that cannot be read now and are left out

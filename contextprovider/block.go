@@ -18,6 +18,7 @@ type Budget struct {
 	Tokens int    // most tokens of the listed skills, estimated; 0 means 1,000
 	Skills int    // most skills that are listed; 0 means 8
 	Format Format // "" means XML
+	Form   Form   // "" means Short if Intro or Server tells how skills are loaded, else Full
 	// Threshold is the least probability that the prompt wants a skill for any
 	// to be listed, up to 1; 0 means the threshold of the catalog, search.Always
 	// means that every prompt reaches it.
@@ -47,16 +48,25 @@ func (b Budget) withDefaults() Budget {
 	b.Tokens = cmp.Or(b.Tokens, 1000)
 	b.Skills = cmp.Or(b.Skills, 8)
 	b.Format = cmp.Or(b.Format, XML)
+	if b.Form == "" {
+		b.Form = Full
+		if b.byTool() {
+			b.Form = Short
+		}
+	}
 	if b.Choose == nil {
 		b.Choose = func(hits []search.Hit) []search.Hit { return hits }
 	}
 	return b
 }
 
+// byTool reports whether the model loads skills with a tool; else it opens their files.
+func (b Budget) byTool() bool { return b.Server != "" || words.Line(b.Intro) != "" }
+
 // A Block is level 1: the skills that fit a prompt, as a text for the model.
 type Block struct {
 	Text    string       // empty when nothing is relevant and nothing pinned
-	Skills  []search.Hit // listed in Text, best first
+	Skills  []search.Hit // listed in Text, best first, with the descriptions that it shows
 	Pinned  []Body       // in Text with all of their instructions
 	Omitted int          // relevant skills that the budget left out
 	Tokens  int          // of Text, estimated
@@ -75,7 +85,7 @@ const candidates = 50
 // whoever pinned them wants them always. With ListPinned they head the list.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *search.Agent) (Block, error) {
 	budget = budget.withDefaults()
-	form, err := formOf(budget)
+	layout, err := layoutOf(budget)
 	if err != nil {
 		return Block{}, err
 	}
@@ -97,9 +107,9 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 		return Block{}, err
 	}
 	b.Ranking = answer.Ranking
-	entries := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, form)
+	entries := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, layout)
 	if len(b.Skills)+len(b.Pinned) > 0 {
-		b.Text = form.block(b.Pinned, entries)
+		b.Text = layout.block(b.Pinned, entries)
 	}
 	b.Tokens = words.Tokens(b.Text)
 	return b, nil
@@ -151,10 +161,10 @@ func relevant(hits []search.Hit, pinned []search.Entry) []search.Hit {
 	return out
 }
 
-// fill lists hits until the budget is used up, and returns them as the form
+// fill lists hits until the budget is used up, and returns them as the layout
 // renders them. One that does not fit gives way to the next smaller ones; only
 // the best is shortened instead, because a list without it would mislead.
-func (b *Block) fill(hits []search.Hit, budget Budget, f form) (entries []string) {
+func (b *Block) fill(hits []search.Hit, budget Budget, f layout) (entries []string) {
 	var used size // of the list so far
 	used.add(f.before)
 	used.add(f.after)
@@ -162,6 +172,9 @@ func (b *Block) fill(hits []search.Hit, budget Budget, f form) (entries []string
 		if len(b.Skills) >= budget.Skills {
 			b.Omitted += len(hits) - i
 			return entries
+		}
+		if budget.Form == Short {
+			h.Description = words.FirstSentence(h.Description, maxSentence)
 		}
 		entry, with := f.add(&h, used, len(entries))
 		if i == 0 && !with.within(budget) {
@@ -198,7 +211,7 @@ func (s size) within(b Budget) bool {
 }
 
 // add renders a hit, and tells what a list of n entries counts with it.
-func (f *form) add(h *search.Hit, used size, n int) (entry string, with size) {
+func (f *layout) add(h *search.Hit, used size, n int) (entry string, with size) {
 	entry = f.entry(h)
 	if n > 0 {
 		used.add(f.between)

@@ -54,7 +54,8 @@ func TestBudget(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		b := contextprovider.Budget{Tokens: 1 + random.IntN(900), Skills: 1 + random.IntN(25)}
-		b.Format = contextprovider.Formats()[random.IntN(3)]
+		b.Format, b.Form = contextprovider.Formats()[random.IntN(3)], contextprovider.Forms()[random.IntN(2)]
+		b.Server = []string{"", "team"}[random.IntN(2)]
 		block := k.block(t, prompt, b, nil)
 		got := names(block.Skills)
 		switch {
@@ -69,7 +70,7 @@ func TestBudget(t *testing.T) {
 		case len(got) == 0 && block.Text != "":
 			t.Errorf("%+v: nothing listed in %q", b, block.Text)
 		}
-		checkStructure(t, b.Format, block)
+		checkStructure(t, b, block)
 	}
 }
 
@@ -253,11 +254,12 @@ func BenchmarkBlock(b *testing.B) {
 func TestListPinned(t *testing.T) {
 	k := open(t, memory(t, "tools", tools(20)), everyday(t))
 	a := &search.Agent{Name: "a", Pinned: []string{"signs-songs", "tool-03"}}
-	b := k.block(t, "skill tool-03, skill tool-04", contextprovider.Budget{ListPinned: true}, a)
+	budget := contextprovider.Budget{ListPinned: true, Form: contextprovider.Full}
+	b := k.block(t, "skill tool-03, skill tool-04", budget, a)
 	if got := names(b.Skills); len(got) < 3 || !slices.Equal(got[:3], []string{"signs-songs", "tool-03", "tool-04"}) || len(b.Pinned) > 0 {
 		t.Errorf("listed %v and %d bodies", got, len(b.Pinned))
 	}
-	checkStructure(t, contextprovider.XML, b)
+	checkStructure(t, budget, b)
 	if b := k.block(t, "thanks", contextprovider.Budget{ListPinned: true, Skills: 1}, a); len(b.Skills) != 1 || b.Omitted != 1 {
 		t.Errorf("%d listed, %d omitted; want 1, 1", len(b.Skills), b.Omitted)
 	}
@@ -284,14 +286,14 @@ func TestChoose(t *testing.T) {
 // TestChars: the bound on characters holds whatever has to be escaped.
 func TestChars(t *testing.T) {
 	k := open(t, memory(t, "tools", tools(20)))
-	for _, format := range contextprovider.Formats() {
-		for chars := 300; chars < 3000; chars += 97 {
-			b := k.block(t, naming(20), contextprovider.Budget{Format: format, Skills: 20, Tokens: 10_000, Chars: chars}, nil)
-			if n := jsonLength(t, b.Text); n > chars {
-				t.Errorf("%s: %d characters, bound %d", format, n, chars)
+	for name, budget := range wants(contextprovider.Budget{Skills: 20, Tokens: 10_000}) {
+		for budget.Chars = 300; budget.Chars < 3000; budget.Chars += 97 {
+			b := k.block(t, naming(20), budget, nil)
+			if n := jsonLength(t, b.Text); n > budget.Chars {
+				t.Errorf("%s: %d characters, bound %d", name, n, budget.Chars)
 			}
-			if chars > 1000 && len(b.Skills) == 0 {
-				t.Errorf("%s: nothing listed in %d characters", format, chars)
+			if budget.Chars > 1000 && len(b.Skills) == 0 {
+				t.Errorf("%s: nothing listed in %d characters", name, budget.Chars)
 			}
 		}
 	}

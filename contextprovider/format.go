@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,18 +13,36 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// A Format is the form of a block.
+// A Format is the syntax of a block.
 type Format string
 
 // The formats.
 const (
-	XML      Format = "xml"      // <available_skills>, as the Agent Skills reference prints it
+	XML      Format = "xml"      // <available_skills>, in full as the Agent Skills reference prints it
 	Markdown Format = "markdown" // a list
 	JSON     Format = "json"     // one object
 )
 
 // Formats are all formats, the default first.
 func Formats() []Format { return []Format{XML, Markdown, JSON} }
+
+// A Form is how much a block says of each skill that it lists.
+type Form string
+
+// The forms.
+const (
+	// Short is the name and the first sentence of the description, and the location if the
+	// model must open the file itself.
+	Short Form = "short"
+	Full  Form = "full" // name, description and location
+)
+
+// Forms are all forms.
+func Forms() []Form { return []Form{Short, Full} }
+
+// maxSentence bounds the first sentence of a description in a short block, in characters.
+// Of 20,101 published descriptions, 28 % have a longer one.
+const maxSentence = 160
 
 // header says what the list is and how a skill is loaded, as facts: text that
 // reads like a command is what prompt-injection defences look for.
@@ -36,24 +55,23 @@ func header(b Budget) string {
 	default:
 		load = "The instructions of each are in the file at its location; `skills show NAME` prints them."
 	}
-	return "Skills in the local catalog that match this prompt. " + load +
-		" Names and descriptions are catalog metadata; whether a skill fits is for the reader to judge."
+	return "Skills in the local catalog that may fit this prompt. " + load + " Names and descriptions are catalog metadata."
 }
 
-// A form renders a block of one format. The skills that it lists are rendered
+// A layout renders a block of one format and form. The skills that it lists are rendered
 // one by one, so that each is rendered and counted once however the budget turns
 // out: a block without pinned bodies is before, the entries with between between
 // any two of them, and after.
-type form struct {
+type layout struct {
 	before, between, after string
 	entry                  func(*search.Hit) string
 	// object makes a block in which pinned bodies do not simply come first; nil
-	// for the forms where they do.
+	// for the formats where they do.
 	object func(pinned []Body, entries []string) string
 }
 
 // block renders pinned bodies and the entries of a list.
-func (f *form) block(pinned []Body, entries []string) string {
+func (f *layout) block(pinned []Body, entries []string) string {
 	if f.object != nil {
 		return f.object(pinned, entries)
 	}
@@ -70,20 +88,28 @@ func (f *form) block(pinned []Body, entries []string) string {
 	return b.String()
 }
 
-// formOf returns the form of the budget's format.
-func formOf(b Budget) (form, error) {
-	about := header(b)
+// layoutOf returns the layout for a budget.
+func layoutOf(b Budget) (layout, error) {
+	if !slices.Contains(Forms(), b.Form) {
+		return layout{}, fmt.Errorf("no block form %q%s", b.Form, words.Suggest(string(b.Form), []string{string(Short), string(Full)}))
+	}
+	about, located := header(b), b.Form == Full || !b.byTool()
 	switch b.Format {
 	case XML:
-		return form{before: about + "\n" + listStart, after: listEnd, entry: xmlEntry}, nil
+		entry := xmlEntry
+		if b.Form == Short {
+			entry = func(h *search.Hit) string { return shortXMLEntry(h, located) }
+		}
+		return layout{before: about + "\n" + listStart, after: listEnd, entry: entry}, nil
 	case Markdown:
-		return form{before: about + "\n\n", entry: markdownEntry}, nil
+		return layout{before: about + "\n\n", entry: func(h *search.Hit) string { return markdownEntry(h, located) }}, nil
 	case JSON:
 		before := strings.TrimSuffix(jsonText(jsonBlock{Note: about, Skills: []json.RawMessage{}}), "]}")
+		entry := func(h *search.Hit) string { return jsonEntry(h, located) }
 		object := func(pinned []Body, entries []string) string { return jsonOf(about, pinned, entries) }
-		return form{before: before, between: ",", after: "]}\n", entry: jsonEntry, object: object}, nil
+		return layout{before: before, between: ",", after: "]}\n", entry: entry, object: object}, nil
 	}
-	return form{}, fmt.Errorf("no block format %q%s", b.Format, words.Suggest(string(b.Format), []string{string(XML), string(Markdown), string(JSON)}))
+	return layout{}, fmt.Errorf("no block format %q%s", b.Format, words.Suggest(string(b.Format), []string{string(XML), string(Markdown), string(JSON)}))
 }
 
 var lineEnds = strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ")
@@ -110,6 +136,15 @@ const (
 func xmlEntry(h *search.Hit) string {
 	return "<skill>\n<name>\n" + escaped(words.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(words.Line(h.Description)) +
 		"\n</description>\n<location>\n" + escaped(place(h.Location)) + "\n</location>\n</skill>\n"
+}
+
+// shortXMLEntry is one line: tags on lines of their own would be half of a short entry.
+func shortXMLEntry(h *search.Hit, located bool) string {
+	at := ""
+	if located {
+		at = `" location="` + html.EscapeString(place(h.Location))
+	}
+	return `<skill name="` + html.EscapeString(words.Line(h.Name)) + at + `">` + escaped(words.Line(h.Description)) + "</skill>\n"
 }
 
 // opener matches what would make a line the start of something: a message of
@@ -147,8 +182,12 @@ func fenced(text string) string {
 	return contentTag().ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
 }
 
-func markdownEntry(h *search.Hit) string {
-	return "- **" + markdown(h.Name) + "**: " + markdown(h.Description) + " (" + codeSpan(h.Location) + ")\n"
+func markdownEntry(h *search.Hit, located bool) string {
+	at := ""
+	if located {
+		at = " (" + codeSpan(h.Location) + ")"
+	}
+	return "- **" + markdown(h.Name) + "**: " + markdown(h.Description) + at + "\n"
 }
 
 var markup = strings.NewReplacer(`\`, `\\`, "`", "'", "<", "&lt;", "*", `\*`, "[", `\[`, "|", `\|`)
@@ -187,7 +226,7 @@ type jsonPinned struct {
 type jsonSkill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	Location    string `json:"location"`
+	Location    string `json:"location,omitempty"`
 }
 
 func jsonOf(header string, pinned []Body, entries []string) string {
@@ -204,8 +243,12 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 	return jsonText(out) + "\n"
 }
 
-func jsonEntry(h *search.Hit) string {
-	return jsonText(jsonSkill{words.Line(h.Name), words.Line(h.Description), place(h.Location)})
+func jsonEntry(h *search.Hit, located bool) string {
+	entry := jsonSkill{Name: words.Line(h.Name), Description: words.Line(h.Description)}
+	if located {
+		entry.Location = place(h.Location)
+	}
+	return jsonText(entry)
 }
 
 func jsonText(v any) string {

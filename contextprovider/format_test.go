@@ -167,9 +167,42 @@ func (c promptCase) run(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	k := open(t)
-	_, err := k.Block(t.Context(), "x", contextprovider.Budget{Format: "yaml"}, nil)
-	if want := `no block format "yaml"; there are: xml, markdown, json`; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
+	for want, budget := range map[string]contextprovider.Budget{
+		`no block format "yaml"; there are: xml, markdown, json`: {Format: "yaml"},
+		`no block form "shrt"; did you mean short?`:              {Form: "shrt"},
+	} {
+		if _, err := k.Block(t.Context(), "x", budget, nil); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+// TestForm: a block is short where a tool loads skills, unless the budget says otherwise.
+func TestForm(t *testing.T) {
+	entry := search.Entry{Meta: skill.Meta{ID: "x", Name: "pdf", Description: "Reads all of the forms of a PDF. Use it for forms.", Location: "/pdf"}}
+	const sentence = "Reads all of the forms of a PDF."
+	for _, tt := range []struct {
+		budget      contextprovider.Budget
+		description string
+		located     bool
+	}{
+		{contextprovider.Budget{}, entry.Description, true},
+		{contextprovider.Budget{Intro: " \n"}, entry.Description, true},
+		{contextprovider.Budget{Server: "team"}, sentence, false},
+		{contextprovider.Budget{Intro: "Call `load`."}, sentence, false},
+		{contextprovider.Budget{Form: contextprovider.Short}, sentence, true},
+		{contextprovider.Budget{Form: contextprovider.Short, Server: "team"}, sentence, false},
+		{contextprovider.Budget{Form: contextprovider.Full, Server: "team"}, entry.Description, true},
+	} {
+		for _, tt.budget.Format = range contextprovider.Formats() {
+			tt.budget.ListPinned = true
+			b, err := contextprovider.New(one{entry}, nil).Block(t.Context(), "x", tt.budget, &search.Agent{Name: "a"})
+			try(t, err)
+			shown := strings.Contains(b.Text, tt.description) && strings.Contains(b.Text, entry.Description) == (tt.description != sentence)
+			if !shown || strings.Contains(b.Text, "/pdf") != tt.located || b.Skills[0].Description != tt.description {
+				t.Errorf("%+v: description %q in\n%s", tt.budget, b.Skills[0].Description, b.Text)
+			}
+		}
 	}
 }
 

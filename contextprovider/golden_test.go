@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"flag"
+	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the blocks into testdata/*.txtar")
 
-// TestGolden compares blocks in every format; the README in testdata explains
+// TestGolden compares blocks in every format and form; the README in testdata explains
 // the files.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -48,11 +50,9 @@ func testGolden(t *testing.T, file string) {
 	}
 	r := readRequest(t, archive.Comment)
 	k := open(t, memory(t, "golden", files), everyday(t))
-	for _, format := range contextprovider.Formats() {
-		r.budget.Format = format
-		block := k.block(t, r.prompt, r.budget, r.agent)
-		checkStructure(t, format, block)
-		name := "want." + string(format)
+	for name, b := range wants(r.budget) {
+		block := k.block(t, r.prompt, b, r.agent)
+		checkStructure(t, b, block)
 		if diff := cmp.Diff(want[name], block.Text); diff != "" && !*update {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
@@ -61,6 +61,23 @@ func testGolden(t *testing.T, file string) {
 	if *update {
 		archive.Files = in
 		try(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+	}
+}
+
+// wants yields a budget in every format and form, with the name of the file of its block.
+func wants(b contextprovider.Budget) iter.Seq2[string, contextprovider.Budget] {
+	return func(yield func(string, contextprovider.Budget) bool) {
+		for _, b.Form = range []contextprovider.Form{contextprovider.Full, contextprovider.Short} {
+			for _, b.Format = range contextprovider.Formats() {
+				name := "want." + string(b.Format)
+				if b.Form != contextprovider.Full {
+					name = fmt.Sprintf("want-%s.%s", b.Form, b.Format)
+				}
+				if !yield(name, b) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -85,6 +102,8 @@ func readRequest(t *testing.T, comment []byte) (r request) {
 			r.agent = &search.Agent{Name: "golden", Pinned: strings.Split(value, ", ")}
 		case "tokens":
 			r.budget.Tokens, err = strconv.Atoi(value)
+		case "server":
+			r.budget.Server = value
 		case "skills":
 			r.budget.Skills, err = strconv.Atoi(value)
 		default:
@@ -110,33 +129,39 @@ func cleanPlace(s string) string {
 	return regexp.MustCompile("[\n\t\u2028\u2029]").ReplaceAllString(words.Clean(s), " ")
 }
 
-func show(hits []search.Hit) []listed {
+func show(hits []search.Hit, located bool) []listed {
 	var list []listed
 	for _, h := range hits {
-		list = append(list, listed{clean(h.Name), clean(h.Description), cleanPlace(h.Location)})
+		entry := listed{Name: clean(h.Name), Description: clean(h.Description)}
+		if located {
+			entry.Location = cleanPlace(h.Location)
+		}
+		list = append(list, entry)
 	}
 	return list
 }
 
 // checkStructure checks that a block lists its skills and nothing else.
-func checkStructure(t *testing.T, format contextprovider.Format, b contextprovider.Block) {
+func checkStructure(t *testing.T, budget contextprovider.Budget, b contextprovider.Block) {
 	t.Helper()
 	if b.Text == "" {
 		if len(b.Skills)+len(b.Pinned) > 0 {
-			t.Errorf("%s: empty, but %d skills and %d pinned", format, len(b.Skills), len(b.Pinned))
+			t.Errorf("%+v: empty, but %d skills and %d pinned", budget, len(b.Skills), len(b.Pinned))
 		}
 		return
 	}
-	switch format {
-	case contextprovider.XML:
+	byTool := budget.Server != "" || budget.Intro != ""
+	want := show(b.Skills, budget.Form == contextprovider.Full || !byTool)
+	switch budget.Format {
+	case contextprovider.XML, "":
 		if _, list, ok := strings.Cut(b.Text, "<available_skills>"); ok || len(b.Skills) > 0 {
-			checkList(t, show(b.Skills), parseXML(t, "<available_skills>"+list))
+			checkList(t, want, parseXML(t, "<available_skills>"+list))
 		}
 		checkEnvelopes(t, b)
 	case contextprovider.JSON:
 		var doc struct{ Skills []listed }
 		try(t, json.Unmarshal([]byte(b.Text), &doc))
-		checkList(t, show(b.Skills), doc.Skills)
+		checkList(t, want, doc.Skills)
 	case contextprovider.Markdown:
 		if n := strings.Count("\n"+b.Text, "\n- **"); n != len(b.Skills) {
 			t.Errorf("markdown: %d items for %d skills", n, len(b.Skills))
@@ -163,6 +188,7 @@ func parseXML(t testing.TB, text string) []listed {
 		XMLName xml.Name `xml:"available_skills"`
 		Skills  []struct {
 			listed
+			Attrs []xml.Attr                   `xml:",any,attr"` // of a short entry, whose text is the description
 			Other []struct{ XMLName xml.Name } `xml:",any"`
 			Text  string                       `xml:",chardata"`
 		} `xml:"skill"`
@@ -177,6 +203,13 @@ func parseXML(t testing.TB, text string) []listed {
 	}
 	var list []listed
 	for _, s := range doc.Skills {
+		if len(s.Attrs) > 0 {
+			if len(s.Other) > 0 || s.listed != (listed{}) {
+				t.Errorf("a short entry holds %v and %v", s.Other, s.listed)
+			}
+			list = append(list, shortEntry(t, s.Attrs, s.Text))
+			continue
+		}
 		if len(s.Other) > 0 || strings.TrimSpace(s.Text) != "" {
 			t.Errorf("a skill holds %v and %q", s.Other, s.Text)
 		}
@@ -186,6 +219,23 @@ func parseXML(t testing.TB, text string) []listed {
 		t.Errorf("the list holds %v and %q", doc.Other, doc.Text)
 	}
 	return list
+}
+
+// shortEntry reads what a short entry says.
+func shortEntry(t testing.TB, attrs []xml.Attr, text string) listed {
+	t.Helper()
+	entry := listed{Description: text}
+	for _, a := range attrs {
+		switch a.Name.Local {
+		case "name":
+			entry.Name = a.Value
+		case "location":
+			entry.Location = a.Value
+		default:
+			t.Errorf("attribute %v", a)
+		}
+	}
+	return entry
 }
 
 // unwrap takes off the line ends around the text of an element.

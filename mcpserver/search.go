@@ -28,10 +28,11 @@ type searchParams struct {
 }
 
 type searchResult struct {
-	Skills    []found `json:"skills" jsonschema:"best first"`
-	Ranking   string  `json:"ranking" jsonschema:"what the order is based on"`
-	Wanted    float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
-	Threshold float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
+	Skills      []found `json:"skills" jsonschema:"best first; none when nothing fits"`
+	NothingFits bool    `json:"nothing_fits" jsonschema:"no skill is about this"`
+	Ranking     string  `json:"ranking" jsonschema:"what the order is based on"`
+	Wanted      float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
+	Threshold   float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
 }
 
 // found is a skill of an answer.
@@ -70,12 +71,12 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 	if err != nil {
 		return nil, none, err
 	}
-	answer, err := s.catalog.Search(ctx, search.Query{Text: p.Query, Limit: cmp.Or(p.Limit, usualHits), Agent: agent})
+	answer, err := s.catalog.Search(ctx, search.Query{Text: p.Query, Limit: cmp.Or(p.Limit, usualHits), Agent: agent, Fitting: true})
 	if err != nil {
 		return nil, none, err
 	}
 	r := searchResult{
-		Skills: foundOf(answer.Hits), Ranking: answer.Mode,
+		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: answer.Threshold,
 	}
 	return text(r.text()), r, nil
@@ -84,7 +85,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 // text lists the hits, one on each line.
 func (r *searchResult) text() string {
 	if len(r.Skills) == 0 {
-		return "No skill of the catalog has anything in common with this query."
+		return "Nothing fits: no skill of the catalog is about this. Go on without one, or say it in other words."
 	}
 	var b strings.Builder
 	relevant := 0

@@ -127,7 +127,7 @@ func New(c Catalog, opts *Options) *Server {
 	s.opts.Logger = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
 	if s.opts.Suggest == nil {
 		s.opts.Suggest = func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error) {
-			return c.Block(ctx, p.Text, contextprovider.Budget{}, a)
+			return c.Block(ctx, p.Text, contextprovider.Budget{Server: cmp.Or(s.opts.Name, DefaultName)}, a)
 		}
 	}
 	// The tools never change; a changed catalog changes the resources. There are no

@@ -89,10 +89,10 @@ func TestSearchSkills(t *testing.T) {
 			t.Errorf("limit 1: %v", r)
 		}
 		text, r = c.tool("search_skills", object{"query": "zzzz"})
-		if len(r["skills"].([]any)) != 0 {
+		if len(r["skills"].([]any)) != 0 || r["nothing_fits"] != true {
 			t.Errorf("nonsense: %v", r)
 		}
-		contains(t, "text", text, "No skill")
+		contains(t, "text", text, "Nothing fits")
 		for _, bad := range []object{{"query": " "}, {"query": "x", "limit": -1}, {"query": "x", "limit": 51}, {"query": 1}, {}, {"query": "x", "more": 1}} {
 			c.fails("search_skills", bad)
 		}
@@ -126,7 +126,7 @@ func TestSuggestSkills(t *testing.T) {
 	c := k.connect(t, false)
 	args := object{"prompt": "please fill in the fields of this PDF form", "cwd": "/x", "session": "s"}
 	text, r := c.tool("suggest_skills", args)
-	contains(t, "block", text, "<available_skills>", "pdf-forms")
+	contains(t, "block", text, "the MCP server skills", "<available_skills>", `<skill name="pdf-forms">`)
 	if r["block"] != text || field(r["skills"], "id")[0] != "pdf-forms" {
 		t.Errorf("structured: %v", r)
 	}

@@ -19,6 +19,9 @@ func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Score
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.Threshold
 	r.Demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.Visible, Calibrated: r.calibrated()})
+	if r.onlyFitting {
+		scored = r.fitting(scored)
+	}
 	if r.Kind == "" {
 		return scored
 	}

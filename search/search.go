@@ -35,17 +35,22 @@ type Query struct {
 	Agent     *Agent // the agent in whose scope to search; nil means the whole catalog
 	// Relevant leaves out the hits that are not relevant.
 	Relevant bool
+	// Fitting leaves out the hits that are hardly worth listing to somebody who asks:
+	// those with a negligible probability, and all of them if nothing fits. For a text
+	// of a kind that needs no skill, that is the probability without regard to the kind.
+	Fitting bool
 	// Syntax makes Text a query in the language of SQLite's FTS5, with the columns
 	// name, description, tags and body; words match by their stems. Matches are
-	// ranked by BM25 alone: vectors, the reranker, Threshold and probabilities are
-	// not used. A malformed query is a *SyntaxError.
+	// ranked by BM25 alone: vectors, the reranker, Threshold, Fitting and probabilities
+	// are not used. A malformed query is a *SyntaxError.
 	Syntax bool
 }
 
 // An Answer holds the hits of a query, best first.
 type Answer struct {
 	Ranking
-	Hits []Hit
+	Hits  []Hit
+	Unfit int // how many candidates Query.Fitting left out
 }
 
 // A Ranking says what the order of skills is based on, and whether the prompt
@@ -112,7 +117,7 @@ func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 			return err
 		}
 		best := r.scored[:min(q.Limit, len(r.scored))]
-		a = Answer{Ranking: r.Ranking, Hits: make([]Hit, len(best))}
+		a = Answer{Ranking: r.Ranking, Hits: make([]Hit, len(best)), Unfit: r.unfit}
 		for i := range best {
 			a.Hits[i] = r.hit(&best[i])
 		}
@@ -132,6 +137,9 @@ type retrieval struct {
 	vector     snapshot.Vector // of the prompt, nil for text alone
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
+
+	onlyFitting bool // see Query.Fitting
+	unfit       int  // how many candidates that leaves out
 
 	// What order makes of them.
 	all      []rank.Scored   // best first
@@ -157,7 +165,7 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	text := words.CutMiddle(q.Text, maxPrompt)
 	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
-		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
+		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), onlyFitting: q.Fitting}
 		defer x.analyzers.Put(r.analyzer)
 		r.Kind, r.Threshold = string(intent.Of(text)), max(0, cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold))
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)

@@ -19,9 +19,10 @@ descriptions and locations of the relevant skills, best first, within a budget
 of tokens. When no skill is relevant it prints nothing.
 
 The formats are xml (the <available_skills> element of the Agent Skills
-reference, every field escaped), markdown and json. With --agent, the skills
-that are pinned for it come first with all of their instructions; they do not
-count against the budget.
+reference, every field escaped), markdown and json. With --form short, each
+skill has its name, the first sentence of its description, and its location.
+With --agent, the skills that are pinned for it come first with all of their
+instructions; they do not count against the budget.
 
 Skills are relevant when the probability that the prompt wants any reaches the
 threshold; then those are listed that are not far less probable than the best.
@@ -32,7 +33,8 @@ only the skills that they name. Of copies of a skill the best is listed.
 
 --json prints an object with
   block     the text, empty when nothing is relevant
-  skills    the listed skills, in the form of "search --json"
+  skills    the listed skills, in the form of "search --json", with the
+            descriptions that the block shows
   pinned    names of the pinned skills, if any
   omitted   number of relevant skills that the budget left out
   tokens    estimated tokens of the block
@@ -53,9 +55,12 @@ func (a *app) contextCommand() *cobra.Command {
 		Args:    args(1, -1),
 		PreRunE: checked(func([]string) error {
 			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })
-			switch format := string(b.Format); {
+			forms := mapped(contextprovider.Forms(), func(f contextprovider.Form) string { return string(f) })
+			switch format, form := string(b.Format), string(b.Form); {
 			case !slices.Contains(formats, format):
 				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
+			case form != "" && !slices.Contains(forms, form):
+				return fmt.Errorf("no form %q%s", form, words.Suggest(form, forms))
 			case b.Tokens < 1 || b.Skills < 1:
 				return errors.New("--budget and --max are at least 1")
 			}
@@ -69,7 +74,8 @@ func (a *app) contextCommand() *cobra.Command {
 	least.flag(cmd)
 	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
 	cmd.Flags().IntVar(&b.Skills, "max", b.Skills, "list at most this `number` of skills")
-	cmd.Flags().StringVar((*string)(&b.Format), "format", string(b.Format), "`form` of the block: xml, markdown or json")
+	cmd.Flags().StringVar((*string)(&b.Format), "format", string(b.Format), "`syntax` of the block: xml, markdown or json")
+	cmd.Flags().StringVar((*string)(&b.Form), "form", "", "list skills in this `form`: short or full (default: the configured one, or full)")
 	return cmd
 }
 

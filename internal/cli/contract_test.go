@@ -189,7 +189,7 @@ func TestJSON(t *testing.T) {
 	}{
 		{"index", []string{"index"}, "db found mode offered sources took_ms"},
 		{"embed", []string{"embed"}, "embedders mode"},
-		{"search", []string{"search", "feed the cat"}, "demand mode query results threshold took_ms"},
+		{"search", []string{"search", "feed the cat"}, "demand mode nothing_fits query results threshold took_ms unfit"},
 		{"context", []string{"context", "feed the cat"}, "block demand mode omitted skills threshold tokens"},
 		{"context of an agent", []string{"context", "--agent", "keeper", "hello"}, "block demand kind mode omitted pinned skills threshold tokens"},
 		{"list", []string{"list"}, "skills"},

@@ -36,8 +36,9 @@ is remembered of a session lies in $REPERTOIRE_STATE, or the folder repertoire
 in your state folder, for a day.
 
 Pinned skills of an agent are listed at the first prompt of a session. With
---mcp-server the answer asks the model to load skills with the tool read_skill
-of that MCP server, else by the path of their SKILL.md.
+--mcp-server the answer tells the model to load skills with the tool read_skill
+of that MCP server, and has only the first sentence of each description ("form"
+in the configuration changes that); else it has descriptions and paths.
 
 The event names the project. The hook gives no answer after the deadline, and
 none while there is no complete index; then it starts "skills index" in the

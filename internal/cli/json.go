@@ -49,8 +49,10 @@ func (c *catalog) rankingOf(r search.Ranking) ranking {
 type searchResult struct {
 	Query string `json:"query"`
 	ranking
-	TookMS  float64     `json:"took_ms"`
-	Results []resultHit `json:"results"`
+	TookMS      float64     `json:"took_ms"`
+	NothingFits bool        `json:"nothing_fits"`
+	Unfit       int         `json:"unfit"`
+	Results     []resultHit `json:"results"`
 }
 
 // resultHit is one skill of a result.

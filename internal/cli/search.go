@@ -19,6 +19,8 @@ import (
 const searchHelp = `Search prints the skills that fit a text best, the best first. Any text is a
 safe query: a few words, a whole prompt, a pasted log. A skill that the text
 names comes first. The words of a long text are weighed by how rare they are.
+Skills that hardly fit are left out, and if nothing fits, search says so; --all
+lists them all the same.
 
 On a terminal, skills that "context" would offer are marked with *, and below
 each stands what matches best in its instructions. When the output is piped,
@@ -50,6 +52,9 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
   demand    probability that the text wants any skill
   threshold the least demand for which "context" offers skills
   took_ms   time of the search in milliseconds
+  nothing_fits
+            true when no skill fits, so that results is empty
+  unfit     number of skills that were found, but hardly fit: left out
   results   a list of objects with id, name, description, score, probability,
             source, path, relevant ("context" would offer it), copies (IDs
             of skills with nearly the same text, left out) and why: the terms of
@@ -65,6 +70,7 @@ Scores are comparable within one answer only.`
 func (a *app) searchCommand() *cobra.Command {
 	q := repertoire.Query{Limit: 10}
 	var least threshold
+	var all bool
 	cmd := &cobra.Command{
 		Use:     "search TEXT… | -",
 		Short:   "List the skills that fit a text, best first",
@@ -75,18 +81,25 @@ func (a *app) searchCommand() *cobra.Command {
 			if q.Limit < 1 {
 				return fmt.Errorf("--limit %d: at least 1", q.Limit)
 			}
-			if err := least.check(); err != nil || !q.Syntax || !least.given() {
+			switch err := least.check(); {
+			case err != nil:
 				return err
+			case q.Syntax && least.given():
+				return errors.New("--threshold has no meaning with --syntax; leave one of them out")
+			case q.Syntax && all:
+				return errors.New("--all has no meaning with --syntax, which lists all that match; leave one of them out")
 			}
-			return errors.New("--threshold has no meaning with --syntax; leave one of them out")
+			return nil
 		}),
 		RunE: a.onPrompt(0, freshen, func(ctx context.Context, c *catalog, args []string) error {
 			q.Text, q.Agent, q.Threshold = args[0], c.agent, least.probability()
+			q.Fitting = !all && !q.Syntax
 			return a.search(ctx, c, q)
 		}),
 	}
 	least.flag(cmd)
 	cmd.Flags().IntVarP(&q.Limit, "limit", "n", q.Limit, "print at most this `number` of skills")
+	cmd.Flags().BoolVar(&all, "all", false, "list skills that hardly fit, too")
 	cmd.Flags().BoolVar(&q.Syntax, "syntax", false, "take the text for a query with phrases, prefixes, columns …")
 	return cmd
 }
@@ -114,7 +127,8 @@ func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error 
 		for i, s := range snippets {
 			results[i].Snippet = snippetOf(s)
 		}
-		return a.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: milliseconds(took), Results: results})
+		return a.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: milliseconds(took),
+			NothingFits: len(results) == 0 && !q.Syntax, Unfit: answer.Unfit, Results: results})
 	}
 	return a.printHits(q, answer, snippets, took)
 }
@@ -138,8 +152,11 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 	case none && q.Syntax:
 		a.note("no skill matches this query")
 		return nil
+	case none && answer.Unfit > 0:
+		a.note("nothing fits this text; --all lists the nearest skills; ranking: %s", answer.Mode)
+		return nil
 	case none:
-		a.note("no skill has anything in common with this text; ranking: %s", answer.Mode)
+		a.note("nothing fits: no skill has anything in common with this text; ranking: %s", answer.Mode)
 		return nil
 	}
 	width, marks := terminal(a.stdout)
@@ -166,7 +183,11 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 		wanted = fmt.Sprintf("probability that a skill is wanted: %.2f; ", answer.Demand.Probability)
 	}
 	if marks {
-		a.note("%sranking: %s, %v", wanted, answer.Mode, took.Round(100*time.Microsecond))
+		more := ""
+		if answer.Unfit > 0 && len(answer.Hits) < q.Limit {
+			more = "; --all lists skills that hardly fit"
+		}
+		a.note("%sranking: %s, %v%s", wanted, answer.Mode, took.Round(100*time.Microsecond), more)
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type Settings struct {
 	Embedder  Embedder
 	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
 	Threshold float64       // see search.Query; 0 means the default
+	Form      string        // of blocks, one of Forms; "" means the default of each block
 	Reranker  *Reranker     // nil means none
 }
 
@@ -51,6 +52,9 @@ const (
 	EmbedderNone   = "none"   // ranking is by text alone
 	EmbedderOpenAI = "openai" // an embeddings server
 )
+
+// Forms returns the forms of a block, see contextprovider.Form.
+func Forms() []string { return []string{"short", "full"} }
 
 // An Embedder is the choice of an embedder.
 type Embedder struct {

@@ -58,8 +58,8 @@ func TestSettings(t *testing.T) {
 		{"null", "---\n", config.Default()},
 		{"switches", "project: false\nuser: false\nbundled: \"false\"\nembedder: none\n",
 			config.Settings{Embedder: config.Embedder{Name: "none"}}},
-		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\nthreshold: 0.75\n", settings(func(s *config.Settings) {
-			s.Schedule, s.MaxFile, s.Deadline, s.Threshold = "@every 1h", 5, 1500*time.Millisecond, .75
+		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\nthreshold: 0.75\nform: short\n", settings(func(s *config.Settings) {
+			s.Schedule, s.MaxFile, s.Deadline, s.Threshold, s.Form = "@every 1h", 5, 1500*time.Millisecond, .75, "short"
 		})},
 		{"every prompt", "threshold: 0\n", settings(func(s *config.Settings) { s.Threshold = search.Always })},
 		{"paths", "db: ~/c.db\nroots: [rel, ../up, /abs, ~/h, \"~\", ~user, {path: ./x/}]\n", settings(func(s *config.Settings) {
@@ -136,9 +136,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"not a mapping", "- a\n", "FILE:1: configuration must be a mapping of keys to values"},
 		{"text", "hello\n", "FILE:1: configuration must be a mapping of keys to values"},
 
-		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, threshold, user"},
+		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, embedder, form, max_file, project, reranker, roots, schedule, threshold, user"},
 		{"misspelt key", "root: [x]\n", "FILE:1: configuration: no key \"root\"; did you mean roots?"},
-		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, max_file, project, reranker, roots, schedule, threshold, user"},
+		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, embedder, form, max_file, project, reranker, roots, schedule, threshold, user"},
 		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
 		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
 		{"malformed pattern", "agents:\n  a:\n    exclude: {names: [x,\n      \"[y\"]}\n", "FILE:4: agent a: exclude.names: \"[y\" is not a pattern (* ? [a-z] and \\ are special)"},
@@ -163,6 +163,7 @@ func TestSettingsErrors(t *testing.T) {
 		{"boolean list", "user: [true]\n", "FILE:1: expected true or false, not \"\""},
 		{"number", "max_file: 1MB\n", "FILE:1: expected a whole number, not \"1MB\""},
 		{"threshold", "threshold: 60%\n", "FILE:1: expected a probability from 0 to 1, not \"60%\""},
+		{"form", "form: long\n", "FILE:1: expected short or full, not \"long\""},
 		{"threshold too high", "threshold: 1.1\n", "FILE:1: expected a probability from 0 to 1, not \"1.1\""},
 		{"threshold is no number", "threshold: NaN\n", "FILE:1: expected a probability from 0 to 1, not \"NaN\""},
 		{"number negative", "max_file: -1\n", "FILE:1: expected a whole number, not \"-1\""},

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,6 +100,11 @@ func (p *parser) probability(to *float64) func(*yaml.Node) error {
 		}
 		return v, ok
 	})
+}
+
+// choice reads one of some texts.
+func (p *parser) choice(to *string, of []string) func(*yaml.Node) error {
+	return parsed(p, to, strings.Join(of, " or "), func(s string) (string, bool) { return s, slices.Contains(of, s) })
 }
 
 // list reads a list of texts; a single text is a list of one.

@@ -132,6 +132,7 @@ func (p *parser) top(n *yaml.Node) error {
 		"embedder":  p.embedder,
 		"deadline":  p.duration(&s.Deadline),
 		"threshold": p.probability(&s.Threshold),
+		"form":      p.choice(&s.Form, Forms()),
 		"reranker":  p.reranker,
 	}
 	for key, read := range personal {

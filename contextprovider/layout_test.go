@@ -16,13 +16,27 @@ var oddFields = []string{
 	"zero\u200bwidth", "Human", "back`tick", "a|b*c[d", "ends in blank ", "\xff",
 }
 
-// TestForm: the parts of a block that are counted make up the block.
-func TestForm(t *testing.T) {
+// layouts are all layouts, by what they are for.
+func layouts(t testing.TB) map[string]layout {
+	t.Helper()
+	all := make(map[string]layout)
 	for _, format := range Formats() {
-		f, err := formOf(Budget{Format: format})
-		if err != nil {
-			t.Fatal(err)
+		for _, form := range Forms() {
+			for _, server := range []string{"", "team"} {
+				f, err := layoutOf(Budget{Format: format, Form: form, Server: server})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all[strings.TrimSuffix(string(format)+"-"+string(form)+"-"+server, "-")] = f
+			}
 		}
+	}
+	return all
+}
+
+// TestLayout: the parts of a block that are counted make up the block.
+func TestLayout(t *testing.T) {
+	for format, f := range layouts(t) {
 		var entries []string
 		for i, field := range oddFields {
 			next := oddFields[(i+1)%len(oddFields)]
@@ -54,16 +68,17 @@ func BenchmarkFill(b *testing.B) {
 		hits[i].Entry = search.Entry{Meta: skill.Meta{Name: "form-filling", Location: "/home/user/.agents/skills/form-filling/SKILL.md", Description: strings.Repeat("Fills in the forms of a PDF, reads them, and merges files. ", 2+i%4) + "Use when a form is to be filled in."}}
 		hits[i].Relevant = true
 	}
-	for _, format := range Formats() {
-		b.Run(string(format), func(b *testing.B) {
+	for _, budget := range []Budget{{}, {Server: "team"}, {Format: Markdown}, {Format: JSON}} {
+		budget = budget.withDefaults()
+		b.Run(string(budget.Format)+"-"+string(budget.Form), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var block Block
-				f, err := formOf(Budget{Format: format})
+				f, err := layoutOf(budget)
 				if err != nil {
 					b.Fatal(err)
 				}
-				entries := block.fill(relevant(hits, nil), Budget{}.withDefaults(), f)
+				entries := block.fill(relevant(hits, nil), budget, f)
 				block.Text = f.block(nil, entries)
 				block.Tokens = words.Tokens(block.Text)
 			}
