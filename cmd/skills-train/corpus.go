@@ -19,10 +19,13 @@ import (
 
 // rawSkill is one line of a corpus.
 type rawSkill struct {
+	place
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Body        string `json:"body"`
 	License     string `json:"license"`
+
+	prompts []string // what people might ask who need it; see readPrompts
 }
 
 // corpus is the contents of a corpus file.
@@ -75,41 +78,50 @@ type vocabulary struct {
 	rarest int            // number of skills that have the rarest word
 }
 
-// countWords returns the n words that occur in most skills. It ignores words that
-// occur in fewer than 3.
-func countWords(skills []rawSkill, n int) *vocabulary {
+// countWords returns n words: those that occur in two or more of the asked texts, which
+// people write, and then those that occur in most skills. It ignores words that occur in
+// fewer than 3 skills.
+func countWords(skills []rawSkill, asked []string, n int) *vocabulary {
 	type count struct {
 		word          string
 		skills, times int
-		last          int // the last skill that it was counted for
+		last          int // the last text that it was counted for
+		asked         int // number of asked texts
 	}
 	counts := make(map[string]*count)
 	total := 0
+	add := func(i int, text string, in func(*count) *int) {
+		static.Tokens(text, func(token []byte) {
+			total++
+			c := counts[string(token)]
+			if c == nil {
+				c = &count{word: string(token), last: -1}
+				counts[c.word] = c
+			}
+			c.times++
+			if c.last != i {
+				c.last = i
+				*in(c)++
+			}
+		})
+	}
 	for i, s := range skills {
 		for _, text := range []string{s.Name, s.Description, s.Body} {
-			static.Tokens(text, func(token []byte) {
-				total++
-				c := counts[string(token)]
-				if c == nil {
-					c = &count{word: string(token), last: -1}
-					counts[c.word] = c
-				}
-				c.times++
-				if c.last != i {
-					c.last = i
-					c.skills++
-				}
-			})
+			add(i, text, func(c *count) *int { return &c.skills })
 		}
+	}
+	for i, text := range asked {
+		add(len(skills)+i, text, func(c *count) *int { return &c.asked })
 	}
 	var list []*count
 	for _, c := range counts {
-		if c.skills >= 3 {
+		if c.skills >= 3 || c.asked >= 2 {
 			list = append(list, c)
 		}
 	}
+	often := func(c *count) int { return min(c.asked, 2) / 2 } // 1 if it is in two of the asked texts
 	slices.SortFunc(list, func(a, b *count) int {
-		return cmp.Or(cmp.Compare(b.skills, a.skills), cmp.Compare(a.word, b.word))
+		return cmp.Or(cmp.Compare(often(b), often(a)), cmp.Compare(b.skills, a.skills), cmp.Compare(a.word, b.word))
 	})
 	v := &vocabulary{rows: make(map[uint64]int)}
 	seen := make(map[uint64]bool) // the model distinguishes words by 48 bits of the hash

@@ -13,6 +13,7 @@ type encodedSkill struct {
 	body        []int32
 	sentences   [][]int32 // sentences of the description
 	phrases     [][]int32 // texts that resemble prompts, see phrases
+	prompts     [][]int32 // prompts that were written for it
 }
 
 var sentenceEnd = regexp.MustCompile(`[.;!?。；！？]\s*|\n`)
@@ -35,6 +36,9 @@ func encodeSkills(skills []rawSkill, v *vocabulary, buckets int) []encodedSkill 
 			if rows := v.encode(text, buckets); len(rows) >= 2 {
 				e.phrases = append(e.phrases, rows)
 			}
+		}
+		for _, text := range s.prompts {
+			e.prompts = append(e.prompts, v.encode(text, buckets))
 		}
 		list[i] = e
 	})
@@ -73,14 +77,16 @@ type pair struct {
 
 // sampler draws pairs. It draws every skill once before it draws any skill again.
 type sampler struct {
-	rng    *rand.Rand
-	skills []encodedSkill
-	order  []int
-	next   int
+	o        options
+	rng      *rand.Rand
+	skills   []encodedSkill
+	parallel [][][]int32 // phrases in several languages
+	order    []int
+	next     int
 }
 
-func newSampler(seed uint64, skills []encodedSkill) *sampler {
-	s := &sampler{rng: rand.New(rand.NewPCG(seed, 2))}
+func newSampler(o options, skills []encodedSkill, parallel [][][]int32) *sampler {
+	s := &sampler{o: o, rng: rand.New(rand.NewPCG(o.Seed, 2)), parallel: parallel}
 	for _, e := range skills {
 		if len(e.description) >= 4 && len(e.body) >= 20 {
 			s.skills = append(s.skills, e)
@@ -96,9 +102,22 @@ func (s *sampler) usable() int { return len(s.skills) }
 func (s *sampler) batch(n int) []pair {
 	pairs := make([]pair, n)
 	for i := range pairs {
-		pairs[i] = s.pair()
+		if len(s.parallel) > 0 && s.rng.Float64() < s.o.ParallelShare {
+			pairs[i] = s.translation()
+		} else {
+			pairs[i] = s.pair()
+		}
 	}
 	return pairs
+}
+
+// translation returns a phrase in two languages.
+func (s *sampler) translation() pair {
+	i := s.rng.IntN(len(s.parallel))
+	phrase := s.parallel[i]
+	a := s.rng.IntN(len(phrase))
+	b := (a + 1 + s.rng.IntN(len(phrase)-1)) % len(phrase)
+	return pair{group: -1 - i, a: phrase[a], b: phrase[b]} // no skill has such a group
 }
 
 // pair cuts two texts from the next skill. These kinds of pairs and their shares
@@ -111,6 +130,10 @@ func (s *sampler) pair() pair {
 	e := &s.skills[s.order[s.next]]
 	s.next++
 	p := pair{group: e.group}
+	if len(e.prompts) > 0 && s.rng.Float64() < s.o.PromptShare {
+		p.a, p.b = s.dropped(e.prompts[s.rng.IntN(len(e.prompts))]), s.asked(e)
+		return p
+	}
 	switch kind := s.rng.IntN(11); {
 	case kind < 2: // description and a part of the body
 		p.a = e.description
@@ -123,11 +146,7 @@ func (s *sampler) pair() pair {
 	case kind < 6: // a part of name and description, and a part of the body
 		p.a, p.b = s.span(join(e.name, e.description), 4, 20), s.span(e.body, 60, 160)
 	case kind < 9: // words of a user, and a whole skill or its name and description
-		p.a = s.phrase(e)
-		p.b = s.whole(e)
-		if s.rng.IntN(2) == 0 {
-			p.b = join(e.name, s.span(e.description, 15, 60))
-		}
+		p.a, p.b = s.phrase(e), s.asked(e)
 	default: // one sentence of the description, and all other sentences
 		p.a, p.b = s.sentence(e)
 	}
@@ -136,6 +155,32 @@ func (s *sampler) pair() pair {
 
 func (s *sampler) whole(e *encodedSkill) []int32 {
 	return join(e.name, e.description, s.span(e.body, 60, 160))
+}
+
+// asked returns what a prompt is compared with: a whole skill, or its name and description.
+func (s *sampler) asked(e *encodedSkill) []int32 {
+	if s.rng.IntN(2) == 0 {
+		return join(e.name, s.span(e.description, 15, 60))
+	}
+	return s.whole(e)
+}
+
+// dropped returns a text without some of its words, at least one stays: so names and
+// numbers that a prompt has invented are not learned by heart.
+func (s *sampler) dropped(x []int32) []int32 {
+	if s.o.Drop == 0 || len(x) < 4 {
+		return x
+	}
+	out := make([]int32, 0, len(x))
+	for _, row := range x {
+		if s.rng.Float64() >= s.o.Drop {
+			out = append(out, row)
+		}
+	}
+	if len(out) == 0 {
+		return x
+	}
+	return out
 }
 
 func (s *sampler) phrase(e *encodedSkill) []int32 {

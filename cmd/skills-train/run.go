@@ -17,7 +17,9 @@ The corpus is a file of JSON lines, gzipped if its name ends in .gz, with the na
 description, body and license of one skill each. The command writes the model to the
 file of --out, and how and from what it was made to FILE.json. --dev names the folder
 of a labelled set in the BEIR layout and may be repeated: during training, the command
-prints how relevant a ranking by the vectors alone is on that set.
+prints how relevant a ranking by the vectors alone is on that set. --prompts is a file of
+JSON lines with repo and path of a skill of the corpus and prompts that people might write
+who need it; --parallel one of phrases, each by language.
 `
 
 // options are the settings of a training. The manifest records them.
@@ -35,6 +37,12 @@ type options struct {
 	Heat    float64  `json:"temperature"`
 	Seed    uint64   `json:"seed"`
 	Every   int      `json:"-"`
+
+	Prompts       string  `json:"-"`
+	PromptShare   float64 `json:"prompt_share"` // of the pairs of a skill for which prompts were written
+	Drop          float64 `json:"drop"`         // share of the words of such a prompt that is left out
+	Parallel      string  `json:"-"`
+	ParallelShare float64 `json:"parallel_share"` // of all pairs
 }
 
 // run executes the command and returns its exit code: 0, 1 for errors, 2 for
@@ -56,6 +64,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.Float64Var(&o.Rate, "rate", .003, "highest learning rate")
 	f.Float64Var(&o.Heat, "temperature", .05, "temperature of the softmax over the batch")
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed of the training")
+	f.StringVar(&o.Prompts, "prompts", "", "JSON lines of prompts that were written for skills of the corpus")
+	f.Float64Var(&o.PromptShare, "prompt-share", .6, "share of these prompts among the pairs of their skill")
+	f.Float64Var(&o.Drop, "drop", 0, "share of the words of these prompts that is left out each time")
+	f.StringVar(&o.Parallel, "parallel", "", "JSON lines of phrases in several languages")
+	f.Float64Var(&o.ParallelShare, "parallel-share", .08, "share of these phrases among all pairs")
 	f.IntVar(&o.Every, "every", 500, "steps between measurements")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -98,14 +111,18 @@ func train(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	v := countWords(c.skills, o.Words)
+	asked, phrases, err := c.addPrompts(o)
+	if err != nil {
+		return err
+	}
+	v := countWords(c.skills, asked, o.Words)
 	fmt.Fprintf(out, "%d skills, %d words; the rarest word is in %d skills\n", len(c.skills), len(v.words), v.rarest)
 	dev, err := readDevSets(o.Dev)
 	if err != nil {
 		return err
 	}
 	t := newTrainer(o, v)
-	s := newSampler(o.Seed, encodeSkills(c.skills, v, o.Buckets))
+	s := newSampler(o, encodeSkills(c.skills, v, o.Buckets), encodePhrases(phrases, v, o.Buckets))
 	if s.usable() < o.Batch {
 		return fmt.Errorf("%d skills of %s have enough text, but a batch needs %d", s.usable(), o.Corpus, o.Batch)
 	}

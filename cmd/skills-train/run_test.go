@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func writeCorpus(t *testing.T) string {
 			}
 			return b.String()
 		}
-		line, err := json.Marshal(rawSkill{Name: fmt.Sprintf("skill-%d", i), Description: text(8), Body: text(60), License: "MIT"})
+		line, err := json.Marshal(rawSkill{place: place{"r", fmt.Sprint(i)}, Name: fmt.Sprintf("skill-%d", i), Description: text(8), Body: text(60), License: "MIT"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,15 +47,16 @@ func writeCorpus(t *testing.T) string {
 	return name
 }
 
-// writeDev writes a labelled set of one skill a topic and returns its folder.
-func writeDev(t *testing.T) string {
+// writeDev writes a labelled set of one skill a topic and returns its folder. The prompts
+// of a topic are made of a format and the topic's words.
+func writeDev(t *testing.T, format string) string {
 	t.Helper()
 	var corpus, queries, labels strings.Builder
 	labels.WriteString("query-id\tskill-id\trelevance\n")
 	for i, topic := range topics {
 		w := strings.Fields(topic)
 		fmt.Fprintf(&corpus, `{"id":"s%d","name":"%s","description":"%s %s","body":"%s"}`+"\n", i, w[0], w[0], w[1], w[0])
-		fmt.Fprintf(&queries, `{"id":"q%d","query":"the %s and %s","kind":"positive"}`+"\n", i, w[3], w[4])
+		fmt.Fprintf(&queries, `{"id":"q%d","query":"%s","kind":"positive"}`+"\n", i, fmt.Sprintf(format, w[3], w[4]))
 		fmt.Fprintf(&labels, "q%d\ts%d\t1\n", i, i)
 	}
 	dir := t.TempDir()
@@ -79,7 +81,7 @@ func runTrain(t *testing.T, want int, args ...string) string {
 // TestTrain: training lets a prompt find a skill of its topic with which it shares no words.
 // Training twice gives the same result.
 func TestTrain(t *testing.T) {
-	corpus, dev := writeCorpus(t), writeDev(t)
+	corpus, dev := writeCorpus(t), writeDev(t, "the %s and %s")
 	var models [2][]byte
 	for i := range models {
 		out := filepath.Join(t.TempDir(), "model.bin")
@@ -96,6 +98,40 @@ func TestTrain(t *testing.T) {
 	}
 	if !bytes.Equal(models[0], models[1]) {
 		t.Error("the same training gave two models")
+	}
+}
+
+// TestPrompts: what people say is learned from prompts that were written for skills, and
+// from phrases in several languages, also if no skill has a word of it.
+func TestPrompts(t *testing.T) {
+	var prompts, phrases strings.Builder
+	for i := range 60 {
+		w := strings.Fields(topics[i%len(topics)])
+		fmt.Fprintf(&prompts, `{"repo":"r","path":"%d","prompts":["my%s our%s","our%s please","thing"]}`+"\n", i, w[3], w[4], w[4])
+		fmt.Fprintf(&phrases, `{"en":"%s and %s","de":"ein%s und%s"}`+"\n", w[3], w[4], w[3], w[4])
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"prompts": prompts.String(), "phrases": phrases.String(), "broken": "{}\n{"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"--corpus", writeCorpus(t), "--out", filepath.Join(dir, "model.bin"), "--dim", "32", "--buckets", "50",
+		"--batch", "16", "--steps", "120", "--every", "120"}
+	for format, flags := range map[string][]string{
+		"my%s our%s":  {"--prompts", filepath.Join(dir, "prompts")},
+		"ein%s und%s": {"--parallel", filepath.Join(dir, "phrases"), "--parallel-share", ".3"},
+	} {
+		dev := writeDev(t, format)
+		if printed := runTrain(t, 0, append(args, "--dev", dev)...); strings.Contains(printed, "Hit@1 1.000") {
+			t.Errorf("%q is found without being learned:\n%s", format, printed)
+		}
+		if printed := runTrain(t, 0, slices.Concat(args, []string{"--dev", dev}, flags)...); !strings.Contains(printed, "Hit@1 1.000") {
+			t.Errorf("%q is not learned:\n%s", format, printed)
+		}
+		if printed := runTrain(t, 1, slices.Concat(args, flags[:1], []string{filepath.Join(dir, "broken")})...); !strings.Contains(printed, "broken:2: ") {
+			t.Errorf("broken lines: %s", printed)
+		}
 	}
 }
 
