@@ -313,6 +313,22 @@ func document(l line, needID bool) (Document, error) {
 	return Document{ID: d.ID, At: l.at(), Skill: &skill.Skill{Meta: meta, Body: body}}, nil
 }
 
+// ReadLines calls f with each line of a file of JSON lines, gzipped if its name ends in
+// .gz.
+func ReadLines[T any](file string, f func(T)) error {
+	for l, err := range lines(file) {
+		if err != nil {
+			return err
+		}
+		var value T
+		if err := json.Unmarshal(l.text, &value); err != nil {
+			return fmt.Errorf("%s: %w", l.at(), err)
+		}
+		f(value)
+	}
+	return nil
+}
+
 // A line of a file, without its end.
 type line struct {
 	file   string

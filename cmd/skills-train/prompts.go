@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/bench"
 )
 
 // place is where a skill of the corpus was published.
@@ -47,21 +43,7 @@ func readLines[T any](name string, f func(T)) error {
 	if name == "" {
 		return nil
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines := json.NewDecoder(bufio.NewReader(file))
-	for n := 1; ; n++ {
-		var line T
-		if err := lines.Decode(&line); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		f(line)
-	}
+	return bench.ReadLines(name, f)
 }
 
 // addPrompts reads the prompts and the phrases of the options, and gives the skills of the
