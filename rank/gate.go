@@ -10,14 +10,14 @@ import (
 // values of the best candidates, so that it means the same in catalogs of 50 and of
 // 20,000 skills. The answer to the second depends on the distances between scores.
 type Gate struct {
-	Vectors Logit // if cosines are calibrated, see Catalog
+	Vectors Logit // if cosines are calibrated, see Known
 	Text    Logit // otherwise
 	// Threshold is how likely the prompt must be to want a skill, 0 to 1. Below
 	// it, no skill is offered.
 	Threshold float64
-	// Rival is the least probability of an offered skill, as a share of the best
-	// skill's probability.
-	Rival float64
+	// Least is the least probability of a skill that is offered beside the best one. A
+	// missed skill costs the user as much as 1/Least needless entries.
+	Least float64
 }
 
 // A Logit holds the weights for both questions. The log odds that a prompt wants a skill
@@ -27,6 +27,7 @@ type Logit struct {
 	Nearness float64 // weight of the highest sum of the two cosines of a candidate
 	Strength float64 // weight of the highest Strength, up to 6
 	Coverage float64 // weight of the best candidate's Coverage
+	Request  float64 // weight of Known.Request
 	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
 
 	// Spread is the difference of two scores that makes the higher one e times as
@@ -35,14 +36,16 @@ type Logit struct {
 }
 
 // DefaultGate returns weights that cmd/skills-fit fitted for the built-in embedder: a
-// logistic regression on the dev sets, each alone and mixed with 3,000 other skills. All
-// sets had the same weight; prompts that want no skill had two fifths of it.
+// logistic regression on labelled sets, each alone and mixed with 3,000 other skills. All
+// sets had the same weight; prompts that want no skill had two fifths of it, near misses a
+// tenth. A skill beside the best is offered from the probability on at which it is worth its
+// tokens, if a miss costs as much as twenty needless entries.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.62, Nearness: 4.22, Strength: .69, Coverage: 1.82, Size: -.40, Spread: .24},
-		Text:      Logit{Base: -2.50, Strength: 1.11, Coverage: 3.17, Size: -.18, Spread: .15},
+		Vectors:   Logit{Base: -3.17, Nearness: 3.36, Strength: .62, Coverage: 1.72, Size: -.35, Request: .49, Spread: .25},
+		Text:      Logit{Base: -3.04, Strength: .97, Coverage: 3.16, Size: -.19, Request: .40, Spread: .14},
 		Threshold: .6,
-		Rival:     .03,
+		Least:     .05,
 	}
 }
 
@@ -52,10 +55,11 @@ type Demand struct {
 	Terms       []Term  // their sum is the log odds; nil if there are no candidates
 }
 
-// A Catalog is what a Gate knows about the catalog of the candidates.
-type Catalog struct {
-	Skills     int  // number of skills that were searched
-	Calibrated bool // the cosines are on the scale to which Gate.Vectors was fitted
+// Known is what a Gate knows beside the candidates.
+type Known struct {
+	Skills     int     // number of skills that were searched
+	Calibrated bool    // the cosines are on the scale to which Gate.Vectors was fitted
+	Request    float64 // how likely the prompt asks for a task at all, in log odds
 }
 
 const (
@@ -68,9 +72,9 @@ const (
 )
 
 // Judge sets Probability and Relevant of candidates, which must be in the order that
-// Order returns. A skill that the prompt names has the probability 1; Judge leaves it out
-// of everything else.
-func (g Gate) Judge(scored []Scored, in Catalog) Demand {
+// Order returns. A skill that the prompt names has the probability 1; whether the prompt wants
+// others beside it, Judge finds out as if it were not there.
+func (g Gate) Judge(scored []Scored, in Known) Demand {
 	rest := make([]*Scored, 0, len(scored))
 	for i := range scored {
 		if s := &scored[i]; s.Exact {
@@ -88,19 +92,27 @@ func (g Gate) Judge(scored []Scored, in Catalog) Demand {
 	}
 	d := logit.demand(rest, in)
 	total := 0.0
-	for _, s := range rest {
+	for i, s := range rest {
 		s.Probability = math.Exp((s.Score - rest[0].Score) / logit.Spread)
-		total += s.Probability
+		if i < GateDepth { // the demand is that one of these is wanted
+			total += s.Probability
+		}
 	}
 	for _, s := range rest {
 		s.Probability *= d.Probability / total
-		s.Relevant = d.Probability >= g.Threshold && s.Probability >= g.Rival*rest[0].Probability
+	}
+	if d.Probability < g.Threshold {
+		return d
+	}
+	for i, s := range rest {
+		best := i == 0 && len(rest) == len(scored) // no skill is named
+		s.Relevant = best || s.Probability >= g.Least
 	}
 	return d
 }
 
 // demand returns how likely the prompt wants any of the candidates, given best first.
-func (l Logit) demand(rest []*Scored, in Catalog) Demand {
+func (l Logit) demand(rest []*Scored, in Known) Demand {
 	nearness, strength := 0.0, 0.0
 	for _, s := range rest[:min(GateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
@@ -115,6 +127,7 @@ func (l Logit) demand(rest []*Scored, in Catalog) Demand {
 	terms = append(terms,
 		Term{"strength", strength, l.Strength},
 		Term{"coverage", rest[0].Coverage, l.Coverage},
+		Term{"request", in.Request, l.Request},
 		Term{"size", math.Log(float64(max(in.Skills, fewSkills))), l.Size})
 	return Demand{Probability: 1 / (1 + math.Exp(-sum(terms))), Terms: terms}
 }

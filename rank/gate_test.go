@@ -12,11 +12,11 @@ import (
 // minus 1.
 var simple = rank.Gate{
 	Vectors: rank.Logit{Base: -1, Nearness: 1, Spread: 1}, Text: rank.Logit{Base: -1, Strength: 1, Spread: 1},
-	Threshold: .5, Rival: .5,
+	Threshold: .5, Least: .25,
 }
 
 // judged returns the demand of candidates and the IDs of the relevant ones.
-func judged(g rank.Gate, in []rank.Candidate, from rank.Catalog) (rank.Demand, []rank.Scored, []string) {
+func judged(g rank.Gate, in []rank.Candidate, from rank.Known) (rank.Demand, []rank.Scored, []string) {
 	scored := rank.Order(in, 0, plain)
 	d := g.Judge(scored, from)
 	var relevant []string
@@ -42,14 +42,14 @@ func TestJudge(t *testing.T) {
 		{"strong", []rank.Candidate{text("a", 1, 2)}, 1, []string{"a"}},
 		{"weak", []rank.Candidate{text("a", 1, .9)}, -.1, nil},
 		{"just enough", []rank.Candidate{text("a", 1, 1)}, 0, []string{"a"}},
-		{"the strongest counts, wherever it stands", []rank.Candidate{text("a", 1, 0), text("b", .1, 3)}, 2, []string{"a"}},
-		// e to the power of -.75 is below one half, of -.5 above.
-		{"rivals", []rank.Candidate{text("a", 4, 3), text("b", 2, 0), text("c", 1, 0)}, 2, []string{"a", "b"}},
+		{"the strongest counts, wherever it stands", []rank.Candidate{text("a", 1, 0), text("b", .01, 3)}, 2, []string{"a"}},
+		// The demand is .88; e to the power of -.5 and of -.75 make shares of .48, .29 and .23.
+		{"a further one that is likely enough", []rank.Candidate{text("a", 4, 3), text("b", 2, 0), text("c", 1, 0)}, 2, []string{"a", "b"}},
 		{"strength has a limit", []rank.Candidate{text("a", 1, 1000)}, 5, []string{"a"}},
 		{"named in spite of all", []rank.Candidate{text("a", 1, 0), named}, -1, []string{"n"}},
 		{"named beside another", []rank.Candidate{text("a", 1, 2), named}, 1, []string{"n", "a"}},
 	} {
-		d, scored, got := judged(simple, tt.in, rank.Catalog{Skills: 100})
+		d, scored, got := judged(simple, tt.in, rank.Known{Skills: 100})
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: relevant are %q, want %q", tt.name, got, tt.want)
 		}
@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 		}
 	}
 	for _, in := range [][]rank.Candidate{nil, {named}} {
-		if d, _, _ := judged(simple, in, rank.Catalog{}); d.Probability != 0 || d.Terms != nil {
+		if d, _, _ := judged(simple, in, rank.Known{}); d.Probability != 0 || d.Terms != nil {
 			t.Errorf("%v: demand %v", in, d)
 		}
 	}
@@ -79,13 +79,13 @@ func TestJudge(t *testing.T) {
 func TestJudgeScale(t *testing.T) {
 	in := []rank.Candidate{{ID: "a", Lexical: 1, Strength: 5, Vectors: true, Description: .9, Full: .6}}
 	for calibrated, want := range map[bool]float64{true: .5, false: 4} {
-		d, _, _ := judged(simple, in, rank.Catalog{Skills: 100, Calibrated: calibrated})
+		d, _, _ := judged(simple, in, rank.Known{Skills: 100, Calibrated: calibrated})
 		if got := math.Log(d.Probability / (1 - d.Probability)); math.Abs(got-want) > 1e-9 {
 			t.Errorf("calibrated %v: log odds %v, want %v", calibrated, got, want)
 		}
 	}
 	in[0].Vectors = false
-	if d, _, _ := judged(simple, in, rank.Catalog{Skills: 100, Calibrated: true}); d.Probability < .9 {
+	if d, _, _ := judged(simple, in, rank.Known{Skills: 100, Calibrated: true}); d.Probability < .9 {
 		t.Errorf("without vectors: %v, want the probability of the text alone", d.Probability)
 	}
 }
@@ -94,12 +94,12 @@ func TestJudgeScale(t *testing.T) {
 // never makes it more probable.
 func TestDefaultGate(t *testing.T) {
 	weak := rank.Candidate{ID: "a", Lexical: 1, Strength: 1, Coverage: .1, Vectors: true, Description: .2, Full: .2}
-	demand := func(c rank.Candidate, from rank.Catalog) float64 {
+	demand := func(c rank.Candidate, from rank.Known) float64 {
 		d, _, _ := judged(rank.DefaultGate(), []rank.Candidate{c}, from)
 		return d.Probability
 	}
 	for _, calibrated := range []bool{true, false} {
-		from := rank.Catalog{Skills: 1000, Calibrated: calibrated}
+		from := rank.Known{Skills: 1000, Calibrated: calibrated}
 		before := demand(weak, from)
 		for name, raise := range map[string]func(*rank.Candidate){
 			"strength": func(c *rank.Candidate) { c.Strength++ },
@@ -112,10 +112,10 @@ func TestDefaultGate(t *testing.T) {
 				t.Errorf("calibrated %v: more %s makes %v of %v", calibrated, name, after, before)
 			}
 		}
-		if more := (rank.Catalog{Skills: 20_000, Calibrated: calibrated}); demand(weak, more) >= before {
+		if more := (rank.Known{Skills: 20_000, Calibrated: calibrated}); demand(weak, more) >= before {
 			t.Errorf("calibrated %v: as probable among more skills", calibrated)
 		}
-		if few, one := (rank.Catalog{Skills: 20, Calibrated: calibrated}), (rank.Catalog{Skills: 1, Calibrated: calibrated}); demand(weak, few) != demand(weak, one) {
+		if few, one := (rank.Known{Skills: 20, Calibrated: calibrated}), (rank.Known{Skills: 1, Calibrated: calibrated}); demand(weak, few) != demand(weak, one) {
 			t.Error("a catalog of one skill says something about chance")
 		}
 	}

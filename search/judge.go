@@ -2,6 +2,7 @@ package search
 
 import (
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
@@ -18,7 +19,7 @@ func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Score
 	}
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.Threshold
-	r.Demand = gate.Judge(scored, rank.Catalog{Skills: r.scope.Visible, Calibrated: r.calibrated()})
+	r.Demand = gate.Judge(scored, rank.Known{Skills: r.scope.Visible, Calibrated: r.calibrated(), Request: intent.Request(r.prompt.text)})
 	if r.onlyFitting {
 		scored = r.fitting(scored)
 	}

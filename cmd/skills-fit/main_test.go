@@ -57,8 +57,16 @@ func inputs(t *testing.T) []string {
 	for i := range 30 {
 		fmt.Fprintf(&corpus, `{"name":"other-%d","description":"Other work on number %d of the holiday."}`+"\n", i, i)
 	}
+	prompts := `{"prompts":["convert my pdf form","deploy the cluster on sunday"],"near_miss":"what is a pdf"}
+{"prompts":["write an invoice with tax","draw a sprite for the game"],"near_miss":"what is a sprite"}`
+	calm := `{"prompt":"what is a holiday","category":"facts"}
+{"prompt":"is it a school day","category":"facts"}
+{"prompt":"thank you, and what is next","category":"chat"}
+{"prompt":"how do I rename a field","category":"explain"}`
+	lists := write(t, "lists", map[string]string{"prompts.jsonl": prompts, "calm.jsonl": calm})
 	return []string{"--dataset", writeSet(t, "one"), "--dataset", writeSet(t, "two"), "--none", write(t, "none", map[string]string{"queries.jsonl": none.String()}),
-		"--corpus", filepath.Join(write(t, "corpus", map[string]string{"skills.jsonl": corpus.String()}), "skills.jsonl"), "--distractors", "0,20", "--grow", "5,30"}
+		"--corpus", filepath.Join(write(t, "corpus", map[string]string{"skills.jsonl": corpus.String()}), "skills.jsonl"), "--distractors", "0,20", "--grow", "5,30",
+		"--prompts", filepath.Join(lists, "prompts.jsonl"), "--calm", filepath.Join(lists, "calm.jsonl"), "--words", "40"}
 }
 
 // runFit runs the command and returns what it printed.
@@ -79,7 +87,7 @@ func TestFit(t *testing.T) {
 	if again, _ := runFit(t, 0, args...); got != again {
 		t.Errorf("the same fit printed\n%s\nand\n%s", got, again)
 	}
-	for _, want := range []string{"hybrid search for 17 prompts in one + 20 skills\n", "text search for 5 prompts in the corpus + 30 skills\n"} {
+	for _, want := range []string{"hybrid search for 21 prompts in one + 20 skills\n", "text search for 9 prompts in the corpus + 30 skills\n"} {
 		if !strings.Contains(progress, want) {
 			t.Errorf("%q is missing from\n%s", want, progress)
 		}
@@ -89,7 +97,7 @@ func TestFit(t *testing.T) {
 		t.Errorf("literals are missing from\n%s", got)
 	}
 	for _, part := range []string{vectors, text} {
-		for _, want := range []string{"\none ", "\ntwo ", "\nall ", "\nthe corpus                30 "} {
+		for _, want := range []string{"\none ", "\ntwo ", "\nall ", "\nmean ", "\nPrior: "} {
 			if !strings.Contains(part, want) {
 				t.Errorf("the row %q is missing from\n%s", want, part)
 			}
@@ -108,7 +116,7 @@ func TestWrongUse(t *testing.T) {
 		args []string
 	}{
 		{2, "--dataset at least twice", all[2:]},
-		{2, "--none and --corpus", all[:4]},
+		{2, "--none, --corpus, --prompts and --calm", all[:8]},
 		{2, "unexpected arguments: x", with("x")},
 		{2, `"-1" is not a number of skills`, with("--distractors", "0,-1")},
 		{2, "--distractors is empty", with("--distractors", "")},

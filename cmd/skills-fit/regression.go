@@ -9,11 +9,13 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
+const requestTerm = "request"
+
 // features are the values of the terms of a rank.Demand; a missing term is 0. The
 // first feature is always 1.
-type features [5]float64
+type features [6]float64
 
-var terms = [len(features{})]string{"base", "nearness", "strength", "coverage", "size"}
+var terms = [len(features{})]string{"base", "nearness", "strength", "coverage", "size", requestTerm}
 
 func (x *features) set(t rank.Term) {
 	if i := slices.Index(terms[:], t.Name); i >= 0 {
@@ -23,12 +25,14 @@ func (x *features) set(t rank.Term) {
 
 // probability returns how likely a prompt with features x wants a skill, given the
 // weights w.
-func (w features) probability(x features) float64 {
-	sum := 0.0
+func (w features) probability(x features) float64 { return 1 / (1 + math.Exp(-w.sum(x))) }
+
+// sum returns the weighted sum of x.
+func (w features) sum(x features) (sum float64) {
 	for i := range w {
 		sum += w[i] * x[i]
 	}
-	return 1 / (1 + math.Exp(-sum))
+	return sum
 }
 
 // A point is a usable sample with its weight.
@@ -38,28 +42,43 @@ type point struct {
 	weight float64
 }
 
-// noneShare is the share of a group's weight that its prompts without a need for a
-// skill get. Sets have few such prompts, but hosts see many.
-const noneShare = .4
+// These are the shares of a group's weight that its prompts without a need for a skill and
+// its near misses get. Sets have few such prompts, but hosts see many.
+const (
+	noneShare = .4
+	nearShare = .1
+)
 
-// pointsOf returns the usable samples. All groups have the same weight; the average
-// weight of a sample is 1.
-func pointsOf(groups []group) []point {
+// shares returns the weight of each class of prompts that occurs in counts.
+func shares(counts map[string]float64) map[string]float64 {
+	s := map[string]float64{isNone: noneShare}
+	if counts[isNear] > 0 {
+		s[isNear] = nearShare
+	}
+	s[isWanting] = 1 - s[isNone] - s[isNear]
+	return s
+}
+
+// pointsOf returns the usable samples that fit. All groups have the same weight; the
+// average weight of a sample is 1.
+func pointsOf(groups []group, fits func(*sample) bool) []point {
 	var list []point
 	for _, g := range groups {
-		count := make(map[bool]float64)
+		count := make(map[string]float64)
 		for _, s := range g.usable() {
-			count[s.none]++
+			if fits(s) {
+				count[s.class]++
+			}
 		}
+		share := shares(count)
 		for _, s := range g.usable() {
-			p := point{x: s.x, weight: (1 - noneShare) / count[false]}
-			if s.none {
-				p.weight = noneShare / count[true]
+			if fits(s) {
+				p := point{x: s.x, weight: share[s.class] / count[s.class]}
+				if s.class == isWanting && s.wants() {
+					p.y = 1
+				}
+				list = append(list, p)
 			}
-			if s.wants() {
-				p.y = 1
-			}
-			list = append(list, p)
 		}
 	}
 	for i := range list {
@@ -131,7 +150,7 @@ func spreadOf(groups []group) float64 {
 		tau, sum := float64(hundredths)/100, 0.0
 		for _, g := range groups {
 			for _, s := range g.usable() {
-				if s.rank() > 0 {
+				if s.class == isWanting && s.wants() {
 					sum += math.Log(s.wantedShare(tau))
 				}
 			}
@@ -146,7 +165,7 @@ func spreadOf(groups []group) float64 {
 // wantedShare returns the share of the wanted hits in the softmax of all hits.
 func (s *sample) wantedShare(spread float64) float64 {
 	wanted, all := 0.0, 0.0
-	for _, h := range s.hits {
+	for _, h := range s.hits[:min(rank.GateDepth, len(s.hits))] {
 		e := math.Exp((h.score - s.hits[0].score) / spread)
 		all += e
 		if h.wanted {

@@ -10,10 +10,10 @@ import (
 // both answers, weighted by their probabilities, so that chance plays no part. There are so
 // many points that the penalty has no effect.
 func TestRegress(t *testing.T) {
-	known := features{-2, 3, .5, 1.5, -.25}
+	known := features{-2, 3, .5, 1.5, -.25, .5}
 	var points []point
-	for i := range 3 * 4 * 3 * 3 {
-		x := features{1, float64(i%3) * .6, float64(i/3%4) * 1.5, float64(i/12%3) * .4, float64(3 + i/36)}
+	for i := range 3 * 4 * 3 * 3 * 2 {
+		x := features{1, float64(i%3) * .6, float64(i/3%4) * 1.5, float64(i/12%3) * .4, float64(3 + i/36%3), float64(i/108) - .5}
 		p := known.probability(x)
 		points = append(points, point{x, 1, p * 1e6}, point{x, 0, (1 - p) * 1e6})
 	}
@@ -67,7 +67,7 @@ func TestAUC(t *testing.T) {
 // found returns a usable sample whose only wanted hit has this rank, from 1; 0 means none.
 // The scores are 0, -1, -2.
 func found(place int) sample {
-	s := sample{usable: true, x: features{1}, hits: []hit{{score: 0}, {score: -1}, {score: -2}}}
+	s := sample{class: isWanting, usable: true, x: features{1}, hits: []hit{{score: 0}, {score: -1}, {score: -2}}}
 	if place > 0 {
 		s.hits[place-1].wanted = true
 	}
@@ -92,14 +92,15 @@ func TestSpread(t *testing.T) {
 }
 
 // TestPoints: both groups have the same weight, and in each the prompts that need no skill
-// have two fifths of it.
+// have two fifths of it, near misses a tenth if there are any.
 func TestPoints(t *testing.T) {
-	none := found(0)
-	none.none = true
+	none, near, measures := found(0), found(0), found(0)
+	none.class, near.class, measures.class, measures.text = isNone, isNear, isNone, "measures"
 	unusable := found(1)
 	unusable.usable = false
-	got := pointsOf([]group{{samples: []sample{found(1), found(0), found(3), none}}, {samples: []sample{unusable, found(2), none}}})
-	want := []point{{y: 1, weight: .6}, {y: 0, weight: .6}, {y: 1, weight: .6}, {y: 0, weight: 1.2}, {y: 1, weight: 1.8}, {y: 0, weight: 1.2}}
+	in := &input{shared: map[string]bool{"measures": true}}
+	got := pointsOf([]group{{samples: []sample{found(1), found(0), found(3), none, measures}}, {samples: []sample{unusable, found(2), none, near}}}, in.fits)
+	want := []point{{y: 1, weight: .7}, {y: 0, weight: .7}, {y: 1, weight: .7}, {y: 0, weight: 1.4}, {y: 1, weight: 1.75}, {y: 0, weight: 1.4}, {y: 0, weight: .35}}
 	if len(got) != len(want) {
 		t.Fatalf("%d points, want %d", len(got), len(want))
 	}

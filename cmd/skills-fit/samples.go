@@ -41,13 +41,21 @@ func (g *group) usable() []*sample {
 
 // A sample is the result of the search for one prompt.
 type sample struct {
-	none bool // the prompt needs no skill
+	class string
+	text  string
 	// usable is false if a gate judges the prompt without weights: it names a
 	// skill, is of a kind that wants no skill, or finds nothing.
 	usable bool
 	x      features
 	hits   []hit // best first
 }
+
+// The classes of samples.
+const (
+	isWanting = "wanting" // needs a skill
+	isNear    = "near"    // one skill would be noise; another may fit
+	isNone    = "none"    // needs no skill
+)
 
 type hit struct {
 	score         float64
@@ -59,15 +67,24 @@ func (s *sample) rank() int {
 	return 1 + slices.IndexFunc(s.hits, func(h hit) bool { return h.wanted })
 }
 
+// named reports whether the prompt surely names a skill.
+func (s *sample) named() bool {
+	return slices.ContainsFunc(s.hits, func(h hit) bool { return h.named })
+}
+
 // wants reports whether a wanted skill is near the top: what the demand predicts.
-func (s *sample) wants() bool { return s.rank() >= 1 && s.rank() <= 10 }
+func (s *sample) wants() bool { return s.rank() >= 1 && s.rank() <= rank.GateDepth }
 
 // input is the contents of the files that the options name.
 type input struct {
 	sets     []*bench.Dataset
-	corpus   *bench.Dataset // a set without skills of its own
-	none     []bench.Query
-	skills   []*skill.Skill // from the corpus, shuffled, only as many as are used
+	corpus   *bench.Dataset  // a set without skills of its own
+	none     []bench.Query   // all prompts that need no skill
+	prompts  []string        // that ask for a task
+	near     []string        // near misses of these
+	shared   map[string]bool // the same by text
+	fitted   map[string]bool // prompts that need no skill and are fitted to; the others measure
+	skills   []*skill.Skill  // from the corpus, shuffled, only as many as are used
 	embedder *static.Embedder
 }
 
@@ -85,6 +102,9 @@ func readInput(o options) (*input, error) {
 		names[d.Name] = true
 		in.sets = append(in.sets, d)
 	}
+	if err := in.readPrompts(o); err != nil {
+		return nil, err
+	}
 	for _, dir := range o.none {
 		file := filepath.Join(dir, "queries.jsonl")
 		queries, err := bench.ReadQueries(file)
@@ -101,6 +121,10 @@ func readInput(o options) (*input, error) {
 			return nil, fmt.Errorf("%s: no prompt is of a kind that needs no skill", file)
 		}
 	}
+	in.shared = make(map[string]bool)
+	for _, q := range in.none {
+		in.shared[q.Text] = true
+	}
 	var err error
 	if in.skills, err = readSkills(o); err != nil {
 		return nil, err
@@ -108,6 +132,63 @@ func readInput(o options) (*input, error) {
 	in.embedder, err = static.Default()
 	return in, err
 }
+
+// readPrompts reads --prompts and --calm.
+func (in *input) readPrompts(o options) error {
+	in.fitted = make(map[string]bool)
+	err := bench.ReadLines(o.prompts, func(line struct {
+		Prompts  []string
+		NearMiss string `json:"near_miss"`
+	}) {
+		in.prompts = append(in.prompts, line.Prompts...)
+		in.near = append(in.near, line.NearMiss)
+	})
+	if err != nil {
+		return fmt.Errorf("reading prompts: %w", err)
+	}
+	number := make(map[string]int) // of prompts by category
+	err = bench.ReadLines(o.calm, func(line struct{ Prompt, Category string }) {
+		if number[line.Category]%2 == 0 {
+			in.fitted[line.Prompt] = true
+		}
+		number[line.Category]++
+		in.none = append(in.none, bench.Query{ID: fmt.Sprintf("calm/%d", len(in.none)), Text: line.Prompt, Kind: "none"})
+	})
+	if err != nil {
+		return fmt.Errorf("reading prompts: %w", err)
+	}
+	return nil
+}
+
+// classes returns the prompts by which requests are told apart, of those that need no
+// skill the fitted ones. A set with near misses is left out: who wrote it wrote --prompts,
+// so that its figures stay those of prompts that were never seen.
+func (in *input) classes(fitted map[string]bool) []class {
+	list := []class{{weight: 1, task: true, texts: in.prompts}, {weight: .5, texts: in.near}}
+	var calm []string
+	for _, q := range in.none {
+		if fitted[q.Text] {
+			calm = append(calm, q.Text)
+		}
+	}
+	list = append(list, class{weight: 1, texts: calm})
+	for _, d := range in.sets {
+		if slices.ContainsFunc(d.Queries, func(q bench.Query) bool { return q.Kind == nearMiss }) {
+			continue
+		}
+		c := class{weight: .5, task: true}
+		for _, q := range d.Queries {
+			if len(q.Wanted) > 0 {
+				c.texts = append(c.texts, q.Text)
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// nearMiss is the kind of a prompt for which one skill would be noise.
+const nearMiss = "near_miss"
 
 // readSkills draws a random sample of the corpus, as large as the largest catalog needs.
 func readSkills(o options) ([]*skill.Skill, error) {
@@ -144,6 +225,11 @@ func (in *input) catalogs(o options) []catalog {
 		own := make(map[string]bool) // a set may also be given as --none
 		for _, q := range prompts {
 			own[q.Text] = true
+		}
+		for _, q := range d.Queries {
+			if q.Kind == nearMiss {
+				prompts = append(prompts, q)
+			}
 		}
 		for _, q := range in.none {
 			if !own[q.Text] {
@@ -201,7 +287,12 @@ func (in *input) mix(of catalog) iter.Seq2[bench.Document, error] {
 // newSample takes the features from the answer, so that the weights are fitted to the
 // same values that a gate sees.
 func newSample(q bench.Query, answer search.Answer, ids []string) sample {
-	s := sample{none: q.NeedsNone(), usable: len(answer.Demand.Terms) > 0}
+	s := sample{class: isWanting, text: q.Text, usable: len(answer.Demand.Terms) > 0}
+	if q.Kind == nearMiss {
+		s.class = isNear
+	} else if q.NeedsNone() {
+		s.class = isNone
+	}
 	for _, t := range answer.Demand.Terms {
 		s.x.set(t)
 	}

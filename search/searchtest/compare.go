@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -190,7 +191,7 @@ func covers(a, b []search.Hit, k int, onThreshold bool) string {
 		if diff := differHit(h, &b[at]); diff != "" {
 			return diff
 		}
-		if h.Relevant != b[at].Relevant && !onThreshold && !rival(a, h) {
+		if h.Relevant != b[at].Relevant && !onThreshold && !atLeast(h) {
 			return fmt.Sprintf("%s is relevant: %v and %v, with %.4f and %.4f", h.ID, h.Relevant, b[at].Relevant, h.Probability, b[at].Probability)
 		}
 	}
@@ -229,16 +230,11 @@ func isCopy(h *search.Hit, list []search.Hit) bool {
 	})
 }
 
-// rival reports whether the probability of a hit is nearly at the bound of relevance,
-// which is a few percent of the best hit's probability.
-func rival(hits []search.Hit, h *search.Hit) bool {
-	best := 0.0
-	for i := range hits {
-		if hits[i].Probability < 1 {
-			best = max(best, hits[i].Probability)
-		}
-	}
-	return h.Probability < .05*best && h.Probability > .02*best
+// atLeast reports whether the probability of a hit is nearly the least of one that is offered
+// beside the best.
+func atLeast(h *search.Hit) bool {
+	least := rank.DefaultGate().Least
+	return h.Probability < 1.2*least && h.Probability > .8*least
 }
 
 // differHit describes how two hits of one skill differ; "" means that they do not.

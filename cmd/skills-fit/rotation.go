@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// rotationParts is in how many parts a rotation divides the prompts that need no skill.
+const rotationParts = 5
+
+// writeRotation prints how often prompts that need no skill are offered one at each rate,
+// by catalog. Each fifth of them is measured with weights that were fitted to a half of the
+// others, and thresholds from the other half.
+func (in *input) writeRotation(out io.Writer, sets, all []group, words int) error {
+	disturbed := make([][]float64, len(all)) // by group and rate
+	for i := range disturbed {
+		disturbed[i] = make([]float64, len(rates))
+	}
+	whole := in.fitted
+	defer func() { in.fitted = whole }()
+	for part := range rotationParts {
+		measured := make(map[string]bool)
+		in.fitted = make(map[string]bool)
+		for i, q := range in.none {
+			switch {
+			case i%rotationParts == part:
+				measured[q.Text] = true
+			case i/rotationParts%2 == 0:
+				in.fitted[q.Text] = true
+			}
+		}
+		_, odds := requestOdds(in.classes(in.fitted), words)
+		ask(all, odds)
+		w, err := regress(pointsOf(sets, in.fits))
+		if err != nil {
+			return fmt.Errorf("in the rotation: %w", err)
+		}
+		l := logitOf(w, 1)
+		for i := range all {
+			var held, test []*sample
+			for _, s := range in.held(all[i : i+1]) {
+				if measured[s.text] {
+					test = append(test, s)
+				} else {
+					held = append(held, s)
+				}
+			}
+			for k, rate := range rates {
+				threshold := quantile(held, l, rate)
+				for _, s := range test {
+					if s.odds(l) > threshold {
+						disturbed[i][k] += 1 / float64(len(in.none))
+					}
+				}
+			}
+		}
+	}
+	fmt.Fprint(out, "disturbed, in rotation\tothers")
+	mean := make([]float64, len(rates))
+	worst := make([]float64, len(rates))
+	for k, rate := range rates {
+		fmt.Fprintf(out, "\t%g", rate)
+		for i := range all {
+			mean[k] += disturbed[i][k] / float64(len(all))
+			worst[k] = max(worst[k], math.Abs(disturbed[i][k]-rate))
+		}
+	}
+	for i, g := range all {
+		fmt.Fprintf(out, "\n%s\t%d", g.set, g.others)
+		for _, x := range disturbed[i] {
+			fmt.Fprintf(out, "\t%.3f", x)
+		}
+	}
+	fmt.Fprint(out, "\nmean\t")
+	for _, x := range mean {
+		fmt.Fprintf(out, "\t%.3f", x)
+	}
+	fmt.Fprint(out, "\nfarthest from the rate\t")
+	for _, x := range worst {
+		fmt.Fprintf(out, "\t%.3f", x)
+	}
+	fmt.Fprint(out, "\n\n")
+	return nil
+}
