@@ -55,11 +55,11 @@ type Params struct {
 }
 
 // Defaults returns the weights that measured best: BM25 divided by its maximum for the
-// prompt, 1.5 times both cosines and 1.2 times the match of the name. The description's
+// prompt, 1.5 times both cosines and .8 times the match of the name. The description's
 // coverage, neighbouring words, BM25 of single fields, the best chunk and late
 // interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {
-	return Params{Lexical: 1, Vector: 1.5, Name: 1.2, Mention: 1, Exact: 10, Gate: DefaultGate()}
+	return Params{Lexical: 1, Vector: 1.5, Name: .8, Mention: 1, Exact: 10, Gate: DefaultGate()}
 }
 
 // NameMatch returns how well a prompt matches a name of that many words, of which it has
