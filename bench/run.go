@@ -21,8 +21,8 @@ type Options struct {
 	// prompts that need none. 0 means all prompts.
 	Limit int
 	Seed  uint64
-	// Threshold is passed to search.Query.
-	Threshold float64
+	// Disturb and Threshold are passed to search.Query.
+	Disturb, Threshold float64
 	// Step is called after each prompt; nil means no call.
 	Step func(done, all int)
 }
@@ -34,7 +34,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 		opts = &Options{}
 	}
 	queries := d.Sample(opts.Limit, opts.Seed)
-	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int), threshold: opts.Threshold}
+	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int), disturb: opts.Disturb, threshold: opts.Threshold}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// Search once before measuring, because the first search reads the catalog.
 	if _, err := c.search.Search(ctx, search.Query{Text: d.Name}); err != nil {
@@ -79,12 +79,13 @@ type runner struct {
 	searcher  *searcher
 	provider  *contextprovider.Provider
 	modes     map[string]int
+	disturb   float64
 	threshold float64
 	outcomes  []Outcome
 }
 
 func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
-	block, err := r.provider.Block(ctx, q.Text, contextprovider.Budget{Threshold: r.threshold}, nil)
+	block, err := r.provider.Block(ctx, q.Text, contextprovider.Budget{Disturb: r.disturb, Threshold: r.threshold}, nil)
 	if err != nil {
 		return Answered{}, err
 	}

@@ -18,6 +18,10 @@ type Gate struct {
 	// Rival is the least probability of an offered skill, as a share of the best
 	// skill's probability.
 	Rival float64
+	// Prior holds thresholds of typical catalogs by rate, in rising order of the rates,
+	// and Floor is the least threshold, see ThresholdFor.
+	Prior []RatePoint
+	Floor float64
 }
 
 // A Logit holds the weights for both questions. The log odds that a prompt wants a skill
@@ -43,6 +47,8 @@ func DefaultGate() Gate {
 		Text:      Logit{Base: -2.50, Strength: 1.11, Coverage: 3.17, Size: -.18, Spread: .15},
 		Threshold: .6,
 		Rival:     .03,
+		Prior:     []RatePoint{{.01, .92}, {.03, .75}, {.05, .65}, {.1, .49}, {.2, .33}},
+		Floor:     .2,
 	}
 }
 

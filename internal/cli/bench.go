@@ -83,7 +83,7 @@ type benchFlags struct {
 	limit           int
 	seed            uint64
 	fromEvals       bool
-	threshold       threshold
+	level           level
 	speed           speedFlags
 }
 
@@ -103,7 +103,7 @@ func (a *app) benchCommand() *cobra.Command {
 			return a.bench(cmd.Context(), &b)
 		},
 	}
-	b.threshold.flag(cmd)
+	b.level.flags(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&b.datasets, "dataset", nil, "measure the set in this `folder` (repeatable)")
 	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
@@ -130,7 +130,7 @@ func (b *benchFlags) check() error {
 	case b.limit < 0:
 		return fmt.Errorf("--limit %d: at least 1", b.limit)
 	}
-	return b.threshold.check()
+	return b.level.check()
 }
 
 func (a *app) bench(ctx context.Context, b *benchFlags) error {
@@ -184,7 +184,7 @@ func (a *app) benchSetup(b *benchFlags) (*bench.Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Threshold: settings.Threshold}
+	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Disturb: settings.Disturb, Threshold: settings.Threshold}
 	if s.Mode == bench.Text {
 		return s, nil
 	}
@@ -222,7 +222,7 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 	a.noteVerbose("%s: %s indexed in %v", d.Name, count(c.Skills, "skill"), time.Since(start).Round(time.Millisecond))
 	searching := a.progress("searching "+d.Name, 1)
 	defer searching.done()
-	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed, Step: searching.set})
+	set, err := bench.Run(ctx, c, d, &bench.Options{Limit: b.limit, Disturb: b.level.disturb(), Threshold: b.level.threshold(), Seed: b.seed, Step: searching.set})
 	if err == nil && len(set.Queries) == 0 {
 		err = fmt.Errorf("%s: no prompt has a wanted skill, or is of a kind that needs none", d.Name)
 	}
