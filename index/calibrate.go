@@ -59,7 +59,7 @@ func (x *Index) calibrate(ctx context.Context, s *snapshot.Set, c Calibrator) er
 	}
 	found, err := c.Calibrate(ctx, s, e, vectors)
 	if err == nil {
-		err = x.dir.WriteCalibration(s.Catalog, found)
+		err = x.dir.WriteCalibration(found)
 	}
 	if err != nil {
 		return err
@@ -115,7 +115,11 @@ func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embed
 	if now := x.opts.Now(); now.Sub(x.refused).Abs() < patience {
 		return nil, errors.New("the embedder failed a moment ago")
 	}
-	if vectors, err = e.Embed(ctx, embed.Query, prompts); err != nil {
+	vectors, err = e.Embed(ctx, embed.Query, prompts)
+	if err == nil && len(vectors) != len(prompts) {
+		err = fmt.Errorf("the embedder answered with %d vectors for %d texts", len(vectors), len(prompts))
+	}
+	if err != nil {
 		x.refused = x.opts.Now()
 		return nil, fmt.Errorf("embedding prompts that need no skill: %w", err)
 	}

@@ -109,10 +109,12 @@ type Spread struct{ Mean, Deviation float64 }
 // catalog: what an embedder says of texts that have nothing to do with each other.
 type Cosines struct{ Description, Full Spread }
 
-// Reference returns the cosines of the built-in embedder, to which all weights were fitted.
-// TestReference measures them again.
+// Reference returns the cosines of the built-in embedder, to whose scale all weights were
+// fitted: the compiled-in prompts with 2,469 skills of the corpus that the embedder was
+// trained on. With 75 to 20,101 of these skills, the means differ by up to .015 and the
+// deviations by up to .003.
 func Reference() Cosines {
-	return Cosines{Description: Spread{.1, .1}, Full: Spread{.1, .1}}
+	return Cosines{Description: Spread{-.002, .073}, Full: Spread{0, .079}}
 }
 
 // Known reports whether the cosines were measured, and vary.

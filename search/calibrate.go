@@ -81,7 +81,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		return nil, errors.New("the embedder answered with another number of vectors or another dimension")
 	}
 	found := &snapshot.Calibration{
-		Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
+		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
 		Demands: make(map[string]snapshot.Demands),
 	}
 	if x.outdated(s) == "" && s.Calibration.Base == found.Base {

@@ -18,6 +18,7 @@ import (
 // their demands are there. It belongs to the base of the set. While no calibration of a
 // newer base is there, the old one holds for that too, see Fits.
 type Calibration struct {
+	Catalog string           // see store.State
 	Method  string           // identifies the prompts and how they were ranked
 	Model   string           // made the vectors of the set; "" means there were none
 	Base    store.Generation // of the base of the set
@@ -67,11 +68,6 @@ func (c *Calibration) Fits(s *Set) bool {
 	return c.Model == s.Model() && max(now, c.Skills)-min(now, c.Skills) <= max(few, c.Skills/4)
 }
 
-// calibrationPath returns the path of the calibration of the catalog for this key.
-func (d *Directory) calibrationPath(catalog string) string {
-	return d.keyed(catalog, calibrationSuffix)
-}
-
 // keyed returns the path of a file of which there is one for each catalog and key.
 func (d *Directory) keyed(catalog, suffix string) string {
 	return fmt.Sprintf("%s.%s-%s%s", d.path, catalog, d.key, suffix)
@@ -80,21 +76,21 @@ func (d *Directory) keyed(catalog, suffix string) string {
 // Calibration returns the calibration of the catalog; nil means that there is none, or that
 // it is damaged. Who calibrates replaces it.
 func (d *Directory) Calibration(catalog string) *Calibration {
-	data, err := readSummed(d.calibrationPath(catalog))
+	data, err := readSummed(d.keyed(catalog, calibrationSuffix))
 	c := new(Calibration)
-	if err != nil || json.Unmarshal(data, c) != nil {
+	if err != nil || json.Unmarshal(data, c) != nil || c.Catalog != catalog {
 		return nil
 	}
 	return c
 }
 
-// WriteCalibration replaces the calibration of the catalog.
-func (d *Directory) WriteCalibration(catalog string, c *Calibration) error {
+// WriteCalibration replaces the calibration of a catalog.
+func (d *Directory) WriteCalibration(c *Calibration) error {
 	data, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	return writeSummed(d.Disk, d.calibrationPath(catalog), data)
+	return writeSummed(d.Disk, d.keyed(c.Catalog, calibrationSuffix), data)
 }
 
 // PromptVectors returns the vectors of some prompts, which a server has made and
