@@ -84,6 +84,7 @@ type Answer = search.Answer
 //     Catalog.Calibrate
 //   - Higher: how many of them are more likely to want a skill than this prompt
 //   - Missing: why Prompts is 0
+//   - Due: Prompts is 0 because Catalog.Calibrate was not called
 type Background = search.Background
 
 // A Hit is one skill of an answer. It has the fields of an [Entry], and:

@@ -163,7 +163,7 @@ func TestNothingRelevant(t *testing.T) {
 	} {
 		want := contextprovider.Block{Ranking: search.Ranking{
 			Mode: "text (no embedder)", Kind: kind, Threshold: rank.DefaultGate().ThresholdFor(rank.DefaultRate, 0, nil),
-			Background: search.Background{Disturb: rank.DefaultRate, Missing: "the catalog has not been calibrated yet"},
+			Background: search.Background{Disturb: rank.DefaultRate, Missing: "the catalog has not been calibrated yet", Due: true},
 		}}
 		if diff := cmp.Diff(want, k.block(t, prompt, contextprovider.Budget{}, nil)); diff != "" {
 			t.Errorf("%.20q (-want +got)\n%s", prompt, diff)

@@ -37,6 +37,7 @@ type Background struct {
 	// With 0 of them the threshold is the threshold of a typical catalog.
 	Prompts, Higher int
 	Missing         string // why Prompts is 0; "" when it is not
+	Due             bool   // Prompts is 0 because the catalog must be calibrated, see Calibrator
 }
 
 // setThreshold sets from which demand on skills are relevant.
@@ -45,8 +46,7 @@ func (x *Searcher) setThreshold(r *retrieval, q Query) {
 	if threshold == 0 && rate == 0 {
 		threshold, rate = x.opts.Threshold, x.opts.Disturb
 	}
-	r.demands, r.Background.Missing = x.demandsFor(r, q.Agent)
-	r.Background.Prompts = len(r.demands)
+	x.setBackground(r, q.Agent)
 	if threshold != 0 {
 		r.Background.Disturb, r.Threshold = -1, max(0, threshold)
 		return
@@ -56,21 +56,23 @@ func (x *Searcher) setThreshold(r *retrieval, q Query) {
 	r.Threshold = x.opts.Params.Gate.ThresholdFor(b.Disturb, r.scope.Visible, r.demands)
 }
 
-// demandsFor returns the demands of the prompts that need no skill in the scope of an
-// agent, or else in the whole catalog. If there are none, missing says why.
-func (x *Searcher) demandsFor(r *retrieval, a *Agent) (list snapshot.Demands, missing string) {
-	s := r.view.Set
-	if missing = x.outdated(s); missing != "" {
-		return nil, missing
+// setBackground looks up the demands of the prompts that need no skill in the scope of an
+// agent, or else in the whole catalog.
+func (x *Searcher) setBackground(r *retrieval, a *Agent) {
+	b, s := &r.Background, r.view.Set
+	if b.Missing = x.outdated(s); b.Missing != "" {
+		b.Due = true
+		return
 	}
 	if s.Model() != "" && r.vector == nil {
-		return nil, "the embedder gave no vector for this prompt, but the catalog was calibrated with vectors"
+		b.Missing = "the catalog was calibrated with vectors, but the embedder gave none for this prompt"
+		return
 	}
-	list, ok := s.Calibration.Demands[r.key(a)]
-	if !ok {
-		list = s.Calibration.Demands[""]
+	var ok bool
+	if r.demands, ok = s.Calibration.Demands[r.key(a)]; !ok {
+		r.demands = s.Calibration.Demands[""]
 	}
-	return list, ""
+	b.Prompts = len(r.demands)
 }
 
 // key is the scopeKey of an agent, which takes longer to make than to look up.

@@ -79,7 +79,11 @@ func sayThreshold(say func(format string, args ...any), r search.Ranking) {
 	}
 	switch {
 	case b.Prompts == 0 && b.Disturb >= 0:
-		say("  reference none, so that the threshold is an estimate: %s; call \"skills index\"", b.Missing)
+		hint := ""
+		if b.Due {
+			hint = "; call \"skills index\""
+		}
+		say("  reference none, so that the threshold is an estimate: %s%s", b.Missing, hint)
 	case b.Prompts > 0 && r.Kind == "":
 		say("  reference of %d prompts that need no skill, %d would score higher here", b.Prompts, b.Higher)
 	}
