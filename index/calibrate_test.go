@@ -3,6 +3,7 @@ package index_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
@@ -189,5 +192,41 @@ func TestCalibrateNothing(t *testing.T) {
 	}
 	if found, err := filepath.Glob(path + ".*.calibration"); err != nil || len(found) > 0 {
 		t.Errorf("files %q, %v", found, err)
+	}
+}
+
+// TestCalibratePowerCut stops the calibration of a catalog before every step, and loses
+// what a power cut may lose: what is found then is whole or nothing, and the next pass
+// makes it right.
+func TestCalibratePowerCut(t *testing.T) {
+	t.Parallel()
+	p, rng := newPower(t), rand.New(rand.NewPCG(1, 3))
+	p.step(t, 0)
+	from := p.disk.Len()
+	x := p.open(t, p.path, p.disk, time.Now())
+	calibrate(t, x.Catalog)
+	x.close()
+	p.databases = append(p.databases[:p.disk.Len()], databaseOf(p.path))
+	for step := from; step <= p.disk.Len(); step++ {
+		for loss := range crashtest.Losses {
+			path := p.crash(t, step, loss, rng)
+			t.Run(fmt.Sprintf("step %d of %d to %d, %v", step, from, p.disk.Len(), loss), func(t *testing.T) {
+				x := p.open(t, path, atomicfile.OS{}, time.Now())
+				if n := measured(t, x.Catalog); n != 0 && n != 500 {
+					t.Errorf("%d prompts", n)
+				}
+				x.rescan(t)
+				calibrate(t, x.Catalog)
+				if n := measured(t, x.Catalog); n != 500 {
+					t.Errorf("%d prompts after the next pass", n)
+				}
+				x.close()
+				y := p.open(t, path, atomicfile.OS{}, time.Now())
+				defer y.close()
+				if n := measured(t, y.Catalog); n != 500 || !y.current(t) {
+					t.Errorf("the next process finds %d prompts, up to date: %v", n, y.current(t))
+				}
+			})
+		}
 	}
 }

@@ -110,7 +110,9 @@ func TestRescale(t *testing.T) {
 	if math.Abs(same.Description-.3) > 1e-12 || math.Abs(same.Full-.2) > 1e-12 {
 		t.Errorf("the reference becomes %v and %v", same.Description, same.Full)
 	}
-	flat := func(s rank.Spread, by, to float64) rank.Spread { return rank.Spread{Mean: to + by*s.Mean, Deviation: by * s.Deviation} }
+	flat := func(s rank.Spread, by, to float64) rank.Spread {
+		return rank.Spread{Mean: to + by*s.Mean, Deviation: by * s.Deviation}
+	}
 	other := rank.Cosines{Description: flat(r.Description, .3, .7), Full: flat(r.Full, .5, .1)}
 	c := rank.Candidate{Description: .7 + .3*.3, Full: .1 + .5*.2}
 	other.Rescale(&c)

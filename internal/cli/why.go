@@ -51,7 +51,7 @@ func (a *app) why(ctx context.Context, c *catalog, args []string) error {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...),
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
-			Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
+			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
 		}
