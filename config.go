@@ -22,6 +22,10 @@ const Never = "never"
 // reaches, so that skills are offered for each.
 const Always = search.Always
 
+// OnlyNamed is the rate of disturbance of a catalog, a Query or a Budget at which a prompt
+// gets only the skills that it names.
+const OnlyNamed = search.OnlyNamed
+
 // Config says what a catalog is made of. Only Sources is needed.
 type Config struct {
 	// Sources are where skills come from: folders (source.Dir, source.Discover),
@@ -49,8 +53,14 @@ type Config struct {
 	// text alone answers; 0 means 250 ms.
 	Deadline time.Duration
 
+	// Disturb is the share, up to 1, of the prompts that need no skill that may get an
+	// offer. The threshold that keeps to it depends on the catalog, see Calibrate. 0
+	// means .05, OnlyNamed that a prompt gets only the skills that it names.
+	Disturb float64
+
 	// Threshold is the least probability, up to 1, that a prompt wants a skill for
-	// any to be offered; 0 means .6, Always means that every prompt reaches it.
+	// any to be offered; 0 means that Disturb decides, Always means that every prompt
+	// reaches it. Threshold and Disturb must not both be set.
 	Threshold float64
 
 	// Form is the form of the blocks whose Budget names none; "" means short where a tool
@@ -148,7 +158,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		return Config{}, err
 	}
 	cfg := Config{
-		DB: s.DB, Deadline: s.Deadline, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
+		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
 		Form: contextprovider.Form(s.Form),
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {

@@ -124,7 +124,7 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c := &Catalog{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	c.setReady = sync.OnceFunc(func() { close(c.ready) })
 	_, err := newReader(cfg.Sources)
-	if err != nil {
+	if err = cmp.Or(err, search.CheckLevels(cfg.Threshold, cfg.Disturb)); err != nil {
 		return nil, err
 	}
 	if c.agents, err = agentsByName(cfg.Agents); err != nil {
@@ -192,7 +192,7 @@ func (c *Catalog) open(ctx context.Context, path string, sources []source.Source
 	}
 	x := index.New(db, c.embedder, &index.Options{Path: path, Inline: c.fast, Fallback: c.fallback})
 	found := search.New(x, db, c.embedder, &search.Options{
-		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold,
+		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold, Disturb: c.cfg.Disturb,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
 	})
 	s := &state{path: path, store: db, index: x, search: found, replaced: new(atomic.Bool)}

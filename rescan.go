@@ -86,6 +86,20 @@ func (c *Catalog) publish(ctx context.Context, s *state) error {
 	return nil
 }
 
+// Calibrate makes Config.Disturb hold in this catalog: it ranks some hundred prompts that
+// need no skill, and keeps which threshold only a share of them exceeds, unless that is
+// known of the catalog as it is. An embedder on a server embeds these prompts once. A
+// catalog with a schedule calls it after each rescan. Until it has, the threshold of a
+// typical catalog holds.
+func (c *Catalog) Calibrate(ctx context.Context) error {
+	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
+		c.rescan.Lock()
+		defer c.rescan.Unlock()
+		return struct{}{}, s.index.Calibrate(ctx, s.search.Calibrator(c.cfg.Agents))
+	})
+	return err
+}
+
 // Indexed reports whether all sources have been searched completely at least once or are
 // away, and whether nearly all texts have a vector where a rescan embeds. Until then what
 // is not found may still be there.

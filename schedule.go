@@ -63,6 +63,9 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 	if err != nil && (ctx.Err() != nil || !c.answers(ctx)) {
 		return err
 	}
+	if err == nil && c.fast { // else the first job does, after it has embedded
+		err = c.Calibrate(ctx)
+	}
 	c.logWarnings(ctx, reports, err)
 	c.noteState(ctx, nil)
 	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
@@ -101,6 +104,9 @@ func (c *Catalog) tick() {
 	}
 	if err == nil {
 		err = c.Embed(c.ctx, nil)
+	}
+	if err == nil {
+		err = c.Calibrate(c.ctx)
 	}
 	if c.ctx.Err() != nil { // Close cut it off
 		return

@@ -49,9 +49,12 @@ type Place = search.Place
 //
 //   - Text: any text
 //   - Limit: most hits; 0 means 10
-//   - Threshold: the least probability, up to 1, that the prompt wants a skill for
-//     any to be relevant; 0 means the threshold of the catalog, Always means that
-//     every prompt reaches it
+//   - Disturb: the share, up to 1, of the prompts that need no skill for which a hit
+//     may be relevant; 0 means the share of the catalog, OnlyNamed that only skills
+//     are relevant that the prompt names
+//   - Threshold: instead of Disturb, the least probability, up to 1, that the prompt
+//     wants a skill for any to be relevant; 0 means none, Always means that every
+//     prompt reaches it
 //   - Agent: the [Agent] who asks; nil means the whole catalog
 //   - Relevant: leave out hits that are not relevant
 //   - Fitting: leave out hits that are hardly worth listing to somebody who asks, and
@@ -71,9 +74,21 @@ type Query = search.Query
 //   - Demand: Demand.Probability is the probability that the prompt wants any
 //     skill, Demand.Terms are its reasons
 //   - Threshold: what that probability is compared with
+//   - Background: what Threshold follows from, a [Background]
 //   - RerankError: why the reranker had no part in the order; nil when it had, or
 //     when there is none or nothing to order
 type Answer = search.Answer
+
+// A Background says what the threshold of an answer follows from. Fields:
+//
+//   - Disturb: the share of the prompts that need no skill that may get an offer; -1
+//     means that the threshold was set
+//   - Prompts: how many prompts that need no skill were ranked in this catalog, see
+//     Catalog.Calibrate
+//   - Higher: how many of them are more likely to want a skill than this prompt
+//   - Missing: why Prompts is 0
+//   - Due: Prompts is 0 because Catalog.Calibrate was not called
+type Background = search.Background
 
 // A Hit is one skill of an answer. It has the fields of an [Entry], and:
 //
@@ -141,7 +156,7 @@ type SyntaxError = search.SyntaxError
 //   - Tokens: most tokens of the listed skills, estimated; 0 means 1,000
 //   - Skills: most skills that are listed; 0 means 8
 //   - Chars: most UTF-16 code units of the list as a JSON string; 0 means no limit
-//   - Threshold: as in a [Query]
+//   - Disturb, Threshold: as in a [Query]
 //   - Format: contextprovider.XML, Markdown or JSON; "" means XML
 //   - Form: contextprovider.Short (name, first sentence of the description, and the
 //     location if the model opens files itself) or Full (name, description, location);

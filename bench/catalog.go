@@ -52,6 +52,7 @@ type Setup struct {
 	Mode      Mode           // "" means Text
 	Embedder  embed.Embedder // not used by Text, needed by the other modes
 	Deadline  time.Duration  // for the embedding of a prompt, see search.Options
+	Disturb   float64        // see search.Options
 	Threshold float64        // see search.Options
 
 	Indexed  func()              // called for each skill; nil means no call
@@ -78,7 +79,7 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 	if c.store, err = openStore(ctx, path); err != nil {
 		return nil, err
 	}
-	opts := &search.Options{Deadline: s.Deadline, Threshold: s.Threshold}
+	opts := &search.Options{Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold}
 	if s.Mode == Vector {
 		opts.Params = &rank.Params{Vector: 1, Gate: rank.DefaultGate()}
 	}
@@ -137,6 +138,9 @@ func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
 	}
 	c.Skills = report.Added
 	if err := errors.Join(c.index.Embed(ctx, s.Embedded), c.index.Publish(ctx, true)); err != nil {
+		return err
+	}
+	if err := c.index.Calibrate(ctx, c.search.Calibrator(nil)); err != nil {
 		return err
 	}
 	return c.countTokens(ctx)

@@ -70,6 +70,9 @@ func open(t *testing.T) *repertoire.Catalog {
 	if _, err := c.Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
+	if err := c.Calibrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

@@ -21,8 +21,8 @@ type Options struct {
 	// prompts that need none. 0 means all prompts.
 	Limit int
 	Seed  uint64
-	// Threshold is passed to search.Query.
-	Threshold float64
+	// Disturb and Threshold are passed to search.Query.
+	Disturb, Threshold float64
 	// Step is called after each prompt; nil means no call.
 	Step func(done, all int)
 }
@@ -38,7 +38,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// Search once before measuring, because the first search reads the catalog. It also
 	// tells which threshold holds.
-	first, err := c.search.Search(ctx, search.Query{Text: d.Name, Threshold: opts.Threshold})
+	first, err := c.search.Search(ctx, search.Query{Text: d.Name, Disturb: opts.Disturb, Threshold: opts.Threshold})
 	if err != nil {
 		return Set{}, err
 	}
@@ -91,6 +91,7 @@ type runner struct {
 	searcher  *searcher
 	provider  *contextprovider.Provider
 	modes     map[string]int
+	disturb   float64
 	threshold float64
 	outcomes  []Outcome
 }

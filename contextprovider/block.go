@@ -19,9 +19,13 @@ type Budget struct {
 	Skills int    // most skills that are listed; 0 means 8
 	Format Format // "" means XML
 	Form   Form   // "" means Short if Intro or Server tells how skills are loaded, else Full
-	// Threshold is the least probability that the prompt wants a skill for any
-	// to be listed, up to 1; 0 means the threshold of the catalog, search.Always
-	// means that every prompt reaches it.
+	// Disturb is the share of the prompts that need no skill that may get a list, up
+	// to 1; 0 means the share of the catalog, search.OnlyNamed that only skills are
+	// listed that the prompt names.
+	Disturb float64
+	// Threshold is, instead of Disturb, the least probability that the prompt wants a
+	// skill for any to be listed, up to 1; 0 means that Disturb decides,
+	// search.Always that every prompt reaches it.
 	Threshold float64
 
 	// Chars bounds the text that lists skills: its length as a JSON string, in
@@ -102,7 +106,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	} else if err = p.addPinned(ctx, &b, pinned, a); err != nil {
 		return Block{}, err
 	}
-	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Threshold: budget.Threshold, Relevant: true})
+	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Relevant: true})
 	if err != nil {
 		return Block{}, err
 	}

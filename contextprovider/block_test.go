@@ -162,7 +162,10 @@ func TestNothingRelevant(t *testing.T) {
 	for prompt, kind := range map[string]string{
 		"": "empty", " \n": "empty", "thanks!": "reply", "zibbel snarks": "", strings.Repeat("so it is. ", 50): "",
 	} {
-		want := contextprovider.Block{Ranking: search.Ranking{Mode: "text (no embedder)", Kind: kind, Threshold: rank.DefaultGate().Threshold}}
+		want := contextprovider.Block{Ranking: search.Ranking{
+			Mode: "text (no embedder)", Kind: kind, Threshold: rank.DefaultGate().ThresholdFor(rank.DefaultRate, 0, nil),
+			Background: search.Background{Disturb: rank.DefaultRate, Missing: "the catalog has not been calibrated yet", Due: true},
+		}}
 		if diff := cmp.Diff(want, k.block(t, prompt, contextprovider.Budget{}, nil)); diff != "" {
 			t.Errorf("%.20q (-want +got)\n%s", prompt, diff)
 		}

@@ -80,8 +80,8 @@ func Dot(a, b Vector) float64 {
 }
 
 // Calibrated is an optional interface of embedders. Calibrated reports whether cosines
-// are on the scale to which the probabilities of ranking were fitted; on another scale
-// the same cosine means something else.
+// are on the scale to which the weights of ranking were fitted. The cosines of all other
+// embedders are mapped to it, once their scale was measured in the catalog.
 type Calibrated interface {
 	Calibrated() bool
 }

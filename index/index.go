@@ -38,6 +38,7 @@ type Index struct {
 
 	sealed     atomic.Pointer[seal] // the last one that was found or made
 	publishing sync.Mutex           // held while files are written
+	refused    time.Time            // when the embedder last refused the prompts of Calibrate; guarded by publishing
 
 	covered   atomic.Pointer[coverage] // the last count for the embedder's model
 	embedding chan struct{}            // holds one element while Embed runs
@@ -212,6 +213,9 @@ func isOf(s *snapshot.Set, sources []Source) bool {
 
 // replace makes s the current set and closes the one before.
 func (x *Index) replace(s *snapshot.Set) {
+	if x.dir != nil && s != x.current.Load() {
+		s.Calibration = x.dir.Calibration(s.Catalog)
+	}
 	if old := x.current.Swap(s); old != nil && old != s {
 		old.Close(s) // it can only fail to give memory back
 	}

@@ -77,7 +77,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 	}
 	r := searchResult{
 		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Ranking: answer.Mode,
-		Wanted: rounded(answer.Demand.Probability), Threshold: answer.Threshold,
+		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
 	}
 	return text(r.text()), r, nil
 }

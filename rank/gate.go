@@ -18,6 +18,10 @@ type Gate struct {
 	// Least is the least probability of a skill that is offered beside the best one. A
 	// missed skill costs the user as much as 1/Least needless entries.
 	Least float64
+	// Prior holds thresholds of typical catalogs by rate, in rising order of the rates,
+	// and Floor is the least threshold, see ThresholdFor.
+	Prior []RatePoint
+	Floor float64
 }
 
 // A Logit holds the weights for both questions. The log odds that a prompt wants a skill
@@ -46,6 +50,8 @@ func DefaultGate() Gate {
 		Text:      Logit{Base: -3.04, Strength: .97, Coverage: 3.16, Size: -.19, Request: .40, Spread: .14},
 		Threshold: .6,
 		Least:     .05,
+		Prior:     []RatePoint{{.01, .781}, {.02, .670}, {.03, .577}, {.05, .445}, {.07, .364}, {.1, .279}, {.15, .207}, {.2, .164}, {.3, .110}, {.5, .060}},
+		Floor:     .15,
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
@@ -25,15 +24,6 @@ func offices(t *testing.T, e embed.Embedder) *searchtest.Catalog {
 		searchtest.Embed(t, x)
 	}
 	return x
-}
-
-func builtIn(t *testing.T) embed.Embedder {
-	t.Helper()
-	e, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
 }
 
 // TestFitting: what fits is listed, whatever the text looks like; nothing fits a text that

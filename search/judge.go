@@ -1,7 +1,6 @@
 package search
 
 import (
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/rank"
 )
@@ -44,9 +43,8 @@ func (r *retrieval) measure(s *rank.Scored) {
 	s.Strength = max(s.Lexical/r.prompt.rarest, s.Evidence)
 }
 
-// calibrated reports whether the embedder's cosines are on the scale that the gate
-// was fitted to.
+// calibrated reports whether the cosines of the candidates are on the scale that the
+// gate was fitted to.
 func (r *retrieval) calibrated() bool {
-	e, ok := r.embedder.(embed.Calibrated)
-	return ok && r.vector != nil && e.Calibrated()
+	return r.vector != nil && (r.scale.Known() || onScale(r.embedder))
 }

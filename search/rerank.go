@@ -23,6 +23,7 @@ const bodyStart = 1000
 // order of rank stays, and the mode says so.
 func (x *Searcher) order(ctx context.Context, r *retrieval, relevant bool) error {
 	r.all = x.judge(r, r.candidates)
+	r.Background.Higher = rank.Higher(r.demands, r.Demand.Probability)
 	if relevant {
 		r.all = slices.DeleteFunc(r.all, func(s rank.Scored) bool { return !s.Relevant })
 	}

@@ -29,10 +29,15 @@ type Query struct {
 	Text  string // any text
 	Limit int    // most hits; 0 means 10
 	// Threshold is the probability, up to 1, from which the prompt counts as needing
-	// a skill; below it no hit is relevant. 0 means the threshold of the options,
-	// Always (or any negative value) that every prompt counts.
+	// a skill; below it no hit is relevant. 0 means that Disturb decides, Always (or
+	// any negative value) that every prompt counts.
 	Threshold float64
-	Agent     *Agent // the agent in whose scope to search; nil means the whole catalog
+	// Disturb is the share of the prompts that need no skill that may get an offer, up
+	// to 1: the threshold follows from it, see Background. 0 means the share of the
+	// options, OnlyNamed that no hit is relevant but skills that the prompt names.
+	// Threshold and Disturb must not both be set.
+	Disturb float64
+	Agent   *Agent // the agent in whose scope to search; nil means the whole catalog
 	// Relevant leaves out the hits that are not relevant.
 	Relevant bool
 	// Fitting leaves out the hits that are hardly worth listing to somebody who asks:
@@ -68,8 +73,9 @@ type Ranking struct {
 	Kind string
 	// Demand is the probability that the prompt wants any of the skills, with
 	// its reasons. Skills are relevant when it reaches Threshold.
-	Demand    rank.Demand
-	Threshold float64
+	Demand     rank.Demand
+	Threshold  float64
+	Background Background // what Threshold follows from
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
@@ -109,6 +115,9 @@ func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 10
 	}
+	if err := CheckLevels(q.Threshold, q.Disturb); err != nil {
+		return a, err
+	}
 	if q.Syntax {
 		return x.searchSyntax(ctx, q)
 	}
@@ -134,7 +143,9 @@ type retrieval struct {
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
-	vector     snapshot.Vector // of the prompt, nil for text alone
+	vector     snapshot.Vector  // of the prompt, nil for text alone
+	scale      rank.Cosines     // of the embedder; unknown if its cosines are used as they are
+	demands    snapshot.Demands // of prompts that need no skill; nil means that nothing is known of them
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
 
@@ -167,26 +178,37 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
 		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), onlyFitting: q.Fitting}
 		defer x.analyzers.Put(r.analyzer)
-		r.Kind, r.Threshold = string(intent.Of(text)), max(0, cmp.Or(q.Threshold, x.opts.Threshold, x.opts.Params.Gate.Threshold))
+		if x.outdated(v.Set) == "" {
+			r.scale = scaleOf(v.Calibration)
+		}
+		r.Kind = string(intent.Of(text))
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
-		leg := x.leg(v.Set)
-		var err error
-		if r.prompt, err = newPrompt(ctx, r.analyzer, text, v, leg); err != nil {
-			return err
-		}
-		lexical, err := leg.match(ctx, v, r.prompt, sc, depth)
+		err := x.find(ctx, r, text, func() (vector embed.Vector) {
+			vector, r.Mode = embedded()
+			return vector
+		})
 		if err != nil {
-			return fmt.Errorf("searching text: %w", err)
-		}
-		var prompt embed.Vector
-		prompt, r.Mode = embedded()
-		r.vector = v.Prepare(prompt)
-		r.merge(lexical)
-		if err := cmp.Or(ctx.Err(), v.Err()); err != nil {
 			return err
 		}
+		x.setThreshold(r, q)
 		return f(r)
 	})
+}
+
+// find runs the text leg, waits for the vector of the prompt, runs the vector leg and
+// collects the candidates.
+func (x *Searcher) find(ctx context.Context, r *retrieval, text string, embedded func() embed.Vector) (err error) {
+	leg := x.leg(r.view.Set)
+	if r.prompt, err = newPrompt(ctx, r.analyzer, text, r.view, leg); err != nil {
+		return err
+	}
+	lexical, err := leg.match(ctx, r.view, r.prompt, r.scope, depth)
+	if err != nil {
+		return fmt.Errorf("searching text: %w", err)
+	}
+	r.vector = r.view.Prepare(embedded())
+	r.merge(lexical)
+	return cmp.Or(ctx.Err(), r.view.Err())
 }
 
 // merge collects the candidates: what both legs found, what the prompt names, and
@@ -228,6 +250,9 @@ func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
 	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all)}
 	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
+	if c.Vectors && r.scale.Known() {
+		r.scale.Rescale(&c)
+	}
 	return c
 }
 

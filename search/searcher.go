@@ -62,9 +62,13 @@ type Options struct {
 	// RerankCandidates is how many candidates the reranker gets at most; 0 means 20.
 	RerankCandidates int
 	// Threshold is the probability, up to 1, from which a prompt counts as needing a
-	// skill; below it no skill is relevant. 0 means the threshold of Params, Always
+	// skill; below it no skill is relevant. 0 means that Disturb decides, Always
 	// that every prompt counts.
 	Threshold float64
+	// Disturb is the share of the prompts that need no skill that may get an offer, up
+	// to 1; 0 means rank.DefaultRate, OnlyNamed that none may. Threshold and Disturb
+	// must not both be set.
+	Disturb float64
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 }

@@ -33,6 +33,9 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 	if q.Syntax {
 		return e, errors.New("why explains ranking by prompt; leave syntax out")
 	}
+	if err := CheckLevels(q.Threshold, q.Disturb); err != nil {
+		return e, err
+	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		// Look up in the same view: numbers of skills differ between views.
 		i, err := lookup(r.view, id)

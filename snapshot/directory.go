@@ -27,6 +27,8 @@ import (
 //	catalog.db.current                              the manifest
 //	catalog.db.CATALOG-KEY-NUMBER-TOKEN.base        all skills of a generation
 //	catalog.db.CATALOG-KEY-NUMBER-TOKEN.delta       the changes since a base
+//	catalog.db.CATALOG-KEY.calibration              see Calibration
+//	catalog.db.CATALOG-KEY.prompts                  vectors for it that a server made
 //
 // The manifest exists only as long as the catalog is unchanged: whoever changes the
 // catalog removes the manifest before readers can see the change. That is no proof: a copy
@@ -53,6 +55,9 @@ const (
 	manifestSuffix = ".current"
 	baseSuffix     = ".base"
 	deltaSuffix    = ".delta"
+
+	calibrationSuffix = ".calibration"
+	promptSuffix      = ".prompts"
 )
 
 // ManifestPath returns the path of the manifest of the catalog at path.
@@ -270,10 +275,10 @@ func (d *Directory) Oldest(catalog string, own store.Generation) store.Generatio
 	return own
 }
 
-// snapshotFile is a snapshot file next to the catalog.
+// snapshotFile is a snapshot file next to the catalog, or one that belongs to snapshots.
 type snapshotFile struct {
 	path, catalog, key, suffix string
-	generation                 store.Generation
+	generation                 store.Generation // zero for a calibration and its prompts
 	modified                   time.Time
 }
 
@@ -312,7 +317,17 @@ func (d *Directory) parse(name string) (f snapshotFile, ok bool) {
 	}
 	fields := strings.Split(strings.TrimSuffix(rest, f.suffix), "-")
 	// A dot here belongs to the name of another catalog, so the file is that catalog's.
-	if f.suffix != baseSuffix && f.suffix != deltaSuffix || strings.Contains(fields[0], ".") {
+	if strings.Contains(fields[0], ".") {
+		return f, false
+	}
+	switch f.suffix {
+	case baseSuffix, deltaSuffix:
+	case calibrationSuffix, promptSuffix:
+		if len(fields) == 2 {
+			f.catalog, f.key = fields[0], fields[1]
+		}
+		return f, len(fields) == 2
+	default:
 		return f, false
 	}
 	if len(fields) == 3 {
@@ -385,6 +400,9 @@ func (d *Directory) Sweep(catalog string, keep Files, now time.Time) {
 	for _, f := range d.listFiles() {
 		base := filepath.Base(f.path)
 		own := f.suffix != atomicfile.Suffix && (f.catalog != catalog || f.key == d.key)
+		if single := f.suffix == calibrationSuffix || f.suffix == promptSuffix; single && f.catalog == catalog && f.key == d.key {
+			continue // it holds for later snapshots too
+		}
 		if base != keep.Base && base != keep.Delta && (own || now.Sub(f.modified).Abs() > abandoned) {
 			d.Disk.Remove(f.path)
 		}

@@ -126,7 +126,7 @@ type benchFlags struct {
 	fromEvals       bool
 	details         bool
 	markdown        bool
-	threshold       threshold
+	level           level
 	speed           speedFlags
 	embedder        benchEmbedder
 }
@@ -147,7 +147,7 @@ func (a *app) benchCommand() *cobra.Command {
 			return a.bench(cmd.Context(), &b)
 		},
 	}
-	b.threshold.flag(cmd)
+	b.level.flags(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&b.datasets, "dataset", nil, "measure the set in this `folder` (repeatable)")
 	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
@@ -183,7 +183,7 @@ func (b *benchFlags) check(json bool) error {
 	if err := b.embedder.check(); err != nil {
 		return err
 	}
-	return b.threshold.check()
+	return b.level.check()
 }
 
 func (a *app) bench(ctx context.Context, b *benchFlags) error {
@@ -242,7 +242,7 @@ func (a *app) benchSetup(ctx context.Context, b *benchFlags) (*bench.Setup, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Threshold: settings.Threshold}
+	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Disturb: settings.Disturb, Threshold: settings.Threshold}
 	if s.Mode == bench.Text {
 		return s, nil
 	}
@@ -263,7 +263,7 @@ func (a *app) benchSetup(ctx context.Context, b *benchFlags) (*bench.Setup, erro
 
 // measure asks the prompts of one set, with distractors too if there are any.
 func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
-	o := &bench.Options{Limit: b.limit, Threshold: b.threshold.probability(), Seed: b.seed}
+	o := &bench.Options{Limit: b.limit, Disturb: b.level.disturb(), Threshold: b.level.threshold(), Seed: b.seed}
 	var set bench.Set
 	err := a.inCatalog(ctx, d, setup, o, func(c *bench.Catalog) (err error) {
 		set, err = bench.Run(ctx, c, d, o)

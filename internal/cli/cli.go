@@ -171,7 +171,8 @@ configuration folder, and from .agents/repertoire.yaml of the project:
   schedule: "@every 5s"  # of rescans in programs that stay running
   max_file: 1048576      # bytes of the largest file that is served
   deadline: 250ms        # for the embedding of a prompt
-  threshold: 0.6         # least probability that a prompt wants a skill
+  disturb: 0.05          # of prompts that need no skill, so many may get one
+  # threshold: 0.6       # instead: least probability that a prompt wants one
   embedder: static       # the built-in one; or none; or a server:
   # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
   agents:
@@ -216,30 +217,45 @@ func (a *app) command() *cobra.Command {
 	return root
 }
 
-// threshold is the flag --threshold of a command.
-type threshold struct {
-	value float64
-	given func() bool
+// level holds the flags --disturb and --threshold of a command.
+type level struct {
+	share, probability float64
+	given              func(flag string) bool
 }
 
-func (t *threshold) flag(cmd *cobra.Command) {
-	cmd.Flags().Float64Var(&t.value, "threshold", rank.DefaultGate().Threshold, "offer skills from this `probability` on")
-	t.given = func() bool { return cmd.Flags().Changed("threshold") }
+func (l *level) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Float64Var(&l.share, "disturb", rank.DefaultRate, "most needless offers, as a `share`")
+	f.Float64Var(&l.probability, "threshold", 0, "instead: offer skills from this `probability` on")
+	l.given = f.Changed
 }
 
-func (t *threshold) check() error {
-	if t.value >= 0 && t.value <= 1 {
-		return nil
+func (l *level) check() error {
+	switch {
+	case l.given("disturb") && l.given("threshold"):
+		return errors.New("--disturb and --threshold decide the same; leave one of them out")
+	case !(l.share >= 0 && l.share <= 1):
+		return fmt.Errorf("--disturb %g: a share from 0 to 1", l.share)
+	case !(l.probability >= 0 && l.probability <= 1):
+		return fmt.Errorf("--threshold %g: a probability from 0 to 1", l.probability)
 	}
-	return fmt.Errorf("--threshold %g: a probability from 0 to 1", t.value)
+	return nil
 }
 
-// probability returns the threshold for the library, where 0 means the configured one.
-func (t *threshold) probability() float64 {
-	if !t.given() {
+// disturb returns the share for the library, where 0 means the configured one.
+func (l *level) disturb() float64 {
+	if !l.given("disturb") {
 		return 0
 	}
-	return cmp.Or(t.value, repertoire.Always)
+	return cmp.Or(l.share, repertoire.OnlyNamed)
+}
+
+// threshold returns the probability for the library, where 0 means the configured one.
+func (l *level) threshold() float64 {
+	if !l.given("threshold") {
+		return 0
+	}
+	return cmp.Or(l.probability, repertoire.Always)
 }
 
 // prompt returns the arguments as one text, or standard input if the only one is "-".

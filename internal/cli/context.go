@@ -26,9 +26,13 @@ instructions; they do not count against the budget.
 
 Skills are relevant when the probability that the prompt wants any reaches the
 threshold; then those are listed that are not far less probable than the best.
-With --threshold 0 every prompt gets the best skills. A slash command, a reply
-or greeting, a shell command, and a diff, a log or code without a request get
-only the skills that they name. Of copies of a skill the best is listed.
+The threshold is such that at most 5 % of the prompts that need no skill get
+one (--disturb): "skills index" ranks 500 of these in your catalog. With 0 a
+prompt gets only what it names, with 1 every prompt the best skills.
+
+A slash command, a reply or greeting, a shell command, and a diff, a log or code
+without a request get only the skills that they name. Of copies of a skill the
+best is listed.
 "skills why NAME PROMPT" explains a decision.
 
 --json prints an object with
@@ -42,11 +46,12 @@ only the skills that they name. Of copies of a skill the best is listed.
   mode      what the ranking is based on
   kind      what the prompt is, when it wants no skill
   demand    probability that the prompt wants a skill
-  threshold what it is compared with`
+  threshold what it is compared with
+  disturb   as in "search --json"`
 
 func (a *app) contextCommand() *cobra.Command {
 	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML}
-	var least threshold
+	var least level
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",
 		Short:   "Print the relevant skills for a prompt, or nothing",
@@ -67,11 +72,11 @@ func (a *app) contextCommand() *cobra.Command {
 			return least.check()
 		}),
 		RunE: a.onPrompt(0, hurry, func(ctx context.Context, c *catalog, args []string) error {
-			b.Threshold = least.probability()
+			b.Disturb, b.Threshold = least.disturb(), least.threshold()
 			return a.context(ctx, c, args[0], b)
 		}),
 	}
-	least.flag(cmd)
+	least.flags(cmd)
 	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
 	cmd.Flags().IntVar(&b.Skills, "max", b.Skills, "list at most this `number` of skills")
 	cmd.Flags().StringVar((*string)(&b.Format), "format", string(b.Format), "`syntax` of the block: xml, markdown or json")

@@ -110,7 +110,9 @@ func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
 	if list {
 		err = a.refresh(ctx, c, freshen)
 	} else if _, err = a.rescan(ctx, c); err == nil {
-		err = a.embed(ctx, c)
+		if err = a.embed(ctx, c); err == nil {
+			err = a.calibrate(ctx, c)
+		}
 	}
 	if err != nil {
 		return err

@@ -108,10 +108,21 @@ func (a *app) index(ctx context.Context, full, watch bool, forget string) error 
 	} else if err != nil { // a server does not answer, but text ranks too
 		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
 	}
+	if err := a.calibrate(ctx, c); err != nil {
+		return err
+	}
 	if err := a.printIndex(ctx, c, reports, start); err != nil || !watch {
 		return err
 	}
 	return a.watch(ctx)
+}
+
+// calibrate calibrates a catalog, which also answers without.
+func (a *app) calibrate(ctx context.Context, c *catalog) error {
+	if err := c.Calibrate(ctx); err != nil && ctx.Err() == nil {
+		a.note("%v; until \"skills index\" succeeds, the threshold is that of a typical catalog", err)
+	}
+	return ctx.Err()
 }
 
 // forget removes the skills of a source that is away, given by its label or path.

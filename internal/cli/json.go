@@ -39,10 +39,16 @@ type ranking struct {
 	Kind      string  `json:"kind,omitempty"`
 	Demand    float64 `json:"demand"`
 	Threshold float64 `json:"threshold"`
+
+	Disturb *float64 `json:"disturb,omitempty"`
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	return ranking{r.Mode, c.stale, r.Kind, rounded(r.Demand.Probability), r.Threshold}
+	out := ranking{r.Mode, c.stale, r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
+	if share := r.Background.Disturb; share >= 0 {
+		out.Disturb = &share
+	}
+	return out
 }
 
 // searchResult is what "search --json" prints.
@@ -150,6 +156,7 @@ type whyResult struct {
 	Prompt string `json:"prompt"`
 	ranking
 	DemandTerms []rank.Term `json:"demand_terms"`
+	Background  background  `json:"background"`
 	CopyOf      string      `json:"copy_of,omitempty"`
 	Rank        int         `json:"rank"`
 	Of          int         `json:"of"`
@@ -159,6 +166,13 @@ type whyResult struct {
 	ShadowedBy  string      `json:"shadowed_by,omitempty"`
 	Verdict     string      `json:"verdict"`
 	RerankError string      `json:"rerank_error,omitempty"`
+}
+
+// background is what "why --json" prints of the prompts that need no skill.
+type background struct {
+	Prompts int    `json:"prompts"`
+	Higher  int    `json:"higher"`
+	Missing string `json:"missing,omitempty"`
 }
 
 // indexResult is what "index --json" prints.

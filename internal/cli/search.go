@@ -51,6 +51,8 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             "diff", "log" or "code" without a request
   demand    probability that the text wants any skill
   threshold the least demand for which "context" offers skills
+  disturb   the share of the prompts that need no skill and may get one, from
+            which the threshold follows; missing if the threshold was set
   took_ms   time of the search in milliseconds
   nothing_fits
             true when no skill fits, so that results is empty
@@ -69,7 +71,7 @@ Scores are comparable within one answer only.`
 
 func (a *app) searchCommand() *cobra.Command {
 	q := repertoire.Query{Limit: 10}
-	var least threshold
+	var least level
 	var all bool
 	cmd := &cobra.Command{
 		Use:     "search TEXT… | -",
@@ -81,23 +83,26 @@ func (a *app) searchCommand() *cobra.Command {
 			if q.Limit < 1 {
 				return fmt.Errorf("--limit %d: at least 1", q.Limit)
 			}
-			switch err := least.check(); {
-			case err != nil:
+			if err := least.check(); err != nil || !q.Syntax {
 				return err
-			case q.Syntax && least.given():
-				return errors.New("--threshold has no meaning with --syntax; leave one of them out")
-			case q.Syntax && all:
+			}
+			if all {
 				return errors.New("--all has no meaning with --syntax, which lists all that match; leave one of them out")
+			}
+			for _, flag := range []string{"disturb", "threshold"} {
+				if least.given(flag) {
+					return fmt.Errorf("--%s has no meaning with --syntax; leave one of them out", flag)
+				}
 			}
 			return nil
 		}),
 		RunE: a.onPrompt(0, freshen, func(ctx context.Context, c *catalog, args []string) error {
-			q.Text, q.Agent, q.Threshold = args[0], c.agent, least.probability()
+			q.Text, q.Agent, q.Disturb, q.Threshold = args[0], c.agent, least.disturb(), least.threshold()
 			q.Fitting = !all && !q.Syntax
 			return a.search(ctx, c, q)
 		}),
 	}
-	least.flag(cmd)
+	least.flags(cmd)
 	cmd.Flags().IntVarP(&q.Limit, "limit", "n", q.Limit, "print at most this `number` of skills")
 	cmd.Flags().BoolVar(&all, "all", false, "list skills that hardly fit, too")
 	cmd.Flags().BoolVar(&q.Syntax, "syntax", false, "take the text for a query with phrases, prefixes, columns …")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
@@ -23,8 +24,11 @@ log odds ("demand") are the sum of what speaks for and against it.
 mode, kind (of the prompt, as in "search --json"), copy_of (the skill that stays
 instead of this copy), rank (0 when it is no candidate), of (candidates), best
 (the first of them), missing, filter, shadowed_by, verdict, demand, threshold
-(as in "search --json"), demand_terms (the log odds of demand as a sum, each
-with name, value and weight), and rerank_error when a reranker failed.`
+and disturb (as in "search --json"), background (the number of prompts that need
+no skill and were ranked in this catalog, how many of them score higher than
+this one, and as missing why there are none), demand_terms (the log odds of
+demand as a sum, each with name, value and weight), and rerank_error when a
+reranker failed.`
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{
@@ -46,7 +50,8 @@ func (a *app) why(ctx context.Context, c *catalog, args []string) error {
 	if a.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...),
-			Filter: e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
+			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
+			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
 		}
@@ -63,6 +68,25 @@ func addends(terms []rank.Term) string {
 		sep = " + "
 	}
 	return sum
+}
+
+// sayThreshold says what the threshold of an answer follows from, and how many prompts that
+// need no skill would score higher.
+func sayThreshold(say func(format string, args ...any), r search.Ranking) {
+	b := r.Background
+	if b.Disturb >= 0 {
+		say("  threshold %.3g %%, so that at most %.3g %% of the prompts that need no skill get one", 100*r.Threshold, 100*b.Disturb)
+	}
+	switch {
+	case b.Prompts == 0 && b.Disturb >= 0:
+		hint := ""
+		if b.Due {
+			hint = "; call \"skills index\""
+		}
+		say("  reference none, so that the threshold is an estimate: %s%s", b.Missing, hint)
+	case b.Prompts > 0 && r.Kind == "":
+		say("  reference of %d prompts that need no skill, %d would score higher here", b.Prompts, b.Higher)
+	}
 }
 
 func explain(e repertoire.Explanation) string {
@@ -88,6 +112,7 @@ func explain(e repertoire.Explanation) string {
 	if d := e.Demand; len(d.Terms) > 0 {
 		say("  demand    %.3f, threshold %.2f; log odds %.2f%s", d.Probability, e.Threshold, math.Log(d.Probability/(1-d.Probability)), addends(d.Terms))
 	}
+	sayThreshold(say, e.Ranking)
 	say("  match     strength %.2f, coverage %.2f, evidence %.2f", e.Strength, e.Coverage, e.Evidence)
 	if e.CopyOf != "" {
 		say("  copy of   %s", e.CopyOf)

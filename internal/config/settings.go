@@ -33,7 +33,8 @@ type Settings struct {
 	Agents    []*search.Agent
 	Embedder  Embedder
 	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
-	Threshold float64       // see search.Query; 0 means the default
+	Disturb   float64       // see search.Query; 0 means the default
+	Threshold float64       // the same
 	Form      string        // of blocks, one of Forms; "" means the default of each block
 	Reranker  *Reranker     // nil means none
 }

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/repertoire-skills/repertoire/search"
 )
 
 // scalar returns the text of a value. what names the expected value in errors.
@@ -89,14 +87,14 @@ func (p *parser) duration(to *time.Duration) func(*yaml.Node) error {
 	})
 }
 
-// probability reads a number from 0 to 1. It turns 0 into search.Always, because 0 means
-// the default elsewhere.
-func (p *parser) probability(to *float64) func(*yaml.Node) error {
-	return parsed(p, to, "a probability from 0 to 1", func(s string) (float64, bool) {
+// share reads a number from 0 to 1. It turns 0 into zero, because 0 means the default
+// elsewhere. what names the expected value in errors.
+func (p *parser) share(what string, to *float64, zero float64) func(*yaml.Node) error {
+	return parsed(p, to, what, func(s string) (float64, bool) {
 		v, err := strconv.ParseFloat(s, 64)
 		ok := err == nil && v >= 0 && v <= 1
 		if v == 0 {
-			v = search.Always
+			v = zero
 		}
 		return v, ok
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // decode returns the top node of a file with one YAML document; nil means that the file
@@ -131,7 +132,8 @@ func (p *parser) top(n *yaml.Node) error {
 		"max_file":  number(p, &s.MaxFile),
 		"embedder":  p.embedder,
 		"deadline":  p.duration(&s.Deadline),
-		"threshold": p.probability(&s.Threshold),
+		"disturb":   p.share("a share from 0 to 1", &s.Disturb, search.OnlyNamed),
+		"threshold": p.share("a probability from 0 to 1", &s.Threshold, search.Always),
 		"form":      p.choice(&s.Form, Forms()),
 		"reranker":  p.reranker,
 	}
@@ -144,7 +146,26 @@ func (p *parser) top(n *yaml.Node) error {
 			return p.errorf(n, "%s: a project's configuration cannot set this; move it to your own", key)
 		}
 	}
-	return p.mapping(n, "configuration", known)
+	if err := p.mapping(n, "configuration", known); err != nil {
+		return err
+	}
+	return p.oneLevel(n)
+}
+
+// oneLevel returns an error if a mapping has both disturb and threshold.
+func (p *parser) oneLevel(n *yaml.Node) error {
+	var first *yaml.Node
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if key.Value != "disturb" && key.Value != "threshold" {
+			continue
+		}
+		if first != nil {
+			return p.errorf(key, "%s: line %d sets %s, which decides the same; keep one of the two", key.Value, first.Line, first.Value)
+		}
+		first = key
+	}
+	return nil
 }
 
 func (p *parser) embedder(n *yaml.Node) error {

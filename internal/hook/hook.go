@@ -76,7 +76,8 @@ type run struct {
 	dir    string    // of the project, "" for the working folder
 	log    *slog.Logger
 	memory *session.Memory
-	// stale is the catalog that should be indexed in the background; nil means none.
+	// stale is the catalog that should be indexed and calibrated in the background; nil
+	// means none.
 	stale atomic.Pointer[string]
 }
 
@@ -196,6 +197,10 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	block, err := r.memory.Suggest(ctx, c, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, budget, agent)
 	if err != nil {
 		return "", err
+	}
+	if block.Background.Due && r.memory.First(ctx, e.Session, "calibrating the catalog in the background") {
+		db := c.Path() // which takes a second, so not here
+		r.stale.Store(&db)
 	}
 	return block.Text, nil
 }

@@ -39,10 +39,10 @@ func TestRequestWords(t *testing.T) {
 // TestRequest: what the sums are made of, and on which side everyday prompts are.
 func TestRequest(t *testing.T) {
 	for task, calm := range map[string]string{
-		"set up alerts for the checkout of our shop": "what is an alert?",
+		"set up alerts for the checkout of our shop":                           "what is an alert?",
 		"turn these interview notes into a one-page summary for the board":     "why does the loop on line 12 miss the last element",
 		"Write a press release about our new store and a schedule for the day": "now do the same in the other file",
-		"我想给我的网店做一套促销邮件": "这个函数是什么意思？",
+		"我想给我的网店做一套促销邮件":                                                       "这个函数是什么意思？",
 	} {
 		if a, b := intent.Request(task), intent.Request(calm); a <= b {
 			t.Errorf("%q has the odds %.2f, %q %.2f", task, a, calm, b)

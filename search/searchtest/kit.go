@@ -183,14 +183,13 @@ func (e *Embedder) Embed(ctx context.Context, kind embed.Kind, texts []string) (
 		e.mu.Lock()
 		answer := e.answer
 		e.mu.Unlock()
-		if answer == nil {
-			return []embed.Vector{e.Vector(texts[0])}, nil
+		if answer != nil {
+			return answer(texts[0])
 		}
-		return answer(texts[0])
 	}
 	var list []embed.Vector
 	for _, text := range texts {
-		if !e.take(text) {
+		if kind == embed.Document && !e.take(text) {
 			return list, ErrEmbed
 		}
 		list = append(list, e.Vector(text))

@@ -1,0 +1,131 @@
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Calibrator ranks prompts that need no skill; package search has one.
+type Calibrator interface {
+	// Due reports whether the set needs another calibration than it has.
+	Due(s *snapshot.Set) bool
+	// Prompts returns the prompts that need no skill.
+	Prompts() ([]string, error)
+	// Calibrate ranks the prompts in the set. vectors are theirs by the embedder e, whose
+	// vectors the set holds; both are nil if text alone ranks.
+	Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, vectors []embed.Vector) (*snapshot.Calibration, error)
+}
+
+// Calibrate ranks prompts that need no skill in the published set, and keeps what they
+// show beside it, unless that is there already. Until then, and if it fails, readers use
+// an older calibration or none. A catalog that is read-only or not published is left
+// alone.
+func (x *Index) Calibrate(ctx context.Context, c Calibrator) error {
+	if x.dir == nil || x.opts.FTS5 || x.store.ReadOnly() {
+		return nil
+	}
+	x.publishing.Lock()
+	defer x.publishing.Unlock()
+	for range 3 { // another process may be publishing
+		s, err := x.Current(ctx)
+		if err != nil || !x.dir.IsCurrent(s) || !c.Due(s) {
+			return err
+		}
+		err = x.calibrate(ctx, s, c)
+		if err == nil {
+			_, err = x.Current(ctx)
+			return err
+		}
+		if !errors.Is(err, snapshot.ErrClosed) {
+			return fmt.Errorf("calibrating the ranking: %w", err)
+		}
+	}
+	return nil
+}
+
+func (x *Index) calibrate(ctx context.Context, s *snapshot.Set, c Calibrator) error {
+	e := x.embedderFor(s.Model())
+	vectors, err := x.promptVectors(ctx, s.Catalog, e, c)
+	if err != nil {
+		return err
+	}
+	found, err := c.Calibrate(ctx, s, e, vectors)
+	if err == nil {
+		err = x.dir.WriteCalibration(found)
+	}
+	if err != nil {
+		return err
+	}
+	// Name the same files in the manifest again, so that every process notices. The
+	// write transaction keeps others from changing the catalog meanwhile.
+	return x.store.Update(ctx, func(tx store.Tx) error {
+		now, err := tx.State()
+		if err != nil || now.Generation != s.Generation {
+			return err
+		}
+		if f, ok := x.dir.Published(s.Generation); ok {
+			return x.dir.Publish(s.Generation, f)
+		}
+		return nil
+	})
+}
+
+// embedderFor returns the embedder of a model, nil if there is none.
+func (x *Index) embedderFor(model string) embed.Embedder {
+	for _, e := range []embed.Embedder{x.embedder, x.opts.Fallback} {
+		if e != nil && model != "" && e.Model() == model {
+			return e
+		}
+	}
+	return nil
+}
+
+// patience is how long an embedder that refused the prompts is left alone.
+const patience = time.Minute
+
+// promptVectors returns the vectors of the prompts. It embeds them once for each model: a
+// server may be slow and cost money.
+func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embedder, c Calibrator) ([]embed.Vector, error) {
+	if e == nil {
+		return nil, nil
+	}
+	prompts, err := c.Prompts()
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := e.(embed.Calibrated); ok && b.Calibrated() { // the built-in one, which is faster than a file
+		return e.Embed(ctx, embed.Query, prompts)
+	}
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(e.Model()+"\n"+strings.Join(prompts, "\x00"))))
+	vectors := make([]embed.Vector, 0, len(prompts))
+	for _, v := range x.dir.PromptVectors(catalog, key) {
+		vectors = append(vectors, v)
+	}
+	if len(vectors) == len(prompts) {
+		return vectors, nil
+	}
+	if now := x.opts.Now(); now.Sub(x.refused).Abs() < patience {
+		return nil, errors.New("the embedder failed a moment ago")
+	}
+	vectors, err = e.Embed(ctx, embed.Query, prompts)
+	if err == nil && len(vectors) != len(prompts) {
+		err = fmt.Errorf("the embedder answered with %d vectors for %d texts", len(vectors), len(prompts))
+	}
+	if err != nil {
+		x.refused = x.opts.Now()
+		return nil, fmt.Errorf("embedding prompts that need no skill: %w", err)
+	}
+	plain := make([][]float32, len(vectors))
+	for i, v := range vectors {
+		plain[i] = v
+	}
+	return vectors, x.dir.WritePromptVectors(catalog, key, plain)
+}

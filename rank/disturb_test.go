@@ -1,0 +1,127 @@
+package rank_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/rank"
+)
+
+// odds returns the log odds of a probability.
+func odds(p float64) float64 { return math.Log(p / (1 - p)) }
+
+func TestThresholdFor(t *testing.T) {
+	own := rank.Gate{Threshold: .6}
+	prior := rank.Gate{Prior: []rank.RatePoint{{Rate: .01, Probability: .9}, {Rate: .1, Probability: .5}, {Rate: .2, Probability: .3}}, Floor: .2}
+	half := prior
+	half.Floor = 0
+	ten := []float32{0, .1, .2, .3, .4, .5, .6, .7, .8, .9}
+	mean := func(a, b, share float64) float64 { return 1 / (1 + math.Exp(-(share*odds(a) + (1-share)*odds(b)))) }
+	for _, tt := range []struct {
+		name   string
+		gate   rank.Gate
+		rate   float64
+		skills int
+		demand []float32
+		want   float64
+	}{
+		{"nothing is known", own, .05, 100, nil, .6},
+		{"no prompt", prior, 0, 100, ten, 1},
+		{"every prompt", prior, 1, 100, ten, 0},
+		{"one of ten", own, .1, 100, ten, mean(.8, .9, .5)},
+		{"three of ten", own, .3, 100, ten, mean(.6, .7, .5)},
+		{"rounded down", own, .19, 100, ten, mean(.8, .9, .5)},
+		{"less than one of ten", own, .05, 100, ten, float64(math.Nextafter32(.9, 1))},
+		{"equal demands", own, .5, 100, []float32{.1, .4, .4, .4}, float64(math.Nextafter32(.4, 1))},
+		{"prior, at a point", prior, .1, 100, nil, .5},
+		{"prior, between points in log odds and log rate", prior, math.Sqrt(.01 * .1), 100, nil, .75},
+		{"prior, beyond the last point", half, .4, 100, nil, mean(.3, .5, 2)},
+		{"prior, before the first point", prior, .001, 100, nil, mean(.9, .5, 2)},
+		{"floor", prior, .9, 100, nil, .2},
+		{"half and half at 50 skills", half, .1, 50, ten, mean(.5, mean(.8, .9, .5), .5)},
+		{"few skills borrow", half, .1, 10, ten, mean(.5, mean(.8, .9, .5), 5./6)},
+		{"many skills do not", half, .1, 49950, ten, mean(.5, mean(.8, .9, .5), .001)},
+		{"no skill at all", half, .1, 0, ten, .5},
+	} {
+		if got := tt.gate.ThresholdFor(tt.rate, tt.skills, tt.demand); math.Abs(got-tt.want) > 1e-6 {
+			t.Errorf("%s: threshold %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestThresholdKeepsRate: no larger share of the demands reaches the threshold than the
+// rate allows, and if all demands differ, no smaller one either.
+func TestThresholdKeepsRate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 500 {
+		demands := make([]float32, 1+rng.IntN(300))
+		coarse := rng.IntN(2) == 0
+		for i := range demands {
+			if demands[i] = rng.Float32(); coarse {
+				demands[i] = float32(rng.IntN(20)) / 19
+			}
+		}
+		slices.Sort(demands)
+		rate := rng.Float64()
+		threshold := rank.Gate{}.ThresholdFor(rate, 10, demands)
+		reached := 0
+		for _, d := range demands {
+			if float64(d) >= threshold {
+				reached++
+			}
+		}
+		if may := int(rate * float64(len(demands))); reached > may && threshold < .999 || reached < may && !coarse {
+			t.Errorf("%d of %d demands reach %v, want %d", reached, len(demands), threshold, may)
+		}
+	}
+}
+
+func TestDefaultPrior(t *testing.T) {
+	g, last := rank.DefaultGate(), 1.0
+	for _, rate := range []float64{.001, .01, .02, .03, .05, .1, .2, .5, .99} {
+		got := g.ThresholdFor(rate, 0, nil)
+		if got > last || got < g.Floor {
+			t.Errorf("rate %v: threshold %v after %v", rate, got, last)
+		}
+		last = got
+	}
+}
+
+func TestHigher(t *testing.T) {
+	demands := []float32{0, .2, .2, .5, .9}
+	for than, want := range map[float64]int{0: 4, .1: 4, .2: 2, .5: 1, .89: 1, .9: 0, 1: 0} {
+		if got := rank.Higher(demands, than); got != want {
+			t.Errorf("%d are higher than %v, want %d", got, than, want)
+		}
+	}
+	if got := rank.Higher(nil, 0); got != 0 {
+		t.Errorf("%d of none are higher", got)
+	}
+}
+
+// TestRescale: whatever linear map an embedder applies to its cosines, the result is the
+// same.
+func TestRescale(t *testing.T) {
+	r := rank.Reference()
+	same := rank.Candidate{Description: .3, Full: .2}
+	r.Rescale(&same)
+	if math.Abs(same.Description-.3) > 1e-12 || math.Abs(same.Full-.2) > 1e-12 {
+		t.Errorf("the reference becomes %v and %v", same.Description, same.Full)
+	}
+	flat := func(s rank.Spread, by, to float64) rank.Spread {
+		return rank.Spread{Mean: to + by*s.Mean, Deviation: by * s.Deviation}
+	}
+	other := rank.Cosines{Description: flat(r.Description, .3, .7), Full: flat(r.Full, .5, .1)}
+	c := rank.Candidate{Description: .7 + .3*.3, Full: .1 + .5*.2}
+	other.Rescale(&c)
+	if math.Abs(c.Description-.3) > 1e-12 || math.Abs(c.Full-.2) > 1e-12 {
+		t.Errorf("another scale becomes %v and %v", c.Description, c.Full)
+	}
+	for _, unknown := range []rank.Cosines{{}, {Description: r.Description}, {Description: rank.Spread{Mean: .7}, Full: r.Full}} {
+		if unknown.Known() {
+			t.Errorf("%v can be mapped", unknown)
+		}
+	}
+}

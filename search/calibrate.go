@@ -1,0 +1,218 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed" // for the prompts
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// background holds prompts that need no skill, as JSON strings, one in a line. They were
+// written one by one for this project: edits, bugs, questions, chat and so on. No weight
+// is fitted to them, and to those that weights are fitted to no threshold is.
+//
+//go:embed background.jsonl
+var background string
+
+// backgroundPrompts returns the prompts that need no skill.
+func backgroundPrompts() ([]string, error) {
+	var list []string
+	for line := range strings.Lines(background) {
+		var s string
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			return nil, fmt.Errorf("prompt %d that needs no skill: %w", len(list)+1, err)
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// A Calibrator measures which demand prompts that need no skill reach in a catalog, and for
+// agents in their scopes: index.Index.Calibrate keeps what it finds.
+type Calibrator struct {
+	searcher *Searcher
+	agents   []*Agent
+}
+
+// Calibrator returns a Calibrator for the whole catalog and for these agents.
+func (x *Searcher) Calibrator(agents []*Agent) *Calibrator { return &Calibrator{x, agents} }
+
+// Prompts returns the prompts that need no skill.
+func (c *Calibrator) Prompts() ([]string, error) { return backgroundPrompts() }
+
+// Due reports whether the calibration of a set is of another base, of other weights or of
+// other agents, or no longer fits.
+func (c *Calibrator) Due(s *snapshot.Set) bool {
+	if c.searcher.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() {
+		return true
+	}
+	return slices.ContainsFunc(c.agents, func(a *Agent) bool {
+		_, ok := s.Calibration.Demands[a.scopeKey()]
+		return !ok
+	})
+}
+
+// Calibrate ranks the prompts in the set as a search does, on all processors. What the set
+// knows of other agents already is kept: another program may have configured them.
+func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, vectors []embed.Vector) (*snapshot.Calibration, error) {
+	x := c.searcher
+	prompts, err := backgroundPrompts()
+	if err != nil {
+		return nil, err
+	}
+	if vectors != nil && (len(vectors) != len(prompts) || len(vectors[0]) != s.Dim()) {
+		return nil, errors.New("the embedder answered with another number of vectors or another dimension")
+	}
+	found := &snapshot.Calibration{
+		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
+		Demands: make(map[string]snapshot.Demands),
+	}
+	if x.outdated(s) == "" && s.Calibration.Base == found.Base {
+		maps.Copy(found.Demands, s.Calibration.Demands)
+		found.Mean, found.Deviation = s.Calibration.Mean, s.Calibration.Deviation
+	} else if vectors != nil && !onScale(e) {
+		if found.Mean, found.Deviation, err = spreads(s, vectors); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range append([]*Agent{nil}, c.agents...) {
+		key := a.scopeKey()
+		if _, ok := found.Demands[key]; ok {
+			continue
+		}
+		b := backgroundRun{x, s, a, e, scaleOf(found), prompts, vectors}
+		if found.Demands[key], err = b.demands(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// backgroundRun ranks prompts that need no skill in the scope of one agent.
+type backgroundRun struct {
+	*Searcher
+	set      *snapshot.Set
+	agent    *Agent
+	embedder embed.Embedder
+	scale    rank.Cosines
+	prompts  []string
+	vectors  []embed.Vector
+}
+
+// demands returns the demands of the prompts in rising order.
+func (b *backgroundRun) demands(ctx context.Context) (snapshot.Demands, error) {
+	list := make(snapshot.Demands, len(b.prompts))
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for n := range errs {
+		wg.Go(func() {
+			errs[n] = b.set.Read(func(v *snapshot.View) error {
+				sc, err := scopeOf(v, b.agent)
+				for i := next.Add(1) - 1; err == nil && int(i) < len(list); i = next.Add(1) - 1 {
+					list[i], err = b.demand(ctx, v.In(sc), sc, int(i))
+				}
+				return err
+			})
+		})
+	}
+	wg.Wait()
+	slices.Sort(list)
+	return list, cmp.Or(ctx.Err(), errors.Join(errs...))
+}
+
+// demand returns the demand of a prompt. A prompt that names a skill for certain gets an
+// offer at any threshold, so its demand counts as 1.
+func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, sc *snapshot.Scope, i int) (float32, error) {
+	r := &retrieval{view: v, scope: sc, analyzer: b.analyzers.Get().(*words.Analyzer), embedder: b.embedder, scale: b.scale}
+	defer b.analyzers.Put(r.analyzer)
+	r.Kind = string(intent.Of(b.prompts[i]))
+	var vector embed.Vector
+	if b.vectors != nil {
+		vector = b.vectors[i]
+	}
+	err := b.find(ctx, r, b.prompts[i], func() embed.Vector { return vector })
+	if err != nil {
+		return 0, err
+	}
+	scored := b.judge(r, r.candidates)
+	if slices.ContainsFunc(scored, func(s rank.Scored) bool { return s.Exact }) {
+		return 1, nil
+	}
+	return float32(r.Demand.Probability), v.Err()
+}
+
+// spreads returns the mean and the standard deviation of the cosines of prompts with the
+// descriptions of the skills of a set, and with their full texts. A sample of the skills
+// is enough.
+func spreads(s *snapshot.Set, prompts []embed.Vector) (mean, deviation [2]float64, err error) {
+	const sample = 500
+	var sums, squares [2]float64
+	n := 0.0
+	err = s.Read(func(v *snapshot.View) error {
+		var skills []int
+		v.Each(func(i int) {
+			if v.IsOffered(i) {
+				skills = append(skills, i)
+			}
+		})
+		step := max(1, len(skills)/sample)
+		for _, p := range prompts {
+			vector := v.Prepare(p)
+			for at := 0; at < len(skills); at += step {
+				description, full, ok := v.Cosines(vector, skills[at])
+				if !ok {
+					continue
+				}
+				n++
+				for k, x := range []float64{description, full} {
+					sums[k] += x
+					squares[k] += x * x
+				}
+			}
+		}
+		return nil
+	})
+	for k := range sums {
+		mean[k] = sums[k] / max(n, 1)
+		deviation[k] = math.Sqrt(max(0, squares[k]/max(n, 1)-mean[k]*mean[k]))
+	}
+	return mean, deviation, err
+}
+
+// method identifies the prompts that need no skill and everything that their demands
+// depend on, but for the catalog and the embedder.
+func (x *Searcher) method() string {
+	params, err := json.Marshal(x.opts.Params)
+	if err != nil {
+		return "" // not finite weights: nothing is calibrated
+	}
+	return fmt.Sprintf("%08x%.8x", crc32.ChecksumIEEE([]byte(background)), sha256.Sum256(params))
+}
+
+// scopeKey identifies the scope of an agent by its rules: an agent with other rules has
+// another scope, whatever its name.
+func (a *Agent) scopeKey() string {
+	if a == nil || a.Include.empty() && a.Exclude.empty() {
+		return ""
+	}
+	rules := fmt.Sprintf("%q %q %q, %q %q %q", a.Include.Names, a.Include.Tags, a.Include.Sources, a.Exclude.Names, a.Exclude.Tags, a.Exclude.Sources)
+	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(rules)))
+}

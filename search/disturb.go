@@ -1,0 +1,119 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// OnlyNamed is a rate of disturbance at which a prompt gets only the skills that it
+// names. (A rate of 0 means the default.)
+const OnlyNamed = -1.0
+
+// CheckLevels returns an error if a threshold and a rate of disturbance are both set, or
+// if one of them is out of its range.
+func CheckLevels(threshold, disturb float64) error {
+	switch {
+	case threshold != 0 && disturb != 0:
+		return errors.New("threshold and disturb are both set; leave one of them out")
+	case !(threshold <= 1):
+		return errors.New("threshold must be a probability up to 1")
+	case !(disturb <= 1):
+		return errors.New("disturb must be a share up to 1")
+	}
+	return nil
+}
+
+// A Background says what the threshold of an answer follows from.
+type Background struct {
+	// Disturb is the share of the prompts that need no skill that may get an offer,
+	// 0 to 1; -1 means that the threshold was set instead.
+	Disturb float64
+	// Prompts is the number of prompts that need no skill and were ranked in this
+	// catalog, and Higher how many of them reach a higher demand than this prompt.
+	// With 0 of them the threshold is the threshold of a typical catalog.
+	Prompts, Higher int
+	Missing         string // why Prompts is 0; "" when it is not
+	Due             bool   // Prompts is 0 because the catalog must be calibrated, see Calibrator
+}
+
+// setThreshold sets from which demand on skills are relevant.
+func (x *Searcher) setThreshold(r *retrieval, q Query) {
+	threshold, rate := q.Threshold, q.Disturb
+	if threshold == 0 && rate == 0 {
+		threshold, rate = x.opts.Threshold, x.opts.Disturb
+	}
+	x.setBackground(r, q.Agent)
+	if threshold != 0 {
+		r.Background.Disturb, r.Threshold = -1, max(0, threshold)
+		return
+	}
+	b := &r.Background
+	b.Disturb = max(0, cmp.Or(rate, rank.DefaultRate))
+	r.Threshold = x.opts.Params.Gate.ThresholdFor(b.Disturb, r.scope.Visible, r.demands)
+}
+
+// setBackground looks up the demands of the prompts that need no skill in the scope of an
+// agent, or else in the whole catalog.
+func (x *Searcher) setBackground(r *retrieval, a *Agent) {
+	b, s := &r.Background, r.view.Set
+	if b.Missing = x.outdated(s); b.Missing != "" {
+		b.Due = true
+		return
+	}
+	if s.Model() != "" && r.vector == nil {
+		b.Missing = "the catalog was calibrated with vectors, but the embedder gave none for this prompt"
+		return
+	}
+	var ok bool
+	if r.demands, ok = s.Calibration.Demands[r.key(a)]; !ok {
+		r.demands = s.Calibration.Demands[""]
+	}
+	b.Prompts = len(r.demands)
+}
+
+// key is the scopeKey of an agent, which takes longer to make than to look up.
+func (r *retrieval) key(a *Agent) string {
+	if a == nil {
+		return ""
+	}
+	type keyOf struct{ *Agent }
+	key, _ := r.view.Cached(keyOf{a}, func() (any, error) { return a.scopeKey(), nil })
+	return key.(string)
+}
+
+// outdated says why the calibration of a set cannot be used; "" means that it can.
+func (x *Searcher) outdated(s *snapshot.Set) string {
+	type reason struct{ *Searcher }
+	why, _ := s.Cached(reason{x}, func() (any, error) {
+		switch c := s.Calibration; {
+		case c == nil:
+			return "the catalog has not been calibrated yet", nil
+		case c.Method != x.method():
+			return "another version of this program calibrated the catalog", nil
+		case !c.Fits(s):
+			return "the catalog has changed much since it was calibrated", nil
+		}
+		return "", nil
+	})
+	return why.(string)
+}
+
+// scaleOf returns the cosines that a calibration has measured; the zero value means that
+// it has measured none.
+func scaleOf(c *snapshot.Calibration) rank.Cosines {
+	return rank.Cosines{
+		Description: rank.Spread{Mean: c.Mean[0], Deviation: c.Deviation[0]},
+		Full:        rank.Spread{Mean: c.Mean[1], Deviation: c.Deviation[1]},
+	}
+}
+
+// onScale reports whether the cosines of an embedder are on the scale to which the weights
+// were fitted, as they are.
+func onScale(e embed.Embedder) bool {
+	c, ok := e.(embed.Calibrated)
+	return ok && c.Calibrated()
+}
