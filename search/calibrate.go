@@ -24,9 +24,11 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// background holds prompts that need no skill, as JSON strings, one in a line. They were
-// written one by one for this project: edits, bugs, questions, chat and so on. No weight
-// is fitted to them, and to those that weights are fitted to no threshold is.
+// background holds 500 prompts that need no skill, as JSON strings, one in a line. They were
+// written one by one for this project, 1,000 in ten categories: edits, bugs, explanations,
+// code to write, chores, facts, chat, follow-ups, prose and other languages. Of each
+// category every second one is here. The weights of the gate may be fitted to the other
+// half, but never to these, or the thresholds would be too low.
 //
 //go:embed background.jsonl
 var background string
