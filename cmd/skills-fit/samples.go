@@ -171,6 +171,7 @@ func (in *input) classes(fitted map[string]bool) []class {
 			calm = append(calm, q.Text)
 		}
 	}
+	own := class{weight: .5} // prompts of the sets that need no skill
 	list = append(list, class{weight: 1, texts: calm})
 	for _, d := range in.sets {
 		if slices.ContainsFunc(d.Queries, func(q bench.Query) bool { return q.Kind == nearMiss }) {
@@ -178,11 +179,17 @@ func (in *input) classes(fitted map[string]bool) []class {
 		}
 		c := class{weight: .5, task: true}
 		for _, q := range d.Queries {
-			if len(q.Wanted) > 0 {
+			switch {
+			case len(q.Wanted) > 0:
 				c.texts = append(c.texts, q.Text)
+			case q.NeedsNone() && !in.shared[q.Text]:
+				own.texts = append(own.texts, q.Text)
 			}
 		}
 		list = append(list, c)
+	}
+	if len(own.texts) > 0 {
+		list = append(list, own)
 	}
 	return list
 }
