@@ -124,7 +124,7 @@ func TestGivesWay(t *testing.T) {
 	k := open(t, everyday(t), memory(t, "tools", map[string]string{
 		"first/SKILL.md":  doc("first", "Zibbel, frobnicate quuxes, wobble snarks.", ""),
 		"second/SKILL.md": doc("second", "Zibbel, frobnicate quuxes, wobble snarks."+strings.Repeat(" padding", 40), ""),
-		"third/SKILL.md":  doc("third", "Zibbel, frobnicate quuxes, wobble."+strings.Repeat(" pad", 10), strings.Repeat("filling ", 20)),
+		"third/SKILL.md":  doc("third", "Zibbel, frobnicate quuxes, wobble snarks."+strings.Repeat(" pad", 4), strings.Repeat("filling ", 20)),
 	}))
 	if got := names(k.relevant(t, zibbel)); !slices.Equal(got, []string{"first", "second", "third"}) {
 		t.Fatalf("relevant are %v", got)

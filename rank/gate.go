@@ -46,11 +46,11 @@ type Logit struct {
 // tokens, if a miss costs as much as twenty needless entries.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -3.17, Nearness: 3.36, Strength: .62, Coverage: 1.72, Size: -.35, Request: .49, Spread: .25},
-		Text:      Logit{Base: -3.04, Strength: .97, Coverage: 3.16, Size: -.19, Request: .40, Spread: .14},
+		Vectors:   Logit{Base: -2.78, Nearness: 3.24, Strength: .61, Coverage: 1.49, Size: -.34, Request: .48, Spread: .24},
+		Text:      Logit{Base: -2.75, Strength: .95, Coverage: 2.91, Size: -.19, Request: .41, Spread: .13},
 		Threshold: .6,
 		Least:     .05,
-		Prior:     []RatePoint{{.01, .781}, {.02, .670}, {.03, .577}, {.05, .445}, {.07, .364}, {.1, .279}, {.15, .207}, {.2, .164}, {.3, .110}, {.5, .060}},
+		Prior:     []RatePoint{{.01, .788}, {.02, .672}, {.03, .575}, {.05, .464}, {.07, .385}, {.1, .308}, {.15, .236}, {.2, .193}, {.3, .134}, {.5, .076}},
 		Floor:     .15,
 	}
 }
