@@ -25,6 +25,8 @@ configured). The configuration chooses one of them:
   embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
 Until nearly every text has a vector of a newly chosen embedder, the vectors of
 the built-in one rank if the catalog still has them, and otherwise text. Vectors
+of two models are never mixed; the old ones are removed when the new ones are
+complete.
 
 Each line holds name, model, dimension, how many of all texts have a vector, and
 "in use" for the configured one, separated by tabs.
