@@ -206,7 +206,7 @@ func (x *Searcher) method() string {
 	if err != nil {
 		return "" // not finite weights: nothing is calibrated
 	}
-	return fmt.Sprintf("%08x%.8x", crc32.ChecksumIEEE([]byte(background)), sha256.Sum256(params))
+	return fmt.Sprintf("%08x%08x%.8x", crc32.ChecksumIEEE([]byte(background)), intent.RequestSum(), sha256.Sum256(params))
 }
 
 // scopeKey identifies the scope of an agent by its rules: an agent with other rules has

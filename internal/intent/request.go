@@ -2,6 +2,7 @@ package intent
 
 import (
 	_ "embed"
+	"hash/crc32"
 	"math"
 	"strconv"
 	"strings"
@@ -23,6 +24,10 @@ const (
 	// MostRequest bounds the log odds of Request, because a hundred words are no proof.
 	MostRequest = 6
 )
+
+// RequestSum is a checksum of the weights of Request: what was measured with other weights
+// no longer holds.
+func RequestSum() uint32 { return crc32.ChecksumIEEE([]byte(requestWords)) }
 
 // Request returns how likely a prompt is to ask for a task for which instructions can
 // help, as log odds: above 0 for "set up alerts for our checkout", below for "what does
