@@ -98,9 +98,9 @@ func (r *searchResult) text() string {
 	case 0:
 		b.WriteString("No skill is likely to be wanted for this; the nearest are:\n")
 	case len(r.Skills):
-		b.WriteString("Skills that fit, best first (read_skill gives the instructions of one):\n")
+		b.WriteString("Skills that may fit, best first (read_skill gives the instructions of one):\n")
 	default:
-		fmt.Fprintf(&b, "The first %d fit, best first (read_skill gives the instructions of one); the others are only near:\n", relevant)
+		fmt.Fprintf(&b, "The first %d may fit, best first (read_skill gives the instructions of one); the others are only near:\n", relevant)
 	}
 	for _, f := range r.Skills {
 		fmt.Fprintf(&b, "- %s (%.2f): %s\n", line(f.ID, maxName), f.Probability, line(f.Description, maxDescription))
