@@ -242,6 +242,21 @@ func TestDisturbDelta(t *testing.T) {
 	}
 }
 
+// TestDisturbEmpty: what was measured in an empty catalog, where no prompt finds anything,
+// says nothing about the first skills.
+func TestDisturbEmpty(t *testing.T) {
+	t.Parallel()
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), nil, nil)
+	searchtest.Publish(t, x, true)
+	calibrate(t, x)
+	searchtest.Sync(t, x, "a", searchtest.Many(10).Refs())
+	searchtest.Publish(t, x, false)
+	a := searchtest.Ask(t, x, search.Query{Text: "topic3 and fruit"})
+	if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, 10, nil); a.Threshold != want || !a.Background.Due {
+		t.Errorf("threshold %v, want %v; due %v", a.Threshold, want, a.Background.Due)
+	}
+}
+
 // longBody is so long that it changes the mean length of a skill.
 func longBody() string {
 	body := ""
