@@ -34,6 +34,9 @@ func (x *Index) Calibrate(ctx context.Context, c Calibrator) error {
 	}
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
+	if x.failure != nil && x.opts.Now().Sub(x.failedAt).Abs() < patience {
+		return x.failure // a schedule calls this every few seconds
+	}
 	for range 3 { // another process may be publishing
 		s, err := x.Current(ctx)
 		if err != nil || !x.dir.IsCurrent(s) || !c.Due(s) {
@@ -45,11 +48,19 @@ func (x *Index) Calibrate(ctx context.Context, c Calibrator) error {
 			return err
 		}
 		if !errors.Is(err, snapshot.ErrClosed) {
-			return fmt.Errorf("calibrating the ranking: %w", err)
+			err = fmt.Errorf("calibrating the ranking: %w", err)
+			if ctx.Err() == nil {
+				x.failure, x.failedAt = err, x.opts.Now()
+			}
+			return err
 		}
 	}
 	return nil
 }
+
+// patience is how long Calibrate does not try again after a failure: an embedder on a
+// server may refuse, or the disk may be full, and each try costs time or money.
+const patience = time.Minute
 
 func (x *Index) calibrate(ctx context.Context, s *snapshot.Set, c Calibrator) error {
 	e := x.embedderFor(s.Model())
@@ -88,9 +99,6 @@ func (x *Index) embedderFor(model string) embed.Embedder {
 	return nil
 }
 
-// patience is how long an embedder that refused the prompts is left alone.
-const patience = time.Minute
-
 // promptVectors returns the vectors of the prompts. It embeds them once for each model: a
 // server may be slow and cost money.
 func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embedder, c Calibrator) ([]embed.Vector, error) {
@@ -112,15 +120,11 @@ func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embed
 	if len(vectors) == len(prompts) {
 		return vectors, nil
 	}
-	if now := x.opts.Now(); now.Sub(x.refused).Abs() < patience {
-		return nil, errors.New("the embedder failed a moment ago")
-	}
 	vectors, err = e.Embed(ctx, embed.Query, prompts)
 	if err == nil && len(vectors) != len(prompts) {
 		err = fmt.Errorf("the embedder answered with %d vectors for %d texts", len(vectors), len(prompts))
 	}
 	if err != nil {
-		x.refused = x.opts.Now()
 		return nil, fmt.Errorf("embedding prompts that need no skill: %w", err)
 	}
 	plain := make([][]float32, len(vectors))

@@ -16,8 +16,10 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // calibrated returns a published and calibrated catalog.
@@ -173,6 +175,46 @@ func TestCalibrateEmbedsOnce(t *testing.T) {
 	calibrate(t, x)
 	if e.queries != 500 {
 		t.Errorf("%d vectors after the kept ones were damaged", e.queries)
+	}
+}
+
+// counted is a Calibrator that counts how often it ranks.
+type counted struct {
+	index.Calibrator
+	n int
+}
+
+func (c *counted) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, vectors []embed.Vector) (*snapshot.Calibration, error) {
+	c.n++
+	return c.Calibrator.Calibrate(ctx, s, e, vectors)
+}
+
+// TestCalibrateUnwritable: when the file cannot be written, a schedule does not rank all
+// prompts again at each rescan, and says the same each time.
+func TestCalibrateUnwritable(t *testing.T) {
+	t.Parallel()
+	path, now := filepath.Join(t.TempDir(), "catalog.db"), time.Now()
+	x := calibrated(t, path, nil, &searchtest.Options{Index: index.Options{Now: func() time.Time { return now }}})
+	file := calibrationOf(t, path)
+	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	tree := searchtest.Many(5)
+	tree["long"] = searchtest.Skill("long", "is long", strings.Repeat("Many words were added later. ", 400))
+	searchtest.Sync(t, x, "a", tree.Refs())
+	searchtest.Publish(t, x, true) // a new base
+	c := &counted{Calibrator: x.Calibrator(nil)}
+	first := x.Calibrate(t.Context(), c)
+	if !errors.Is(first, regular.ErrSpecial) {
+		t.Errorf("a directory in the place of the file: %v", first)
+	}
+	now = now.Add(5 * time.Second)
+	if err := x.Calibrate(t.Context(), c); err == nil || err.Error() != first.Error() || c.n != 1 {
+		t.Errorf("five seconds later: %v, ranked %d times", err, c.n)
+	}
+	now = now.Add(time.Hour)
+	if err := errors.Join(os.Remove(file), x.Calibrate(t.Context(), c)); err != nil || measured(t, x) != 500 {
+		t.Errorf("when it can be written: %v, %d prompts", err, measured(t, x))
 	}
 }
 

@@ -38,7 +38,8 @@ type Index struct {
 
 	sealed     atomic.Pointer[seal] // the last one that was found or made
 	publishing sync.Mutex           // held while files are written
-	refused    time.Time            // when the embedder last refused the prompts of Calibrate; guarded by publishing
+	failure    error                // of the last Calibrate that failed; guarded by publishing
+	failedAt   time.Time            // when that was; guarded by publishing
 
 	covered   atomic.Pointer[coverage] // the last count for the embedder's model
 	embedding chan struct{}            // holds one element while Embed runs
