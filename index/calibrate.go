@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -64,7 +64,7 @@ const patience = time.Minute
 
 func (x *Index) calibrate(ctx context.Context, s *snapshot.Set, c Calibrator) error {
 	e := x.embedderFor(s.Model())
-	vectors, err := x.promptVectors(ctx, s.Catalog, e, c)
+	vectors, err := x.promptVectors(ctx, s, e, c)
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (x *Index) embedderFor(model string) embed.Embedder {
 	return nil
 }
 
-// promptVectors returns the vectors of the prompts. It embeds them once for each model: a
-// server may be slow and cost money.
-func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embedder, c Calibrator) ([]embed.Vector, error) {
+// promptVectors returns the vectors of the prompts for a set. It embeds them once for each
+// model and dimension: a server may be slow and cost money.
+func (x *Index) promptVectors(ctx context.Context, s *snapshot.Set, e embed.Embedder, c Calibrator) ([]embed.Vector, error) {
 	if e == nil {
 		return nil, nil
 	}
@@ -112,9 +112,9 @@ func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embed
 	if b, ok := e.(embed.Calibrated); ok && b.Calibrated() { // the built-in one, which is faster than a file
 		return e.Embed(ctx, embed.Query, prompts)
 	}
-	key := fmt.Sprintf("%x", sha256.Sum256([]byte(e.Model()+"\n"+strings.Join(prompts, "\x00"))))
+	key := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %d %q", e.Model(), s.Dim(), prompts)))
 	vectors := make([]embed.Vector, 0, len(prompts))
-	for _, v := range x.dir.PromptVectors(catalog, key) {
+	for _, v := range x.dir.PromptVectors(s.Catalog, key) {
 		vectors = append(vectors, v)
 	}
 	if len(vectors) == len(prompts) {
@@ -124,6 +124,10 @@ func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embed
 	if err == nil && len(vectors) != len(prompts) {
 		err = fmt.Errorf("the embedder answered with %d vectors for %d texts", len(vectors), len(prompts))
 	}
+	other := func(v embed.Vector) bool { return len(v) != s.Dim() }
+	if err == nil && slices.ContainsFunc(vectors, other) { // never kept: the next answer may be right
+		err = errors.New("the embedder answered with another dimension")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("embedding prompts that need no skill: %w", err)
 	}
@@ -131,5 +135,5 @@ func (x *Index) promptVectors(ctx context.Context, catalog string, e embed.Embed
 	for i, v := range vectors {
 		plain[i] = v
 	}
-	return vectors, x.dir.WritePromptVectors(catalog, key, plain)
+	return vectors, x.dir.WritePromptVectors(s.Catalog, key, plain)
 }

@@ -178,6 +178,41 @@ func TestCalibrateEmbedsOnce(t *testing.T) {
 	}
 }
 
+// narrow is an embedder that may answer queries with another dimension.
+type narrow struct {
+	searchtest.Embedder
+	wrong bool
+}
+
+func (n *narrow) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
+	vectors, err := n.Embedder.Embed(ctx, kind, texts)
+	if kind == embed.Query && n.wrong {
+		for i := range vectors {
+			vectors[i] = embed.Vector{1}
+		}
+	}
+	return vectors, err
+}
+
+// TestCalibrateDimension: vectors with a wrong dimension are not kept, so that the next
+// right answer calibrates the catalog.
+func TestCalibrateDimension(t *testing.T) {
+	t.Parallel()
+	path, e, now := filepath.Join(t.TempDir(), "catalog.db"), &narrow{wrong: true}, time.Now()
+	x := searchtest.Open(t, path, e, &searchtest.Options{Index: index.Options{Now: func() time.Time { return now }}})
+	searchtest.Sync(t, x, "a", searchtest.Many(5).Refs())
+	searchtest.Embed(t, x)
+	searchtest.Publish(t, x, true)
+	if err := x.Calibrate(t.Context(), x.Calibrator(nil)); err == nil || !strings.Contains(err.Error(), "another dimension") {
+		t.Errorf("a wrong dimension: %v", err)
+	}
+	e.wrong, now = false, now.Add(time.Hour)
+	calibrate(t, x)
+	if n := measured(t, x); n != 500 {
+		t.Errorf("%d prompts after a right answer", n)
+	}
+}
+
 // counted is a Calibrator that counts how often it ranks.
 type counted struct {
 	index.Calibrator
