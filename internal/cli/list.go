@@ -50,16 +50,21 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
+// noteNoSkills says that there are no skills to list or to search.
+func (a *app) noteNoSkills(c *catalog) {
+	if c.agent != nil {
+		a.note("the agent %s sees no skills", c.agent.Name) // and no source that it has no skill of
+		return
+	}
+	a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
+}
+
 func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 	if a.json {
 		return a.printJSON(listResult{c.stale, mapped(entries, listEntryOf)})
 	}
-	if len(entries) == 0 && c.agent != nil {
-		a.note("the agent %s sees no skills", c.agent.Name) // and no source that it has no skill of
-		return nil
-	}
 	if len(entries) == 0 {
-		a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
+		a.noteNoSkills(c)
 		return nil
 	}
 	return a.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, mapped(entries, func(e repertoire.Entry) []string {

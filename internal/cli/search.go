@@ -135,6 +135,16 @@ func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error 
 		return a.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: milliseconds(took),
 			NothingFits: len(results) == 0 && !q.Syntax, Unfit: answer.Unfit, Results: results})
 	}
+	if len(answer.Hits) == 0 && answer.Unfit == 0 {
+		entries, err := c.List(ctx, c.agent, false)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			a.noteNoSkills(c)
+			return nil
+		}
+	}
 	return a.printHits(q, answer, snippets, took)
 }
 
