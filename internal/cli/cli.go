@@ -171,8 +171,9 @@ configuration folder, and from .agents/repertoire.yaml of the project:
   schedule: "@every 5s"  # of rescans in programs that stay running
   max_file: 1048576      # bytes of the largest file that is served
   deadline: 250ms        # for the embedding of a prompt
-  disturb: 0.05          # of prompts that need no skill, so many may get one
+  disturb: 0.05          # at most this share of prompts that need none gets one
   # threshold: 0.6       # instead: least probability that a prompt wants one
+  form: full             # of skills in a block: full or short
   embedder: static       # the built-in one; or none; or a server:
   # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
   agents:
@@ -225,8 +226,8 @@ type level struct {
 
 func (l *level) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Float64Var(&l.share, "disturb", rank.DefaultRate, "most needless offers, as a `share`")
-	f.Float64Var(&l.probability, "threshold", 0, "instead: offer skills from this `probability` on")
+	f.Float64Var(&l.share, "disturb", rank.DefaultRate, "offer skills to at most this `share` of the prompts that need none")
+	f.Float64Var(&l.probability, "threshold", 0, "instead of --disturb: offer skills from this `probability` on")
 	l.given = f.Changed
 }
 

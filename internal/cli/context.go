@@ -24,11 +24,12 @@ skill has its name, the first sentence of its description, and its location.
 With --agent, the skills that are pinned for it come first with all of their
 instructions; they do not count against the budget.
 
-Skills are relevant when the probability that the prompt wants any reaches the
-threshold; then those are listed that are not far less probable than the best.
-The threshold is such that at most 5 % of the prompts that need no skill get
-one (--disturb): "skills index" ranks 500 of these in your catalog. With 0 a
-prompt gets only what it names, with 1 every prompt the best skills.
+When the probability that the prompt wants any skill reaches the threshold, the
+best skill is listed, and each further one that is at least 5 % likely. The
+threshold is such that at most 5 % of the prompts that need no skill get one
+(--disturb): "skills index" ranks 500 of these in your catalog, and until it
+has, the threshold of a typical catalog holds. With --disturb 0 a prompt gets
+only what it names, with 1 every request gets the best skill.
 
 A slash command, a reply or greeting, a shell command, and a diff, a log or code
 without a request get only the skills that they name. Of copies of a skill the

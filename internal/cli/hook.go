@@ -41,10 +41,11 @@ of that MCP server, and has only the first sentence of each description ("form"
 in the configuration changes that); else it has descriptions and paths.
 
 The event names the project. The hook gives no answer after the deadline, and
-none while there is no complete index; then it starts "skills index" in the
-background. Errors are written to hook.log in the state folder, and with
---verbose to standard error, but never to the client: the exit status is 0, or
-1 for a wrong command line.`
+none while there is no complete index. When the index is missing, or does not
+know yet how prompts that need no skill rank in it, the hook starts "skills
+index" in the background. Errors are written to hook.log in the state folder,
+and with --verbose to standard error, but never to the client: the exit status
+is 0, or 1 for a wrong command line.`
 
 func (a *app) hookCommand() *cobra.Command {
 	var call hook.Call
