@@ -183,7 +183,14 @@ func TestDisturbAgents(t *testing.T) {
 	if own >= whole || threshold(all) != whole || threshold(nil) != whole {
 		t.Errorf("thresholds: few %v, all %v, catalog %v", own, threshold(all), threshold(nil))
 	}
+	due := func(a *search.Agent) bool {
+		t.Helper()
+		return searchtest.Ask(t, x, search.Query{Text: "review my code", Agent: a}).Background.Due
+	}
 	edited := &search.Agent{Name: "few", Include: few.Include, Exclude: search.Rules{Names: []string{"git-*"}}}
+	if !due(edited) || due(few) || due(all) || due(nil) {
+		t.Errorf("due: edited %v, few %v, all %v, catalog %v", due(edited), due(few), due(all), due(nil))
+	}
 	if threshold(edited) != whole {
 		t.Errorf("edited rules have the threshold %v, the catalog %v", threshold(edited), whole)
 	}

@@ -37,7 +37,7 @@ type Background struct {
 	// With 0 of them the threshold is the threshold of a typical catalog.
 	Prompts, Higher int
 	Missing         string // why Prompts is 0; "" when it is not
-	Due             bool   // Prompts is 0 because the catalog must be calibrated, see Calibrator
+	Due             bool   // the catalog must be calibrated, perhaps only for this agent, see Calibrator
 }
 
 // setThreshold sets from which demand on skills are relevant.
@@ -70,7 +70,7 @@ func (x *Searcher) setBackground(r *retrieval, a *Agent) {
 	}
 	var ok bool
 	if r.demands, ok = s.Calibration.Demands[r.key(a)]; !ok {
-		r.demands = s.Calibration.Demands[""]
+		r.demands, b.Due = s.Calibration.Demands[""], true
 	}
 	b.Prompts = len(r.demands)
 }
