@@ -46,11 +46,11 @@ type Logit struct {
 // tokens, if a miss costs as much as twenty needless entries.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.78, Nearness: 3.24, Strength: .61, Coverage: 1.49, Size: -.34, Request: .48, Spread: .24},
+		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .61, Coverage: 1.50, Size: -.35, Request: .49, Spread: .22},
 		Text:      Logit{Base: -2.75, Strength: .95, Coverage: 2.91, Size: -.19, Request: .41, Spread: .13},
 		Threshold: .6,
 		Least:     .05,
-		Prior:     []RatePoint{{.01, .788}, {.02, .672}, {.03, .575}, {.05, .464}, {.07, .385}, {.1, .308}, {.15, .236}, {.2, .193}, {.3, .134}, {.5, .076}},
+		Prior:     []RatePoint{{.01, .791}, {.02, .670}, {.03, .566}, {.05, .465}, {.07, .387}, {.1, .306}, {.15, .234}, {.2, .188}, {.3, .131}, {.5, .073}},
 		Floor:     .15,
 	}
 }

@@ -20,8 +20,8 @@ const indexHelp = `Index brings the catalog in step with all sources and embeds 
 yet. Other commands look for changes by themselves, but only for a second, and
 leave embedding by a server to index, which does everything. Index also ranks
 500 prompts that need no skill in the catalog, unless it is known how they rank
-there: from that follows which prompts are offered skills, see "skills help
-context".
+there: from that follows which prompts are offered skills, see --disturb of
+"skills context".
 
 A skill that cannot be used never stops anything: it is reported. Skills that
 are gone are removed, except in folders that could not be read. An interrupted
