@@ -91,7 +91,6 @@ type runner struct {
 	searcher  *searcher
 	provider  *contextprovider.Provider
 	modes     map[string]int
-	disturb   float64
 	threshold float64
 	outcomes  []Outcome
 }
