@@ -12,7 +12,7 @@ import (
 
 // requestWords holds a line for each word that tells requests apart, sorted by word: the
 // word, a tab, and its weight in log odds. "^word" is the word at the start of a prompt.
-// Names in brackets are no words, see requestFigures. cmd/skills-fit writes the file.
+// Names in brackets are no words, see RequestFigures. cmd/skills-fit writes the file.
 //
 //go:embed request.txt
 var requestWords string
