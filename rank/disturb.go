@@ -46,7 +46,7 @@ func (g Gate) ThresholdFor(rate float64, skills int, background []float32) float
 	default:
 		return g.Threshold
 	}
-	return max(g.Floor, 1/(1+math.Exp(-threshold)))
+	return max(g.Floor, probability(threshold))
 }
 
 // exceeded returns the log odds that at most a share of the demands, which are in rising
@@ -89,6 +89,9 @@ func logOdds(p float64) float64 {
 	p = min(max(p, least), 1-least)
 	return math.Log(p / (1 - p))
 }
+
+// probability returns the probability that log odds stand for.
+func probability(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // Higher returns how many of the demands, which are in rising order, are higher than a
 // demand.

@@ -135,5 +135,5 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 		Term{"coverage", rest[0].Coverage, l.Coverage},
 		Term{"request", in.Request, l.Request},
 		Term{"size", math.Log(float64(max(in.Skills, fewSkills))), l.Size})
-	return Demand{Probability: 1 / (1 + math.Exp(-sum(terms))), Terms: terms}
+	return Demand{Probability: probability(sum(terms)), Terms: terms}
 }

@@ -163,8 +163,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestDisturbAgents: each agent has figures of its own scope; without them those of the
-// catalog hold, also for an agent whose rules were edited.
+// TestDisturbAgents: each agent has figures of its own scope. The figures of the catalog
+// hold for an agent that has none yet, also after its rules were edited.
 func TestDisturbAgents(t *testing.T) {
 	t.Parallel()
 	x := ownSkills(t, nil, bare())

@@ -83,8 +83,8 @@ func TestFittingAlike(t *testing.T) {
 	}
 }
 
-// TestFittingIsAPart: what fits is a part of all hits, in the same order, with all relevant
-// ones, and the number of the others is told.
+// TestFittingIsAPart: the fitting hits are some of all hits, in the same order. All relevant
+// hits are among them, and Unfit counts the hits that are left out.
 func TestFittingIsAPart(t *testing.T) {
 	t.Parallel()
 	for _, e := range []embed.Embedder{nil, builtIn(t), &searchtest.Embedder{}} {

@@ -24,8 +24,8 @@ type Calibration struct {
 	Base    store.Generation // of the base of the set
 	Skills  int              // number of offered skills in the set
 	Demands map[string]Demands
-	// Mean and Deviation are those of the prompts' cosines with the descriptions of the
-	// skills, and then with their full texts; zero means that they were not measured.
+	// Mean and Deviation describe the cosines of the prompts: first with the descriptions
+	// of the skills, then with their full texts. Zero means that nothing was measured.
 	Mean, Deviation [2]float64
 }
 

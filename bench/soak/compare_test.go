@@ -270,8 +270,8 @@ func (w *world) differExactly(want, got answer) string {
 	return ""
 }
 
-// readable leaves out the skills that cannot be read now and could be before, and those of
-// a root that is away, if a list marks them as away or as shadowed.
+// readable leaves out two kinds of skills that a list marks as away or as shadowed: skills
+// that could be read before and no longer can, and skills of a root that is away.
 func (w *world) readable(list []hit) []hit {
 	return slices.DeleteFunc(list, func(h hit) bool {
 		for root, known := range w.away {

@@ -35,7 +35,7 @@ type world struct {
 	conf       conf
 	kinds      []kind          // of steps that this round uses
 	unreadable map[string]bool // folders of skills that cannot be read now
-	remembered map[string]bool // those of them that catalogs know from before
+	remembered map[string]bool // the unreadable ones that catalogs know from an earlier scan
 	held       map[string]bool // names that they have in the last list of the whole catalog
 	away       map[string]bool // roots that are not there; false if no catalog knows them any more
 	live       bool            // files keep the times at which they change, see settle

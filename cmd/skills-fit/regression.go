@@ -25,7 +25,10 @@ func (x *features) set(t rank.Term) {
 
 // probability returns how likely a prompt with features x wants a skill, given the
 // weights w.
-func (w features) probability(x features) float64 { return 1 / (1 + math.Exp(-w.sum(x))) }
+func (w features) probability(x features) float64 { return logistic(w.sum(x)) }
+
+// logistic returns the probability that log odds stand for.
+func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // sum returns the weighted sum of x.
 func (w features) sum(x features) (sum float64) {

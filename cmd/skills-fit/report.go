@@ -38,7 +38,7 @@ func (in *input) report(out io.Writer, name string, sets, grown []group, odds fu
 	fmt.Fprint(out, "Prior:")
 	held := in.held(grown)
 	for _, rate := range priorRates {
-		fmt.Fprintf(out, " {%g, %.3f}", rate, 1/(1+math.Exp(-quantile(held, l, rate))))
+		fmt.Fprintf(out, " {%g, %.3f}", rate, logistic(quantile(held, l, rate)))
 	}
 	fmt.Fprint(out, "\n\n")
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -151,7 +151,7 @@ func (in *input) writeOffers(out io.Writer, l rank.Logit, groups []group) {
 	}
 	for _, g := range groups {
 		held := in.held([]group{g})
-		fmt.Fprintf(out, "\n%s\t%d\t%.3f", g.set, g.others, 1/(1+math.Exp(-quantile(held, l, .05))))
+		fmt.Fprintf(out, "\n%s\t%d\t%.3f", g.set, g.others, logistic(quantile(held, l, .05)))
 		for _, rate := range rates {
 			o := g.offers(l, quantile(held, l, rate), rank.DefaultGate())
 			fmt.Fprintf(out, "\t%s\t%s\t%s", ratio(o.coverage), ratio(o.entries), ratio(o.right))
@@ -237,7 +237,7 @@ func (in *input) writeCuts(out io.Writer, l rank.Logit, sets []group) {
 // offer returns the hits that a gate with weights l and the cuts of gate would offer, as
 // rank.Gate does.
 func (s *sample) offer(l rank.Logit, threshold float64, gate rank.Gate) []hit {
-	demand := 1 / (1 + math.Exp(-featuresOf(l).sum(s.x)))
+	demand := featuresOf(l).probability(s.x)
 	demanded := s.x != features{} && featuresOf(l).sum(s.x) > threshold // without features, the prompt's kind decides
 	var rest []float64                                                  // probabilities of those that are not named
 	total := 0.0

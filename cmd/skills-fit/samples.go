@@ -160,9 +160,9 @@ func (in *input) readPrompts(o options) error {
 	return nil
 }
 
-// classes returns the prompts by which requests are told apart, of those that need no
-// skill the fitted ones. A set with near misses is left out: who wrote it wrote --prompts,
-// so that its figures stay those of prompts that were never seen.
+// classes returns the prompts to which the weights of words are fitted. Of the prompts that
+// need no skill they are those in fitted. Sets with near misses are left out: their prompts
+// were written by the authors of --prompts, and must measure what was never seen.
 func (in *input) classes(fitted map[string]bool) []class {
 	list := []class{{weight: 1, task: true, texts: in.prompts}, {weight: .5, texts: in.near}}
 	var calm []string

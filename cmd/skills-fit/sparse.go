@@ -53,7 +53,7 @@ func regressSparse(points []sparsePoint, n int, penalty float64) []float64 {
 			gradient[i] = penalty * ahead[i]
 		}
 		for _, p := range points {
-			e := 1 / (1 + math.Exp(-p.x.times(ahead)))
+			e := logistic(p.x.times(ahead))
 			if p.y {
 				e--
 			}

@@ -152,7 +152,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestNonsense: a server that answers something else is told as such.
+// TestNonsense: the finding of a server whose answer is no list of models says so.
 func TestNonsense(t *testing.T) {
 	huge := `{"data":[{"id":"` + strings.Repeat("x", 1<<20) + `"}]}`
 	for name, tt := range map[string]struct {

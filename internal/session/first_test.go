@@ -7,8 +7,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
-// TestFirst: a session is told a message once, another one too, and a session that is not
-// remembered each time.
+// TestFirst: each session is told a message once. A session that is not remembered is told
+// it every time.
 func TestFirst(t *testing.T) {
 	m := session.New(t.TempDir(), session.Options{})
 	for i, step := range []struct {

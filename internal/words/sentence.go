@@ -90,8 +90,8 @@ func endsSentence(before string, stop rune, rest string, closed bool) bool {
 	return stop != '.' || !abbreviated(before)
 }
 
-// abbreviations are words that end in a full stop within a sentence. Those of single
-// letters ("e.g.") are recognised by their form.
+// abbreviations are words after which a full stop does not end the sentence. Abbreviations
+// of single letters ("e.g.") are recognised by their form and need no entry.
 var abbreviations = []string{"approx", "ca", "cf", "dr", "eg", "esp", "fig", "ie", "incl", "mr", "mrs", "ms", "prof", "resp", "st", "vs"}
 
 // abbreviated reports whether the full stop behind s belongs to its last word: an
