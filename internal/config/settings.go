@@ -37,6 +37,52 @@ type Settings struct {
 	Threshold float64       // the same
 	Form      string        // of blocks, one of Forms; "" means the default of each block
 	Reranker  *Reranker     // nil means none
+
+	Order       []string     // of sources, see Groups; nil means the default
+	InstallDir  string       // folder of installed skills; "" means the one that DataDir holds
+	UserDir     string       // folder with skills of the user, instead of the usual ones; "" means the usual ones
+	BundledOnly []string     // names of the only compiled-in skills that are offered; nil means all
+	Disabled    []search.Ban // skills that nobody is offered
+	Trust       Trust
+	Requires    Requires
+	Usage       Usage
+	Limits      Limits
+}
+
+// Trust says whose skills are offered.
+type Trust struct {
+	Project       string   // TrustOffer or TrustAsk; "" means TrustOffer
+	RequireDigest bool     // an installed skill that is not as it was installed is held back
+	Keys          []string // public keys, one of which must have signed what is installed; nil means that nobody asks
+	Lower         []string // labels of sources that are trusted less, see search.Policy
+}
+
+// What happens with the skills of a project.
+const (
+	TrustOffer = "offer" // they are offered like others
+	TrustAsk   = "ask"   // they are offered once the user has trusted them
+)
+
+// Requires says what happens to skills whose needs are not met.
+type Requires struct {
+	Ignore bool     // they are offered all the same
+	Assume []string // commands and environment variables that count as there; nil means none
+	Load   bool     // loading a skill also loads the skills that it requires
+}
+
+// Usage says what is noted of the use of skills.
+type Usage struct {
+	Log     bool // note what is offered, loaded and read
+	Prompts bool // with the prompts
+}
+
+// Limits are what a skill may be. Zero values mean those of the specification.
+type Limits struct {
+	Name        int   // characters of a name
+	Description int   // characters of a description
+	Body        int   // tokens of instructions
+	Files       int   // files of a skill
+	Bytes       int64 // of all files of a skill
 }
 
 // A Root is a folder with skills that flags or files name.
@@ -45,6 +91,14 @@ type Root struct {
 	Label   string            // "" means a label made from Path
 	Names   map[string]string // see source.Options
 	Project string            // root of the project whose file names it; "" means that the user does
+
+	// A root elsewhere, which is kept in Path, a folder that Read chooses.
+	Git     string // URL of a repository; "" means none
+	Ref     string // branch, tag or commit; "" means the default branch at the time of the first fetch
+	Sub     string // folder in the repository, slash-separated; "" means all of it
+	URL     string // of an archive, or of a site with /.well-known/agent-skills/index.json; "" means none
+	Fetch   string // when it is fetched anew, as a cron spec; "" means never for a commit or a pinned ref, else once a day
+	Trusted bool   // its skills count like those of the user's own folders
 }
 
 // The names of embedders in a configuration.
