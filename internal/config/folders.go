@@ -173,3 +173,24 @@ func StateDir() (string, error) {
 	}
 	return filepath.Join(home, ".local", "state", "repertoire"), nil
 }
+
+// DataDir returns the folder of what users have fetched, such as installed skills:
+// $REPERTOIRE_DATA, or "repertoire" in the user's data folder ($XDG_DATA_HOME, or the
+// usual folder of the system).
+func DataDir() (string, error) {
+	if dir := os.Getenv("REPERTOIRE_DATA"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	// The XDG specification says to ignore a relative path.
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "repertoire"), nil
+	}
+	if dir := os.Getenv("LocalAppData"); runtime.GOOS == "windows" && dir != "" {
+		return filepath.Join(dir, "repertoire", "data"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("finding a folder for installed skills: %w (set REPERTOIRE_DATA)", err)
+	}
+	return filepath.Join(home, ".local", "share", "repertoire"), nil
+}
