@@ -43,7 +43,7 @@ func TestGateHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{50, 400, len(skills)} {
+	for _, n := range []int{50, len(skills)} {
 		d := &Dataset{Name: "published", Queries: prompts, Corpus: func(yield func(Document, error) bool) {
 			for i, s := range skills[:n] {
 				if one := *s; !yield(Document{ID: fmt.Sprint(i), Skill: &one}, nil) {

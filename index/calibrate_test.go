@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -285,7 +286,8 @@ func TestCalibratePowerCut(t *testing.T) {
 	x.close()
 	p.databases = append(p.databases[:p.disk.Len()], databaseOf(p.path))
 	for step := from; step <= p.disk.Len(); step++ {
-		for loss := range crashtest.Losses {
+		for i := range testsize.Rounds(1, int(crashtest.Losses)) {
+			loss := crashtest.Loss(step+i) % crashtest.Losses
 			path := p.crash(t, step, loss, rng)
 			t.Run(fmt.Sprintf("step %d of %d to %d, %v", step, from, p.disk.Len(), loss), func(t *testing.T) {
 				x := p.open(t, path, atomicfile.OS{}, time.Now())
