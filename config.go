@@ -82,6 +82,9 @@ type Config struct {
 	// Agents are the agents that Catalog.Agent finds by name; nil means none.
 	Agents []*Agent
 
+	// Policy says which skills are held back from everybody; nil means none.
+	Policy *Policy
+
 	// Schedule is when the sources are rescanned, as a cron spec; "" means
 	// "@every 5s", Never means that only Rescan and Freshen do.
 	Schedule string

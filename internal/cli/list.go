@@ -34,7 +34,7 @@ func (a *app) listCommand() *cobra.Command {
 		Example: "  skills list --tag testing\n  skills --agent reviewer list --json",
 		Args:    args(0, 0),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error {
-			entries, err := c.List(ctx, c.agent, shadowed)
+			entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Shadowed: shadowed})
 			if err == nil {
 				entries, err = search.Filter(entries, from, tag)
 			}
