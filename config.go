@@ -162,7 +162,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	cfg := Config{
 		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
-		Form: contextprovider.Form(s.Form),
+		Form: contextprovider.Form(s.Form), Policy: policyOf(&s, o.Warn),
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err
