@@ -41,7 +41,9 @@ func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, er
 		i, err := lookup(v, id)
 		if err == nil {
 			e = entryOf(v, i)
-			e.Sealed = x.policy.Load().sealed(e.Source, e.Dir())
+			if a == nil || !a.Held {
+				e.Sealed = x.policy.Load().sealed(e.Source, e.Dir())
+			}
 			return nil
 		}
 		if missing, ok := errors.AsType[*NotFoundError](err); ok && h != nil {
