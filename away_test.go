@@ -211,7 +211,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("round %d: the next process finds %+v, want nothing changed", round, g)
 		}
 		for _, c := range []*repertoire.Catalog{c, next} {
-			entries, err := c.List(t.Context(), nil, false)
+			entries, err := c.List(t.Context(), nil, nil)
 			try(t, err)
 			var got []string
 			for _, e := range entries {

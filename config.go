@@ -82,6 +82,9 @@ type Config struct {
 	// Agents are the agents that Catalog.Agent finds by name; nil means none.
 	Agents []*Agent
 
+	// Policy says which skills are held back from everybody; nil means none.
+	Policy *Policy
+
 	// Schedule is when the sources are rescanned, as a cron spec; "" means
 	// "@every 5s", Never means that only Rescan and Freshen do.
 	Schedule string
@@ -159,7 +162,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	cfg := Config{
 		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
-		Form: contextprovider.Form(s.Form),
+		Form: contextprovider.Form(s.Form), Policy: policyOf(&s, o.Warn),
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err

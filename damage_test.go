@@ -76,7 +76,7 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		return err
 	},
 	"List": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.List(ctx, nil, false)
+		_, err := c.List(ctx, nil, nil)
 		return err
 	},
 	"Why": func(ctx context.Context, c *repertoire.Catalog) error {

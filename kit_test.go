@@ -138,7 +138,7 @@ func folder(t testing.TB, label string, files map[string]string) (*source.FS, st
 // list returns the IDs that an agent sees.
 func list(t testing.TB, c *repertoire.Catalog, a *repertoire.Agent, shadowed bool) []string {
 	t.Helper()
-	entries, err := c.List(t.Context(), a, shadowed)
+	entries, err := c.List(t.Context(), a, &repertoire.ListOptions{Shadowed: shadowed})
 	try(t, err)
 	var ids []string
 	for _, e := range entries {

@@ -64,9 +64,10 @@ func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool
 	return asked(ctx, c, func(s *state) (contextprovider.Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
 }
 
-// List returns all skills by name; shadowed copies only when asked for.
-func (c *Catalog) List(ctx context.Context, a *Agent, shadowed bool) ([]Entry, error) {
-	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, shadowed) })
+// List returns all skills by name; shadowed and held ones only when asked for. o may be
+// nil.
+func (c *Catalog) List(ctx context.Context, a *Agent, o *ListOptions) ([]Entry, error) {
+	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, o) })
 }
 
 // Pinned returns the pinned skills that an agent sees, in its order.
@@ -74,8 +75,9 @@ func (c *Catalog) Pinned(ctx context.Context, a *Agent) ([]Entry, error) {
 	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.Pinned(ctx, a) })
 }
 
-// Unmatched returns a problem for each rule of an agent that matches no skill. It names
-// skills that the agent does not see, so it is for the owner of the catalog.
+// Unmatched returns a problem for each rule of an agent that matches no skill; for nil, of
+// the Policy. It names skills that the agent does not see, so it is for the owner of the
+// catalog.
 func (c *Catalog) Unmatched(ctx context.Context, a *Agent) ([]skill.Problem, error) {
 	return asked(ctx, c, func(s *state) ([]skill.Problem, error) { return s.search.Unmatched(ctx, a) })
 }
@@ -122,7 +124,7 @@ func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
 		offered, _, err := c.Size(ctx)
 		return offered, err
 	}
-	entries, err := c.List(ctx, a, false)
+	entries, err := c.List(ctx, a, nil)
 	entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Away })
 	return len(entries), err
 }

@@ -89,6 +89,7 @@ type state struct {
 	scanner  *index.Scanner // guarded by Catalog.rescan, except for Glance
 	provider *contextprovider.Provider
 
+	policy   *Policy
 	replaced *atomic.Bool // another file took the place of this one: store is closed, or about to be
 }
 
@@ -101,6 +102,7 @@ func (s *state) with(sources []source.Source) (*state, error) {
 	t := *s
 	t.sources, t.reader = sources, r
 	t.scanner, t.provider = index.NewScanner(s.index, sources), contextprovider.New(s.search, r)
+	t.search.SetPolicy(s.policy, r.kinds()) // before a rescan adds the skills of new sources
 	return &t, nil
 }
 
@@ -124,7 +126,7 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c := &Catalog{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	c.setReady = sync.OnceFunc(func() { close(c.ready) })
 	_, err := newReader(cfg.Sources)
-	if err = cmp.Or(err, search.CheckLevels(cfg.Threshold, cfg.Disturb)); err != nil {
+	if err = cmp.Or(err, search.CheckLevels(cfg.Threshold, cfg.Disturb), cfg.Policy.Check()); err != nil {
 		return nil, err
 	}
 	if c.agents, err = agentsByName(cfg.Agents); err != nil {
@@ -195,7 +197,7 @@ func (c *Catalog) open(ctx context.Context, path string, sources []source.Source
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold, Disturb: c.cfg.Disturb,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
 	})
-	s := &state{path: path, store: db, index: x, search: found, replaced: new(atomic.Bool)}
+	s := &state{path: path, store: db, index: x, search: found, policy: c.cfg.Policy, replaced: new(atomic.Bool)}
 	s, err := s.with(sources)
 	if err != nil {
 		return nil, errors.Join(err, x.Close(), db.Close())

@@ -27,6 +27,15 @@ func newReader(sources []source.Source) (reader, error) {
 	return r, nil
 }
 
+// kinds returns the kinds of the sources by label.
+func (r reader) kinds() map[string]string {
+	kinds := make(map[string]string, len(r))
+	for label, s := range r {
+		kinds[label] = s.Info().Kind
+	}
+	return kinds
+}
+
 func (r reader) source(label string) (source.Source, error) {
 	if s := r[label]; s != nil {
 		return s, nil

@@ -18,6 +18,7 @@ var ErrNotFound = skill.ErrNotFound
 //   - Pinned: names of skills that stand in every block, in this order, if the agent
 //     sees them
 //   - Places: where a configuration has each rule, for messages; nil means unknown
+//   - Held: Lookup, Body, File and the like find skills that are held back too
 //
 // A skill outside of what the agent sees does not exist for it: no answer and no error
 // names it, and it hides no skill of the same name. Open refuses an agent with a
@@ -38,6 +39,27 @@ type Rules = search.Rules
 //   - Key: "include.names", "exclude.tags", "pinned" and so on
 //   - Text: the pattern, tag, label or name
 type Rule = search.Rule
+
+// A Policy says which skills are held back from everybody, whatever agent asks: they shadow
+// nothing, and no answer has them. Only List, Lookup and Why say that they are there. Lists
+// of sources hold labels, or kinds (source.KindProject). Fields:
+//
+//   - Disabled: rules that disable skills, as search.Ban values
+//   - Ask, Trusted: the sources whose skills are offered only if Trusted has their digest
+//   - Installed, Locked: the sources whose skills must have the digest that Locked returns;
+//     "" means any
+//   - Version: identifies what Trusted and Locked answer now; nil means that it never changes
+//   - Lower: the sources that are trusted less: their skills rank below equals
+//
+// A skill of Ask, or one with a locked digest, is served only as long as all its files have
+// the digest for which it is offered.
+type Policy = search.Policy
+
+// ListOptions say what List returns besides the offered skills. Fields:
+//
+//   - Shadowed: also copies that another skill shadows
+//   - Held: also skills that are held back
+type ListOptions = search.ListOptions
 
 // A Place is where a configuration has a rule. Fields:
 //
@@ -119,9 +141,11 @@ type Hit = search.Hit
 //   - Requires: names of the skills that it asks for
 //   - Tokens: of its instructions, estimated
 //   - Digest, TextDigest: SHA-256 over all its files, and of SKILL.md alone
-//   - ShadowedBy: ID of the skill that has its name instead; "" when it is offered
-//     itself, or away
+//   - ShadowedBy, ShadowedFrom: ID and source of the skill that has its name instead; ""
+//     when it is offered itself, away or held back
 //   - Away: its source cannot be read now, so that it is listed but not offered
+//   - State, Reason: why it is held back, see [Policy]; "" when it is not
+//   - Sealed: the state that it gets when its files change; "" when they may
 type Entry = search.Entry
 
 // An Explanation says why a skill is or is not offered for a prompt. It has the

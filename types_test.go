@@ -15,7 +15,7 @@ import (
 
 // aliases are the types of types.go.
 var aliases = []any{
-	repertoire.Agent{}, repertoire.Rules{}, repertoire.Rule{}, repertoire.Place{},
+	repertoire.Agent{}, repertoire.Policy{}, repertoire.ListOptions{}, repertoire.Rules{}, repertoire.Rule{}, repertoire.Place{},
 	repertoire.Query{}, repertoire.Answer{}, repertoire.Background{}, repertoire.Hit{}, repertoire.Entry{},
 	repertoire.Explanation{}, repertoire.Snippet{}, repertoire.SyntaxError{}, repertoire.Budget{}, repertoire.Block{},
 	repertoire.Body{}, repertoire.File{}, repertoire.Report{},

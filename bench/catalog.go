@@ -205,7 +205,7 @@ func (c *Catalog) check(d *Dataset) error {
 // descriptions. It counts 500 skills at a time to save memory.
 func (c *Catalog) countTokens(ctx context.Context) error {
 	const part = 500
-	list, err := c.search.List(ctx, nil, false)
+	list, err := c.search.List(ctx, nil, nil)
 	if err != nil {
 		return err
 	}

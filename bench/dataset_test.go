@@ -292,7 +292,7 @@ func TestTwins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	list, err := c.search.List(t.Context(), nil, true)
+	list, err := c.search.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

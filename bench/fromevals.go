@@ -30,7 +30,7 @@ type evalCatalog struct {
 // open while the corpus of the set is read. warn is called for each file of evals and
 // each skill that is left out because it cannot be used.
 func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, warn func(error)) (*Dataset, []Unusable, error) {
-	entries, err := c.List(ctx, a, false)
+	entries, err := c.List(ctx, a, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -131,7 +131,7 @@ func pinnedHits(entries []search.Entry) []search.Hit {
 // addPinned reads pinned skills. One that cannot be read is a problem of that skill only.
 func (p *Provider) addPinned(ctx context.Context, b *Block, entries []search.Entry, a *search.Agent) error {
 	for _, e := range entries {
-		in, err := p.read(ctx, e, false)
+		in, err := p.read(ctx, e, false, a)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -173,19 +173,37 @@ func (p *Provider) Listing(ctx context.Context, id string, a *search.Agent, dige
 // find looks up a skill and reads it.
 func (p *Provider) find(ctx context.Context, id string, a *search.Agent, digests bool) (e search.Entry, in Instructions, err error) {
 	if e, err = p.catalog.Lookup(ctx, id, a); err == nil {
-		in, err = p.read(ctx, e, digests)
+		in, err = p.read(ctx, e, digests, a)
 	}
 	return e, in, err
 }
 
 // read reads the instructions of a skill, and all its files if their digests are
-// asked for.
-func (p *Provider) read(ctx context.Context, e search.Entry, digests bool) (Instructions, error) {
-	in, err := p.reader.Instructions(ctx, e.Source, e.Dir(), digests)
+// asked for, or if it must not be served when one of them has changed.
+func (p *Provider) read(ctx context.Context, e search.Entry, digests bool, a *search.Agent) (Instructions, error) {
+	sealed := e.Sealed != search.Offered
+	in, err := p.reader.Instructions(ctx, e.Source, e.Dir(), digests || sealed)
 	if err != nil {
 		return Instructions{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
+	if err := e.Verify(in.Digest); err != nil {
+		return Instructions{}, forAgent(err, a)
+	}
+	if !digests {
+		in.Digest = ""
+		for i := range in.Files {
+			in.Files[i].SHA256 = ""
+		}
+	}
 	return in, nil
+}
+
+// forAgent returns what an agent may know of an error.
+func forAgent(err error, a *search.Agent) error {
+	if held, ok := errors.AsType[*search.HeldError](err); ok && a != nil {
+		return held.ForAgent()
+	}
+	return err
 }
 
 // A File is level 3: one file of a skill.
@@ -216,9 +234,29 @@ func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (
 	if err != nil {
 		return File{}, fmt.Errorf("reading file of skill %s: %w", e.ID, err)
 	}
+	if err := p.verify(ctx, &e, name, &c, a); err != nil {
+		return File{}, err
+	}
 	f := File{ID: e.ID, Path: name, Size: int64(len(c.Data)), SHA256: c.SHA256, Binary: c.Binary, Data: c.Data}
 	if !c.Binary {
 		f.Text, f.HiddenChars = c.text()
 	}
 	return f, nil
+}
+
+// verify returns an error if a skill must not be served any more, or if a file of it that
+// was just read is none of those for which it is.
+func (p *Provider) verify(ctx context.Context, e *search.Entry, name string, c *Content, a *search.Agent) error {
+	if e.Sealed == search.Offered {
+		return nil
+	}
+	in, err := p.read(ctx, *e, true, a)
+	if err != nil {
+		return err
+	}
+	same := func(f skill.File) bool { return f.Path == name && f.SHA256 == c.SHA256 }
+	if !slices.ContainsFunc(in.Files, same) {
+		return forAgent(e.Verify(""), a)
+	}
+	return nil
 }

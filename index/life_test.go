@@ -186,7 +186,7 @@ func TestAnswersWithoutDatabase(t *testing.T) {
 			whole := searchtest.Open(t, path, e, nil)
 			queries := append(searchtest.Queries(sources, 9, 40, searchtest.Agents()[:2]), copied(t, whole, sources)...)
 			want := answers(t, whole, queries)
-			list, err := whole.List(t.Context(), nil, true)
+			list, err := whole.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestAnswersWithoutDatabase(t *testing.T) {
 					t.Errorf("%.60q: %s", queries[i].Text, diff)
 				}
 			}
-			got, err := x.List(t.Context(), nil, true)
+			got, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 			if err != nil || len(got) != len(list) {
 				t.Errorf("lists %d skills, %v; want %d", len(got), err, len(list))
 			}

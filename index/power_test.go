@@ -232,7 +232,7 @@ func (p *power) check(t *testing.T, path string) {
 	if x.current(t) {
 		p.truth.Compare(t, x.Catalog)
 	}
-	entries, err := x.List(t.Context(), nil, true)
+	entries, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	if err != nil {
 		t.Errorf("listing before a rescan: %v", err)
 	}

@@ -372,7 +372,7 @@ func oneVersion(x *searchtest.Catalog, find bool) (version int, err error) {
 		}
 		err = e
 	} else {
-		list, err = x.List(context.Background(), nil, false)
+		list, err = x.List(context.Background(), nil, nil)
 	}
 	if err != nil || len(list) != 40 {
 		return 0, fmt.Errorf("%d skills of 40: %w", len(list), err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -31,7 +32,7 @@ func wantCounts(t *testing.T, r index.Report, want string) {
 
 func nameList(t *testing.T, x *searchtest.Catalog) []string {
 	t.Helper()
-	list, err := x.List(t.Context(), nil, false)
+	list, err := x.List(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func located(src searchtest.Tree, root string) searchtest.Tree {
 
 func locations(t *testing.T, x *searchtest.Catalog) []string {
 	t.Helper()
-	list, err := x.List(t.Context(), nil, false)
+	list, err := x.List(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +375,7 @@ func TestSyncManySkillsOfOneName(t *testing.T) {
 	if got := searchtest.Found(t, x, "copy body"); !slices.Equal(got, []string{"Same"}) {
 		t.Errorf("found %q", got)
 	}
-	list, err := x.List(t.Context(), nil, true)
+	list, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	if err != nil || len(list) != 6 {
 		t.Fatalf("%d entries, %v", len(list), err)
 	}

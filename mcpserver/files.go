@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -69,7 +70,10 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 		return nil, notServed(p.URI)
 	}
 	f, err := s.catalog.File(ctx, m.ID, want.Path, s.opts.Agent)
-	if err != nil {
+	switch {
+	case errors.Is(err, skill.ErrNotFound): // held back since the manifest was read
+		return nil, notServed(p.URI)
+	case err != nil:
 		return nil, internal(err)
 	}
 	if f.Path == skill.FileNames[0] {

@@ -53,7 +53,7 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	if err != nil {
 		return nil, none, err
 	}
-	entries, err := s.catalog.List(ctx, s.opts.Agent, false)
+	entries, err := s.catalog.List(ctx, s.opts.Agent, nil)
 	if err != nil {
 		return nil, none, err
 	}

@@ -67,7 +67,7 @@ func (o *orders) find(key string) (ids []string, ok bool) {
 // the others by source and name. Skills whose names hosts do not accept come last: a
 // host can load only the few of them that have another name in their own files.
 func (s *Server) order(ctx context.Context) ([]string, error) {
-	entries, err := s.catalog.List(ctx, s.opts.Agent, false)
+	entries, err := s.catalog.List(ctx, s.opts.Agent, nil)
 	if err != nil {
 		return nil, err
 	}

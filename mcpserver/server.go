@@ -32,7 +32,7 @@ type Finder interface {
 	// Block returns the block of the skills that fit a prompt, or an empty one.
 	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 	// List returns all skills by name, shadowed copies only when asked for.
-	List(ctx context.Context, a *search.Agent, shadowed bool) ([]search.Entry, error)
+	List(ctx context.Context, a *search.Agent, o *search.ListOptions) ([]search.Entry, error)
 }
 
 // A Reader reads skills as they are now.

@@ -165,7 +165,7 @@ func TestNastySkills(t *testing.T) {
 	resources := field(c.listAll("resources/list", "resources"), "name") // those read last come first
 	slices.Sort(resources)
 	want(t, "resources", resources, names...)
-	all, err := k.catalog.List(t.Context(), nil, true)
+	all, err := k.catalog.List(t.Context(), nil, &repertoire.ListOptions{Shadowed: true})
 	try(t, err)
 	if len(all) < 30 {
 		t.Errorf("the catalog has %d skills only", len(all))

@@ -90,8 +90,13 @@ func (s *Server) agent(name string) (*search.Agent, error) {
 	return nil, fmt.Errorf("no agent %s%s", quoted(name), words.Suggest(name, names))
 }
 
-// named rewrites an error about a skill that was not found, so that it quotes the ID.
+// named rewrites an error about a skill that was not found, so that it quotes the ID, and one
+// about a skill that is held back, so that a model may read it.
 func named(err error, id string) error {
+	held, ok := errors.AsType[*search.HeldError](err)
+	if ok && held.State != search.Disabled {
+		return fmt.Errorf("the skill %s is held back; only the user can release it, after a review", quoted(id))
+	}
 	missing, ok := errors.AsType[*search.NotFoundError](err)
 	switch {
 	case !ok:

@@ -36,7 +36,7 @@ func TestAway(t *testing.T) {
 	check := func(wantList, wantPinned, wantVerdict string) {
 		t.Helper()
 		var list []string
-		entries, err := x.List(t.Context(), a, true)
+		entries, err := x.List(t.Context(), a, &search.ListOptions{Shadowed: true})
 		for _, e := range entries {
 			list = append(list, fmt.Sprintf("%s away=%v shadowed=%q", e.ID, e.Away, e.ShadowedBy))
 		}
@@ -61,7 +61,7 @@ func TestAway(t *testing.T) {
 		}
 	}
 	leave(t, x, first)
-	check(`pdf away=false shadowed=""; first/pdf away=false shadowed="pdf"`, "[second]", "Not offered: pdf has the same name and comes first.")
+	check(`pdf away=false shadowed=""; first/pdf away=false shadowed="pdf"`, "[second]", "Not offered: pdf of second has the same name and comes first.")
 	leave(t, x, second)
 	check(`pdf away=true shadowed=""; second/pdf away=false shadowed="pdf"`, "[]", "Not offered: its source first cannot be read now.")
 }

@@ -65,11 +65,20 @@ func (c *Calibrator) Due(s *snapshot.Set) bool {
 	if c.searcher.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() {
 		return true
 	}
-	return slices.ContainsFunc(c.agents, func(a *Agent) bool {
-		_, ok := s.Calibration.Demands[a.scopeKey()]
-		return !ok
+	due := false
+	err := s.Read(func(v *snapshot.View) error {
+		h, err := c.searcher.heldIn(v)
+		due = slices.ContainsFunc(c.all(), func(a *Agent) bool {
+			_, ok := s.Calibration.Demands[a.scopeKey(h)]
+			return !ok
+		})
+		return err
 	})
+	return due || err != nil
 }
+
+// all returns the agents, and nil for everybody else.
+func (c *Calibrator) all() []*Agent { return append([]*Agent{nil}, c.agents...) }
 
 // Calibrate ranks the prompts in the set as a search does, on all processors. What the set
 // knows of other agents already is kept: another program may have configured them.
@@ -86,7 +95,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
 		Demands: make(map[string]snapshot.Demands),
 	}
-	if x.outdated(s) == "" && s.Calibration.Base == found.Base {
+	if x.outdated(s) == "" && s.Calibration.Base == found.Base && len(s.Calibration.Demands) < maxScopes+len(c.agents) {
 		maps.Copy(found.Demands, s.Calibration.Demands)
 		found.Mean, found.Deviation = s.Calibration.Mean, s.Calibration.Deviation
 	} else if vectors != nil && !onScale(e) {
@@ -94,12 +103,16 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 			return nil, err
 		}
 	}
-	for _, a := range append([]*Agent{nil}, c.agents...) {
-		key := a.scopeKey()
+	var h *held
+	if err := s.Read(func(v *snapshot.View) (err error) { h, err = x.heldIn(v); return err }); err != nil {
+		return nil, err
+	}
+	for _, a := range c.all() {
+		key := a.scopeKey(h)
 		if _, ok := found.Demands[key]; ok {
 			continue
 		}
-		b := backgroundRun{x, s, a, e, scaleOf(found), prompts, vectors}
+		b := backgroundRun{x, s, a, h, e, scaleOf(found), prompts, vectors}
 		if found.Demands[key], err = b.demands(ctx); err != nil {
 			return nil, err
 		}
@@ -107,11 +120,16 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 	return found, nil
 }
 
+// maxScopes is how many scopes besides those of the agents a calibration keeps. Each change
+// of a policy makes new ones, and every process reads the calibration.
+const maxScopes = 64
+
 // backgroundRun ranks prompts that need no skill in the scope of one agent.
 type backgroundRun struct {
 	*Searcher
 	set      *snapshot.Set
 	agent    *Agent
+	held     *held
 	embedder embed.Embedder
 	scale    rank.Cosines
 	prompts  []string
@@ -127,7 +145,7 @@ func (b *backgroundRun) demands(ctx context.Context) (snapshot.Demands, error) {
 	for n := range errs {
 		wg.Go(func() {
 			errs[n] = b.set.Read(func(v *snapshot.View) error {
-				sc, err := scopeOf(v, b.agent)
+				sc, err := scopeOf(v, b.agent, b.held)
 				for i := next.Add(1) - 1; err == nil && int(i) < len(list); i = next.Add(1) - 1 {
 					list[i], err = b.demand(ctx, v.In(sc), sc, int(i))
 				}
@@ -209,12 +227,18 @@ func (x *Searcher) method() string {
 	return fmt.Sprintf("%08x%08x%.8x", crc32.ChecksumIEEE([]byte(background)), intent.RequestSum(), sha256.Sum256(params))
 }
 
-// scopeKey identifies the scope of an agent by its rules: an agent with other rules has
-// another scope, whatever its name.
-func (a *Agent) scopeKey() string {
-	if a == nil || a.Include.empty() && a.Exclude.empty() {
+// scopeKey identifies the scope of an agent by its rules and by what is held back: an agent
+// with other rules has another scope, whatever its name.
+func (a *Agent) scopeKey(h *held) string {
+	text := ""
+	if a != nil && !(a.Include.empty() && a.Exclude.empty()) {
+		text = fmt.Sprintf("%q %q %q, %q %q %q", a.Include.Names, a.Include.Tags, a.Include.Sources, a.Exclude.Names, a.Exclude.Tags, a.Exclude.Sources)
+	}
+	if h != nil && h.key != "" {
+		text += " without " + h.key
+	}
+	if text == "" {
 		return ""
 	}
-	rules := fmt.Sprintf("%q %q %q, %q %q %q", a.Include.Names, a.Include.Tags, a.Include.Sources, a.Exclude.Names, a.Exclude.Tags, a.Exclude.Sources)
-	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(rules)))
+	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(text)))
 }

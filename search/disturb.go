@@ -77,11 +77,14 @@ func (x *Searcher) setBackground(r *retrieval, a *Agent) {
 
 // key is the scopeKey of an agent, which takes longer to make than to look up.
 func (r *retrieval) key(a *Agent) string {
-	if a == nil {
+	if a == nil && r.held == nil {
 		return ""
 	}
-	type keyOf struct{ *Agent }
-	key, _ := r.view.Cached(keyOf{a}, func() (any, error) { return a.scopeKey(), nil })
+	type keyOf struct {
+		*Agent
+		*held
+	}
+	key, _ := r.view.Cached(keyOf{a, r.held}, func() (any, error) { return a.scopeKey(r.held), nil })
 	return key.(string)
 }
 

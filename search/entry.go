@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -9,32 +10,112 @@ import (
 
 // An Entry is what the catalog shows of a skill without reading it: level 1.
 type Entry struct {
-	skill.Meta        // as it was indexed
-	ShadowedBy string // ID of the skill of the scope that has this name instead; "" means none
-	Away       bool   // the source cannot be read now: the skill is listed, but not offered
+	skill.Meta          // as it was indexed
+	ShadowedBy   string // ID of the skill of the scope that has this name instead; "" means none
+	ShadowedFrom string // label of the source of that skill
+	Away         bool   // the source cannot be read now: the skill is listed, but not offered
+
+	State  State  // why the skill is held back; Offered means that it is not
+	Reason string // for State, with the place of the rule; for the owner of the catalog, not for agents
+	// Sealed is the state that the skill gets as soon as its files no longer have Digest: then
+	// nobody is served any of them, see Verify. Offered means that they may change. Only
+	// Lookup and Pinned set it.
+	Sealed State
+}
+
+// Verify returns a *HeldError if the files of the skill, which now have this digest, must not
+// be served.
+func (e *Entry) Verify(digest string) error {
+	if e.Sealed == Offered || digest == e.Digest {
+		return nil
+	}
+	return &HeldError{e.ID, e.Sealed, reasonFor(e.Sealed, e.Name), &NotFoundError{ID: e.ID}}
 }
 
 // Lookup returns the skill with an ID: a name, "source/name" or "source/folder". For
 // a skill outside the agent's scope it returns a *NotFoundError, as for a skill that
-// does not exist.
+// does not exist. A skill that is held back is a *HeldError, unless Agent.Held is set; for
+// an agent it says as much as HeldError.ForAgent.
 func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
-	err = x.read(ctx, a, func(v *snapshot.View, _ *snapshot.Scope) error {
+	err = x.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
 		i, err := lookup(v, id)
 		if err == nil {
 			e = entryOf(v, i)
+			if a == nil || !a.Held {
+				e.Sealed = x.policy.Load().sealed(e.Source, e.Dir())
+			}
+			return nil
+		}
+		if missing, ok := errors.AsType[*NotFoundError](err); ok && h != nil {
+			e, err = h.lookup(v, id, a, missing)
 		}
 		return err
 	})
 	return e, err
 }
 
+// lookup is Lookup for a skill that the view lacks.
+func (h *held) lookup(v *snapshot.View, id string, a *Agent, missing *NotFoundError) (Entry, error) {
+	all, err := scopeOf(v, a, nil)
+	if err != nil {
+		return Entry{}, err
+	}
+	w := v.In(all)
+	i, err := lookup(w, id)
+	if err != nil || !h.has(v, i) {
+		return Entry{}, missing
+	}
+	e := h.entry(v, i, w.Doc(i))
+	if a != nil && a.Held {
+		return e, nil
+	}
+	held := &HeldError{e.ID, e.State, e.Reason, missing}
+	if a != nil {
+		return Entry{}, held.ForAgent()
+	}
+	return Entry{}, held
+}
+
+// entry returns the entry of a skill that is held back. Its ID is its name, unless another
+// skill of the view has that.
+func (h *held) entry(v *snapshot.View, i int, d snapshot.Document) Entry {
+	e := Entry{Meta: d.Meta}
+	e.State, e.Reason = h.why(v, i, &d)
+	if _, taken := v.First(d.Key); taken && e.ID == e.Name {
+		e.ID = e.Source + "/" + e.Dir()
+	}
+	return e
+}
+
+// ListOptions say what List returns besides the offered skills. A nil *ListOptions is all
+// zero values.
+type ListOptions struct {
+	Shadowed bool // also copies that another skill of the scope shadows
+	Held     bool // also skills that are held back, see Policy; for the owner of the catalog
+}
+
 // List returns the skills that the agent sees, sorted by name, also those of sources that
-// are away. It includes copies that another skill of the scope shadows only if shadowed is
-// set.
-func (x *Searcher) List(ctx context.Context, a *Agent, shadowed bool) (list []Entry, err error) {
-	err = x.read(ctx, a, func(v *snapshot.View, _ *snapshot.Scope) error {
-		list = nil // read may call this function again
-		for _, s := range v.Sorted(func(i int) bool { return shadowed || v.IsOffered(i) || v.IsAway(i) }) {
+// are away. o may be nil.
+func (x *Searcher) List(ctx context.Context, a *Agent, o *ListOptions) (list []Entry, err error) {
+	if o == nil {
+		o = new(ListOptions)
+	}
+	err = x.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
+		all := v
+		if o.Held && h != nil {
+			sc, err := scopeOf(v, a, nil)
+			if err != nil {
+				return err
+			}
+			all = v.In(sc)
+		}
+		list = nil // readHeld may call this function again
+		for _, s := range all.Sorted(func(i int) bool { return h.has(v, i) || o.Shadowed || v.IsOffered(i) || v.IsAway(i) }) {
+			if h.has(v, s.I) {
+				list = append(list, h.entry(v, s.I, s.Document))
+				continue
+			}
+			s.ID = v.ID(s.I) // all has another skill of that name, perhaps
 			list = append(list, entryOfDoc(v, s.I, s.Document))
 		}
 		return nil
@@ -48,6 +129,7 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 		list = make([]Entry, len(sc.Pinned))
 		for n, i := range sc.Pinned {
 			list[n] = entryOf(v, i)
+			list[n].Sealed = x.policy.Load().sealed(list[n].Source, list[n].Dir())
 		}
 		return nil
 	})
@@ -57,11 +139,11 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 // Size returns how many skills are offered and how many SKILL.md files were found
 // in all.
 func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {
-	s, err := x.sets.Current(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	return s.Offered(), s.Found, nil
+	err = x.read(ctx, nil, func(v *snapshot.View, sc *snapshot.Scope) error {
+		offered, found = sc.Visible, v.Found
+		return nil
+	})
+	return offered, found, err
 }
 
 // entryOf returns the entry of skill i.
@@ -71,7 +153,7 @@ func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
 	e := Entry{Meta: d.Meta, Away: v.IsAway(i)}
 	if !e.Away && !v.IsOffered(i) {
 		if winner, ok := v.First(d.Key); ok {
-			e.ShadowedBy = v.ID(winner)
+			e.ShadowedBy, e.ShadowedFrom = v.ID(winner), v.Doc(winner).Source
 		}
 	}
 	return e

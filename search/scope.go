@@ -17,6 +17,10 @@ type Agent struct {
 	Exclude Rules    // wins over Include
 	Pinned  []string // names of skills that the agent always has if its scope has them, in this order
 
+	// Held lets Lookup, and so whatever reads a skill by its ID, find skills that are held
+	// back. It is for the owner of the catalog, never for a model.
+	Held bool
+
 	// Places says where a configuration has the rules; nil means that nobody knows.
 	Places map[Rule]Place
 }
@@ -98,11 +102,7 @@ type RuleError struct {
 }
 
 func (e *RuleError) Error() string {
-	place := ""
-	if e.Place.Line > 0 {
-		place = fmt.Sprintf("%s:%d: ", e.Place.File, e.Place.Line)
-	}
-	return fmt.Sprintf("%sagent %s: %s: %v", place, e.Agent, e.Rule.Key, e.Err)
+	return fmt.Sprintf("%sagent %s: %s: %v", e.Place.prefix(), e.Agent, e.Rule.Key, e.Err)
 }
 
 // Unwrap returns the mistake.
@@ -113,13 +113,22 @@ func (a *Agent) errorf(r Rule, format string, args ...any) error {
 	return &RuleError{a.Name, r, a.Places[r], fmt.Errorf(format, args...)}
 }
 
-// scopeOf returns the part of the catalog that the agent sees.
-func scopeOf(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
-	if a == nil {
+// scopeOf returns the part of the catalog that the agent sees, without what is held back.
+// h may be nil.
+func scopeOf(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
+	type rest struct {
+		*Agent
+		*held
+	}
+	var key any = a
+	switch {
+	case h != nil:
+		key = rest{a, h}
+	case a == nil:
 		return v.Whole().Scope(), nil
 	}
-	s, err := v.Cached(a, func() (any, error) {
-		s, err := newScope(v, a)
+	s, err := v.Cached(key, func() (any, error) {
+		s, err := newScope(v, a, h)
 		return s, cmp.Or(err, v.Err())
 	})
 	if err != nil {
@@ -130,7 +139,10 @@ func scopeOf(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
 
 // newScope works out a scope. Only malformed patterns are errors: rules and pinned skills
 // that match nothing may match skills that are added later.
-func newScope(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
+func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
+	if a == nil {
+		a = new(Agent)
+	}
 	if err := a.checkPatterns(); err != nil {
 		return nil, err
 	}
@@ -139,6 +151,9 @@ func newScope(v *snapshot.View, a *Agent) (*snapshot.Scope, error) {
 		set := live
 		if !a.Include.empty() {
 			set = set.And(include[n])
+		}
+		if h != nil {
+			set = set.AndNot(h.all[n])
 		}
 		return set.AndNot(exclude[n])
 	})

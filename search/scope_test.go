@@ -56,7 +56,7 @@ func TestScopeRules(t *testing.T) {
 		{"include of nothing", &search.Agent{Include: search.Rules{Names: []string{"secret-*", "gitt"}, Tags: []string{"ofice"}, Sources: []string{"wrok"}}}, nil},
 		{"exclude of nothing", &search.Agent{Exclude: search.Rules{Names: []string{"secret-*", "gitt"}, Tags: []string{"ofice"}, Sources: []string{"wrok"}}}, []string{"deploy", "git", "pdf-forms", "pdf-merge"}},
 	} {
-		list, err := x.List(t.Context(), tt.agent, false)
+		list, err := x.List(t.Context(), tt.agent, nil)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -98,7 +98,7 @@ func TestMalformedPattern(t *testing.T) {
 	x := zoo(t)
 	a := &search.Agent{Name: "x", Exclude: search.Rules{Names: []string{"git", "[secret"}}}
 	_, searched := x.Search(t.Context(), search.Query{Text: "animal", Agent: a})
-	_, listed := x.List(t.Context(), a, true)
+	_, listed := x.List(t.Context(), a, &search.ListOptions{Shadowed: true})
 	_, looked := x.Lookup(t.Context(), "git", a)
 	_, pinned := x.Pinned(t.Context(), a)
 	want := `agent x: exclude.names: "[secret" is not a pattern (* ? [a-z] and \ are special)`
@@ -237,7 +237,7 @@ func TestShadowedCopies(t *testing.T) {
 			t.Errorf("%s is %q, %v; want %q", id, got, err, want)
 		}
 	}
-	list, err := x.List(t.Context(), nil, true)
+	list, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	if err != nil || len(list) != 5 || list[3].ID != "work/tools/pdf-forms" || list[3].ShadowedBy != "pdf-forms" {
 		t.Errorf("with shadowed copies %+v, %v", list, err)
 	}
@@ -248,7 +248,7 @@ func TestShadowedCopies(t *testing.T) {
 			t.Errorf("%s is %+v, %v", id, e, err)
 		}
 	}
-	if list, err := x.List(t.Context(), a, true); err != nil || len(list) != 2 || list[1].ID != "pdf-forms" {
+	if list, err := x.List(t.Context(), a, &search.ListOptions{Shadowed: true}); err != nil || len(list) != 2 || list[1].ID != "pdf-forms" {
 		t.Errorf("an agent that sees one of two copies has %+v, %v", list, err)
 	}
 	if list, err := x.Pinned(t.Context(), a); err != nil || len(list) != 1 || list[0].Source != "work" {
@@ -263,7 +263,7 @@ func TestFolderBeforeName(t *testing.T) {
 	x := searchtest.New(t, nil)
 	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 1}, searchtest.TreeOf(searchtest.Skill("x", "d", "b")).Refs())
 	searchtest.SyncSource(t, x, index.Source{Label: "b"}, searchtest.Tree{"foo": searchtest.Skill("x", "d", "copy"), "bar": searchtest.Skill("foo", "d", "b")}.Refs())
-	list, err := x.List(t.Context(), nil, true)
+	list, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

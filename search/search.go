@@ -140,6 +140,7 @@ type retrieval struct {
 	Ranking    // Demand and RerankError are set by order
 	view       *snapshot.View
 	scope      *snapshot.Scope
+	held       *held // nil means that nothing is held back
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
@@ -175,8 +176,8 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 // f with what they found. It calls f again if a file turns out to be damaged.
 func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	text := words.CutMiddle(q.Text, maxPrompt)
-	return x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
-		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), onlyFitting: q.Fitting}
+	return x.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
+		r := &retrieval{view: v, scope: v.Scope(), held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), onlyFitting: q.Fitting}
 		defer x.analyzers.Put(r.analyzer)
 		if x.outdated(v.Set) == "" {
 			r.scale = scaleOf(v.Calibration)

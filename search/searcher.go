@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -40,7 +41,8 @@ type Searcher struct {
 	store     store.Reader
 	embedder  embed.Embedder // nil means none
 	opts      Options
-	analyzers sync.Pool // of *words.Analyzer, which caches words: prompts repeat words
+	policy    atomic.Pointer[policy] // nil means that nothing is held back
+	analyzers sync.Pool              // of *words.Analyzer, which caches words: prompts repeat words
 }
 
 // Options of New; nil means all defaults.
@@ -69,6 +71,8 @@ type Options struct {
 	// to 1; 0 means rank.DefaultRate, OnlyNamed that none may. Threshold and Disturb
 	// must not both be set.
 	Disturb float64
+	// Policy says which skills are held back, see SetPolicy; nil means none.
+	Policy *Policy
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 }
@@ -82,6 +86,7 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 	if opts != nil {
 		x.opts = *opts
 	}
+	x.SetPolicy(x.opts.Policy, nil)
 	x.opts.Deadline = cmp.Or(x.opts.Deadline, 250*time.Millisecond)
 	x.opts.RerankDeadline = cmp.Or(x.opts.RerankDeadline, 500*time.Millisecond)
 	x.opts.RerankCandidates = cmp.Or(x.opts.RerankCandidates, 20)
@@ -95,6 +100,11 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 // read calls f with a view of what the agent sees of the current set, and its scope. If
 // the set was closed meanwhile, or turned out to be damaged, it calls f again with another.
 func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *snapshot.Scope) error) error {
+	return x.readHeld(ctx, a, func(v *snapshot.View, _ *held) error { return f(v, v.Scope()) })
+}
+
+// readHeld is read for a function that needs to know which skills are held back.
+func (x *Searcher) readHeld(ctx context.Context, a *Agent, f func(*snapshot.View, *held) error) error {
 	// Replacing a set takes longer than an attempt, so 20 are more than enough.
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
@@ -103,11 +113,15 @@ func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *s
 			return err
 		}
 		err = set.Read(func(v *snapshot.View) error {
-			s, err := scopeOf(v, a)
+			h, err := x.heldIn(v)
 			if err != nil {
 				return err
 			}
-			return f(v.In(s), s)
+			s, err := scopeOf(v, a, h)
+			if err != nil {
+				return err
+			}
+			return f(v.In(s), h)
 		})
 		switch {
 		case attempt == attempts:

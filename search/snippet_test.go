@@ -98,7 +98,7 @@ func TestSnippetsScope(t *testing.T) {
 	t.Parallel()
 	x := library(t)
 	agent := &search.Agent{Exclude: search.Rules{Names: []string{"github"}}}
-	all, err := x.List(t.Context(), nil, false)
+	all, err := x.List(t.Context(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -11,15 +12,27 @@ import (
 )
 
 // Unmatched returns a problem for each rule of the agent that matches no skill of the
-// catalog, and for each pinned skill that its scope does not have. The problems are for
-// the owner of the catalog, never for the agent: they name skills outside of the scope.
+// catalog, and for each pinned skill that its scope does not have. For nil these are the
+// rules of the policy. The problems are for the owner of the catalog, never for the agent:
+// they name skills outside of the scope.
 func (x *Searcher) Unmatched(ctx context.Context, a *Agent) (list []skill.Problem, err error) {
-	type key struct{ *Agent } // a schedule asks again and again
-	err = x.read(ctx, a, func(own *snapshot.View, _ *snapshot.Scope) error {
+	type key struct { // a schedule asks again and again
+		*Agent
+		*policy
+		*held
+	}
+	p := x.policy.Load()
+	if a == nil && p == nil {
+		return nil, nil
+	}
+	err = x.readHeld(ctx, a, func(own *snapshot.View, h *held) error {
 		v := own.Whole()
-		found, err := v.Cached(key{a}, func() (any, error) {
+		found, err := v.Cached(key{a, p, h}, func() (any, error) {
+			if a == nil {
+				return p.unmatched(v), v.Err()
+			}
 			return slices.Concat(a.unmatched(v, "include", a.Include, "lets nothing in"),
-				a.unmatched(v, "exclude", a.Exclude, "keeps nothing out"), a.unmatchedPins(own)), v.Err()
+				a.unmatched(v, "exclude", a.Exclude, "keeps nothing out"), a.unmatchedPins(own, h)), v.Err()
 		})
 		if err == nil {
 			list = found.([]skill.Problem)
@@ -29,16 +42,41 @@ func (x *Searcher) Unmatched(ctx context.Context, a *Agent) (list []skill.Proble
 	return list, err
 }
 
-// unmatched returns a problem for each of the rules under a key that matches no skill. A
-// source without skills matches: it is not misspelt.
+// unmatched returns a problem for each of the rules under a key that matches no skill.
 func (a *Agent) unmatched(v *snapshot.View, key string, r Rules, effect string) (list []skill.Problem) {
+	r.unmatched(v, func(part, text, why string) {
+		list = append(list, a.problem(Rule{key + "." + part, text}, why, "correct or remove it; it "+effect))
+	})
+	return list
+}
+
+// unmatched returns a problem for each rule that disables no skill.
+func (p *policy) unmatched(v *snapshot.View) (list []skill.Problem) {
+	for _, b := range p.Disabled {
+		before := len(list)
+		b.unmatched(v, func(part, _, why string) {
+			list = append(list, skill.Problem{Rule: "disabled", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
+				Message: fmt.Sprintf("disabled: %s: %s", part, why), Hint: "correct or remove it; it disables nothing"})
+		})
+		if len(list) == before && b.Within != nil && !slices.ContainsFunc(p.banned(v, &b), anything) {
+			list = append(list, skill.Problem{Rule: "disabled", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
+				Message: fmt.Sprintf("disabled: %s: there is none in %s", b.Rules, strings.Join(b.Within, ", ")),
+				Hint:    "correct or remove it; it disables nothing"})
+		}
+	}
+	return list
+}
+
+func anything(set snapshot.Bitmap) bool { return set.Count() > 0 }
+
+// unmatched calls found for each rule that matches no skill, and says why. A source without
+// skills matches: it is not misspelt.
+func (r Rules) unmatched(v *snapshot.View, found func(part, text, why string)) {
 	check := func(part, kind, text string, only Rules, known func(*snapshot.View) []string) {
 		isSource := len(only.Sources) > 0 && slices.Contains(labels(v), text)
-		if isSource || slices.ContainsFunc(matching(v, only), func(set snapshot.Bitmap) bool { return set.Count() > 0 }) {
-			return
+		if !isSource && !slices.ContainsFunc(matching(v, only), anything) {
+			found(part, text, fmt.Sprintf("no %s %q%s", kind, text, words.Suggest(text, known(v))))
 		}
-		why := fmt.Sprintf("no %s %q%s", kind, text, words.Suggest(text, known(v)))
-		list = append(list, a.problem(Rule{key + "." + part, text}, why, "correct or remove it; it "+effect))
 	}
 	for _, text := range r.Names {
 		check("names", "skill", text, Rules{Names: []string{text}}, names)
@@ -49,11 +87,10 @@ func (a *Agent) unmatched(v *snapshot.View, key string, r Rules, effect string) 
 	for _, text := range r.Sources {
 		check("sources", "source", text, Rules{Sources: []string{text}}, labels)
 	}
-	return list
 }
 
 // unmatchedPins returns a problem for each pinned skill that the scope does not have.
-func (a *Agent) unmatchedPins(own *snapshot.View) (list []skill.Problem) {
+func (a *Agent) unmatchedPins(own *snapshot.View, h *held) (list []skill.Problem) {
 	v := own.Whole()
 	for _, name := range a.Pinned {
 		key := words.NameKey(name)
@@ -61,7 +98,13 @@ func (a *Agent) unmatchedPins(own *snapshot.View) (list []skill.Problem) {
 			continue
 		}
 		why := fmt.Sprintf("no skill %q%s", name, words.Suggest(name, names(v)))
-		if i, ok := v.First(key); ok {
+		i, ok := v.First(key)
+		switch {
+		case ok && h.has(v, i):
+			d := v.Doc(i)
+			_, reason := h.why(v, i, &d)
+			why = fmt.Sprintf("skill %q is held back: %s", name, reason)
+		case ok:
 			why = fmt.Sprintf("skill %q is outside: the agent %s", name, a.filter(v, i))
 		}
 		list = append(list, a.problem(Rule{"pinned", name}, why, "pin a skill that the agent sees, or none"))

@@ -38,9 +38,16 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		// Look up in the same view: numbers of skills differ between views.
-		i, err := lookup(r.view, id)
+		everybody, err := scopeOf(r.view, nil, r.held)
 		if err != nil {
-			i, err = lookup(r.view.Whole(), id)
+			return err
+		}
+		whole := r.view.In(everybody)
+		i, err := lookup(r.view, id)
+		for _, v := range []*snapshot.View{whole, r.view.Whole()} {
+			if err != nil {
+				i, err = lookup(v, id)
+			}
 		}
 		if err != nil {
 			return err
@@ -52,8 +59,11 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 		if err := x.place(ctx, &e, r, i); err != nil {
 			return err
 		}
-		if !r.scope.Allowed(i) {
-			e.Entry = entryOf(r.view.Whole(), i)
+		switch {
+		case r.held.has(r.view, i):
+			e.Entry = r.held.entry(whole, i, r.view.Whole().Doc(i))
+		case !r.scope.Allowed(i):
+			e.Entry = entryOf(whole, i)
 			e.Filter = fmt.Sprintf("agent %s %s", q.Agent.Name, q.Agent.filter(r.view, i))
 		}
 		e.Verdict = e.verdict(r.mostProbable())
@@ -141,10 +151,12 @@ func percents(a, b float64) (string, string) {
 // verdict says in one sentence what decided. best is the most probable skill.
 func (e *Explanation) verdict(best rank.Scored) string {
 	switch {
+	case e.State != Offered:
+		return "Not offered: " + e.Reason + "."
 	case e.Filter != "":
 		return "Not offered: " + e.Filter + "."
 	case e.ShadowedBy != "":
-		return fmt.Sprintf("Not offered: %s has the same name and comes first.", e.ShadowedBy)
+		return fmt.Sprintf("Not offered: %s of %s has the same name and comes first.", e.ShadowedBy, e.ShadowedFrom)
 	case e.Away:
 		return fmt.Sprintf("Not offered: its source %s cannot be read now.", e.Source)
 	case e.Kind != "" && !e.Relevant:

@@ -86,7 +86,7 @@ func (w *world) askLibrary(a ask) answer {
 	case err != nil:
 	case a.kind == "list":
 		var list []repertoire.Entry
-		list, err = c.List(ctx, agent, true)
+		list, err = c.List(ctx, agent, &repertoire.ListOptions{Shadowed: true})
 		for _, e := range list {
 			got.Skills = append(got.Skills, hitOf(e))
 		}

@@ -142,6 +142,8 @@ func hintFor(err error) string {
 		return fmt.Sprintf("%q shows how it is used", usage.command+" --help")
 	case errors.Is(err, context.Canceled):
 		return "what was done is kept, and the next run goes on from there"
+	case isHeld(err):
+		return `"skills list" shows the states of all skills; "skills show NAME --held" prints one that is held back`
 	case errors.Is(err, skill.ErrNotFound):
 		return `"skills list" shows all names, "skills search" finds some`
 	}
@@ -214,6 +216,7 @@ func (a *app) command() *cobra.Command {
 	completeHelp(root)
 	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(),
 		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
+		a.trustCommand(),
 		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
 	return root
 }

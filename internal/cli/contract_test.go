@@ -35,6 +35,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"index":   indexResult{},
 		"embed":   embedResult{},
 		"version": versionResult{},
+		"trust":   trustResult{},
 
 		"well-known": wellKnownResult{},
 	}
@@ -304,7 +305,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed hook index list mcp read search setup show version well-known why"
+	want := "bench completion context doctor embed hook index list mcp read search setup show trust version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -178,7 +178,7 @@ func checkState() []skill.Problem {
 
 // listable returns all skills: a client may list those in its own folders itself.
 func (c *catalog) listable(ctx context.Context) ([]setup.Listed, error) {
-	entries, err := c.List(ctx, nil, true)
+	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 	return mapped(entries, func(e repertoire.Entry) setup.Listed {
 		return setup.Listed{Name: e.Name, Description: e.Description, Location: e.Location}
 	}), err

@@ -146,8 +146,12 @@ type listEntry struct {
 	Path        string   `json:"path"`
 	Tags        []string `json:"tags"`
 	Tokens      int      `json:"tokens"`
+	State       string   `json:"state"`
+	Reason      string   `json:"reason,omitempty"`
 	ShadowedBy  string   `json:"shadowed_by,omitempty"`
 	Away        bool     `json:"away,omitempty"`
+
+	ShadowedFrom string `json:"shadowed_from,omitempty"`
 }
 
 // whyResult is what "why --json" prints.
@@ -164,6 +168,8 @@ type whyResult struct {
 	Missing     []string    `json:"missing"`
 	Filter      string      `json:"filter,omitempty"`
 	ShadowedBy  string      `json:"shadowed_by,omitempty"`
+	State       string      `json:"state,omitempty"`
+	Reason      string      `json:"reason,omitempty"`
 	Verdict     string      `json:"verdict"`
 	RerankError string      `json:"rerank_error,omitempty"`
 }

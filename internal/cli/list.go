@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,44 +13,98 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-const listHelp = `List prints all skills of the catalog by name, or those with a tag or from a
-source. With --agent it prints what that agent may see.
+const listHelp = `List prints all skills of the catalog by name, or those with a tag, from a
+source or in a state. With --agent it prints what that agent may see.
 
-A skill whose source cannot be read now, such as a share that is not mounted, is
-marked as away after its source. It is not offered until the source is back.
+The states are:
+  offered      offered where it fits
+  shadowed     another skill of the same name is offered instead (--shadowed)
+  away         its source cannot be read now, such as an unmounted share
+  disabled     a rule of the configuration disables it
+  changed      it is not what was installed
+  untrusted    its project is not trusted yet, see "skills trust"
+  unavailable  a command that it needs is not there
+Only an offered skill is shown to a model. On a terminal a skill has a mark
+(✓ offered, ○ disabled or shadowed, ✗ another state) and below it the reason.
 
 When the output is piped, each line holds name, source, tags (separated by
-commas) and description, separated by tabs.
+commas), description, state and reason, separated by tabs.
 
 --json prints an object with skills, a list of objects with id, name,
-description, source, path, tags, tokens (of the instructions, estimated),
-shadowed_by for a shadowed copy, and away; and stale: why skills may have
-changed since they were indexed, if the catalog could not be brought up to date.`
+description, source, path, tags, tokens (of the instructions, estimated), state,
+reason, shadowed_by and shadowed_from (the source of that skill) for a shadowed
+copy, and away; and stale: why skills may have changed since they were indexed,
+if the catalog could not be brought up to date.`
+
+// listFlags choose what list prints.
+type listFlags struct {
+	tag, source                                           string
+	shadowed, disabled, unavailable, untrusted, installed bool
+}
 
 func (a *app) listCommand() *cobra.Command {
-	var tag, from string
-	var shadowed bool
+	var l listFlags
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List all skills",
 		Long:    listHelp,
-		Example: "  skills list --tag testing\n  skills --agent reviewer list --json",
+		Example: "  skills list --tag testing\n  skills list --disabled --untrusted\n  skills --agent reviewer list --json",
 		Args:    args(0, 0),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error {
-			entries, err := c.List(ctx, c.agent, shadowed)
-			if err == nil {
-				entries, err = search.Filter(entries, from, tag)
-			}
+			entries, err := l.entries(ctx, c)
 			if err != nil {
 				return err
 			}
 			return a.printList(c, entries)
 		}),
 	}
-	cmd.Flags().StringVar(&tag, "tag", "", "only skills with this `tag`")
-	cmd.Flags().StringVar(&from, "source", "", "only skills from the source with this `label`")
-	cmd.Flags().BoolVar(&shadowed, "shadowed", false, "also skills that another one of the same name shadows")
+	f := cmd.Flags()
+	f.StringVar(&l.tag, "tag", "", "only skills with this `tag`")
+	f.StringVar(&l.source, "source", "", "only skills from the source with this `label`")
+	f.BoolVar(&l.shadowed, "shadowed", false, "also skills that another one of the same name shadows")
+	f.BoolVar(&l.disabled, "disabled", false, "only disabled skills")
+	f.BoolVar(&l.untrusted, "untrusted", false, "only skills that are not trusted yet")
+	f.BoolVar(&l.unavailable, "unavailable", false, "only unavailable and changed skills")
+	f.BoolVar(&l.installed, "installed", false, "only installed skills")
 	return cmd
+}
+
+// entries returns the skills that the flags choose.
+func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry, error) {
+	var states []search.State
+	if l.disabled {
+		states = append(states, search.Disabled)
+	}
+	if l.untrusted {
+		states = append(states, search.Untrusted)
+	}
+	if l.unavailable {
+		states = append(states, search.Unavailable, search.Changed)
+	}
+	entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Shadowed: l.shadowed, Held: states != nil || c.agent == nil})
+	if err != nil {
+		return nil, err
+	}
+	if entries, err = search.Filter(entries, l.source, l.tag); err != nil {
+		return nil, err
+	}
+	installed := c.labels(kindInstalled)
+	return slices.DeleteFunc(entries, func(e repertoire.Entry) bool {
+		return states != nil && !slices.Contains(states, e.State) || l.installed && !slices.Contains(installed, e.Source)
+	}), nil
+}
+
+// kindInstalled is the kind of sources with installed skills.
+const kindInstalled = "installed"
+
+// labels returns the labels of the sources of a kind.
+func (c *catalog) labels(kind string) (list []string) {
+	for _, s := range c.Config().Sources {
+		if info := s.Info(); info.Kind == kind {
+			list = append(list, info.Label)
+		}
+	}
+	return list
 }
 
 // noteNoSkills says that there are no skills to list or to search.
@@ -67,16 +124,67 @@ func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 		a.noteNoSkills(c)
 		return nil
 	}
-	return a.rows([]string{"NAME", "SOURCE", "TAGS", "DESCRIPTION"}, mapped(entries, func(e repertoire.Entry) []string {
-		from := e.Source
-		if e.Away {
-			from += " (away)"
-		}
-		return []string{e.ID, from, strings.Join(e.Tags, ","), e.Description}
+	if width, ok := terminal(a.stdout); ok {
+		return a.printMarked(entries, width)
+	}
+	return a.rows(nil, mapped(entries, func(e repertoire.Entry) []string {
+		state, reason := stateOf(e)
+		return []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description, state, reason}
 	}))
 }
 
+// printMarked prints skills on a terminal, each with a mark and the reason below it.
+func (a *app) printMarked(entries []repertoire.Entry, width int) error {
+	utf8 := speaksUTF8(os.Getenv)
+	below := make([][]string, len(entries))
+	rows := make([][]string, len(entries))
+	for i, e := range entries {
+		state, reason := stateOf(e)
+		rows[i] = []string{e.ID, markOf(state, utf8), e.Source, strings.Join(e.Tags, ","), e.Description}
+		if reason != "" {
+			below[i] = []string{cut("  "+oneLine(reason), width)}
+		}
+	}
+	return a.rows([]string{"NAME", markOf("STATE", utf8), "SOURCE", "TAGS", "DESCRIPTION"}, rows, below...)
+}
+
+// stateOf returns the state of a skill as people read it, and the reason.
+func stateOf(e repertoire.Entry) (state, reason string) {
+	switch {
+	case e.State != search.Offered:
+		return string(e.State), e.Reason
+	case e.Away:
+		return "away", "its source cannot be read now"
+	case e.ShadowedBy != "":
+		return "shadowed", e.ShadowedBy + " of " + e.ShadowedFrom + " has the same name and comes first"
+	}
+	return "offered", ""
+}
+
+// markOf returns the mark of a state, or its word where marks cannot be shown.
+func markOf(state string, utf8 bool) string {
+	switch {
+	case !utf8:
+		return state
+	case state == "STATE":
+		return ""
+	case state == "offered":
+		return "✓"
+	case state == "disabled", state == "shadowed":
+		return "○"
+	}
+	return "✗"
+}
+
+// speaksUTF8 reports whether a terminal shows UTF-8, as the environment says.
+func speaksUTF8(getenv func(string) string) bool {
+	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
+	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+}
+
 func listEntryOf(e repertoire.Entry) listEntry {
+	state, reason := stateOf(e)
 	return listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location,
-		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, ShadowedBy: e.ShadowedBy, Away: e.Away}
+		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, State: state, Reason: reason,
+		ShadowedBy: e.ShadowedBy, ShadowedFrom: e.ShadowedFrom, Away: e.Away}
 }

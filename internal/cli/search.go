@@ -136,7 +136,7 @@ func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error 
 			NothingFits: len(results) == 0 && !q.Syntax, Unfit: answer.Unfit, Results: results})
 	}
 	if len(answer.Hits) == 0 && answer.Unfit == 0 {
-		entries, err := c.List(ctx, c.agent, false)
+		entries, err := c.List(ctx, c.agent, nil)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -22,6 +24,9 @@ that another skill of the same name shadows.
 Characters that a reader cannot see (Unicode tags, bidirectional controls,
 zero-width characters inside words, control characters) are removed, and their
 number is shown, on a terminal as in a pipe.
+
+A skill that is held back from everybody (see "skills list") is not printed,
+unless --held is given.
 
 --manifest reads all files of the skill and prints their kind, path, size and
 SHA-256 instead, as "skills read NAME" does without the SHA-256.
@@ -34,7 +39,7 @@ available), stale (SKILL.md changed since it was indexed) and hidden_chars. With
 all files).`
 
 func (a *app) showCommand() *cobra.Command {
-	var manifest bool
+	var manifest, held bool
 	cmd := &cobra.Command{
 		Use:     "show NAME",
 		Short:   "Print the instructions of a skill",
@@ -42,14 +47,34 @@ func (a *app) showCommand() *cobra.Command {
 		Example: "  skills show writing-skills\n  skills show user:.claude/pdf --json\n  skills show pdf-forms --manifest",
 		Args:    args(1, 1),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			if held {
+				c.agent = asOwner(c.agent)
+			}
 			if manifest {
 				return a.listFiles(ctx, c, args[0], "", true)
 			}
 			return a.show(ctx, c, args[0])
 		}),
 	}
+	cmd.Flags().BoolVar(&held, "held", false, "print it even if it is held back from everybody")
 	cmd.Flags().BoolVar(&manifest, "manifest", false, "print all files with their SHA-256 instead")
 	return cmd
+}
+
+// asOwner returns an agent that finds skills that are held back, too.
+func asOwner(agent *repertoire.Agent) *repertoire.Agent {
+	var owner repertoire.Agent
+	if agent != nil {
+		owner = *agent
+	}
+	owner.Held = true
+	return &owner
+}
+
+// isHeld reports whether an error says that a skill is held back.
+func isHeld(err error) bool {
+	_, ok := errors.AsType[*search.HeldError](err)
+	return ok
 }
 
 func (a *app) show(ctx context.Context, c *catalog, id string) error {

@@ -15,15 +15,17 @@ import (
 
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
-prompt it has in which field (stemmed) and which it lacks, the rule of an agent
-that keeps it out, the copy that shadows it or is offered instead, the kind of a
-prompt that wants no skill, and the probability that the prompt wants any: the
-log odds ("demand") are the sum of what speaks for and against it.
+prompt it has in which field (stemmed) and which it lacks, why it is held back
+from everybody, the rule of an agent that keeps it out, the copy that shadows it
+or is offered instead, the kind of a prompt that wants no skill, and the
+probability that the prompt wants any: the log odds ("demand") are the sum of
+what speaks for and against it.
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
 mode, kind (of the prompt, as in "search --json"), copy_of (the skill that stays
 instead of this copy), rank (0 when it is no candidate), of (candidates), best
-(the first of them), missing, filter, shadowed_by, verdict, demand, threshold
+(the first of them), missing, filter, shadowed_by, state and reason (of a skill
+that is held back), verdict, demand, threshold
 and disturb (as in "search --json"), background (the number of prompts that need
 no skill and were ranked in this catalog, how many of them score higher than
 this one, and as missing why there are none), demand_terms (the log odds of
@@ -51,7 +53,7 @@ func (a *app) why(ctx context.Context, c *catalog, args []string) error {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...),
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
-			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
+			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, State: string(e.State), Reason: e.Reason, Verdict: e.Verdict}
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
 		}

@@ -26,7 +26,7 @@ type Options struct {
 // Catalog reports skills that cannot be used, are shadowed by another one, are hard to
 // tell apart or require missing skills, and rules of agents that match nothing.
 func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, error) {
-	all, err := c.List(ctx, nil, true)
+	all, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true})
 	if err != nil {
 		return nil, err
 	}

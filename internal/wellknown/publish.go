@@ -15,7 +15,7 @@ import (
 type Catalog interface {
 	// List returns the skills that an agent sees. With shadowed set it includes
 	// shadowed copies.
-	List(ctx context.Context, a *search.Agent, shadowed bool) ([]search.Entry, error)
+	List(ctx context.Context, a *search.Agent, o *search.ListOptions) ([]search.Entry, error)
 	// Manifest lists the files of a skill as they are now.
 	Manifest(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 	// File reads one file of a skill.
@@ -32,7 +32,7 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Resul
 		return Result{}, err
 	}
 	defer w.close()
-	entries, err := c.List(ctx, a, false)
+	entries, err := c.List(ctx, a, nil)
 	if err != nil {
 		return Result{}, err
 	}

@@ -36,7 +36,7 @@ type Truth struct {
 // NewTruth returns the answers of a catalog to queries.
 func NewTruth(t testing.TB, c *Catalog, queries []search.Query) *Truth {
 	t.Helper()
-	all, err := c.List(t.Context(), nil, true)
+	all, err := c.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	try(t, err)
 	return &Truth{c, queries, answersOf(t, c, queries), all}
 }
@@ -99,10 +99,12 @@ func same(t testing.TB, what string, f func(*Catalog) (any, error), a, b *Catalo
 func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	t.Helper()
 	for _, shadowed := range []bool{false, true} {
-		same(t, "list of "+nameOf(agent), func(x *Catalog) (any, error) { return x.List(t.Context(), agent, shadowed) }, a, b)
+		same(t, "list of "+nameOf(agent), func(x *Catalog) (any, error) {
+			return x.List(t.Context(), agent, &search.ListOptions{Shadowed: shadowed})
+		}, a, b)
 	}
 	same(t, "pinned of "+nameOf(agent), func(x *Catalog) (any, error) { return x.Pinned(t.Context(), agent) }, a, b)
-	all, err := a.List(t.Context(), nil, true)
+	all, err := a.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	try(t, err)
 	looked := 40 // how many lookups: a failed one is slow, it compares all names
 	if agent != nil {

@@ -249,7 +249,7 @@ func (w *world) compare(t *testing.T, full *searchtest.Catalog, e embed.Embedder
 // its shadowed copies.
 func (w *world) compareWinners(t *testing.T, x *searchtest.Catalog) {
 	t.Helper()
-	list, err := x.List(t.Context(), w.agent, true)
+	list, err := x.List(t.Context(), w.agent, &search.ListOptions{Shadowed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,8 +288,10 @@ type question func(x *searchtest.Catalog, a *search.Agent) (any, error)
 
 func (w *world) questions(t *testing.T) map[string]question {
 	q := map[string]question{
-		"list":          func(x *searchtest.Catalog, a *search.Agent) (any, error) { return x.List(t.Context(), a, false) },
-		"list shadowed": func(x *searchtest.Catalog, a *search.Agent) (any, error) { return x.List(t.Context(), a, true) },
+		"list": func(x *searchtest.Catalog, a *search.Agent) (any, error) { return x.List(t.Context(), a, nil) },
+		"list shadowed": func(x *searchtest.Catalog, a *search.Agent) (any, error) {
+			return x.List(t.Context(), a, &search.ListOptions{Shadowed: true})
+		},
 		"pinned": func(x *searchtest.Catalog, a *search.Agent) (any, error) {
 			list, err := x.Pinned(t.Context(), a)
 			return fmt.Sprint(list), err
@@ -303,7 +305,7 @@ func (w *world) questions(t *testing.T) map[string]question {
 			return groups(answer.Hits), err
 		},
 		"snippets": func(x *searchtest.Catalog, a *search.Agent) (any, error) {
-			list, err := x.List(t.Context(), a, true)
+			list, err := x.List(t.Context(), a, &search.ListOptions{Shadowed: true})
 			if err != nil {
 				return nil, err
 			}
@@ -328,7 +330,7 @@ func (w *world) questions(t *testing.T) map[string]question {
 }
 
 func filtered(t *testing.T, x *searchtest.Catalog, a *search.Agent, label, tag string) (any, error) {
-	list, err := x.List(t.Context(), a, false)
+	list, err := x.List(t.Context(), a, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +367,7 @@ func (w *world) compareSyntax(t *testing.T, x *searchtest.Catalog) {
 	if err != nil && strings.Contains(err.Error(), "no query language") {
 		return
 	}
-	list, err2 := x.List(t.Context(), w.agent, false)
+	list, err2 := x.List(t.Context(), w.agent, nil)
 	list = slices.DeleteFunc(list, func(e search.Entry) bool { return e.Away })
 	got := []search.Entry{}
 	for _, h := range answer.Hits {
@@ -384,11 +386,11 @@ func (w *world) compareSyntax(t *testing.T, x *searchtest.Catalog) {
 func (w *world) compareWhy(t *testing.T, x *searchtest.Catalog) {
 	t.Helper()
 	seen := make(map[string]bool) // by location
-	list, err := x.List(t.Context(), w.agent, true)
+	list, err := x.List(t.Context(), w.agent, &search.ListOptions{Shadowed: true})
 	for _, e := range list {
 		seen[e.Source+e.Location] = true
 	}
-	all, err2 := x.List(t.Context(), nil, true)
+	all, err2 := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}

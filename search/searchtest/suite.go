@@ -157,7 +157,7 @@ func testLists(t *testing.T, x *Catalog, sources []Source) {
 func testScope(t *testing.T, x *Catalog, sources []Source) {
 	for _, a := range Agents() {
 		want := visible(sources, a)
-		list, err := x.List(t.Context(), a, false)
+		list, err := x.List(t.Context(), a, nil)
 		if err != nil || !slices.Equal(namesOf(list), want) {
 			t.Errorf("agent %s sees %d skills, %v; want %d", nameOf(a), len(list), err, len(want))
 		}
@@ -192,7 +192,7 @@ func testScope(t *testing.T, x *Catalog, sources []Source) {
 // a word that every skill has finds all three.
 func testThree(t *testing.T, x *Catalog) {
 	a := Agents()[2]
-	want, err := x.List(t.Context(), a, false)
+	want, err := x.List(t.Context(), a, nil)
 	if err != nil || len(want) != 3 {
 		t.Fatalf("%d skills have the rare tag, %v", len(want), err)
 	}

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/trust"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+const trustHelp = `Trust shows the skills of the project in FOLDER (the working folder if it is
+left out) that you have not trusted yet, and what has changed since you did, and
+asks whether to trust them. Where nobody can be asked, --yes trusts them.
+
+With "trust: {project: ask}" in your configuration the skills of projects are
+offered to nobody until you trust them. Trust is for the digest of all files of
+a skill: the same skill in a clone or a worktree is trusted at once, a changed
+one is asked for again. Programs that are running notice it at once.
+
+--list prints what you trust, --forget removes skills of that name or in that
+folder, or --all. The file is "trusted" in $REPERTOIRE_STATE or your state
+folder; you may edit it.
+
+When the output is piped, each line holds name, digest, date (of trusted skills)
+and folder, separated by tabs.
+
+--json prints an object with trusted, untrusted and forgotten: lists of objects
+with digest, name, folder and date; of those that were shown also description,
+files (their number), since (the date of the version that you trusted last) and
+changed, added and removed (paths of files that are not as they were then).`
+
+// trustResult is what "trust --json" prints.
+type trustResult struct {
+	Trusted   []trust.Skill `json:"trusted"`   // by this call, or all with --list
+	Untrusted []unsureSkill `json:"untrusted"` // that were shown, and are not trusted
+	Forgotten []trust.Skill `json:"forgotten"`
+}
+
+// unsureSkill is a skill that the user is asked for.
+type unsureSkill struct {
+	trust.Skill
+	Description string     `json:"description"`
+	Files       int        `json:"files"`
+	Since       *time.Time `json:"since,omitempty"`
+	Changed     []string   `json:"changed,omitempty"`
+	Added       []string   `json:"added,omitempty"`
+	Removed     []string   `json:"removed,omitempty"`
+
+	seen   trust.Seen
+	change *trust.Change
+}
+
+// trustFlags say what trust does.
+type trustFlags struct{ yes, list, forget, all bool }
+
+func (a *app) trustCommand() *cobra.Command {
+	var l trustFlags
+	cmd := &cobra.Command{
+		Use:     "trust [FOLDER] | --list | --forget NAME|FOLDER|--all",
+		Short:   "Trust the skills of a project",
+		Long:    trustHelp,
+		Example: "  skills trust\n  skills trust ~/src/website --yes\n  skills trust --forget pdf-forms",
+		Args:    args(0, 1),
+		PreRunE: checked(l.check),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			state, err := config.StateDir()
+			if err != nil {
+				return err
+			}
+			file := trust.Open(state)
+			switch {
+			case l.list:
+				return a.listTrusted(file)
+			case l.forget:
+				return a.forgetTrusted(cmd.Context(), file, strings.Join(args, ""))
+			case len(args) == 1:
+				if err := a.enter(args[0]); err != nil {
+					return err
+				}
+			}
+			return a.ask(cmd.Context(), freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
+				return a.trust(ctx, c, file, l.yes)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&l.yes, "yes", false, "trust them without asking")
+	f.BoolVar(&l.list, "list", false, "print what is trusted")
+	f.BoolVar(&l.forget, "forget", false, "trust skills of this name, or in this folder, no longer")
+	f.BoolVar(&l.all, "all", false, "with --forget: trust no skill any longer")
+	return cmd
+}
+
+func (l *trustFlags) check(args []string) error {
+	switch {
+	case l.list && (l.forget || l.yes || len(args) > 0):
+		return errors.New("--list takes no FOLDER and none of --yes and --forget")
+	case l.forget && l.yes:
+		return errors.New("--yes is not for --forget, which does not ask")
+	case l.all && !l.forget:
+		return errors.New("--all is for --forget")
+	case l.forget && l.all == (len(args) == 1):
+		return errors.New("--forget needs a NAME, a FOLDER or --all")
+	}
+	return nil
+}
+
+// enter makes a folder the one whose project counts.
+func (a *app) enter(dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", dir)
+	}
+	if err == nil {
+		a.dir, err = filepath.Abs(dir)
+	}
+	return err
+}
+
+// trust shows the skills that are not trusted, and trusts them if the user agrees.
+func (a *app) trust(ctx context.Context, c *catalog, file *trust.File, yes bool) error {
+	list, err := a.untrusted(ctx, c, file)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 && !a.json {
+		a.noteTrusted(c)
+		return nil
+	}
+	if !a.json {
+		if err := a.printUnsure(list); err != nil {
+			return err
+		}
+	}
+	agreed := len(list) > 0 && (yes || a.agrees(list))
+	out := trustResult{Trusted: []trust.Skill{}, Untrusted: list, Forgotten: []trust.Skill{}}
+	if agreed {
+		if err := file.Add(ctx, mapped(list, func(s unsureSkill) trust.Seen { return s.seen })...); err != nil {
+			return fmt.Errorf("remembering what is trusted: %w", err)
+		}
+		out.Trusted, out.Untrusted = mapped(list, func(s unsureSkill) trust.Skill { return s.Skill }), []unsureSkill{}
+		a.note("%s trusted; \"skills trust --forget\" takes it back", count(len(list), "skill"))
+	}
+	if a.json {
+		err = a.printJSON(out)
+	}
+	if err == nil && !agreed && len(list) > 0 {
+		a.note("nothing was changed; --yes trusts without asking")
+		return errReported
+	}
+	return err
+}
+
+// noteTrusted says why there is nothing to trust.
+func (a *app) noteTrusted(c *catalog) {
+	if p := c.Config().Policy; p == nil || len(p.Ask) == 0 {
+		a.note("the skills of projects are offered without asking; \"trust: {project: ask}\" in your configuration changes that")
+		return
+	}
+	a.note("nothing to trust: the project has no skill that is not trusted")
+}
+
+// untrusted returns the skills that are not trusted, as they are on disk now.
+func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]unsureSkill, error) {
+	entries, err := (&listFlags{untrusted: true}).entries(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	list := []unsureSkill{}
+	for _, e := range entries {
+		l, err := c.Listing(ctx, e.ID, asOwner(c.agent), true)
+		if err != nil {
+			a.note("%v", err)
+			continue
+		}
+		s := trust.Skill{Digest: l.Digest, Name: e.Name, Folder: l.Folder, Date: a.start.UTC().Truncate(time.Second)}
+		u := unsureSkill{Skill: s, Description: e.Description, Files: len(l.Files), seen: trust.Seen{Skill: s, Files: mapped(l.Files, fileOf)}}
+		if u.change, err = file.Change(u.seen); err != nil {
+			return nil, err
+		}
+		if ch := u.change; ch != nil {
+			u.Since, u.Changed, u.Added, u.Removed = &ch.Since.Date, ch.Changed, ch.Added, ch.Removed
+		}
+		list = append(list, u)
+	}
+	return list, nil
+}
+
+func fileOf(r contextprovider.Resource) skill.File {
+	return skill.File{Path: r.Path, Size: r.Size, SHA256: r.SHA256}
+}
+
+// printUnsure prints what the user should know before trusting skills.
+func (a *app) printUnsure(list []unsureSkill) error {
+	if _, ok := terminal(a.stdout); !ok {
+		return a.rows(nil, mapped(list, func(s unsureSkill) []string { return []string{s.Name, s.Digest, "", s.Folder} }))
+	}
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString(lineOf("%s: %s", s.Name, s.Description))
+		b.WriteString(lineOf("  %s in %s", count(s.Files, "file"), s.Folder))
+		if ch := s.change; ch != nil {
+			b.WriteString(lineOf("  changed since you trusted it on %s%s", ch.Since.Date.Local().Format(time.DateOnly), differences(ch, s.Folder)))
+		}
+	}
+	return a.printText(b.String())
+}
+
+// differences lists the files that are not as they were.
+func differences(ch *trust.Change, folder string) string {
+	text := ""
+	if ch.Since.Folder != folder {
+		text = " in " + ch.Since.Folder
+	}
+	for _, part := range []struct {
+		what  string
+		paths []string
+	}{{"changed", ch.Changed}, {"new", ch.Added}, {"gone", ch.Removed}} {
+		if len(part.paths) > 0 {
+			text += "; " + part.what + ": " + strings.Join(part.paths, ", ")
+		}
+	}
+	return text
+}
+
+// agrees asks the user, if there is a terminal.
+func (a *app) agrees(list []unsureSkill) bool {
+	f, ok := a.stdin.(*os.File)
+	if !ok || a.json || !term.IsTerminal(int(f.Fd())) {
+		return false
+	}
+	fmt.Fprintf(a.stderr, "skills: trust %s? [y/N] ", count(len(list), "skill"))
+	answer, _ := bufio.NewReader(f).ReadString('\n') // the end of the input means no
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
+func (a *app) listTrusted(file *trust.File) error {
+	list, err := file.List()
+	if err != nil {
+		a.note("%v", err)
+	}
+	return a.printTrusted(trustResult{Trusted: append([]trust.Skill{}, list...)}, list)
+}
+
+// forgetTrusted removes the trusted skills of a name or in a folder; "" means all.
+func (a *app) forgetTrusted(ctx context.Context, file *trust.File, what string) error {
+	folder, err := filepath.Abs(what)
+	if err != nil {
+		return err
+	}
+	gone, err := file.Forget(ctx, func(s trust.Skill) bool {
+		rel, err := filepath.Rel(folder, s.Folder)
+		return what == "" || s.Name == what || err == nil && filepath.IsLocal(rel)
+	})
+	if err != nil {
+		return err
+	}
+	if len(gone) == 0 && what != "" {
+		return fmt.Errorf("nothing that is trusted is called %q or is in that folder; \"skills trust --list\" shows what is", what)
+	}
+	return a.printTrusted(trustResult{Forgotten: append([]trust.Skill{}, gone...)}, gone)
+}
+
+// printTrusted prints a result, or its skills as a table.
+func (a *app) printTrusted(r trustResult, list []trust.Skill) error {
+	if a.json {
+		r.Trusted, r.Forgotten, r.Untrusted = append([]trust.Skill{}, r.Trusted...), append([]trust.Skill{}, r.Forgotten...), []unsureSkill{}
+		return a.printJSON(r)
+	}
+	return a.rows([]string{"NAME", "DIGEST", "DATE", "FOLDER"}, mapped(list, func(s trust.Skill) []string {
+		return []string{s.Name, s.Digest, s.Date.Format(time.RFC3339), s.Folder}
+	}))
+}

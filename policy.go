@@ -1,0 +1,33 @@
+package repertoire
+
+import (
+	"fmt"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/trust"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// policyOf returns the policy of some settings; nil means that nothing is held back. It calls
+// warn, which may be nil, if it cannot know what the user trusts: then nothing is trusted.
+func policyOf(s *config.Settings, warn func(error)) *Policy {
+	ask := s.Trust.Project == config.TrustAsk
+	if !ask && len(s.Disabled)+len(s.Trust.Lower) == 0 {
+		return nil
+	}
+	p := &Policy{Disabled: s.Disabled, Lower: s.Trust.Lower}
+	if !ask {
+		return p
+	}
+	p.Ask = []string{source.KindProject}
+	state, err := config.StateDir()
+	if err == nil {
+		f := trust.Open(state)
+		p.Trusted, p.Version = f.Trusted, f.Version
+		_, err = f.List()
+	}
+	if err != nil && warn != nil {
+		warn(fmt.Errorf("reading which skills are trusted: %w", err))
+	}
+	return p
+}
