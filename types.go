@@ -116,12 +116,16 @@ type Hit = search.Hit
 //   - Location: of its SKILL.md: an absolute path, or "label:path" when it is not
 //     on disk
 //   - Tags: of its frontmatter, without duplicates
-//   - Requires: names of the skills that it asks for
+//   - Needs: what it needs to work: skills, commands, environment variables
+//   - Requires, Lacking: IDs of the skills that it requires, and names of those that
+//     the scope does not have
 //   - Tokens: of its instructions, estimated
 //   - Digest, TextDigest: SHA-256 over all its files, and of SKILL.md alone
 //   - ShadowedBy: ID of the skill that has its name instead; "" when it is offered
 //     itself, or away
 //   - Away: its source cannot be read now, so that it is listed but not offered
+//   - State, Reason: why it is not offered to anybody, such as "unavailable", "needs
+//     the command gh, which is not in PATH"; "" for most skills
 type Entry = search.Entry
 
 // An Explanation says why a skill is or is not offered for a prompt. It has the

@@ -140,11 +140,7 @@ func (p *Provider) addPinned(ctx context.Context, b *Block, entries []search.Ent
 				Message: fmt.Sprintf("pinned for agent %s, but left out: %v", a.Name, err)})
 			continue
 		}
-		body, err := p.bodyOf(ctx, e, in, a)
-		if err != nil {
-			return fmt.Errorf("pinned for agent %s: %w", a.Name, err)
-		}
-		b.Pinned = append(b.Pinned, body)
+		b.Pinned = append(b.Pinned, bodyOf(e, in))
 	}
 	return nil
 }

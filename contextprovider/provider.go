@@ -6,7 +6,6 @@ package contextprovider
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -114,33 +113,24 @@ func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, 
 	if err != nil {
 		return Body{}, err
 	}
-	return p.bodyOf(ctx, e, in, a)
+	return bodyOf(e, in), nil
 }
 
 // bodyOf returns the body of a skill whose instructions were just read.
-func (p *Provider) bodyOf(ctx context.Context, e search.Entry, in Instructions, a *search.Agent) (b Body, err error) {
+func bodyOf(e search.Entry, in Instructions) Body {
 	text, hidden := in.text()
-	b = Body{
+	b := Body{
 		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
 		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden,
 	}
 	b.Resources = slices.DeleteFunc(resourcesOf(in.Files), func(r Resource) bool { return r.Path == e.File() })
-	b.Requires, err = p.requirements(ctx, e, a)
-	return b, err
-}
-
-// requirements looks up what a skill asks for. Only a skill that is not there
-// is unavailable; any other error is one of the catalog.
-func (p *Provider) requirements(ctx context.Context, e search.Entry, a *search.Agent) ([]Requirement, error) {
-	var list []Requirement
-	for _, name := range e.Requires {
-		_, err := p.catalog.Lookup(ctx, name, a)
-		if err != nil && !errors.Is(err, skill.ErrNotFound) {
-			return nil, fmt.Errorf("requirements of skill %s: %w", e.ID, err)
-		}
-		list = append(list, Requirement{Name: name, Available: err == nil})
+	for _, id := range e.Requires {
+		b.Requires = append(b.Requires, Requirement{Name: id, Available: true})
 	}
-	return list, nil
+	for _, name := range e.Lacking {
+		b.Requires = append(b.Requires, Requirement{Name: name})
+	}
+	return b
 }
 
 // folder returns the folder that the skill's relative paths start from, in the

@@ -12,6 +12,11 @@ type Entry struct {
 	skill.Meta        // as it was indexed
 	ShadowedBy string // ID of the skill of the scope that has this name instead; "" means none
 	Away       bool   // the source cannot be read now: the skill is listed, but not offered
+	State      State  // why it is not offered to anybody; Offered for most
+	Reason     string // what State follows from, such as "needs the command gh, which is not in PATH"; "" if it is Offered
+
+	Requires []string // IDs of the skills of the scope that it requires
+	Lacking  []string // names of the skills that it requires and the scope does not have
 }
 
 // Lookup returns the skill with an ID: a name, "source/name" or "source/folder". For
@@ -22,6 +27,7 @@ func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, er
 		i, err := lookup(v, id)
 		if err == nil {
 			e = entryOf(v, i)
+			x.setAvailable(ctx, v, &e)
 		}
 		return err
 	})
@@ -35,7 +41,9 @@ func (x *Searcher) List(ctx context.Context, a *Agent, shadowed bool) (list []En
 	err = x.read(ctx, a, func(v *snapshot.View, _ *snapshot.Scope) error {
 		list = nil // read may call this function again
 		for _, s := range v.Sorted(func(i int) bool { return shadowed || v.IsOffered(i) || v.IsAway(i) }) {
-			list = append(list, entryOfDoc(v, s.I, s.Document))
+			e := entryOfDoc(v, s.I, s.Document)
+			x.setAvailable(ctx, v, &e)
+			list = append(list, e)
 		}
 		return nil
 	})
@@ -48,6 +56,7 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 		list = make([]Entry, len(sc.Pinned))
 		for n, i := range sc.Pinned {
 			list[n] = entryOf(v, i)
+			x.setAvailable(ctx, v, &list[n])
 		}
 		return nil
 	})
@@ -69,6 +78,7 @@ func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, i, v.Doc(i)) 
 
 func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
 	e := Entry{Meta: d.Meta, Away: v.IsAway(i)}
+	e.setRequired(v, i)
 	if !e.Away && !v.IsOffered(i) {
 		if winner, ok := v.First(d.Key); ok {
 			e.ShadowedBy = v.ID(winner)

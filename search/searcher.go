@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -69,6 +70,11 @@ type Options struct {
 	// to 1; 0 means rank.DefaultRate, OnlyNamed that none may. Threshold and Disturb
 	// must not both be set.
 	Disturb float64
+	// Missing returns what is not there of the commands and environment variables that a
+	// skill needs, as parts of a sentence ("the command gh, which is not in PATH"); of
+	// Needs.Either it gets those that are no skills. nil means that all skills have what
+	// they need. It is called for each hit that would be shown and needs anything.
+	Missing func(ctx context.Context, n skill.Needs) []string
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 }

@@ -56,8 +56,9 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 			e.Entry = entryOf(r.view.Whole(), i)
 			e.Filter = fmt.Sprintf("agent %s %s", q.Agent.Name, q.Agent.filter(r.view, i))
 		}
+		x.setAvailable(ctx, r.view, &e.Entry)
 		e.Verdict = e.verdict(r.mostProbable())
-		e.Relevant = e.Relevant && e.CopyOf == ""
+		e.Relevant = e.Relevant && e.CopyOf == "" && e.State == Offered
 		return x.matchBody(ctx, &e, r.prompt, r.view.Facts(i).Row)
 	})
 	return e, err
@@ -147,6 +148,8 @@ func (e *Explanation) verdict(best rank.Scored) string {
 		return fmt.Sprintf("Not offered: %s has the same name and comes first.", e.ShadowedBy)
 	case e.Away:
 		return fmt.Sprintf("Not offered: its source %s cannot be read now.", e.Source)
+	case e.State != Offered:
+		return "Not offered: " + e.Reason + "."
 	case e.Kind != "" && !e.Relevant:
 		return "Not offered: the prompt is " + intent.Kind(e.Kind).Phrase() + "."
 	case e.CopyOf != "" && e.Relevant: // the skill that stays is relevant too
