@@ -103,6 +103,8 @@ type Background = search.Background
 //   - Strength: how strongly the full text matches
 //   - Copies: entries of the same skill elsewhere, which are left out
 //   - RerankScore: the score of the reranker; nil when it did not score this hit
+//   - RequiredBy: in a [Block], the ID of the skill that requires this one, which is
+//     listed only because of that
 type Hit = search.Hit
 
 // An Entry is what the catalog knows of a skill without reading it: level 1.
@@ -179,10 +181,11 @@ type Budget = contextprovider.Budget
 //
 //   - Text: for the model; "" when no skill is relevant and none is pinned
 //   - Skills: the listed skills as [Hit] values, best first, with the descriptions that
-//     Text shows
+//     Text shows; each is followed by those that it requires
 //   - Pinned: the skills that stand in Text with all their instructions, as [Body]
 //     values
-//   - Problems: of pinned skills that cannot be read now and are left out
+//   - Problems: of pinned skills that are left out because they cannot be read now, or
+//     lack a command that they need
 //   - Omitted: number of relevant skills that the budget left out
 //   - Tokens: of Text, estimated
 type Block = contextprovider.Block
@@ -195,6 +198,8 @@ type Block = contextprovider.Block
 //   - Tokens: of Text, estimated
 //   - Resources: the other files; their Path is for Catalog.File
 //   - Requires: the skills that this one asks for, and whether they are available
+//   - Required: with Config.LoadRequired, these skills as further Body values
+//   - Unavailable: what it needs and is not there; "" if it has all
 //   - Stale: SKILL.md has changed since it was indexed
 //   - HiddenChars: number of invisible characters that were removed
 type Body = contextprovider.Body

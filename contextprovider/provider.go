@@ -97,6 +97,8 @@ type Body struct {
 	Tokens      int           `json:"tokens"`    // of Text, estimated
 	Resources   []Resource    `json:"resources"` // its other files
 	Requires    []Requirement `json:"requires,omitempty"`
+	Required    []Body        `json:"required,omitempty"`     // what it requires, if that was asked for; see Provider.BodyAndRequired
+	Unavailable string        `json:"unavailable,omitempty"`  // what it needs and is not there: "needs the command gh, which is not in PATH"
 	Stale       bool          `json:"stale"`                  // Text changed since it was indexed
 	HiddenChars int           `json:"hidden_chars,omitempty"` // invisible characters removed from Text
 }
@@ -107,7 +109,8 @@ type Requirement struct {
 	Available bool   `json:"available" jsonschema:"the catalog has it"` // in the scope of the agent
 }
 
-// Body returns the instructions of a skill as they are in its source now.
+// Body returns the instructions of a skill as they are in its source now. That of an
+// unavailable skill is served, because who asks for it may know better.
 func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, error) {
 	e, in, err := p.find(ctx, id, a, false)
 	if err != nil {
@@ -124,6 +127,9 @@ func bodyOf(e search.Entry, in Instructions) Body {
 		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden,
 	}
 	b.Resources = slices.DeleteFunc(resourcesOf(in.Files), func(r Resource) bool { return r.Path == e.File() })
+	if e.State == search.Unavailable {
+		b.Unavailable = e.Reason
+	}
 	for _, id := range e.Requires {
 		b.Requires = append(b.Requires, Requirement{Name: id, Available: true})
 	}

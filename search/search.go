@@ -96,6 +96,10 @@ type Hit struct {
 	Matched     Matched
 	Copies      []Entry // copies of this skill that are left out, best first
 
+	// RequiredBy is the ID of the listed skill that requires this one, which is listed
+	// only because of that; "" for what a search found. Blocks set it.
+	RequiredBy string
+
 	// RerankScore is the score of the reranker, by which the best hits are
 	// ordered; nil for a hit that it did not score.
 	RerankScore *float64
