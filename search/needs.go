@@ -78,3 +78,48 @@ func (x *Searcher) setAvailable(ctx context.Context, v *snapshot.View, e *Entry)
 		e.State, e.Reason = Unavailable, "needs "+strings.Join(missing, ", and ")
 	}
 }
+
+// maxChain is how many skills there are at most from one that is relevant to the last one
+// that is offered because of it, see contextprovider.
+const maxChain = 3
+
+// setChain looks for a relevant skill that requires skill i, itself or through others, and
+// notes the shortest way.
+func (x *Searcher) setChain(ctx context.Context, e *Explanation, r *retrieval, i int) {
+	for _, s := range r.scored {
+		if !s.Relevant {
+			continue
+		}
+		first := entryOf(r.view, s.Key)
+		x.setAvailable(ctx, r.view, &first)
+		if chain := chainTo(r.view, s.Key, i); first.State == Offered && len(chain) > 0 {
+			e.chain, e.RequiredBy = chain, chain[len(chain)-1]
+			return
+		}
+	}
+}
+
+// chainTo returns the IDs of the skills from skill i to one that requires skill j; nil if
+// there is none within the bound.
+func chainTo(v *snapshot.View, i, j int) []string {
+	type step struct {
+		i     int
+		chain []string
+	}
+	seen := map[int]bool{i: true}
+	for queue := []step{{i, []string{v.ID(i)}}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		needs := v.Doc(at.i).Needs
+		next, _ := required(v, at.i, &needs)
+		for _, n := range next {
+			switch {
+			case n == j:
+				return at.chain
+			case !seen[n] && len(at.chain) < maxChain:
+				seen[n] = true
+				queue = append(queue, step{n, append(slices.Clone(at.chain), v.ID(n))})
+			}
+		}
+	}
+	return nil
+}
