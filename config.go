@@ -79,6 +79,19 @@ type Config struct {
 	// order stands; 0 means 500 ms.
 	RerankDeadline time.Duration
 
+	// IgnoreNeeds offers skills although commands or environment variables that they need
+	// are missing; false means that such a skill is not offered: its Entry has the State
+	// search.Unavailable and the Reason.
+	IgnoreNeeds bool
+
+	// Assume are commands and environment variables that count as there wherever the
+	// catalog is opened; nil means none.
+	Assume []string
+
+	// LoadRequired makes Catalog.Body load the skills that a skill requires with it; false
+	// means that Body only names them.
+	LoadRequired bool
+
 	// Agents are the agents that Catalog.Agent finds by name; nil means none.
 	Agents []*Agent
 

@@ -31,9 +31,15 @@ func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) 
 	return asked(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
 }
 
-// Body returns the instructions of a skill as they are in its source now.
+// Body returns the instructions of a skill as they are in its source now, with
+// Config.LoadRequired also those of the skills that it requires.
 func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
-	return asked(ctx, c, func(s *state) (Body, error) { return s.provider.Body(ctx, id, a) })
+	return asked(ctx, c, func(s *state) (Body, error) {
+		if c.cfg.LoadRequired {
+			return s.provider.BodyAndRequired(ctx, id, a)
+		}
+		return s.provider.Body(ctx, id, a)
+	})
 }
 
 // File returns a file of a skill as it is in its source now.

@@ -41,8 +41,10 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/commands"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
@@ -58,6 +60,8 @@ type Catalog struct {
 	embedder embed.Embedder // nil for none
 	fallback embed.Embedder // the built-in one when another is configured
 	fast     bool           // embedder is the built-in one: rescans embed
+
+	missing func(context.Context, skill.Needs) []string // see search.Options; nil if cfg ignores needs
 
 	state atomic.Pointer[state] // replaced when the file was lost, see isLost, and when sources come or go
 
@@ -135,6 +139,9 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	if err := c.chooseEmbedder(); err != nil {
 		return nil, err
 	}
+	if !cfg.IgnoreNeeds {
+		c.missing = commands.New(cfg.Assume).Missing
+	}
 	path, err := c.file(cfg.Sources)
 	if err != nil {
 		return nil, err
@@ -195,7 +202,7 @@ func (c *Catalog) open(ctx context.Context, path string, sources []source.Source
 	x := index.New(db, c.embedder, &index.Options{Path: path, Inline: c.fast, Fallback: c.fallback})
 	found := search.New(x, db, c.embedder, &search.Options{
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold, Disturb: c.cfg.Disturb,
-		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates,
+		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates, Missing: c.missing,
 	})
 	s := &state{path: path, store: db, index: x, search: found, policy: c.cfg.Policy, replaced: new(atomic.Bool)}
 	s, err := s.with(sources)

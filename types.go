@@ -125,6 +125,8 @@ type Background = search.Background
 //   - Strength: how strongly the full text matches
 //   - Copies: entries of the same skill elsewhere, which are left out
 //   - RerankScore: the score of the reranker; nil when it did not score this hit
+//   - RequiredBy: in a [Block], the ID of the skill that requires this one, which is
+//     listed only because of that
 type Hit = search.Hit
 
 // An Entry is what the catalog knows of a skill without reading it: level 1.
@@ -138,13 +140,16 @@ type Hit = search.Hit
 //   - Location: of its SKILL.md: an absolute path, or "label:path" when it is not
 //     on disk
 //   - Tags: of its frontmatter, without duplicates
-//   - Requires: names of the skills that it asks for
+//   - Needs: what it needs to work: skills, commands, environment variables
+//   - Requires, Lacking: IDs of the skills that it requires, and names of those that
+//     the scope does not have
 //   - Tokens: of its instructions, estimated
 //   - Digest, TextDigest: SHA-256 over all its files, and of SKILL.md alone
 //   - ShadowedBy, ShadowedFrom: ID and source of the skill that has its name instead; ""
 //     when it is offered itself, away or held back
 //   - Away: its source cannot be read now, so that it is listed but not offered
-//   - State, Reason: why it is held back, see [Policy]; "" when it is not
+//   - State, Reason: why it is not offered to anybody, such as "unavailable", "needs
+//     the command gh, which is not in PATH", see [Policy]; "" for most skills
 //   - Sealed: the state that it gets when its files change; "" when they may
 type Entry = search.Entry
 
@@ -199,10 +204,11 @@ type Budget = contextprovider.Budget
 //
 //   - Text: for the model; "" when no skill is relevant and none is pinned
 //   - Skills: the listed skills as [Hit] values, best first, with the descriptions that
-//     Text shows
+//     Text shows; each is followed by those that it requires
 //   - Pinned: the skills that stand in Text with all their instructions, as [Body]
 //     values
-//   - Problems: of pinned skills that cannot be read now and are left out
+//   - Problems: of pinned skills that are left out because they cannot be read now, or
+//     lack a command that they need
 //   - Omitted: number of relevant skills that the budget left out
 //   - Tokens: of Text, estimated
 type Block = contextprovider.Block
@@ -215,6 +221,8 @@ type Block = contextprovider.Block
 //   - Tokens: of Text, estimated
 //   - Resources: the other files; their Path is for Catalog.File
 //   - Requires: the skills that this one asks for, and whether they are available
+//   - Required: with Config.LoadRequired, these skills as further Body values
+//   - Unavailable: what it needs and is not there; "" if it has all
 //   - Stale: SKILL.md has changed since it was indexed
 //   - HiddenChars: number of invisible characters that were removed
 type Body = contextprovider.Body

@@ -43,8 +43,8 @@ type Budget struct {
 	// all of their instructions.
 	ListPinned bool
 	// Choose returns which of some hits to list, best first. It is called for
-	// the relevant ones and, with ListPinned, before that for the pinned ones; nil
-	// means all of them.
+	// the relevant ones, with ListPinned before that for the pinned ones, and then for
+	// what each listed skill requires; nil means all of them.
 	Choose func([]search.Hit) []search.Hit
 }
 
@@ -70,11 +70,12 @@ func (b Budget) byTool() bool { return b.Server != "" || words.Line(b.Intro) != 
 // A Block is level 1: the skills that fit a prompt, as a text for the model.
 type Block struct {
 	Text    string       // empty when nothing is relevant and nothing pinned
-	Skills  []search.Hit // listed in Text, best first, with the descriptions that it shows
+	Skills  []search.Hit // listed in Text, best first, with the descriptions that it shows; see Hit.RequiredBy
 	Pinned  []Body       // in Text with all of their instructions
 	Omitted int          // relevant skills that the budget left out
 	Tokens  int          // of Text, estimated
-	// Problems are of pinned skills that cannot be read now and are left out.
+	// Problems are of pinned skills that cannot be read now, or lack a command that they
+	// need, and are left out.
 	Problems []skill.Problem
 	search.Ranking
 }
@@ -86,7 +87,8 @@ const candidates = 50
 // Block lists the skills that are relevant to a prompt, best first, within the
 // budget. Pinned skills of the agent come before the list with their whole
 // instructions, are not listed again, and do not count against the budget:
-// whoever pinned them wants them always. With ListPinned they head the list.
+// whoever pinned them wants them always. With ListPinned they head the list. Skills that
+// listed ones require follow them, if the budget has room.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *search.Agent) (Block, error) {
 	budget = budget.withDefaults()
 	layout, err := layoutOf(budget)
@@ -100,6 +102,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 		}
 	}
 	var b Block
+	pinned = b.withoutUnavailable(pinned, a)
 	var first []search.Hit
 	if budget.ListPinned {
 		first = budget.Choose(pinnedHits(pinned))
@@ -111,12 +114,27 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 		return Block{}, err
 	}
 	b.Ranking = answer.Ranking
-	entries := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, layout)
+	entries, used := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, layout)
+	if entries, err = p.addRequired(ctx, &b, entries, used, budget, layout, a); err != nil {
+		return Block{}, err
+	}
 	if len(b.Skills)+len(b.Pinned) > 0 {
 		b.Text = layout.block(b.Pinned, entries)
 	}
 	b.Tokens = words.Tokens(b.Text)
 	return b, nil
+}
+
+// withoutUnavailable leaves out the pinned skills that nobody is offered, each with a problem.
+func (b *Block) withoutUnavailable(pinned []search.Entry, a *search.Agent) []search.Entry {
+	return slices.DeleteFunc(pinned, func(e search.Entry) bool {
+		if e.State == search.Offered {
+			return false
+		}
+		b.Problems = append(b.Problems, skill.Problem{Rule: string(e.State), Severity: skill.Warning, Path: e.Location,
+			Message: fmt.Sprintf("pinned for agent %s, but left out: %s", a.Name, e.Reason)})
+		return true
+	})
 }
 
 // pinnedHits makes hits of what is wanted for certain.
@@ -140,11 +158,7 @@ func (p *Provider) addPinned(ctx context.Context, b *Block, entries []search.Ent
 				Message: fmt.Sprintf("pinned for agent %s, but left out: %v", a.Name, err)})
 			continue
 		}
-		body, err := p.bodyOf(ctx, e, in, a)
-		if err != nil {
-			return fmt.Errorf("pinned for agent %s: %w", a.Name, err)
-		}
-		b.Pinned = append(b.Pinned, body)
+		b.Pinned = append(b.Pinned, bodyOf(e, in))
 	}
 	return nil
 }
@@ -167,15 +181,15 @@ func relevant(hits []search.Hit, pinned []search.Entry) []search.Hit {
 
 // fill lists hits until the budget is used up, and returns them as the layout
 // renders them. One that does not fit gives way to the next smaller ones; only
-// the best is shortened instead, because a list without it would mislead.
-func (b *Block) fill(hits []search.Hit, budget Budget, f layout) (entries []string) {
-	var used size // of the list so far
+// the best is shortened instead, because a list without it would mislead. used is what
+// the list counts.
+func (b *Block) fill(hits []search.Hit, budget Budget, f layout) (entries []string, used size) {
 	used.add(f.before)
 	used.add(f.after)
 	for i, h := range hits {
 		if len(b.Skills) >= budget.Skills {
 			b.Omitted += len(hits) - i
-			return entries
+			return entries, used
 		}
 		if budget.Form == Short {
 			h.Description = words.FirstSentence(h.Description, maxSentence)
@@ -186,7 +200,7 @@ func (b *Block) fill(hits []search.Hit, budget Budget, f layout) (entries []stri
 			h, ok = shortened(h, func(h *search.Hit) bool { _, with := f.add(h, used, 0); return with.within(budget) })
 			if !ok {
 				b.Omitted = len(hits)
-				return nil
+				return nil, used
 			}
 			entry, with = f.add(&h, used, 0)
 		}
@@ -196,7 +210,7 @@ func (b *Block) fill(hits []search.Hit, budget Budget, f layout) (entries []stri
 		}
 		used, entries, b.Skills = with, append(entries, entry), append(b.Skills, h)
 	}
-	return entries
+	return entries, used
 }
 
 // size is what a text counts against a budget.

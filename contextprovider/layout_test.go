@@ -78,7 +78,7 @@ func BenchmarkFill(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				entries := block.fill(relevant(hits, nil), budget, f)
+				entries, _ := block.fill(relevant(hits, nil), budget, f)
 				block.Text = f.block(nil, entries)
 				block.Tokens = words.Tokens(block.Text)
 			}

@@ -98,6 +98,8 @@ type Body struct {
 	Tokens      int           `json:"tokens"`    // of Text, estimated
 	Resources   []Resource    `json:"resources"` // its other files
 	Requires    []Requirement `json:"requires,omitempty"`
+	Required    []Body        `json:"required,omitempty"`     // what it requires, if that was asked for; see Provider.BodyAndRequired
+	Unavailable string        `json:"unavailable,omitempty"`  // what it needs and is not there: "needs the command gh, which is not in PATH"
 	Stale       bool          `json:"stale"`                  // Text changed since it was indexed
 	HiddenChars int           `json:"hidden_chars,omitempty"` // invisible characters removed from Text
 }
@@ -108,39 +110,34 @@ type Requirement struct {
 	Available bool   `json:"available" jsonschema:"the catalog has it"` // in the scope of the agent
 }
 
-// Body returns the instructions of a skill as they are in its source now.
+// Body returns the instructions of a skill as they are in its source now. That of an
+// unavailable skill is served, because who asks for it may know better.
 func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, error) {
 	e, in, err := p.find(ctx, id, a, false)
 	if err != nil {
 		return Body{}, err
 	}
-	return p.bodyOf(ctx, e, in, a)
+	return bodyOf(e, in), nil
 }
 
 // bodyOf returns the body of a skill whose instructions were just read.
-func (p *Provider) bodyOf(ctx context.Context, e search.Entry, in Instructions, a *search.Agent) (b Body, err error) {
+func bodyOf(e search.Entry, in Instructions) Body {
 	text, hidden := in.text()
-	b = Body{
+	b := Body{
 		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
 		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden,
 	}
 	b.Resources = slices.DeleteFunc(resourcesOf(in.Files), func(r Resource) bool { return r.Path == e.File() })
-	b.Requires, err = p.requirements(ctx, e, a)
-	return b, err
-}
-
-// requirements looks up what a skill asks for. Only a skill that is not there
-// is unavailable; any other error is one of the catalog.
-func (p *Provider) requirements(ctx context.Context, e search.Entry, a *search.Agent) ([]Requirement, error) {
-	var list []Requirement
-	for _, name := range e.Requires {
-		_, err := p.catalog.Lookup(ctx, name, a)
-		if err != nil && !errors.Is(err, skill.ErrNotFound) {
-			return nil, fmt.Errorf("requirements of skill %s: %w", e.ID, err)
-		}
-		list = append(list, Requirement{Name: name, Available: err == nil})
+	if e.State == search.Unavailable {
+		b.Unavailable = e.Reason
 	}
-	return list, nil
+	for _, id := range e.Requires {
+		b.Requires = append(b.Requires, Requirement{Name: id, Available: true})
+	}
+	for _, name := range e.Lacking {
+		b.Requires = append(b.Requires, Requirement{Name: name})
+	}
+	return b
 }
 
 // folder returns the folder that the skill's relative paths start from, in the

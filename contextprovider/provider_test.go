@@ -1,7 +1,6 @@
 package contextprovider_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -155,7 +154,7 @@ func TestScope(t *testing.T) {
 	if b := k.block(t, "secret-b", contextprovider.Budget{}, a); strings.Contains(b.Text, "secret") {
 		t.Errorf("block names a skill out of scope:\n%s", b.Text)
 	}
-	want := []contextprovider.Requirement{{Name: "secret-b"}, {Name: "public-c", Available: true}}
+	want := []contextprovider.Requirement{{Name: "public-c", Available: true}, {Name: "secret-b"}}
 	if diff := cmp.Diff(want, k.body(t, "public-a", a).Requires); diff != "" {
 		t.Errorf("requirements (-want +got)\n%s", diff)
 	}
@@ -171,30 +170,6 @@ func TestMisspeltScope(t *testing.T) {
 	}
 	if _, err := k.Body(t.Context(), "secret-x", a); err == nil || strings.Contains(err.Error(), "secret-a") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// lostCatalog finds skills but fails to look up what they require.
-type lostCatalog struct {
-	contextprovider.Catalog
-	err error
-}
-
-func (c lostCatalog) Lookup(ctx context.Context, id string, a *search.Agent) (search.Entry, error) {
-	if id == "ocr" {
-		return search.Entry{}, c.err
-	}
-	return c.Catalog.Lookup(ctx, id, a)
-}
-
-// TestRequirementsError: a catalog that cannot answer is an error, not an
-// unavailable requirement.
-func TestRequirementsError(t *testing.T) {
-	src := memory(t, "tools", map[string]string{"pdf/SKILL.md": doc("pdf", "Reads.", "", "requires: [ocr]")})
-	k, lost := open(t, src), errors.New("disk is gone")
-	p := contextprovider.New(lostCatalog{k.search, lost}, reader{"tools": src})
-	if _, err := p.Body(t.Context(), "pdf", nil); !errors.Is(err, lost) {
-		t.Errorf("error %v, want %v", err, lost)
 	}
 }
 

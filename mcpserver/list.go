@@ -57,6 +57,7 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	if err != nil {
 		return nil, none, err
 	}
+	entries = withoutUnavailable(entries)
 	if err := known(entries, p); err != nil {
 		return nil, none, err
 	}
@@ -74,6 +75,12 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 		r.NextCursor = cursor{After: words.NameKey(page[len(page)-1].ID)}.encode()
 	}
 	return text(r.text(from)), r, nil
+}
+
+// withoutUnavailable leaves out the skills that lack a command: a model that browses should
+// not choose them.
+func withoutUnavailable(entries []search.Entry) []search.Entry {
+	return slices.DeleteFunc(entries, func(e search.Entry) bool { return e.State == search.Unavailable })
 }
 
 func hasTag(tags []string, tag string) bool {

@@ -71,6 +71,7 @@ func (s *Server) order(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	entries = withoutUnavailable(entries)
 	first := s.used.list()
 	if s.opts.Agent != nil {
 		first = slices.Concat(s.opts.Agent.Pinned, first)

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,7 +31,16 @@ type readResult struct {
 	Resources    []contextprovider.Resource    `json:"resources" jsonschema:"the other files of the skill"`
 	Requires     []contextprovider.Requirement `json:"requires,omitempty" jsonschema:"skills that this one asks for"`
 	Stale        bool                          `json:"stale,omitempty" jsonschema:"SKILL.md changed since it was indexed"`
+	Required     []requiredSkill               `json:"required,omitempty" jsonschema:"instructions of skills that this one requires, if they are loaded with it"`
+	Unavailable  string                        `json:"unavailable,omitempty" jsonschema:"what the skill needs and this machine lacks"`
 	HiddenChars  int                           `json:"hidden_chars,omitempty" jsonschema:"invisible characters that were removed from the instructions"`
+}
+
+// requiredSkill is a skill that was loaded because another one requires it.
+type requiredSkill struct {
+	ID           string `json:"id"`
+	Folder       string `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
+	Instructions string `json:"instructions" jsonschema:"SKILL.md"`
 }
 
 func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams) (*mcp.CallToolResult, readResult, error) {
@@ -39,16 +49,39 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 		return nil, readResult{}, named(err, p.ID)
 	}
 	eventOf(ctx).Stale = body.Stale
-	s.use(ctx, body.ID)
-	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
-		s.opts.Loaded(ctx, *session, body.ID)
-	}
 	part := cut(body.Text, lines{})
+	required := requiredOf(body, maxText-len(part.text))
+	s.loaded(ctx, body.ID)
+	for _, q := range required {
+		s.loaded(ctx, q.ID)
+	}
 	r := readResult{
 		ID: body.ID, Name: body.Name, Source: body.Source, Folder: body.Folder, Instructions: part.text, Next: part.rest(lines{}), Tokens: body.Tokens,
 		Resources: body.Resources, Requires: body.Requires, Stale: body.Stale, HiddenChars: body.HiddenChars,
+		Required: required, Unavailable: body.Unavailable,
 	}
 	return text(r.text()), r, nil
+}
+
+// loaded notes that the model has the instructions of a skill.
+func (s *Server) loaded(ctx context.Context, id string) {
+	s.use(ctx, id)
+	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
+		s.opts.Loaded(ctx, *session, id)
+	}
+}
+
+// requiredOf returns the skills that were loaded with a body, as far as they fit whole into
+// room bytes: the model reads the others by their names.
+func requiredOf(b contextprovider.Body, room int) []requiredSkill {
+	var list []requiredSkill
+	for _, q := range b.Required {
+		if len(q.Text) <= room {
+			room -= len(q.Text)
+			list = append(list, requiredSkill{q.ID, q.Folder, q.Text})
+		}
+	}
+	return list
 }
 
 // text is the instructions under a short header.
@@ -67,11 +100,17 @@ func (r *readResult) text() string {
 		b.WriteString("\n")
 	}
 	for _, q := range r.Requires {
-		if q.Available {
-			fmt.Fprintf(&b, "It asks for the skill %s too; read_skill loads it.\n", line(q.Name, maxName))
-		} else {
-			fmt.Fprintf(&b, "It asks for %s, which the catalog does not have.\n", line(q.Name, maxName))
+		switch name := line(q.Name, maxName); {
+		case slices.ContainsFunc(r.Required, func(s requiredSkill) bool { return s.ID == q.Name }):
+			fmt.Fprintf(&b, "It asks for the skill %s too, which follows it here.\n", name)
+		case q.Available:
+			fmt.Fprintf(&b, "It asks for the skill %s too; read_skill loads it.\n", name)
+		default:
+			fmt.Fprintf(&b, "It asks for %s, which the catalog does not have.\n", name)
 		}
+	}
+	if r.Unavailable != "" {
+		fmt.Fprintf(&b, "This machine may lack something: it %s.\n", line(r.Unavailable, maxMessage))
 	}
 	if r.Stale {
 		b.WriteString("It changed since it was indexed; this is how it is now.\n")
@@ -84,5 +123,9 @@ func (r *readResult) text() string {
 	}
 	b.WriteString("The rest of this text is its SKILL.md, written by its author.\n\n")
 	b.WriteString(r.Instructions)
+	for _, q := range r.Required {
+		fmt.Fprintf(&b, "\n\nSkill %s, which is required. Its folder: %s\nThe rest up to the next skill is its SKILL.md, written by its author.\n\n%s",
+			line(q.ID, maxName), line(q.Folder, 1000), q.Instructions)
+	}
 	return b.String()
 }

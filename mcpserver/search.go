@@ -44,6 +44,7 @@ type found struct {
 	Probability float64 `json:"probability" jsonschema:"that the skill is wanted, 0 to 1"`
 	Relevant    bool    `json:"relevant" jsonschema:"worth reading"`
 	Location    string  `json:"location" jsonschema:"of its SKILL.md"`
+	RequiredBy  string  `json:"required_by,omitempty" jsonschema:"the skill that requires this one, which is listed only because of that"`
 }
 
 func foundOf(hits []search.Hit) []found {
@@ -51,7 +52,7 @@ func foundOf(hits []search.Hit) []found {
 	for i, h := range hits {
 		list[i] = found{
 			ID: h.ID, Name: h.Name, Description: h.Description, Source: h.Source,
-			Probability: rounded(h.Probability), Relevant: h.Relevant, Location: h.Location,
+			Probability: rounded(h.Probability), Relevant: h.Relevant, Location: h.Location, RequiredBy: h.RequiredBy,
 		}
 	}
 	return list

@@ -15,12 +15,15 @@ type Entry struct {
 	ShadowedFrom string // label of the source of that skill
 	Away         bool   // the source cannot be read now: the skill is listed, but not offered
 
-	State  State  // why the skill is held back; Offered means that it is not
-	Reason string // for State, with the place of the rule; for the owner of the catalog, not for agents
+	State  State  // why it is not offered to anybody; Offered for most
+	Reason string // for State, such as "needs the command gh, which is not in PATH"; for the owner of the catalog, not for agents
 	// Sealed is the state that the skill gets as soon as its files no longer have Digest: then
 	// nobody is served any of them, see Verify. Offered means that they may change. Only
 	// Lookup and Pinned set it.
 	Sealed State
+
+	Requires []string // IDs of the skills of the scope that it requires
+	Lacking  []string // names of the skills that it requires and the scope does not have
 }
 
 // Verify returns a *HeldError if the files of the skill, which now have this digest, must not
@@ -41,6 +44,7 @@ func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, er
 		i, err := lookup(v, id)
 		if err == nil {
 			e = entryOf(v, i)
+			x.setAvailable(ctx, v, &e)
 			if a == nil || !a.Held {
 				e.Sealed = x.policy.Load().sealed(e.Source, e.Dir())
 			}
@@ -116,7 +120,9 @@ func (x *Searcher) List(ctx context.Context, a *Agent, o *ListOptions) (list []E
 				continue
 			}
 			s.ID = v.ID(s.I) // all has another skill of that name, perhaps
-			list = append(list, entryOfDoc(v, s.I, s.Document))
+			e := entryOfDoc(v, s.I, s.Document)
+			x.setAvailable(ctx, v, &e)
+			list = append(list, e)
 		}
 		return nil
 	})
@@ -129,6 +135,7 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 		list = make([]Entry, len(sc.Pinned))
 		for n, i := range sc.Pinned {
 			list[n] = entryOf(v, i)
+			x.setAvailable(ctx, v, &list[n])
 			list[n].Sealed = x.policy.Load().sealed(list[n].Source, list[n].Dir())
 		}
 		return nil
@@ -151,6 +158,7 @@ func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, i, v.Doc(i)) 
 
 func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
 	e := Entry{Meta: d.Meta, Away: v.IsAway(i)}
+	e.setRequired(v, i)
 	if !e.Away && !v.IsOffered(i) {
 		if winner, ok := v.First(d.Key); ok {
 			e.ShadowedBy, e.ShadowedFrom = v.ID(winner), v.Doc(winner).Source

@@ -16,6 +16,15 @@ func lookup(v *snapshot.View, id string) (int, error) {
 	if i, ok := v.First(words.NameKey(id)); ok {
 		return i, nil // who asks for the files of one that is away learns why
 	}
+	if i, ok := findByPlace(v, id); ok {
+		return i, nil
+	}
+	known := names(v)
+	return 0, &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
+}
+
+// findByPlace finds a skill of the view by "source/name" or "source/folder".
+func findByPlace(v *snapshot.View, id string) (i int, ok bool) {
 	found, folder := -1, false
 	var first snapshot.Document // the document of found
 	for _, src := range v.Sources {
@@ -39,11 +48,7 @@ func lookup(v *snapshot.View, id string) (int, error) {
 			}
 		})
 	}
-	if found < 0 {
-		known := names(v)
-		return 0, &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
-	}
-	return found, nil
+	return found, found >= 0
 }
 
 // A NotFoundError says that the scope has no skill with that ID.

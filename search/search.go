@@ -96,6 +96,10 @@ type Hit struct {
 	Matched     Matched
 	Copies      []Entry // copies of this skill that are left out, best first
 
+	// RequiredBy is the ID of the listed skill that requires this one, which is listed
+	// only because of that; "" for what a search found. Blocks set it.
+	RequiredBy string
+
 	// RerankScore is the score of the reranker, by which the best hits are
 	// ordered; nil for a hit that it did not score.
 	RerankScore *float64
@@ -125,10 +129,14 @@ func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 		if err := x.order(ctx, r, q.Relevant); err != nil {
 			return err
 		}
-		best := r.scored[:min(q.Limit, len(r.scored))]
-		a = Answer{Ranking: r.Ranking, Hits: make([]Hit, len(best)), Unfit: r.unfit}
-		for i := range best {
-			a.Hits[i] = r.hit(&best[i])
+		a = Answer{Ranking: r.Ranking, Hits: make([]Hit, 0, min(q.Limit, len(r.scored))), Unfit: r.unfit}
+		for i := range r.scored {
+			if len(a.Hits) == q.Limit {
+				break
+			}
+			if h, ok := x.available(ctx, r, r.scored[i]); ok {
+				a.Hits = append(a.Hits, h)
+			}
 		}
 		return nil
 	})
@@ -157,6 +165,22 @@ type retrieval struct {
 	all      []rank.Scored   // best first
 	scored   []rank.Scored   // the same without copies, the best as reranked
 	reranked map[int]float64 // the reranker's scores
+}
+
+// available returns the hit of a candidate, or else of the first of its copies that has what
+// it needs; ok is false if none has.
+func (x *Searcher) available(ctx context.Context, r *retrieval, s rank.Scored) (h Hit, ok bool) {
+	copies := r.copies[s.Key]
+	for {
+		h = r.hit(&s)
+		if x.setAvailable(ctx, r.view, &h.Entry); h.State != Unavailable {
+			return h, true
+		}
+		if len(copies) == 0 {
+			return h, false
+		}
+		s.Key, copies = copies[0], copies[1:]
+	}
 }
 
 func (r *retrieval) hit(s *rank.Scored) Hit {

@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/rerank"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -73,6 +74,11 @@ type Options struct {
 	Disturb float64
 	// Policy says which skills are held back, see SetPolicy; nil means none.
 	Policy *Policy
+	// Missing returns what is not there of the commands and environment variables that a
+	// skill needs, as parts of a sentence ("the command gh, which is not in PATH"); of
+	// Needs.Either it gets those that are no skills. nil means that all skills have what
+	// they need. It is called for each hit that would be shown and needs anything.
+	Missing func(ctx context.Context, n skill.Needs) []string
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 }

@@ -43,26 +43,39 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 		if err != nil {
 			return err
 		}
-		hits, err := leg.find(ctx, v, c.fts, sc, q.Limit)
-		if err != nil {
-			return fmt.Errorf("searching by syntax: %w", err)
-		}
-		a = Answer{Ranking: Ranking{Mode: "syntax"}, Hits: make([]Hit, len(hits))}
-		analyzer := new(words.Analyzer)
-		for n, h := range hits {
-			e := entryOf(v, h.Doc)
-			a.Hits[n] = Hit{
-				Entry: e, Score: h.Score, Terms: []rank.Term{{Name: "bm25", Value: h.Score, Weight: 1}},
-				Matched: Matched{
-					Name:        c.matched("name", analyzer.Terms(e.Name)),
-					Description: c.matched("description", analyzer.Terms(e.Description)),
-					Tags:        c.matched("tags", analyzer.Terms(strings.Join(e.Tags, " "))),
-				},
+		a = Answer{Ranking: Ranking{Mode: "syntax"}}
+		for limit := q.Limit; ; limit *= 2 {
+			found, err := leg.find(ctx, v, c.fts, sc, limit)
+			if err != nil {
+				return fmt.Errorf("searching by syntax: %w", err)
+			}
+			a.Hits = x.syntaxHits(ctx, v, c, found, q.Limit)
+			if len(a.Hits) == q.Limit || len(found) < limit {
+				return nil
 			}
 		}
-		return nil
 	})
 	return a, err
+}
+
+// syntaxHits returns the first skills of found that have what they need.
+func (x *Searcher) syntaxHits(ctx context.Context, v *snapshot.View, c *compiled, found []snapshot.Hit, limit int) []Hit {
+	hits, analyzer := make([]Hit, 0, len(found)), new(words.Analyzer)
+	for _, h := range found {
+		e := entryOf(v, h.Doc)
+		if x.setAvailable(ctx, v, &e); e.State == Unavailable || len(hits) == limit {
+			continue
+		}
+		hits = append(hits, Hit{
+			Entry: e, Score: h.Score, Terms: []rank.Term{{Name: "bm25", Value: h.Score, Weight: 1}},
+			Matched: Matched{
+				Name:        c.matched("name", analyzer.Terms(e.Name)),
+				Description: c.matched("description", analyzer.Terms(e.Description)),
+				Tags:        c.matched("tags", analyzer.Terms(strings.Join(e.Tags, " "))),
+			},
+		})
+	}
+	return hits
 }
 
 // A compiled query is ready for SQLite.

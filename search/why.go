@@ -24,6 +24,10 @@ type Explanation struct {
 	Missing []string // terms of the prompt that the skill does not have
 	Filter  string   // the rule of the agent's scope that keeps the skill out; "" when none does
 	Verdict string   // one sentence
+
+	// chain are the skills because of which it is offered though the prompt does not want
+	// it: each requires the next, the last one this skill.
+	chain []string
 }
 
 // Why explains the place of one skill for a query. An ID that the agent's scope does not
@@ -66,8 +70,12 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 			e.Entry = entryOf(whole, i)
 			e.Filter = fmt.Sprintf("agent %s %s", q.Agent.Name, q.Agent.filter(r.view, i))
 		}
+		x.setAvailable(ctx, r.view, &e.Entry)
+		if r.scope.Allowed(i) && !e.Relevant {
+			x.setChain(ctx, &e, r, i)
+		}
 		e.Verdict = e.verdict(r.mostProbable())
-		e.Relevant = e.Relevant && e.CopyOf == ""
+		e.Relevant = e.Relevant && e.CopyOf == "" && e.State == Offered
 		return x.matchBody(ctx, &e, r.prompt, r.view.Facts(i).Row)
 	})
 	return e, err
@@ -159,6 +167,10 @@ func (e *Explanation) verdict(best rank.Scored) string {
 		return fmt.Sprintf("Not offered: %s of %s has the same name and comes first.", e.ShadowedBy, e.ShadowedFrom)
 	case e.Away:
 		return fmt.Sprintf("Not offered: its source %s cannot be read now.", e.Source)
+	case e.State != Offered:
+		return "Not offered: " + e.Reason + "."
+	case len(e.chain) > 0:
+		return fmt.Sprintf("Offered, if the budget has room, because %s requires %s.", e.chain[0], strings.Join(append(slices.Clone(e.chain[1:]), "it"), ", which requires "))
 	case e.Kind != "" && !e.Relevant:
 		return "Not offered: the prompt is " + intent.Kind(e.Kind).Phrase() + "."
 	case e.CopyOf != "" && e.Relevant: // the skill that stays is relevant too

@@ -34,7 +34,7 @@ func (p *parser) fill(b *block) error {
 	s.Author = cmp.Or(p.text("author"), nodeText(meta["author"]))
 	s.Version = cmp.Or(p.text("version"), nodeText(meta["version"]))
 	s.Tags = distinct(list("tags"))
-	s.Requires = distinct(slices.DeleteFunc(list("requires"), cannotBeName))
+	s.Needs = p.needs(meta)
 	s.AllowedTools = tools(p.lookup("allowed-tools").node)
 	return nil
 }
@@ -148,17 +148,31 @@ func (p *parser) judgeName(name string, length, line int) {
 func (p *parser) metadata() map[string]*yaml.Node {
 	f := p.lookup("metadata")
 	n := target(f.node)
-	if n == nil || n.Kind != yaml.MappingNode {
-		if nodeText(n) != "" {
-			p.warn("field-type", f.line, "metadata is not a map", "write it as indented key: value lines")
-		}
+	if n != nil && n.Kind == yaml.MappingNode {
+		return entriesOf(n)
+	}
+	text := nodeText(n)
+	if text != "" {
+		p.warn("field-type", f.line, "metadata is not a map", "write it as indented key: value lines")
+	}
+	if !strings.HasPrefix(text, "{") {
 		return nil
 	}
-	meta := make(map[string]*yaml.Node, len(n.Content)/2)
-	for key, value := range pairs(n) {
-		meta[key.Value] = value
+	n, _ = parseMapping(text) // a map that was written as a text of JSON; nil if it is none
+	return entriesOf(n)
+}
+
+// entriesOf returns the entries of a map; nil if n is none.
+func entriesOf(n *yaml.Node) map[string]*yaml.Node {
+	n = target(n)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
 	}
-	return meta
+	entries := make(map[string]*yaml.Node, len(n.Content)/2)
+	for key, value := range pairs(n) {
+		entries[key.Value] = value
+	}
+	return entries
 }
 
 // target returns the node that an alias stands for; any other n is its own target.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,7 +42,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("name of %d characters", n)
 		}
 		texts := []string{s.Name, s.Description, s.WhenToUse, s.License, s.Compatibility, s.Author, s.Version, s.Body}
-		texts = append(append(append(texts, s.Tags...), s.Requires...), s.AllowedTools...)
+		texts = slices.Concat(texts, s.Tags, s.Needs.Skills, s.Needs.Either, s.Needs.Optional, s.Needs.Commands, s.Needs.AnyOf, s.Needs.Env, s.AllowedTools)
 		for _, text := range allStrings(s.Frontmatter, texts) {
 			if !utf8.ValidString(text) || words.Clean(text) != text {
 				t.Errorf("unclean text %+q", text)

@@ -86,6 +86,15 @@ func unescape(tb testing.TB, input []byte) []byte {
 	return out
 }
 
+// needsText formats what a skill needs; "" for nothing.
+func needsText(s *Skill) string {
+	data, err := json.Marshal(s.Needs)
+	if err != nil || s.Needs.Empty() {
+		return ""
+	}
+	return string(data)
+}
+
 // dump formats a skill, or the reason why there is none, for readable diffs.
 func dump(s *Skill, err error) string {
 	var out strings.Builder
@@ -100,10 +109,13 @@ func dump(s *Skill, err error) string {
 	for _, f := range []struct{ key, value string }{
 		{"name", s.Name}, {"description", s.Description}, {"when", s.WhenToUse}, {"license", s.License},
 		{"compatibility", s.Compatibility}, {"author", s.Author}, {"version", s.Version},
-		{"tags", strings.Join(s.Tags, " | ")}, {"requires", strings.Join(s.Requires, " | ")},
+		{"tags", strings.Join(s.Tags, " | ")}, {"needs", needsText(s)},
 		{"tools", strings.Join(s.AllowedTools, " | ")},
 	} {
-		if f.value != "" {
+		switch {
+		case f.key == "needs" && f.value != "":
+			fmt.Fprintf(&out, "needs: %s\n", f.value)
+		case f.value != "":
 			fmt.Fprintf(&out, "%s: %+q\n", f.key, f.value)
 		}
 	}

@@ -15,7 +15,7 @@ type Meta struct {
 	Path        string   // slash-separated path of its SKILL.md (or skill.md) in the source
 	Location    string   // where to open its SKILL.md: an absolute path, or "label:path" if it is not on disk
 	Tags        []string // from the frontmatter and its metadata, without duplicates
-	Requires    []string // names of the skills that it requires
+	Needs       Needs    // what it needs to work
 	Tokens      int      // estimated length of the body
 	Digest      string   // "sha256:<hex>" over SKILL.md and the list of its files; "" until the source sets it
 	TextDigest  string   // hexadecimal SHA-256 of SKILL.md alone

@@ -39,12 +39,29 @@ func (w *writer) appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Description)
 	b = appendDigest(b, d.Digest, digestPrefix)
 	b = appendDigest(b, d.TextDigest, "")
-	for _, list := range [][]string{d.Tags, d.Requires} {
-		b = appendInt(b, len(list))
-		for _, s := range list {
-			b = appendString(b, s)
+	return appendNeeds(appendList(b, d.Tags), &d.Needs)
+}
+
+func appendList(b []byte, list []string) []byte {
+	b = appendInt(b, len(list))
+	for _, s := range list {
+		b = appendString(b, s)
+	}
+	return b
+}
+
+// appendNeeds encodes a bit for each list of n, set if the list has entries, and these
+// lists: one byte for most skills.
+func appendNeeds(b []byte, n *skill.Needs) []byte {
+	at, bits := len(b), byte(0)
+	b = append(b, 0)
+	for i, list := range n.Lists() {
+		if len(*list) > 0 {
+			bits |= 1 << i
+			b = appendList(b, *list)
 		}
 	}
+	b[at] = bits
 	return b
 }
 
@@ -121,7 +138,8 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	}
 	d.Description = t.add(c.block())
 	d.Digest, d.TextDigest = t.digest(&c, digestPrefix), t.digest(&c, "")
-	d.Tags, d.Requires = t.list(&c), t.list(&c)
+	d.Tags = t.list(&c)
+	t.needs(&c, &d.Needs)
 	if c.bad || place.bad {
 		return Document{}, r.s.damaged(docSection, at)
 	}
@@ -195,6 +213,19 @@ func (t *texts) list(c *cursor) []string {
 		list = append(list, t.add(c.block()))
 	}
 	return list
+}
+
+// needs reads what appendNeeds wrote.
+func (t *texts) needs(c *cursor, n *skill.Needs) {
+	bits := c.bytes(1)
+	if len(bits) == 0 || bits[0] == 0 {
+		return
+	}
+	for i, list := range n.Lists() {
+		if bits[0]>>i&1 == 1 {
+			*list = t.list(c)
+		}
+	}
 }
 
 // digest reads what appendDigest wrote.

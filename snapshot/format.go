@@ -24,7 +24,7 @@ import (
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 7
+	version   = 8
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align

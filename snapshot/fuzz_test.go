@@ -77,7 +77,7 @@ func few(n int) iter.Seq2[*Document, error] {
 	unit := []float32{.6, .8, 0}
 	docs := []Document{
 		{Row: 9, Hidden: true},
-		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Source: "a", Location: "/a/csv/SKILL.md", Path: "csv/SKILL.md", TextDigest: strings.Repeat("0f", 32), Tags: []string{"data"}, Requires: []string{"jq"}}, Terms: packed(skill.Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}), Sketch: words.NewSketch("table csv"), Vectors: Vectors{unit, unit}},
+		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Source: "a", Location: "/a/csv/SKILL.md", Path: "csv/SKILL.md", TextDigest: strings.Repeat("0f", 32), Tags: []string{"data"}, Needs: skill.Needs{Commands: []string{"jq"}}}, Terms: packed(skill.Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}), Sketch: words.NewSketch("table csv"), Vectors: Vectors{unit, unit}},
 		{Row: 7, Key: "pdf", Meta: skill.Meta{Name: "pdf", Source: "a", Location: "/a/pdf/SKILL.md", Path: "pdf/SKILL.md"}, Terms: packed(skill.Fields{Name: []string{"pdf"}, Body: []string{"form"}}), Vectors: Vectors{unit, unit}},
 	}
 	return func(yield func(*Document, error) bool) {

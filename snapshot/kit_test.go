@@ -101,7 +101,7 @@ func (g *generator) documents(n, body, dim int) []document {
 			d.Tags = append(d.Tags, fmt.Sprintf("Tag %d", g.rng.IntN(5)))
 		}
 		if g.rng.IntN(4) == 0 {
-			d.Requires = []string{"git", "jq"}
+			d.Needs = skill.Needs{Skills: []string{"git", "jq"}, Env: []string{"HOME"}}
 		}
 		if dim > 0 && i%9 != 8 {
 			d.Vectors = snapshot.Vectors{Description: g.vector(dim), Full: g.vector(dim)}

@@ -33,13 +33,14 @@ only what it names, with 1 every request gets the best skill.
 
 A slash command, a reply or greeting, a shell command, and a diff, a log or code
 without a request get only the skills that they name. Of copies of a skill the
-best is listed.
-"skills why NAME PROMPT" explains a decision.
+best is listed. A skill that a listed one requires follows it, if the budget has
+room. "skills why NAME PROMPT" explains a decision.
 
 --json prints an object with
   block     the text, empty when nothing is relevant
   skills    the listed skills, in the form of "search --json", with the
-            descriptions that the block shows
+            descriptions that the block shows; required_by names the skill
+            that requires one that is listed only because of that
   pinned    names of the pinned skills, if any
   omitted   number of relevant skills that the budget left out
   tokens    estimated tokens of the block

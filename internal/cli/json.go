@@ -72,6 +72,7 @@ type resultHit struct {
 	Path        string      `json:"path"`
 	Relevant    bool        `json:"relevant"`
 	Copies      []string    `json:"copies,omitempty"`
+	RequiredBy  string      `json:"required_by,omitempty"`
 	Why         hitWhy      `json:"why"`
 	Snippet     *hitSnippet `json:"snippet,omitempty"`
 }
@@ -107,7 +108,7 @@ type hitWhy struct {
 func resultOf(h repertoire.Hit) resultHit {
 	return resultHit{
 		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Probability: rounded(h.Probability), Source: h.Source,
-		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies),
+		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies), RequiredBy: h.RequiredBy,
 		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: rounded(h.Strength),
 			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Rerank: h.RerankScore},
 	}

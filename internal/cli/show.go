@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,9 +35,10 @@ SHA-256 instead, as "skills read NAME" does without the SHA-256.
 --json prints an object with id, name, source, location, folder (what relative
 paths in the text are relative to), text, tokens (estimated), resources (the
 other files: path, kind, size), requires (skills that this one asks for: name,
-available), stale (SKILL.md changed since it was indexed) and hidden_chars. With
---manifest it has id, folder, files (path, kind, size, sha256) and digest (over
-all files).`
+available), required (these skills as further objects, if the configuration says
+that they are loaded with it), unavailable (what it needs and is not there),
+stale (SKILL.md changed since it was indexed) and hidden_chars. With --manifest
+it has id, folder, files (path, kind, size, sha256) and digest (over all files).`
 
 func (a *app) showCommand() *cobra.Command {
 	var manifest, held bool
@@ -86,15 +88,30 @@ func (a *app) show(ctx context.Context, c *catalog, id string) error {
 		return a.printJSON(body)
 	}
 	a.noteHidden(body.HiddenChars, body.Location)
-	for _, r := range body.Requires {
-		if !r.Available {
-			a.note("it asks for the skill %s, which is not in the catalog", r.Name)
-		}
+	if body.Unavailable != "" {
+		a.note("it is not offered: it %s", body.Unavailable)
 	}
+	a.noteRequired(body)
 	if len(body.Resources) > 0 {
 		a.note("%s in %s; \"skills read %s\" lists them", count(len(body.Resources), "more file"), body.Folder, body.ID)
 	}
-	return a.printText(body.Text)
+	text := body.Text
+	for _, r := range body.Required {
+		text = strings.TrimRight(text, "\n") + "\n\n" + lineOf("----- skill %s, which is required, in %s -----", r.ID, r.Folder) + "\n" + r.Text
+	}
+	return a.printText(text)
+}
+
+// noteRequired says which skills a skill asks for, unless their instructions are printed.
+func (a *app) noteRequired(b repertoire.Body) {
+	for _, r := range b.Requires {
+		switch {
+		case !r.Available:
+			a.note("it asks for the skill %s, which is not in the catalog", r.Name)
+		case !slices.ContainsFunc(b.Required, func(q repertoire.Body) bool { return q.ID == r.Name }):
+			a.note("it asks for the skill %s too; \"skills show %[1]s\" prints it", r.Name)
+		}
+	}
 }
 
 // noteHidden tells how many characters were removed from a text.

@@ -19,7 +19,9 @@ prompt it has in which field (stemmed) and which it lacks, why it is held back
 from everybody, the rule of an agent that keeps it out, the copy that shadows it
 or is offered instead, the kind of a prompt that wants no skill, and the
 probability that the prompt wants any: the log odds ("demand") are the sum of
-what speaks for and against it.
+what speaks for and against it. It also says which command or environment
+variable the skill needs and lacks, and because of which skills it is offered
+though the prompt does not want it.
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
 mode, kind (of the prompt, as in "search --json"), copy_of (the skill that stays
@@ -118,6 +120,9 @@ func explain(e repertoire.Explanation) string {
 	say("  match     strength %.2f, coverage %.2f, evidence %.2f", e.Strength, e.Coverage, e.Evidence)
 	if e.CopyOf != "" {
 		say("  copy of   %s", e.CopyOf)
+	}
+	if e.RequiredBy != "" {
+		say("  required by   %s", e.RequiredBy)
 	}
 	if len(e.Copies) > 0 {
 		say("  copies    %s", strings.Join(idsOf(e.Copies), ", "))

@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -43,7 +41,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 		return nil, err
 	}
 	d.twins(twins)
-	d.requirements(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
+	d.needs(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
 	for _, a := range c.Config().Agents {
 		problems, err := c.Unmatched(ctx, a)
 		if err != nil {
@@ -135,25 +133,5 @@ func (d *diagnosis) twins(pairs []search.Twin) {
 		}
 		d.add(e.Source, e.ID, skill.Problem{Rule: "near-duplicate", Severity: skill.Warning, Path: e.Location, Message: message,
 			Hint: "say in each description what sets it apart, or keep one"}, false)
-	}
-}
-
-// requirements reports skills that require a skill which the catalog does not have.
-func (d *diagnosis) requirements(entries []repertoire.Entry) {
-	names := make([]string, len(entries))
-	have := make(map[string]bool)
-	for i, e := range entries {
-		names[i] = e.Name
-		have[strings.ToLower(e.Name)] = true
-	}
-	for _, e := range entries {
-		for _, want := range e.Requires {
-			if have[strings.ToLower(want)] {
-				continue
-			}
-			d.add(e.Source, e.ID, skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
-				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want),
-				Hint:    words.DidYouMean(words.Similar(want, names))}, false)
-		}
 	}
 }

@@ -82,6 +82,42 @@ func TestMigrateEmptySchema2(t *testing.T) {
 	checkWhole(t, db)
 }
 
+// TestMigrateSchema6: the skills of a catalog of before are read again, and its generation
+// is another one.
+func TestMigrateSchema6(t *testing.T) {
+	texts, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	makeDatabase(t, path, strings.Join(texts[:6], "")+fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 6", applicationID))
+	makeDatabase(t, path, `
+INSERT INTO sources (id, label, root, priority, walked) VALUES (3, 'a', '/a', 1, 7);
+INSERT INTO skills (id, source_id, refused, tokens, path, stamp, digest, name, name_key, location, tags, requires, description) VALUES
+  (11, 3, 0, 1, 'pdf/SKILL.md', 's', 'd', 'pdf', 'pdf', '', '[]', '["gh"]', 'd');
+INSERT INTO fts (rowid, name) VALUES (11, 'pdf');
+UPDATE state SET generation = 9, token = 5; INSERT INTO generations VALUES (9, 5)`)
+	db := open(t, path)
+	checkWhole(t, db)
+	state := storetest.State(t, db)
+	if state.Found != 0 || state.Generation.Number != 9 || state.Generation.Token == 5 {
+		t.Errorf("state %+v", state)
+	}
+	if rows, ok, err := db.Changes(t.Context(), store.Generation{Number: 9, Token: 5}, ""); ok || err != nil {
+		t.Errorf("changes since the generation of before: %v, %v", rows, err)
+	}
+	if found := matchIDs(t, db, "pdf", nil, 9); len(found) != 0 {
+		t.Errorf("full text still finds %v", found)
+	}
+	r := storetest.Record("pdf", "d", "b")
+	r.Skill.Needs.Commands = []string{"gh"}
+	storetest.Put(t, db, store.Source{Label: "a", Root: "/a", Priority: 1}, r)
+	entries, err := db.Entries(t.Context(), nil)
+	if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0].Needs, r.Skill.Needs) {
+		t.Errorf("entries %+v, %v", entries, err)
+	}
+}
+
 // schema2 makes a catalog of schema 2 with these rows, and returns its path.
 func schema2(t *testing.T, rows string) string {
 	t.Helper()

@@ -48,13 +48,13 @@ func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
 	var list []store.Entry
 	err := db.query(ctx, statement, func(rows *sql.Rows) error {
 		var e store.Entry
-		var tags, requires sql.RawBytes
+		var tags, needs sql.RawBytes
 		err := rows.Scan(&e.Row, &e.Source, &e.Path, &e.Digest, &e.TextDigest, &e.Name, &e.NameKey, &e.Description,
-			&e.Location, &tags, &requires, &e.Tokens, &e.Refused, &e.ShadowedBy)
+			&e.Location, &tags, &needs, &e.Tokens, &e.Refused, &e.ShadowedBy)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(unmarshalList(tags, &e.Tags), unmarshalList(requires, &e.Requires)); err != nil {
+		if err := errors.Join(unmarshalFull(tags, &e.Tags), unmarshalFull(needs, &e.Needs)); err != nil {
 			return err
 		}
 		e.SetID()
@@ -64,12 +64,13 @@ func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
 	return list, err
 }
 
-// unmarshalList is json.Unmarshal, but quickly skips the empty list, which most skills have.
-func unmarshalList(data []byte, list *[]string) error {
+// unmarshalFull is json.Unmarshal, but quickly skips the empty list and the empty text,
+// which most skills have.
+func unmarshalFull(data []byte, v any) error {
 	if len(data) <= len("[]") {
 		return nil
 	}
-	return json.Unmarshal(data, list)
+	return json.Unmarshal(data, v)
 }
 
 // Skill implements store.Reader.
@@ -83,13 +84,13 @@ func (db *DB) Skill(ctx context.Context, id int64) (s *skill.Skill, ok bool, err
 
 func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
 	s := new(skill.Skill)
-	var tags, requires, problems, body []byte
+	var tags, needs, problems, body []byte
 	err := rows.Scan(&s.Source, &s.Path, &s.Digest, &s.TextDigest, &s.Tokens, &s.Name, &s.Description, &s.Location,
-		&tags, &requires, &body, &problems)
+		&tags, &needs, &body, &problems)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(json.Unmarshal(tags, &s.Tags), json.Unmarshal(requires, &s.Requires)); err != nil {
+	if err := errors.Join(json.Unmarshal(tags, &s.Tags), unmarshalFull(needs, &s.Needs)); err != nil {
 		return nil, err
 	}
 	return s, store.Unpack(s, body, problems)

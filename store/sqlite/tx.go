@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -318,9 +319,21 @@ func skillArgs(r *store.Record) []any {
 		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest), sql.Named("text_digest", s.TextDigest),
 		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
 		sql.Named("location", s.Location), sql.Named("tags", jsonArray(s.Tags)),
-		sql.Named("requires", jsonArray(s.Requires)), sql.Named("tokens", s.Tokens),
+		sql.Named("needs", jsonNeeds(&s.Needs)), sql.Named("tokens", s.Tokens),
 		sql.Named("problems", r.Problems), sql.Named("refused", r.Refused),
 	}
+}
+
+// jsonNeeds returns what a skill needs as a JSON object; "" if it needs nothing.
+func jsonNeeds(n *skill.Needs) string {
+	if n.Empty() {
+		return ""
+	}
+	data, err := json.Marshal(n)
+	if err != nil {
+		panic(err) // unreachable: strings have a JSON form
+	}
+	return string(data)
 }
 
 // jsonArray returns a list as a JSON array; nil means an empty one.

@@ -50,7 +50,8 @@ func testRoundTrip(t *testing.T, s store.Store) {
 	r.Skill = &skill.Skill{
 		Meta: skill.Meta{
 			Source: "a", Path: r.Path, Location: "/s/office/pdf/skill.md", Name: "pdf", Description: r.Skill.Description,
-			Tokens: 7, Digest: "d", TextDigest: "t", Tags: []string{"a,b", `"`}, Requires: []string{"other"},
+			Tokens: 7, Digest: "d", TextDigest: "t", Tags: []string{"a,b", `"`},
+			Needs: skill.Needs{Skills: []string{"other"}, Either: []string{"a"}, Optional: []string{"b"}, Commands: []string{"c", `"`}, AnyOf: []string{"d"}, Env: []string{"E"}},
 		},
 		Body:        r.Skill.Body,
 		Frontmatter: map[string]any{"name": "pdf", "nested": map[string]any{"list": []any{"x", true, nil}}},

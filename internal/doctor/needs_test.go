@@ -1,0 +1,48 @@
+package doctor_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestNeeds: what skills lack, and circles of skills that require each other, each once.
+func TestNeeds(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	files := make(map[string]string)
+	for name, requires := range map[string]string{
+		"a": "[b, c]", "b": "[a]", "c": "[d]", "d": "[e]", "e": "[c, b]", "alone": "[alone]", "lost": "[elsewhere, a]", "tool": "{bins: [no-such-tool]}",
+	} {
+		files[name+"/SKILL.md"] = "---\nname: " + name + "\ndescription: Does what " + name + " does. Use when it is due.\nrequires: " + requires + "\n---\nDo it.\n"
+	}
+	src, err := source.Files(files, &source.Options{Label: "lib"})
+	try(t, err)
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
+	try(t, err)
+	t.Cleanup(func() { try(t, c.Close()) })
+	_, err = c.Rescan(t.Context(), nil)
+	try(t, err)
+	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
+	try(t, err)
+	var got []string
+	for _, f := range r.Findings {
+		if f.Rule == "unavailable" || strings.Contains(f.Rule, "requirement") {
+			got = append(got, string(f.Severity)+" "+f.Rule+" "+string(f.Cost)+" "+f.Skill+": "+f.Message)
+		}
+	}
+	want := []string{
+		"warning requirement-cycle author a: it requires b, which requires it",
+		"warning requirement-cycle author c: it requires d, which requires e, which requires it",
+		`warning unmet-requirement confusing lost: it requires the skill "elsewhere", which is not in the catalog`,
+		"note unavailable unseen tool: not offered: it needs the command no-such-tool, which is not in PATH",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
