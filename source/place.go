@@ -17,6 +17,13 @@ const (
 	KindBundled = "bundled" // compiled into the program
 )
 
+// Groups returns the groups of sources that Search.Order puts in order, in the default
+// order: the roots, the installed skills, the places of the project that all agents share
+// (.agents), those of single clients, the places of the user, the bundled skills.
+func Groups() []string {
+	return []string{"roots", "installed", "project", "project-clients", "user", "bundled"}
+}
+
 // A Place is a folder that may hold skills.
 type Place struct {
 	Path     string // absolute, links not resolved; "" for the bundled skills
