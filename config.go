@@ -82,6 +82,21 @@ type Config struct {
 	// Agents are the agents that Catalog.Agent finds by name; nil means none.
 	Agents []*Agent
 
+	// Policy says which skills are held back from everybody; nil means that none is.
+	Policy *search.Policy
+
+	// IgnoreNeeds offers skills also if a command that they need is not there; false
+	// means that such skills are unavailable.
+	IgnoreNeeds bool
+
+	// Assume are the commands and environment variables that count as there; nil means
+	// that all are looked for.
+	Assume []string
+
+	// LoadRequired makes loading a skill also load the skills that it requires; false
+	// means that a hint names them.
+	LoadRequired bool
+
 	// Schedule is when the sources are rescanned, as a cron spec; "" means
 	// "@every 5s", Never means that only Rescan and Freshen do.
 	Schedule string
@@ -159,7 +174,10 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	cfg := Config{
 		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
-		Form: contextprovider.Form(s.Form),
+		Form: contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
+	}
+	if cfg.Policy, err = s.Policy(dir); err != nil {
+		return Config{}, err
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err

@@ -20,6 +20,52 @@ type ProjectRules struct {
 	Disabled []search.Ban
 }
 
+// Policy returns which skills are held back in the folder dir; "" means the working folder,
+// nil that none is. What the project's file disables holds for skills of the project only.
+func (s *Settings) Policy(dir string) (*search.Policy, error) {
+	labels, err := s.projectLabels(dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower)}
+	for _, ban := range s.ProjectDisabled {
+		if ban.Within = labels; len(labels) > 0 {
+			p.Disabled = append(p.Disabled, ban)
+		}
+	}
+	if s.Trust.Project == TrustAsk {
+		p.Ask = labels
+	}
+	for _, r := range s.Roots {
+		if r.Elsewhere() && !r.Trusted {
+			p.Lower = append(p.Lower, r.Label)
+		}
+	}
+	if len(p.Disabled)+len(p.Lower)+len(p.Ask) == 0 && !s.Trust.RequireDigest {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// projectLabels returns the labels of all sources that the project has or may get.
+func (s *Settings) projectLabels(dir string) ([]string, error) {
+	roots, err := s.rootsByPath()
+	if err != nil {
+		return nil, err
+	}
+	search, err := s.search(dir, roots)
+	if err != nil {
+		return nil, err
+	}
+	labels := search.ProjectLabels()
+	for _, r := range s.Roots {
+		if r.Project != "" {
+			labels = append(labels, r.Label)
+		}
+	}
+	return labels, nil
+}
+
 // disabled reads skills that are disabled: names, or a mapping of rules. Each entry becomes
 // a ban of its own, which knows its line.
 func (p *parser) disabled(to *[]search.Ban) value {
