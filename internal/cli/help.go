@@ -141,7 +141,7 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 func completeHelp(root *cobra.Command) {
 	print := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp())
+		marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
 		cmd.Long = marks.Replace(cmd.Long)
 		print(cmd, args)
 	})

@@ -131,6 +131,7 @@ func TestSettings(t *testing.T) {
 				}}
 			})},
 	}
+	validate := validator(t, false)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, home := t.TempDir(), t.TempDir()
@@ -141,6 +142,9 @@ func TestSettings(t *testing.T) {
 			try(t, got.ReadUser(name))
 			if diff := cmp.Diff(tt.want, symbolic(got, dir, home), withoutPlaces); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if err := validate(tt.text); err != nil {
+				t.Errorf("the schema refuses it: %v", err)
 			}
 		})
 	}
