@@ -5,21 +5,15 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/trust"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
 // policyOf returns the policy of some settings; nil means that nothing is held back. It calls
 // warn, which may be nil, if it cannot know what the user trusts: then nothing is trusted.
 func policyOf(s *config.Settings, warn func(error)) *Policy {
-	ask := s.Trust.Project == config.TrustAsk
-	if !ask && len(s.Disabled)+len(s.Trust.Lower) == 0 {
-		return nil
-	}
-	p := &Policy{Disabled: s.Disabled, Lower: s.Trust.Lower}
-	if !ask {
+	p := s.Policy()
+	if p == nil || len(p.Ask) == 0 {
 		return p
 	}
-	p.Ask = []string{source.KindProject}
 	state, err := config.StateDir()
 	if err == nil {
 		f := trust.Open(state)

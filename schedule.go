@@ -9,6 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -20,7 +21,7 @@ func (c *Catalog) start(ctx context.Context) error {
 		c.setReady()
 		return nil
 	}
-	schedule, err := parseSchedule(spec)
+	schedule, err := config.ParseSchedule(spec)
 	if err != nil {
 		return err
 	}
@@ -170,19 +171,4 @@ func cause(r Report) string {
 		}
 	}
 	return ""
-}
-
-// parseSchedule reads a cron spec. The parser panics on some malformed time
-// zones ("TZ=0"), which must not end the program.
-func parseSchedule(spec string) (s cron.Schedule, err error) {
-	defer func() {
-		if recover() != nil {
-			s, err = nil, fmt.Errorf("schedule %q is malformed", spec)
-		}
-	}()
-	s, err = cron.ParseStandard(spec)
-	if err != nil {
-		return nil, fmt.Errorf("schedule %q: %w (examples: \"@every 5s\", \"*/10 * * * *\")", spec, err)
-	}
-	return s, nil
 }

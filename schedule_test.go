@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
 func TestParseSchedule(t *testing.T) {
 	for spec, want := range map[string]time.Duration{"@every 5s": 5 * time.Second, "@every 1ms": time.Second, "*/10 * * * *": 10 * time.Minute, "CRON_TZ=UTC @daily": 24 * time.Hour} {
-		s, err := parseSchedule(spec)
+		s, err := config.ParseSchedule(spec)
 		if err != nil {
 			t.Errorf("%q: %v", spec, err)
 			continue
@@ -33,7 +35,7 @@ func TestBadSchedule(t *testing.T) {
 		"61 * * * *":        `schedule "61 * * * *": `,
 		"* * * * * *":       `schedule "* * * * * *": `,
 	} {
-		s, err := parseSchedule(spec)
+		s, err := config.ParseSchedule(spec)
 		if err == nil || s != nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: schedule %v, error %v; want %s", spec, s, err, want)
 		}
@@ -46,7 +48,7 @@ func FuzzParseSchedule(f *testing.F) {
 		f.Add(spec)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
-		s, err := parseSchedule(spec)
+		s, err := config.ParseSchedule(spec)
 		switch {
 		case err != nil && (s != nil || !strings.HasPrefix(err.Error(), "schedule ")):
 			t.Errorf("%q: schedule %v, error %v", spec, s, err)
@@ -62,7 +64,7 @@ func FuzzParseSchedule(f *testing.F) {
 // TestSteady: the next time does not depend on what the clock shows then.
 func TestSteady(t *testing.T) {
 	for _, spec := range []string{"@every 5s", "*/10 * * * *", "TZ=Asia/Tokyo 0 3 * * *"} {
-		schedule, err := parseSchedule(spec)
+		schedule, err := config.ParseSchedule(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +78,7 @@ func TestSteady(t *testing.T) {
 			t.Errorf("%s: %v has no monotonic reading", spec, next)
 		}
 	}
-	never, err := parseSchedule("0 0 31 2 *")
+	never, err := config.ParseSchedule("0 0 31 2 *")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,10 +96,15 @@ func (p *parser) fillDescription(b *block) error {
 	case !isText(f.node):
 		p.warn("field-type", f.line, "the description is not a text; its parts were joined", "quote it")
 	}
-	if n := utf8.RuneCountInString(description); n > MaxDescription {
-		p.warn("description-too-long", f.line, fmt.Sprintf("description of %d characters; %d are used", n, MaxDescription),
+	n, kept := utf8.RuneCountInString(description), max(MaxDescription, p.limits.Description)
+	switch {
+	case n > kept:
+		p.warn("description-too-long", f.line, fmt.Sprintf("description of %d characters; %d are used", n, kept),
 			"move details into the body")
-		description = words.Clean(strings.TrimSpace(words.First(description, MaxDescription)))
+		description = words.Clean(strings.TrimSpace(words.First(description, kept)))
+	case n > p.limits.Description:
+		p.warn("description-too-long", f.line, fmt.Sprintf("description of %d characters; the limit is %d", n, p.limits.Description),
+			"move details into the body")
 	}
 	p.skill.Description = description
 	return nil
@@ -136,8 +141,8 @@ func (p *parser) fillName(b *block) error {
 // judgeName warns about names that cause trouble in other programs. Check applies
 // all rules for names.
 func (p *parser) judgeName(name string, length, line int) {
-	if length > MaxName {
-		p.warn("name-too-long", line, fmt.Sprintf("name of %d characters; the limit is %d", length, MaxName), "shorten it")
+	if length > p.limits.Name {
+		p.warn("name-too-long", line, fmt.Sprintf("name of %d characters; the limit is %d", length, p.limits.Name), "shorten it")
 	}
 	if strings.ContainsAny(name, `/\@<>`) || strings.Contains(name, "..") {
 		p.warn("name-unsafe", line, "name "+quote(name)+" looks like a path or an address", "use letters, digits and hyphens")

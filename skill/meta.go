@@ -10,7 +10,7 @@ import (
 type Meta struct {
 	ID          string   // the name of an offered skill, "source/folder" of a shadowed copy; the catalog sets it
 	Name        string   // the name in its source: the frontmatter's name, unless the source renames the skill
-	Description string   // at most MaxDescription code points, without hidden characters
+	Description string   // at most MaxDescription code points, or as many as Limits allow, without hidden characters
 	Source      string   // label of its source
 	Path        string   // slash-separated path of its SKILL.md (or skill.md) in the source
 	Location    string   // where to open its SKILL.md: an absolute path, or "label:path" if it is not on disk

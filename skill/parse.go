@@ -30,7 +30,12 @@ func Parse(r io.Reader, name string) (*Skill, error) {
 // ParseBytes is Parse for a SKILL.md that is in memory already. The folder is the
 // base name of the skill's folder; "" means the last folder in name.
 func ParseBytes(data []byte, name, folder string) (*Skill, error) {
-	p := &parser{skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name, folder: folder}
+	return Limits{}.Parse(data, name, folder)
+}
+
+// Parse is ParseBytes with other limits than the default.
+func (l Limits) Parse(data []byte, name, folder string) (*Skill, error) {
+	p := &parser{limits: l.OrDefault(), skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name, folder: folder}
 	if folder == "" {
 		p.folder = path.Base(p.skill.Dir())
 	}
@@ -47,6 +52,7 @@ type parser struct {
 	skill  *Skill
 	path   string
 	folder string // the skill's name if the file states none
+	limits Limits // without zero values
 
 	values resolver
 	fields []field
@@ -221,7 +227,7 @@ func (p *parser) readBody(b *block) {
 			p.warn("second-frontmatter", b.bodyLine, "the body starts with another frontmatter", "merge the two")
 		}
 	}
-	if n := s.Tokens; n > maxBodyTokens {
+	if n := s.Tokens; n > p.limits.Body {
 		p.warn("body-too-long", b.bodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

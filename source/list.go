@@ -12,8 +12,9 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// maxFiles bounds the number of files in one skill, and the number of folders.
-const maxFiles = 512
+// mostFiles bounds the number of files in one skill, and the number of folders: at least as
+// many as may be published are listed.
+func (s *FS) mostFiles() int { return max(skill.MaxPublishedFiles, s.limits.Files) }
 
 // An entry is something in a skill's folder that is not a folder.
 type entry struct {
@@ -79,7 +80,7 @@ func (s *FS) listInto(l *listing, v viewer, prefix string, entries []fs.DirEntry
 			s.listFolder(l, v, prefix+e.Name())
 			continue
 		}
-		if len(l.entries) == maxFiles {
+		if len(l.entries) == s.mostFiles() {
 			l.more = true
 			return
 		}
@@ -90,7 +91,7 @@ func (s *FS) listInto(l *listing, v viewer, prefix string, entries []fs.DirEntry
 }
 
 func (s *FS) listFolder(l *listing, v viewer, sub string) {
-	if len(l.subs) == maxFiles {
+	if len(l.subs) == s.mostFiles() {
 		l.more = true
 		return
 	}
@@ -146,7 +147,7 @@ func (s *FS) listing(f folder, dir string, top []fs.DirEntry) Listing {
 	found, l := s.listIn(f, top), lister{folder: f, dir: dir}
 	l.Partial = found.more || len(found.failed) > 0
 	if found.more {
-		l.problem(skill.Note, "too-many-files", "", fmt.Sprintf("more than %d files or folders: the rest is ignored", maxFiles), "")
+		l.problem(skill.Note, "too-many-files", "", fmt.Sprintf("more than %d files or folders: the rest is ignored", s.mostFiles()), "")
 	}
 	for _, e := range found.failed {
 		l.problem(skill.Warning, "unreadable-folder", e.path, e.err.Error(), "")
@@ -156,7 +157,8 @@ func (s *FS) listing(f folder, dir string, top []fs.DirEntry) Listing {
 	}
 	slices.SortFunc(l.Files, func(a, b skill.File) int { return strings.Compare(a.Path, b.Path) })
 	l.checkCase()
-	l.Unserved = l.unserved(cmp.Or(s.info.MaxFile, defaultMaxFile))
+	l.checkSize(s.limits)
+	l.Unserved = l.unserved(s.mostFiles(), cmp.Or(s.info.MaxFile, defaultMaxFile))
 	return l.Listing
 }
 
@@ -222,12 +224,26 @@ func (l *lister) checkCase() {
 	}
 }
 
+// checkSize reports more files or bytes than a skill may have.
+func (l *lister) checkSize(limits skill.Limits) {
+	if n := len(l.Files); n > limits.Files {
+		l.problem(skill.Note, "too-many-files", "", fmt.Sprintf("%d files; the limit is %d", n, limits.Files), "")
+	}
+	var bytes int64
+	for _, f := range l.Files {
+		bytes += f.Size
+	}
+	if bytes > limits.Bytes {
+		l.problem(skill.Note, "too-many-bytes", "", fmt.Sprintf("%d bytes in all files; the limit is %d", bytes, limits.Bytes), "")
+	}
+}
+
 // unserved says why the skill cannot be served file by file; "" if it can. Devices,
 // pipes and links out of the folder do not count: they are not part of the skill.
-func (l *lister) unserved(limit int64) string {
+func (l *lister) unserved(most int, limit int64) string {
 	switch {
 	case l.Partial:
-		return fmt.Sprintf("more than %d files or folders, or one that cannot be read", maxFiles)
+		return fmt.Sprintf("more than %d files or folders, or one that cannot be read", most)
 	case len(l.Links) > 0:
 		return l.Links[0] + " is a link to a folder"
 	}

@@ -22,7 +22,7 @@ func Load(ctx context.Context, s Source, dir string) (*skill.Skill, error) {
 	if info.Root != "" {
 		location = filepath.Join(info.Root, filepath.FromSlash(m.path()))
 	}
-	return m.parse(info.Label, location, "")
+	return m.parse(info.Label, location, "", skill.Limits{})
 }
 
 // load is Load for a file system: it knows renames and locations on disk.
@@ -31,7 +31,7 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 	if err != nil {
 		return nil, err
 	}
-	sk, err := m.parse(s.info.Label, s.tree.location(s.info.Label, m.path()), s.folderName(dir))
+	sk, err := m.parse(s.info.Label, s.tree.location(s.info.Label, m.path()), s.folderName(dir), s.limits)
 	if err == nil {
 		sk.Name = cmp.Or(s.renames[dir], s.renames[sk.Name], sk.Name)
 	}
@@ -39,8 +39,8 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 }
 
 // parse returns the skill of a manifest, from the same bytes that were hashed.
-func (m *Manifest) parse(label, location, folder string) (*skill.Skill, error) {
-	sk, err := skill.ParseBytes(m.Text, m.path(), folder)
+func (m *Manifest) parse(label, location, folder string, limits skill.Limits) (*skill.Skill, error) {
+	sk, err := limits.Parse(m.Text, m.path(), folder)
 	if err != nil {
 		return nil, err
 	}

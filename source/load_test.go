@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -165,8 +166,49 @@ func TestLoadLargeSkill(t *testing.T) {
 	for _, name := range []string{"1", "2", "3", "4", "5"} {
 		try(t, os.Truncate(filepath.Join(dir, "a", name), 16<<20))
 	}
-	if got := problems(load(t, open(t, dir, nil), "a/SKILL.md")); !cmp.Equal(got, []string{"a/5 file-not-hashed"}) {
+	if got := problems(load(t, open(t, dir, nil), "a/SKILL.md")); !cmp.Equal(got, []string{"a too-many-bytes", "a/5 file-not-hashed"}) {
 		t.Errorf("problems %v", got)
+	}
+}
+
+// TestLimits: a source reports what its limits forbid, and nothing else; other limits are
+// other settings, so that all skills are read anew.
+func TestLimits(t *testing.T) {
+	long := "---\nname: abcdef\ndescription: " + strings.Repeat("x", 1500) + "\n---\n" + strings.Repeat("word ", 300)
+	dir := folder(t, map[string]string{"abcdef/SKILL.md": long, "abcdef/1": "12345", "abcdef/2": ""})
+	settings := make(map[string]bool)
+	for _, tt := range []struct {
+		limits skill.Limits
+		want   []string
+		kept   int
+	}{
+		{skill.Limits{}, []string{"abcdef/SKILL.md:3 description-too-long"}, 1024},
+		{skill.Limits{Description: 1499}, []string{"abcdef/SKILL.md:3 description-too-long"}, 1499},
+		{skill.Limits{Description: 2000}, nil, 1500},
+		{skill.Limits{Name: 5, Description: 10, Body: 100, Files: 2, Bytes: 1000}, []string{"abcdef/SKILL.md:3 description-too-long",
+			"abcdef/SKILL.md:2 name-too-long", "abcdef/SKILL.md:5 body-too-long", "abcdef too-many-files", "abcdef too-many-bytes"}, 1024},
+	} {
+		s := open(t, dir, &source.Options{Limits: tt.limits})
+		sk := load(t, s, "abcdef/SKILL.md")
+		got := problems(sk)
+		slices.Sort(got)
+		slices.Sort(tt.want)
+		if !slices.Equal(got, tt.want) || len(sk.Description) != tt.kept || len(sk.Files) != 3 {
+			t.Errorf("%+v: problems %v; %d characters kept, %d files", tt.limits, got, len(sk.Description), len(sk.Files))
+		}
+		settings[s.Info().Settings] = true
+	}
+	if same := open(t, dir, &source.Options{Limits: skill.Limits{}.OrDefault()}); len(settings) != 4 || !settings[same.Info().Settings] {
+		t.Errorf("settings %v", settings)
+	}
+}
+
+// TestOnly: a source searches only the folders at the top that it is told to.
+func TestOnly(t *testing.T) {
+	s, err := source.New(source.Bundled(), &source.Options{Only: []string{"writing-skills", "none"}})
+	try(t, err)
+	if paths, errs, _ := walk(t, s); !cmp.Equal(paths, []string{"writing-skills/SKILL.md"}) || len(errs) > 0 {
+		t.Errorf("paths %v, errors %v", paths, errs)
 	}
 }
 
@@ -189,7 +231,7 @@ func TestLoadLargeFile(t *testing.T) {
 	try(t, os.Truncate(filepath.Join(dir, "a", "big"), 16<<20+1))
 	try(t, os.Truncate(filepath.Join(dir, "a", "edge"), 16<<20))
 	sk := load(t, open(t, dir, nil), "a/SKILL.md")
-	if !cmp.Equal(problems(sk), []string{"a/big file-not-hashed"}) {
+	if !cmp.Equal(problems(sk), []string{"a too-many-bytes", "a/big file-not-hashed"}) {
 		t.Errorf("problems %v", problems(sk))
 	}
 	if f := sk.Files[1]; f.Size != 16<<20+1 || f.SHA256 != "" {

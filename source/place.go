@@ -6,23 +6,43 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // The kinds of places, from the highest priority to the lowest.
 const (
-	KindRoot    = "root"    // given explicitly
-	KindProject = "project" // of the project in which the user works
-	KindUser    = "user"    // of the user, in all projects
-	KindBundled = "bundled" // compiled into the program
+	KindRoot      = "root"      // given explicitly
+	KindInstalled = "installed" // fetched from elsewhere by the user
+	KindProject   = "project"   // of the project in which the user works
+	KindUser      = "user"      // of the user, in all projects
+	KindBundled   = "bundled"   // compiled into the program
 )
+
+// The groups of places that Search.Order puts in order.
+const (
+	groupRoots     = "roots"
+	groupInstalled = "installed"
+	groupProject   = "project"         // what the project's configuration names, and shared
+	groupClients   = "project-clients" // the project's folders for single clients, such as .claude
+	groupUser      = "user"
+	groupBundled   = "bundled"
+)
+
+// shared is the folder that all clients share.
+const shared = ".agents"
+
+// Groups returns the groups of places that Search.Order puts in order, in the default order.
+func Groups() []string {
+	return []string{groupRoots, groupInstalled, groupProject, groupClients, groupUser, groupBundled}
+}
 
 // A Place is a folder that may hold skills.
 type Place struct {
 	Path     string // absolute, links not resolved; "" for the bundled skills
 	Label    string // unique among the places of one Discover
-	Priority int    // unique; 0 for the bundled skills, higher for all others
-	Kind     string // KindRoot, KindProject, KindUser or KindBundled
+	Priority int    // unique; by default 0 for the bundled skills, higher for all others
+	Kind     string // KindRoot, KindInstalled, KindProject, KindUser or KindBundled
 }
 
 // Open returns the source at p. The label, priority and kind come from p, all other
@@ -53,11 +73,13 @@ func (e *PlaceError) Unwrap() error { return e.Err }
 
 // A Search says where Discover looks for skills.
 type Search struct {
-	Roots   []string // folders that the user named, the highest priority first; relative paths start at WorkDir
-	Project []string // folders that the project's configuration names, absolute; they come after Roots
-	WorkDir string   // the folder in which the user works; "" means no project
-	Home    string   // the user's home folder; "" means no folders of the user
-	Config  string   // the user's configuration folder, $XDG_CONFIG_HOME; "" means .config in Home
+	Roots     []string // folders that the user named, the highest priority first; relative paths start at WorkDir
+	Installed string   // folder of installed skills; "" means none
+	Project   []string // folders that the project's configuration names, absolute; they come before its usual ones
+	WorkDir   string   // the folder in which the user works; "" means no project
+	Home      string   // the user's home folder; "" means no folders of the user
+	Config    string   // the user's configuration folder, $XDG_CONFIG_HOME; "" means .config in Home
+	User      string   // folder of the user instead of those in Home and Config; "" means those
 
 	// Folders are the folders, such as .claude, in which Discover looks for a
 	// folder "skills": in each project folder and in Home. The highest priority
@@ -66,57 +88,119 @@ type Search struct {
 
 	NoBundled bool // leave out the skills that are compiled into the program
 
+	// Order is the order of Groups, the highest priority first. Groups that are missing
+	// come last, in the default order; nil means the default order.
+	Order []string
+
 	// Confine says why the place of the project at path must not lead to the folder real,
 	// whose links are resolved; Discover leaves out the place. nil means that it may.
 	Confine func(path, real string) error
 }
 
-// Discover returns the places of skills, the highest priority first: the roots, the places
-// in the ProjectFolders of WorkDir, the places of the user, the bundled skills. If several
-// places lead to one folder, Discover returns the highest of them.
+// Discover returns the places of skills, the highest priority first. In the default order
+// these are the roots, the installed skills, the places in the ProjectFolders of WorkDir
+// (first those that all clients share, the nearest first, then those of single clients), the
+// places of the user, the bundled skills. If several places lead to one folder, Discover
+// returns the first of them in the default order, whatever the order is: what the user
+// named does not become the project's.
 //
 // Discover leaves out places of the project and of the user that do not exist. It returns
 // roots that do not exist, and places that cannot be looked at: they may only be away for a
-// time. The error joins one error for each of them, and for each missing folder of Project.
+// time. The error joins one error for each of them, and for each missing folder of Project
+// or User.
 func Discover(search Search) ([]Place, error) {
 	d := discovery{folders: search.Folders, confine: search.Confine, labels: make(map[string]bool), seen: make(map[string]bool)}
 	if d.folders == nil {
-		d.folders = []string{".agents"}
+		d.folders = []string{shared}
 	}
+	d.group = groupRoots
 	d.roots(search)
-	for _, path := range search.Project {
-		if !d.add(KindProject, path, func() string { return KindProject + ":" + filepath.ToSlash(path) }) {
-			d.fail(path, true, missingError("the project's folder "+path+" does not exist"))
-		}
+	d.group = groupInstalled
+	if search.Installed != "" {
+		d.add(KindInstalled, search.Installed, func() string { return KindInstalled })
 	}
-	if search.WorkDir != "" {
-		for i, folder := range ProjectFolders(search.WorkDir, search.Home) {
-			d.addUsual(KindProject, folder, strings.Repeat("../", i))
-		}
-	}
-	if search.Home != "" {
-		config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
-		d.addUsual(KindUser, search.Home, "")
-		d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
-	}
-	top := len(d.places) // 0 is the priority of the bundled skills
+	d.project(search)
+	d.group = groupUser
+	d.user(search)
+	least := 1 // 0 is the priority of the bundled skills
 	if !search.NoBundled {
-		d.places = append(d.places, Place{Label: KindBundled, Kind: KindBundled})
+		least = 0
+		d.places = append(d.places, grouped{Place{Label: KindBundled, Kind: KindBundled}, groupBundled})
 	}
-	for i := range d.places {
-		d.places[i].Priority = top - i
-	}
-	return d.places, errors.Join(d.errs...)
+	return d.ordered(search.Order, least), errors.Join(d.errs...)
+}
+
+// A grouped is a place with its group.
+type grouped struct {
+	Place
+	group string
 }
 
 // A discovery collects the places for one call of Discover.
 type discovery struct {
 	folders []string                      // of Search
 	confine func(path, real string) error // of Search
-	places  []Place
+	group   string                        // of the places that are added
+	places  []grouped
 	labels  map[string]bool
 	seen    map[string]bool // real paths
 	errs    []error
+}
+
+// ordered returns the places in an order of groups. The last one has the priority least.
+func (d *discovery) ordered(order []string, least int) []Place {
+	order = slices.Concat(order, Groups())
+	slices.SortStableFunc(d.places, func(a, b grouped) int {
+		return slices.Index(order, a.group) - slices.Index(order, b.group)
+	})
+	var places []Place
+	for i, p := range d.places {
+		p.Priority = least + len(d.places) - 1 - i
+		places = append(places, p.Place)
+	}
+	return places
+}
+
+// project adds the places of the project: in the folders that all clients share first.
+func (d *discovery) project(search Search) {
+	d.group = groupProject
+	for _, path := range search.Project {
+		if !d.add(KindProject, path, func() string { return KindProject + ":" + filepath.ToSlash(path) }) {
+			d.fail(path, true, missingError("the project's folder "+path+" does not exist"))
+		}
+	}
+	if search.WorkDir == "" {
+		return
+	}
+	above := ProjectFolders(search.WorkDir, search.Home)
+	for _, group := range []string{groupProject, groupClients} {
+		d.group = group
+		for i, folder := range above {
+			for _, name := range d.folders {
+				if (name == shared) == (group == groupProject) {
+					d.addUsual(KindProject, folder, strings.Repeat("../", i), name)
+				}
+			}
+		}
+	}
+}
+
+// user adds the places of the user.
+func (d *discovery) user(search Search) {
+	if search.User != "" {
+		if !d.add(KindUser, search.User, func() string { return KindUser }) {
+			d.fail(search.User, true, missingError("your folder of skills "+search.User+" does not exist"))
+		}
+		return
+	}
+	if search.Home == "" {
+		return
+	}
+	for _, name := range d.folders {
+		d.addUsual(KindUser, search.Home, "", name)
+	}
+	config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
+	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
 }
 
 func (d *discovery) fail(path string, leftOut bool, err error) {
@@ -148,7 +232,7 @@ func (d *discovery) add(kind, path string, label func() string) bool {
 	d.seen[real] = true
 	p := Place{Path: path, Label: label(), Kind: kind}
 	d.labels[p.Label] = true
-	d.places = append(d.places, p)
+	d.places = append(d.places, grouped{p, d.group})
 	return !missing
 }
 
@@ -182,11 +266,9 @@ func (d *discovery) rootLabel(path string) string {
 	return KindRoot + ":" + filepath.ToSlash(path) // an earlier, longer path has every tail of this one
 }
 
-// addUsual adds the places in one folder of a project or in Home.
-func (d *discovery) addUsual(kind, folder, up string) {
-	for _, name := range d.folders {
-		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
-	}
+// addUsual adds the folder for skills of a client in a folder of a project or in Home.
+func (d *discovery) addUsual(kind, folder, up, name string) {
+	d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
 }
 
 // ProjectFolders returns dir and the folders above it up to the root of its

@@ -59,7 +59,7 @@ func TestDiscover(t *testing.T) {
 			"up to the repository",
 			map[string]string{"x/.agents/skills/": "", "x/repo/.git/": "", "x/repo/.agents/skills/": "", "x/repo/a/.claude/skills/": "", "x/repo/a/b/.codex/skills/": ""},
 			"x/repo/a/b",
-			[]string{"project:.codex", "project:../.claude", "project:../../.agents"},
+			[]string{"project:../../.agents", "project:.codex", "project:../.claude"},
 		},
 		{"worktree", map[string]string{"repo/.git": "gitdir: elsewhere", "repo/.agents/skills/": "", "repo/a/": ""}, "repo/a", []string{"project:../.agents"}},
 		{"no repository", map[string]string{"x/.agents/skills/": "", "x/a/.claude/skills/": ""}, "x/a", []string{"project:.claude"}},
@@ -96,6 +96,47 @@ func TestDiscoverRoots(t *testing.T) {
 	places, err := source.Discover(search)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "none") || len(places) != 6 || places[4].Label != "root:none" {
 		t.Errorf("with a missing root: %+v, %v", places, err)
+	}
+}
+
+// TestDiscoverOrder: the order of groups decides which skill wins, not whose folder it is.
+func TestDiscoverOrder(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"w/.agents/skills/": "", "w/.claude/skills/": "", "w/named/": "", "home/.agents/skills/": "", "root/": "", "installed/": "", "mine/": "",
+	})
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	search := source.Search{
+		WorkDir: at("w"), Home: at("home"), Installed: at("installed"), Project: []string{at("w/named")},
+		Roots: []string{at("root"), at("w/.claude/skills")}, Folders: []string{".agents", ".claude", ".codex"},
+	}
+	named := "project:" + filepath.ToSlash(at("w/named"))
+	for _, tt := range []struct {
+		order []string
+		user  string
+		want  string
+	}{
+		{nil, "", "root:root root:skills installed " + named + " project:.agents user:.agents bundled"},
+		{nil, at("mine"), "root:root root:skills installed " + named + " project:.agents user bundled"},
+		{[]string{"user", "project-clients", "project"}, "", "user:.agents " + named + " project:.agents root:root root:skills installed bundled"},
+		{[]string{"bundled", "user"}, "", "bundled user:.agents root:root root:skills installed " + named + " project:.agents"},
+	} {
+		search.Order, search.User = tt.order, tt.user
+		places, err := source.Discover(search)
+		try(t, err)
+		var labels []string
+		for i, p := range places {
+			labels = append(labels, p.Label)
+			if p.Priority != len(places)-1-i {
+				t.Errorf("%+v: priority of place %d of %d", p, i, len(places))
+			}
+		}
+		if got := strings.Join(labels, " "); got != tt.want {
+			t.Errorf("order %v:\n got %s\nwant %s", tt.order, got, tt.want)
+		}
+	}
+	search.User = at("none")
+	if _, err := source.Discover(search); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing folder of the user: error %v", err)
 	}
 }
 

@@ -65,7 +65,7 @@ type Source interface {
 type Info struct {
 	Label    string // names the source in a catalog
 	Priority int    // of two skills with the same name, the one with the higher priority wins
-	Kind     string // KindRoot, KindProject, KindUser or KindBundled; "" means unknown
+	Kind     string // KindRoot, KindInstalled, KindProject, KindUser or KindBundled; "" means unknown
 	Root     string // absolute path of the source, links resolved when it was opened as far as it existed; "" if it is not on disk
 	MaxFile  int64  // bytes of the largest file that ReadFile returns; 0 means 1 MiB
 	Settings string // hash of all other settings that decide what a skill is, such as renames; "" means none
@@ -96,6 +96,12 @@ type Options struct {
 	// ("." for a skill at the top) or else the skill's own name. nil means no
 	// renames.
 	Names map[string]string
+
+	// Only are the names of the only folders at the top that are searched; nil means all.
+	Only []string
+
+	// Limits are what a skill may be before its source reports a problem.
+	Limits skill.Limits
 }
 
 const defaultMaxFile = 1 << 20
@@ -107,6 +113,7 @@ type FS struct {
 	info    Info
 	base    string            // name of the top folder
 	renames map[string]string // Options.Names with clean keys
+	limits  skill.Limits      // without zero values
 }
 
 // Dir returns the source of the skills in a folder on disk. The folder may be missing or
@@ -151,10 +158,17 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", info.Label, err)
 	}
-	s := &FS{tree: t, info: info, base: base, renames: names}
+	if o.Only != nil {
+		t = onlyTree{t, slices.Clone(o.Only)}
+	}
+	s := &FS{tree: t, info: info, base: base, renames: names, limits: o.Limits.OrDefault()}
 	// A skill's location and name depend on the source's settings, so a changed setting
 	// must change the stamps of its skills and of its list of stamps.
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names))
+	settings := fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names)
+	if o.Only != nil || s.limits != (skill.Limits{}).OrDefault() {
+		settings = fmt.Appendf(settings, " %q %+v", o.Only, s.limits)
+	}
+	sum := sha256.Sum256(settings)
 	s.info.Settings = hex.EncodeToString(sum[:8])
 	return s, nil
 }
@@ -194,8 +208,10 @@ func (s *FS) Identity() string {
 }
 
 // isUsual reports whether the source is one of the usual places, of which most people have
-// only some, or a folder that a project names.
-func (s *FS) isUsual() bool { return s.info.Kind == KindProject || s.info.Kind == KindUser }
+// only some, a folder that a project names, or that of the installed skills.
+func (s *FS) isUsual() bool {
+	return s.info.Kind == KindProject || s.info.Kind == KindUser || s.info.Kind == KindInstalled
+}
 
 // onDisk reports whether the source is a folder on disk, in which links are followed and
 // the times of folders can be trusted.

@@ -87,6 +87,20 @@ func openAndCheck(d folder, name string) (fs.File, error) {
 	return f, nil
 }
 
+// onlyTree is a tree of which only some folders are listed at the top.
+type onlyTree struct {
+	tree
+	names []string
+}
+
+func (t onlyTree) readDir(dir string) ([]fs.DirEntry, error) {
+	entries, err := t.tree.readDir(dir)
+	if dir == "." {
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(t.names, e.Name()) })
+	}
+	return entries, err
+}
+
 // diskTree walks by path. It does not walk through an os.Root: that would refuse links
 // out of the source, be a seventh slower (see BenchmarkReadDir), and keep showing the
 // old folder after the source is replaced.

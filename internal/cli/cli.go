@@ -163,28 +163,15 @@ embedder. Nothing leaves this machine unless you configure an embeddings server
 that is elsewhere.
 
 Configuration is read from $REPERTOIRE_CONFIG or repertoire/config.yaml in your
-configuration folder, and from .agents/repertoire.yaml of the project:
+configuration folder, and from .agents/repertoire.yaml of the project, such as:
 
-  roots: [~/more/skills, {path: ../team, label: team, names: {old: new}}]
-  project: true          # look at the project's folders
-  user: true             # look at the folders in your home
-  bundled: true          # offer the skills that are compiled in
-  db: ~/catalog.db       # instead of one in the cache folder
-  schedule: "@every 5s"  # of rescans in programs that stay running
-  max_file: 1048576      # bytes of the largest file that is served
-  deadline: 250ms        # for the embedding of a prompt
-  disturb: 0.05          # at most this share of prompts that need none gets one
-  # threshold: 0.6       # instead: least probability that a prompt wants one
-  form: full             # of skills in a block: full or short
-  embedder: static       # the built-in one; or none; or a server:
-  # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
+  roots: [~/more/skills, {path: ../team, label: team}]
+  disabled: [legacy-*]   # skills that nobody is offered
   agents:
     reviewer:            # skills --agent reviewer …
       include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
-      exclude: {names: [review-legacy]}
-      pinned: [code-review]
 
-A project's file may hold roots and agents only.
+"skills config --help" explains all keys, and what a project's file may hold.
 
 Control and other hidden characters are printed as escapes, such as \x1b. In a
 pipe, --json is exact.
@@ -218,6 +205,9 @@ func (a *app) command() *cobra.Command {
 		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
 		a.trustCommand(),
 		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
+	root.AddCommand(
+		a.configCommand(),
+	)
 	return root
 }
 

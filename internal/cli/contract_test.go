@@ -37,6 +37,8 @@ func TestHelpNamesFields(t *testing.T) {
 		"version": versionResult{},
 		"trust":   trustResult{},
 
+		"config": configResult{},
+
 		"well-known": wellKnownResult{},
 	}
 	for _, cmd := range new(app).command().Commands() {
@@ -204,6 +206,7 @@ func TestJSON(t *testing.T) {
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
+		{"config show", []string{"config", "show"}, "settings"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -305,7 +308,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed hook index list mcp read search setup show trust version well-known why"
+	want := "bench completion config context doctor embed hook index list mcp read search setup show trust version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

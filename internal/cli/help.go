@@ -141,7 +141,7 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 func completeHelp(root *cobra.Command) {
 	print := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp())
+		marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
 		cmd.Long = marks.Replace(cmd.Long)
 		print(cmd, args)
 	})
@@ -154,10 +154,11 @@ func foldersHelp() string {
 		folders = append(folders, f+"/skills")
 	}
 	last := len(folders) - 1
-	return wrap("A skill is a folder with a SKILL.md. Skills are looked for in the folders given with --root, then in " +
-		strings.Join(folders[:last], ", ") + " and " + folders[last] + " of the project (from the working folder up to the root of its repository) " +
-		"and of your home, in ~/.config/agents/skills, and last among those that are compiled in. Of two skills of the same name " +
-		"the one that is found first is offered; \"skills doctor\" reports the other.")
+	return wrap("A skill is a folder with a SKILL.md. Skills are looked for in the folders given with --root and in the configuration, among " +
+		"those that you installed, in " + folders[0] + " of the project (from the working folder up to the root of its repository), then in its " +
+		strings.Join(folders[1:last], ", ") + " and " + folders[last] + ", in the same folders of your home and in ~/.config/agents/skills, " +
+		"and last among those that are compiled in. Of two skills of the same name the one that is found first is offered; " +
+		"\"skills doctor\" reports the other. The key order of the configuration sets another order.")
 }
 
 // wrap breaks an ASCII text into lines of at most 80 characters.

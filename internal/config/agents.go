@@ -14,17 +14,21 @@ import (
 // server for each.
 const maxProjectAgents = 64
 
+// agentMap reads the agents by their names.
+func (p *parser) agentMap() value {
+	return value{
+		schema: func() schema { return mapOf(objectSchema(p.agent(new(search.Agent)))) },
+		read:   p.agents,
+	}
+}
+
 func (p *parser) agents(n *yaml.Node) error {
 	if len(n.Content)/2 > maxProjectAgents && !p.user {
 		return p.errorf(n, "agents: %d agents; a project may have %d", len(n.Content)/2, maxProjectAgents)
 	}
 	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
 		a := &search.Agent{Name: name.Value, Places: make(map[search.Rule]search.Place)}
-		err := p.mapping(rules, "agent "+a.Name, keys{
-			"include": p.rules(a, &a.Include, "include"),
-			"exclude": p.rules(a, &a.Exclude, "exclude"),
-			"pinned":  p.ruleList(a, "pinned", &a.Pinned),
-		})
+		err := p.mapping(rules, "agent "+a.Name, p.agent(a))
 		if bad, ok := errors.AsType[*search.RuleError](a.Check()); ok && err == nil {
 			err = &Error{bad.Place.File, bad.Place.Line, fmt.Errorf("agent %s: %s: %w", a.Name, bad.Rule.Key, bad.Err)}
 		}
@@ -35,10 +39,20 @@ func (p *parser) agents(n *yaml.Node) error {
 	})
 }
 
+// agent returns the keys of an agent.
+func (p *parser) agent(a *search.Agent) keys {
+	return keys{
+		"include": p.rules(a, &a.Include, "include").doc("the skills that it may see; without it, all", nil),
+		"exclude": p.rules(a, &a.Exclude, "exclude").doc("the skills that it may not see", nil),
+		"pinned":  p.ruleList(a, "pinned", &a.Pinned).doc("names of skills that it is always offered", nil),
+	}
+}
+
 // addAgent adds an agent. A later file of the user may replace an agent of the same
 // name. The file of a project must not, since it could widen what the agent sees.
 func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 	s := p.settings
+	p.note("agents."+a.Name, n)
 	i := slices.IndexFunc(s.Agents, func(b *search.Agent) bool { return a.Name == b.Name })
 	switch {
 	case i < 0:
@@ -53,30 +67,31 @@ func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 
 // rules reads the rules of an agent. Rules that name nothing are an error: an
 // empty include would let everything through.
-func (p *parser) rules(a *search.Agent, r *search.Rules, key string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		what := a.Name + " " + key
-		err := p.mapping(n, what, keys{
-			"names": p.ruleList(a, key+".names", &r.Names), "tags": p.ruleList(a, key+".tags", &r.Tags), "sources": p.ruleList(a, key+".sources", &r.Sources),
-		})
-		if err == nil && len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
-			err = p.errorf(n, "%s names nothing; leave it out or say what", what)
+func (p *parser) rules(a *search.Agent, r *search.Rules, key string) value {
+	what := a.Name + " " + key
+	v := p.object(what, "", func() keys {
+		return keys{
+			"names":   p.ruleList(a, key+".names", &r.Names).doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
+			"tags":    p.ruleList(a, key+".tags", &r.Tags).doc("tags", nil),
+			"sources": p.ruleList(a, key+".sources", &r.Sources).doc("labels of sources", nil),
 		}
-		return err
-	}
+	})
+	return v.check(func(n *yaml.Node) error {
+		if len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
+			return p.errorf(n, "%s names nothing; leave it out or say what", what)
+		}
+		return nil
+	})
 }
 
 // ruleList reads the rules of an agent that stand under a key, and notes their places.
-func (p *parser) ruleList(a *search.Agent, key string, to *[]string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		err := p.list(to)(n)
-		items := n.Content
-		if n.Kind == yaml.ScalarNode {
-			items = []*yaml.Node{n}
-		}
+func (p *parser) ruleList(a *search.Agent, key string, to *[]string) value {
+	v := p.list(to)
+	return v.check(func(n *yaml.Node) error {
+		items, err := p.items(n)
 		for _, item := range items {
-			a.Places[search.Rule{Key: key, Text: item.Value}] = search.Place{File: p.file, Line: item.Line}
+			a.Places[search.Rule{Key: key, Text: item.Value}] = p.place(item)
 		}
 		return err
-	}
+	})
 }

@@ -119,21 +119,21 @@ func TestLastGood(t *testing.T) {
 			t.Fatalf("schedule %q, warned of %v, error %v", got, warned, err)
 		}
 	}
-	const bad = "schedule: x\nuser: maybe\n"
+	const bad = "schedule: never\nuser: maybe\n"
 	want := own + `:2: expected true or false, not "maybe"`
 
 	write(t, own, bad)
 	if _, _, err := read(true); err == nil || err.Error() != want {
 		t.Errorf("without a copy: error %v", err)
 	}
-	good("one")
-	good("two")
+	good("@every 1h")
+	good("@every 2h")
 	write(t, own, bad)
 	if _, _, err := read(false); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	got, warned, err := read(true)
-	if got != "two" || err != nil || len(warned) != 1 || warned[0].Error() != want+" (the last settings without a mistake hold until you correct it)" {
+	if got != "@every 2h" || err != nil || len(warned) != 1 || warned[0].Error() != want+" (the last settings without a mistake hold until you correct it)" {
 		t.Errorf("schedule %q, error %v, warned of %v", got, err, warned)
 	}
 
@@ -143,13 +143,13 @@ func TestLastGood(t *testing.T) {
 	}
 	data, err := os.ReadFile(copies[0])
 	try(t, err)
-	for name, damaged := range map[string][]byte{"empty": nil, "cut": data[:len(data)-3], "longer": append(bytes.Clone(data), "user: false\n"...), "changed": bytes.Replace(data, []byte("two"), []byte("one"), 1)} {
+	for name, damaged := range map[string][]byte{"empty": nil, "cut": data[:len(data)-3], "longer": append(bytes.Clone(data), "user: false\n"...), "changed": bytes.Replace(data, []byte("@every 2h"), []byte("@every 1h"), 1)} {
 		try(t, os.WriteFile(copies[0], damaged, 0o600))
 		if _, _, err := read(true); err == nil {
 			t.Errorf("a copy that is %s is used", name)
 		}
 	}
-	good("three") // which writes it anew
+	good("@every 3h") // which writes it anew
 	other := filepath.Join(home, "other.yaml")
 	write(t, other, bad)
 	try(t, os.Rename(copies[0], copies[0]+".old"))

@@ -41,8 +41,9 @@ func Read(dir string, o *Options) (Settings, error) {
 		if len(o.Roots) == 0 {
 			return s, errors.New("no folder to look for skills in: OnlyRoots is set, and Roots is empty")
 		}
-		s.Roots, s.Project, s.User, s.Bundled = nil, false, false, false
+		s.Roots, s.Project, s.User, s.Bundled, s.Installed = nil, false, false, false, false
 	}
+	s.applyProjects(dir)
 	var roots []Root
 	for _, r := range o.Roots {
 		roots = append(roots, Root{Path: r})
@@ -57,6 +58,23 @@ func Read(dir string, o *Options) (Settings, error) {
 	}
 	s.DB = cmp.Or(o.DB, os.Getenv("REPERTOIRE_DB"), s.DB)
 	return s, nil
+}
+
+// applyProjects makes hold what the user's file says of the project that dir belongs to.
+func (s *Settings) applyProjects(dir string) {
+	if len(s.Projects) == 0 {
+		return
+	}
+	dir, err := workDir(dir)
+	if err != nil {
+		return // readFiles has warned of it
+	}
+	root := ProjectRoot(dir)
+	for _, r := range s.Projects {
+		if root != "" && resolved(r.Folder) == root {
+			s.Disabled = append(s.Disabled, r.Disabled...)
+		}
+	}
 }
 
 // readFiles adds the settings in the configuration file of o. Without one, it reads the file

@@ -15,6 +15,14 @@ import (
 // maxProjectRoots is how many folders a project may name: each is walked.
 const maxProjectRoots = 64
 
+// rootList reads the folders with skills.
+func (p *parser) rootList() value {
+	return value{
+		schema: func() schema { return arrayOf(p.rootSchema()) },
+		read:   p.roots,
+	}
+}
+
 func (p *parser) roots(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
 		return p.errorf(n, "roots must be a list of folders, or of mappings with path, label and names")
@@ -27,20 +35,27 @@ func (p *parser) roots(n *yaml.Node) error {
 		if err != nil {
 			return err
 		}
+		r.Place = p.place(item)
 		p.settings.Roots = append(p.settings.Roots, r)
 	}
 	return nil
 }
 
 func (p *parser) root(n *yaml.Node) (r Root, err error) {
-	path := p.path(&r.Path)
-	if !p.user {
-		path = p.projectPath(&r)
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		err = p.rootPath(&r).read(n)
+	case p.user && hasKey(n, "git"):
+		err = p.mapping(n, "roots", p.gitKeys(&r))
+	case p.user && hasKey(n, "url"):
+		err = p.mapping(n, "roots", p.urlKeys(&r))
+	case hasKey(n, "git"), hasKey(n, "url"):
+		err = p.errorf(n, "roots: a project's configuration names folders of the project only; name what is elsewhere in your own")
+	default:
+		err = p.mapping(n, "roots", p.pathKeys(&r))
 	}
-	if n.Kind == yaml.ScalarNode {
-		err = path(n)
-	} else {
-		err = p.mapping(n, "roots", keys{"path": path, "label": p.text(&r.Label), "names": p.names("names", &r.Names)})
+	if err == nil && r.Elsewhere() {
+		err = p.keep(n, &r)
 	}
 	switch {
 	case err != nil:
@@ -58,9 +73,35 @@ func (p *parser) root(n *yaml.Node) (r Root, err error) {
 	return r, err
 }
 
+// rootPath reads the path of a folder on this machine.
+func (p *parser) rootPath(r *Root) value {
+	if p.user {
+		return p.path(&r.Path)
+	}
+	return p.projectPath(r)
+}
+
+// pathKeys returns the keys of a folder on this machine.
+func (p *parser) pathKeys(r *Root) keys {
+	return keys{
+		"path":  p.rootPath(r).doc("the folder; a relative path starts at the folder of the file", nil),
+		"label": p.text(&r.Label).doc("name of the source", nil),
+		"names": p.names("names", &r.Names).doc("other names for skills, by their own names or folders", nil),
+	}
+}
+
+func (p *parser) rootSchema() schema {
+	var r Root
+	list := []schema{pathSchema(), objectSchema(p.pathKeys(&r)).required("path")}
+	if p.user {
+		list = append(list, objectSchema(p.gitKeys(&r)).required("git"), objectSchema(p.urlKeys(&r)).required("url"))
+	}
+	return anyOf(list...)
+}
+
 // projectPath reads the path of a folder that must be inside of the project.
-func (p *parser) projectPath(r *Root) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
+func (p *parser) projectPath(r *Root) value {
+	return value{schema: pathSchema, read: func(n *yaml.Node) error {
 		path, err := p.scalar(n, "a path")
 		if err != nil || path == "" {
 			return err
@@ -73,7 +114,7 @@ func (p *parser) projectPath(r *Root) func(*yaml.Node) error {
 			return p.errorf(n, "roots: %q: %v", path, err)
 		}
 		return nil
-	}
+	}}
 }
 
 // plainLabel matches the labels that a project may choose. The first character tells them

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // Settings are the settings from configuration files, environment and flags. The file
@@ -38,15 +40,23 @@ type Settings struct {
 	Form      string        // of blocks, one of Forms; "" means the default of each block
 	Reranker  *Reranker     // nil means none
 
-	Order       []string     // of sources, see Groups; nil means the default
+	Order       []string     // of sources, see source.Groups; nil means the default
+	Installed   bool         // look in InstallDir
 	InstallDir  string       // folder of installed skills; "" means the one that DataDir holds
 	UserDir     string       // folder with skills of the user, instead of the usual ones; "" means the usual ones
 	BundledOnly []string     // names of the only compiled-in skills that are offered; nil means all
 	Disabled    []search.Ban // skills that nobody is offered
+	Projects    []ProjectRules
 	Trust       Trust
 	Requires    Requires
 	Usage       Usage
-	Limits      Limits
+	// ProjectDisabled are the skills that the project's file disables, among its own.
+	ProjectDisabled []search.Ban
+	Limits          skill.Limits
+
+	// Places says where files set keys, such as "trust.project"; other keys have their
+	// default.
+	Places map[string]search.Place
 }
 
 // Trust says whose skills are offered.
@@ -76,15 +86,6 @@ type Usage struct {
 	Prompts bool // with the prompts
 }
 
-// Limits are what a skill may be. Zero values mean those of the specification.
-type Limits struct {
-	Name        int   // characters of a name
-	Description int   // characters of a description
-	Body        int   // tokens of instructions
-	Files       int   // files of a skill
-	Bytes       int64 // of all files of a skill
-}
-
 // A Root is a folder with skills that flags or files name.
 type Root struct {
 	Path    string
@@ -99,7 +100,12 @@ type Root struct {
 	URL     string // of an archive, or of a site with /.well-known/agent-skills/index.json; "" means none
 	Fetch   string // when it is fetched anew, as a cron spec; "" means never for a commit or a pinned ref, else once a day
 	Trusted bool   // its skills count like those of the user's own folders
+
+	Place search.Place // where a file names it; zero means that a flag does
 }
+
+// Elsewhere reports whether what is in Path is fetched from elsewhere.
+func (r *Root) Elsewhere() bool { return r.Git != "" || r.URL != "" }
 
 // The names of embedders in a configuration.
 const (
@@ -202,7 +208,7 @@ func (r *Reranker) New() (rerank.Reranker, error) {
 
 // Default returns the settings that hold without a configuration.
 func Default() Settings {
-	return Settings{Project: true, User: true, Bundled: true, Embedder: Embedder{Name: EmbedderStatic}}
+	return Settings{Project: true, User: true, Bundled: true, Installed: true, Embedder: Embedder{Name: EmbedderStatic}}
 }
 
 // ReadUser adds the settings in the configuration file of a user, or none of them if the
@@ -236,6 +242,9 @@ func (s *Settings) parse(name string, data []byte, f *fence) error {
 	}
 	changed := *s
 	changed.Roots, changed.Agents = slices.Clone(s.Roots), slices.Clone(s.Agents)
+	changed.Disabled, changed.ProjectDisabled = slices.Clone(s.Disabled), slices.Clone(s.ProjectDisabled)
+	changed.Places = make(map[string]search.Place)
+	maps.Copy(changed.Places, s.Places)
 	p := &parser{file: name, dir: filepath.Dir(name), user: f == nil, fence: f, settings: &changed}
 	if f != nil {
 		p.dir = filepath.Join(resolved(filepath.Dir(p.dir)), filepath.Base(p.dir))

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 func try(t testing.TB, err error) {
@@ -57,7 +58,7 @@ func TestSettings(t *testing.T) {
 		{"comments", "# roots: [x]\n", config.Default()},
 		{"null", "---\n", config.Default()},
 		{"switches", "project: false\nuser: false\nbundled: \"false\"\nembedder: none\n",
-			config.Settings{Embedder: config.Embedder{Name: "none"}}},
+			config.Settings{Installed: true, Embedder: config.Embedder{Name: "none"}}},
 		{"scalars", "schedule: \"@every 1h\"\nmax_file: 5\ndeadline: 1.5s\nthreshold: 0.75\nform: short\n", settings(func(s *config.Settings) {
 			s.Schedule, s.MaxFile, s.Deadline, s.Threshold, s.Form = "@every 1h", 5, 1500*time.Millisecond, .75, "short"
 		})},
@@ -79,6 +80,33 @@ func TestSettings(t *testing.T) {
 					Exclude: search.Rules{Sources: []string{"s"}}, Pinned: []string{"p", "o"}},
 				{Name: "a"},
 			}
+		})},
+		{"disabled names", "disabled: [a, \"b-*\"]\n", settings(func(s *config.Settings) {
+			s.Disabled = []search.Ban{ban("names", "a"), ban("names", "b-*")}
+		})},
+		{"one disabled name", "disabled: a\n", settings(func(s *config.Settings) { s.Disabled = []search.Ban{ban("names", "a")} })},
+		{"nothing disabled", "disabled: []\n", config.Default()},
+		{"disabled rules", "disabled:\n  names: [a]\n  tags: [t]\n  sources: user:.claude\n", settings(func(s *config.Settings) {
+			s.Disabled = []search.Ban{ban("names", "a"), ban("tags", "t"), ban("sources", "user:.claude")}
+		})},
+		{"projects", "projects:\n  ~/work/app: {disabled: [a]}\n  /abs: {disabled: {tags: [t]}}\n", settings(func(s *config.Settings) {
+			s.Projects = []config.ProjectRules{{Folder: "HOME/work/app", Disabled: []search.Ban{ban("names", "a")}}, {Folder: "/abs", Disabled: []search.Ban{ban("tags", "t")}}}
+		})},
+		{"order", "order: [user, roots]\n", settings(func(s *config.Settings) { s.Order = []string{"user", "roots"} })},
+		{"folders", "install_dir: ~/i\nuser_dir: u\n", settings(func(s *config.Settings) { s.InstallDir, s.UserDir = "HOME/i", "DIR/u" })},
+		{"some bundled", "bundled: [writing-skills]\n", settings(func(s *config.Settings) { s.BundledOnly = []string{"writing-skills"} })},
+		{"none bundled", "bundled: []\n", settings(func(s *config.Settings) { s.Bundled = false })},
+		{"trust", "trust: {project: ask, require_digest: true, keys: [k], lower: [\"git:a/b\"]}\n", settings(func(s *config.Settings) {
+			s.Trust = config.Trust{Project: config.TrustAsk, RequireDigest: true, Keys: []string{"k"}, Lower: []string{"git:a/b"}}
+		})},
+		{"requires", "requires: {ignore: true, assume: [gh, TOKEN], load: true}\n", settings(func(s *config.Settings) {
+			s.Requires = config.Requires{Ignore: true, Assume: []string{"gh", "TOKEN"}, Load: true}
+		})},
+		{"usage", "usage: true\n", settings(func(s *config.Settings) { s.Usage.Log = true })},
+		{"no usage", "usage: false\n", config.Default()},
+		{"usage with prompts", "usage: {prompts: true}\n", settings(func(s *config.Settings) { s.Usage = config.Usage{Log: true, Prompts: true} })},
+		{"limits", "limits: {name: 1, description: 2, body: 3, files: 4, bytes: 5}\n", settings(func(s *config.Settings) {
+			s.Limits = skill.Limits{Name: 1, Description: 2, Body: 3, Files: 4, Bytes: 5}
 		})},
 		{"built-in embedder", "embedder: static\n", config.Default()},
 		{"no embedder", "embedder: none\n", settings(func(s *config.Settings) { s.Embedder.Name = config.EmbedderNone })},
@@ -103,6 +131,7 @@ func TestSettings(t *testing.T) {
 				}}
 			})},
 	}
+	validate := validator(t, false)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, home := t.TempDir(), t.TempDir()
@@ -114,14 +143,26 @@ func TestSettings(t *testing.T) {
 			if diff := cmp.Diff(tt.want, symbolic(got, dir, home), withoutPlaces); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
+			if err := validate(tt.text); err != nil {
+				t.Errorf("the schema refuses it: %v", err)
+			}
 		})
 	}
+}
+
+// ban returns a ban with one rule.
+func ban(key, text string) (b search.Ban) {
+	*map[string]*[]string{"names": &b.Names, "tags": &b.Tags, "sources": &b.Sources}[key] = []string{text}
+	return b
 }
 
 // symbolic replaces the folders of a test in the paths of settings.
 func symbolic(s config.Settings, dir, home string) config.Settings {
 	r := strings.NewReplacer(dir, "DIR", home, "HOME", filepath.Dir(dir), "UP", `\`, "/")
-	s.DB = r.Replace(s.DB)
+	s.DB, s.InstallDir, s.UserDir = r.Replace(s.DB), r.Replace(s.InstallDir), r.Replace(s.UserDir)
+	for i := range s.Projects {
+		s.Projects[i].Folder = r.Replace(s.Projects[i].Folder)
+	}
 	for i := range s.Roots {
 		s.Roots[i].Path = r.Replace(s.Roots[i].Path)
 	}
@@ -138,9 +179,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"not a mapping", "- a\n", "FILE:1: configuration must be a mapping of keys to values"},
 		{"text", "hello\n", "FILE:1: configuration must be a mapping of keys to values"},
 
-		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are: agents, bundled, db, deadline, disturb, embedder, form, max_file, project, reranker, roots, schedule, threshold, user"},
+		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are 23, such as agents, bundled, db, deadline, disabled, disturb, embedder, form, install_dir, limits"},
 		{"misspelt key", "root: [x]\n", "FILE:1: configuration: no key \"root\"; did you mean roots?"},
-		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are: agents, bundled, db, deadline, disturb, embedder, form, max_file, project, reranker, roots, schedule, threshold, user"},
+		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are 23, such as agents, bundled, db, deadline, disabled, disturb, embedder, form, install_dir, limits"},
 		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
 		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
 		{"malformed pattern", "agents:\n  a:\n    exclude: {names: [x,\n      \"[y\"]}\n", "FILE:4: agent a: exclude.names: \"[y\" is not a pattern (* ? [a-z] and \\ are special)"},
@@ -179,6 +220,30 @@ func TestSettingsErrors(t *testing.T) {
 		{"db", "db: [x]\n", "FILE:1: expected a path"},
 		{"alias", "db: &x a\nschedule: *x\n", "FILE:2: expected a text"},
 
+		{"schedule that is none", "schedule: sometimes\n", "FILE:1: schedule \"sometimes\": expected exactly 5 fields, found 1: [sometimes] (examples: \"@every 5s\", \"*/10 * * * *\")"},
+		{"schedule at which the parser panics", "db: x\nschedule: TZ=0\n", "FILE:2: schedule \"TZ=0\" is malformed"},
+		{"disabled", "disabled: {name: x}\n", "FILE:1: disabled: no key \"name\"; did you mean names?"},
+		{"disabled pattern", "disabled:\n- a\n- \"[y\"\n", "FILE:3: disabled: \"[y\" is not a pattern (* ? [a-z] and \\ are special)"},
+		{"disabled nothing", "disabled: [\"\"]\n", "FILE:1: disabled: a name is missing"},
+		{"projects", "projects: [x]\n", "FILE:1: projects must be a mapping of keys to values"},
+		{"project key", "projects:\n  ~/x: {pinned: [y]}\n", "FILE:2: project ~/x: no key \"pinned\"; there are: disabled"},
+		{"order", "order:\n- user\n- usr\n", "FILE:3: order: no group of sources \"usr\"; did you mean user?"},
+		{"order twice", "order: [user, user]\n", "FILE:1: order: user stands here twice"},
+		{"bundled", "bundled: [writing-skill]\n", "FILE:1: bundled: no skill \"writing-skill\" is compiled in; did you mean writing-skills?"},
+		{"trust", "trust: {project: never}\n", "FILE:1: expected offer or ask, not \"never\""},
+		{"trust key", "trust:\n  key: x\n", "FILE:2: trust: no key \"key\"; did you mean keys?"},
+		{"requires", "requires: {load_required: true}\n", "FILE:1: requires: no key \"load_required\"; there are: assume, ignore, load"},
+		{"usage", "usage: on\n", "FILE:1: expected true or false, not \"on\""},
+		{"limits", "limits: {files: many}\n", "FILE:1: expected a whole number, not \"many\""},
+		{"description that is never kept", "limits:\n  description: 16385\n", "FILE:2: limits: a description of at most 16384 characters can be kept, not 16385"},
+		{"git and path", "roots: [{git: \"https://x/y\", url: \"https://x/z\"}]\n", "FILE:1: roots: no key \"url\"; there are: fetch, git, label, names, path, ref, trusted"},
+		{"git that runs a command", "roots: [{git: \"ext::sh -c true\"}]\n", "FILE:1: roots: \"ext::sh -c true\": it is not the URL of a git repository"},
+		{"git that is an option", "roots: [{git: --upload-pack=x}]\n", "FILE:1: roots: \"--upload-pack=x\": it is not the URL of a git repository"},
+		{"git elsewhere", "roots: [{git: \"ftp://x/y\"}]\n", "FILE:1: roots: \"ftp://x/y\": expected a URL that starts with https://, http://, ssh://, git://, file://"},
+		{"ref that is an option", "roots:\n- git: https://x/y\n  ref: -x\n", "FILE:3: roots: \"-x\": it is not the name of a branch, tag or commit"},
+		{"path out of the repository", "roots: [{git: \"https://x/y\", path: a/../../b}]\n", "FILE:1: roots: \"a/../../b\": it leads out of the repository"},
+		{"url", "roots: [{url: x.zip}]\n", "FILE:1: roots: \"x.zip\": expected a URL that starts with https://, http://"},
+		{"fetch", "roots: [{url: \"https://x/y.zip\", fetch: daily}]\n", "FILE:1: schedule \"daily\": expected exactly 5 fields, found 1: [daily] (examples: \"@every 5s\", \"*/10 * * * *\")"},
 		{"agents", "agents: [a]\n", "FILE:1: agents must be a mapping of keys to values"},
 		{"agent without rules", "agents:\n  a:\n  # include: {names: [x]}\n", "FILE:2: agent a must be a mapping of keys to values"},
 		{"agent without name", "agents: {\"\": {}}\n", "FILE:1: agents: a key must be a text"},

@@ -2,6 +2,9 @@ package config
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,13 +13,46 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Sources opens the configured folders, and the usual folders of the user and of the
-// project that dir belongs to ("" means the working folder). For each folder that cannot be
-// looked at it calls warn, unless that is nil; the folder is a source all the same. It
-// leaves out, with a warning, folders of the project that lead to somebody else's.
+// Sources opens the configured folders, the installed skills, and the usual folders of the
+// user and of the project that dir belongs to ("" means the working folder). For each folder
+// that cannot be looked at it calls warn, unless that is nil; the folder is a source all the
+// same. It leaves out, with a warning, folders of the project that lead to somebody else's.
 func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error) {
-	search := source.Search{Folders: client.SkillFolders(), NoBundled: !s.Bundled}
-	roots := make(map[string]Root) // by path
+	roots, err := s.rootsByPath()
+	if err != nil {
+		return nil, err
+	}
+	search, err := s.search(dir, roots)
+	if err != nil {
+		return nil, err
+	}
+	confine := confinement(&search, roots)
+	search.Confine = func(path, real string) error { return confine(path)(real) }
+	places, err := source.Discover(search)
+	warnEach(unfetched(err, roots), warn)
+	var sources []source.Source
+	for _, p := range places {
+		r := roots[p.Path]
+		p.Label = cmp.Or(r.Label, p.Label)
+		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits}
+		switch p.Kind {
+		case source.KindProject:
+			o.Confine = confine(p.Path)
+		case source.KindBundled:
+			o.Only = s.BundledOnly
+		}
+		src, err := p.Open(&o)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, src)
+	}
+	return sources, nil
+}
+
+// rootsByPath returns the roots by their absolute paths.
+func (s *Settings) rootsByPath() (map[string]Root, error) {
+	roots := make(map[string]Root)
 	for _, r := range s.Roots {
 		abs, err := filepath.Abs(r.Path)
 		if err != nil {
@@ -26,7 +62,19 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 			continue // a project does not relabel or rename what the user named
 		}
 		roots[abs] = r
-		if r.Project != "" {
+	}
+	return roots, nil
+}
+
+// search returns where skills are looked for, without Confine.
+func (s *Settings) search(dir string, roots map[string]Root) (source.Search, error) {
+	search := source.Search{Folders: client.SkillFolders(), NoBundled: !s.Bundled, Order: s.Order}
+	for _, r := range s.Roots {
+		abs, err := filepath.Abs(r.Path)
+		if err != nil {
+			return search, err
+		}
+		if roots[abs].Project != "" {
 			search.Project = append(search.Project, abs)
 		} else {
 			search.Roots = append(search.Roots, abs)
@@ -40,32 +88,60 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		if home, err := os.UserHomeDir(); err == nil {
 			search.Home, search.Config = home, os.Getenv("XDG_CONFIG_HOME")
 		}
+		search.User = s.UserDir
 	}
-	confine := confinement(&search, roots)
-	search.Confine = func(path, real string) error { return confine(path)(real) }
-	places, err := source.Discover(search)
-	warnEach(err, warn)
-	var sources []source.Source
-	for _, p := range places {
-		r := roots[p.Path]
-		p.Label = cmp.Or(r.Label, p.Label)
-		o := source.Options{Names: r.Names, MaxFile: s.MaxFile}
-		if p.Kind == source.KindProject {
-			o.Confine = confine(p.Path)
-		}
-		src, err := p.Open(&o)
-		if err != nil {
-			return nil, err
-		}
-		sources = append(sources, src)
+	if s.Installed {
+		// Without a home there are no installed skills.
+		search.Installed, _ = s.InstalledDir()
 	}
-	return sources, nil
+	return search, nil
+}
+
+// InstalledDir returns the folder of installed skills.
+func (s *Settings) InstalledDir() (string, error) {
+	if s.InstallDir != "" {
+		return filepath.Abs(s.InstallDir)
+	}
+	data, err := DataDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(data, "skills"), nil
+}
+
+// unfetched says of roots from elsewhere that are missing what is to be done.
+func unfetched(err error, roots map[string]Root) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var errs []error
+	for _, err := range joined.Unwrap() {
+		place, ok := errors.AsType[*source.PlaceError](err)
+		if r := roots[pathOf(place)]; ok && r.Elsewhere() && errors.Is(err, fs.ErrNotExist) {
+			err = &source.PlaceError{Path: place.Path, Err: fmt.Errorf("%s has not been fetched yet; run \"skills index\"", r.Label)}
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func pathOf(e *source.PlaceError) string {
+	if e == nil {
+		return ""
+	}
+	return e.Path
 }
 
 // confinement returns a function that returns where the place of a project at a path may
 // lead to.
 func confinement(search *source.Search, roots map[string]Root) func(path string) func(real string) error {
 	places := slices.Clone(search.Roots) // of the user, also if they are not looked at
+	for _, path := range []string{search.Installed, search.User} {
+		if path != "" {
+			places = append(places, path)
+		}
+	}
 	if home, err := os.UserHomeDir(); err == nil {
 		for _, folder := range search.Folders {
 			places = append(places, filepath.Join(home, folder, "skills"))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,24 +20,35 @@ func (p *parser) scalar(n *yaml.Node, what string) (string, error) {
 	return n.Value, nil
 }
 
-func (p *parser) text(to *string) func(*yaml.Node) error {
-	return func(n *yaml.Node) (err error) {
-		*to, err = p.scalar(n, "a text")
-		return err
+// shown returns what show returns for a setting whose zero value means the default.
+func shown[T comparable](to *T) func() any {
+	return func() any {
+		var zero T
+		if *to == zero {
+			return nil
+		}
+		return *to
 	}
 }
 
-func (p *parser) optional(to **string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
+func (p *parser) text(to *string) value {
+	return value{schema: textSchema, show: shown(to), read: func(n *yaml.Node) (err error) {
+		*to, err = p.scalar(n, "a text")
+		return err
+	}}
+}
+
+func (p *parser) optional(to **string) value {
+	return value{schema: textSchema, read: func(n *yaml.Node) error {
 		*to = new(string)
-		return p.text(*to)(n)
-	}
+		return p.text(*to).read(n)
+	}}
 }
 
 // path reads a path. It may start with ~; a relative path starts at the folder of
 // the file.
-func (p *parser) path(to *string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
+func (p *parser) path(to *string) value {
+	return value{schema: pathSchema, show: shown(to), read: func(n *yaml.Node) error {
 		s, err := p.scalar(n, "a path")
 		if err != nil {
 			return err
@@ -53,44 +65,55 @@ func (p *parser) path(to *string) func(*yaml.Node) error {
 		}
 		*to = s
 		return nil
-	}
+	}}
 }
 
-// parsed returns a function that reads a value with parse. what names the expected value
-// in errors.
-func parsed[T any](p *parser, to *T, what string, parse func(string) (v T, ok bool)) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
+// parsed returns a value that parse reads. what names the expected value in errors.
+func parsed[T comparable](p *parser, to *T, what string, describe func() schema, parse func(string) (v T, ok bool)) value {
+	return value{schema: describe, show: shown(to), read: func(n *yaml.Node) error {
 		v, ok := parse(n.Value)
 		if n.Kind != yaml.ScalarNode || !ok {
 			return p.errorf(n, "expected %s, not %q", what, n.Value)
 		}
 		*to = v
 		return nil
-	}
+	}}
 }
 
-func (p *parser) boolean(to *bool) func(*yaml.Node) error {
-	return parsed(p, to, "true or false", func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" })
+func (p *parser) boolean(to *bool) value {
+	v := parsed(p, to, "true or false", booleanSchema, func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" })
+	v.show = func() any { return *to }
+	return v
 }
 
-func number[T int | int64](p *parser, to *T) func(*yaml.Node) error {
-	return parsed(p, to, "a whole number", func(s string) (T, bool) {
+func number[T int | int64](p *parser, to *T) value {
+	describe := func() schema { return schema{"type": "integer", "minimum": 0} }
+	return parsed(p, to, "a whole number", describe, func(s string) (T, bool) {
 		v, err := strconv.ParseInt(s, 10, 64)
-		return T(v), err == nil && v >= 0
+		return T(v), err == nil && v >= 0 && int64(T(v)) == v
 	})
 }
 
-func (p *parser) duration(to *time.Duration) func(*yaml.Node) error {
-	return parsed(p, to, "a duration such as 250ms or 2s", func(s string) (time.Duration, bool) {
+func (p *parser) duration(to *time.Duration) value {
+	describe := func() schema { return schema{"type": "string", "pattern": "^[0-9.]+(ns|us|µs|ms|s|m|h)"} }
+	v := parsed(p, to, "a duration such as 250ms or 2s", describe, func(s string) (time.Duration, bool) {
 		d, err := time.ParseDuration(s)
 		return d, err == nil && d > 0
 	})
+	v.show = func() any {
+		if *to == 0 {
+			return nil
+		}
+		return to.String()
+	}
+	return v
 }
 
 // share reads a number from 0 to 1. It turns 0 into zero, because 0 means the default
 // elsewhere. what names the expected value in errors.
-func (p *parser) share(what string, to *float64, zero float64) func(*yaml.Node) error {
-	return parsed(p, to, what, func(s string) (float64, bool) {
+func (p *parser) share(what string, to *float64, zero float64) value {
+	describe := func() schema { return schema{"type": "number", "minimum": 0, "maximum": 1} }
+	v := parsed(p, to, what, describe, func(s string) (float64, bool) {
 		v, err := strconv.ParseFloat(s, 64)
 		ok := err == nil && v >= 0 && v <= 1
 		if v == 0 {
@@ -98,41 +121,84 @@ func (p *parser) share(what string, to *float64, zero float64) func(*yaml.Node) 
 		}
 		return v, ok
 	})
+	v.show = func() any {
+		switch *to {
+		case 0:
+			return nil
+		case zero:
+			return 0.0
+		}
+		return *to
+	}
+	return v
 }
 
 // choice reads one of some texts.
-func (p *parser) choice(to *string, of []string) func(*yaml.Node) error {
-	return parsed(p, to, strings.Join(of, " or "), func(s string) (string, bool) { return s, slices.Contains(of, s) })
+func (p *parser) choice(to *string, of []string) value {
+	return parsed(p, to, strings.Join(of, " or "), func() schema { return enumSchema(of) },
+		func(s string) (string, bool) { return s, slices.Contains(of, s) })
 }
 
 // list reads a list of texts; a single text is a list of one.
-func (p *parser) list(to *[]string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		if n.Kind == yaml.ScalarNode {
-			*to = []string{n.Value}
-			return nil
-		}
-		if n.Kind != yaml.SequenceNode {
-			return p.errorf(n, "expected a list of texts")
-		}
-		for _, item := range n.Content {
-			s, err := p.scalar(item, "a text")
+func (p *parser) list(to *[]string) value {
+	return value{
+		schema: listSchema,
+		show:   shownList(to),
+		read: func(n *yaml.Node) error {
+			items, err := p.items(n)
 			if err != nil {
 				return err
 			}
-			*to = append(*to, s)
-		}
-		return nil
+			for _, item := range items {
+				*to = append(*to, item.Value)
+			}
+			return nil
+		},
 	}
 }
 
+// shownList is shown for a list.
+func shownList(to *[]string) func() any {
+	return func() any {
+		if *to == nil {
+			return nil
+		}
+		return *to
+	}
+}
+
+// items returns the texts of a list; a single text is a list of one.
+func (p *parser) items(n *yaml.Node) ([]*yaml.Node, error) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return []*yaml.Node{n}, nil
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			if _, err := p.scalar(item, "a text"); err != nil {
+				return nil, err
+			}
+		}
+		return n.Content, nil
+	}
+	return nil, p.errorf(n, "expected a list of texts")
+}
+
 // names reads a mapping of texts to texts.
-func (p *parser) names(what string, to *map[string]string) func(*yaml.Node) error {
-	return func(n *yaml.Node) error {
-		*to = make(map[string]string)
-		return p.pairs(n, what, func(key, value *yaml.Node) (err error) {
-			(*to)[key.Value], err = p.scalar(value, "a text")
-			return err
-		})
+func (p *parser) names(what string, to *map[string]string) value {
+	return value{
+		schema: func() schema { return mapOf(textSchema()) },
+		show: func() any {
+			if *to == nil {
+				return nil
+			}
+			return maps.Clone(*to)
+		},
+		read: func(n *yaml.Node) error {
+			*to = make(map[string]string)
+			return p.pairs(n, what, func(key, value *yaml.Node) (err error) {
+				(*to)[key.Value], err = p.scalar(value, "a text")
+				return err
+			})
+		},
 	}
 }

@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
-	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // decode returns the top node of a file with one YAML document; nil means that the file
@@ -100,54 +96,67 @@ func (p *parser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Nod
 	return nil
 }
 
-// keys maps each key of a mapping to the function that reads its value.
-type keys map[string]func(*yaml.Node) error
+// keys returns the keys of the file. Those that a project's file must not have are errors
+// there, which say where they belong.
+func (p *parser) keys() keys {
+	s := p.settings
+	disabled := &s.Disabled
+	if !p.user {
+		disabled = &s.ProjectDisabled
+	}
+	known := keys{
+		"roots":    p.rootList().doc("folders with skills; the first wins", nil),
+		"agents":   p.agentMap().doc("what each agent may see", nil),
+		"disabled": p.disabled(disabled).doc("skills that nobody is offered: a list of names, or a mapping of rules", nil),
+	}
+	if p.user {
+		maps.Copy(known, p.personal())
+	}
+	return known
+}
 
-// mapping reads a mapping. A key that is not in known is an error that lists the
-// known keys.
-func (p *parser) mapping(n *yaml.Node, what string, known keys) error {
-	return p.pairs(n, what, func(key, value *yaml.Node) error {
-		read, ok := known[key.Value]
-		switch {
-		case !ok:
-			return p.errorf(key, "%s: no key %q%s", what, key.Value, words.Suggest(key.Value, slices.Sorted(maps.Keys(known))))
-		case isNull(value):
-			// Do not treat this as a missing key: an agent with an empty include
-			// would see everything.
-			return p.errorf(key, "%s: key %q has no value", what, key.Value)
-		}
-		return read(value)
-	})
+// personal returns the keys that only the file of a user may have.
+func (p *parser) personal() keys {
+	s := p.settings
+	return keys{
+		"project":     p.boolean(&s.Project).doc("look at the project's folders", true),
+		"user":        p.boolean(&s.User).doc("look at the folders in your home", true),
+		"bundled":     p.bundled().doc("offer the skills that are compiled in: all, none, or these", true),
+		"db":          p.path(&s.DB).doc("file of the catalog, instead of one in the cache folder", nil),
+		"schedule":    p.schedule(&s.Schedule).doc("when programs that stay running rescan, as a cron spec", "@every 5s"),
+		"max_file":    number(p, &s.MaxFile).doc("bytes of the largest file that is served", 1<<20),
+		"embedder":    p.embedder().doc("what makes vectors of texts", EmbedderStatic),
+		"deadline":    p.duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
+		"disturb":     p.share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", 0.05),
+		"threshold":   p.share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
+		"form":        p.choice(&s.Form, Forms()).doc("of skills in a block", nil),
+		"reranker":    p.reranker().doc("a server that orders the best candidates anew", "none"),
+		"order":       p.order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),
+		"install_dir": p.path(&s.InstallDir).doc("folder of installed skills, instead of one in your data folder", nil),
+		"user_dir":    p.path(&s.UserDir).doc("folder with your skills, instead of the usual ones in your home", nil),
+		"projects":    p.projects().doc("what holds in one project only, by its folder", nil),
+		"trust":       p.object("trust", "trust", p.trust).doc("whose skills are offered", nil),
+		"requires":    p.object("requires", "requires", p.requires).doc("what happens to skills whose needs are not met", nil),
+		"usage":       p.usage().doc("keep a local log of what is offered, loaded and read", false),
+		"limits":      p.object("limits", "limits", p.limits).doc("what a skill may be before it counts as a problem", nil),
+	}
 }
 
 func (p *parser) top(n *yaml.Node) error {
-	s := p.settings
-	known := keys{"roots": p.roots, "agents": p.agents}
-	personal := keys{
-		"project":   p.boolean(&s.Project),
-		"user":      p.boolean(&s.User),
-		"bundled":   p.boolean(&s.Bundled),
-		"db":        p.path(&s.DB),
-		"schedule":  p.text(&s.Schedule),
-		"max_file":  number(p, &s.MaxFile),
-		"embedder":  p.embedder,
-		"deadline":  p.duration(&s.Deadline),
-		"disturb":   p.share("a share from 0 to 1", &s.Disturb, search.OnlyNamed),
-		"threshold": p.share("a probability from 0 to 1", &s.Threshold, search.Always),
-		"form":      p.choice(&s.Form, Forms()),
-		"reranker":  p.reranker,
-	}
-	for key, read := range personal {
-		if p.user {
-			known[key] = read
-			continue
-		}
-		known[key] = func(n *yaml.Node) error {
-			return p.errorf(n, "%s: a project's configuration cannot set this; move it to your own", key)
+	known := p.keys()
+	if !p.user {
+		for key, v := range p.personal() {
+			v.read = func(n *yaml.Node) error {
+				return p.errorf(n, "%s: a project's configuration cannot set this; move it to your own", key)
+			}
+			known[key] = v
 		}
 	}
 	if err := p.mapping(n, "configuration", known); err != nil {
 		return err
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		p.note(n.Content[i].Value, n.Content[i])
 	}
 	return p.oneLevel(n)
 }
@@ -165,84 +174,5 @@ func (p *parser) oneLevel(n *yaml.Node) error {
 		}
 		first = key
 	}
-	return nil
-}
-
-func (p *parser) embedder(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		if n.Value != EmbedderStatic && n.Value != EmbedderNone {
-			return p.errorf(n, "no embedder %q; there are: static, none, openai (a mapping with base_url and model)", n.Value)
-		}
-		p.settings.Embedder = Embedder{Name: n.Value}
-		return nil
-	}
-	return p.mapping(n, "embedder", keys{"openai": p.openai})
-}
-
-func (p *parser) openai(n *yaml.Node) error {
-	e := new(openai.Config)
-	err := p.mapping(n, "embedder openai", keys{
-		"base_url": p.text(&e.BaseURL), "model": p.text(&e.Model), "key_env": p.text(&e.KeyEnv),
-		"azure": p.boolean(&e.Azure), "allow_insecure": p.boolean(&e.AllowInsecure), "headers": p.names("headers", &e.Headers),
-		"dimensions": number(p, &e.Dimensions), "encoding": p.text(&e.Encoding),
-		"query_prefix": p.optional(&e.QueryPrefix), "document_prefix": p.optional(&e.DocumentPrefix),
-		"max_batch": number(p, &e.MaxBatch), "max_chars": number(p, &e.MaxChars), "timeout": p.duration(&e.Timeout),
-	})
-	if err == nil && (e.BaseURL == "" || e.Model == "") {
-		err = p.errorf(n, "embedder openai: base_url and model are needed")
-	}
-	if err == nil {
-		check := *e
-		check.KeyEnv, check.AllowInsecure = "-", true // the environment is no part of the file
-		if _, bad := openai.New(check, nil); bad != nil {
-			err = p.errorf(n, "embedder openai: %w", bad)
-		}
-	}
-	p.settings.Embedder = Embedder{Name: EmbedderOpenAI, OpenAI: e}
-	return err
-}
-
-// reranker reads a mapping with one key, a protocol, whose value is the settings
-// of a server.
-func (p *parser) reranker(n *yaml.Node) error {
-	known := make(keys)
-	var names []string
-	for _, api := range remote.APIs() {
-		names = append(names, string(api))
-		known[string(api)] = func(n *yaml.Node) error { return p.rerankServer(n, api) }
-	}
-	switch {
-	case n.Kind == yaml.ScalarNode && n.Value == "none":
-		p.settings.Reranker = nil
-		return nil
-	case n.Kind != yaml.MappingNode:
-		return p.errorf(n, "no reranker %q; there are: none, %s (a mapping with base_url and model)", n.Value, strings.Join(names, ", "))
-	case len(n.Content) != 2:
-		return p.errorf(n, "reranker: one protocol is needed, of: %s", strings.Join(names, ", "))
-	}
-	return p.mapping(n, "reranker", known)
-}
-
-func (p *parser) rerankServer(n *yaml.Node, api remote.API) error {
-	s := &Reranker{Config: remote.Config{API: api}}
-	what := "reranker " + string(api)
-	err := p.mapping(n, what, keys{
-		"base_url": p.text(&s.BaseURL), "model": p.text(&s.Model), "key_env": p.text(&s.KeyEnv),
-		"max_chars": number(p, &s.MaxChars), "deadline": p.duration(&s.Deadline), "candidates": number(p, &s.Candidates),
-	})
-	switch {
-	case err != nil:
-		return err
-	case s.BaseURL == "":
-		return p.errorf(n, "%s: base_url is needed", what)
-	case s.Model == "" && api != remote.TEI:
-		return p.errorf(n, "%s: model is needed", what)
-	}
-	check := s.Config
-	check.KeyEnv = "" // the environment is no part of the file
-	if _, err := remote.New(check, nil); err != nil {
-		return p.errorf(n, "%w", err)
-	}
-	p.settings.Reranker = s
 	return nil
 }

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+)
+
+const configHelp = `Config shows the configuration, and describes its files to editors.
+
+It is read from $REPERTOIRE_CONFIG or repertoire/config.yaml in your
+configuration folder, and from .agents/repertoire.yaml of the project:
+
+{configuration}
+
+A project's file may hold roots in the project, agents, and disabled, which
+holds for the skills of the project only.
+
+"skills config schema" prints the JSON Schema of your file, with --project of a
+project's, so that an editor completes and checks it. Save it, and begin the
+file with a line such as
+  # yaml-language-server: $schema=/path/to/schema.json
+
+"skills config show" prints each setting with its origin: default, a file with
+its line, a variable, or a flag. It shows no password, header or token. When the
+output is piped, each line holds key, value (as JSON), origin and place,
+separated by tabs.
+
+--json prints an object with settings, a list of objects with key, value, origin
+(default, file, variable or flag) and place (path:line, or a name).`
+
+// configExample is the configuration that the help shows.
+const configExample = `  roots:
+    - ~/more/skills
+    - {path: ../team, label: team, names: {old: new}}
+    - {git: "https://git.example/team/skills", ref: v2, path: skills}
+    - {url: "https://example.com/skills.zip", fetch: "@daily", trusted: true}
+  disabled: [legacy-*]   # or {names: […], tags: […], sources: […]}
+  projects: {~/work/app: {disabled: [deploy]}}  # in that project only
+  project: true          # look at the project's folders
+  user: true             # look at the folders in your home
+  # user_dir: ~/skills   # instead of the usual ones in your home
+  # install_dir: ~/inst  # instead of a folder in your data folder
+  bundled: true          # offer the skills that are compiled in, or [NAME, …]
+  order: [roots, installed, project, project-clients, user, bundled]
+  trust:
+    project: offer       # or ask: a project's skills wait until you trust them
+    require_digest: false  # hold back installed skills that were changed
+    lower: [other]       # sources whose skills rank below equals
+  requires: {ignore: false, assume: [gh], load: false}
+  usage: false           # or true, or {prompts: true}: a local log of use
+  limits: {name: 64, description: 1024, body: 8000, files: 512, bytes: 16777216}
+  db: ~/catalog.db       # instead of one in the cache folder
+  schedule: "@every 5s"  # of rescans in programs that stay running
+  max_file: 1048576      # bytes of the largest file that is served
+  deadline: 250ms        # for the embedding of a prompt
+  disturb: 0.05          # at most this share of prompts that need none gets one
+  # threshold: 0.6       # instead: least probability that a prompt wants one
+  form: full             # of skills in a block: full or short
+  embedder: static       # the built-in one; or none; or a server:
+  # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
+  agents:
+    reviewer:            # skills --agent reviewer …
+      include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
+      exclude: {names: [review-legacy]}
+      pinned: [code-review]`
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "config",
+		Short:   "Show or describe the configuration",
+		Long:    configHelp,
+		Example: "  skills config",
+		Args:    noCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.configSchemaCommand(), a.configShowCommand())
+	return cmd
+}
+
+func (a *app) configSchemaCommand() *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of the configuration",
+		Long:    "Schema prints the JSON Schema (draft 2020-12) of your configuration file.",
+		Example: "  skills config schema > schema.json",
+		Args:    args(0, 0),
+		RunE:    func(*cobra.Command, []string) error { return a.printJSON(config.Schema(project)) },
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "of a project's file instead")
+	return cmd
+}
+
+// configResult is what "config show --json" prints.
+type configResult struct {
+	Settings []config.Shown `json:"settings"`
+}
+
+func (a *app) configShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show",
+		Short:   "Print each setting with its origin",
+		Long:    "Show prints each setting with its origin, see \"skills config --help\".",
+		Example: "  skills config show --json",
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			o, err := a.options()
+			if err != nil {
+				return err
+			}
+			s, err := config.Read(a.dir, (*config.Options)(o))
+			if err != nil {
+				return err
+			}
+			shown := config.Show(s, (*config.Options)(o))
+			if a.json {
+				return a.printJSON(configResult{shown})
+			}
+			return a.rows([]string{"KEY", "VALUE", "ORIGIN", "PLACE"}, mapped(shown, func(s config.Shown) []string {
+				return []string{s.Key, jsonText(s.Value), s.Origin, s.Place}
+			}))
+		},
+	}
+}
+
+// jsonText returns a value in one line; "" if there is none.
+func jsonText(v any) string {
+	if v == nil {
+		return ""
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error() // unreachable: settings are plain values
+	}
+	return string(text)
+}

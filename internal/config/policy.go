@@ -1,0 +1,239 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// A ProjectRules is what the user's file says of one project.
+type ProjectRules struct {
+	Folder   string // root of the project
+	Disabled []search.Ban
+}
+
+// Policy returns which skills are held back; nil means none. What the project's file disables
+// holds for skills of the project only.
+func (s *Settings) Policy() *search.Policy {
+	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower)}
+	project := []string{source.KindProject}
+	for _, ban := range s.ProjectDisabled {
+		ban.Within = project
+		p.Disabled = append(p.Disabled, ban)
+	}
+	if s.Trust.Project == TrustAsk {
+		p.Ask = project
+	}
+	for _, r := range s.Roots {
+		if r.Elsewhere() && !r.Trusted {
+			p.Lower = append(p.Lower, r.Label)
+		}
+	}
+	if len(p.Disabled)+len(p.Lower)+len(p.Ask) == 0 && !s.Trust.RequireDigest {
+		return nil
+	}
+	return p
+}
+
+// disabled reads skills that are disabled: names, or a mapping of rules. Each entry becomes
+// a ban of its own, which knows its line.
+func (p *parser) disabled(to *[]search.Ban) value {
+	add := func(set func(*search.Rules) *[]string) value {
+		return value{schema: listSchema, read: func(n *yaml.Node) error {
+			items, err := p.items(n)
+			if err != nil {
+				return err
+			}
+			for _, item := range items {
+				ban := search.Ban{Place: p.place(item)}
+				*set(&ban.Rules) = []string{item.Value}
+				if err := p.checkBan(item, ban); err != nil {
+					return err
+				}
+				*to = append(*to, ban)
+			}
+			return nil
+		}}
+	}
+	names := add(func(r *search.Rules) *[]string { return &r.Names })
+	rules := p.object("disabled", "", func() keys {
+		return keys{
+			"names":   names.doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
+			"tags":    add(func(r *search.Rules) *[]string { return &r.Tags }).doc("tags", nil),
+			"sources": add(func(r *search.Rules) *[]string { return &r.Sources }).doc("labels of sources", nil),
+		}
+	})
+	read := rules.read
+	rules.read = func(n *yaml.Node) error {
+		if n.Kind == yaml.MappingNode {
+			return read(n)
+		}
+		return names.read(n)
+	}
+	other := rules.schema
+	rules.schema = func() schema { return anyOf(listSchema(), other()) }
+	return rules
+}
+
+// checkBan returns an error for an empty or malformed rule.
+func (p *parser) checkBan(n *yaml.Node, ban search.Ban) error {
+	if n.Value == "" {
+		return p.errorf(n, "disabled: a name is missing")
+	}
+	err := (&search.Agent{Exclude: ban.Rules}).Check()
+	if bad, ok := errors.AsType[*search.RuleError](err); ok {
+		return p.errorf(n, "disabled: %w", bad.Err)
+	}
+	return nil
+}
+
+// projects reads what holds in single projects.
+func (p *parser) projects() value {
+	inside := func(r *ProjectRules) keys { return keys{"disabled": p.disabled(&r.Disabled)} }
+	return value{
+		schema: func() schema { return mapOf(objectSchema(inside(new(ProjectRules)))) },
+		read: func(n *yaml.Node) error {
+			p.settings.Projects = nil
+			return p.pairs(n, "projects", func(key, rules *yaml.Node) error {
+				var r ProjectRules
+				if err := p.path(&r.Folder).read(key); err != nil {
+					return err
+				}
+				if err := p.mapping(rules, "project "+key.Value, inside(&r)); err != nil {
+					return err
+				}
+				p.settings.Projects = append(p.settings.Projects, r)
+				return nil
+			})
+		},
+	}
+}
+
+// order reads the order of groups of sources.
+func (p *parser) order(to *[]string) value {
+	return value{
+		schema: func() schema {
+			s := arrayOf(enumSchema(source.Groups()))
+			s["uniqueItems"] = true
+			return anyOf(enumSchema(source.Groups()), s)
+		},
+		show: shownList(to),
+		read: func(n *yaml.Node) error {
+			items, err := p.items(n)
+			*to = nil
+			for _, item := range items {
+				switch {
+				case !slices.Contains(source.Groups(), item.Value):
+					return p.errorf(item, "order: no group of sources %q%s", item.Value, words.Suggest(item.Value, source.Groups()))
+				case slices.Contains(*to, item.Value):
+					return p.errorf(item, "order: %s stands here twice", item.Value)
+				}
+				*to = append(*to, item.Value)
+			}
+			return err
+		},
+	}
+}
+
+// bundled reads whether the compiled-in skills are offered, or which.
+func (p *parser) bundled() value {
+	s := p.settings
+	all := p.boolean(&s.Bundled).check(func(*yaml.Node) error { s.BundledOnly = nil; return nil })
+	return p.either(all, value{
+		schema: func() schema { return arrayOf(enumSchema(bundledNames())) },
+		show: func() any {
+			if s.Bundled && s.BundledOnly != nil {
+				return s.BundledOnly
+			}
+			return s.Bundled
+		},
+		read: func(n *yaml.Node) error {
+			items, err := p.items(n)
+			s.Bundled, s.BundledOnly = len(items) > 0, nil
+			for _, item := range items {
+				if !slices.Contains(bundledNames(), item.Value) {
+					return p.errorf(item, "bundled: no skill %q is compiled in%s", item.Value, words.Suggest(item.Value, bundledNames()))
+				}
+				s.BundledOnly = append(s.BundledOnly, item.Value)
+			}
+			return err
+		},
+	})
+}
+
+// bundledNames returns the names of the compiled-in skills, which are those of their folders.
+func bundledNames() []string {
+	folders, err := fs.Glob(source.Bundled(), "*/SKILL.md")
+	for i, name := range folders {
+		folders[i] = name[:len(name)-len("/SKILL.md")]
+	}
+	if err != nil {
+		panic(fmt.Sprint("reading the bundled skills: ", err)) // unreachable: the pattern is well-formed
+	}
+	return folders
+}
+
+func (p *parser) trust() keys {
+	t := &p.settings.Trust
+	return keys{
+		"project": p.choice(&t.Project, []string{TrustOffer, TrustAsk}).
+			doc("offer the skills of a project, or ask first: \"skills trust\" answers", TrustOffer),
+		"require_digest": p.boolean(&t.RequireDigest).doc("hold back installed skills that were changed after they were installed", false),
+		"keys":           p.list(&t.Keys).doc("public keys, one of which must have signed what is installed", nil),
+		"lower":          p.list(&t.Lower).doc("labels of sources whose skills rank below equals", nil),
+	}
+}
+
+func (p *parser) requires() keys {
+	r := &p.settings.Requires
+	return keys{
+		"ignore": p.boolean(&r.Ignore).doc("offer skills whose commands are missing all the same", false),
+		"assume": p.list(&r.Assume).doc("commands and environment variables that count as there", nil),
+		"load":   p.boolean(&r.Load).doc("loading a skill also loads the skills that it requires", false),
+	}
+}
+
+// usage reads whether use is noted: true, false, or a mapping that says how.
+func (p *parser) usage() value {
+	u := &p.settings.Usage
+	known := func() keys { return keys{"prompts": p.boolean(&u.Prompts).doc("note the prompts too", false)} }
+	how := p.object("usage", "", known).check(func(*yaml.Node) error { u.Log = true; return nil })
+	all := p.boolean(&u.Log).check(func(*yaml.Node) error { u.Prompts = false; return nil })
+	v := p.either(all, how)
+	v.show = func() any {
+		if u.Log && u.Prompts {
+			return map[string]any{"prompts": true}
+		}
+		return u.Log
+	}
+	return v
+}
+
+// maxDescription is the longest description that limits may allow.
+const maxDescription = 16 << 10
+
+func (p *parser) limits() keys {
+	l := &p.settings.Limits
+	d := skill.Limits{}.OrDefault()
+	longest := func(n *yaml.Node) error {
+		if l.Description > maxDescription {
+			return p.errorf(n, "limits: a description of at most %d characters can be kept, not %d", maxDescription, l.Description)
+		}
+		return nil
+	}
+	return keys{
+		"name":        number(p, &l.Name).doc("characters of a name", d.Name),
+		"description": number(p, &l.Description).check(longest).doc("characters of a description", d.Description),
+		"body":        number(p, &l.Body).doc("tokens of the instructions", d.Body),
+		"files":       number(p, &l.Files).doc("files of a skill", d.Files),
+		"bytes":       number(p, &l.Bytes).doc("bytes of all files of a skill", d.Bytes),
+	}
+}

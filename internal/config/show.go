@@ -1,0 +1,168 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// A Shown is a setting that holds, with its origin.
+type Shown struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`           // nil means that nothing is set, and nothing is the default
+	Origin string `json:"origin"`          // one of the origins
+	Place  string `json:"place,omitempty"` // path:line of a file, name of a variable or flag
+}
+
+// The origins of settings.
+const (
+	OriginDefault  = "default"
+	OriginFile     = "file"
+	OriginVariable = "variable"
+	OriginFlag     = "flag"
+)
+
+// Show returns the settings that hold, by key. Read has returned s for the options o, which
+// may be nil. It shows no password, header or token.
+func Show(s Settings, o *Options) []Shown {
+	if o == nil {
+		o = new(Options)
+	}
+	p := &parser{user: true, settings: &s}
+	return p.shown(p.keys(), "", o)
+}
+
+// shown shows keys whose names begin with a prefix.
+func (p *parser) shown(known keys, prefix string, o *Options) (list []Shown) {
+	for _, name := range known.names() {
+		v, key := known[name], prefix+name
+		switch {
+		case key == "roots":
+			list = append(list, p.shownRoots()...)
+		case key == "agents":
+			list = append(list, p.shownAgents()...)
+		case key == "disabled":
+			list = append(list, shownBans(key, p.settings.Disabled)...)
+			list = append(list, shownBans(key, p.settings.ProjectDisabled)...)
+		case key == "projects":
+			for _, r := range p.settings.Projects {
+				list = append(list, shownBans(key+"."+r.Folder+".disabled", r.Disabled)...)
+			}
+		case v.inside != nil:
+			list = append(list, p.shown(v.inside(), key+".", o)...)
+		default:
+			list = append(list, p.shownValue(key, v, o))
+		}
+	}
+	return list
+}
+
+// shownValue shows the value of one key.
+func (p *parser) shownValue(key string, v value, o *Options) Shown {
+	s := p.settings
+	set := at(s.Places[key])
+	set.Key, set.Value = key, v.show()
+	switch {
+	case key == "db" && o.DB != "":
+		set.Origin, set.Place = OriginFlag, "--db"
+	case key == "db" && os.Getenv("REPERTOIRE_DB") != "":
+		set.Origin, set.Place = OriginVariable, "REPERTOIRE_DB"
+	case o.OnlyRoots && (key == "project" || key == "user" || key == "bundled"):
+		set.Origin, set.Place = OriginFlag, "--only-root"
+	case set.Origin != OriginDefault:
+	case key == "install_dir":
+		set.Value, _ = s.InstalledDir() // without a home there is none
+	case key == "disturb" && s.Threshold != 0:
+		set.Value = nil
+	case set.Value == nil:
+		set.Value = v.standard
+	}
+	if e := s.Embedder.OpenAI; key == "embedder" && e != nil {
+		set.Value = map[string]any{EmbedderOpenAI: map[string]any{"base_url": redacted(e.BaseURL), "model": e.Model}}
+	}
+	if r := s.Reranker; key == "reranker" && r != nil {
+		set.Value = map[string]any{string(r.API): map[string]any{"base_url": redacted(r.BaseURL), "model": r.Model}}
+	}
+	return set
+}
+
+// at returns the origin of what a file sets at a place; the zero place means no file.
+func at(place search.Place) Shown {
+	if place.Line == 0 {
+		return Shown{Origin: OriginDefault}
+	}
+	return Shown{Origin: OriginFile, Place: fmt.Sprintf("%s:%d", place.File, place.Line)}
+}
+
+func (p *parser) shownRoots() (list []Shown) {
+	for _, r := range p.settings.Roots {
+		set := at(r.Place)
+		if set.Origin == OriginDefault {
+			set.Origin, set.Place = OriginFlag, "--root"
+		}
+		root := make(map[string]any)
+		for key, text := range map[string]string{"path": r.Path, "label": r.Label, "git": redacted(r.Git), "url": redacted(r.URL), "ref": r.Ref, "folder": r.Sub, "fetch": r.Fetch} {
+			if text != "" {
+				root[key] = text
+			}
+		}
+		if r.Elsewhere() {
+			root["trusted"] = r.Trusted
+		}
+		if len(r.Names) > 0 {
+			root["names"] = r.Names
+		}
+		set.Key, set.Value = "roots", root
+		list = append(list, set)
+	}
+	return list
+}
+
+func (p *parser) shownAgents() (list []Shown) {
+	for _, a := range p.settings.Agents {
+		set := at(p.settings.Places["agents."+a.Name])
+		rules := make(map[string]any)
+		for key, r := range map[string]search.Rules{"include": a.Include, "exclude": a.Exclude} {
+			if shown := shownRules(r); len(shown) > 0 {
+				rules[key] = shown
+			}
+		}
+		if len(a.Pinned) > 0 {
+			rules["pinned"] = a.Pinned
+		}
+		set.Key, set.Value = "agents."+a.Name, rules
+		list = append(list, set)
+	}
+	return list
+}
+
+func shownBans(key string, bans []search.Ban) (list []Shown) {
+	for _, ban := range bans {
+		set := at(ban.Place)
+		set.Key, set.Value = key, shownRules(ban.Rules)
+		list = append(list, set)
+	}
+	return list
+}
+
+func shownRules(r search.Rules) map[string][]string {
+	shown := make(map[string][]string)
+	for key, list := range map[string][]string{"names": r.Names, "tags": r.Tags, "sources": r.Sources} {
+		if len(list) > 0 {
+			shown[key] = list
+		}
+	}
+	return shown
+}
+
+// redacted returns an address without its password.
+func redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	return cmp.Or(u.Redacted(), address)
+}
