@@ -38,10 +38,11 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 	if err != nil {
 		return nil, readResult{}, named(err, p.ID)
 	}
-	eventOf(ctx).Stale = body.Stale
+	e := eventOf(ctx)
+	e.Stale, e.Skills, e.Session = body.Stale, []string{body.ID}, s.lastSession()
 	s.use(ctx, body.ID)
-	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
-		s.opts.Loaded(ctx, *session, body.ID)
+	if e.Session != "" {
+		s.opts.Loaded(ctx, e.Session, body.ID)
 	}
 	part := cut(body.Text, lines{})
 	r := readResult{
@@ -49,6 +50,15 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 		Resources: body.Resources, Requires: body.Requires, Stale: body.Stale, HiddenChars: body.HiddenChars,
 	}
 	return text(r.text()), r, nil
+}
+
+// lastSession returns the session of the last suggest_skills, if that is the session of
+// every request, else "".
+func (s *Server) lastSession() string {
+	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
+		return *session
+	}
+	return ""
 }
 
 // text is the instructions under a short header.

@@ -214,7 +214,8 @@ func (a *app) command() *cobra.Command {
 	completeHelp(root)
 	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(),
 		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
-		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
+		a.wellKnownCommand(), a.completionCommand(), a.versionCommand(),
+		a.statsCommand())
 	return root
 }
 

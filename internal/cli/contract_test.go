@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // TestHelpNamesFields ties the help of each command to what it prints with
@@ -35,6 +36,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"index":   indexResult{},
 		"embed":   embedResult{},
 		"version": versionResult{},
+		"stats":   usage.Stats{},
 
 		"well-known": wellKnownResult{},
 	}
@@ -304,7 +306,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed hook index list mcp read search setup show version well-known why"
+	want := "bench completion context doctor embed hook index list mcp read search setup show stats version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
