@@ -122,6 +122,11 @@ type Config struct {
 	// Logger gets messages about what happens in the background; nil means no
 	// messages.
 	Logger *slog.Logger
+
+	// Usage says that the user wants a log of which skills are offered and used, and
+	// UsagePrompts that it has the prompts too. A catalog writes none: programs do, see
+	// package usage.
+	Usage, UsagePrompts bool
 }
 
 // ConfigOptions are what the flags of a program say. Relative paths start at the
@@ -176,7 +181,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	cfg := Config{
 		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
 		Form: contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
-		Policy: policyOf(&s, o.Warn),
+		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err

@@ -80,6 +80,8 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 		eventOf(ctx).Stale = m.Stale
 		s.use(ctx, m.ID)
 	}
+	e := eventOf(ctx)
+	e.Skills, e.File = []string{m.ID}, f.Path
 	c := &mcp.ResourceContents{URI: p.URI, MIMEType: mimeType(f.Path)}
 	// Valid UTF-8 survives JSON byte for byte and is sent as text. An empty text would
 	// be left out of the JSON, so it is sent as a blob.

@@ -48,7 +48,8 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 	if err != nil {
 		return nil, readResult{}, named(err, p.ID)
 	}
-	eventOf(ctx).Stale = body.Stale
+	e := eventOf(ctx)
+	e.Stale, e.Session = body.Stale, s.lastSession()
 	part := cut(body.Text, lines{})
 	required := requiredOf(body, maxText-len(part.text))
 	s.loaded(ctx, body.ID)
@@ -66,9 +67,19 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 // loaded notes that the model has the instructions of a skill.
 func (s *Server) loaded(ctx context.Context, id string) {
 	s.use(ctx, id)
-	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
-		s.opts.Loaded(ctx, *session, id)
+	e := eventOf(ctx)
+	if e.Skills = append(e.Skills, id); e.Session != "" {
+		s.opts.Loaded(ctx, e.Session, id)
 	}
+}
+
+// lastSession returns the session of the last suggest_skills, if that is the session of
+// every request, else "".
+func (s *Server) lastSession() string {
+	if session := s.session.Load(); session != nil && s.opts.Loaded != nil {
+		return *session
+	}
+	return ""
 }
 
 // requiredOf returns the skills that were loaded with a body, as far as they fit whole into

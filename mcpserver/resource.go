@@ -48,6 +48,8 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 		return nil, none, named(err, p.ID)
 	}
 	s.use(ctx, f.ID)
+	e := eventOf(ctx)
+	e.Skills, e.File, e.Session = []string{f.ID}, f.Path, s.lastSession()
 	r := resourceResult{ID: f.ID, Path: f.Path, Size: f.Size, SHA256: f.SHA256, Binary: f.Binary, HiddenChars: f.HiddenChars}
 	if f.Binary {
 		return s.binary(&f), r, nil

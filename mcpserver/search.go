@@ -80,6 +80,8 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
 	}
+	e := eventOf(ctx)
+	e.Skills, e.Session, e.Prompt = idsOf(answer.Hits), s.lastSession(), p.Query
 	return text(r.text()), r, nil
 }
 

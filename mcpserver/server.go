@@ -99,6 +99,12 @@ type Event struct {
 	Offered   int     // number of skills that suggest_skills offered
 	Abstained bool    // suggest_skills offered none
 	Stale     bool    // read_skill read a skill that has changed since it was indexed
+
+	Skills  []string // IDs of the skills that were offered, found or read
+	File    string   // of a skill, that was read
+	Session string   // as in Prompt, of suggest_skills, or of the last one before; "" means unknown
+	Prompt  string   // that suggest_skills or search_skills was asked about
+	Because string   // why the prompt of suggest_skills wants no skill, see search.Ranking
 }
 
 // A Server serves one scope of a catalog to any number of sessions.

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 const suggestText = `The skills that a user's prompt wants, as a block of text for the model's context, or an empty text when it wants none. Made for clients that call it for every prompt, such as a hook; it stays silent unless a skill is probably wanted. To look for a skill yourself, call search_skills: that also shows near misses.`
@@ -20,6 +22,15 @@ type suggestResult struct {
 	Skills []found  `json:"skills" jsonschema:"that the block lists, best first"`
 	Pinned []string `json:"pinned,omitempty" jsonschema:"skills that the block holds in full"`
 	Tokens int      `json:"tokens" jsonschema:"of the block, estimated"`
+}
+
+// idsOf returns the IDs of hits.
+func idsOf(hits []search.Hit) []string {
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = h.ID
+	}
+	return ids
 }
 
 func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestParams) (*mcp.CallToolResult, suggestResult, error) {
@@ -41,6 +52,7 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	for _, h := range slices.Backward(b.Skills) { // so that the best counts as the most recent
 		s.use(ctx, h.ID)
 	}
+	e.Skills, e.Session, e.Prompt, e.Because = idsOf(b.Skills), p.Session, p.Prompt, b.Kind
 	e.Offered, e.Abstained = len(b.Skills), len(b.Skills) == 0
 	return text(b.Text), r, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const contextHelp = `Context prints what a model should know of the catalog for a prompt: names,
@@ -91,6 +92,7 @@ func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoi
 	if err != nil {
 		return err
 	}
+	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: block.Kind}, mapped(block.Skills, idOf)...)
 	for _, p := range block.Problems {
 		a.note("%v", p)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // TestHelpNamesFields ties the help of each command to what it prints with
@@ -36,8 +37,8 @@ func TestHelpNamesFields(t *testing.T) {
 		"embed":   embedResult{},
 		"version": versionResult{},
 		"trust":   trustResult{},
-
-		"config": configResult{},
+		"config":  configResult{},
+		"stats":   usage.Stats{},
 
 		"well-known": wellKnownResult{},
 	}
@@ -308,7 +309,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context doctor embed hook index list mcp read search setup show trust version well-known why"
+	want := "bench completion config context doctor embed hook index list mcp read search setup show stats trust version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -80,7 +80,7 @@ func (a *app) hookCommand() *cobra.Command {
 func (a *app) complete(call hook.Call) hook.Call {
 	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
-	call.Open, call.Index, call.Command = a.openForHook, a.indexArgs, a.commandLine
+	call.Open, call.Index, call.Command, call.Usage = a.openForHook, a.indexArgs, a.commandLine, a.hookUsage
 	if !a.verbose {
 		a.quiet, a.stderr = true, io.Discard
 	}

@@ -142,9 +142,18 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 
 // server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
 func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
+	log := usageOf(s.Catalog)
 	return mcpserver.New(s.Catalog, &mcpserver.Options{
 		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels,
-		Suggest: s.suggest, Loaded: loaded, Observe: observe, Logger: s.log,
+		Suggest: s.suggest, Loaded: loaded, Logger: s.log,
+		Observe: func(e mcpserver.Event) {
+			if observe != nil {
+				observe(e)
+			}
+			if err := noteServed(log, agent, e); err != nil {
+				s.log.Warn("usage is not noted", "error", err)
+			}
+		},
 	})
 }
 

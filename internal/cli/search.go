@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const searchHelp = `Search prints the skills that fit a text best, the best first. Any text is a
@@ -120,6 +121,7 @@ func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error 
 		return err
 	}
 	took := time.Since(start)
+	c.used(usage.Event{Kind: usage.Searched, Prompt: q.Text}, mapped(answer.Hits, idOf)...)
 	if answer.RerankError != nil {
 		a.noteVerbose("not reranked: %v", answer.RerankError)
 	}

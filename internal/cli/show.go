@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const showHelp = `Show prints the instructions of a skill: its whole SKILL.md, as it is on disk
@@ -84,6 +85,7 @@ func (a *app) show(ctx context.Context, c *catalog, id string) error {
 	if err != nil {
 		return err
 	}
+	c.used(usage.Event{Kind: usage.Loaded}, body.ID)
 	if a.json {
 		return a.printJSON(body)
 	}
@@ -194,9 +196,11 @@ func (a *app) listFiles(ctx context.Context, c *catalog, id string, kind skill.K
 
 func (a *app) read(ctx context.Context, c *catalog, id, name, output string) error {
 	f, err := c.File(ctx, id, name, c.agent)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	c.used(usage.Event{Kind: usage.Read, File: f.Path}, f.ID)
+	switch {
 	case output != "":
 		return writeNew(output, f.Data)
 	case a.json:

@@ -19,9 +19,10 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// A Call is one call of a hook. All fields but Server are needed.
+// A Call is one call of a hook. All fields but Server and Usage are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Start    time.Time     // of the process
@@ -40,6 +41,8 @@ type Call struct {
 	// Index returns the arguments with which this program indexes the catalog in
 	// the file db while it holds a lock.
 	Index func(db, lock string) ([]string, error)
+	// Usage returns the log of the use of skills, nil if the user wants none.
+	Usage func(dir string) *usage.Log
 	// Command returns how a model calls this program for the catalog.
 	Command func() string
 }
@@ -147,6 +150,7 @@ func (r *run) answer(ctx context.Context) ([]byte, error) {
 	}
 	for _, l := range e.Loads {
 		r.memory.Load(ctx, e.Session, l.Name, l.Path)
+		r.note(usage.Event{Kind: usage.Loaded, Session: e.Session, Skills: []usage.Skill{{ID: l.Name, Location: l.Path}}})
 	}
 	if offers, prompts := e.Forgets(); offers {
 		r.memory.Forget(ctx, e.Session, prompts)
@@ -198,11 +202,38 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	r.noteOffer(e, agent, &block)
 	if block.Background.Due && r.memory.First(ctx, e.Session, "calibrating the catalog in the background") {
 		db := c.Path() // which takes a second, so not here
 		r.stale.Store(&db)
 	}
 	return block.Text, nil
+}
+
+// noteOffer notes what a prompt got, unless another hook has answered it.
+func (r *run) noteOffer(e *event.Event, a *repertoire.Agent, b *repertoire.Block) {
+	if b.Mode == "" {
+		return
+	}
+	u := usage.Event{Kind: usage.Offered, Session: e.Session, Prompt: e.Prompt, Because: b.Kind}
+	if a != nil {
+		u.Agent = a.Name
+	}
+	for _, s := range b.Skills {
+		u.Skills = append(u.Skills, usage.Skill{ID: s.ID, Location: s.Location})
+	}
+	r.note(u)
+}
+
+// note notes an event in the log of usage.
+func (r *run) note(u usage.Event) {
+	if r.Usage == nil {
+		return
+	}
+	u.Client = r.Arg
+	if err := r.Usage(r.dir).Add(u); err != nil {
+		r.log.Warn("usage is not noted", "error", err)
+	}
 }
 
 // ready reports whether the catalog can answer. If a quarter of the time is not enough to

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/usage"
+)
+
+const statsHelp = `Stats counts what the log of usage says: which skills were offered and loaded,
+which were offered but never loaded, which were never offered, which a session
+loaded without an offer, and which prompts got nothing.
+
+The log is off until the configuration says "usage: true". It stays on this
+machine, in the folder usage of $REPERTOIRE_STATE or your state folder: a file
+of JSON lines for each month, of the last twelve months. It has no prompts
+unless the configuration says "usage: {prompts: true}". Nothing is ranked by
+it. --forget removes it.
+
+A load is seen when a model calls read_skill or "skills show", or when its
+client tells the hook which tools it used. The table of clients says which ones
+have told of loads; a skill that such a client never loads is not needed, of
+other clients nobody knows.
+
+--json prints an object with from, events, damaged (lines that cannot be read),
+prompts, needed (that are no replies, logs or code), silent (of the needed, how
+many got nothing), clients (name, prompts, offers, loads), skills (id, gone,
+offered, searched, loaded, read, followed: offers after which the session loaded
+the skill), never (skills that were never offered), gaps (prompt, times) and
+misses (id, times, searched, prompt).`
+
+func (a *app) statsCommand() *cobra.Command {
+	days := 30
+	var forget bool
+	cmd := &cobra.Command{
+		Use:     "stats",
+		Short:   "Count which skills were offered, loaded and never used",
+		Long:    statsHelp,
+		Example: "  skills stats\n  skills stats --days 365 --json\n  skills stats --forget",
+		Args:    args(0, 0),
+		PreRunE: checked(func([]string) error {
+			if days < 1 {
+				return fmt.Errorf("--days %d: at least 1", days)
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if forget {
+				return a.forgetUsage()
+			}
+			return a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error { return a.stats(ctx, c, days) })(cmd, args)
+		},
+	}
+	cmd.Flags().IntVar(&days, "days", days, "count the last `number` of days")
+	cmd.Flags().BoolVar(&forget, "forget", false, "remove the log instead")
+	return cmd
+}
+
+func (a *app) forgetUsage() error {
+	state, err := config.StateDir()
+	if err != nil {
+		return err
+	}
+	if err := usage.New(state, usage.Options{}).Forget(); err != nil {
+		return err
+	}
+	a.note("the log of usage is removed")
+	return nil
+}
+
+func (a *app) stats(ctx context.Context, c *catalog, days int) error {
+	state, err := config.StateDir()
+	if err != nil {
+		return err
+	}
+	entries, err := c.List(ctx, c.agent, nil)
+	if err != nil {
+		return err
+	}
+	s, err := usage.New(state, usage.Options{}).Stats(ctx, time.Now().AddDate(0, 0, -days), a.agent, entries)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	if !c.Config().Usage {
+		a.note("nothing is noted now: the configuration does not say \"usage: true\"")
+	}
+	if s.Events == 0 {
+		a.note("no event in the last %s", count(days, "day"))
+		return nil
+	}
+	if s.Damaged > 0 {
+		a.note("%s cannot be read", count(s.Damaged, "line"))
+	}
+	return a.printStats(s, len(entries))
+}
+
+// printStats prints the counts, the longest lists cut.
+func (a *app) printStats(s *usage.Stats, skills int) error {
+	fmt.Fprintf(a.stdout, "%s since %s. Of %s, %d wanted work done; %d of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly), count(s.Prompts, "prompt"), s.Needed, s.Silent)
+	number := strconv.Itoa
+	err := a.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, mapped(s.Clients, func(c usage.Client) []string {
+		return []string{c.Name, number(c.Prompts), number(c.Offers), number(c.Loads), unseenLoads(c)}
+	}))
+	errs := []error{err}
+	if len(s.Skills) > 0 {
+		fmt.Fprintln(a.stdout)
+		errs = append(errs, a.rows([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ"}, mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {
+			if n.Gone {
+				n.ID += " (gone)"
+			}
+			return []string{n.ID, number(n.Offered), number(n.Followed), number(n.Loaded), number(n.Searched), number(n.Read)}
+		})))
+		a.more(len(s.Skills)-20, "skill")
+	}
+	unloaded, names := 0, []string{}
+	for _, n := range s.Skills {
+		if n.Offered > 0 && n.Loaded == 0 {
+			unloaded++
+			names = append(names, n.ID)
+		}
+	}
+	a.names(fmt.Sprintf("Offered but never loaded: %d", unloaded), names)
+	a.names(fmt.Sprintf("Never offered: %d of %s", len(s.Never), count(skills, "skill")), s.Never)
+	a.names("Loaded without an offer", mapped(s.Misses, func(m usage.Miss) string {
+		return fmt.Sprintf("%s (%d×, %d after a search)", m.ID, m.Times, m.Searched)
+	}))
+	a.names("Prompts that got nothing", mapped(s.Gaps, func(g usage.Gap) string { return fmt.Sprintf("%q (%d×)", g.Prompt, g.Times) }))
+	return errors.Join(errs...)
+}
+
+// names prints the first names of a list under a title, if there are any.
+func (a *app) names(title string, names []string) {
+	const most = 10
+	if len(names) == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n  %s\n", title, strings.Join(names[:min(len(names), most)], "\n  "))
+	a.more(len(names)-most, "")
+}
+
+// more tells how many are left out.
+func (a *app) more(n int, noun string) {
+	if n > 0 {
+		fmt.Fprintf(a.stdout, "  and %s more; --json has all\n", strings.TrimSpace(strconv.Itoa(n)+" "+noun))
+	}
+}
+
+// unseenLoads says why a client may have told of no loads.
+func unseenLoads(c usage.Client) string {
+	if c.Loads > 0 || c.Offers == 0 {
+		return ""
+	}
+	if known, ok := client.Find(c.Name); ok && known.Hook != nil {
+		if _, tells := known.Hook.Event(client.Tool); tells {
+			return "loads are seen if its hook after tools is set up"
+		}
+	}
+	return "its loads are not seen, but for those through read_skill or \"skills show\""
+}

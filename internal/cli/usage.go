@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
+)
+
+// usageLog returns the log of usage that the user wants; nil means none.
+func usageLog(wanted, prompts bool) *usage.Log {
+	state, err := config.StateDir()
+	if !wanted || err != nil { // without a state folder nothing is noted
+		return nil
+	}
+	return usage.New(state, usage.Options{Prompts: prompts})
+}
+
+// usageOf returns the log of usage of the configuration of an open catalog.
+func usageOf(c *repertoire.Catalog) *usage.Log {
+	cfg := c.Config()
+	return usageLog(cfg.Usage, cfg.UsagePrompts)
+}
+
+// hookUsage returns the log of usage for a hook, which opens no catalog for most events.
+func (a *app) hookUsage(dir string) *usage.Log {
+	a.dir = dir
+	s, err := a.settings()
+	if err != nil {
+		return nil // the next prompt tells
+	}
+	return usageLog(s.Usage.Log, s.Usage.Prompts)
+}
+
+// used notes what a command did with skills.
+func (c *catalog) used(e usage.Event, ids ...string) {
+	if e.Client = "command"; c.agent != nil {
+		e.Agent = c.agent.Name
+	}
+	e.Skills = skillsOf(ids)
+	if err := usageOf(c.Catalog).Add(e); err != nil {
+		c.app.note("%v", err)
+	}
+}
+
+func skillsOf(ids []string) []usage.Skill {
+	return mapped(ids, func(id string) usage.Skill { return usage.Skill{ID: id} })
+}
+
+// idOf returns the ID of a hit.
+func idOf(h repertoire.Hit) string { return h.ID }
+
+// noteServed notes a request to a server.
+func noteServed(log *usage.Log, agent *repertoire.Agent, e mcpserver.Event) error {
+	kinds := map[string]usage.Kind{"suggest_skills": usage.Offered, "search_skills": usage.Searched, "read_skill": usage.Loaded, "read_skill_resource": usage.Read}
+	kind := kinds[e.Tool]
+	if e.Method == "resources/read" {
+		kind = usage.Read
+		if slices.Contains(skill.FileNames, e.File) {
+			kind = usage.Loaded
+		}
+	}
+	if log == nil || kind == "" || e.Failed {
+		return nil
+	}
+	u := usage.Event{Kind: kind, Client: "mcp", Session: e.Session, File: e.File, Prompt: e.Prompt, Because: e.Because, Skills: skillsOf(e.Skills)}
+	if agent != nil {
+		u.Agent = agent.Name
+	}
+	return log.Add(u)
+}

@@ -1,0 +1,232 @@
+package usage_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
+)
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A diary is a log with a clock.
+type diary struct {
+	*usage.Log
+	state string
+	now   time.Time
+}
+
+func newDiary(t *testing.T, prompts bool) *diary {
+	d := &diary{state: t.TempDir(), now: time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC)}
+	d.Log = usage.New(d.state, usage.Options{Prompts: prompts, Now: func() time.Time { return d.now }})
+	return d
+}
+
+// add notes an event: "KIND CLIENT SESSION SKILL…"; a session of "-" is unknown.
+func (d *diary) add(t *testing.T, line, prompt string) {
+	t.Helper()
+	f := strings.Fields(line)
+	e := usage.Event{Kind: usage.Kind(f[0]), Client: f[1], Session: strings.Trim(f[2], "-"), Prompt: prompt}
+	for _, id := range f[3:] {
+		e.Skills = append(e.Skills, usage.Skill{ID: id})
+	}
+	try(t, d.Add(e))
+	d.now = d.now.Add(time.Minute)
+}
+
+func (d *diary) stats(t *testing.T, names ...string) *usage.Stats {
+	t.Helper()
+	var entries []search.Entry
+	for _, n := range names {
+		entries = append(entries, search.Entry{Meta: skill.Meta{ID: n, Name: n, Source: "lib", Location: "/lib/" + n + "/SKILL.md"}})
+	}
+	s, err := d.Stats(t.Context(), time.Time{}, "", entries)
+	try(t, err)
+	return s
+}
+
+// TestStats: what was offered, followed, missed and never offered, over the end of a month.
+func TestStats(t *testing.T) {
+	d := newDiary(t, true)
+	d.add(t, "offered claude s1 pdf cat", "merge them")
+	d.add(t, "loaded claude s1 pdf", "")
+	d.add(t, "loaded claude s1 pdf", "") // again
+	d.add(t, "read mcp s1 pdf", "")
+	d.now = d.now.AddDate(0, 0, 1)
+	d.add(t, "offered claude s1", "sharpen the knife")
+	d.add(t, "searched mcp s1 knife", "knife")
+	d.add(t, "loaded mcp s1 KNIFE", "")
+	d.add(t, "offered codex s2", "sharpen the knife")
+	d.add(t, "loaded codex s2 gone", "")
+	d.add(t, "offered codex s3 cat", "feed it")
+	try(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Session: "s3", Because: "reply", Prompt: "thanks"}))
+	want := &usage.Stats{From: time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC), Events: 11, Prompts: 5, Needed: 4, Silent: 2,
+		Clients: []usage.Client{{Name: "claude", Prompts: 2, Offers: 2, Loads: 2}, {Name: "codex", Prompts: 3, Offers: 1, Loads: 1}, {Name: "mcp", Loads: 1}},
+		Skills:  []usage.Count{{ID: "cat", Offered: 2}, {ID: "pdf", Offered: 1, Loaded: 2, Read: 1, Followed: 1}, {ID: "gone", Gone: true, Loaded: 1}, {ID: "knife", Searched: 1, Loaded: 1}},
+		Never:   []string{"knife", "other"},
+		Gaps:    []usage.Gap{{Prompt: "sharpen the knife", Times: 2}},
+		Misses:  []usage.Miss{{ID: "gone", Times: 1, Prompt: "sharpen the knife"}, {ID: "knife", Times: 1, Searched: 1, Prompt: "sharpen the knife"}},
+	}
+	if diff := cmp.Diff(want, d.stats(t, "pdf", "cat", "knife", "other")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	files, err := os.ReadDir(filepath.Join(d.state, "usage"))
+	if err != nil || len(files) != 2 || files[1].Name() != "2026-04.jsonl" {
+		t.Errorf("files %v, %v", files, err)
+	}
+	try(t, d.Forget())
+	if s := d.stats(t, "pdf"); s.Events != 0 || len(s.Never) != 1 {
+		t.Errorf("after forgetting %+v", s)
+	}
+}
+
+// TestTwice: a load of which the server and the hook of one client tell counts once.
+func TestTwice(t *testing.T) {
+	d := newDiary(t, false)
+	d.add(t, "offered claude s1 pdf cat", "")
+	d.add(t, "loaded mcp - pdf", "")
+	d.now = d.now.Add(-time.Minute) // in the same second
+	try(t, d.Add(usage.Event{Kind: usage.Loaded, Client: "claude", Session: "s1", Skills: []usage.Skill{{Location: "/lib/pdf/SKILL.md"}}}))
+	d.now = d.now.Add(time.Minute)
+	d.add(t, "loaded mcp - cat", "") // of which no hook tells
+	d.add(t, "loaded mcp - cat", "")
+	s := d.stats(t, "pdf", "cat")
+	want := []usage.Count{{ID: "cat", Offered: 1, Loaded: 2}, {ID: "pdf", Offered: 1, Loaded: 1, Followed: 1}}
+	if diff := cmp.Diff(want, s.Skills); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff([]usage.Miss{{ID: "cat", Times: 2}}, s.Misses); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestPrivate: without leave there is no prompt in the log, and nobody else can read it.
+func TestPrivate(t *testing.T) {
+	for _, prompts := range []bool{false, true} {
+		d := newDiary(t, prompts)
+		d.add(t, "offered claude s1 pdf", "my secret "+strings.Repeat("ä\u202e", 2000))
+		name := filepath.Join(d.state, "usage", "2026-03.jsonl")
+		data, err := os.ReadFile(name)
+		try(t, err)
+		if got := strings.Contains(string(data), "my secret"); got != prompts {
+			t.Errorf("prompts %t: %s", prompts, data)
+		}
+		if strings.Contains(string(data), "\u202e") || len(data) > 1500 {
+			t.Errorf("%d bytes: %s", len(data), data)
+		}
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
+	var none *usage.Log
+	try(t, none.Add(usage.Event{Kind: usage.Loaded}))
+}
+
+// TestDamaged: a line that was cut off costs that line, and no folder no answer.
+func TestDamaged(t *testing.T) {
+	d := newDiary(t, false)
+	if s := d.stats(t); s.Events != 0 || s.Damaged != 0 {
+		t.Errorf("without a log %+v", s)
+	}
+	d.add(t, "offered claude s1 pdf", "")
+	name := filepath.Join(d.state, "usage", "2026-03.jsonl")
+	data, err := os.ReadFile(name)
+	try(t, err)
+	for cut := range len(data) {
+		try(t, os.WriteFile(name, data[:cut], 0o600))
+		d.add(t, "loaded claude s1 pdf", "")
+		d.now = d.now.Add(-time.Minute)
+		s := d.stats(t, "pdf")
+		if want := min(cut, 1); s.Damaged != want && cut < len(data)-1 || len(s.Skills) != 1 || s.Skills[0].Loaded != 1 {
+			t.Fatalf("cut after %d bytes: %+v", cut, s)
+		}
+	}
+	try(t, os.WriteFile(name, []byte("null\n[]\n\x00\n"+strings.Repeat("x", 3<<20)), 0o600))
+	if s := d.stats(t); s.Damaged < 2 {
+		t.Errorf("%+v", s)
+	}
+	try(t, os.Remove(name))
+	try(t, os.Mkdir(name, 0o700))
+	if err := d.Add(usage.Event{Kind: usage.Loaded}); err == nil || !strings.Contains(err.Error(), "noting that skills were loaded") {
+		t.Errorf("a folder in place of the log: %v", err)
+	}
+	d.stats(t)
+}
+
+// TestTogether: events that several goroutines and logs note at once are all there.
+func TestTogether(t *testing.T) {
+	d := newDiary(t, false)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			l := usage.New(d.state, usage.Options{Now: func() time.Time { return time.Unix(1e9, 0) }})
+			for j := range 50 {
+				if err := l.Add(usage.Event{Kind: usage.Loaded, Session: fmt.Sprint(i, j), Skills: []usage.Skill{{ID: "pdf"}}}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if s := d.stats(t, "pdf"); s.Events != 400 || s.Damaged != 0 || s.Skills[0].Loaded != 400 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestMonths: a year is kept.
+func TestMonths(t *testing.T) {
+	d := newDiary(t, false)
+	d.now = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 15 {
+		d.add(t, "loaded claude s pdf", "")
+		d.now = d.now.AddDate(0, 1, 0)
+	}
+	if s := d.stats(t); s.Events != 12 || s.From.Format("2006-01") != "2025-04" {
+		t.Errorf("%d events from %v", s.Events, s.From)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Stats(ctx, time.Time{}, "", nil); err == nil {
+		t.Error("no error after a cancellation")
+	}
+}
+
+// TestAgent: only events of an agent count for it.
+func TestAgent(t *testing.T) {
+	d := newDiary(t, false)
+	try(t, d.Add(usage.Event{Kind: usage.Offered, Agent: "bird", Skills: []usage.Skill{{ID: "a"}}}))
+	d.add(t, "offered claude s1 b", "")
+	s, err := d.Stats(t.Context(), time.Time{}, "bird", nil)
+	if err != nil || s.Events != 1 || s.Skills[0].ID != "a" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func FuzzStats(f *testing.F) {
+	f.Add([]byte(`{"time":"2026-03-31T23:00:00Z","kind":"offered","client":"claude","session":"s","skills":[{"id":"pdf"}]}` + "\n{\"time\":"))
+	f.Add([]byte("null\n{}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := newDiary(t, true)
+		try(t, os.Mkdir(filepath.Join(d.state, "usage"), 0o700))
+		try(t, os.WriteFile(filepath.Join(d.state, "usage", "2026-03.jsonl"), data, 0o600))
+		s := d.stats(t, "pdf")
+		if s.Silent > s.Needed || s.Needed > s.Prompts || s.Prompts > s.Events {
+			t.Errorf("%+v", s)
+		}
+	})
+}
