@@ -28,7 +28,7 @@ type text struct {
 // texts returns the texts of a skill that get a vector each: the description
 // with the name first, then the start of the body, if there is one.
 func texts(s *skill.Skill) []text {
-	list := []text{newText(s.Name + ": " + words.Once(s.Description))}
+	list := []text{newText(s.Name + ": " + words.Once(words.Unpressed(s.Description)))}
 	if body := chunks(s.Body); len(body) > 0 {
 		list = append(list, newText(body...))
 	}

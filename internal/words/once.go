@@ -1,6 +1,10 @@
 package words
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // minRepeat is the least number of words in a run that Once takes for a repetition.
 // Shorter ones ("when the user") are common in any text.
@@ -53,4 +57,47 @@ func hashesOf(text string) (hashes []uint64, spans [][2]int) {
 		add(start, end)
 	}
 	return hashes, spans
+}
+
+// Few is how often a text may have a word without a doubt: a word that it has more often is
+// pressed on the reader, and counts once.
+const Few = 2
+
+// Unpressed returns a text in which each word that it has more than Few times stands only
+// where it stands first. Case and punctuation around words make no difference.
+func Unpressed(text string) string {
+	fields := strings.Fields(text)
+	times := make(map[string]int, len(fields))
+	pressed := false
+	for _, f := range fields {
+		if k := pressKey(f); k != "" {
+			times[k]++
+			pressed = pressed || times[k] > Few
+		}
+	}
+	if !pressed {
+		return text
+	}
+	kept := fields[:0]
+	for _, f := range fields {
+		k := pressKey(f)
+		n := times[k]
+		if k == "" || n >= 0 {
+			kept = append(kept, f)
+		}
+		if n > Few {
+			times[k] = -1
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// pressKey returns what occurrences of a word have in common; "" for a stop word, which
+// always stays.
+func pressKey(field string) string {
+	k := strings.ToLower(strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
+	if stopWords()[k] {
+		return ""
+	}
+	return k
 }

@@ -27,6 +27,22 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+func TestUnpressed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                    "",
+		"Fill forms, then check the forms.":   "Fill forms, then check the forms.",
+		"PDF form, pdf table, (pdf) merge":    "PDF form, table, merge",
+		"the cat and the dog and the bird":    "the cat and the dog and the bird",
+		"a - b - c - d":                       "a - b - c - d",
+		"pdf form form pdf pdf form pdf form": "pdf form",
+	} {
+		if got := words.Unpressed(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // FuzzOnce checks that nothing but repetitions is left out: a text that is written twice
 // has the words of one, and each word of a text stays.
 func FuzzOnce(f *testing.F) {
