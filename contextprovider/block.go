@@ -114,7 +114,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 		return Block{}, err
 	}
 	b.Ranking = answer.Ranking
-	entries, used := b.fill(append(first, budget.Choose(relevant(answer.Hits, pinned))...), budget, layout)
+	entries, used := b.fill(append(first, budget.Choose(quota(relevant(answer.Hits, pinned), budget.Skills))...), budget, layout)
 	if entries, err = p.addRequired(ctx, &b, entries, used, budget, layout, a); err != nil {
 		return Block{}, err
 	}
@@ -177,6 +177,33 @@ func relevant(hits []search.Hit, pinned []search.Entry) []search.Hit {
 		}
 	}
 	return out
+}
+
+// quota leaves out hits of sources that are trusted less where others are relevant too, so
+// that they take at most half of a list of that many hits. A skill that the prompt names
+// for certain does not count.
+func quota(hits []search.Hit, most int) []search.Hit {
+	trusted := 0
+	for _, h := range hits {
+		if !h.Lower {
+			trusted++
+		}
+	}
+	if trusted == 0 || trusted == len(hits) {
+		return hits
+	}
+	left := min(trusted, most/2)
+	kept := make([]search.Hit, 0, len(hits))
+	for _, h := range hits {
+		if h.Lower && left == 0 {
+			continue
+		}
+		if h.Lower {
+			left--
+		}
+		kept = append(kept, h)
+	}
+	return kept
 }
 
 // fill lists hits until the budget is used up, and returns them as the layout

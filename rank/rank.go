@@ -42,6 +42,7 @@ type Candidate struct {
 	Evidence float64
 
 	Exact bool // the prompt certainly names the skill
+	Lower bool // its source is trusted less
 }
 
 // Params are the weights of the terms of a score.
@@ -51,6 +52,7 @@ type Params struct {
 	Name    float64 // weight of NameMatch
 	Mention float64 // weight of Mention
 	Exact   float64 // weight of Exact; larger than all others together, so that a name wins
+	Lower   float64 // weight of Lower; it only decides between skills that fit about equally
 	Gate    Gate
 }
 
@@ -64,7 +66,7 @@ type Params struct {
 // The description's coverage, neighbouring words, BM25 of single fields, the best chunk and
 // late interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {
-	return Params{Lexical: 1, Vector: 1.2, Name: .8, Mention: 1, Exact: 10, Gate: DefaultGate()}
+	return Params{Lexical: 1, Vector: 1.2, Name: .8, Mention: 1, Exact: 10, Lower: -.05, Gate: DefaultGate()}
 }
 
 // NameMatch returns how well a prompt matches a name of that many words, of which it has
@@ -174,7 +176,7 @@ func normsOf(candidates []Candidate, full float64, order []int32) norms {
 }
 
 // maxTerms is the greatest number of terms in a score.
-const maxTerms = 5
+const maxTerms = 6
 
 // appendTerms appends the terms of c's score.
 func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
@@ -194,6 +196,9 @@ func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
 		terms = append(terms, Term{"exact name", 1, p.Exact})
 	case c.Mention > 0:
 		terms = append(terms, Term{"mention", c.Mention, p.Mention})
+	}
+	if c.Lower {
+		terms = append(terms, Term{"trusted less", 1, p.Lower})
 	}
 	return terms
 }

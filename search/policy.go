@@ -108,6 +108,21 @@ func (p *policy) sources(v *snapshot.View, list []string) []snapshot.Bitmap {
 	return matching(v, Rules{Sources: found})
 }
 
+// lowerIn returns the skills of sources that are trusted less, by segment; nil means that
+// there is no such source.
+func (x *Searcher) lowerIn(v *snapshot.View) ([]snapshot.Bitmap, error) {
+	p := x.policy.Load()
+	if p == nil || len(p.Lower) == 0 {
+		return nil, nil
+	}
+	type key struct{ *policy }
+	found, err := v.Cached(key{p}, func() (any, error) { return p.sources(v.Whole(), p.Lower), v.Err() })
+	if err != nil {
+		return nil, err
+	}
+	return found.([]snapshot.Bitmap), nil
+}
+
 // banned returns the skills that a ban matches, by segment.
 func (p *policy) banned(v *snapshot.View, b *Ban) []snapshot.Bitmap {
 	sets := matching(v, b.Rules)

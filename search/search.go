@@ -96,6 +96,8 @@ type Hit struct {
 	Matched     Matched
 	Copies      []Entry // copies of this skill that are left out, best first
 
+	Lower bool // its source is trusted less, see Policy.Lower
+
 	// RequiredBy is the ID of the listed skill that requires this one, which is listed
 	// only because of that; "" for what a search found. Blocks set it.
 	RequiredBy string
@@ -148,7 +150,8 @@ type retrieval struct {
 	Ranking    // Demand and RerankError are set by order
 	view       *snapshot.View
 	scope      *snapshot.Scope
-	held       *held // nil means that nothing is held back
+	held       *held             // nil means that nothing is held back
+	lower      []snapshot.Bitmap // the skills of sources that are trusted less, by segment; nil means none
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
@@ -188,7 +191,7 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 	h := Hit{
 		Entry: entryOf(r.view, s.Key), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence,
 		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
-		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key),
+		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key), Lower: s.Lower,
 	}
 	if score, ok := r.reranked[s.Key]; ok {
 		h.RerankScore = &score
@@ -203,12 +206,16 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 	return x.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
 		r := &retrieval{view: v, scope: v.Scope(), held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), onlyFitting: q.Fitting}
 		defer x.analyzers.Put(r.analyzer)
+		var err error
+		if r.lower, err = x.lowerIn(v); err != nil {
+			return err
+		}
 		if x.outdated(v.Set) == "" {
 			r.scale = scaleOf(v.Calibration)
 		}
 		r.Kind = string(intent.Of(text))
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
-		err := x.find(ctx, r, text, func() (vector embed.Vector) {
+		err = x.find(ctx, r, text, func() (vector embed.Vector) {
 			vector, r.Mode = embedded()
 			return vector
 		})
@@ -273,7 +280,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 // candidate returns skill i as a candidate, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
-	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all)}
+	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all), Lower: r.lower != nil && within(r.view, r.lower, i)}
 	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
 	if c.Vectors && r.scale.Known() {
 		r.scale.Rescale(&c)

@@ -1,0 +1,69 @@
+package repertoire_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestLower: a source that is trusted less cannot fill a block in which other skills fit
+// too, and what it copies ranks below the original, however many copies there are.
+func TestLower(t *testing.T) {
+	text := func(name, description, body string) string {
+		return fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n%s\n", name, description, body)
+	}
+	const about = "Repairs a leaking garden hose and plans when to water the tomatoes. Use it in the garden."
+	own := map[string]string{
+		"hose/SKILL.md":   text("zz-hose", about, "Find the leak, cut it out and join the ends."),
+		"tomato/SKILL.md": text("tomato-water", "Waters tomatoes with a garden hose in the morning.", "Water the roots, not the leaves."),
+	}
+	for i := range 20 {
+		name := fmt.Sprintf("other-%d", i)
+		own[name+"/SKILL.md"] = text(name, fmt.Sprintf("Sorts the %d. drawer of a workshop by size and colour.", i), "Sort it.")
+	}
+	got := make(map[string]string)
+	for i := range 8 {
+		name := fmt.Sprintf("aa-hose-%c", 'a'+i)
+		got[name+"/SKILL.md"] = text(name, about, fmt.Sprintf("Step %d: pay for the hose, then water the garden %d times and repair what leaks.", i, i))
+	}
+	got["copy/SKILL.md"] = text("aa-hose", about, "Find the leak, cut it out and join the ends.")
+	block := func(lower ...string) (ids []string, fromGot int) {
+		t.Helper()
+		var sources []source.Source
+		for label, files := range map[string]map[string]string{"own": own, "got": got} {
+			src, err := source.Files(files, &source.Options{Label: label, Priority: len(label + files["copy/SKILL.md"])}) // got first
+			try(t, err)
+			sources = append(sources, src)
+		}
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: sources, DB: t.TempDir() + "/catalog.db", Schedule: repertoire.Never, Policy: &repertoire.Policy{Lower: lower}})
+		try(t, err)
+		defer c.Close()
+		_, err = c.Rescan(t.Context(), nil)
+		try(t, err)
+		b, err := c.Block(t.Context(), "repair the leaking garden hose and water the tomatoes", repertoire.Budget{Threshold: repertoire.Always}, nil)
+		try(t, err)
+		for _, s := range b.Skills {
+			ids = append(ids, s.ID)
+			if s.Source == "got" {
+				fromGot++
+			}
+			if s.Lower != (s.Source == "got" && len(lower) > 0) {
+				t.Errorf("%s from %s: lower %t", s.ID, s.Source, s.Lower)
+			}
+		}
+		return ids, fromGot
+	}
+	if ids, n := block(); n <= len(ids)/2 {
+		t.Fatalf("the test shows nothing: %q without a rule", ids)
+	}
+	ids, n := block("got")
+	if n > len(ids)/2 || !slices.Contains(ids, "zz-hose") {
+		t.Errorf("%d of %q are from the source that is trusted less", n, ids)
+	}
+	if slices.Contains(ids, "aa-hose") {
+		t.Errorf("%q has the copy", ids)
+	}
+}
