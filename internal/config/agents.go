@@ -65,8 +65,8 @@ func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 	return nil
 }
 
-// rules reads the rules of an agent. Rules that name nothing are an error: an
-// empty include would let everything through.
+// rules reads the rules of an agent. An include that names nothing is an error: it would
+// let everything through.
 func (p *parser) rules(a *search.Agent, r *search.Rules, key string) value {
 	what := a.Name + " " + key
 	v := p.object(what, "", func() keys {
@@ -77,7 +77,7 @@ func (p *parser) rules(a *search.Agent, r *search.Rules, key string) value {
 		}
 	})
 	return v.check(func(n *yaml.Node) error {
-		if len(r.Names)+len(r.Tags)+len(r.Sources) == 0 {
+		if len(r.Names)+len(r.Tags)+len(r.Sources) == 0 && key == "include" {
 			return p.errorf(n, "%s names nothing; leave it out or say what", what)
 		}
 		return nil
