@@ -115,6 +115,7 @@ type Background = search.Background
 // A Hit is one skill of an answer. It has the fields of an [Entry], and:
 //
 //   - Relevant: the skill is worth showing to a model that did not ask for it
+//   - Lower: its source is trusted less, see [Policy]
 //   - Probability: that the prompt wants this skill, 0 to 1; comparable between
 //     prompts and catalogs
 //   - Score, Terms: what hits are ordered by, comparable within one answer, and

@@ -55,11 +55,11 @@ func (p *policy) unmatched(v *snapshot.View) (list []skill.Problem) {
 	for _, b := range p.Disabled {
 		before := len(list)
 		b.unmatched(v, func(part, _, why string) {
-			list = append(list, skill.Problem{Rule: "disabled", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
+			list = append(list, skill.Problem{Rule: "policy", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
 				Message: fmt.Sprintf("disabled: %s: %s", part, why), Hint: "correct or remove it; it disables nothing"})
 		})
 		if len(list) == before && b.Within != nil && !slices.ContainsFunc(p.banned(v, &b), anything) {
-			list = append(list, skill.Problem{Rule: "disabled", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
+			list = append(list, skill.Problem{Rule: "policy", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
 				Message: fmt.Sprintf("disabled: %s: there is none in %s", b.Rules, strings.Join(b.Within, ", ")),
 				Hint:    "correct or remove it; it disables nothing"})
 		}

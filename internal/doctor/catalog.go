@@ -22,9 +22,10 @@ type Options struct {
 }
 
 // Catalog reports skills that cannot be used, are shadowed by another one, are hard to
-// tell apart or require missing skills, and rules of agents that match nothing.
+// tell apart or require missing skills, skills that are held back, and rules of agents or of
+// the policy that match nothing.
 func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, error) {
-	all, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true})
+	all, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +33,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	for _, e := range all {
 		d.byFolder[folderOf(e.Location)] = e.ID
 	}
+	all = d.held(all)
 	if err := d.skills(ctx, c, o); err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	}
 	d.twins(twins)
 	d.needs(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
-	for _, a := range c.Config().Agents {
+	for _, a := range append([]*repertoire.Agent{nil}, c.Config().Agents...) { // nil for the policy
 		problems, err := c.Unmatched(ctx, a)
 		if err != nil {
 			return nil, err
@@ -87,6 +89,23 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options
 		}
 	}
 	return nil
+}
+
+// held reports skills that are held back from everybody, and returns the others.
+func (d *diagnosis) held(entries []repertoire.Entry) (others []repertoire.Entry) {
+	for _, e := range entries {
+		p := skill.Problem{Rule: string(e.State), Severity: skill.Note, Path: e.Location, Message: "not offered: " + e.Reason}
+		switch e.State {
+		case search.Offered:
+			others = append(others, e)
+		case search.Disabled: // by its owner, who knows
+			d.add(e.Source, e.ID, p, false)
+		default:
+			p.Severity = skill.Warning
+			d.add(e.Source, e.ID, p, true)
+		}
+	}
+	return others
 }
 
 // shadowed reports skills that are not offered because another has the same name.

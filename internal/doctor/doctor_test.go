@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -233,5 +234,50 @@ func TestJSON(t *testing.T) {
 	try(t, err)
 	if want := `{"source":"s","skill":"cat","cost":"confusing","rule":"r","severity":"note","path":"p","line":3,"message":"m","hint":"h"}`; string(data) != want {
 		t.Errorf("got %s, want %s", data, want)
+	}
+}
+
+// TestHeld: skills that are held back are findings with the reason, and so are rules that
+// disable nothing.
+func TestHeld(t *testing.T) {
+	files := make(map[string]string)
+	for _, name := range []string{"bread", "cake", "soup"} {
+		files[name+"/SKILL.md"] = "---\nname: " + name + "\ndescription: Makes " + name + ". Use when somebody is hungry.\n---\nMake it.\n"
+	}
+	var sources []source.Source
+	for _, kind := range []string{source.KindProject, source.KindUser} {
+		s, err := source.Files(files, &source.Options{Label: kind, Kind: kind})
+		try(t, err)
+		sources = append(sources, s)
+	}
+	ban := func(name string, line int, within ...string) search.Ban {
+		return search.Ban{Rules: repertoire.Rules{Names: []string{name}}, Place: repertoire.Place{File: "/c.yaml", Line: line}, Within: within}
+	}
+	c, err := repertoire.Open(t.Context(), repertoire.Config{
+		Sources: sources, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
+		Policy: &repertoire.Policy{Ask: []string{source.KindProject}, Disabled: []search.Ban{ban("soup", 2), ban("sooup", 3), ban("cake", 4, "nowhere")}},
+	})
+	try(t, err)
+	t.Cleanup(func() { try(t, c.Close()) })
+	_, err = c.Rescan(t.Context(), nil)
+	try(t, err)
+	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
+	try(t, err)
+	var got []string
+	for _, f := range r.Findings {
+		if f.Rule != "near-duplicate" {
+			got = append(got, strings.Join([]string{string(f.Severity), f.Rule, string(f.Cost), f.Source, f.Skill, f.Message}, "|"))
+		}
+	}
+	want := []string{
+		`warning|policy|author|||disabled: names: no skill "sooup"; did you mean soup?`,
+		`warning|policy|author|||disabled: names cake: there is none in nowhere`,
+		"warning|untrusted|unseen|project|project/bread|not offered: not trusted yet: skills trust .",
+		"warning|untrusted|unseen|project|project/cake|not offered: not trusted yet: skills trust .",
+		"note|disabled|author|project|soup|not offered: disabled by /c.yaml:2",
+		"note|disabled|author|user|user/soup|not offered: disabled by /c.yaml:2",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
