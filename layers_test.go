@@ -27,6 +27,7 @@ var layers = map[string][]string{
 	"internal/config":     {"embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
 	"internal/doctor":     {".", "search", "skill", "source", "internal/words"},
+	"install/remote":      {"skill", "install/unpack", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
 	"internal/hook":       {".", "contextprovider", "internal/client", "internal/hook/event", "internal/session"},
 	"internal/hook/event": {"internal/client"},
