@@ -496,6 +496,28 @@ func TestManySkills(t *testing.T) {
 	}
 }
 
+// TestRefusedSkills: whoever wants to hear of refused skills gets the others.
+func TestRefusedSkills(t *testing.T) {
+	items := []item{file("a/SKILL.md"), {path: "b/SKILL.md", text: "x"}, {path: "b/link", link: "/etc/passwd"}, file("b/nul"), file("c/SKILL.md"), file("c/A"), file("c/a")}
+	var refused []string
+	l := &unpack.Limits{Refused: func(e *unpack.Error) { refused = append(refused, e.Path+" "+e.Rule) }}
+	to := t.TempDir()
+	try(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, l))
+	if got := listing(t, to); !strings.HasPrefix(got, "a/SKILL.md ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("wrote\n%s", got)
+	}
+	if got := strings.Join(refused, ", "); got != "b/link symlink, c/a collision" {
+		t.Errorf("refused %s", got)
+	}
+	var bad *unpack.Error
+	if err := unpack.Archive(t.Context(), saved(t, tarOf(t, items[1:]...)), t.TempDir(), l); !errors.As(err, &bad) {
+		t.Errorf("nothing is left to write: %v", err)
+	}
+	if err := unpack.Archive(t.Context(), saved(t, tarOf(t, append(items, file("../x"))...)), t.TempDir(), l); !errors.As(err, &bad) || bad.Rule != "parent" {
+		t.Errorf("a path that leads out: %v", err)
+	}
+}
+
 // TestTo: the folder must be empty, and the tree must exist.
 func TestTo(t *testing.T) {
 	from := folderOf(t, instructions)
