@@ -57,14 +57,20 @@ type Repo struct {
 	allowed string // protocols, separated by colons
 }
 
-// New returns the repository at a URL, which is fetched into the folder dir.
-func New(url, dir string) Repo {
-	r := Repo{url: strings.TrimPrefix(url, "git+"), dir: dir, allowed: "https:ssh"} // "insteadOf" may turn one into the other
+// New returns the repository at a URL.
+func New(url string) Repo {
+	r := Repo{url: strings.TrimPrefix(url, "git+"), allowed: "https:ssh"} // "insteadOf" may turn one into the other
 	for _, scheme := range []string{"file", "http"} {
 		if strings.HasPrefix(r.url, scheme+"://") {
 			r.allowed += ":" + scheme
 		}
 	}
+	return r
+}
+
+// In returns the repository with the folder into which it is fetched.
+func (r Repo) In(dir string) Repo {
+	r.dir = dir
 	return r
 }
 

@@ -160,7 +160,7 @@ func TestHostileSites(t *testing.T) {
 			s, err := remote.List(t.Context(), site(t, c.files, c.entry), nil)
 			try(t, err)
 			dir := t.TempDir()
-			got := strings.Join(s.Problems, "\n")
+			got := fmt.Sprint(s.Problems)
 			for _, one := range s.Skills {
 				got += fmt.Sprint(s.Fetch(t.Context(), one, filepath.Join(dir, "pdf")))
 			}
@@ -217,7 +217,7 @@ func older(w http.ResponseWriter, r *http.Request) {
 func TestSameName(t *testing.T) {
 	s, err := remote.List(t.Context(), site(t, map[string]string{"pdf/SKILL.md": doc("pdf", "x")}, nil, nil), nil)
 	try(t, err)
-	if len(s.Skills) != 1 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "another skill has the same name") {
+	if len(s.Skills) != 1 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Reason, "another skill has the same name") {
 		t.Errorf("%+v", s)
 	}
 }
