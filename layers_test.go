@@ -24,7 +24,7 @@ var layers = map[string][]string{
 	"internal/lazyregexp": {},
 	"internal/regular":    {},
 	"internal/client":     {},
-	"internal/config":     {"embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp"},
+	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
 	"internal/doctor":     {".", "search", "skill", "source", "internal/words"},
 	"install/git":         {"internal/words"},

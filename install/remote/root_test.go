@@ -65,6 +65,13 @@ func (a *archiveServer) change(act func()) {
 	act()
 }
 
+func open(t *testing.T, r remote.Root) *remote.Source {
+	t.Helper()
+	s, err := source.Dir(r.Path, &source.Options{Label: r.Label, Kind: source.KindRoot})
+	try(t, err)
+	return remote.Wrap(s, r)
+}
+
 func (a *archiveServer) count() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,10 +136,8 @@ func TestSource(t *testing.T) {
 		r := rootOf(t)
 		r.URL = a.url
 		fetch(t, r, true)
-		s, err := remote.Open(r, &source.Options{Label: r.Label, Kind: source.KindRoot})
-		try(t, err)
 		return sourcetest.Store{
-			Source: s,
+			Source: open(t, r),
 			Put: func(t *testing.T, name, text string) {
 				a.change(func() { a.files[name] = text })
 				fetch(t, r, true)
@@ -183,8 +188,7 @@ func TestRefusedSkill(t *testing.T) {
 	r := rootOf(t)
 	r.URL = a.url
 	fetch(t, r, true)
-	s, err := remote.Open(r, nil)
-	try(t, err)
+	s := open(t, r)
 	var got []string
 	for ref, err := range s.Skills(t.Context(), nil) {
 		if err != nil {
@@ -203,8 +207,7 @@ func TestRefusedSkill(t *testing.T) {
 func TestUnfetched(t *testing.T) {
 	r := rootOf(t)
 	r.URL = "http://127.0.0.1:1/a.zip"
-	s, err := remote.Open(r, nil)
-	try(t, err)
+	s := open(t, r)
 	problems := func() (list []string) {
 		for _, err := range s.Skills(t.Context(), nil) {
 			list = append(list, err.Error())

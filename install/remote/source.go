@@ -16,14 +16,8 @@ type Source struct {
 	root Root
 }
 
-// Open returns the source of a root.
-func Open(r Root, o *source.Options) (*Source, error) {
-	fs, err := source.Dir(r.Path, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Source{fs, r}, nil
-}
+// Wrap returns the source of a root, given the source of its folder.
+func Wrap(fs *source.FS, r Root) *Source { return &Source{fs, r} }
 
 // Skills implements source.Source.
 func (s *Source) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2[*skill.Ref, error] {
