@@ -102,6 +102,11 @@ type Config struct {
 	// "@every 5s", Never means that only Rescan and Freshen do.
 	Schedule string
 
+	// Fetch brings the folders of sources in step with places elsewhere. A catalog with
+	// a schedule calls it in the background at each scheduled rescan, unless it is still
+	// running; it decides itself what is due. nil means that nothing is called.
+	Fetch func(context.Context) error
+
 	// Background makes Open return before the first scan of the schedule, which
 	// then runs in the background; false means that Open waits for it. Meanwhile
 	// questions are answered from what an earlier scan left; if none was ever
@@ -186,6 +191,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
 		return Config{}, err
 	}
+	cfg.Fetch = s.Fetch()
 	cfg.Discover = func() ([]source.Source, error) { return s.Sources(dir, nil) }
 	if cfg.Embedder, err = s.Embedder.New(); err != nil {
 		return Config{}, fmt.Errorf("configuring embedder: %w", err)

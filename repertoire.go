@@ -77,6 +77,10 @@ type Catalog struct {
 	warned map[string]bool // warnings of the last rescan
 	last   store.State     // of the catalog, when Changed was last called
 
+	background sync.WaitGroup // the call of Config.Fetch
+	fetching   sync.Mutex     // held during that call; guards unfetched
+	unfetched  string         // the error of the last call; "" means none
+
 	ready    chan struct{} // closed when questions need not wait for the first scan
 	setReady func()        // closes ready, unless it is closed
 }
@@ -219,6 +223,7 @@ func (c *Catalog) Close() error {
 		c.cancel()
 		<-c.cron.Stop().Done()
 		c.first.Wait()
+		c.background.Wait()
 	}
 	c.rescan.Lock()
 	defer c.rescan.Unlock()

@@ -93,6 +93,7 @@ func (c *Catalog) startBehind(ctx context.Context) error {
 // tick is one scheduled rescan; what it changed and errors are logged, the next
 // one tries again. Only one runs at a time.
 func (c *Catalog) tick() {
+	c.fetch()
 	var reports []Report
 	var err, unfollowed error
 	if !c.fresh {
@@ -116,6 +117,29 @@ func (c *Catalog) tick() {
 	if c.noteState(c.ctx, reports) && c.cfg.Changed != nil {
 		c.cfg.Changed()
 	}
+}
+
+// fetch calls Config.Fetch in the background, so that a slow server holds up no rescan. The
+// next rescan finds what has changed. An error is logged when it is new.
+func (c *Catalog) fetch() {
+	if c.cfg.Fetch == nil || !c.fetching.TryLock() {
+		return
+	}
+	c.background.Go(func() {
+		defer c.fetching.Unlock()
+		err := c.cfg.Fetch(c.ctx)
+		if c.ctx.Err() != nil { // Close cut it off
+			return
+		}
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != "" && text != c.unfetched {
+			c.log.Warn("fetching roots", "error", err)
+		}
+		c.unfetched = text
+	})
 }
 
 // noteState remembers the state of the catalog and reports whether it is another

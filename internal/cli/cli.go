@@ -206,6 +206,7 @@ func (a *app) command() *cobra.Command {
 		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
 	root.AddCommand(
 		a.configCommand(),
+		a.rootCommand(),
 		a.trustCommand(),
 		a.statsCommand(),
 	)

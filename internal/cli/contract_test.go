@@ -311,7 +311,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context doctor embed hook index list mcp read search setup show stats trust version well-known why"
+	want := "bench completion config context doctor embed hook index list mcp read root search setup show stats trust version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

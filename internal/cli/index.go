@@ -34,6 +34,10 @@ root in whose place another folder lies that is empty, as a mount point is.
 --forget removes them. --full reads every skill again and replaces what is
 indexed of it, one by one, so that nobody finds fewer skills meanwhile.
 
+Roots that are elsewhere (repositories, archives, sites) are fetched first if
+they are due, and all of them with --fetch. A root that cannot be fetched stays
+as it is.
+
 --json prints an object with offered and found (numbers of skills and of
 SKILL.md files), mode, db (the catalog file), took_ms, and sources, a list of
 objects with source, found, added, changed, removed, unchanged, refused,
@@ -41,7 +45,7 @@ unreadable, complete, away and problems (rule, severity, path, line, message,
 hint) in what was read.`
 
 func (a *app) indexCommand() *cobra.Command {
-	var full, watch bool
+	var full, watch, fetch bool
 	var lock, forget string
 	cmd := &cobra.Command{
 		Use:     "index",
@@ -56,10 +60,14 @@ func (a *app) indexCommand() *cobra.Command {
 			if lock != "" {
 				return a.indexLocked(cmd.Context(), lock)
 			}
+			if err := a.fetchRoots(cmd.Context(), fetch); err != nil {
+				return err
+			}
 			return a.index(cmd.Context(), full, watch, forget)
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "read every skill again, whether or not it has changed")
+	cmd.Flags().BoolVar(&fetch, "fetch", false, "fetch all roots that are elsewhere, also those that are not due")
 	cmd.Flags().StringVar(&forget, "forget", "", "remove the skills of this `root`, a label or a path, which is away")
 	cmd.Flags().BoolVar(&watch, "watch", false, "stay running and rescan on the configured schedule")
 	cmd.Flags().StringVar(&lock, "lock", "", "do nothing while another process holds the lock `file`")

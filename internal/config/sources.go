@@ -45,7 +45,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		if err != nil {
 			return nil, err
 		}
-		sources = append(sources, src)
+		sources = append(sources, s.fetched(src, r))
 	}
 	return sources, nil
 }

@@ -1,0 +1,69 @@
+package repertoire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestFetch: the schedule fetches in the background, once at a time, logs an error when it is
+// new, and Close ends what is running.
+func TestFetch(t *testing.T) {
+	src, err := source.Files(map[string]string{"pdf/SKILL.md": "---\nname: pdf\ndescription: Reads PDF files.\n---\nRead.\n"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	calls, begun, result := 0, make(chan struct{}), make(chan error)
+	cfg := Config{
+		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{},
+		Schedule: "@every 1h", Background: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Fetch: func(ctx context.Context) error {
+			calls++
+			begun <- struct{}{}
+			select {
+			case err := <-result:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		},
+	}
+	c, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	c.first.Wait() // the first rescan ends while the server has not answered
+	if entries, err := c.List(t.Context(), nil, nil); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	c.fetch() // does nothing
+	down, slow := errors.New("server is down"), errors.New("server is slow")
+	result <- down
+	c.background.Wait()
+	for _, err := range []error{down, slow, nil, slow} {
+		c.fetch()
+		<-begun
+		result <- err
+		c.background.Wait()
+	}
+	c.fetch()
+	<-begun
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "fetching roots"); n != 3 || strings.Count(log.String(), "server is down") != 1 {
+		t.Errorf("logged %d times:\n%s", n, &log)
+	}
+	if calls != 6 {
+		t.Errorf("fetched %d times", calls)
+	}
+}
