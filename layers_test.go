@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"contextprovider":     {"skill", "search", "internal/words", "internal/lazyregexp"},
 	"install":             {"skill", "source", "install/unpack", "install/remote", "internal/atomicfile", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
-	"install/remote":      {"skill", "source", "install/unpack", "internal/words"},
+	"install/remote":      {"skill", "install/unpack", "internal/words"},
 	"mcpserver":           {"skill", "search", "contextprovider", "internal/words"},
 	".":                   {"skill", "embed", "rerank", "source", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/config", "internal/regular", "internal/words"},
 	"internal/cli":        {"*"},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 
@@ -112,7 +111,7 @@ type work struct {
 func (a *work) plan(ctx context.Context, f found, name string) (*Change, error) {
 	c := &Change{Name: cmp.Or(name, f.name), Action: Add}
 	if f.err != nil {
-		c.refuse(fmt.Errorf("%s cannot be read as a skill: %w", path.Join(f.dir, "SKILL.md"), f.err))
+		c.refuse(fmt.Errorf("it cannot be installed: %w", f.err))
 		return c, ctx.Err()
 	}
 	if err := checkName(c.Name); err != nil {

@@ -26,7 +26,8 @@ type fetched struct {
 	dir       string // of all of it; a source that is a folder is used where it is
 	commit    string
 	signature *Signature
-	same      bool // the repository is still at the commit that was installed; nothing was fetched
+	failed    map[string]error // skills of a site that could not be fetched
+	same      bool             // the repository is still at the commit that was installed; nothing was fetched
 }
 
 // absolute returns a source with the path that its text means here.
@@ -130,11 +131,19 @@ func (f fetched) below(subs []string) ([]string, error) {
 
 // find finds the skills in some folders of a source; nil means all of it.
 func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
+	var all []found
+	for name, err := range f.failed {
+		if len(subs) == 0 || slices.Contains(subs, name) {
+			all = append(all, found{name, name, err})
+		}
+	}
+	if len(all) > 0 && len(subs) > 0 {
+		return all, nil
+	}
 	subs, err := f.below(subs)
 	if err != nil {
 		return nil, err
 	}
-	var all []found
 	for _, sub := range subs {
 		list, problems, err := find(ctx, filepath.Join(f.dir, filepath.FromSlash(sub)))
 		if err != nil {
@@ -145,7 +154,9 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 		}
 		for _, one := range list {
 			one.dir = path.Join(sub, one.dir)
-			all = append(all, one)
+			if f.failed[one.dir] == nil {
+				all = append(all, one)
+			}
 		}
 	}
 	return all, nil
@@ -153,19 +164,48 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 
 // download gets an archive, and its signature if one is asked for.
 func (in *Installer) download(ctx context.Context, url, file, sig string) error {
-	if err := remote.Download(ctx, url, file); err != nil || len(in.keys) == 0 {
+	if err := remote.Download(ctx, url, file, nil); err != nil || len(in.keys) == 0 {
 		return err
 	}
 	before, query, _ := strings.Cut(url, "?")
 	if query != "" {
 		query = "?" + query
 	}
-	if err := remote.Download(ctx, before+".minisig"+query, sig); err != nil {
+	if err := remote.Download(ctx, before+".minisig"+query, sig, nil); err != nil {
 		return fmt.Errorf("%w (trust.keys asks for a signature)", err)
 	}
 	return nil
 }
 
+// fetchSite gets the chosen skills of a site. A skill that cannot be fetched does not stop
+// the others.
 func (in *Installer) fetchSite(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
-	return fetched{}, errors.New("no sites")
+	f := fetched{dir: st.fetched(), failed: make(map[string]error)}
+	if err := in.unsigned("a site"); err != nil {
+		return f, err
+	}
+	site, err := remote.List(ctx, s.Origin, &remote.Limits{Unpack: in.opts.Limits})
+	if err != nil {
+		return f, err
+	}
+	listed := make(map[string]remote.Listed)
+	var all []found
+	for _, one := range site.Skills {
+		listed[one.Name] = one
+		all = append(all, found{dir: one.Name, name: one.Name})
+	}
+	if w.subs != nil { // an update: what is gone is told of each skill
+		all = slices.DeleteFunc(all, func(one found) bool { return !slices.Contains(w.subs, one.dir) })
+	} else if all, err = w.request.choose(all); err != nil {
+		return f, err
+	}
+	if err := os.Mkdir(f.dir, 0o700); err != nil {
+		return f, err
+	}
+	for _, one := range all {
+		if err := site.Fetch(ctx, listed[one.name], filepath.Join(f.dir, one.name)); err != nil {
+			f.failed[one.name] = err
+		}
+	}
+	return f, ctx.Err()
 }

@@ -14,7 +14,7 @@ import (
 
 // An Order says which installed skills are updated, and how.
 type Order struct {
-	Names []string // nil means all
+	Names []string // none means all
 	Force bool     // replace skills that were edited here too, and keep a copy of them in Options.Aside
 }
 
@@ -51,15 +51,15 @@ func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Res
 	return result, in.carryOut(ctx, top, result, c)
 }
 
-// names returns the names of installed skills, sorted; nil means all.
+// names returns the names of installed skills, sorted; none means all.
 func (l *Lock) names(want []string) ([]string, error) {
 	all := slices.Sorted(maps.Keys(l.Skills))
-	if want == nil {
+	if len(want) == 0 {
 		return all, nil
 	}
 	for _, name := range want {
 		if l.Skills[name] == nil {
-			return nil, fmt.Errorf("%w is installed as %q%s", skill.ErrNotFound, name, words.Suggest(name, all))
+			return nil, fmt.Errorf("%w is installed: %q%s", skill.ErrNotFound, name, words.Suggest(name, all))
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(want))), nil

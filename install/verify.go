@@ -15,7 +15,7 @@ type Verdict struct {
 	Edits   Files  `json:"edits"`
 }
 
-// Verify hashes installed skills again and compares them with the lock; nil means all.
+// Verify hashes installed skills again and compares them with the lock; no names mean all.
 // The second result are the folders that are not in the lock.
 func (in *Installer) Verify(ctx context.Context, names []string) ([]Verdict, []string, error) {
 	l, err := in.read(ctx)
@@ -23,7 +23,7 @@ func (in *Installer) Verify(ctx context.Context, names []string) ([]Verdict, []s
 		return nil, nil, err
 	}
 	var unknown []string
-	if names == nil {
+	if len(names) == 0 {
 		if unknown, err = in.unknown(l); err != nil {
 			return nil, nil, err
 		}
@@ -61,9 +61,12 @@ func (in *Installer) unknown(l *Lock) ([]string, error) {
 // Remove removes installed skills if the caller approves of it. Changes tell what was edited
 // here.
 func (in *Installer) Remove(ctx context.Context, names []string, c Caller) (result *Result, err error) {
+	if len(names) == 0 {
+		return nil, errors.New("no skill is named")
+	}
 	l, err := in.read(ctx)
 	if err == nil {
-		names, err = l.names(append([]string{}, names...))
+		names, err = l.names(names)
 	}
 	if err != nil {
 		return nil, err

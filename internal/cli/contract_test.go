@@ -37,6 +37,11 @@ func TestHelpNamesFields(t *testing.T) {
 		"version": versionResult{},
 
 		"well-known": wellKnownResult{},
+
+		"install": changesResult{},
+		"update":  changesResult{},
+		"remove":  changesResult{},
+		"verify":  verifyResult{},
 	}
 	for _, cmd := range new(app).command().Commands() {
 		result, ok := results[cmd.Name()]
@@ -304,7 +309,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion context doctor embed hook index list mcp read search setup show version well-known why"
+	want := "bench completion context doctor embed hook index install list mcp read remove search setup show update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
