@@ -69,10 +69,12 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 	if s.Sub != "" {
 		w.subs = []string{s.Sub}
 	}
+	in.step("fetch")
 	f, err := in.fetch(ctx, st, s, w)
 	if err != nil {
 		return nil, err
 	}
+	in.step("check")
 	all, err := f.find(ctx, w.subs)
 	if err == nil {
 		all, err = r.choose(all)

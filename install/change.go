@@ -87,6 +87,7 @@ func (in *Installer) carryOut(ctx context.Context, s *stage, r *Result, c Caller
 	if len(todo) == 0 {
 		return nil
 	}
+	in.step("ask")
 	ok, err := c.Approve(ctx, r.Changes)
 	if err != nil || !ok {
 		return err
