@@ -60,7 +60,7 @@ func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fe
 	default:
 		f, err = in.fetchSite(ctx, st, s, w)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), s.Origin) {
 		err = fmt.Errorf("fetching %s: %w", s.Origin, err)
 	}
 	return f, err
