@@ -89,7 +89,7 @@ func parseSource(text string) (Source, error) {
 	if host, rest, ok := strings.Cut(text, ":"); ok && !strings.Contains(host, "/") {
 		return parseSSH(text, host, rest)
 	}
-	if !strings.Contains(text, "/") || isArchive(text) {
+	if !strings.Contains(strings.TrimRight(text, "/"), "/") || isArchive(text) {
 		return parsePath(text)
 	}
 	return parseShort(text)
@@ -123,7 +123,7 @@ func parseSSH(text, host, rest string) (Source, error) {
 
 // parseShort reads owner/repo and owner/repo/folder.
 func parseShort(text string) (Source, error) {
-	parts := strings.Split(strings.TrimSuffix(text, "/"), "/")
+	parts := strings.Split(strings.TrimRight(text, "/"), "/")
 	for _, part := range parts[:2] {
 		if !isWord(strings.TrimSuffix(part, ".git")) {
 			return Source{}, errors.New("this is no source; a repository is owner/repo, a folder ./folder (a branch or tag is named with --ref)")
@@ -159,24 +159,25 @@ func cleanSub(sub string) (string, error) {
 }
 
 func parseURL(text string) (Source, error) {
-	text = strings.TrimPrefix(text, "git+")
-	u, err := url.Parse(text)
+	plain, forced := strings.CutPrefix(text, "git+")
+	u, err := url.Parse(plain)
 	if err != nil {
-		return Source{}, fmt.Errorf("this URL is malformed: %w", errors.Unwrap(err))
+		return Source{}, errors.New("this URL is malformed") // the error has the URL, which may hold a password
 	}
 	if err := checkURL(u); err != nil {
 		return Source{}, err
 	}
 	switch {
+	case forced:
+		return Source{Kind: Git, Origin: text}, nil
 	case u.Scheme == "file" && isArchive(u.Path):
 		return Source{Kind: Archive, Origin: u.Path}, nil
 	case u.Scheme == "ssh" || u.Scheme == "file":
 		return Source{Kind: Git, Origin: text}, nil
 	case isArchive(u.Path):
 		return Source{Kind: Archive, Origin: text}, nil
-	case u.Path == "" || u.Path == "/" || strings.HasSuffix(u.Path, index):
-		u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, index), "/")
-		return Source{Kind: Site, Origin: u.String()}, nil
+	case strings.Trim(u.Path, "/") == "" || strings.HasSuffix(u.Path, index):
+		return Source{Kind: Site, Origin: strings.TrimRight(text, "/")}, nil
 	}
 	return parseWeb(u)
 }
@@ -234,7 +235,7 @@ func parseWeb(u *url.URL) (Source, error) {
 			return Source{Kind: Git, Origin: repo.String(), Ref: parts[n], Sub: sub}, err
 		}
 	}
-	return Source{Kind: Git, Origin: strings.TrimSuffix(u.String(), "/")}, nil
+	return Source{Kind: Git, Origin: strings.TrimRight(u.String(), "/")}, nil
 }
 
 // CheckRef refuses a name that git could take for something else than a branch, a tag or a

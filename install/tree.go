@@ -117,8 +117,13 @@ func (t *tree) walk(ctx context.Context, dir string) error {
 		}
 		rel, err := filepath.Rel(dir, name)
 		rel = filepath.ToSlash(rel)
-		if err != nil || d.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
+			return filepath.SkipDir // what tools keep there is no part of a skill, as for sources
+		case d.IsDir():
+			return nil
 		}
 		if !d.Type().IsRegular() {
 			t.odd = append(t.odd, rel)

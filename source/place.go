@@ -11,10 +11,11 @@ import (
 
 // The kinds of places, from the highest priority to the lowest.
 const (
-	KindRoot    = "root"    // given explicitly
-	KindProject = "project" // of the project in which the user works
-	KindUser    = "user"    // of the user, in all projects
-	KindBundled = "bundled" // compiled into the program
+	KindRoot      = "root"      // given explicitly
+	KindInstalled = "installed" // fetched from elsewhere by the user
+	KindProject   = "project"   // of the project in which the user works
+	KindUser      = "user"      // of the user, in all projects
+	KindBundled   = "bundled"   // compiled into the program
 )
 
 // A Place is a folder that may hold skills.
