@@ -62,9 +62,9 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 	}
 	st, err := in.newStage()
 	if err != nil {
-		return nil, err
+		return nil, in.explained(err)
 	}
-	defer func() { err = errors.Join(err, st.close()) }()
+	defer func() { err = in.explained(errors.Join(err, st.close())) }()
 	w := wish{request: r}
 	if s.Sub != "" {
 		w.subs = []string{s.Sub}

@@ -2,7 +2,9 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -74,6 +76,14 @@ func (r *Result) Refused() int {
 		}
 	}
 	return n
+}
+
+// explained adds what to do to an error for which that is the same everywhere.
+func (in *Installer) explained(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w; nothing was changed: make room on the disk of %s, and try again", err, in.dir)
+	}
+	return err
 }
 
 // carryOut asks the caller about changes, and makes them.

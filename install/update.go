@@ -36,9 +36,9 @@ func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Res
 	}
 	top, err := in.newStage()
 	if err != nil {
-		return nil, err
+		return nil, in.explained(err)
 	}
-	defer func() { err = errors.Join(err, top.close()) }()
+	defer func() { err = in.explained(errors.Join(err, top.close())) }()
 	for i, group := range l.groups(names) {
 		part := &stage{dir: top.dir, part: fmt.Sprint(i)}
 		changes, err := in.updates(ctx, l, part, group, o.Force)

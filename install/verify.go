@@ -84,8 +84,8 @@ func (in *Installer) Remove(ctx context.Context, names []string, c Caller) (resu
 	}
 	st, err := in.newStage()
 	if err != nil {
-		return nil, err
+		return nil, in.explained(err)
 	}
-	defer func() { err = errors.Join(err, st.close()) }()
+	defer func() { err = in.explained(errors.Join(err, st.close())) }()
 	return result, in.carryOut(ctx, st, result, c)
 }

@@ -208,6 +208,10 @@ func TestJSON(t *testing.T) {
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
+		{"install", []string{"install", filepath.Join(home, ".agents", "skills", "cat")}, "changes dir done source"},
+		{"update", []string{"update"}, "changes dir done"},
+		{"verify", []string{"verify"}, "dir ok skills unknown"},
+		{"remove", []string{"remove", "cat"}, "changes dir done"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -240,6 +244,7 @@ func fixture(t *testing.T) string {
 	t.Setenv("HOME", home)
 	t.Setenv("GORACE", noExitSleep)
 	t.Setenv("REPERTOIRE_CACHE", filepath.Join(home, "cache"))
+	t.Setenv("REPERTOIRE_DATA", filepath.Join(home, "data"))
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
 	t.Chdir(home)
 	write(t, "config.yaml", "bundled: false\nagents: {keeper: {pinned: [cat]}}\n")
