@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -33,9 +34,19 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 	}
 	sk, err := m.parse(s.info.Label, s.tree.location(s.info.Label, m.path()), s.folderName(dir), s.limits)
 	if err == nil {
-		sk.Name = cmp.Or(s.renames[dir], s.renames[sk.Name], sk.Name)
+		sk.Name = cmp.Or(s.renames[dir], s.renames[sk.Name], s.installedName(dir), sk.Name)
 	}
 	return sk, err
+}
+
+// installedName returns the name of an installed skill, which is the name of its folder:
+// whoever installs a skill may give it another name than its author did. It returns "" for
+// all other skills.
+func (s *FS) installedName(dir string) string {
+	if s.info.Kind != KindInstalled || dir == "." || strings.Contains(dir, "/") {
+		return ""
+	}
+	return dir
 }
 
 // parse returns the skill of a manifest, from the same bytes that were hashed.

@@ -105,6 +105,18 @@ func TestLoadNames(t *testing.T) {
 	}
 }
 
+// An installed skill has the name of its folder.
+func TestLoadInstalled(t *testing.T) {
+	dir := folder(t, map[string]string{"tom/SKILL.md": doc("cat"), "more/cat/SKILL.md": doc("dog")})
+	s := open(t, dir, &source.Options{Kind: source.KindInstalled})
+	if got := load(t, s, "tom/SKILL.md").Name; got != "tom" {
+		t.Errorf("the skill in tom is called %s", got)
+	}
+	if got := load(t, s, "more/cat/SKILL.md").Name; got != "dog" {
+		t.Errorf("a skill deeper down is called %s", got)
+	}
+}
+
 func TestLoadProblems(t *testing.T) {
 	out := folder(t, map[string]string{"secret.txt": "secret"})
 	tests := []struct {

@@ -16,6 +16,10 @@ import (
 // .git/config). Windows knows each by a short name too.
 var skipped = []string{".git", "node_modules", "git~1", "node_m~1"}
 
+// stagePrefix begins the names of the folders in which package install puts skills together
+// that are not installed yet.
+const stagePrefix = ".staging-"
+
 // isSkipped reports whether a folder is skipped. Some systems ignore case in names,
 // characters without a shape, or dots, spaces and a stream (.git::$INDEX_ALLOCATION) at
 // the end.
@@ -31,6 +35,9 @@ func isSkipped(base string) bool {
 		}
 		return r
 	}, base)
+	if strings.HasPrefix(base, stagePrefix) {
+		return true
+	}
 	return slices.ContainsFunc(skipped, func(s string) bool { return strings.EqualFold(s, base) })
 }
 

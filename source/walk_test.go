@@ -48,7 +48,7 @@ func TestWalk(t *testing.T) {
 		{"both cases", map[string]string{"a/skill.md": "", "a/SKILL.md": ""}, []string{"a/SKILL.md"}, nil},
 		{"other case", map[string]string{"a/Skill.MD": "", "a/b/SKILL.md": ""}, []string{"a/b/SKILL.md"}, []string{"a/Skill.MD skill-md-case"}},
 		{"folder called SKILL.md", map[string]string{"a/SKILL.md/SKILL.md": ""}, []string{"a/SKILL.md/SKILL.md"}, nil},
-		{"skipped", map[string]string{".git/a/SKILL.md": "", "x/node_modules/a/SKILL.md": "", ".system/a/SKILL.md": ""}, []string{".system/a/SKILL.md"}, nil},
+		{"skipped", map[string]string{".git/a/SKILL.md": "", "x/node_modules/a/SKILL.md": "", ".staging-1/new/a/SKILL.md": "", ".system/a/SKILL.md": ""}, []string{".system/a/SKILL.md"}, nil},
 		{"depth 6", map[string]string{deep + "f/SKILL.md": ""}, []string{deep + "f/SKILL.md"}, nil},
 		{"depth 7", map[string]string{deep + "f/g/SKILL.md": ""}, nil, []string{". too-deep"}},
 		{"no skill", map[string]string{"a/README.md": "", "b/": ""}, nil, nil},

@@ -209,6 +209,10 @@ func (a *app) command() *cobra.Command {
 		a.rootCommand(),
 		a.trustCommand(),
 		a.statsCommand(),
+		a.installCommand(),
+		a.updateCommand(),
+		a.verifyCommand(),
+		a.removeCommand(),
 	)
 	return root
 }

@@ -41,6 +41,11 @@ func TestHelpNamesFields(t *testing.T) {
 		"stats":   usage.Stats{},
 
 		"well-known": wellKnownResult{},
+
+		"install": changesResult{},
+		"update":  changesResult{},
+		"remove":  changesResult{},
+		"verify":  verifyResult{},
 	}
 	for _, cmd := range new(app).command().Commands() {
 		result, ok := results[cmd.Name()]
@@ -210,6 +215,10 @@ func TestJSON(t *testing.T) {
 		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
 		{"config show", []string{"config", "show"}, "settings"},
+		{"install", []string{"install", filepath.Join(home, ".agents", "skills", "cat")}, "changes dir done source"},
+		{"update", []string{"update"}, "changes dir done"},
+		{"verify", []string{"verify"}, "dir ok skills unknown"},
+		{"remove", []string{"remove", "cat"}, "changes dir done"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -242,6 +251,7 @@ func fixture(t *testing.T) string {
 	t.Setenv("HOME", home)
 	t.Setenv("GORACE", noExitSleep)
 	t.Setenv("REPERTOIRE_CACHE", filepath.Join(home, "cache"))
+	t.Setenv("REPERTOIRE_DATA", filepath.Join(home, "data"))
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
 	t.Chdir(home)
 	write(t, "config.yaml", "bundled: false\nagents: {keeper: {pinned: [cat]}}\n")
@@ -311,7 +321,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context doctor embed hook index list mcp read root search setup show stats trust version well-known why"
+	want := "bench completion config context doctor embed hook index install list mcp read remove root search setup show stats trust update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -1,0 +1,126 @@
+package install
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNothingRuns: nothing in a repository, and nothing that the user's own configuration
+// says about hooks, filters and the like, runs a program or leads out of the repository.
+func TestNothingRuns(t *testing.T) {
+	repo := repository(t, "cat", "dog")
+	traps := t.TempDir()
+	trap := func(name string) string { // a program that leaves a file when it runs
+		file := filepath.Join(traps, name+".sh")
+		write(t, file, "#!/bin/sh\necho ran > "+filepath.Join(traps, name+".ran")+"\ncat\n")
+		try(t, os.Chmod(file, 0o755))
+		return file
+	}
+	hooks, templates := filepath.Join(traps, "hooks"), filepath.Join(traps, "templates")
+	for _, hook := range []string{"post-checkout", "post-merge", "reference-transaction", "post-index-change"} {
+		for _, dir := range []string{hooks, filepath.Join(templates, "hooks"), filepath.Join(repo, ".git", "hooks")} {
+			write(t, filepath.Join(dir, hook), "#!/bin/sh\necho ran > "+filepath.Join(traps, hook+".ran")+"\n")
+			try(t, os.Chmod(filepath.Join(dir, hook), 0o755))
+		}
+	}
+	other := t.TempDir()
+	git(t, other, "init", "--quiet", "--initial-branch=main")
+	skills(t, other, "hidden")
+	record(t, other, "hidden")
+	write(t, filepath.Join(repo, ".gitattributes"), "*.sh filter=evil\n*.md filter=evil diff=evil merge=evil ident\n")
+	write(t, filepath.Join(repo, ".gitmodules"), "[submodule \"skills/sub\"]\n\tpath = skills/sub\n\turl = file://"+other+"\n\tupdate = !"+trap("submodule")+"\n")
+	git(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+git(t, other, "rev-parse", "HEAD")+",skills/sub")
+	git(t, repo, "add", ".gitattributes", ".gitmodules")
+	git(t, repo, "commit", "--quiet", "--message", "traps")
+	for key, program := range map[string]string{
+		"core.fsmonitor": trap("fsmonitor"), "filter.evil.smudge": trap("smudge"), "filter.evil.process": trap("process"), "filter.evil.clean": trap("clean"),
+		"diff.evil.command": trap("diff"), "diff.evil.textconv": trap("textconv"), "core.askPass": trap("askpass"), "core.pager": trap("pager"),
+		"core.editor": trap("editor"), "core.hooksPath": hooks, "init.templateDir": templates, "submodule.recurse": "true", "protocol.ext.allow": "always",
+		"filter.evil.required": "true", "merge.evil.driver": trap("driver"),
+	} {
+		git(t, repo, "config", "--global", key, program)
+	}
+	ran := func() []string {
+		files, err := filepath.Glob(filepath.Join(traps, "*.ran"))
+		try(t, err)
+		for _, f := range files {
+			try(t, os.Remove(f))
+		}
+		return files
+	}
+	ran() // when the repository was made
+	in := installer(t, nil)
+	add(t, in, "file://"+repo)
+	clean(t, in, "cat", "dog")
+	if files := ran(); len(files) > 0 {
+		t.Errorf("these ran: %q", files)
+	}
+	exec.Command("git", "clone", "--quiet", "file://"+repo, t.TempDir()).Run() // it may fail: the filters do not work
+	if files := ran(); len(files) < 2 {
+		t.Errorf("of the traps only %q work", files)
+	}
+}
+
+// TestLinks: a link in a source brings in nothing from outside of the source.
+func TestLinks(t *testing.T) {
+	secret := skills(t, t.TempDir(), "secret")
+	repo := repository(t, "cat", "dog", "owl")
+	for link, to := range map[string]string{
+		"skills/cat/notes.md": "/etc/passwd", "skills/dog/more": secret, "skills/away": filepath.Join(secret, "secret"), "skills/loop": "..",
+	} {
+		try(t, os.Symlink(to, filepath.Join(repo, link)))
+	}
+	record(t, repo, "links")
+	in := installer(t, nil)
+	r, err := in.Install(t.Context(), Request{Source: "file://" + repo, All: true}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "cat refuse, dog refuse, owl add" {
+		t.Error(got)
+	}
+	for _, c := range r.Changes[:2] {
+		if !strings.Contains(c.Reason, "link") {
+			t.Errorf("%s: %s", c.Name, c.Reason)
+		}
+	}
+	clean(t, in, "owl")
+}
+
+// TestArguments: no source and no ref becomes an option of git, or another program.
+func TestArguments(t *testing.T) {
+	gitEnvFor(t)
+	in := installer(t, nil)
+	for source, want := range map[string]string{
+		"--upload-pack=touch /tmp/x":         "it begins with a hyphen",
+		"ext::sh -c touch% /tmp/x":           "could run any program",
+		"git+ext::sh":                        "could run any program",
+		"ssh://-oProxyCommand=touch/x":       "is no host",
+		"ssh://-oProxyCommand=touch@host/x":  "is no host",
+		"-oProxyCommand=x@host:repo":         "begins with a hyphen",
+		"git@-oProxyCommand=x:repo":          "this is no source",
+		"git@host:-repo":                     "this is no source",
+		"http://example.com/o/r":             "use https",
+		"git://example.com/o/r":              "use https, ssh or file",
+		"https://user:password@host/o/r":     "holds a password",
+		"https://host/o/r#main":              "--ref",
+		"file://host/o/r":                    "a file URL is file:///path",
+		"owner/repo/../../x":                 "no folder of a source",
+		"owner/repo/.git":                    "no folder of a source",
+		"owner/repo@v1":                      "--ref",
+		"https://github.com/o/r/tree/-x/sub": "names no branch",
+		"":                                   "it is empty",
+		"a\x00b/c":                           "control characters",
+	} {
+		_, err := in.Install(t.Context(), Request{Source: source}, &caller{})
+		says(t, err, want)
+	}
+	for _, ref := range []string{"--upload-pack=x", "a..b", "a b", "a:b", "HEAD~1", "x@{1}", "^main", "a\nb"} {
+		_, err := in.Install(t.Context(), Request{Source: "owner/repo", Ref: ref}, &caller{})
+		says(t, err, "is no name of a branch, a tag or a commit")
+	}
+	if _, err := os.Lstat(in.dir); err == nil {
+		t.Errorf("%s was made", in.dir)
+	}
+}

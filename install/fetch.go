@@ -1,0 +1,211 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/install/remote"
+	"github.com/repertoire-skills/repertoire/install/unpack"
+)
+
+// A wish says what of a source is wanted.
+type wish struct {
+	subs    []string // folders, slash-separated; nil means all
+	request Request  // what chooses among the skills of a site
+	have    string   // commit that is installed already: a repository that is still there needs no fetch
+}
+
+// A fetched is a source on this disk.
+type fetched struct {
+	dir       string // of all of it; a source that is a folder is used where it is
+	commit    string
+	signature *Signature
+	failed    map[string]error // skills of a site that could not be fetched
+	same      bool             // the repository is still at the commit that was installed; nothing was fetched
+}
+
+// absolute returns a source with the path that its text means here.
+func (s Source) absolute() (Source, error) {
+	if !s.IsLocal() {
+		return s, nil
+	}
+	if rest, ok := strings.CutPrefix(s.Origin, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return s, err
+		}
+		s.Origin = filepath.Join(home, rest)
+	}
+	var err error
+	s.Origin, err = filepath.Abs(s.Origin)
+	return s, err
+}
+
+// fetch gets a source into a stage.
+func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
+	f, err := fetched{}, error(nil)
+	switch s.Kind {
+	case Git:
+		f, err = in.fetchGit(ctx, st, s, w)
+	case Folder:
+		f, err = in.fetchFolder(s)
+	case Archive:
+		f, err = in.fetchArchive(ctx, st, s)
+	default:
+		f, err = in.fetchSite(ctx, st, s, w)
+	}
+	if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), s.Origin) {
+		err = fmt.Errorf("fetching %s: %w", s.Origin, err)
+	}
+	return f, err
+}
+
+func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
+	r := newRepo(s, "")
+	v, err := r.resolve(ctx, s.Ref)
+	if err != nil {
+		return fetched{}, err
+	}
+	if v.commit != "" && v.commit == w.have {
+		return fetched{commit: v.commit, same: true}, nil
+	}
+	r.dir = st.fetched()
+	f := fetched{dir: r.dir}
+	if f.commit, err = r.fetch(ctx, v); err != nil {
+		return f, err
+	}
+	if f.signature, err = in.verifyTag(ctx, st, r, v); err != nil {
+		return f, err
+	}
+	return f, r.checkout(ctx, f.commit, slices.DeleteFunc(slices.Clone(w.subs), func(sub string) bool { return sub == "." }))
+}
+
+func (in *Installer) fetchFolder(s Source) (fetched, error) {
+	if err := in.unsigned("a folder"); err != nil {
+		return fetched{}, err
+	}
+	switch info, err := os.Stat(s.Origin); {
+	case errors.Is(err, os.ErrNotExist):
+		return fetched{}, errors.New("there is no such folder; a repository is owner/repo or a URL")
+	case err != nil:
+		return fetched{}, err
+	case !info.IsDir():
+		return fetched{}, errors.New("this is no folder, and no archive by its name (.zip, .tar.gz, .tgz, .skill)")
+	}
+	return fetched{dir: s.Origin}, nil
+}
+
+func (in *Installer) fetchArchive(ctx context.Context, st *stage, s Source) (f fetched, err error) {
+	f.dir = st.fetched()
+	file, sig := s.Origin, s.Origin+".minisig"
+	if !s.IsLocal() {
+		file, sig = st.archive(), st.archive()+".minisig"
+		if err := in.download(ctx, s.Origin, file, sig); err != nil {
+			return f, err
+		}
+	}
+	if f.signature, err = in.verifyFile(file, sig); err != nil {
+		return f, err
+	}
+	return f, unpack.Archive(ctx, file, f.dir, in.opts.Limits)
+}
+
+// below returns the folders of a source in which skills are searched.
+func (f fetched) below(subs []string) ([]string, error) {
+	if len(subs) == 0 {
+		return []string{"."}, nil
+	}
+	for _, sub := range subs {
+		if info, err := os.Lstat(filepath.Join(f.dir, filepath.FromSlash(sub))); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("the source has no folder %s", sub)
+		}
+	}
+	return subs, nil
+}
+
+// find finds the skills in some folders of a source; nil means all of it.
+func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
+	var all []found
+	for name, err := range f.failed {
+		if len(subs) == 0 || slices.Contains(subs, name) {
+			all = append(all, found{name, name, err})
+		}
+	}
+	if len(all) > 0 && len(subs) > 0 {
+		return all, nil
+	}
+	subs, err := f.below(subs)
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range subs {
+		list, problems, err := find(ctx, filepath.Join(f.dir, filepath.FromSlash(sub)))
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 && len(problems) > 0 {
+			return nil, fmt.Errorf("no skill was found: %s", problems[0].Message)
+		}
+		for _, one := range list {
+			one.dir = path.Join(sub, one.dir)
+			if f.failed[one.dir] == nil {
+				all = append(all, one)
+			}
+		}
+	}
+	return all, nil
+}
+
+// download gets an archive, and its signature if one is asked for.
+func (in *Installer) download(ctx context.Context, url, file, sig string) error {
+	if err := remote.Download(ctx, url, file, nil); err != nil || len(in.keys) == 0 {
+		return err
+	}
+	before, query, _ := strings.Cut(url, "?")
+	if query != "" {
+		query = "?" + query
+	}
+	if err := remote.Download(ctx, before+".minisig"+query, sig, nil); err != nil {
+		return fmt.Errorf("%w (trust.keys asks for a signature)", err)
+	}
+	return nil
+}
+
+// fetchSite gets the chosen skills of a site. A skill that cannot be fetched does not stop
+// the others.
+func (in *Installer) fetchSite(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
+	f := fetched{dir: st.fetched(), failed: make(map[string]error)}
+	if err := in.unsigned("a site"); err != nil {
+		return f, err
+	}
+	site, err := remote.List(ctx, s.Origin, &remote.Limits{Unpack: in.opts.Limits})
+	if err != nil {
+		return f, err
+	}
+	listed := make(map[string]remote.Listed)
+	var all []found
+	for _, one := range site.Skills {
+		listed[one.Name] = one
+		all = append(all, found{dir: one.Name, name: one.Name})
+	}
+	if w.subs != nil { // an update: what is gone is told of each skill
+		all = slices.DeleteFunc(all, func(one found) bool { return !slices.Contains(w.subs, one.dir) })
+	} else if all, err = w.request.choose(all); err != nil {
+		return f, err
+	}
+	if err := os.Mkdir(f.dir, 0o700); err != nil {
+		return f, err
+	}
+	for _, one := range all {
+		if err := site.Fetch(ctx, listed[one.name], filepath.Join(f.dir, one.name)); err != nil {
+			f.failed[one.name] = err
+		}
+	}
+	return f, ctx.Err()
+}

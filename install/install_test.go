@@ -1,0 +1,318 @@
+package install
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestFolder: skills of a folder are installed, updated, verified and removed.
+func TestFolder(t *testing.T) {
+	from := skills(t, t.TempDir(), "cat", "dog")
+	in := installer(t, nil)
+	r := add(t, in, from)
+	if got := summary(r); got != "cat add, dog add" || !r.Approved {
+		t.Errorf("installed %q, approved %t", got, r.Approved)
+	}
+	clean(t, in, "cat", "dog")
+	if got := summary(add(t, in, from)); got != "cat unchanged, dog unchanged" {
+		t.Errorf("a second time: %s", got)
+	}
+	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	r, err := in.Update(t.Context(), Order{}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "cat update, dog unchanged" {
+		t.Errorf("updated: %s", got)
+	}
+	clean(t, in, "cat", "dog")
+	r, err = in.Remove(t.Context(), []string{"dog"}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "dog remove" {
+		t.Errorf("removed: %s", got)
+	}
+	clean(t, in, "cat")
+}
+
+// TestGit: skills of a repository are installed at a branch, a tag and a commit.
+func TestGit(t *testing.T) {
+	repo := repository(t, "cat", "dog")
+	git(t, repo, "tag", "v1")
+	url := "file://" + repo
+	in := installer(t, nil)
+	r := add(t, in, url)
+	head := git(t, repo, "rev-parse", "HEAD")
+	if r.Commit != head {
+		t.Errorf("commit %s, want %s", r.Commit, head)
+	}
+	clean(t, in, "cat", "dog")
+	if info, err := os.Stat(filepath.Join(in.dir, "cat", "scripts", "run.sh")); err != nil || info.Mode()&0o111 == 0 {
+		t.Errorf("the script cannot be run: %v, %v", info, err)
+	}
+}
+
+// TestRefs: a branch is followed, a tag and a commit stay; a folder of a repository is
+// fetched without the rest of it.
+func TestRefs(t *testing.T) {
+	repo := repository(t, "cat", "dog", "owl")
+	git(t, repo, "config", "uploadpack.allowFilter", "true")
+	git(t, repo, "tag", "-a", "-m", "one", "v1")
+	first := git(t, repo, "rev-parse", "HEAD")
+	git(t, repo, "branch", "next")
+	in := installer(t, nil)
+	url := "file://" + repo
+	for ref, name := range map[string]string{"next": "cat", "v1": "dog", first: "owl"} {
+		r, err := in.Install(t.Context(), Request{Source: url, Ref: ref, Skills: []string{name}}, &caller{})
+		try(t, err)
+		if r.Commit != first {
+			t.Errorf("%s: commit %s, want %s", ref, r.Commit, first)
+		}
+	}
+	write(t, filepath.Join(repo, "skills", "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	git(t, repo, "rm", "-r", "--quiet", "skills/owl")
+	record(t, repo, "second")
+	git(t, repo, "branch", "--force", "next")
+	looked := false
+	in.step = func(what string) {
+		stages, err := in.stages()
+		if what == "ask" && err == nil && len(stages) == 1 {
+			looked = exists(filepath.Join(stages[0], "fetched0", "skills", "cat")) && !exists(filepath.Join(stages[0], "fetched0", "skills", "dog"))
+		}
+	}
+	r, err := in.Update(t.Context(), Order{}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "cat update, dog unchanged, owl unchanged" {
+		t.Error(got)
+	}
+	if !looked {
+		t.Error("more was checked out than one folder")
+	}
+	l, err := ReadLock(in.dir)
+	try(t, err)
+	if got := l.Skills["cat"]; got.Commit != git(t, repo, "rev-parse", "next") || got.Ref != "next" || got.Path != "skills/cat" {
+		t.Errorf("%+v", got)
+	}
+	clean(t, in, "cat", "dog", "owl")
+}
+
+// TestGone: a skill that its source does not have any more stays, and that is told; a source
+// that cannot be reached does not stop the others.
+func TestGone(t *testing.T) {
+	one, two := skills(t, t.TempDir(), "cat", "dog"), skills(t, t.TempDir(), "owl")
+	in := installer(t, nil)
+	add(t, in, one)
+	add(t, in, two)
+	try(t, os.RemoveAll(filepath.Join(one, "cat")))
+	write(t, filepath.Join(one, "dog", "SKILL.md"), doc("dog", "Walks the dog."))
+	try(t, os.RemoveAll(two))
+	r, err := in.Update(t.Context(), Order{}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "cat refuse, dog update, owl refuse" {
+		t.Fatal(got)
+	}
+	says(t, errors.New(r.Changes[0].Reason), `the source has no skill at cat any more; what is installed stays ("skills remove cat" removes it)`)
+	says(t, errors.New(r.Changes[2].Reason), "there is no such folder")
+	clean(t, in, "cat", "dog", "owl")
+}
+
+// TestTaken: what is done about a taken name is up to the caller.
+func TestTaken(t *testing.T) {
+	one, two := skills(t, t.TempDir(), "cat"), skills(t, t.TempDir(), "cat")
+	write(t, filepath.Join(two, "cat", "SKILL.md"), doc("cat", "Is another cat."))
+	for name, c := range map[string]struct {
+		caller
+		want string
+		now  []string
+	}{
+		"skip":    {caller{action: Skip}, "cat skip", []string{"cat"}},
+		"rename":  {caller{action: Add, name: "tom"}, "tom add", []string{"cat", "tom"}},
+		"replace": {caller{action: Replace}, "cat replace", []string{"cat"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := installer(t, nil)
+			add(t, in, one)
+			r, err := in.Install(t.Context(), Request{Source: two}, &c.caller)
+			try(t, err)
+			if got := summary(r); got != c.want {
+				t.Error(got)
+			}
+			clean(t, in, c.now...)
+			if name == "rename" {
+				l, err := ReadLock(in.dir)
+				if err != nil || l.Skills["tom"].Name != "cat" {
+					t.Errorf("%+v, %v", l.Skills["tom"], err)
+				}
+				write(t, filepath.Join(two, "cat", "new.txt"), "new")
+				if r, err := in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "cat unchanged, tom update" {
+					t.Errorf("%s, %v", summary(r), err)
+				}
+				try(t, os.Remove(filepath.Join(two, "cat", "new.txt")))
+			}
+		})
+	}
+}
+
+// TestForeign: a folder that the lock does not know is neither replaced nor removed.
+func TestForeign(t *testing.T) {
+	in := installer(t, nil)
+	skills(t, in.dir, "cat")
+	before := read(t, filepath.Join(in.dir, "cat", "SKILL.md"))
+	from := skills(t, t.TempDir(), "cat")
+	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Is another cat."))
+	_, err := in.Install(t.Context(), Request{Source: from}, &caller{action: Replace})
+	says(t, err, "was not installed by this program; move it away, or choose another name")
+	_, err = in.Remove(t.Context(), []string{"cat"}, &caller{})
+	says(t, err, `no such skill is installed: "cat"`)
+	if got := read(t, filepath.Join(in.dir, "cat", "SKILL.md")); got != before {
+		t.Error("it was changed")
+	}
+}
+
+// TestMeanwhile: what somebody changes while the caller thinks is not overwritten.
+func TestMeanwhile(t *testing.T) {
+	from := skills(t, t.TempDir(), "cat")
+	in := installer(t, nil)
+	add(t, in, from)
+	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	edited := filepath.Join(in.dir, "cat", "SKILL.md")
+	_, err := in.Update(t.Context(), Order{}, &caller{before: func() { write(t, edited, "mine") }})
+	says(t, err, "was changed meanwhile by somebody else; nothing was done, try again")
+	if got := read(t, edited); got != "mine" {
+		t.Errorf("it is %q now", got)
+	}
+	// The same for a second installer that is quicker.
+	other := installer(t, nil)
+	_, err = other.Install(t.Context(), Request{Source: from}, &caller{before: func() { add(t, other, from) }})
+	says(t, err, "was changed meanwhile by somebody else")
+	clean(t, other, "cat")
+}
+
+// TestTogether: installers that work at the same time do not lose each other's skills.
+func TestTogether(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	from := skills(t, t.TempDir(), names...)
+	in := installer(t, nil)
+	var wg sync.WaitGroup
+	for _, name := range names {
+		wg.Go(func() {
+			other, err := Open(in.dir, nil)
+			if err == nil {
+				_, err = other.Install(t.Context(), Request{Source: from, Skills: []string{name}}, &caller{})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	clean(t, in, names...)
+}
+
+// TestEdits: an edited skill is not updated; with force a copy of it is kept.
+func TestEdits(t *testing.T) {
+	from := skills(t, t.TempDir(), "cat")
+	in := installer(t, nil)
+	add(t, in, from)
+	write(t, filepath.Join(in.dir, "cat", "mine.txt"), "mine")
+	try(t, os.Remove(filepath.Join(in.dir, "cat", "scripts", "run.sh")))
+	verdicts, _, err := in.Verify(t.Context(), nil)
+	if want := []Verdict{{"cat", false, false, Files{Missing: []string{"scripts/run.sh"}, Extra: []string{"mine.txt"}}}}; err != nil || !reflect.DeepEqual(verdicts, want) {
+		t.Errorf("%+v, %v", verdicts, err)
+	}
+	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	write(t, filepath.Join(from, "cat", "logo.png"), "\x89PNG\x00")
+	r, err := in.Update(t.Context(), Order{}, &caller{})
+	if err != nil || summary(r) != "cat refuse" || !strings.Contains(r.Changes[0].Reason, "--force") {
+		t.Errorf("%s, %v", summary(r), err)
+	}
+	r, err = in.Update(t.Context(), Order{Force: true}, &caller{})
+	try(t, err)
+	c := r.Changes[0]
+	if c.Action != Update || !strings.Contains(c.Diff, "\n+Feeds the cat.\n") || !strings.Contains(c.Diff, "--- a/cat/mine.txt\n+++ /dev/null\n") || !reflect.DeepEqual(c.Binary, []string{"logo.png"}) {
+		t.Errorf("%s, binary %q:\n%s", c.Action, c.Binary, c.Diff)
+	}
+	if got := read(t, filepath.Join(c.Kept, "mine.txt")); got != "mine" || !strings.HasPrefix(filepath.Base(c.Kept), "cat.orig-2026") || strings.HasPrefix(c.Kept, in.dir+"/") {
+		t.Errorf("%q in %s", got, c.Kept)
+	}
+	clean(t, in, "cat")
+	// A folder that is gone comes back with force.
+	try(t, os.RemoveAll(filepath.Join(in.dir, "cat")))
+	r, err = in.Update(t.Context(), Order{Force: true}, &caller{})
+	if err != nil || summary(r) != "cat update" || r.Changes[0].Kept != "" {
+		t.Errorf("%+v, %v", r.Changes[0], err)
+	}
+	clean(t, in, "cat")
+}
+
+// TestStage: no source sees what is staged, and what killed processes have left is removed
+// after a day, unless its process lives.
+func TestStage(t *testing.T) {
+	in := installer(t, nil)
+	var alive, left *stage
+	var err error
+	if alive, err = in.newStage(); err == nil {
+		left, err = in.newStage()
+	}
+	try(t, err)
+	skills(t, alive.file("new"), "cat")
+	src, err := source.Dir(in.dir, nil)
+	try(t, err)
+	for ref, err := range src.Skills(t.Context(), nil) {
+		t.Errorf("a source finds %v, %v", ref, err)
+	}
+	try(t, left.held.Close())
+	for _, days := range []int{0, 2} {
+		in.opts.Now = func() time.Time { return time.Now().AddDate(0, 0, days) }
+		in.sweep()
+		if exists(left.dir) != (days == 0) || !exists(alive.dir) {
+			t.Errorf("after %d days: left %t, alive %t", days, exists(left.dir), exists(alive.dir))
+		}
+	}
+	try(t, alive.close())
+	clean(t, in)
+}
+
+// TestArchivesAndSites: skills of an archive and of a site are installed, and their digests
+// hold.
+func TestArchivesAndSites(t *testing.T) {
+	archive := zipped(t, map[string]string{"pack/owl/SKILL.md": doc("owl", "Hoots."), "pack/cat/SKILL.md": doc("cat", "Purrs."), "README.md": "x"})
+	text := doc("dog", "Barks.")
+	digest := func(s string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s))) }
+	files := http.NewServeMux()
+	files.HandleFunc("/x.zip", func(w http.ResponseWriter, _ *http.Request) { w.Write(archive) })
+	files.HandleFunc("/dog.md", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
+	files.HandleFunc("/fox.md", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
+	files.HandleFunc(index, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"skills": [{"name": "dog", "type": "skill-md", "url": "/dog.md", "digest": %q}, {"name": "fox", "type": "skill-md", "url": "/fox.md", "digest": %q}]}`, digest(text), digest("other"))
+	})
+	s := httptest.NewServer(files)
+	defer s.Close()
+	in := installer(t, nil)
+	add(t, in, s.URL+"/x.zip", "owl")
+	r, err := in.Install(t.Context(), Request{Source: s.URL, All: true}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "dog add, fox refuse" || !strings.Contains(r.Changes[1].Reason, "the index says sha256:") {
+		t.Errorf("%s: %s", got, r.Changes[1].Reason)
+	}
+	clean(t, in, "dog", "owl")
+	text = doc("dog", "Barks twice.")
+	r, err = in.Update(t.Context(), Order{Names: []string{"dog"}}, &caller{})
+	if err != nil || summary(r) != "dog update" {
+		t.Errorf("%s, %v", summary(r), err)
+	}
+	locked, err := Locked(in.dir)
+	if err != nil || !strings.HasPrefix(locked("dog"), "sha256:") || locked("fox") != "" {
+		t.Errorf("locked %q, %q, %v", locked("dog"), locked("fox"), err)
+	}
+}

@@ -1,0 +1,113 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseSource(t *testing.T) {
+	const host = "https://github.com/o/r"
+	for text, want := range map[string]Source{
+		"o/r":                                   {Git, host, "", ""},
+		"o/r.git":                               {Git, host, "", ""},
+		"o/r/":                                  {Git, host, "", ""},
+		"o/r/skills/pdf":                        {Git, host, "", "skills/pdf"},
+		host:                                    {Git, host, "", ""},
+		host + "/":                              {Git, host, "", ""},
+		host + ".git":                           {Git, host + ".git", "", ""},
+		host + "/tree/v1/skills/pdf":            {Git, host, "v1", "skills/pdf"},
+		host + "/tree/v1":                       {Git, host, "v1", ""},
+		host + "/blob/main/skills/pdf/SKILL.md": {Git, host, "main", "skills/pdf"},
+		host + "/blob/main/SKILL.md":            {Git, host, "main", ""},
+		"https://gitlab.com/a/b/c/-/tree/v1/x":  {Git, "https://gitlab.com/a/b/c", "v1", "x"},
+		"https://codeberg.org/o/r/src/tag/v1/x": {Git, "https://codeberg.org/o/r", "v1", "x"},
+		"https://bitbucket.org/o/r/src/v1/x":    {Git, "https://bitbucket.org/o/r", "v1", "x"},
+		"git+https://host/x.zip":                {Git, "git+https://host/x.zip", "", ""},
+		"ssh://git@host:22/o/r":                 {Git, "ssh://git@host:22/o/r", "", ""},
+		"git@host:o/r.git":                      {Git, "git@host:o/r.git", "", ""},
+		"host:o/r":                              {Git, "host:o/r", "", ""},
+		"file:///srv/r.git":                     {Git, "file:///srv/r.git", "", ""},
+		"file:///srv/x.tgz":                     {Archive, "/srv/x.tgz", "", ""},
+		"https://host/x.tar.gz?v=1":             {Archive, "https://host/x.tar.gz?v=1", "", ""},
+		host + "/archive/v1.zip":                {Archive, host + "/archive/v1.zip", "", ""},
+		"x.skill":                               {Archive, "x.skill", "", ""},
+		"dir/x.ZIP":                             {Archive, "dir/x.ZIP", "", ""},
+		"https://host":                          {Site, "https://host", "", ""},
+		"https://host/":                         {Site, "https://host", "", ""},
+		"https://host/docs" + index:             {Site, "https://host/docs" + index, "", ""},
+		"http://localhost:80":                   {Site, "http://localhost:80", "", ""},
+		".":                                     {Folder, ".", "", ""},
+		"./a":                                   {Folder, "./a", "", ""},
+		"../a/b":                                {Folder, "../a/b", "", ""},
+		"/a":                                    {Folder, "/a", "", ""},
+		"~/a":                                   {Folder, "~/a", "", ""},
+		`C:\a`:                                  {Folder, `C:\a`, "", ""},
+		"pdf":                                   {Folder, "pdf", "", ""},
+	} {
+		got, err := ParseSource(text)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", text, err, diff)
+		}
+	}
+}
+
+// FuzzParseSource: what is accepted cannot be an option or a helper of git, stays in the
+// source, and means the same when the lock is read.
+func FuzzParseSource(f *testing.F) {
+	for _, seed := range []string{"o/r/x", "https://h/o/r/tree/v1/x", "git@h:p", "file:///x", "ext::x", "-x", "./x.zip", "https://h", `C:\x`, "git+ssh://h/x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSource(text)
+		if err != nil {
+			if s != (Source{}) {
+				t.Errorf("%q: %v, %+v", text, err, s)
+			}
+			return
+		}
+		url := strings.TrimPrefix(s.Origin, "git+")
+		if strings.HasPrefix(url, "-") || strings.HasPrefix(s.Ref, "-") || strings.Contains(url, "::") || strings.ContainsAny(s.Origin+s.Ref+s.Sub, "\x00\n\r") {
+			t.Errorf("%q: %+v", text, s)
+		}
+		for part := range strings.SplitSeq(s.Sub, "/") {
+			if part == ".." || strings.EqualFold(part, ".git") {
+				t.Errorf("%q: %+v", text, s)
+			}
+		}
+		again, err := ParseSource(s.Origin)
+		if err != nil || again.Kind != s.Kind || again.Origin != s.Origin {
+			t.Errorf("%q: %+v is read as %+v, %v", text, s, again, err)
+		}
+	})
+}
+
+// FuzzParseLock: a lock is read as it was written, or refused.
+func FuzzParseLock(f *testing.F) {
+	f.Add([]byte(`{"version":1,"skills":{"a":{"source":"o/r","kind":"git","path":".","digest":"sha256:x","installed":"2026-05-04T03:02:01Z","files":{"SKILL.md":"` + strings.Repeat("a", 64) + ` executable"}}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := parseLock(data)
+		if err != nil {
+			return
+		}
+		text, err := l.encode()
+		try(t, err)
+		again, err := parseLock(text)
+		try(t, err)
+		if diff := cmp.Diff(l, again); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// FuzzMinisig: a signature that is not one is refused without a panic.
+func FuzzMinisig(f *testing.F) {
+	f.Add(newSigner(f, "12345678").sign(nil, true, "x"))
+	f.Fuzz(func(t *testing.T, text string) {
+		if m, err := parseMinisig(text); err == nil && m.verify(make([]byte, 32), nil) == nil {
+			t.Logf("%q is valid for a key of zeros", text) // such signatures exist
+		}
+		parseKey(text)
+	})
+}

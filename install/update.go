@@ -1,0 +1,164 @@
+package install
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// An Order says which installed skills are updated, and how.
+type Order struct {
+	Names []string // none means all
+	Force bool     // replace skills that were edited here too, and keep a copy of them in Options.Aside
+}
+
+// Update looks for new versions of installed skills at their sources, and installs those
+// that the caller approves of. A skill that was edited here is refused, with its edits,
+// unless the order says Force.
+func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Result, err error) {
+	l, err := in.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := l.names(o.Names)
+	if err != nil {
+		return nil, err
+	}
+	result = new(Result)
+	if len(names) == 0 {
+		return result, nil
+	}
+	top, err := in.newStage()
+	if err != nil {
+		return nil, in.explained(err)
+	}
+	defer func() { err = in.explained(errors.Join(err, top.close())) }()
+	for i, group := range l.groups(names) {
+		part := &stage{dir: top.dir, part: fmt.Sprint(i)}
+		changes, err := in.updates(ctx, l, part, group, o.Force)
+		if err != nil {
+			return nil, err
+		}
+		result.Changes = append(result.Changes, changes...)
+	}
+	slices.SortFunc(result.Changes, func(a, b *Change) int { return cmp.Compare(a.Name, b.Name) })
+	return result, in.carryOut(ctx, top, result, c)
+}
+
+// names returns the names of installed skills, sorted; none means all.
+func (l *Lock) names(want []string) ([]string, error) {
+	all := slices.Sorted(maps.Keys(l.Skills))
+	if len(want) == 0 {
+		return all, nil
+	}
+	for _, name := range want {
+		if l.Skills[name] == nil {
+			return nil, fmt.Errorf("%w is installed: %q%s", skill.ErrNotFound, name, words.Suggest(name, all))
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(want))), nil
+}
+
+// groups puts skills together that are fetched at once: those of one version of a source.
+func (l *Lock) groups(names []string) [][]string {
+	type key struct{ source, ref string }
+	at := make(map[key]int)
+	var groups [][]string
+	for _, name := range names {
+		k := key{l.Skills[name].Source, l.Skills[name].Ref}
+		i, ok := at[k]
+		if !ok {
+			i, groups = len(groups), append(groups, nil)
+			at[k] = i
+		}
+		groups[i] = append(groups[i], name)
+	}
+	return groups
+}
+
+// updates plans the updates of skills of one source. If the source cannot be fetched, all of
+// them are refused.
+func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []string, force bool) ([]*Change, error) {
+	first := l.Skills[names[0]]
+	a := &work{Installer: in, lock: l, stage: st, source: Source{Kind: first.Kind, Origin: first.Source, Ref: first.Ref}}
+	w := wish{have: first.Commit}
+	var changes []*Change
+	for _, name := range names {
+		c := &Change{Name: name, Action: Unchanged, From: l.Skills[name]}
+		var err error
+		if c.seen, err = in.hash(ctx, name); err != nil {
+			return nil, err
+		}
+		c.Edits = compare(c.From.Files, c.seen)
+		if c.From.Commit != w.have || force && !c.Edits.Same() {
+			w.have = "" // what was installed is needed, or not all have the same
+		}
+		w.subs = append(w.subs, c.From.Path)
+		w.request.Skills = append(w.request.Skills, cmp.Or(c.From.Name, name))
+		changes = append(changes, c)
+	}
+	var failed error
+	a.got, failed = in.fetch(ctx, st, a.source, w)
+	for _, c := range changes {
+		if err := a.update(ctx, c, failed, force); err != nil {
+			return nil, err
+		}
+	}
+	return changes, ctx.Err()
+}
+
+// update says what will be done with one installed skill; failed says why its source could
+// not be fetched.
+func (a *work) update(ctx context.Context, c *Change, failed error, force bool) error {
+	switch {
+	case failed != nil:
+		c.refuse(failed)
+		return nil
+	case a.got.same, c.From.Commit != "" && c.From.Commit == a.got.commit && c.Edits.Same():
+		c.Reason = edited(c)
+		return nil
+	}
+	list, err := a.got.find(ctx, []string{c.From.Path})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	i := slices.IndexFunc(list, func(f found) bool { return f.dir == c.From.Path })
+	if err != nil || i < 0 {
+		c.refuse(fmt.Errorf("the source has no skill at %s any more; what is installed stays (\"skills remove %s\" removes it)", c.From.Path, c.Name))
+		return nil
+	}
+	if list[i].err != nil {
+		c.refuse(fmt.Errorf("the new version cannot be read as a skill: %w", list[i].err))
+		return nil
+	}
+	if err := a.put(ctx, c, list[i]); err != nil || c.Action == Refuse {
+		return err
+	}
+	a.compareTo(c)
+	switch {
+	case c.Files.Same() || c.To.Digest == c.From.Digest && !force:
+		c.Reason = edited(c)
+	case !c.Edits.Same() && !force:
+		c.refuse(errors.New("it has a new version, but was edited here; --force replaces it and keeps a copy of what it is now"))
+	default:
+		c.Action = Update
+	}
+	return nil
+}
+
+// edited says that a skill was edited here; "" if it was not.
+func edited(c *Change) string {
+	switch {
+	case c.Edits.Same():
+		return ""
+	case c.seen == nil:
+		return "its folder is gone; --force installs it again"
+	}
+	return "it was edited here; --force brings back what its source has, and keeps a copy"
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/repertoire-skills/repertoire/install"
+	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/config"
+)
+
+const installHelp = `Install fetches skills into your folder of installed skills. SOURCE is
+
+  owner/repo                  a repository on github.com
+  owner/repo/some/folder      one folder of it
+  https://host/repo           a repository, also ssh://, file://, git@host:repo,
+                              and the page of a folder on GitHub, GitLab, …
+  ./folder                    a folder on this machine
+  FILE.zip, https://…/x.tgz   an archive: .zip, .tar.gz, .tgz or .skill
+  https://host                a site with /.well-known/agent-skills/index.json
+
+If the source has several skills, --skill names some by name or folder, and
+--all takes all of them. Everything is fetched and checked first; the skills
+then get into place as a whole, or not at all. What may be wrong with a skill
+is told; to be told nothing does not mean that a skill is safe.
+
+On a terminal, install asks before it writes, and what to do if a name is
+taken: rename, skip or replace. Elsewhere it does not ask, and a taken name is
+an error. If trust.keys is configured, only a repository's tag (name it with
+--ref) or an archive with a .minisig file that is signed with one of the keys
+is installed.
+
+The folder is install_dir of the configuration, or skills in the data folder
+($REPERTOIRE_DATA). Its file skills.lock says what was installed, from where,
+and with which hashes. Git repositories need the git command; their hooks,
+filters and submodules never run, and git asks for no password.
+
+--json prints an object with dir, source, ref, commit, done, and changes, a
+list of objects with
+` + changeHelp
+
+// changeHelp explains changeResult.
+const changeHelp = `name, action (add, replace, update, remove, unchanged, skip or refuse), reason,
+description, source, commit, digest, signature (with kind and key), files and
+edits (what is different, and what you have edited; each has changed, missing
+and extra), diff, binary (files that are no text), findings (with rule,
+severity, path, line, message and hint), and kept (the folder with a copy of
+your edits).`
+
+// changesResult is what install, update and remove print with --json.
+type changesResult struct {
+	Dir     string         `json:"dir"`
+	Source  string         `json:"source,omitempty"`
+	Ref     string         `json:"ref,omitempty"`
+	Commit  string         `json:"commit,omitempty"`
+	Done    bool           `json:"done"`
+	Changes []changeResult `json:"changes"`
+}
+
+// installRun is one call of install, update or remove.
+type installRun struct {
+	*app
+	install.Request
+	in  *install.Installer
+	yes bool
+
+	verb      string                          // "install", "update" or "remove"
+	needsYes  func(c []*install.Change) error // why the changes need --yes where nobody can be asked; nil if they do not
+	only      bool                            // only show what would be done
+	questions *bufio.Reader
+}
+
+func (a *app) installCommand() *cobra.Command {
+	r := &installRun{app: a, verb: "install", needsYes: func([]*install.Change) error { return nil }}
+	cmd := &cobra.Command{
+		Use:     "install SOURCE",
+		Aliases: []string{"add"},
+		Short:   "Install skills from a repository, a folder, an archive or a site",
+		Long:    installHelp,
+		Example: "  skills install anthropics/skills --skill pdf --skill docx\n  skills install ./my-skills --all\n" +
+			"  skills install https://github.com/owner/repo/tree/v2/skills/pdf",
+		Args: args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.Source = args[0]
+			return r.run(func(in *install.Installer) (*install.Result, error) { return in.Install(cmd.Context(), r.Request, r) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.Ref, "ref", "", "install this branch, tag or commit (`name`) of a repository")
+	f.StringVar(&r.Name, "name", "", "install the skill under another `name`")
+	f.StringArrayVar(&r.Skills, "skill", nil, "install the skill with this `name` (repeatable)")
+	f.BoolVar(&r.All, "all", false, "install all skills of the source")
+	f.BoolVarP(&r.yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// installer opens the folder of installed skills.
+func (a *app) installer() (*install.Installer, error) {
+	s, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	data, err := config.DataDir()
+	if err != nil {
+		return nil, err
+	}
+	return install.Open(cmp.Or(s.InstallDir, filepath.Join(data, "skills")), &install.Options{
+		Keys:   s.Trust.Keys,
+		Limits: &unpack.Limits{Files: s.Limits.Files, Bytes: s.Limits.Bytes},
+		Aside:  filepath.Join(data, "edited"),
+	})
+}
+
+// run opens the folder, changes it, and prints what was done.
+func (r *installRun) run(change func(*install.Installer) (*install.Result, error)) error {
+	in, err := r.installer()
+	if err != nil {
+		return err
+	}
+	r.in, r.questions = in, bufio.NewReader(r.stdin)
+	result, err := change(in)
+	if err != nil {
+		return err
+	}
+	if r.json {
+		if err := r.printJSON(changesOf(in.Dir(), result)); err != nil {
+			return err
+		}
+	} else {
+		r.printChanges(result)
+	}
+	if result.Refused() > 0 {
+		return errReported
+	}
+	return nil
+}
+
+// canAsk reports whether somebody is there who can be asked.
+func (r *installRun) canAsk() bool {
+	f, ok := r.stdin.(*os.File)
+	return ok && !r.yes && !r.json && term.IsTerminal(int(f.Fd()))
+}
+
+// ask prints a question and returns the answer in lower case.
+func (r *installRun) ask(format string, args ...any) string {
+	fmt.Fprintf(r.stderr, "skills: "+format+" ", args...)
+	answer, _ := r.questions.ReadString('\n')
+	return strings.ToLower(strings.TrimSpace(answer))
+}
+
+// Resolve implements install.Caller.
+func (r *installRun) Resolve(_ context.Context, c *install.Change, may bool) (install.Action, string, error) {
+	if !r.canAsk() {
+		return "", "", fmt.Errorf("%s; --name NAME gives it another name (nothing was installed)", c.Reason)
+	}
+	r.note("%s: %s", c.Name, c.Reason)
+	choices := "[r]ename or [s]kip it?"
+	if may {
+		choices = "[r]ename, [s]kip or re[p]lace it?"
+	}
+	for {
+		switch answer := r.ask("%s", choices); {
+		case answer == "s" || answer == "skip" || answer == "":
+			return install.Skip, "", nil
+		case may && (answer == "p" || answer == "replace"):
+			return install.Replace, "", nil
+		case answer == "r" || answer == "rename":
+			if name := r.ask("new name:"); name != "" {
+				return install.Add, name, nil
+			}
+		}
+	}
+}
+
+// Approve implements install.Caller.
+func (r *installRun) Approve(_ context.Context, changes []*install.Change) (bool, error) {
+	r.printPlan(changes)
+	switch {
+	case r.only:
+		return false, nil
+	case r.yes:
+		return true, nil
+	case !r.canAsk():
+		if err := r.needsYes(changes); err != nil {
+			return false, err
+		}
+		return true, nil
+	}
+	if answer := r.ask("%s this? [y/N]", r.verb); answer != "y" && answer != "yes" {
+		r.note("nothing was changed")
+		return false, errReported
+	}
+	return true, nil
+}
+
+var errNeedsYes = errors.New("nothing was changed; --yes does it without a question")

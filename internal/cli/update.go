@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/install"
+)
+
+const updateHelp = `Update looks for new versions of installed skills where they came from: all of
+them, or the named ones. A skill that was installed at a branch follows it, and
+one that was installed at a commit stays. Update shows the differences, asks on
+a terminal, and puts the new versions into place. Elsewhere it needs --yes.
+
+A skill that you have edited is not updated. --force replaces it, or restores
+it if there is no new version, and keeps a copy in the folder edited of the
+data folder ($REPERTOIRE_DATA). --check only shows what is new.
+
+--json prints an object with dir, source, ref and commit (of install), done,
+and changes, a list of objects with
+` + changeHelp
+
+func (a *app) updateCommand() *cobra.Command {
+	var force bool
+	r := &installRun{app: a, verb: "update", needsYes: func([]*install.Change) error { return errNeedsYes }}
+	cmd := &cobra.Command{
+		Use:     "update [NAME…]",
+		Short:   "Bring installed skills up to date",
+		Long:    updateHelp,
+		Example: "  skills update --check\n  skills update pdf docx --yes",
+		Args:    args(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.run(func(in *install.Installer) (*install.Result, error) {
+				return in.Update(cmd.Context(), install.Order{Names: args, Force: force}, r)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&r.only, "check", false, "only show what is new")
+	f.BoolVar(&force, "force", false, "replace skills that you have edited too, and keep a copy")
+	f.BoolVarP(&r.yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+const removeHelp = `Remove removes installed skills. It asks on a terminal. Elsewhere it does not
+ask, but needs --yes for a skill that you have edited: the edits are lost.
+Skills that were not installed by this program are never removed.
+
+--json prints an object with dir, source, ref and commit (of install), done,
+and changes, a list of objects with
+` + changeHelp
+
+func (a *app) removeCommand() *cobra.Command {
+	r := &installRun{app: a, verb: "remove", needsYes: func(changes []*install.Change) error {
+		if slices.ContainsFunc(changes, func(c *install.Change) bool { return !c.Edits.Same() }) {
+			return errNeedsYes
+		}
+		return nil
+	}}
+	cmd := &cobra.Command{
+		Use:     "remove NAME…",
+		Short:   "Remove installed skills",
+		Long:    removeHelp,
+		Example: "  skills remove pdf docx",
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.run(func(in *install.Installer) (*install.Result, error) { return in.Remove(cmd.Context(), args, r) })
+		},
+	}
+	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
+	return cmd
+}

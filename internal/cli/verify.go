@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/install"
+)
+
+const verifyHelp = `Verify hashes all files of installed skills, or of the named ones, and compares
+them with skills.lock. Each line holds a name and either ok or what is
+different: a file that is changed, missing or extra. Folders that were not
+installed by this program are told, but are no difference.
+
+Exit status: 1 if anything is different.
+
+--json prints an object with dir, ok, unknown (folders that were not
+installed), and skills, a list of objects with name, ok, missing (the folder is
+gone), and edits (with changed, missing and extra).`
+
+// verifyResult is what "verify --json" prints.
+type verifyResult struct {
+	Dir     string            `json:"dir"`
+	OK      bool              `json:"ok"`
+	Skills  []install.Verdict `json:"skills"`
+	Unknown []string          `json:"unknown"`
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "verify [NAME…]",
+		Short:   "Check whether installed skills are as they were installed",
+		Long:    verifyHelp,
+		Example: "  skills verify\n  skills verify pdf --json",
+		Args:    args(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := a.installer()
+			if err != nil {
+				return err
+			}
+			verdicts, unknown, err := in.Verify(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			return a.printVerdicts(verifyResult{in.Dir(), true, verdicts, append([]string{}, unknown...)})
+		},
+	}
+}
+
+// printVerdicts prints the result, and returns the exit status.
+func (a *app) printVerdicts(r verifyResult) error {
+	for _, v := range r.Skills {
+		r.OK = r.OK && v.OK
+	}
+	if a.json {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		for _, v := range r.Skills {
+			fmt.Fprint(a.stdout, verdictLines(v))
+		}
+		for _, name := range r.Unknown {
+			a.note("%s was not installed by this program", name)
+		}
+	}
+	if !r.OK {
+		return errReported
+	}
+	return nil
+}
+
+func verdictLines(v install.Verdict) string {
+	switch {
+	case v.OK:
+		return lineOf("%s\tok", v.Name)
+	case v.Missing:
+		return lineOf("%s\tthe folder is gone", v.Name)
+	}
+	text := ""
+	for _, e := range editsOf(v.Edits) {
+		text += lineOf("%s\t%s", v.Name, e)
+	}
+	return text
+}
