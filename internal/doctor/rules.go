@@ -165,7 +165,7 @@ func trustRules() []Rule {
 		{"hidden-text", skill.Error, "Characters that no reader sees spell a text for models.", "Do not use the skill before you know who put it there."},
 		{"hide-from-user", skill.Warning, "The text asks to hide something from the user.", "Ask what the user must not know, and why."},
 		{"ignore-instructions", skill.Warning, "The text asks to ignore other instructions.", "A skill has no reason to do so; remove it."},
-		{"keyword-stuffed", skill.Warning, "The description is a list of keywords.", "Say in sentences what the skill does."},
+		{"keyword-stuffed", skill.Warning, "The description is stuffed with keywords.", "Say in sentences what the skill does."},
 		{"locked-archive", skill.Warning, "The text wants an archive with a password unpacked.", "Do not unpack it; ask where it comes from."},
 		{"lookalike-name", skill.Error, "A name looks like another one, but has letters of another alphabet.", "Do not use it before you know why; rename or remove it."},
 		{"mixed-scripts", skill.Warning, "A word of a name mixes alphabets.", "Write the name in one script."},

@@ -20,14 +20,14 @@ func (in *inspection) description(s *skill.Skill) {
 		add("over-broad", "the description wants every prompt: "+evidence(text[match[0]:]), "say which tasks the skill is for")
 	}
 	if share, why := stuffing(text); share > 0 {
-		add("keyword-stuffed", fmt.Sprintf("the description is a list of keywords: %s", why), "say in sentences what the skill does; repeated words gain nothing")
+		add("keyword-stuffed", "the description is stuffed with keywords: "+why, "say in sentences what the skill does; repeated words gain nothing")
 	}
 }
 
 var broad = lazyregexp.New(`\b(?:use|invoke|activate|load|apply|call|run|trigger|consult|read)(?:d|s)?\s+(?:this|it|me)?(?:\s+skill)?\s*(?:first\s+)?(?:for|on|in|with|before|at the start of|when starting|whenever starting|when answering)\s+(?:every|each|any|all)\s+(?:(?:single|user|new|kinds? of|types? of|possible)\s+)*(?:tasks?|requests?|messages?|user prompts?|prompts|questions?|conversations?|responses?|interactions?|quer(?:y|ies)|turns?|sessions?)(?:[\s]*[.;,:!—–-]|\s+(?:and|or|no matter|regardless|without exception)\b|$)` +
 	`|\balways\s+(?:use|invoke|activate|load|apply|call|trigger|prefer)\s+this(?:\s+skill)?(?:\s+first)?\s*(?:[.;!]|$|no matter|regardless|for (?:everything|anything|every|all)\b)` +
 	`|\b(?:use|invoke|load)\s+(?:this|it)(?:\s+skill)?\s+(?:for\s+(?:everything|anything)\s*(?:[.;,!]|$)|no matter what|regardless of)` +
-	`|\b(?:primary|default|only|main)\s+(?:tool|skill)\s+for\s+(?:all|any|every)\b` +
+	`|\b(?:primary|default|only|main)\s+(?:tool|skill)\s+for\s+(?:all|any|every)\s+(?:ai\s+|user\s+)?(?:tasks?|requests?|prompts?|messages?|questions?|conversations?|work|things?)\b` +
 	`|\b(?:before|instead of|over)\s+(?:any|all|every)\s+other\s+skills?\b`)
 
 // Bounds on what is a list of keywords. Of the descriptions that people wrote, fewer than
@@ -40,13 +40,17 @@ const (
 )
 
 // stuffing returns how much of a description is keywords, and says why; 0 means that it
-// is not too much.
+// has no more than others.
 func stuffing(text string) (share float64, why string) {
 	counts := make(map[string]int)
 	all, top := 0, ""
 	for start, end := range words.Runs(text) {
 		w := strings.ToLower(text[start:end])
-		if all++; utf8.RuneCountInString(w) < 3 || common()[w] {
+		if all++; strings.ContainsFunc(w, words.Dense) {
+			all += utf8.RuneCountInString(w) / 2 // a word has about two characters
+			continue
+		}
+		if utf8.RuneCountInString(w) < 3 || common()[w] {
 			continue
 		}
 		if counts[w]++; counts[w] > counts[top] || counts[w] == counts[top] && w < top {

@@ -27,13 +27,13 @@ func (in *inspection) file(f File) {
 	case kind == program || compiled()[extension]:
 		add("shipped-binary", "a compiled program, which nobody can read", "ship its source, or name where it comes from")
 	case kind == archive || archives()[extension]:
-		in.skip(f, "an archive")
+		in.skip(f.Path, "an archive")
 	case f.Err != nil:
-		in.skip(f, f.Err.Error())
+		in.skip(f.Path, f.Err.Error())
 	case int64(len(f.Data)) < f.Size:
-		in.skip(f, fmt.Sprintf("%d bytes, too many", f.Size))
+		in.skip(f.Path, fmt.Sprintf("%d bytes, too many", f.Size))
 	case bytes.IndexByte(f.Data, 0) >= 0 || !utf8.Valid(f.Data):
-		in.skip(f, "not text")
+		in.skip(f.Path, "not text")
 	default:
 		in.textFile(f, documents()[extension] && bytes.HasPrefix(f.Data, []byte("#!")))
 	}
@@ -58,8 +58,8 @@ func firstLine(s string) string {
 	return line
 }
 
-func (in *inspection) skip(f File, why string) {
-	in.skipped = append(in.skipped, words.Visible(f.Path)+" ("+evidence(why)+")")
+func (in *inspection) skip(name, why string) {
+	in.skipped = append(in.skipped, words.Visible(name)+" ("+evidence(why)+")")
 }
 
 // hiddenPart returns the first part of a path that starts with a dot and is not one that

@@ -72,6 +72,7 @@ func Skill(s *skill.Skill, files []File) Result {
 type inspection struct {
 	dir      string   // of the skill
 	security bool     // the skill says that it is about security
+	matched  int      // bytes that were matched with patterns
 	skipped  []string // files that were not analysed, with the reason
 	found    []skill.Problem
 }

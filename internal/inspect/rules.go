@@ -20,7 +20,7 @@ var textRules = sync.OnceValue(func() []rule {
 		{id: "package-from-address", words: []string{"npx ", "bunx ", "uvx ", "pipx run", "pnpm dlx", "pip install", "pip3 install"},
 			pattern: fromAddress, judge: judgePackage,
 			message: "installs or runs a package from an address instead of a registry", hint: "what the address serves can change at any time; name a version or a commit"},
-		{id: "locked-archive", words: []string{"password", "passwd", "unzip -p", "7z x -p"}, near: 1,
+		{id: "locked-archive", words: []string{"password", "passwd", "(pass: ", "unzip -p", "7z x "}, near: 1,
 			pattern: lockedArchive, judge: unlessWarned, message: "wants an archive with a password unpacked, which no scanner can look into", hint: "do not unpack it; ask where it comes from"},
 		{id: "paste-host", words: []string{"pastebin.com/", "glot.io/", "paste.ee/", "hastebin.com/", "rentry.co/", "rentry.org/", "ghostbin.", "controlc.com/",
 			"transfer.sh/", "termbin.com", "0x0.st", "dpaste.", "paste.rs", "anonfiles.com", "gofile.io/", "webhook.site/", ".requestbin.", ".oast.", ".interact.sh", "bashupload.com"},
@@ -38,24 +38,24 @@ var textRules = sync.OnceValue(func() []rule {
 })
 
 var (
-	fetchAndRun = lazyregexp.New(`(?:curl|wget)\s[^|]*?(?:https?://|\$|<|[a-z0-9-]+\.[a-z]{2,}/)[^\n]{0,300}?\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+)?(?:\w+=\S+\s+)*(?:/\S*/)?(?:(?:ba|z|da|k|fi)?sh(?:[\s"'` + "`" + `);]|$)|(?:python[23]?|perl|ruby|node|php)(?:\s*$|\s+-(?:\s|$)|\s*["'` + "`" + `);&]))` +
+	fetchAndRun = lazyregexp.New(`(?:curl|wget)\s[^|]*?(?:https?://|\$|<|[a-z0-9-]+\.[a-z]{2,}/)[^\n]*?\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+)?(?:\w+=\S+\s+)*(?:/\S*/)?(?:(?:ba|z|da|k|fi)?sh(?:[\s"'` + "`" + `);]|$)|(?:python[23]?|perl|ruby|node|php)(?:\s*$|\s+-(?:\s|$)|\s*["'` + "`" + `);&]))` +
 		`|(?:\b(?:ba|z|da)?sh|\bsource|\beval|\s\.)\s+(?:-\w+\s+)*["']?(?:\$\(|<\(|` + "`" + `)\s*(?:curl|wget)\s` +
-		`|\b(?:iex|invoke-expression)\b[^\n]{0,100}\b(?:irm|iwr|invoke-restmethod|invoke-webrequest|curl|downloadstring)\b` +
-		`|\b(?:irm|iwr|invoke-restmethod|invoke-webrequest|downloadstring)\b[^\n]{0,200}\|\s*(?:iex|invoke-expression)\b` +
-		`|\bexec\(\s*[^\n]{0,60}(?:urlopen|requests\.get)\(` +
-		`|(?:curl|wget)\s[^\n]{0,200}https?://[^\n]{0,200}(?:&&|;)\s*(?:sudo\s+)?(?:ba|z)?sh\s+[\w./~$-]`)
+		`|\b(?:iex|invoke-expression)\b[^\n]*\b(?:irm|iwr|invoke-restmethod|invoke-webrequest|curl|downloadstring)\b` +
+		`|\b(?:irm|iwr|invoke-restmethod|invoke-webrequest|downloadstring)\b[^\n]*(?:https?://|\$|[a-z0-9-]+\.[a-z]{2,})[^\n]*\|\s*(?:iex|invoke-expression)\b` +
+		`|\bexec\(\s*[^\n]*(?:urlopen|requests\.get)\(` +
+		`|(?:curl|wget)\s[^\n]*https?://[^\n]*(?:&&|;)\s*(?:sudo\s+)?(?:ba|z)?sh\s+[\w./~$-]`)
 
-	encoded = lazyregexp.New(`base64\s+(?:-\w*d|--decode)[^\n]{0,200}\|\s*(?:sudo\s+)?(?:(?:ba|z|da)?sh|python[23]?|perl|node)(?:[\s"'` + "`" + `)]|$)` +
-		`|(?:\b(?:ba|z)?sh\s+-c|\beval)\s+["']?\$\([^\n]{0,300}base64\s+(?:-\w*d|--decode)` +
-		`|(?:powershell|pwsh)(?:\.exe)?\s[^\n]{0,100}-(?:e|en|enc|encodedcommand)\s+[a-z0-9+/=]{24,}` +
-		`|\b(?:exec|eval)\(\s*[^\n]{0,60}(?:b64decode|marshal\.loads|bytes\.fromhex|atob)\s*\(` +
-		`|xxd\s+-r[^\n]{0,60}\|\s*(?:ba|z)?sh\b`)
+	encoded = lazyregexp.New(`base64\s+(?:-\w*d|--decode)[^\n]*\|\s*(?:sudo\s+)?(?:(?:ba|z|da)?sh|python[23]?|perl|node)(?:[\s"'` + "`" + `)]|$)` +
+		`|(?:\b(?:ba|z)?sh\s+-c|\beval)\s+["']?\$\([^\n]*base64\s+(?:-\w*d|--decode)` +
+		`|(?:powershell|pwsh)(?:\.exe)?\s[^\n]*-(?:e|en|enc|encodedcommand)\s+[a-z0-9+/=]{24,}` +
+		`|\b(?:exec|eval)\(\s*[^\n]*(?:b64decode|marshal\.loads|bytes\.fromhex|atob)\s*\(` +
+		`|xxd\s+-r[^\n]*\|\s*(?:ba|z)?sh\b`)
 
 	fromAddress = lazyregexp.New(`(?:npx|bunx|uvx|pipx run|pnpm dlx|pip3? install)\s+(?:(?:-[a-z]|--(?:yes|upgrade|user|refresh|quiet|from|editable|force-reinstall|no-cache-dir|no-deps|pre|package))\s+)*["'` + "`" + `]?(?:[\w.\[\]-]+\s*@\s*)?(?:git\+)?https?://[^\s"'` + "`" + `<>)]+`)
 
-	lockedArchive = lazyregexp.New(`(?:\.zip|\.rar|\.7z|archive|extract|unpack)[^\n]{0,160}\b(?:password|passwd)(?:\s+is|\s*[:=])\s*["'` + "`" + `*]*\S` +
-		`|\b(?:password|passwd)(?:\s+is|\s*[:=])\s*["'` + "`" + `*]*\w[^\n]{0,160}(?:\.zip|\.rar|\.7z\b|extract|unpack)` +
-		`|unzip\s+(?:-\w+\s+)*-p\s*["']?\w+["']?\s[^\n]{0,80}\.zip|7z\s+x\s[^\n]{0,60}-p\w+`)
+	lockedArchive = lazyregexp.New(`(?:\.zip|\.rar|\.7z|archive|extract|unpack)[^\n]*\b` + withPassword +
+		`|\b` + withPassword + `[^\n]*(?:\.zip|\.rar|\.7z\b|extract|unpack)` +
+		`|unzip\s+(?:-\w+\s+)*-p\s*["']?\w+["']?\s[^\n]*\.zip|7z\s+x\s[^\n]*-p\w+`)
 
 	pasteHost = lazyregexp.New(`\b(?:pastebin\.com/(?:raw/)?\w{8}|glot\.io/\w+|paste\.ee/\w|hastebin\.com/\w|rentry\.(?:co|org)/\w|ghostbin\.\w+/\w|controlc\.com/\w|transfer\.sh/|termbin\.com|0x0\.st|dpaste\.(?:com|org)/\w|paste\.rs\b|anonfiles\.com/\w|gofile\.io/d/|webhook\.site/\w|bashupload\.com)|[\w-]+\.(?:requestbin\.\w+|oast\.\w+|interact\.sh)\b`)
 
@@ -71,12 +71,14 @@ var (
 	ignoreEarlier = lazyregexp.New(`\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|the|your|my|of|these|those|its)\s+){0,3}(?:previous|prior|earlier|preceding|above|other|safety|original)\s+(?:\w+\s+)?(?:instructions?|prompts?|rules|guidelines|messages|directives|guardrails|restrictions|policies)`)
 
 	// A line that reads credentials and sends, or one that reads them and another that sends.
-	credentials = lazyregexp.New(secret + `[^\n]{0,200}\|[^\n|]{0,80}(?:curl|wget|nc|ncat|netcat|socat)\s` +
-		`|(?:curl|wget|invoke-webrequest|invoke-restmethod)\s[^\n]{0,300}(?:-d|--data\S*|-f|--form|-t|--upload-file|--post-file|-infile)[\s=]\S{0,40}@?["']?` + secret +
-		`|(?:curl|wget)\s[^\n]{0,300}\$\(\s*(?:cat|base64)\s[^\n)]{0,60}` + secret +
-		`|(?:send|upload|post|transmit|exfiltrate|email|forward|submit)\s[^\n.]{0,80}` + secret + `[^\n]{0,80}(?:https?://|server|endpoint|webhook)` +
-		`|(?:open|read_text|readfile|readfilesync|get-content|cat|cp|tar|zip)\b[^\n]{0,60}` + secret + `[^\n]{0,400}(?:requests\.post|axios\.post|httpx\.post|urlopen\(|fetch\(|curl\s[^\n]{0,60}(?:-d|--data|-f|-t|--upload)\s)`)
+	credentials = lazyregexp.New(secret + `[^\n]*\|[^\n|]*(?:curl|wget|nc|ncat|netcat|socat)\s` +
+		`|(?:curl|wget|invoke-webrequest|invoke-restmethod)\s[^\n]*(?:-d|--data\S*|-f|--form|-t|--upload-file|--post-file|-infile)[\s=]\S*@?["']?` + secret +
+		`|(?:curl|wget)\s[^\n]*\$\(\s*(?:cat|base64)\s[^\n)]*` + secret +
+		`|(?:send|upload|post|transmit|exfiltrate|email|forward|submit)\s[^\n.]*` + secret + `[^\n]*(?:https?://|server|endpoint|webhook)` +
+		`|(?:open|read_text|readfile|readfilesync|get-content|cat|cp|tar|zip)\b[^\n]*` + secret + `[^\n]*(?:requests\.post|axios\.post|httpx\.post|urlopen\(|fetch\(|curl\s[^\n]*(?:-d|--data|-f|-t|--upload)\s)`)
 )
+
+const withPassword = `(?:(?:password|passwd)(?:(?:\s+is|\s*[:=])\s*["'` + "`" + `*]*\w|\s+["'` + "`" + `]\w)|pass:\s["'` + "`" + `]?\w+["'` + "`" + `]?\))`
 
 const secret = `(?:\.ssh/(?:id_)?\w*|\bid_(?:rsa|ed25519)\b|\.aws/credentials|(?:^|[\s/"'@=])\.env\b|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.kube/config|\.config/gcloud|/etc/shadow|login\.keychain|(?:find-generic-password|dump-keychain)|cookies\.sqlite|login data|wallet\.dat|\.docker/config\.json)`
 
@@ -130,7 +132,7 @@ func unlessExample(match, line string) skill.Severity {
 
 var (
 	warns   = lazyregexp.New(`\b(?:inject\w*|attack\w*|malicious|untrusted|jailbreak\w*|suspicious|phishing|red[ -]?flags?|vulnerab\w+|exfiltrat\w+|adversar\w+|payloads?|threats?|anti-?patterns?|dangerous|unsafe|insecure|blocked|forbidden|refuse|reject\w*)\b`)
-	against = lazyregexp.New(`\b(?:never|don't|don’t|do not|avoid|must not|should not|cannot|can't|instead of|rather than|no)\b[^.]{0,80}$|❌|✗`)
+	against = lazyregexp.New(`\b(?:never|don't|don’t|do not|avoid|must not|should not|cannot|can't|instead of|rather than|no)\b[^.]*$|❌|✗`)
 )
 
 func judgeAddress(match, line string) skill.Severity {

@@ -39,6 +39,7 @@ func (in *inspection) text(name, text string) {
 	rules := textRules()
 	hits := make([]map[skill.Severity]*hit, len(rules))
 	done := make([]int, len(rules)) // text[:done] has been matched with the rule
+	tooMuch := false
 	textWords().find(low, func(i, at int) {
 		if at < done[i] {
 			return
@@ -46,6 +47,10 @@ func (in *inspection) text(name, text string) {
 		r := &rules[i]
 		start, end := line(low, at, r.near)
 		start, done[i] = max(start, done[i]), end
+		if in.matched += end - start; in.matched > maxMatched {
+			tooMuch = true
+			return
+		}
 		part := joined(low[start:end])
 		match := r.pattern().FindStringIndex(part)
 		if match == nil {
@@ -71,6 +76,9 @@ func (in *inspection) text(name, text string) {
 		hits[i][severity] = &hit{at: start + match[0], count: 1, evidence: evidence(text[start+match[0] : end]),
 			Problem: skill.Problem{Rule: r.id, Severity: severity, Path: name, Message: r.message, Hint: r.hint}}
 	})
+	if tooMuch {
+		in.skip(strings.TrimPrefix(name, in.dir+"/"), "too many commands, in part")
+	}
 	for _, bySeverity := range hits {
 		for _, severity := range []skill.Severity{skill.Error, skill.Warning, skill.Note} {
 			if h := bySeverity[severity]; h != nil {
@@ -108,6 +116,10 @@ func lower(s string) string {
 
 // longest bounds what a pattern is matched with, before and after the word, in bytes.
 const longest = 1500
+
+// maxMatched bounds how much of a skill is matched with patterns, in bytes, because a text
+// of nothing but their words would take minutes.
+const maxMatched = 512 << 10
 
 // line returns where the line of a text around a position starts and ends, with the lines
 // that continue it, and at least so many lines after it.
