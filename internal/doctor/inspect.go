@@ -99,7 +99,7 @@ func start(ctx context.Context, src source.Source, dir, name string, limit int64
 func misleads(rule string) bool {
 	switch rule {
 	case "lookalike-name", "mixed-scripts", "similar-name", "fetch-and-run", "encoded-command", "package-from-address", "locked-archive",
-		"paste-host", "address-url", "credential-access", "hide-from-user", "ignore-instructions", "over-broad", "keyword-stuffed", "disguised-program":
+		"paste-host", "address-url", "credential-access", "hide-from-user", "ignore-instructions", "over-broad", "keyword-stuffed", "disguised-program", "private-use":
 		return true
 	}
 	return false

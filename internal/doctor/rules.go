@@ -173,6 +173,7 @@ func trustRules() []Rule {
 		{"over-broad", skill.Warning, "The description wants every prompt.", "Say which tasks the skill is for."},
 		{"package-from-address", skill.Warning, "The text installs a package from an address instead of a registry.", "Name a version or a commit."},
 		{"paste-host", skill.Warning, "The text names a host where anybody can leave or collect data without a name.", "Look at what is fetched from there, or sent to it."},
+		{"private-use", skill.Warning, "The text has characters of private use, whose meaning nobody can look up.", "Remove them, or write what they mean."},
 		{"shipped-binary", skill.Warning, "The skill ships a compiled program, which nobody can read.", "Ship its source, or name where it comes from."},
 		{"similar-name", skill.Warning, "A name may be a misspelling of the name of a skill from another source.", "Make sure that you mean this one."},
 	}

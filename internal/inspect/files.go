@@ -48,6 +48,7 @@ func (in *inspection) textFile(f File, disguised bool) {
 			Message: "a script with the name of a document: " + evidence(firstLine(raw)), Hint: "name it as what it is"})
 	}
 	in.hiddenText(name, raw)
+	in.privateUse(name, raw)
 	clean, hidden := words.CleanAndCount(strings.TrimPrefix(raw, "\uFEFF"))
 	in.found = append(in.found, skill.Hidden(name, hidden)...)
 	in.text(name, clean)

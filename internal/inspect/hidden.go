@@ -1,11 +1,13 @@
 package inspect
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -34,6 +36,22 @@ func (in *inspection) hiddenText(name, raw string) {
 		run, before = run[:0], r
 	}
 }
+
+// privateUse reports the first run of characters of private use: each font draws them
+// differently, and what they mean to a model is not written anywhere. Single ones are
+// symbols of fonts for terminals.
+func (in *inspection) privateUse(name, raw string) {
+	if !strings.Contains(raw, "\xEE") && !strings.Contains(raw, "\xEF") && !strings.Contains(raw, "\xF3") && !strings.Contains(raw, "\xF4") {
+		return // their first bytes in UTF-8
+	}
+	if at := privateRun().FindStringIndex(raw); at != nil {
+		in.add(skill.Problem{Rule: "private-use", Severity: skill.Warning, Path: name, Line: 1 + strings.Count(raw[:at[0]], "\n"),
+			Message: fmt.Sprintf("%d characters of private use in a row, whose meaning nobody can look up", utf8.RuneCountInString(raw[at[0]:at[1]])),
+			Hint:    "remove them, or write what they mean"})
+	}
+}
+
+var privateRun = lazyregexp.New(`[\x{E000}-\x{F8FF}\x{F0000}-\x{FFFFD}\x{100000}-\x{10FFFD}]{4,}`)
 
 // Flags of regions, such as England's, are spelled with a black flag and tag characters.
 const blackFlag = '\U0001F3F4'

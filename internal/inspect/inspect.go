@@ -58,6 +58,7 @@ func Skill(s *skill.Skill, files []File) Result {
 	in := inspection{dir: s.Dir(), security: security().MatchString(lower(s.Name + " " + s.Description))}
 	raw := s.Text()
 	in.hiddenText(s.Path, raw)
+	in.privateUse(s.Path, raw)
 	in.text(s.Path, words.Clean(raw))
 	in.description(s)
 	for _, f := range files {

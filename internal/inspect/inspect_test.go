@@ -150,7 +150,11 @@ func TestHiddenText(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	for _, good := range []string{"\U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F", "👩\u200d👩\u200d👧\u200d👦❤\ufe0f", "می\u200cخواهم", strings.Repeat("\u200b", 20), "\ufeff"} {
+	r := inspect.Skill(read(t, "Feeds cats.", "Cats.\n\ue000\ue001\U000F0000\U0010FFFD\n"), nil)
+	if got := found(r); len(got) != 1 || got[0] != "warning private-use cat/SKILL.md:6" {
+		t.Errorf("private use: %s", got)
+	}
+	for _, good := range []string{"\ue0b0 \uf126 main", "\U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F", "👩\u200d👩\u200d👧\u200d👦❤\ufe0f", "می\u200cخواهم", strings.Repeat("\u200b", 20), "\ufeff"} {
 		if r := inspect.Skill(read(t, "Feeds cats.", good+"\n"), nil); len(r.Findings) > 0 {
 			t.Errorf("%q: %s", good, r)
 		}
