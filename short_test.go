@@ -31,6 +31,7 @@ var shortened = map[string]string{
 	"bench":             "skills of the corpus in which prompts find nothing, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, versions that are published, and kills",
 	"internal/cli":      "hooks at once, sizes whose speed is measured, and scopes",
+	"internal/inspect":  "skills of the corpus that are mostly left alone",
 	"internal/setup":    "megabytes of settings",
 	"search/searchtest": "skills and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",

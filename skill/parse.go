@@ -91,7 +91,7 @@ func (p *parser) parse(data string) error {
 	if err := p.refuseOtherKinds(text); err != nil {
 		return err
 	}
-	p.reportHidden(hidden)
+	p.skill.Problems = append(p.skill.Problems, Hidden(p.path, hidden)...)
 	b, ok := split(text)
 	if !ok {
 		return p.refuse("no-frontmatter", 1, "no frontmatter", "start the file with ---, name, description, ---")
@@ -140,15 +140,17 @@ func isRelativePath(s string) bool {
 	return len(s) <= 1024 && !strings.ContainsAny(s, " \t:<>|`*\"") && (strings.Contains(s, "/") || strings.HasSuffix(s, ".md"))
 }
 
-// reportHidden warns once about each kind of hidden character.
-func (p *parser) reportHidden(hidden []words.Hidden) {
+// Hidden returns a warning for each kind of hidden character in a file.
+func Hidden(path string, hidden []words.Hidden) []Problem {
+	var found []Problem
 	for _, h := range hidden {
 		rule, hint := "hidden-"+h.Kind, "remove it: readers do not see it, models do"
 		if h.Kind == words.InvalidUTF8 {
 			rule, hint = h.Kind, "save the file as UTF-8"
 		}
-		p.warn(rule, h.Line, hiddenMessage(h), hint)
+		found = append(found, Problem{Rule: rule, Severity: Warning, Path: path, Line: h.Line, Message: hiddenMessage(h), Hint: hint})
 	}
+	return found
 }
 
 func hiddenMessage(h words.Hidden) string {

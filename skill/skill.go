@@ -60,6 +60,10 @@ type Skill struct {
 	raw string // the file before cleaning, for Check; "" unless Parse made the skill
 }
 
+// Text returns the SKILL.md as it was read, with its hidden characters; "" unless Parse
+// made the skill.
+func (s *Skill) Text() string { return s.raw }
+
 // A File is one file of a skill.
 type File struct {
 	Path   string // slash-separated, relative to the skill's folder

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -41,23 +39,39 @@ On a terminal, a summary by rule with a few examples is printed, and with
 --verbose everything. Otherwise each finding is a line
   PATH:LINE: SEVERITY: MESSAGE [RULE] (HINT)
 The severities are error, warning and note. The exit status is 1 when there are
-errors.
+errors; --fail-on sets another severity. --rules tells what each rule means.
 
---json prints an object with skills (how many were looked at), errors, warnings,
+Trust checks look for signs that a skill misleads its reader: hidden text, names
+that imitate others, commands that run what they fetch, credentials that are
+sent away, and the like. A sign is not a proof, and nothing found does not mean
+that a skill is safe.
+
+--format sarif prints SARIF 2.1.0 for code scanning, --format github the
+annotations of GitHub Actions. Their paths are relative to the working folder.
+
+--json prints an object with skills (how many were looked at), not_analysed (how
+many of them have files that the trust checks did not look at), errors, warnings,
 notes (numbers), and problems, a list of objects with source, skill (its ID, or
 its folder when it was refused), cost, rule, severity, path, line, message and
 hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
-(it misleads a model that sees it) or "author" (only its author need care).`
+(it misleads a model that sees it) or "author" (only its author need care). With
+--rules it is an object with rules, a list of objects with rule, severity, about
+and fix.`
 
 func (a *app) doctorCommand() *cobra.Command {
-	var strict bool
+	var strict, listRules bool
+	var o doctorOutput
 	cmd := &cobra.Command{
 		Use:     "doctor [FOLDER…]",
 		Short:   "Report what is wrong with the skills",
 		Long:    doctorHelp,
-		Example: "  skills doctor\n  skills doctor --strict ./my-skill",
+		Example: "  skills doctor\n  skills doctor --strict ./my-skill\n  skills doctor --sarif --fail-on never . >skills.sarif",
 		Args:    args(0, -1),
+		PreRunE: checked(func([]string) error { return o.check(a.json) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if listRules {
+				return a.printRules(o.format)
+			}
 			var r *doctor.Report
 			var err error
 			if len(args) > 0 {
@@ -66,15 +80,17 @@ func (a *app) doctorCommand() *cobra.Command {
 				r, err = a.diagnose(cmd.Context(), strict)
 			}
 			if err == nil {
-				err = a.printReport(r)
+				err = a.printReport(r, o.format)
 			}
-			if err == nil && r.Errors > 0 {
+			if err == nil && r.Fails(severities[o.failOn]) {
 				err = errReported
 			}
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "apply the specification to the letter")
+	cmd.Flags().BoolVar(&listRules, "rules", false, "list the rules: what each finding means, and what to do")
+	o.flags(cmd)
 	return cmd
 }
 
@@ -183,51 +199,4 @@ func (c *catalog) listable(ctx context.Context) ([]setup.Listed, error) {
 	return mapped(entries, func(e repertoire.Entry) setup.Listed {
 		return setup.Listed{Name: e.Name, Description: e.Description, Location: e.Location}
 	}), err
-}
-
-func (a *app) printReport(r *doctor.Report) error {
-	if a.json {
-		return a.printJSON(r)
-	}
-	out := new(strings.Builder)
-	if _, ok := terminal(a.stdout); ok && !a.verbose {
-		printGroups(out, r.Groups())
-	} else {
-		for _, f := range r.Findings {
-			line := f.String()
-			if f.Hint != "" {
-				line += " (" + f.Hint + ")"
-			}
-			fmt.Fprintln(out, oneLine(line))
-		}
-	}
-	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
-		count(r.Errors, "error"), count(r.Warnings, "warning"), count(r.Notes, "note"))
-	return a.printText(out.String())
-}
-
-// printGroups prints how often each rule was broken, and its first few findings: with
-// thousands of skills nobody reads all findings, and one rule must not hide the others.
-func printGroups(w io.Writer, groups []doctor.Group) {
-	const examples = 3 // of each rule
-	hidden := 0
-	for _, g := range groups {
-		fmt.Fprintf(w, "%s: %s\n", g.Rule, count(len(g.Findings), string(g.Severity)))
-		shown := g.Findings[:min(examples, len(g.Findings))]
-		for i, f := range shown {
-			at := strings.TrimSuffix(fmt.Sprintf("%s:%d", f.Path, f.Line), ":0")
-			fmt.Fprintf(w, "  %s\n    %s\n", oneLine(at), oneLine(f.Message))
-			if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
-				fmt.Fprintf(w, "    (%s)\n", oneLine(f.Hint))
-			}
-		}
-		if more := len(g.Findings) - len(shown); more > 0 {
-			fmt.Fprintf(w, "  … and %d more\n", more)
-			hidden += more
-		}
-		fmt.Fprintln(w)
-	}
-	if hidden > 0 {
-		fmt.Fprintf(w, "\"skills doctor -v\" shows the %d that are left out here.\n", hidden)
-	}
 }

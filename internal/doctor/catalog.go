@@ -65,8 +65,10 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options
 		for _, src := range c.Config().Sources {
 			d.walk(ctx, src, true)
 		}
+		d.inspectNames()
 		return ctx.Err()
 	}
+	d.inspectSources(ctx, c.Config().Sources)
 	_, found, err := c.Size(ctx)
 	if err != nil {
 		return err

@@ -32,11 +32,12 @@ type Finding struct {
 
 // A Report holds the findings, the worst severity first, and counts them by severity.
 type Report struct {
-	Skills   int       `json:"skills"` // number of checked skills
-	Errors   int       `json:"errors"`
-	Warnings int       `json:"warnings"`
-	Notes    int       `json:"notes"`
-	Findings []Finding `json:"problems"`
+	Skills      int       `json:"skills"`       // number of checked skills
+	NotAnalysed int       `json:"not_analysed"` // number of skills with files that the trust checks did not look at
+	Errors      int       `json:"errors"`
+	Warnings    int       `json:"warnings"`
+	Notes       int       `json:"notes"`
+	Findings    []Finding `json:"problems"`
 }
 
 // Add adds findings that are not about a skill, such as problems in settings of clients.
@@ -59,6 +60,20 @@ func (r *Report) finish() {
 		n[weight(f.Severity)]++
 	}
 	r.Errors, r.Warnings, r.Notes = n[0], n[1], n[2]
+}
+
+// Fails reports whether there is a finding of a severity or a worse one; "" means that no
+// finding counts.
+func (r *Report) Fails(at skill.Severity) bool {
+	switch at {
+	case skill.Error:
+		return r.Errors > 0
+	case skill.Warning:
+		return r.Errors+r.Warnings > 0
+	case skill.Note:
+		return len(r.Findings) > 0
+	}
+	return false
 }
 
 // weight returns the place of a severity in reports; 0 is the worst.
@@ -116,7 +131,7 @@ func costOf(p skill.Problem, inSkill bool) Cost {
 		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file":
 		return Confusing
 	}
-	if strings.HasPrefix(p.Rule, "hidden-") {
+	if strings.HasPrefix(p.Rule, "hidden-") || misleads(p.Rule) {
 		return Confusing
 	}
 	return Author

@@ -226,7 +226,7 @@ func TestJSON(t *testing.T) {
 	r.Add()
 	data, err := json.Marshal(&r)
 	try(t, err)
-	if want := `{"skills":0,"errors":0,"warnings":0,"notes":0,"problems":[]}`; string(data) != want {
+	if want := `{"skills":0,"not_analysed":0,"errors":0,"warnings":0,"notes":0,"problems":[]}`; string(data) != want {
 		t.Errorf("got %s, want %s", data, want)
 	}
 	data, err = json.Marshal(doctor.Finding{Source: "s", Skill: "cat", Cost: doctor.Confusing,

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/inspect"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -38,6 +39,7 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 			return nil, fmt.Errorf("no SKILL.md in %s", folder)
 		}
 	}
+	d.inspectNames()
 	d.report.finish()
 	return &d.report, ctx.Err()
 }
@@ -49,6 +51,7 @@ func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report
 	for _, src := range sources {
 		d.walk(ctx, src, strict)
 	}
+	d.inspectNames()
 	d.report.finish()
 	return &d.report, ctx.Err()
 }
@@ -57,6 +60,7 @@ func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report
 type diagnosis struct {
 	report   Report
 	byFolder map[string]string // the folder of each skill of the catalog → its ID
+	named    []inspect.Named   // the inspected skills
 }
 
 // walk reads and checks every skill of a source.
@@ -89,6 +93,7 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 		for _, p := range problems {
 			d.add(label, s.Name, located(src, p), false)
 		}
+		d.inspect(ctx, src, s)
 	}
 }
 

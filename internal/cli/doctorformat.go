@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A doctorOutput holds the flags for the output and the exit status of doctor.
+type doctorOutput struct {
+	format, failOn string
+	sarif          bool
+}
+
+// severities are the values of --fail-on.
+var severities = map[string]skill.Severity{"error": skill.Error, "warn": skill.Warning, "warning": skill.Warning, "note": skill.Note, "never": ""}
+
+func (o *doctorOutput) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.format, "format", "", "print `text`, json, sarif or github")
+	cmd.Flags().BoolVar(&o.sarif, "sarif", false, "the same as --format sarif")
+	cmd.Flags().StringVar(&o.failOn, "fail-on", "error", "exit with 1 from this `severity` on: error, warn, note or never")
+}
+
+// check checks the flags, and sets the format.
+func (o *doctorOutput) check(json bool) error {
+	if _, ok := severities[o.failOn]; !ok {
+		return fmt.Errorf("--fail-on %s: error, warn, note or never", o.failOn)
+	}
+	if !slices.Contains([]string{"", "text", "json", "sarif", "github"}, o.format) {
+		return fmt.Errorf("--format %s: text, json, sarif or github", o.format)
+	}
+	short := ""
+	switch {
+	case json && o.sarif:
+		return errors.New("--json and --sarif exclude each other; leave one of them out")
+	case json:
+		short = "json"
+	case o.sarif:
+		short = "sarif"
+	}
+	if short != "" && o.format != "" && o.format != short {
+		return fmt.Errorf("--%s and --format %s exclude each other; leave one of them out", short, o.format)
+	}
+	o.format = cmp.Or(o.format, short)
+	return nil
+}
+
+// printReport prints a report in a format.
+func (a *app) printReport(r *doctor.Report, format string) error {
+	switch format {
+	case "json":
+		return a.printJSON(r)
+	case "sarif":
+		return r.SARIF(a.raw, workingFolder(), versionOf().Version)
+	case "github":
+		return r.GitHub(a.stdout, workingFolder())
+	}
+	return a.printFindings(r)
+}
+
+// workingFolder returns the working folder without links, as findings have it; "" if it
+// is gone.
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return dir
+	}
+	return real
+}
+
+// printRules prints the rules of all findings.
+func (a *app) printRules(format string) error {
+	rules := doctor.Rules()
+	if format == "json" {
+		return a.printJSON(map[string][]doctor.Rule{"rules": rules})
+	}
+	var out strings.Builder
+	for _, r := range rules {
+		fmt.Fprintf(&out, "%s (%s)\n  %s\n  %s\n", r.ID, r.Severity, r.About, r.Fix)
+	}
+	return a.printText(out.String())
+}
+
+// printFindings prints a report for people, or one line for each finding.
+func (a *app) printFindings(r *doctor.Report) error {
+	out := new(strings.Builder)
+	if _, ok := terminal(a.stdout); ok && !a.verbose {
+		printGroups(out, r.Groups())
+	} else {
+		for _, f := range r.Findings {
+			line := f.String()
+			if f.Hint != "" {
+				line += " (" + f.Hint + ")"
+			}
+			fmt.Fprintln(out, oneLine(line))
+		}
+	}
+	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
+		count(r.Errors, "error"), count(r.Warnings, "warning"), count(r.Notes, "note"))
+	return a.printText(out.String())
+}
+
+// printGroups prints how often each rule was broken, and its first few findings: with
+// thousands of skills nobody reads all findings, and one rule must not hide the others.
+func printGroups(w io.Writer, groups []doctor.Group) {
+	const examples = 3 // of each rule
+	hidden := 0
+	for _, g := range groups {
+		fmt.Fprintf(w, "%s: %s\n", g.Rule, count(len(g.Findings), string(g.Severity)))
+		shown := g.Findings[:min(examples, len(g.Findings))]
+		for i, f := range shown {
+			at := strings.TrimSuffix(fmt.Sprintf("%s:%d", f.Path, f.Line), ":0")
+			fmt.Fprintf(w, "  %s\n    %s\n", oneLine(at), oneLine(f.Message))
+			if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
+				fmt.Fprintf(w, "    (%s)\n", oneLine(f.Hint))
+			}
+		}
+		if more := len(g.Findings) - len(shown); more > 0 {
+			fmt.Fprintf(w, "  … and %d more\n", more)
+			hidden += more
+		}
+		fmt.Fprintln(w)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(w, "\"skills doctor -v\" shows the %d that are left out here.\n", hidden)
+	}
+}

@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/inspect"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// inspectSources reports signs that skills of sources mislead their readers. It says
+// nothing about skills that cannot be read: others report them.
+func (d *diagnosis) inspectSources(ctx context.Context, sources []source.Source) {
+	for _, src := range slices.SortedStableFunc(slices.Values(sources), byPrecedence) {
+		for ref, err := range src.Skills(ctx, nil) {
+			if err != nil {
+				continue
+			}
+			if s, err := ref.Load(); err == nil {
+				d.inspect(ctx, src, s)
+			}
+		}
+	}
+	d.inspectNames()
+}
+
+func byPrecedence(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) }
+
+// inspect reports signs that a skill misleads its readers, and keeps its name for
+// inspectNames.
+func (d *diagnosis) inspect(ctx context.Context, src source.Source, s *skill.Skill) {
+	label := src.Info().Label
+	r := inspect.Skill(s, shipped(ctx, src, s))
+	for _, p := range r.Findings {
+		if p.Rule == inspect.NotAnalysedRule {
+			d.report.NotAnalysed++
+		}
+		d.add(label, s.Name, located(src, p), false)
+	}
+	at := located(src, skill.Problem{Path: s.Path}).Path
+	if !filepath.IsAbs(at) {
+		at = label + ":" + at
+	}
+	d.named = append(d.named, inspect.Named{Name: s.Name, Source: label, Path: at, About: s.Description})
+}
+
+// inspectNames reports names that imitate others.
+func (d *diagnosis) inspectNames() {
+	byPath := make(map[string]inspect.Named, len(d.named))
+	for _, n := range d.named {
+		byPath[n.Path] = n
+	}
+	for _, p := range inspect.Names(d.named) {
+		n := byPath[p.Path]
+		d.add(n.Source, n.Name, p, false)
+	}
+}
+
+// shipped reads the files of a skill beside its SKILL.md, as far as they are inspected.
+func shipped(ctx context.Context, src source.Source, s *skill.Skill) []inspect.File {
+	var files []inspect.File
+	left := int64(inspect.MaxSkill)
+	for _, f := range s.Files {
+		if f.Path == s.File() {
+			continue
+		}
+		file := inspect.File{Path: f.Path, Size: f.Size}
+		file.Data, file.Err = start(ctx, src, s.Dir(), f.Path, min(left, inspect.MaxFile))
+		left -= int64(len(file.Data))
+		files = append(files, file)
+	}
+	return files
+}
+
+// start reads a file up to a limit; of one that is not text, it reads no more than tells
+// what it is.
+func start(ctx context.Context, src source.Source, dir, name string, limit int64) ([]byte, error) {
+	f, err := src.Open(ctx, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const head = 8 << 10
+	data, err := io.ReadAll(io.LimitReader(f, min(limit, head)))
+	if err != nil || len(data) < head || strings.Contains(string(data), "\x00") {
+		return data, err
+	}
+	rest, err := io.ReadAll(io.LimitReader(f, limit-head))
+	return append(data, rest...), err
+}
+
+// misleads reports whether a rule is about what a model is told, not about files that
+// nobody has looked at.
+func misleads(rule string) bool {
+	switch rule {
+	case "lookalike-name", "mixed-scripts", "similar-name", "fetch-and-run", "encoded-command", "package-from-address", "locked-archive",
+		"paste-host", "address-url", "credential-access", "hide-from-user", "ignore-instructions", "over-broad", "keyword-stuffed", "disguised-program", "private-use":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// The parts of SARIF 2.1.0 that a report needs. The names of the fields are the
+// standard's.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool        sarifTool                `json:"tool"`
+		Bases       map[string]sarifArtifact `json:"originalUriBaseIds,omitempty"`
+		Invocations []sarifInvocation        `json:"invocations"`
+		Results     []sarifResult            `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version,omitempty"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID      string       `json:"id"`
+		About   sarifText    `json:"shortDescription"`
+		Help    sarifText    `json:"help"`
+		Default sarifDefault `json:"defaultConfiguration"`
+	}
+	sarifDefault struct {
+		Level string `json:"level"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifInvocation struct {
+		Successful bool `json:"executionSuccessful"`
+	}
+	sarifResult struct {
+		RuleID     string            `json:"ruleId"`
+		RuleIndex  int               `json:"ruleIndex"`
+		Level      string            `json:"level"`
+		Message    sarifText         `json:"message"`
+		Locations  []sarifLocation   `json:"locations"`
+		Properties map[string]string `json:"properties,omitempty"`
+	}
+	sarifLocation struct {
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI  string `json:"uri"`
+		Base string `json:"uriBaseId,omitempty"`
+	}
+	sarifRegion struct {
+		StartLine int `json:"startLine"`
+	}
+	sarifLogical struct {
+		FullyQualifiedName string `json:"fullyQualifiedName"`
+	}
+)
+
+// sourceRoot is the usual name of the folder that URIs are relative to.
+const sourceRoot = "SRCROOT"
+
+// SARIF writes the report in the format SARIF 2.1.0, which services for code scanning
+// read. Paths below the folder base are relative to it; "" means that none is. version is
+// the version of the program.
+func (r *Report) SARIF(w io.Writer, base, version string) error {
+	run := sarifRun{Invocations: []sarifInvocation{{true}}, Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{Name: "skills doctor", Version: version, InformationURI: "https://github.com/repertoire-skills/repertoire"}
+	if base != "" {
+		run.Bases = map[string]sarifArtifact{sourceRoot: {URI: fileURI(strings.TrimRight(filepath.ToSlash(base), "/") + "/")}}
+	}
+	index := make(map[string]int) // rule → index
+	add := func(rule Rule) {
+		index[rule.ID] = len(run.Tool.Driver.Rules)
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule.ID, sarifText{rule.About}, sarifText{rule.Fix}, sarifDefault{level(rule.Severity)}})
+	}
+	for _, rule := range rules() {
+		add(rule)
+	}
+	for _, f := range r.Findings {
+		if _, ok := index[f.Rule]; !ok {
+			add(ruleOf(f.Rule))
+		}
+		run.Results = append(run.Results, f.sarif(index[f.Rule], base))
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+// sarif returns the finding as a result of SARIF.
+func (f Finding) sarif(index int, base string) sarifResult {
+	result := sarifResult{RuleID: f.Rule, RuleIndex: index, Level: level(f.Severity), Message: sarifText{f.text()}, Properties: make(map[string]string)}
+	for key, value := range map[string]string{"source": f.Source, "skill": f.Skill, "cost": string(f.Cost)} {
+		if value != "" {
+			result.Properties[key] = value
+		}
+	}
+	var at sarifLocation
+	if filepath.IsAbs(f.Path) {
+		at.Physical = &sarifPhysical{Artifact: artifact(f.Path, base)}
+		if f.Line > 0 {
+			at.Physical.Region = &sarifRegion{f.Line}
+		}
+	} else { // in an embedded source, or no file at all
+		at.Logical = []sarifLogical{{words.Visible(f.Path)}}
+	}
+	result.Locations = []sarifLocation{at}
+	return result
+}
+
+// text returns the message with the hint on one line.
+func (f Finding) text() string {
+	if f.Hint != "" {
+		return words.Line(f.Message) + " (" + words.Line(f.Hint) + ")"
+	}
+	return words.Line(f.Message)
+}
+
+// level returns the level of SARIF for a severity.
+func level(s skill.Severity) string {
+	return [...]string{"error", "warning", "note"}[weight(s)]
+}
+
+// artifact returns where a file is: relative to base if it is below it.
+func artifact(path, base string) sarifArtifact {
+	if rel, ok := below(path, base); ok {
+		u := url.URL{Path: rel}
+		return sarifArtifact{u.String(), sourceRoot}
+	}
+	return sarifArtifact{URI: fileURI(path)}
+}
+
+// below returns the slash-separated path of a file relative to the folder base; ok is
+// false if the file is not below it.
+func below(path, base string) (rel string, ok bool) {
+	if base == "" {
+		return "", false
+	}
+	rel, err := filepath.Rel(base, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// fileURI returns the URI of an absolute path.
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/…
+	}
+	u := url.URL{Scheme: "file", Path: path}
+	return u.String()
+}
