@@ -25,8 +25,8 @@ import (
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
 to be repaired, hidden characters, over-long names, descriptions and bodies,
 missing files, skills that another one of the same name shadows, descriptions
-that are nearly the same, and required skills that are not there. It also checks
-that every configured agent names only what exists, and tells which clients are
+or instructions that are nearly the same, and required skills that are not there.
+It also checks that every configured agent names only what exists, and tells which clients are
 set up ("skills setup"), what is wrong with that, and which of them have no room
 to list their skills. It runs whatever is broken: a mistake in a configuration,
 a catalog that cannot be opened and a folder that cannot be used are findings,
@@ -44,8 +44,8 @@ errors.
 
 --json prints an object with skills (how many were looked at), errors, warnings,
 notes (numbers), and problems, a list of objects with source, skill (its ID, or
-its folder when it was refused), cost, rule, severity, path, line, message and
-hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
+its folder when it was refused), family (IDs of all skills, if there are
+several), cost, rule, severity, path, line, message and hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
 (it misleads a model that sees it) or "author" (only its author need care).`
 
 func (a *app) doctorCommand() *cobra.Command {

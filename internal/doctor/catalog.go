@@ -9,7 +9,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -111,30 +110,6 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 			f.Message = fmt.Sprintf("Hidden: identical to %s, which is offered.", winner.Location)
 		}
 		d.report.Findings = append(d.report.Findings, f)
-	}
-}
-
-// twins reports offered skills with nearly the same description, each once: nobody reads
-// the twelve hundred pairs of a family of fifty made from one template.
-func (d *diagnosis) twins(pairs []search.Twin) {
-	var order []repertoire.Entry
-	likes := make(map[string][]search.Twin) // by ID, the most alike first
-	for _, t := range pairs {
-		for _, pair := range []search.Twin{t, {A: t.B, B: t.A, Similarity: t.Similarity}} {
-			if likes[pair.A.ID] == nil {
-				order = append(order, pair.A)
-			}
-			likes[pair.A.ID] = append(likes[pair.A.ID], pair)
-		}
-	}
-	for _, e := range order {
-		nearest := likes[e.ID][0]
-		message := fmt.Sprintf("its description is nearly that of %s (%.0f %% of the words)", nearest.B.ID, 100*nearest.Similarity)
-		if more := len(likes[e.ID]) - 1; more > 0 {
-			message += fmt.Sprintf(" and of %d more", more)
-		}
-		d.add(e.Source, e.ID, skill.Problem{Rule: "near-duplicate", Severity: skill.Warning, Path: e.Location, Message: message,
-			Hint: "say in each description what sets it apart, or keep one"}, false)
 	}
 }
 

@@ -24,9 +24,10 @@ const (
 
 // A Finding is a problem with its place and its cost.
 type Finding struct {
-	Source string `json:"source,omitempty"` // label of the source; "" means none
-	Skill  string `json:"skill,omitempty"`  // ID of the skill, or the folder name of a refused skill; "" means none
-	Cost   Cost   `json:"cost"`
+	Source string   `json:"source,omitempty"` // label of the source; "" means none
+	Skill  string   `json:"skill,omitempty"`  // ID of the skill, or the folder name of a refused skill; "" means none
+	Cost   Cost     `json:"cost"`
+	Family []string `json:"family,omitempty"` // IDs of all skills that the finding is about, if there are several
 	skill.Problem
 }
 

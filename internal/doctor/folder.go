@@ -57,6 +57,7 @@ func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report
 type diagnosis struct {
 	report   Report
 	byFolder map[string]string // the folder of each skill of the catalog → its ID
+	family   families          // of twins
 }
 
 // walk reads and checks every skill of a source.
