@@ -304,6 +304,10 @@ func (v *View) Cosines(prompt Vector, i int) (description, full float64, ok bool
 	return description, full, ok
 }
 
+// DescriptionVector returns the vector of a skill's description, rounded as the snapshot
+// keeps it; nil if the skill has none.
+func (v *View) DescriptionVector(i int) []float32 { return of(v, i, (*Reader).descriptionVector) }
+
 // Nearest returns the k skills in a scope that are nearest to a prompt.
 func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {
 	return v.best(k, func(n int, r *Reader) ([]Hit, error) {

@@ -20,6 +20,9 @@ type Options struct {
 	// Reports are what a rescan just reported: only they have the problems of folders.
 	// nil means that there was no rescan.
 	Reports []repertoire.Report
+	// Step is called with the number of skills that were examined, and of all; nil means
+	// that nobody is told.
+	Step func(done, all int)
 }
 
 // Catalog reports skills that cannot be used, are shadowed by another one, are hard to
@@ -42,7 +45,11 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 		return nil, err
 	}
 	d.twins(twins)
-	d.requirements(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
+	offered := slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" })
+	d.requirements(offered)
+	if err := d.examine(ctx, c, slices.DeleteFunc(offered, func(e repertoire.Entry) bool { return e.Away }), o); err != nil {
+		return nil, err
+	}
 	for _, a := range c.Config().Agents {
 		problems, err := c.Unmatched(ctx, a)
 		if err != nil {
@@ -55,6 +62,23 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	}
 	d.report.finish()
 	return &d.report, nil
+}
+
+// examine reports what is wrong with the files and with the descriptions of offered skills.
+func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, offered []repertoire.Entry, o Options) error {
+	list, err := examine(ctx, c, offered, o.Strict, o.Step)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		for _, p := range e.problems {
+			d.add(e.entry.Source, e.entry.ID, p, false)
+		}
+		d.unreachable(e)
+	}
+	d.collisions(list)
+	d.unread(list)
+	return nil
 }
 
 // skills reports what is wrong with single skills: what a strict check finds, or else

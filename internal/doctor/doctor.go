@@ -100,7 +100,7 @@ func (r *Report) Groups() []Group {
 // costOf returns the cost of a problem; inSkill: in the folder of an offered skill.
 func costOf(p skill.Problem, inSkill bool) Cost {
 	switch p.Rule {
-	case "agent", "catalog", "client-broken", "client-budget", "configuration", "folder-left-out":
+	case "agent", "catalog", "client-broken", "client-budget", "configuration", "folder-left-out", "unreachable":
 		return Unseen
 	case "client-trust":
 		if p.Severity != skill.Note { // a note says that the user has switched the hook off
@@ -113,7 +113,7 @@ func costOf(p skill.Problem, inSkill bool) Cost {
 		}
 		return Unseen // the unreadable place may hold a skill
 	case "near-duplicate", "unmet-requirement", "missing-resource", "outside-resource", "empty-body", "no-trigger",
-		"description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
+		"broken-link", "trigger-collision", "script-without-shebang", "script-crlf", "description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
 		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file":
 		return Confusing
 	}

@@ -28,14 +28,14 @@ var files = map[string]map[string]string{
 	"lib": {
 		"broken/SKILL.md":     "---\nname: broken\n---\n",
 		"cat/SKILL.md":        "---\nname: cat\ndescription: Feeds the cat. Use when it is hungry.\nrequires: [hamsters]\n---\nRun scripts/feed.sh.\n",
-		"hamster/SKILL.md":    "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night.\n---\nClean it.\n",
-		"guinea-pig/SKILL.md": "---\nname: guinea-pig\ndescription: Cleans the cage of a small animal that sleeps all day and runs by night.\n---\nClean it.\n",
-		"odd/SKILL.md":        "---\nname: Odd\ndescription: Has a hidden character.\n---\nright \u202e to left\n",
-		"bom/SKILL.md":        "\ufeff---\nname: bom\ndescription: Starts with a mark that nobody needs.\n---\nBe well.\n",
+		"hamster/SKILL.md":    "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night. Use when asked.\n---\nClean it.\n",
+		"guinea-pig/SKILL.md": "---\nname: guinea-pig\ndescription: Cleans the cage of a small animal that sleeps all day and runs by night. Use when asked.\n---\nClean it.\n",
+		"odd/SKILL.md":        "---\nname: Odd\ndescription: Has a hidden character. Use when asked.\n---\nright \u202e to left\n",
+		"bom/SKILL.md":        "\ufeff---\nname: bom\ndescription: Starts with a mark that nobody needs. Use when asked.\n---\nBe well.\n",
 	},
 	"more": {
-		"cat/SKILL.md":     "---\nname: cat\ndescription: Feeds another cat.\n---\nFeed it.\n",
-		"hamster/SKILL.md": "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night.\n---\nClean it.\n",
+		"cat/SKILL.md":     "---\nname: cat\ndescription: Feeds another cat. Use when asked.\n---\nFeed it.\n",
+		"hamster/SKILL.md": "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night. Use when asked.\n---\nClean it.\n",
 	},
 }
 
@@ -195,7 +195,7 @@ func TestSources(t *testing.T) {
 	}
 	r, err := doctor.Sources(t.Context(), sources, true)
 	try(t, err)
-	if r.Skills != 2 || r.Errors != 0 || r.Warnings != 1 || r.Notes != 3 || r.Findings[0].Path != filepath.Join(dir, "none") {
+	if r.Skills != 2 || r.Errors != 0 || r.Warnings != 1 || r.Notes != 1 || r.Findings[0].Path != filepath.Join(dir, "none") {
 		t.Errorf("report %+v", r)
 	}
 }

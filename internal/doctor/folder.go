@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -34,6 +35,7 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 		}
 		before := d.report.Skills + len(d.report.Findings)
 		d.walk(ctx, src, strict)
+		d.files(ctx, src, strict)
 		if d.report.Skills+len(d.report.Findings) == before {
 			return nil, fmt.Errorf("no SKILL.md in %s", folder)
 		}
@@ -48,6 +50,7 @@ func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report
 	var d diagnosis
 	for _, src := range sources {
 		d.walk(ctx, src, strict)
+		d.files(ctx, src, strict)
 	}
 	d.report.finish()
 	return &d.report, ctx.Err()
@@ -91,6 +94,25 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 			d.add(label, s.Name, located(src, p), false)
 		}
 	}
+}
+
+// files reports what is wrong with the files of every skill of a source.
+func (d *diagnosis) files(ctx context.Context, src source.Source, strict bool) {
+	var list []examined
+	for ref, err := range src.Skills(ctx, nil) {
+		if err != nil {
+			continue // reported by walk
+		}
+		files := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path))
+		if files.skill == nil {
+			continue
+		}
+		for _, p := range files.check(strict) {
+			d.add(src.Info().Label, files.skill.Name, p, false)
+		}
+		list = append(list, examined{unread: len(files.unread)})
+	}
+	d.unread(list)
 }
 
 // located makes the path of a problem absolute, so that it can be opened.
