@@ -91,6 +91,10 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		_, err := c.Twins(ctx)
 		return err
 	},
+	"Standing": func(ctx context.Context, c *repertoire.Catalog) error {
+		_, err := c.Standing(ctx, "skill-07", "")
+		return err
+	},
 	"Size": func(ctx context.Context, c *repertoire.Catalog) error {
 		_, _, err := c.Size(ctx)
 		return err

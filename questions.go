@@ -103,9 +103,15 @@ func (c *Catalog) Problems(ctx context.Context) ([]store.Reported, error) {
 	return list, err
 }
 
-// Twins returns pairs of skills whose descriptions are nearly the same.
+// Twins returns pairs of skills whose descriptions or instructions are nearly the same.
 func (c *Catalog) Twins(ctx context.Context) ([]search.Twin, error) {
 	return asked(ctx, c, func(s *state) ([]search.Twin, error) { return s.search.Twins(ctx) })
+}
+
+// Standing returns how a skill ranks for a prompt that ought to lead to it, "" for its
+// own description; see search.Searcher.Standing.
+func (c *Catalog) Standing(ctx context.Context, id, prompt string) (search.Standing, error) {
+	return asked(ctx, c, func(s *state) (search.Standing, error) { return s.search.Standing(ctx, id, prompt) })
 }
 
 // Coverage returns how many texts of the catalog have a vector of a model, see

@@ -161,6 +161,7 @@ type retrieval struct {
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
 
+	nameless    bool // names in the prompt do not count
 	onlyFitting bool // see Query.Fitting
 	unfit       int  // how many candidates that leaves out
 
@@ -246,7 +247,10 @@ func (x *Searcher) find(ctx context.Context, r *retrieval, text string, embedded
 // merge collects the candidates: what both legs found, what the prompt names, and
 // names that begin with the prompt.
 func (r *retrieval) merge(lexical []snapshot.Hit) {
-	named := namesIn(r.view, r.prompt.text)
+	var named mentions
+	if !r.nameless {
+		named = namesIn(r.view, r.prompt.text)
+	}
 	known := make(map[int]bool, 2*depth)
 	add := func(i int, score float64) {
 		if !known[i] && r.scope.Allowed(i) {

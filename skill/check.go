@@ -194,13 +194,19 @@ func IsPortableName(name string) bool {
 
 // triggers are phrases with which descriptions say when to use a skill.
 var triggers = [...]string{"when", "use for", "use this", "use to", "whenever", "trigger", "if the user", "if you",
-	"当", "时使用", "用于", "适用", "とき", "場合", "때", "cuando", "quando", "wenn", "lorsque", "когда", "если"}
+	"use it ", "use if", "use in ", "use on ", "use as ", "use with", "use before", "use after", "use during", "use proactively", "invoke", "activate",
+	"当", "触发", "使用场景", "适合", "时使用", "用于", "适用", "とき", "場合", "때", "cuando", "quando", "wenn", "lorsque", "когда", "если"}
+
+// SaysWhen reports whether the description says when to use the skill.
+func (s *Skill) SaysWhen() bool {
+	text := strings.ToLower(s.Description + " " + s.WhenToUse)
+	return slices.ContainsFunc(triggers[:], func(t string) bool { return strings.Contains(text, t) })
+}
 
 // advise adds advice that the reference validator does not give.
 func (c *checker) advise() {
 	s := c.skill
-	text := strings.ToLower(s.Description + " " + s.WhenToUse)
-	if s.Description != "" && !slices.ContainsFunc(triggers[:], func(t string) bool { return strings.Contains(text, t) }) {
+	if s.Description != "" && !s.SaysWhen() {
 		c.add("no-trigger", Note, 0, "the description does not say when to use the skill", "add \"Use when …\"")
 	}
 	if n := words.Tokens(s.Body); s.raw == "" && n > maxBodyTokens {

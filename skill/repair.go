@@ -29,7 +29,7 @@ func (p *parser) repair(b *block, cause error) error {
 	var reasons []string
 	line := 0
 	for _, e := range entries {
-		f, reason := e.read()
+		f, _, reason := e.read()
 		if reason != "" {
 			reasons = append(reasons, e.key+": "+reason)
 			if line == 0 {
@@ -114,14 +114,15 @@ func cutAt(block string, line int, keyOf func(line string) string) []entry {
 	return entries
 }
 
-// read returns the field of e and the reason for repairing it; "" if e is sound.
-func (e entry) read() (field, string) {
-	f := field{key: e.key, line: e.line, base: e.line - 1}
+// read returns the field of e, its text as YAML, and the reason for repairing it; "" if e
+// is sound.
+func (e entry) read() (f field, text, reason string) {
+	f = field{key: e.key, line: e.line, base: e.line - 1}
 	if f.node = singleValue(e.text); f.node != nil {
-		return f, ""
+		return f, e.text, ""
 	}
 	var reasons []string
-	text := e.text
+	text = e.text
 	for _, fix := range []fix{dropJunk, spaceIndent, listBelowKey, knownEscapes, quoteValues, evenIndent} {
 		fixed, why := fix(text)
 		if fixed == text {
@@ -129,13 +130,28 @@ func (e entry) read() (field, string) {
 		}
 		text, reasons = fixed, append(reasons, why)
 		if f.node = singleValue(text); f.node != nil {
-			return f, strings.Join(reasons, ", ")
+			return f, text, strings.Join(reasons, ", ")
 		}
 	}
 	// The fixes did not help, so the original text counts.
 	value, reason := e.plainText()
 	f.node = &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Line: 1, Value: value}
-	return f, strings.Join(append(reasons, reason), ", ")
+	return f, quotedEntry(e.key, value), strings.Join(append(reasons, reason), ", ")
+}
+
+// quotedEntry writes a key with a text as its value; "" if that is impossible.
+func quotedEntry(key, value string) string {
+	style := yaml.SingleQuotedStyle
+	if strings.Contains(value, "\n") {
+		style = yaml.LiteralStyle
+	}
+	out, err := yaml.Marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
+		{Kind: yaml.ScalarNode, Value: key}, {Kind: yaml.ScalarNode, Style: style, Value: value},
+	}})
+	if err != nil {
+		return ""
+	}
+	return string(out)
 }
 
 // singleValue returns the value of text if it is a YAML mapping of one key.

@@ -150,6 +150,32 @@ func (r *Reader) row(doc int) ([]byte, error) {
 	return r.s.bytes(vectorSection, doc*size, size)
 }
 
+// descriptionVector returns the vector of a document's description with the length 1; nil
+// if the document has no vectors.
+func (r *Reader) descriptionVector(doc int) ([]float32, error) {
+	if err := r.s.checkOrdinal(doc); err != nil {
+		return nil, err
+	}
+	row, err := r.row(doc)
+	if err != nil || len(row) == 0 || binary.LittleEndian.Uint32(row) == 0 {
+		return nil, err
+	}
+	vector, sum := make([]float32, r.s.header.meta.Dim), 0.
+	for i := range vector {
+		q := float64(row[4+i]) - rowZero
+		vector[i] = float32(q)
+		sum += q * q
+	}
+	length := float32(math.Sqrt(sum))
+	if length == 0 {
+		return nil, r.s.damaged(vectorSection, doc*len(row))
+	}
+	for i := range vector {
+		vector[i] /= length
+	}
+	return vector, nil
+}
+
 // stepOf returns the product of the prompt's step and the row's step; 0 means that the row
 // has no vectors.
 func (p *Prompt) stepOf(row []byte) float64 {

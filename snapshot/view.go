@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -107,10 +108,13 @@ func (v *View) AppendID(dst []byte, i int) []byte {
 	return dst
 }
 
+// Sketch returns the sketch of a skill's body. It is valid as long as the view.
+func (v *View) Sketch(i int) words.Sketch { return of(v, i, (*Reader).Sketch) }
+
 // Similarity returns how similar the bodies of two skills are, 0 to 1. few means that one of
 // them has too few words to compare.
 func (v *View) Similarity(i, j int) (likeness float64, few bool) {
-	one, other := of(v, i, (*Reader).Sketch), of(v, j, (*Reader).Sketch)
+	one, other := v.Sketch(i), v.Sketch(j)
 	return one.Likeness(other), one.TooFew() || other.TooFew()
 }
 
@@ -299,6 +303,10 @@ func (v *View) Cosines(prompt Vector, i int) (description, full float64, ok bool
 	v.note(err)
 	return description, full, ok
 }
+
+// DescriptionVector returns the vector of a skill's description, rounded as the snapshot
+// keeps it; nil if the skill has none.
+func (v *View) DescriptionVector(i int) []float32 { return of(v, i, (*Reader).descriptionVector) }
 
 // Nearest returns the k skills in a scope that are nearest to a prompt.
 func (v *View) Nearest(prompt Vector, s *Scope, k int) []Hit {

@@ -23,11 +23,11 @@ import (
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
 to be repaired, hidden characters, over-long names, descriptions and bodies,
 missing files, skills that another one of the same name shadows or that are held
-back from everybody, descriptions that are nearly the same, and required skills
-that are not there. It also checks that every configured agent and what is
-disabled names only what exists, and tells which clients are set up ("skills
-setup"), what is wrong with that, and which of them have no room to list their
-skills. It runs whatever is broken: a mistake in a configuration,
+back from everybody, descriptions or instructions that are nearly the same, and
+required skills that are not there. It also checks that every configured agent
+and what is disabled names only what exists, and tells which clients are set up
+("skills setup"), what is wrong with that, and which of them have no room to
+list their skills. It runs whatever is broken: a mistake in a configuration,
 a catalog that cannot be opened and a folder that cannot be used are findings,
 and the rest is checked all the same.
 
@@ -50,13 +50,13 @@ that a skill is safe.
 annotations of GitHub Actions. Their paths are relative to the working folder.
 
 --json prints an object with skills (how many were looked at), not_analysed (how
-many of them have files that the trust checks did not look at), errors, warnings,
-notes (numbers), and problems, a list of objects with source, skill (its ID, or
-its folder when it was refused), cost, rule, severity, path, line, message and
-hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
-(it misleads a model that sees it) or "author" (only its author need care). With
---rules it is an object with rules, a list of objects with rule, severity, about
-and fix.`
+many of them have files that the trust checks did not look at), errors,
+warnings, notes (numbers), and problems, a list of objects with source, skill (its ID, or
+its folder when it was refused), family (IDs of all skills, if there are
+several), cost, rule, severity, path, line, message and hint. The cost is
+"unseen" (no model sees the skill as things are), "confusing" (it misleads a
+model that sees it) or "author" (only its author need care). With --rules it is
+an object with rules, a list of objects with rule, severity, about and fix.`
 
 func (a *app) doctorCommand() *cobra.Command {
 	var strict, listRules bool

@@ -19,6 +19,9 @@ type Options struct {
 	// Reports are what a rescan just reported: only they have the problems of folders.
 	// nil means that there was no rescan.
 	Reports []repertoire.Report
+	// Step is called with the number of skills that were examined, and of all; nil means
+	// that nobody is told.
+	Step func(done, all int)
 }
 
 // Catalog reports skills that cannot be used, are shadowed by another one, are hard to
@@ -43,7 +46,11 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 		return nil, err
 	}
 	d.twins(twins)
-	d.needs(slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" }))
+	offered := slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" })
+	d.needs(offered)
+	if err := d.examine(ctx, c, slices.DeleteFunc(slices.Clone(offered), func(e repertoire.Entry) bool { return e.Away }), o); err != nil {
+		return nil, err
+	}
 	for _, a := range append([]*repertoire.Agent{nil}, c.Config().Agents...) { // nil for the policy
 		problems, err := c.Unmatched(ctx, a)
 		if err != nil {
@@ -56,6 +63,23 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	}
 	d.report.finish()
 	return &d.report, nil
+}
+
+// examine reports what is wrong with the files and with the descriptions of offered skills.
+func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, offered []repertoire.Entry, o Options) error {
+	list, err := examine(ctx, c, offered, o.Strict, o.Step)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		for _, p := range e.problems {
+			d.add(e.entry.Source, e.entry.ID, p, false)
+		}
+		d.unreachable(e)
+	}
+	d.collisions(list)
+	d.unread(list)
+	return nil
 }
 
 // skills reports what is wrong with single skills: what a strict check finds, or else
@@ -130,29 +154,5 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 			f.Message = fmt.Sprintf("Hidden: identical to %s, which is offered.", winner.Location)
 		}
 		d.report.Findings = append(d.report.Findings, f)
-	}
-}
-
-// twins reports offered skills with nearly the same description, each once: nobody reads
-// the twelve hundred pairs of a family of fifty made from one template.
-func (d *diagnosis) twins(pairs []search.Twin) {
-	var order []repertoire.Entry
-	likes := make(map[string][]search.Twin) // by ID, the most alike first
-	for _, t := range pairs {
-		for _, pair := range []search.Twin{t, {A: t.B, B: t.A, Similarity: t.Similarity}} {
-			if likes[pair.A.ID] == nil {
-				order = append(order, pair.A)
-			}
-			likes[pair.A.ID] = append(likes[pair.A.ID], pair)
-		}
-	}
-	for _, e := range order {
-		nearest := likes[e.ID][0]
-		message := fmt.Sprintf("its description is nearly that of %s (%.0f %% of the words)", nearest.B.ID, 100*nearest.Similarity)
-		if more := len(likes[e.ID]) - 1; more > 0 {
-			message += fmt.Sprintf(" and of %d more", more)
-		}
-		d.add(e.Source, e.ID, skill.Problem{Rule: "near-duplicate", Severity: skill.Warning, Path: e.Location, Message: message,
-			Hint: "say in each description what sets it apart, or keep one"}, false)
 	}
 }

@@ -24,9 +24,10 @@ const (
 
 // A Finding is a problem with its place and its cost.
 type Finding struct {
-	Source string `json:"source,omitempty"` // label of the source; "" means none
-	Skill  string `json:"skill,omitempty"`  // ID of the skill, or the folder name of a refused skill; "" means none
-	Cost   Cost   `json:"cost"`
+	Source string   `json:"source,omitempty"` // label of the source; "" means none
+	Skill  string   `json:"skill,omitempty"`  // ID of the skill, or the folder name of a refused skill; "" means none
+	Cost   Cost     `json:"cost"`
+	Family []string `json:"family,omitempty"` // IDs of all skills that the finding is about, if there are several
 	skill.Problem
 }
 
@@ -114,7 +115,7 @@ func (r *Report) Groups() []Group {
 // costOf returns the cost of a problem; inSkill: in the folder of an offered skill.
 func costOf(p skill.Problem, inSkill bool) Cost {
 	switch p.Rule {
-	case "agent", "catalog", "client-broken", "client-budget", "configuration", "folder-left-out":
+	case "agent", "catalog", "client-broken", "client-budget", "configuration", "folder-left-out", "unreachable":
 		return Unseen
 	case "client-trust":
 		if p.Severity != skill.Note { // a note says that the user has switched the hook off
@@ -127,7 +128,7 @@ func costOf(p skill.Problem, inSkill bool) Cost {
 		}
 		return Unseen // the unreadable place may hold a skill
 	case "near-duplicate", "unmet-requirement", "missing-resource", "outside-resource", "empty-body", "no-trigger",
-		"description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
+		"broken-link", "trigger-collision", "script-without-shebang", "script-crlf", "description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
 		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file":
 		return Confusing
 	}

@@ -29,14 +29,14 @@ var files = map[string]map[string]string{
 	"lib": {
 		"broken/SKILL.md":     "---\nname: broken\n---\n",
 		"cat/SKILL.md":        "---\nname: cat\ndescription: Feeds the cat. Use when it is hungry.\nrequires: [hamsters]\n---\nRun scripts/feed.sh.\n",
-		"hamster/SKILL.md":    "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night.\n---\nClean it.\n",
-		"guinea-pig/SKILL.md": "---\nname: guinea-pig\ndescription: Cleans the cage of a small animal that sleeps all day and runs by night.\n---\nClean it.\n",
-		"odd/SKILL.md":        "---\nname: Odd\ndescription: Has a hidden character.\n---\nright \u202e to left\n",
-		"bom/SKILL.md":        "\ufeff---\nname: bom\ndescription: Starts with a mark that nobody needs.\n---\nBe well.\n",
+		"hamster/SKILL.md":    "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night. Use when asked.\n---\nClean it.\n",
+		"guinea-pig/SKILL.md": "---\nname: guinea-pig\ndescription: Cleans the cage of a small animal that sleeps all day and runs by night. Use when asked.\n---\nClean it.\n",
+		"odd/SKILL.md":        "---\nname: Odd\ndescription: Has a hidden character. Use when asked.\n---\nright \u202e to left\n",
+		"bom/SKILL.md":        "\ufeff---\nname: bom\ndescription: Starts with a mark that nobody needs. Use when asked.\n---\nBe well.\n",
 	},
 	"more": {
-		"cat/SKILL.md":     "---\nname: cat\ndescription: Feeds another cat.\n---\nFeed it.\n",
-		"hamster/SKILL.md": "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night.\n---\nClean it.\n",
+		"cat/SKILL.md":     "---\nname: cat\ndescription: Feeds another cat. Use when asked.\n---\nFeed it.\n",
+		"hamster/SKILL.md": "---\nname: hamster\ndescription: Cleans the cage of a small animal that sleeps all day and runs at night. Use when asked.\n---\nClean it.\n",
 	},
 }
 
@@ -94,7 +94,6 @@ func TestCatalog(t *testing.T) {
 		"warning unmet-requirement confusing lib cat lib:cat/SKILL.md",
 		"warning missing-resource confusing lib cat lib:cat/SKILL.md",
 		"warning near-duplicate confusing lib guinea-pig lib:guinea-pig/SKILL.md",
-		"warning near-duplicate confusing lib hamster lib:hamster/SKILL.md",
 		"warning hidden-bidi confusing lib Odd lib:odd/SKILL.md",
 		"note shadowed author more more/hamster DIR/hamster/SKILL.md",
 		"note skill-md-case unseen more lower DIR/lower/Skill.md",
@@ -103,12 +102,12 @@ func TestCatalog(t *testing.T) {
 	if diff := cmp.Diff(counted(want), counted(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if r.Skills != 8 || r.Errors != 2 || r.Warnings != 7 || r.Notes != 2 {
+	if r.Skills != 8 || r.Errors != 2 || r.Warnings != 6 || r.Notes != 2 {
 		t.Errorf("%d skills, %d errors, %d warnings, %d notes", r.Skills, r.Errors, r.Warnings, r.Notes)
 	}
 	before := len(r.Findings)
 	r.Add(skill.Problem{Rule: "client-budget", Severity: skill.Warning}, skill.Problem{Rule: "client", Severity: skill.Note})
-	if r.Warnings != 8 || r.Notes != 3 || len(r.Findings) != before+2 {
+	if r.Warnings != 7 || r.Notes != 3 || len(r.Findings) != before+2 {
 		t.Errorf("after an addition: %d warnings, %d notes", r.Warnings, r.Notes)
 	}
 }
@@ -197,7 +196,7 @@ func TestSources(t *testing.T) {
 	}
 	r, err := doctor.Sources(t.Context(), sources, true)
 	try(t, err)
-	if r.Skills != 2 || r.Errors != 0 || r.Warnings != 1 || r.Notes != 3 || r.Findings[0].Path != filepath.Join(dir, "none") {
+	if r.Skills != 2 || r.Errors != 0 || r.Warnings != 1 || r.Notes != 1 || r.Findings[0].Path != filepath.Join(dir, "none") {
 		t.Errorf("report %+v", r)
 	}
 }

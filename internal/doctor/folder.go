@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -35,6 +36,7 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 		}
 		before := d.report.Skills + len(d.report.Findings)
 		d.walk(ctx, src, strict)
+		d.files(ctx, src, strict)
 		if d.report.Skills+len(d.report.Findings) == before {
 			return nil, fmt.Errorf("no SKILL.md in %s", folder)
 		}
@@ -50,6 +52,7 @@ func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report
 	var d diagnosis
 	for _, src := range sources {
 		d.walk(ctx, src, strict)
+		d.files(ctx, src, strict)
 	}
 	d.inspectNames()
 	d.report.finish()
@@ -61,6 +64,7 @@ type diagnosis struct {
 	report   Report
 	byFolder map[string]string // the folder of each skill of the catalog → its ID
 	named    []inspect.Named   // the inspected skills
+	family   families          // of twins
 }
 
 // walk reads and checks every skill of a source.
@@ -95,6 +99,25 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 		}
 		d.inspect(ctx, src, s)
 	}
+}
+
+// files reports what is wrong with the files of every skill of a source.
+func (d *diagnosis) files(ctx context.Context, src source.Source, strict bool) {
+	var list []examined
+	for ref, err := range src.Skills(ctx, nil) {
+		if err != nil {
+			continue // reported by walk
+		}
+		files := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path))
+		if files.skill == nil {
+			continue
+		}
+		for _, p := range files.check(strict) {
+			d.add(src.Info().Label, files.skill.Name, p, false)
+		}
+		list = append(list, examined{unread: len(files.unread)})
+	}
+	d.unread(list)
 }
 
 // located makes the path of a problem absolute, so that it can be opened.

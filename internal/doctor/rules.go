@@ -31,7 +31,7 @@ func ruleOf(id string) Rule {
 
 var rules = sync.OnceValue(func() []Rule {
 	var list []Rule
-	for _, part := range [][]Rule{textRules(), strictRules(), folderRules(), catalogRules(), trustRules()} {
+	for _, part := range [][]Rule{textRules(), strictRules(), folderRules(), catalogRules(), trustRules(), needRules(), contentRules()} {
 		list = append(list, part...)
 	}
 	slices.SortFunc(list, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })

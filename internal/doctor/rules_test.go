@@ -18,7 +18,7 @@ import (
 var made = map[string][]int{"warn": {0}, "refuse": {0}, "fail": {0}, "add": {0}, "found": {0}, "problem": {1}, "note": {0, 1}, "stop": {1}}
 
 // computed are the rules whose names are put together.
-var computed = []string{"empty-name", "invalid-utf8", "not-analysed", "hidden-bidi", "hidden-control", "hidden-invisible", "hidden-tag", "hidden-zero-width"}
+var computed = []string{"changed", "disabled", "untrusted", "fetch-failed", "fetch-refused", "empty-name", "invalid-utf8", "not-analysed", "hidden-bidi", "hidden-control", "hidden-invisible", "hidden-tag", "hidden-zero-width"}
 
 // rulesIn calls use with each rule that a Go file names.
 func rulesIn(t *testing.T, file string, use func(string)) {

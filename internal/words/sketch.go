@@ -3,6 +3,7 @@ package words
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"strings"
 )
@@ -92,6 +93,19 @@ func (s Sketch) Likeness(o Sketch) float64 {
 	const chance = 1. / 255
 	share := (float64(both)/float64(max(used, 1)) - chance) / (1 - chance)
 	return min(max(share, 0), .999)
+}
+
+// Bands calls yield with the number and the bins of each band: neighbouring bins, at least
+// half of which are used. Texts that are much alike have a band in common.
+func (s Sketch) Bands() iter.Seq[string] {
+	const width = 4 // with 4, bodies that share half of their runs have a band in common nearly always
+	return func(yield func(string) bool) {
+		for at := 8; at+width <= len(s); at += width {
+			if bytes.Count(s[at:at+width], []byte{0}) <= width/2 && !yield(string(byte(at/width))+string(s[at:at+width])) {
+				return
+			}
+		}
+	}
 }
 
 // The constants of FNV-1a. Its 64 bits are enough to compare two texts.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,5 +61,23 @@ func TestSketchOfLittle(t *testing.T) {
 	}
 	if got := Sketch("x").Likeness(short); got != 0 {
 		t.Errorf("a broken sketch: %v", got)
+	}
+}
+
+// TestBands: texts that are much alike have a band in common, others have not.
+func TestBands(t *testing.T) {
+	text := func(from, to int) string {
+		var b strings.Builder
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&b, "word%d ", i)
+		}
+		return b.String()
+	}
+	shared := func(a, b string) bool {
+		have := slices.Collect(NewSketch(a).Bands())
+		return slices.ContainsFunc(slices.Collect(NewSketch(b).Bands()), func(s string) bool { return slices.Contains(have, s) })
+	}
+	if !shared(text(0, 600), text(60, 600)) || shared(text(0, 600), text(600, 1200)) {
+		t.Error("bands do not tell texts that are alike from others")
 	}
 }

@@ -1,0 +1,196 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+const (
+	reachable = 3  // a skill should be among the first three for its own description
+	maxEvals  = 10 // prompts of its evals that are tried for a skill
+)
+
+// An asked prompt is one that ought to lead to a skill, and how the skill ranks for it.
+type askedPrompt struct {
+	text string // "" means the skill's own description
+	search.Standing
+}
+
+// evalPrompts returns the prompts in the files of evals beside a skill that ought to lead
+// to it.
+func (c *contents) evalPrompts() []string {
+	var prompts []string
+	for _, name := range c.names {
+		if ok, _ := path.Match("evals/*.json", name); !ok { // no error: the pattern is valid
+			continue
+		}
+		evals, err := bench.ParseEvals([]byte(c.text[name]))
+		if err != nil {
+			continue // "skills bench --from-evals" reports it
+		}
+		for _, e := range evals {
+			if e.Trigger && len(prompts) < maxEvals {
+				prompts = append(prompts, e.Prompt)
+			}
+		}
+	}
+	return prompts
+}
+
+// ask ranks the catalog for the description of a skill and for the prompts of its evals.
+func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []string) ([]askedPrompt, error) {
+	var list []askedPrompt
+	for _, text := range append([]string{""}, prompts...) {
+		standing, err := c.Standing(ctx, id, text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, askedPrompt{text, standing})
+	}
+	return list, nil
+}
+
+// A theft is a prompt of one skill for which another one ranks first.
+type theft struct {
+	victim repertoire.Entry
+	askedPrompt
+}
+
+// describe says which prompt it is, and the places and scores of the two skills.
+func (t *theft) describe() string {
+	prompt := "its own description " + quote(t.victim.Description)
+	if t.text != "" {
+		prompt = "its eval " + quote(t.text)
+	}
+	place := "finds it nowhere"
+	if t.Rank > 0 {
+		place = fmt.Sprintf("ranks it %s (%.2f)", ordinal(t.Rank), t.Score)
+	}
+	return fmt.Sprintf("%s: %s %s, after %s (%.2f)", t.victim.ID, prompt, place, t.Above[0].ID, t.Above[0].Score)
+}
+
+// ordinal writes the place of a skill.
+func ordinal(n int) string {
+	switch {
+	case n == 2:
+		return "2nd"
+	case n == 3:
+		return "3rd"
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+// quote shortens a prompt for a message.
+func quote(prompt string) string {
+	return "“" + words.Shorten(words.Line(prompt), 120) + "”"
+}
+
+// collisions reports skills that take each other's prompts, each group of them once. A
+// skill that has no other prompt than its description is known by that one. Twins are
+// reported as twins: no wording of a prompt tells them apart.
+func (d *diagnosis) collisions(list []examined) {
+	var groups families
+	thefts := make(map[string]*theft) // the clearest one, by the ID of its victim
+	entries := make(map[string]repertoire.Entry)
+	for _, e := range list {
+		entries[e.entry.ID] = e.entry
+		for _, asked := range e.asked {
+			if asked.CopyOf != "" || len(asked.Above) == 0 || d.family.same(e.entry.ID, asked.Above[0].ID) {
+				continue
+			}
+			if t := thefts[e.entry.ID]; t == nil || lead(asked) > lead(t.askedPrompt) {
+				thefts[e.entry.ID] = &theft{e.entry, asked}
+			}
+		}
+	}
+	takes := make(map[string]bool)
+	for id, t := range thefts {
+		groups.join(id, t.Above[0].ID)
+		takes[t.Above[0].ID] = true
+	}
+	groupsOf := make(map[string][]string)
+	for id := range entries {
+		if root := groups.root(id); thefts[id] != nil || takes[id] {
+			groupsOf[root] = append(groupsOf[root], id)
+		}
+	}
+	for _, ids := range groupsOf {
+		slices.Sort(ids)
+		d.addCollision(ids, thefts, entries)
+	}
+}
+
+// lead returns how far the first skill is ahead of the one that ought to be first.
+func lead(a askedPrompt) float64 { return a.Above[0].Score - a.Score }
+
+// addCollision reports a group of skills, some of which take prompts of others.
+func (d *diagnosis) addCollision(ids []string, thefts map[string]*theft, entries map[string]repertoire.Entry) {
+	var clearest *theft
+	stolen := 0
+	for _, id := range ids {
+		if t := thefts[id]; t != nil {
+			stolen++
+			if clearest == nil || lead(t.askedPrompt) > lead(clearest.askedPrompt) {
+				clearest = t
+			}
+		}
+	}
+	message := clearest.describe()
+	if len(ids) > 2 || stolen > 1 {
+		message = fmt.Sprintf("%d skills take each other's prompts: %s; the clearest case is %s", len(ids), members(ids), message)
+	}
+	d.addFamily(entries[clearest.victim.ID], ids, skill.Problem{Rule: "trigger-collision", Severity: skill.Warning, Message: message,
+		Hint: "say in each description what only this skill does, and when to use the other one"})
+}
+
+// unreachable reports skills that their own description does not lead to.
+func (d *diagnosis) unreachable(e examined) {
+	if len(e.asked) == 0 {
+		return
+	}
+	own := e.asked[0]
+	p := skill.Problem{Rule: "unreachable", Severity: skill.Warning, Path: e.entry.Location}
+	switch {
+	case own.CopyOf != "":
+		p.Rule, p.Severity = "copy", skill.Note
+		p.Message = fmt.Sprintf("Hidden: a copy of %s, which is offered instead.", own.CopyOf)
+		p.Hint = "keep one of the two"
+	case own.Rank > 0 && own.Rank <= reachable:
+		return
+	default:
+		p.Message = "not even its own description leads to it: " + d.reason(e.entry.ID, own.Standing)
+		p.Hint = "say in the description what only this skill does"
+	}
+	d.add(e.entry.Source, e.entry.ID, p, false)
+}
+
+// reason says which skills rank above one.
+func (d *diagnosis) reason(id string, s search.Standing) string {
+	var above []string
+	twins := 0
+	for _, r := range s.Above {
+		name := r.ID
+		if d.family.same(id, r.ID) {
+			name += " (a twin)"
+			twins++
+		}
+		above = append(above, name)
+	}
+	place := "it is not even a candidate"
+	if s.Rank > 0 {
+		place = "it ranks " + ordinal(s.Rank)
+	}
+	if len(above) == 0 {
+		return place
+	}
+	return place + ", after " + strings.Join(above, ", ")
+}

@@ -1,0 +1,50 @@
+package doctor_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPrompts: a skill whose own description or eval leads to another one collides with
+// it; skills with prompts of their own do not.
+func TestPrompts(t *testing.T) {
+	files := map[string]string{
+		"m/SKILL.md":            skillFile("m", "Migrates web apps to native apps.", "Look at the screens first, then at the network."),
+		"swan/SKILL.md":         skillFile("swan", "Folds napkins. Use before a dinner.", "Fold."),
+		"swan/evals/a.json":     `{"should_trigger": ["fold a napkin", "make a paper crane for origami lovers"], "should_not_trigger": ["tea"]}`,
+		"crane/SKILL.md":        skillFile("crane", "Makes paper cranes for lovers of origami. Use for origami.", "Fold a paper crane."),
+		"kettle/SKILL.md":       skillFile("kettle", "Boils water. Use when somebody wants tea.", "Fill it."),
+		"kettle/evals/bad.json": `[`,
+	}
+	for i, extra := range []string{"with Expo, keeping routes and screens", "for phones, in steps that a team reviews", "by rewriting views in Swift", "and ships them to stores"} {
+		files[fmt.Sprintf("n%d/SKILL.md", i)] = skillFile(fmt.Sprintf("migrate-web-apps-to-native-apps-%d", i), "Migrates web apps to native apps "+extra+". Use when an app must go native.",
+			strings.Repeat("Migrate web apps to native apps "+extra+". ", 4))
+	}
+	var body strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&body, "Open page %d, then read field %d of form %d. ", i, i+1, i+2)
+	}
+	files["pdf/SKILL.md"] = skillFile("pdf", "Fills in forms. Use when a form is a PDF file.", body.String())
+	files["pdf-fork/SKILL.md"] = skillFile("pdf-fork", "Fills in forms. Use when a form is a PDF file.", body.String())
+	r := examine(t, files)
+	var got []string
+	for _, rule := range []string{"trigger-collision", "unreachable", "copy"} {
+		for _, f := range of(r, rule) {
+			score := regexp.MustCompile(`\(\d\.\d\d\)`)
+			got = append(got, fmt.Sprint(f.Severity, " ", f.Cost, " ", f.Skill, " ", f.Family, " ", score.ReplaceAllString(f.Message, "(x)")))
+		}
+	}
+	want := []string{
+		"warning confusing m [m migrate-web-apps-to-native-apps-3] m: its own description “Migrates web apps to native apps.” ranks it 5th (x), after migrate-web-apps-to-native-apps-3 (x)",
+		"warning confusing swan [crane swan] swan: its eval “make a paper crane for origami lovers” ranks it 3rd (x), after crane (x)",
+		"warning unseen m [] not even its own description leads to it: it ranks 5th, after migrate-web-apps-to-native-apps-3, migrate-web-apps-to-native-apps-1, migrate-web-apps-to-native-apps-2",
+		"note author pdf-fork [] Hidden: a copy of pdf, which is offered instead.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,84 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// A Standing says how a skill ranks for a prompt that ought to lead to it.
+type Standing struct {
+	Rank   int     // from 1, without copies; 0 means that the skill is no candidate
+	Score  float64 // comparable within one prompt only; 0 if Rank is 0
+	CopyOf string  // ID of the skill that is offered instead of this copy of it; "" means that it is none
+	Above  []Rival // the first skills that rank above it, best first
+}
+
+// A Rival is a skill that ranks above another one.
+type Rival struct {
+	ID    string
+	Score float64
+}
+
+// maxRivals is how many rivals a Standing has at most.
+const maxRivals = 3
+
+// Standing ranks an offered skill for a prompt, "" for its own description, whose vector
+// is taken from the catalog. Names of skills in the prompt do not count, because a
+// description may name another skill to send people there. Nor does the reranker.
+func (x *Searcher) Standing(ctx context.Context, id, prompt string) (st Standing, err error) {
+	err = x.read(ctx, nil, func(v *snapshot.View, sc *snapshot.Scope) error {
+		i, err := lookup(v, id)
+		if err != nil {
+			return err
+		}
+		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), nameless: true}
+		defer x.analyzers.Put(r.analyzer)
+		if x.outdated(v.Set) == "" {
+			r.scale = scaleOf(v.Calibration)
+		}
+		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, maxPrompt), v.Doc(i).Description), x.vectorOf(ctx, r, i, prompt)); err != nil {
+			return err
+		}
+		st = r.standing(i, r.distinct(rank.Order(r.candidates, r.prompt.full, *x.opts.Params)))
+		return v.Err()
+	})
+	return st, err
+}
+
+// vectorOf returns a function that returns the vector of a prompt, or of the description of
+// skill i if the prompt is "".
+func (x *Searcher) vectorOf(ctx context.Context, r *retrieval, i int, prompt string) func() embed.Vector {
+	switch {
+	case r.embedder == nil:
+		return func() embed.Vector { return nil }
+	case prompt == "":
+		return func() embed.Vector { return r.view.DescriptionVector(i) }
+	}
+	embedded := x.embedPrompt(ctx, r.view.Set, r.embedder, prompt)
+	return func() embed.Vector {
+		vector, _ := embedded()
+		return vector
+	}
+}
+
+// standing returns the standing of skill i among scored skills, which are without copies.
+func (r *retrieval) standing(i int, scored []rank.Scored) (st Standing) {
+	if kept, ok := r.copyOf(i); ok {
+		st.CopyOf = r.view.ID(kept)
+	}
+	at := slices.IndexFunc(scored, func(s rank.Scored) bool { return s.Key == i })
+	if at >= 0 {
+		st.Rank, st.Score = at+1, scored[at].Score
+		scored = scored[:at]
+	}
+	for _, s := range scored[:min(maxRivals, len(scored))] {
+		st.Above = append(st.Above, Rival{s.ID, s.Score})
+	}
+	return st
+}

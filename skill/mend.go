@@ -1,0 +1,88 @@
+package skill
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// mendable are the rules of the problems that Mend removes.
+var mendable = []string{"byte-order-mark", "yaml-repaired", "opening-fence", "closing-fence"}
+
+// Mend returns the text of a SKILL.md in which what Parse forgives is written as Parse
+// reads it: malformed YAML, fences that are not plain, a byte order mark. rules are the
+// rules of the problems that are gone. Without rules there is nothing to mend, or it cannot
+// be mended without changing what the file says.
+func Mend(data []byte, name, folder string) (mended []byte, rules []string) {
+	before, err := ParseBytes(data, name, folder)
+	if err != nil {
+		return nil, nil
+	}
+	for _, p := range before.Problems {
+		if slices.Contains(mendable, p.Rule) && !slices.Contains(rules, p.Rule) {
+			rules = append(rules, p.Rule)
+		}
+	}
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	text, bom := strings.CutPrefix(string(data), "\uFEFF")
+	for _, try := range []string{rewrite(text), text} { // the second one only lacks the mark
+		after, err := ParseBytes([]byte(try), name, folder)
+		if err != nil || !sameMeaning(before, after) {
+			continue
+		}
+		gone := slices.DeleteFunc(slices.Clone(rules), func(rule string) bool {
+			return slices.ContainsFunc(after.Problems, func(p Problem) bool { return p.Rule == rule })
+		})
+		if len(gone) == len(rules) || bom && try == text {
+			return []byte(try), gone
+		}
+	}
+	return nil, nil
+}
+
+// sameMeaning reports whether two files say the same.
+func sameMeaning(a, b *Skill) bool {
+	return a.Name == b.Name && a.Description == b.Description && a.Body == b.Body && reflect.DeepEqual(a.Frontmatter, b.Frontmatter)
+}
+
+// rewrite returns a file with plain fences, and with each entry of its frontmatter as it is
+// read; "" if hidden characters, or text around the frontmatter, would be lost.
+func rewrite(text string) string {
+	plain := strings.ReplaceAll(text, "\r\n", "\n")
+	if words.Clean(plain) != plain {
+		return ""
+	}
+	b, ok := split(plain)
+	if !ok || slices.ContainsFunc(b.found, func(p Problem) bool { return !slices.Contains(mendable, p.Rule) }) {
+		return ""
+	}
+	yaml := b.yaml
+	if _, err := parseMapping(yaml); err != nil {
+		yaml = comments(b.yaml)
+		for _, e := range splitEntries(b.yaml, b.line) {
+			_, text, _ := e.read()
+			yaml += strings.TrimRight(text, "\n") + "\n"
+		}
+	}
+	out := "---\n" + strings.TrimRight(yaml, "\n") + "\n---\n" + b.body
+	if plain != text {
+		out = strings.ReplaceAll(out, "\n", "\r\n")
+	}
+	return out
+}
+
+// comments returns the comments before the first key.
+func comments(yaml string) string {
+	end := 0
+	for line := range strings.Lines(yaml) {
+		if !strings.HasPrefix(line, "#") {
+			break
+		}
+		end += len(line)
+	}
+	return yaml[:end]
+}
