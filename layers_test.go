@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},
 	"internal/words":      {},
-	"proposal":            {"skill", "internal/words"},
+	"proposal":            {"skill", "search", "source", "internal/atomicfile", "internal/words"},
 	"embed":               {},
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint", "internal/words"},

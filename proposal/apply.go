@@ -14,10 +14,13 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A file is one file of a skill in memory.
-type file struct {
-	data []byte
-	mode fs.FileMode // its permissions
+// Files are the files of a skill in memory, by path.
+type Files map[string]File
+
+// A File is one file of a skill in memory.
+type File struct {
+	Data []byte
+	Mode fs.FileMode // its permissions
 }
 
 // The permissions of new files.
@@ -29,7 +32,7 @@ const (
 // apply returns the files of a skill after the changes of a diff. folder is the name of the
 // skill's folder. numbered means that the line numbers of the diff are right, because this
 // package wrote it; else each hunk must fit in exactly one place. Errors are *DiffError.
-func apply(files map[string]file, changes []change, folder string, numbered bool) (map[string]file, error) {
+func apply(files Files, changes []change, folder string, numbered bool) (Files, error) {
 	out := maps.Clone(files)
 	seen := make(map[string]bool)
 	for _, c := range changes {
@@ -39,30 +42,30 @@ func apply(files map[string]file, changes []change, folder string, numbered bool
 		}
 		seen[c.path] = true
 		old, exists := files[c.path]
-		if len(c.hunks) > 0 && isBinary(old.data) {
+		if len(c.hunks) > 0 && isBinary(old.Data) {
 			return nil, &DiffError{c.hunks[0].line, "changes " + c.path + ", which is not text"}
 		}
 		switch {
 		case c.removed && !exists, !c.created && !exists:
 			return nil, &DiffError{0, fmt.Sprintf("changes %s, but the skill has no such file%s", c.path, words.Suggest(c.path, slices.Sorted(maps.Keys(files))))}
-		case c.created && exists && len(old.data) > 0:
+		case c.created && exists && len(old.Data) > 0:
 			return nil, &DiffError{0, fmt.Sprintf("adds %s, but the skill has that file; change it instead", c.path)}
 		case c.removed:
 			delete(out, c.path)
 			continue
 		case !exists:
-			if old.mode = plainMode; c.script {
-				old.mode = scriptMode
+			if old.Mode = plainMode; c.script {
+				old.Mode = scriptMode
 			}
 		}
-		data, err := applyHunks(string(old.data), &c, numbered)
+		data, err := applyHunks(string(old.Data), &c, numbered)
 		if err != nil {
 			return nil, err
 		}
 		if isBinary([]byte(data)) {
 			return nil, &DiffError{0, "makes " + c.path + " a file that is not text"}
 		}
-		out[c.path] = file{[]byte(data), old.mode}
+		out[c.path] = File{[]byte(data), old.Mode}
 	}
 	return out, nil
 }
@@ -228,7 +231,7 @@ func excerpt(line string) string { return strconv.Quote(words.Shorten(words.Line
 
 // unified returns the diff between the files of a skill before and after a change, as this
 // package keeps it: every line number is right.
-func unified(before, after map[string]file) string {
+func unified(before, after Files) string {
 	var b strings.Builder
 	for _, name := range changed(before, after) {
 		old, was := before[name]
@@ -236,17 +239,17 @@ func unified(before, after map[string]file) string {
 		from, to := "a/"+name, "b/"+name
 		fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
 		if !was {
-			if from = devNull; now.mode&0o111 != 0 {
+			if from = devNull; now.Mode&0o111 != 0 {
 				b.WriteString("new file mode 100755\n")
 			}
 		}
 		if !is {
 			to = devNull
 		}
-		switch body := udiff.Unified(from, to, string(old.data), string(now.data)); {
-		case is && (isBinary(old.data) || isBinary(now.data)):
+		switch body := udiff.Unified(from, to, string(old.Data), string(now.Data)); {
+		case is && (isBinary(old.Data) || isBinary(now.Data)):
 			fmt.Fprintf(&b, "Binary files %s and %s differ\n", from, to)
-		case body == "", isBinary(old.data): // an empty file comes or goes, or another one goes
+		case body == "", isBinary(old.Data): // an empty file comes or goes, or another one goes
 			fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
 		default:
 			b.WriteString(body)
@@ -256,22 +259,22 @@ func unified(before, after map[string]file) string {
 }
 
 // changed returns the names of files that differ, sorted.
-func changed(before, after map[string]file) []string {
+func changed(before, after Files) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(merged(before, after))) {
 		old, was := before[name]
 		now, is := after[name]
-		if was != is || string(old.data) != string(now.data) {
+		if was != is || string(old.Data) != string(now.Data) {
 			list = append(list, name)
 		}
 	}
 	return list
 }
 
-func merged(a, b map[string]file) map[string]file {
+func merged(a, b Files) Files {
 	all := maps.Clone(a)
 	if all == nil {
-		all = make(map[string]file)
+		all = make(Files)
 	}
 	maps.Copy(all, b)
 	return all

@@ -33,30 +33,30 @@ func (e *ConflictError) Error() string {
 
 // merge3 returns the files of a skill with both the changes that a proposal made from base
 // and what has become of base since. Errors are *ConflictError.
-func merge3(base, now, proposed map[string]file) (map[string]file, error) {
+func merge3(base, now, proposed Files) (Files, error) {
 	out := merged(now, nil)
 	for _, name := range changed(base, proposed) {
 		b, inBase := base[name]
 		n, inNow := now[name]
 		p, inProposed := proposed[name]
 		switch {
-		case inBase == inNow && string(b.data) == string(n.data): // only the proposal changed it
+		case inBase == inNow && string(b.Data) == string(n.Data): // only the proposal changed it
 			if out[name] = p; inNow {
-				out[name] = file{p.data, n.mode}
+				out[name] = File{p.Data, n.Mode}
 			}
 			if !inProposed {
 				delete(out, name)
 			}
-		case inNow == inProposed && string(n.data) == string(p.data): // both changed it alike
-		case !inBase || !inNow || !inProposed || isBinary(n.data):
-			return nil, &ConflictError{Path: name, Base: string(b.data), Now: string(n.data), Proposed: string(p.data)}
+		case inNow == inProposed && string(n.Data) == string(p.Data): // both changed it alike
+		case !inBase || !inNow || !inProposed || isBinary(n.Data):
+			return nil, &ConflictError{Path: name, Base: string(b.Data), Now: string(n.Data), Proposed: string(p.Data)}
 		default:
-			s, err := mergeText(string(b.data), string(n.data), string(p.data))
+			s, err := mergeText(string(b.Data), string(n.Data), string(p.Data))
 			if err != nil {
 				err.Path = name
 				return nil, err
 			}
-			out[name] = file{[]byte(s), n.mode}
+			out[name] = File{[]byte(s), n.Mode}
 		}
 	}
 	return out, nil

@@ -300,7 +300,7 @@ func (p *parser) check() error {
 
 // within returns the path of a change in a skill. Models begin paths with the name of the
 // skill's folder, or with the folders above it.
-func within(files map[string]file, name, folder string) string {
+func within(files Files, name, folder string) string {
 	if _, ok := files[name]; ok || folder == "" {
 		return name
 	}

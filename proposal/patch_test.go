@@ -6,8 +6,8 @@ import (
 )
 
 // pdf is a skill for tests of diffs.
-func pdf() map[string]file {
-	return map[string]file{
+func pdf() Files {
+	return Files{
 		"SKILL.md": {[]byte("---\nname: pdf\ndescription: Fills forms. Use when a PDF has fields.\n---\n# Forms\n\n" +
 			"List the fields.\nFill them.\nCheck it.\n\nList the fields.\nShow them.\n"), 0o644},
 		"scripts/fill.sh": {[]byte("#!/bin/sh\necho fill"), 0o755},
@@ -40,11 +40,11 @@ func TestApply(t *testing.T) {
 			continue
 		}
 		out, err := apply(pdf(), changes, "pdf", false)
-		if got := string(out[c.file].data); err != nil || !strings.Contains(got, c.want) {
+		if got := string(out[c.file].Data); err != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %v\n%q", c.name, err, got)
 		}
-		if was, ok := pdf()[c.file]; ok && out[c.file].mode != was.mode {
-			t.Errorf("%s: the mode is %v", c.name, out[c.file].mode)
+		if was, ok := pdf()[c.file]; ok && out[c.file].Mode != was.Mode {
+			t.Errorf("%s: the mode is %v", c.name, out[c.file].Mode)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestApplyRemoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := out["notes.txt"]; ok || out["run"].mode != scriptMode || len(out) != 3 {
+	if _, ok := out["notes.txt"]; ok || out["run"].Mode != scriptMode || len(out) != 3 {
 		t.Errorf("%v", out)
 	}
 }
@@ -122,17 +122,17 @@ func TestMerge(t *testing.T) {
 
 // TestMergeFiles: a file that one side removes and the other changes is a conflict.
 func TestMergeFiles(t *testing.T) {
-	f := func(s string) file { return file{[]byte(s), 0o755} }
-	base := map[string]file{"a": f("a\n"), "b": f("b\n")}
-	now := map[string]file{"a": f("a\n"), "b": f("B\n"), "c": f("c\n")}
-	out, err := merge3(base, now, map[string]file{"b": f("b\n"), "d": {[]byte("d\n"), 0o644}})
-	if _, ok := out["a"]; err != nil || ok || len(out) != 3 || string(out["b"].data) != "B\n" {
+	f := func(s string) File { return File{[]byte(s), 0o755} }
+	base := Files{"a": f("a\n"), "b": f("b\n")}
+	now := Files{"a": f("a\n"), "b": f("B\n"), "c": f("c\n")}
+	out, err := merge3(base, now, Files{"b": f("b\n"), "d": {[]byte("d\n"), 0o644}})
+	if _, ok := out["a"]; err != nil || ok || len(out) != 3 || string(out["b"].Data) != "B\n" {
 		t.Errorf("%v, %v", out, err)
 	}
-	if _, err := merge3(base, now, map[string]file{"a": f("a\n")}); err == nil || !strings.Contains(err.Error(), "b, the whole file") {
+	if _, err := merge3(base, now, Files{"a": f("a\n")}); err == nil || !strings.Contains(err.Error(), "b, the whole file") {
 		t.Errorf("%v", err)
 	}
-	if _, err := merge3(base, now, map[string]file{"a": f("a\n"), "b": f("b\n"), "c": f("x\n")}); err == nil {
+	if _, err := merge3(base, now, Files{"a": f("a\n"), "b": f("b\n"), "c": f("x\n")}); err == nil {
 		t.Error("two new files of one name are no conflict")
 	}
 }
@@ -186,7 +186,7 @@ func FuzzMerge(f *testing.F) {
 		if (err1 == nil) != (err2 == nil) || one != two {
 			t.Errorf("%q, %q, %q: %q or %q", base, a, b, one, two)
 		}
-		from, to := map[string]file{"x": {[]byte(base), 0o644}}, map[string]file{"x": {[]byte(a), 0o644}, "y": {[]byte(b), 0o644}}
+		from, to := Files{"x": {[]byte(base), 0o644}}, Files{"x": {[]byte(a), 0o644}, "y": {[]byte(b), 0o644}}
 		if again := roundTrip(t, from, to); len(changed(to, again)) > 0 {
 			t.Errorf("%q, %q, %q: %v", base, a, b, again)
 		}
@@ -194,7 +194,7 @@ func FuzzMerge(f *testing.F) {
 }
 
 // roundTrip writes a change as a diff, reads it and applies it.
-func roundTrip(t *testing.T, from, to map[string]file) map[string]file {
+func roundTrip(t *testing.T, from, to Files) Files {
 	t.Helper()
 	diff := unified(from, to)
 	if diff == "" {
