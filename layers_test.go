@@ -34,6 +34,7 @@ var layers = map[string][]string{
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},
 	"internal/words":      {},
 	"proposal":            {"skill", "search", "source", "internal/atomicfile", "internal/words"},
+	"proposal/check":      {".", "bench", "internal/doctor", "proposal", "skill", "source"},
 	"embed":               {},
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint", "internal/words"},
