@@ -112,30 +112,33 @@ func isID(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') && r != '-' }) < 0
 }
 
-// folder returns the folder of a proposal. id may be the start of an ID that no other has.
+// folder returns the folder of a proposal. id may be the start of an ID that no other one that
+// waits has; if none that waits has it, that no other has.
 func (b *Box) folder(id string) (string, error) {
-	var found []string
 	for _, state := range []string{waiting, decided} {
 		ids, err := b.ids(state)
 		if err != nil {
 			return "", err
 		}
-		for _, other := range ids {
-			if other == id {
-				return filepath.Join(b.dir, state, id), nil
-			}
-			if id != "" && strings.HasPrefix(other, id) {
-				found = append(found, filepath.Join(b.dir, state, other))
-			}
+		if slices.Contains(ids, id) {
+			return filepath.Join(b.dir, state, id), nil
 		}
 	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("%w: %q", ErrNotFound, id)
-	case 1:
-		return found[0], nil
+	for _, state := range []string{waiting, decided} {
+		ids, err := b.ids(state)
+		if err != nil {
+			return "", err
+		}
+		ids = slices.DeleteFunc(ids, func(other string) bool { return id == "" || !strings.HasPrefix(other, id) })
+		switch len(ids) {
+		case 0:
+		case 1:
+			return filepath.Join(b.dir, state, ids[0]), nil
+		default:
+			return "", fmt.Errorf("%w: %q is the start of %d proposals", ErrNotFound, id, len(ids))
+		}
 	}
-	return "", fmt.Errorf("%w: %q is the start of %d proposals", ErrNotFound, id, len(found))
+	return "", fmt.Errorf("%w: %q", ErrNotFound, id)
 }
 
 // read reads what is known of the proposal in a folder.

@@ -35,6 +35,10 @@ type Approval struct {
 	To     string // folder in which the skill's folder is made; "" means that of the skill, or Options.UserDir for a new one
 	Reason string // for the record; "" means none
 	Force  bool   // approve although the check fails
+
+	// Confirm is called with what is about to be made, after the check; false stops it. nil
+	// means that nobody is asked.
+	Confirm func(Shown) bool
 }
 
 // Show returns a proposal. If it waits, Show checks what it would do now.
@@ -44,22 +48,8 @@ func (b *Box) Show(ctx context.Context, a *search.Agent, id string) (Shown, erro
 		return Shown{}, err
 	}
 	s := Shown{Proposal: p}
-	for name, text := range map[string]*string{whyFile: &s.Justification, proofFile: &s.Evidence, diffFile: &s.Diff} {
-		data, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return s, err
-		}
-		*text = string(data)
-	}
-	if p.Kind == KindNew {
-		files, err := readKept(filepath.Join(folder, filesDir))
-		if err != nil {
-			return s, err
-		}
-		s.Diff = unified(nil, files)
-	}
-	if p.State != StateOpen {
-		return s, nil
+	if err := s.readTexts(folder); err != nil || p.State != StateOpen {
+		return s, err
 	}
 	plan, err := b.plan(ctx, a, folder, &p, "")
 	if err != nil {
@@ -72,6 +62,25 @@ func (b *Box) Show(ctx context.Context, a *search.Agent, id string) (Shown, erro
 	s.Moved, s.Notes = plan.moved, plan.notes
 	s.Check, err = b.check(ctx, plan)
 	return s, err
+}
+
+// readTexts reads the texts of the proposal in a folder.
+func (s *Shown) readTexts(folder string) error {
+	for name, text := range map[string]*string{whyFile: &s.Justification, proofFile: &s.Evidence, diffFile: &s.Diff} {
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		*text = string(data)
+	}
+	if s.Kind == KindNew {
+		files, err := readKept(filepath.Join(folder, filesDir))
+		if err != nil {
+			return err
+		}
+		s.Diff = unified(nil, files)
+	}
+	return nil
 }
 
 // A plan is what approving a proposal would do.
@@ -135,9 +144,8 @@ func (b *Box) place(plan *plan, e *search.Entry, to string) (err error) {
 		plan.Folder, err = newFolder(to, plan.trial.Name)
 		return err
 	}
-	if plan.Folder, plan.locked = folderOf(e); plan.locked == nil {
-		plan.locked = b.mayChange(e, plan.Folder)
-	}
+	plan.Folder, err = folderOf(e)
+	plan.locked = cmp.Or(b.mayChange(e, plan.Folder), err)
 	if plan.locked != nil {
 		plan.notes = append(plan.notes, plan.locked.Error())
 	}
@@ -200,6 +208,8 @@ func (b *Box) mayChange(e *search.Entry, folder string) error {
 	switch {
 	case kind == source.KindBundled:
 		return fmt.Errorf("%w: %s is compiled in; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
+	case folder == "":
+		return nil
 	case isBelow(folder, b.opts.Fetched...):
 		return fmt.Errorf("%w: %s is fetched from elsewhere, and the next fetch would undo the change; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
 	}
@@ -207,7 +217,7 @@ func (b *Box) mayChange(e *search.Entry, folder string) error {
 }
 
 func (b *Box) isInstalled(folder string) bool {
-	if b.opts.Installed == "" || !isBelow(folder, b.opts.Installed) {
+	if folder == "" || b.opts.Installed == "" || !isBelow(folder, b.opts.Installed) {
 		return false
 	}
 	_, err := os.Lstat(filepath.Join(b.opts.Installed, "skills.lock"))
@@ -236,6 +246,9 @@ func (b *Box) Approve(ctx context.Context, who Who, id string, o Approval) (s Sh
 		return s, err
 	}
 	s = Shown{Proposal: p, Moved: plan.moved, Notes: plan.notes}
+	if err := s.readTexts(folder); err != nil {
+		return s, err
+	}
 	// Check without the lock: it may take long.
 	if s.Check, err = b.check(ctx, plan); err != nil {
 		return s, err
@@ -243,9 +256,8 @@ func (b *Box) Approve(ctx context.Context, who Who, id string, o Approval) (s Sh
 	if !s.Check.OK && !o.Force {
 		return s, fmt.Errorf("%w: \"skills proposals show %s\" says why", ErrFails, p.ID)
 	}
-	why, err := os.ReadFile(filepath.Join(folder, whyFile))
-	if err != nil {
-		return s, err
+	if o.Confirm != nil && !o.Confirm(s) {
+		return s, ErrDeclined
 	}
 	err = b.locked(ctx, func(ctx context.Context) error {
 		_, _, again, err := b.planned(ctx, who, id, o.To)
@@ -255,7 +267,7 @@ func (b *Box) Approve(ctx context.Context, who Who, id string, o Approval) (s Sh
 		if again.Was != plan.Was || len(changed(again.trial.After, plan.trial.After)) > 0 {
 			return errMoving
 		}
-		again.Who, again.Why, again.Reason = who.Name, firstLine(string(why)), o.Reason
+		again.Who, again.Why, again.Reason = who.Name, firstLine(s.Justification), o.Reason
 		if err := b.change(ctx, &again.action, again.before(), again.trial.After); err != nil {
 			return err
 		}

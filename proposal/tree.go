@@ -63,6 +63,12 @@ func readFile(ctx context.Context, src source.Source, dir string, f skill.File) 
 	return File{data, info.Mode().Perm()}, nil
 }
 
+// ReadFolder reads the files of the skill in a folder on disk.
+func ReadFolder(ctx context.Context, folder string) (Files, error) {
+	files, _, err := readFolder(ctx, folder)
+	return files, err
+}
+
 // readFolder reads the skill in a folder on disk.
 func readFolder(ctx context.Context, folder string) (Files, *source.Manifest, error) {
 	src, err := source.Dir(folder, nil)

@@ -215,6 +215,12 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(),
 		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
 		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
+	root.AddCommand( // changes of skills
+		a.proposeCommand(),
+		a.proposalsCommand(),
+		a.historyCommand(),
+		a.revertCommand(),
+	)
 	return root
 }
 
