@@ -32,6 +32,7 @@ var shortened = map[string]string{
 	"index":             "skills, prompts, damages of each file, versions that are published, and kills",
 	"internal/cli":      "hooks at once, sizes whose speed is measured, and scopes",
 	"internal/setup":    "megabytes of settings",
+	"proposal":          "proposals beyond the bound, and kills",
 	"search/searchtest": "skills and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",

@@ -41,6 +41,7 @@ type kit struct {
 
 func newKit(t *testing.T) *kit {
 	t.Helper()
+	t.Parallel() // most of the time goes to waiting for the disk
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	try(t, err)
 	k := &kit{state: filepath.Join(top, "state"), cat: filepath.Join(top, "skills", "cat"), user: filepath.Join(top, "user"), now: time.Unix(1_800_000_000, 0)}

@@ -168,6 +168,13 @@ func valid(files Files, name string, e *search.Entry) error {
 
 // current reads a skill as it is now, with its digest.
 func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, error) {
+	if filepath.IsAbs(e.Location) { // whatever sizes its source serves
+		files, m, err := readFolder(ctx, filepath.Dir(e.Location))
+		if err != nil {
+			return nil, "", err
+		}
+		return files, m.Digest, nil
+	}
 	src, err := b.source(e.Source)
 	if err != nil {
 		return nil, "", err

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -27,8 +28,16 @@ func readSkill(ctx context.Context, src source.Source, dir string) (Files, *sour
 	if err != nil {
 		return nil, nil, err
 	}
-	if m.Unserved != "" {
+	switch {
+	case len(m.Links) > 0:
+		return nil, nil, fmt.Errorf("%w: %s is a link", ErrLocked, m.Links[0])
+	case m.Unserved != "":
 		return nil, nil, fmt.Errorf("%w: %s", ErrLocked, m.Unserved)
+	}
+	for _, p := range m.Problems {
+		if strings.Contains(p.Rule, "link") || p.Rule == "not-a-regular-file" {
+			return nil, nil, fmt.Errorf("%w: %s: %s", ErrLocked, p.Path, p.Message)
+		}
 	}
 	files, size := make(Files), int64(0)
 	for _, f := range m.Files {
@@ -71,7 +80,7 @@ func ReadFolder(ctx context.Context, folder string) (Files, error) {
 
 // readFolder reads the skill in a folder on disk.
 func readFolder(ctx context.Context, folder string) (Files, *source.Manifest, error) {
-	src, err := source.Dir(folder, nil)
+	src, err := source.Dir(folder, &source.Options{MaxFile: skill.MaxPublishedBytes})
 	if err != nil {
 		return nil, nil, err
 	}
