@@ -33,6 +33,7 @@ var shortened = map[string]string{
 	"internal/cli":      "hooks at once, sizes whose speed is measured, and scopes",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
 	"internal/setup":    "megabytes of settings",
+	"proposal":          "proposals beyond the bound, and kills",
 	"search/searchtest": "skills and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",

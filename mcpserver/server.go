@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -72,6 +73,11 @@ type Options struct {
 	// last suggest_skills that named one; nil means that nothing is called. It is
 	// for servers of one client.
 	Loaded func(ctx context.Context, session, id string)
+
+	// Proposals keeps what agents propose; nil means that there are no tools for it.
+	// Reviews adds the tools that decide on it.
+	Proposals *proposal.Box
+	Reviews   bool
 
 	// Observe is called after each request, by the goroutine that served it; nil
 	// means that nothing is called.

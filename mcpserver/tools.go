@@ -22,19 +22,28 @@ func (s *Server) addTools() {
 	add(s, "read_skill", "Read the instructions of a skill", readText, s.read)
 	add(s, "read_skill_resource", "Read a file of a skill", resourceText, s.resource)
 	add(s, "list_skills", "List skills", listText, s.list)
+	s.addProposals()
 }
 
-// add adds one tool, and makes it set its name in the event of a request. All tools
-// only read what is on this machine.
+// add adds one tool that only reads what is on this machine.
 func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHandlerFor[In, Out]) {
+	addAs(s, name, title, description, mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}, h)
+}
+
+// addAs adds one tool with these annotations, and makes it set its name in the event of a
+// request. No tool reaches beyond this machine, and a tool is destructive only if it says so.
+func addAs[In, Out any](s *Server, name, title, description string, hints mcp.ToolAnnotations, h mcp.ToolHandlerFor[In, Out]) {
 	no := false
+	hints.Title, hints.OpenWorldHint = title, &no
+	if hints.DestructiveHint == nil {
+		hints.DestructiveHint = &no
+	}
 	output, err := jsonschema.For[Out](nil)
 	if err != nil {
 		panic(err) // unreachable: the results are structs of plain fields
 	}
 	mcp.AddTool(s.mcp, &mcp.Tool{
-		Name: name, Title: title, Description: description, OutputSchema: withoutNull(output),
-		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no},
+		Name: name, Title: title, Description: description, OutputSchema: withoutNull(output), Annotations: &hints,
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		eventOf(ctx).Tool = name
 		return h(ctx, req, in)

@@ -213,6 +213,10 @@ func (a *app) command() *cobra.Command {
 		a.updateCommand(),
 		a.verifyCommand(),
 		a.removeCommand(),
+		a.proposeCommand(),
+		a.proposalsCommand(),
+		a.historyCommand(),
+		a.revertCommand(),
 	)
 	return root
 }

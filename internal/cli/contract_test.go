@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -42,10 +43,14 @@ func TestHelpNamesFields(t *testing.T) {
 
 		"well-known": wellKnownResult{},
 
-		"install": changesResult{},
-		"update":  changesResult{},
-		"remove":  changesResult{},
-		"verify":  verifyResult{},
+		"install":   changesResult{},
+		"update":    changesResult{},
+		"remove":    changesResult{},
+		"verify":    verifyResult{},
+		"propose":   proposal.Proposal{},
+		"proposals": proposalsShown{},
+		"history":   proposal.Log{},
+		"revert":    nothing{},
 	}
 	for _, cmd := range new(app).command().Commands() {
 		result, ok := results[cmd.Name()]
@@ -85,6 +90,16 @@ type (
 		File    contextprovider.File
 		Listing contextprovider.Listing
 	}
+)
+
+// proposalsShown is what proposals prints, depending on its arguments; nothing is for a
+// command whose help names another one that prints the same.
+type (
+	proposalsShown struct {
+		List  proposalsResult
+		Shown proposal.Shown
+	}
+	nothing struct{}
 )
 
 // fieldsOf returns the JSON names of all fields of a type and of the types in it. The
@@ -220,6 +235,9 @@ func TestJSON(t *testing.T) {
 		{"update", []string{"update"}, "changes dir done"},
 		{"verify", []string{"verify"}, "dir ok skills unknown"},
 		{"remove", []string{"remove", "cat"}, "changes dir done"},
+		{"propose", []string{"propose", "cat", "--diff", "cat.diff", "--why", "Better."}, "agent base base_text id kind made skill source state"},
+		{"proposals", []string{"proposals"}, "proposals waiting"},
+		{"history", []string{"history", "cat", "--record"}, "folder skill versions"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -250,6 +268,7 @@ func fixture(t *testing.T) string {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HOME", home)
+	t.Setenv("USER", "ann")
 	t.Setenv("GORACE", noExitSleep)
 	t.Setenv("REPERTOIRE_CACHE", filepath.Join(home, "cache"))
 	t.Setenv("REPERTOIRE_DATA", filepath.Join(home, "data"))
@@ -259,6 +278,7 @@ func fixture(t *testing.T) string {
 	write(t, ".agents/skills/cat/SKILL.md", "---\nname: cat\ndescription: Feeds the cat.\nrequires: [vet]\n---\nFeed it.\n")
 	write(t, ".agents/skills/cat/notes.md", "Notes.\n")
 	write(t, ".agents/skills/cat/evals/evals.json", `["feed the cat"]`)
+	write(t, "cat.diff", "@@\n-Feed it.\n+Feed it well.\n")
 	write(t, ".agents/skills/post/SKILL.md", "---\nname: post\ndescription: Fetches <the> letters.\n---\nFetch them.\n")
 	return home
 }
@@ -322,7 +342,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context doctor embed hook index install list mcp read remove root search setup show stats trust update verify version well-known why"
+	want := "bench completion config context doctor embed history hook index install list mcp proposals propose read remove revert root search setup show stats trust update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

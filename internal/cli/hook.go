@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/proposal"
 )
 
 const hookHelp = `Hook answers a client that asks for context. It reads the client's event as JSON
@@ -24,7 +25,8 @@ the relevant skills for a prompt, or nothing at all.
 
 {events}
   sessionstart  the start of a session of any of these, and of VS Code: how many
-                skills there are and how they are found
+                skills there are, how they are found, and how many proposed
+                changes of them wait, if any
 
 To all other events nothing is answered. After PostToolUse (AfterTool) it knows
 which skills the model has read, and after PreCompact (PreCompress), or when a
@@ -81,6 +83,7 @@ func (a *app) complete(call hook.Call) hook.Call {
 	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command, call.Usage = a.openForHook, a.indexArgs, a.commandLine, a.hookUsage
+	call.Waiting = func(state string) int { return proposal.Count(proposalsIn(state)) }
 	if !a.verbose {
 		a.quiet, a.stderr = true, io.Discard
 	}

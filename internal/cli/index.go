@@ -114,6 +114,7 @@ func (a *app) index(ctx context.Context, full, watch bool, forget string) error 
 	if err != nil {
 		return err
 	}
+	a.recordEdits(ctx, c) // also of changes that other commands have indexed
 	if err := a.embed(ctx, c); ctx.Err() != nil {
 		return ctx.Err()
 	} else if err != nil { // a server does not answer, but text ranks too

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/proposal"
 )
 
 const mcpHelp = `Mcp serves the catalog over the Model Context Protocol on standard input and
@@ -34,6 +36,13 @@ last 250 sessions of each client are remembered, for a day or until the server
 ends. With --agent NAME only what that agent may see exists. Skills are looked
 for again on the configured schedule, and clients are notified when skills
 change. The log goes to standard error; with --verbose it also lists sessions.
+
+With --allow-proposals agents may also propose changes: propose_skill_update and
+propose_skill keep what "skills proposals" lists, and change no skill. With
+--reviewer NAME the configured agent of that name, and no other, also gets
+list_proposals, show_proposal, approve_proposal and reject_proposal, for skills
+that it may see and that it did not propose itself; it is served with --agent
+NAME, or over HTTP at /mcp/NAME.
 
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
 /mcp/NAME what the configured agent of that name may see; with --agent NAME
@@ -56,21 +65,23 @@ skills, prompts without one, stale reads, sessions and skills for Prometheus.`
 func (a *app) mcpCommand() *cobra.Command {
 	var addr, tokenFile string
 	var o mcpserver.HTTPOptions
+	var p proposing
 	cmd := &cobra.Command{
 		Use:     "mcp",
 		Short:   "Serve the catalog over the Model Context Protocol",
 		Long:    mcpHelp,
 		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
 		Args:    args(0, 0),
+		PreRunE: checked(func([]string) error { return p.check(addr != "", a.agent) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if addr != "" {
-				return a.serveHTTP(cmd.Context(), addr, tokenFile, o)
+				return a.serveHTTP(cmd.Context(), addr, tokenFile, p, o)
 			}
 			names := []string{"token-file", "allow-host", "allow-origin", "rate"}
 			if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
 				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", names[i])}
 			}
-			return a.serve(cmd.Context())
+			return a.serve(cmd.Context(), p)
 		},
 	}
 	flags := cmd.Flags()
@@ -78,18 +89,39 @@ func (a *app) mcpCommand() *cobra.Command {
 	flags.StringVar(&tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
 	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
 	flags.StringArrayVar(&o.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	flags.BoolVar(&p.allowed, "allow-proposals", false, "agents may propose changes of skills")
+	flags.StringVar(&p.reviewer, "reviewer", "", "the agent of this `name` may decide on proposals")
 	flags.Float64Var(&o.Rate, "rate", 100, "requests a second of one client; 0 for any")
 	return cmd
 }
 
+// proposing says who may propose changes of skills, and who may decide on them.
+type proposing struct {
+	allowed  bool
+	reviewer string // name of an agent; "" means nobody
+}
+
+// check checks the flags of a server of all agents (http), or of one agent.
+func (p proposing) check(http bool, agent string) error {
+	switch {
+	case p.reviewer == "":
+		return nil
+	case !p.allowed:
+		return errors.New("--reviewer needs --allow-proposals")
+	case agent != "" && agent != p.reviewer, agent == "" && !http:
+		return fmt.Errorf("--reviewer %s: that agent is not served; add --agent %[1]s, or --http without --agent", p.reviewer)
+	}
+	return nil
+}
+
 // serve answers on standard input and output until the input or ctx ends.
-func (a *app) serve(ctx context.Context) error {
+func (a *app) serve(ctx context.Context, p proposing) error {
 	// Some clients say in which project they are.
 	dir := client.ProjectDir(os.Getenv)
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		a.dir = dir
 	}
-	c, err := a.openServed(ctx)
+	c, err := a.openServed(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -108,10 +140,13 @@ type served struct {
 	project *config.Project
 	log     *slog.Logger
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
+
+	proposing
+	box atomic.Pointer[proposal.Box] // nil until the catalog is open
 }
 
 // openServed opens the catalog for servers.
-func (a *app) openServed(ctx context.Context) (*served, error) {
+func (a *app) openServed(ctx context.Context, p proposing) (*served, error) {
 	cfg, err := a.readConfig(true)
 	if err != nil {
 		return nil, err
@@ -121,7 +156,7 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 	if a.verbose {
 		level = slog.LevelInfo
 	}
-	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))}
+	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p}
 	s.project = config.NewProject(a.dir)
 	cfg.Background, cfg.Logger = true, s.log
 	cfg.Changed = func() {
@@ -130,9 +165,13 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 				server.Changed()
 			}
 		}
+		s.recordEdits(ctx)
 	}
 	if s.catalog, err = a.openWith(ctx, cfg); err != nil {
 		return nil, err
+	}
+	if err := s.openBox(a); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	state, _ := config.StateDir() // without one nothing is remembered
 	s.memory = session.New(state, session.Options{Logger: s.log})
@@ -140,10 +179,40 @@ func (a *app) openServed(ctx context.Context) (*served, error) {
 	return s, nil
 }
 
+// openBox opens the proposals and the history. Without a folder for state there is neither.
+func (s *served) openBox(a *app) error {
+	if s.reviewer != "" {
+		if _, err := s.Agent(s.reviewer); err != nil {
+			return err
+		}
+	}
+	box, err := a.box(s.catalog)
+	switch {
+	case err == nil:
+		s.box.Store(box)
+	case s.allowed:
+		return err
+	default:
+		s.log.Warn("no history of skills", "error", err)
+	}
+	return nil
+}
+
+// recordEdits keeps what has become of skills that have a history.
+func (s *served) recordEdits(ctx context.Context) {
+	box := s.box.Load()
+	if box == nil {
+		return
+	}
+	if _, err := box.Rescan(ctx); err != nil && ctx.Err() == nil {
+		s.log.Warn("keeping edited skills in the history", "error", err)
+	}
+}
+
 // server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
 func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
 	log := usageOf(s.Catalog)
-	return mcpserver.New(s.Catalog, &mcpserver.Options{
+	o := &mcpserver.Options{
 		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels,
 		Suggest: s.suggest, Loaded: loaded, Logger: s.log,
 		Observe: func(e mcpserver.Event) {
@@ -154,7 +223,11 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 				s.log.Warn("usage is not noted", "error", err)
 			}
 		},
-	})
+	}
+	if s.allowed {
+		o.Proposals, o.Reviews = s.box.Load(), agent != nil && agent.Name == s.reviewer
+	}
+	return mcpserver.New(s.Catalog, o)
 }
 
 func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
@@ -171,7 +244,7 @@ func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.
 }
 
 // serveHTTP serves at an address until ctx ends.
-func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, o mcpserver.HTTPOptions) (err error) {
+func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, p proposing, o mcpserver.HTTPOptions) (err error) {
 	if o.Token, err = config.Token(tokenFile); err != nil {
 		return err
 	}
@@ -180,7 +253,7 @@ func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, o mcpserver
 		return err
 	}
 	defer l.Close() // Serve closes it, but an error may come first
-	c, err := a.openServed(ctx)
+	c, err := a.openServed(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[
 func (r *realm) serve(t *testing.T) (*served, *post) {
 	t.Helper()
 	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now(), agent: "a", quiet: true}
-	c, err := a.openServed(t.Context())
+	c, err := a.openServed(t.Context(), proposing{})
 	if err != nil {
 		t.Fatal(err)
 	}

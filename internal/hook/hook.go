@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -45,6 +46,9 @@ type Call struct {
 	Usage func(dir string) *usage.Log
 	// Command returns how a model calls this program for the catalog.
 	Command func() string
+	// Waiting returns how many proposed changes of skills in the state folder wait for a
+	// decision.
+	Waiting func(state string) int
 }
 
 // An Opening says which catalog to open, and how.
@@ -303,5 +307,12 @@ func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Age
 	for i, e := range pinned {
 		names[i] = e.Name
 	}
-	return contextprovider.Introduction(n, names, r.Server, r.Command()), nil
+	text := contextprovider.Introduction(n, names, r.Server, r.Command())
+	if r.state == "" || text == "" {
+		return text, nil
+	}
+	if n := r.Waiting(r.state); n > 0 {
+		text += fmt.Sprintf("Proposed changes of skills that wait for the user's decision: %d (`%s proposals` lists them).\n", n, words.Line(r.Command()))
+	}
+	return text, nil
 }

@@ -64,7 +64,7 @@ func (p *place) call(arg, event string, stdout io.Writer) hook.Call {
 	return hook.Call{Arg: arg, Start: time.Now(), Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout, Verbose: io.Discard,
 		Getenv: func(string) string { return "" }, StateDir: func() (string, error) { return p.state, nil }, Open: p.open,
 		Index:   func(string, string) ([]string, error) { return nil, errors.New("no index here") },
-		Command: func() string { return "skills" }}
+		Command: func() string { return "skills" }, Waiting: func(string) int { return 0 }}
 }
 
 func (p *place) log(t *testing.T) string {

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/proposal"
+)
+
+const historyHelp = `History lists the versions of a skill that are kept: what it was before the
+first approved proposal, each change since by "skills proposals approve" and
+"skills revert", and edits that "skills index" and running servers have noticed.
+The newest 50 versions are kept, up to 10 MB for a skill, and always the last
+two.
+
+--record keeps the skill as it is now, which begins the history of a skill that
+has none: from then on edits are kept too.
+
+The versions are folders of files below history in $REPERTOIRE_STATE, or the
+folder repertoire in your state folder, each with a log that you can read.
+
+When the output is piped, each line holds version, time, who, digest and why,
+separated by tabs.
+
+--json prints an object with skill, folder and versions, a list of objects with
+version (a number), time, who, why, digest, and proposal (its ID, if one made
+the version).`
+
+func (a *app) historyCommand() *cobra.Command {
+	var record bool
+	cmd := &cobra.Command{
+		Use:     "history NAME",
+		Short:   "List the versions of a skill",
+		Long:    historyHelp,
+		Example: "  skills history pdf-forms\n  skills history pdf-forms --record",
+		Args:    args(1, 1),
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			box, err := a.box(c)
+			if err != nil {
+				return err
+			}
+			var log proposal.Log
+			if record {
+				log, err = box.Record(ctx, c.who(), args[0])
+			} else {
+				log, err = box.History(ctx, c.agent, args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return a.printHistory(&log)
+		}),
+	}
+	cmd.Flags().BoolVar(&record, "record", false, "keep the skill as it is now")
+	return cmd
+}
+
+func (a *app) printHistory(log *proposal.Log) error {
+	log.Versions = append([]proposal.Version{}, log.Versions...)
+	if a.json {
+		return a.printJSON(log)
+	}
+	if len(log.Versions) == 0 {
+		a.note("no version of %s is kept; --record keeps the skill as it is", log.Skill)
+		return nil
+	}
+	return a.rows([]string{"VERSION", "TIME", "WHO", "DIGEST", "WHY"}, mapped(log.Versions, func(v proposal.Version) []string {
+		return []string{strconv.Itoa(v.Number), v.Time.Format(time.RFC3339), v.Who, v.Digest[:min(len(v.Digest), len("sha256:")+12)], v.Why}
+	}))
+}
+
+const revertHelp = `Revert makes a skill what it was in a version that "skills history" lists.
+VERSION is its number, or the start of its digest. The result is a new version,
+so that a revert can be reverted. All files are changed at once or none.
+
+--json prints what "skills history --json" prints.`
+
+func (a *app) revertCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revert NAME VERSION",
+		Short:   "Make a skill what it was",
+		Long:    revertHelp,
+		Example: "  skills revert pdf-forms 3",
+		Args:    args(2, 2),
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			box, err := a.box(c)
+			if err != nil {
+				return err
+			}
+			log, err := box.Revert(ctx, c.who(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if _, err := a.rescan(ctx, c); err != nil {
+				a.note("the skill is changed, but the catalog is as before: %v", err)
+			}
+			return a.printHistory(&log)
+		}),
+	}
+}
+
+// recordEdits keeps what has become of skills that have a history.
+func (a *app) recordEdits(ctx context.Context, c *catalog) {
+	box, err := a.box(c)
+	if err == nil {
+		_, err = box.Rescan(ctx)
+	}
+	if err != nil {
+		a.note("keeping edited skills in the history: %v", err)
+	}
+}

@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/proposal"
+)
+
+const proposalsHelp = `Proposals lists the proposed changes of skills that wait for a decision, which
+agents ("skills mcp --allow-proposals") and people ("skills propose") make.
+
+  skills proposals              list what waits; --all lists the others too
+  skills proposals show ID      print a proposal, and what it would do now
+  skills proposals check ID     print only that; the status is 1 if it fails
+  skills proposals approve ID   make the change
+  skills proposals reject ID    keep it with the --reason
+
+An ID may be cut short. What a proposal would do is checked: the changed skill
+follows the specification, "skills doctor" finds nothing that was not there
+before, and the skill's own prompts (its description, and those in evals/*.json)
+still find it, among the other skills of the catalog. Approve refuses a change
+that fails, unless --force is given. On a terminal it shows the change and asks;
+elsewhere it needs --yes.
+
+A skill that has been changed since is merged, or the lines in conflict are
+named. All files are changed at once or none, and scripts stay scripts. What is
+compiled in or fetched stays; --to FOLDER makes a changed copy there. A new
+skill goes to your folder (user_dir in the configuration, or ~/.agents/skills)
+or to FOLDER. "skills history" shows what was changed, and "skills revert"
+undoes it.
+
+When the output is piped, each line of the list holds id, state, kind, skill,
+agent and time, separated by tabs.
+
+--json prints the list as an object with waiting (how many wait) and proposals,
+a list of objects with id, kind, skill, source, base, base_text, made, agent,
+state, reason, by and decided, as "skills propose" has them. For one proposal it
+prints these and justification, evidence, diff, conflict (why it does not fit
+the skill as it is), moved (the skill was changed since), notes, and check: an
+object with ok, findings (rule, severity, path, line, message, hint) and bench:
+prompts (how many), before and after (hit1 and hit3: how many find the skill
+first, and among the first three), and worse, a list of prompt, rank_before and
+rank_after.`
+
+// The actions of the command proposals.
+const (
+	listAction    = "list"
+	showAction    = "show"
+	checkAction   = "check"
+	approveAction = "approve"
+	rejectAction  = "reject"
+)
+
+// proposalsResult is what "proposals --json" prints as a list.
+type proposalsResult struct {
+	Waiting   int                 `json:"waiting"`
+	Proposals []proposal.Proposal `json:"proposals"`
+}
+
+// decision holds the flags of the command proposals.
+type decision struct {
+	all, force, yes bool
+	to, reason      string
+}
+
+func (a *app) proposalsCommand() *cobra.Command {
+	var d decision
+	actions := []string{listAction, showAction, checkAction, approveAction, rejectAction}
+	cmd := &cobra.Command{
+		Use:       "proposals [ACTION] [ID]",
+		Short:     "List proposed changes of skills, and decide on them",
+		Long:      proposalsHelp,
+		Example:   "  skills proposals\n  skills proposals show 0tro8w0\n  skills proposals approve 0tro8w0 --reason \"Tried it\"\n  skills proposals reject 0tro8w0 --reason \"Outdated\"",
+		Args:      args(0, 2),
+		ValidArgs: actions,
+		PreRunE: checked(func(args []string) error {
+			action := append(args, listAction)[0]
+			switch {
+			case !slices.Contains(actions, action):
+				return fmt.Errorf("no action %q%s", action, words.Suggest(action, actions))
+			case action == listAction && len(args) == 2:
+				return errors.New("list takes no ID")
+			case action != listAction && len(args) == 1:
+				return fmt.Errorf("ID is missing: skills proposals %s ID", action)
+			case action == rejectAction && d.reason == "":
+				return errors.New("--reason is needed: whoever proposed it learns from it")
+			}
+			return nil
+		}),
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			box, err := a.box(c)
+			if err != nil {
+				return err
+			}
+			if len(args) < 2 {
+				return a.listProposals(ctx, c, box, d.all)
+			}
+			return a.decide(ctx, c, box, args[0], args[1], &d)
+		}),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&d.all, "all", false, "list also what was decided on")
+	f.StringVar(&d.to, "to", "", "approve: make the skill in this `folder`")
+	f.StringVar(&d.reason, "reason", "", "approve, reject: why, as `text`")
+	f.BoolVar(&d.force, "force", false, "approve: although the check fails")
+	f.BoolVarP(&d.yes, "yes", "y", false, "approve: do not ask")
+	return cmd
+}
+
+func (a *app) listProposals(ctx context.Context, c *catalog, box *proposal.Box, all bool) error {
+	list, err := box.List(ctx, c.agent, all)
+	if err != nil {
+		a.note("%v", err) // of single proposals: the others are listed
+	}
+	if a.json {
+		open := slices.DeleteFunc(slices.Clone(list), func(p proposal.Proposal) bool { return p.State != proposal.StateOpen })
+		return a.printJSON(proposalsResult{len(open), append([]proposal.Proposal{}, list...)})
+	}
+	if len(list) == 0 {
+		a.note("no proposals")
+		return nil
+	}
+	return a.rows([]string{"ID", "STATE", "KIND", "SKILL", "AGENT", "TIME"}, mapped(list, func(p proposal.Proposal) []string {
+		return []string{p.ID, string(p.State), string(p.Kind), p.Skill, p.Agent, p.Made.Format(time.RFC3339)}
+	}))
+}
+
+// decide does what is to be done with one proposal.
+func (a *app) decide(ctx context.Context, c *catalog, box *proposal.Box, action, id string, d *decision) error {
+	switch action {
+	case approveAction:
+		return a.approve(ctx, c, box, id, d)
+	case rejectAction:
+		p, err := box.Reject(ctx, c.who(), id, d.reason)
+		if err == nil && a.json {
+			return a.printJSON(p)
+		}
+		if err == nil {
+			err = a.printText(lineOf("Rejected %s.", p.ID))
+		}
+		return err
+	}
+	s, err := box.Show(ctx, c.agent, id)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(s)
+	} else {
+		err = a.printProposal(&s, action == showAction)
+	}
+	if failed := s.Conflict != "" || s.Check != nil && !s.Check.OK; err == nil && failed && action == checkAction {
+		err = errReported
+	}
+	return err
+}
+
+func (a *app) approve(ctx context.Context, c *catalog, box *proposal.Box, id string, d *decision) error {
+	o := proposal.Approval{To: d.to, Reason: d.reason, Force: d.force}
+	if !d.yes {
+		in, ok := a.stdin.(*os.File)
+		if a.json || !ok || !term.IsTerminal(int(in.Fd())) {
+			return &usageError{"skills proposals", errors.New("nobody can be asked here; --yes approves without a question")}
+		}
+		o.Confirm = func(s proposal.Shown) bool {
+			if err := a.printProposal(&s, true); err != nil {
+				return false
+			}
+			fmt.Fprint(a.stderr, "skills: make this change? [y/N] ")
+			answer, _ := bufio.NewReader(in).ReadString('\n')
+			return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+		}
+	}
+	s, err := box.Approve(ctx, c.who(), id, o)
+	if err != nil {
+		return err
+	}
+	if _, err := a.rescan(ctx, c); err != nil {
+		a.note("the change is made, but the catalog is as before: %v", err)
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	for _, n := range s.Notes {
+		a.note("%s", n)
+	}
+	return a.printText(lineOf("Changed %s; \"skills history %s\" shows its versions.", s.Skill, s.Skill))
+}
+
+// printProposal prints a proposal; texts: all of it, not only what it would do.
+func (a *app) printProposal(s *proposal.Shown, texts bool) error {
+	var b strings.Builder
+	if texts {
+		what := map[proposal.Kind]string{proposal.KindUpdate: "Change of the skill", proposal.KindNew: "New skill"}[s.Kind]
+		by := ""
+		if s.Agent != "" {
+			by = ", proposed by " + s.Agent
+		}
+		b.WriteString(lineOf("%s: %s %s%s on %s, %s", s.ID, what, s.Skill, by, s.Made.Format(time.RFC3339), s.State))
+		if s.Reason != "" {
+			b.WriteString(lineOf("Reason: %s", s.Reason))
+		}
+		section(&b, "Why", s.Justification)
+		section(&b, "Evidence", s.Evidence)
+		section(&b, "Change", s.Diff)
+		b.WriteString("\n")
+	}
+	for _, n := range s.Notes {
+		b.WriteString(lineOf("Note: %s", n))
+	}
+	switch {
+	case s.Conflict != "":
+		b.WriteString(lineOf("Does not fit: %s", s.Conflict))
+	case s.Moved:
+		b.WriteString("The skill was changed since; the proposal still fits.\n")
+	}
+	if s.Check != nil {
+		printCheck(&b, s.Check)
+	}
+	return a.printText(b.String())
+}
+
+func section(w io.Writer, title, text string) {
+	if text != "" {
+		fmt.Fprintf(w, "\n%s:\n%s\n", title, strings.TrimRight(text, "\n"))
+	}
+}
+
+// printCheck prints what a check has found.
+func printCheck(w io.Writer, c *proposal.Checked) {
+	verdict := "passes"
+	if !c.OK {
+		verdict = "fails"
+	}
+	fmt.Fprintf(w, "Check: %s\n", verdict)
+	for _, p := range c.Findings {
+		line := p.String()
+		if p.Hint != "" {
+			line += " (" + p.Hint + ")"
+		}
+		fmt.Fprint(w, lineOf("  %s", line))
+	}
+	b := c.Bench
+	if b == nil {
+		return
+	}
+	fmt.Fprintf(w, "  found by its own prompts (%d): first %d, before %d; among the first three %d, before %d\n",
+		b.Prompts, b.After.Hit1, b.Before.Hit1, b.After.Hit3, b.Before.Hit3)
+	for _, p := range b.Worse {
+		fmt.Fprint(w, lineOf("  later for %q: rank %s, before %d", words.Shorten(words.Line(p.Prompt), 60), rankName(p.After), p.Before))
+	}
+}
+
+// rankName returns a rank for people; 0 is none of the first ten.
+func rankName(rank int) string {
+	if rank == 0 {
+		return "over 10"
+	}
+	return fmt.Sprint(rank)
+}

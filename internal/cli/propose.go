@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/proposal/check"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+const proposeHelp = `Propose keeps a change of a skill, or a new skill, for a person to decide on
+("skills proposals"). It changes no skill.
+
+--diff FILE (- for standard input) is a unified diff of the files of the skill
+NAME, as a model writes it: line numbers and counts may be wrong, and fences and
+prefixes such as a/ do not matter. Each hunk must fit in exactly one place, so
+it needs enough lines around the change. New and removed files are taken, but no
+renames. --files FOLDER holds the files of a new skill NAME.
+
+--why says why, --evidence FILE holds what happened: a log, an error, a review.
+The same proposal twice is one. At most 200 proposals wait, and one agent makes
+at most 30 in an hour. With --agent NAME it is the proposal of that agent, for
+which other skills than those in its scope do not exist.
+
+A proposal is a folder below proposals/open in $REPERTOIRE_STATE, or the folder
+repertoire in your state folder, with files that you can read and change.
+
+--json prints an object with id, kind (update, new), skill, source, base and
+base_text (digests of the skill and of its SKILL.md when it was proposed), made
+(when), agent, state (open; or, if the same was decided on before, rejected),
+and then reason, by (who decided) and decided (when).`
+
+func (a *app) proposeCommand() *cobra.Command {
+	var diff, folder, why, evidence string
+	cmd := &cobra.Command{
+		Use:     "propose NAME",
+		Short:   "Propose a change of a skill, or a new skill",
+		Long:    proposeHelp,
+		Example: "  skills propose pdf-forms --diff change.diff --why \"Step 3 fails\"\n  skills propose release-notes --files ./draft --why \"Asked for often\"",
+		Args:    args(1, 1),
+		PreRunE: checked(func([]string) error {
+			switch {
+			case (diff == "") == (folder == ""):
+				return errors.New("either --diff or --files is needed")
+			case why == "":
+				return errors.New("--why is needed: say why the change helps")
+			}
+			return nil
+		}),
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			proof, err := a.readText(ctx, evidence)
+			if err != nil {
+				return err
+			}
+			box, err := a.box(c)
+			if err != nil {
+				return err
+			}
+			var p proposal.Proposal
+			if diff != "" {
+				text, err := a.readText(ctx, diff)
+				if err != nil {
+					return err
+				}
+				p, err = box.ProposeUpdate(ctx, c.who(), proposal.Change{Skill: args[0], Diff: text, Justification: why, Evidence: proof})
+				return a.printProposed(p, err)
+			}
+			files, err := proposal.ReadFolder(ctx, folder)
+			if err == nil {
+				p, err = box.ProposeNew(ctx, c.who(), proposal.Addition{Name: args[0], Files: files, Justification: why, Evidence: proof})
+			}
+			return a.printProposed(p, err)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&diff, "diff", "", "the change of the skill is in this `file`; - means standard input")
+	f.StringVar(&folder, "files", "", "the files of the new skill are in this `folder`")
+	f.StringVar(&why, "why", "", "why the change helps, as `text`")
+	f.StringVar(&evidence, "evidence", "", "what happened is in this `file`")
+	return cmd
+}
+
+// readText reads a text file; "-" is standard input, and "" no file.
+func (a *app) readText(ctx context.Context, name string) (string, error) {
+	switch name {
+	case "":
+		return "", nil
+	case "-":
+		return a.prompt(ctx, []string{"-"})
+	}
+	data, err := os.ReadFile(name)
+	return string(data), err
+}
+
+func (a *app) printProposed(p proposal.Proposal, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(p)
+	case p.State == proposal.StateRejected:
+		return a.printText(lineOf("The same was rejected as %s: %s", p.ID, p.Reason))
+	}
+	return a.printText(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID))
+}
+
+// box opens the proposals of the user, for the skills of a catalog.
+func (a *app) box(c *catalog) (*proposal.Box, error) {
+	state, err := config.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	o := &proposal.Options{Sources: c.sources, UserDir: settings.UserDir, Installed: settings.InstallDir, Check: check.New(c.Catalog, nil).Check}
+	if home, err := os.UserHomeDir(); err == nil { // without a home, --to is needed
+		o.UserDir = cmp.Or(o.UserDir, filepath.Join(home, ".agents", "skills"))
+	}
+	if data, err := config.DataDir(); err == nil { // without one nothing is installed
+		o.Installed = cmp.Or(o.Installed, filepath.Join(data, "skills"))
+		o.Fetched = []string{filepath.Join(data, "roots")}
+	}
+	return proposal.Open(proposalsIn(state), c.Catalog, o)
+}
+
+// sources returns the sources of the catalog as they are now.
+func (c *catalog) sources() []source.Source { return c.Config().Sources }
+
+// proposalsIn returns the folder of proposals in the state folder.
+func proposalsIn(state string) string { return filepath.Join(state, "proposals") }
+
+// who returns who runs the command.
+func (c *catalog) who() proposal.Who {
+	if c.agent != nil {
+		return proposal.Who{Agent: c.agent, Name: c.agent.Name}
+	}
+	return proposal.Who{Name: cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"))}
+}

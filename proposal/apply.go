@@ -1,0 +1,281 @@
+package proposal
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// Files are the files of a skill in memory, by path.
+type Files map[string]File
+
+// A File is one file of a skill in memory.
+type File struct {
+	Data []byte
+	Mode fs.FileMode // its permissions
+}
+
+// The permissions of new files.
+const (
+	plainMode  fs.FileMode = 0o644
+	scriptMode fs.FileMode = 0o755
+)
+
+// apply returns the files of a skill after the changes of a diff. folder is the name of the
+// skill's folder. numbered means that the line numbers of the diff are right, because this
+// package wrote it; else each hunk must fit in exactly one place. Errors are *DiffError.
+func apply(files Files, changes []change, folder string, numbered bool) (Files, error) {
+	out := maps.Clone(files)
+	seen := make(map[string]bool)
+	for _, c := range changes {
+		c.path = within(files, c.path, folder)
+		if seen[c.path] {
+			return nil, &DiffError{0, "changes " + c.path + " twice; put all hunks of a file below one header"}
+		}
+		seen[c.path] = true
+		old, exists := files[c.path]
+		if len(c.hunks) > 0 && isBinary(old.Data) {
+			return nil, &DiffError{c.hunks[0].line, "changes " + c.path + ", which is not text"}
+		}
+		switch {
+		case c.removed && !exists, !c.created && !exists:
+			return nil, &DiffError{0, fmt.Sprintf("changes %s, but the skill has no such file%s", c.path, words.Suggest(c.path, slices.Sorted(maps.Keys(files))))}
+		case c.created && exists && len(old.Data) > 0:
+			return nil, &DiffError{0, fmt.Sprintf("adds %s, but the skill has that file; change it instead", c.path)}
+		case c.removed:
+			delete(out, c.path)
+			continue
+		case !exists:
+			if old.Mode = plainMode; c.script {
+				old.Mode = scriptMode
+			}
+		}
+		data, err := applyHunks(string(old.Data), &c, numbered)
+		if err != nil {
+			return nil, err
+		}
+		if isBinary([]byte(data)) {
+			return nil, &DiffError{0, "makes " + c.path + " a file that is not text"}
+		}
+		out[c.path] = File{[]byte(data), old.Mode}
+	}
+	return out, nil
+}
+
+func isBinary(data []byte) bool {
+	return !utf8.Valid(data) || slices.Contains(data[:min(len(data), 8000)], 0)
+}
+
+// A text is a file as lines.
+type text struct {
+	lines []string // without their ends
+	crlf  bool     // most lines end in CR LF
+	bare  bool     // the last line has no end
+}
+
+func newText(s string) text {
+	t := text{bare: s != "" && !strings.HasSuffix(s, "\n")}
+	if t.lines = strings.Split(s, "\n"); !t.bare {
+		t.lines = t.lines[:len(t.lines)-1]
+	}
+	t.crlf = 2*strings.Count(s, "\r\n") > len(t.lines)
+	return t
+}
+
+// applyHunks applies the hunks of one file to its content.
+func applyHunks(content string, c *change, numbered bool) (string, error) {
+	t := newText(content)
+	var out []string
+	done, bare := 0, t.bare // done: lines of t that are in out
+	for i := range c.hunks {
+		h := &c.hunks[i]
+		at, err := t.find(c, i, done, numbered)
+		if err != nil {
+			return "", err
+		}
+		out = append(out, t.lines[done:at]...)
+		for _, l := range h.lines {
+			switch {
+			case l.op == '+' && t.crlf && !numbered && !strings.HasSuffix(l.text, "\r"):
+				out = append(out, l.text+"\r")
+			case l.op == '+':
+				out = append(out, l.text)
+			case l.op == ' ': // as the file has it: the hunk may lack spaces at its end
+				out = append(out, t.lines[at])
+				at++
+			default:
+				at++
+			}
+		}
+		if done = at; done == len(t.lines) && (h.oldBare || h.newBare) {
+			bare = h.newBare
+		}
+	}
+	out = append(out, t.lines[done:]...)
+	if len(out) == 0 {
+		return "", nil
+	}
+	s := strings.Join(out, "\n")
+	if !bare {
+		s += "\n"
+	}
+	return s, nil
+}
+
+// find returns where hunk i of a change fits, at line from or later, counted from 0.
+func (t *text) find(c *change, i, from int, numbered bool) (int, error) {
+	h := &c.hunks[i]
+	want := h.side('+')
+	if len(want) == 0 {
+		switch {
+		case len(t.lines) == 0:
+			return 0, nil
+		case numbered && h.start >= from && h.start <= len(t.lines):
+			return h.start, nil
+		}
+		return 0, h.unfit(c, i, "has no line of the file; add the lines before and after")
+	}
+	if numbered && h.start > from && t.matches(h.start-1, want, same) {
+		return h.start - 1, nil
+	}
+	for _, like := range [...]func(a, b string) bool{same, alike} {
+		switch places := t.places(from, want, like); len(places) {
+		case 0:
+		case 1:
+			return places[0], nil
+		default:
+			return 0, h.unfit(c, i, fmt.Sprintf("fits in %d places, at lines %s; add lines before and after that tell which", len(places), numbers(places)))
+		}
+	}
+	return 0, h.unfit(c, i, t.nearest(from, want))
+}
+
+// unfit returns the error for hunk i of a change.
+func (h *hunk) unfit(c *change, i int, reason string) error {
+	return &DiffError{h.line, fmt.Sprintf("begins hunk %d of %s, which %s", i+1, c.path, reason)}
+}
+
+// numbers lists the first few places as line numbers.
+func numbers(places []int) string {
+	const most = 5
+	var list []string
+	for _, p := range places[:min(most, len(places))] {
+		list = append(list, strconv.Itoa(p+1))
+	}
+	if len(places) > most {
+		list = append(list, "…")
+	}
+	return strings.Join(list, ", ")
+}
+
+func same(a, b string) bool { return a == b }
+
+// alike reports whether lines are the same but for white space at their ends.
+func alike(a, b string) bool {
+	return strings.TrimRight(a, " \t\r") == strings.TrimRight(b, " \t\r")
+}
+
+func (t *text) matches(at int, want []string, like func(a, b string) bool) bool {
+	return at+len(want) <= len(t.lines) && slices.EqualFunc(t.lines[at:at+len(want)], want, like)
+}
+
+func (t *text) places(from int, want []string, like func(a, b string) bool) (list []int) {
+	for at := from; at+len(want) <= len(t.lines); at++ {
+		if t.matches(at, want, like) {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// maxCompared bounds how many lines are compared to say what is wrong with a hunk.
+const maxCompared = 10_000_000
+
+// nearest says where most of the lines of a hunk are, and the first line that differs.
+func (t *text) nearest(from int, want []string) string {
+	want = want[:min(len(want), 1+maxCompared/(1+len(t.lines)))]
+	best, most, differs := -1, 0, 0
+	for at := from; at < len(t.lines); at++ {
+		n, first := 0, -1
+		for i, w := range want {
+			switch {
+			case at+i < len(t.lines) && alike(t.lines[at+i], w):
+				n++
+			case first < 0:
+				first = i
+			}
+		}
+		if n > most {
+			best, most, differs = at, n, first
+		}
+	}
+	if best < 0 {
+		return fmt.Sprintf("does not fit: the file has no line %s", excerpt(want[0]))
+	}
+	if best+differs >= len(t.lines) {
+		return fmt.Sprintf("does not fit: the file ends after line %d, where the hunk has %s", len(t.lines), excerpt(want[differs]))
+	}
+	return fmt.Sprintf("does not fit: line %d of the file is %s, and the hunk has %s", best+differs+1, excerpt(t.lines[best+differs]), excerpt(want[differs]))
+}
+
+// excerpt quotes the start of a line.
+func excerpt(line string) string { return strconv.Quote(words.Shorten(words.Line(line), 100)) }
+
+// unified returns the diff between the files of a skill before and after a change, as this
+// package keeps it: every line number is right.
+func unified(before, after Files) string {
+	var b strings.Builder
+	for _, name := range changed(before, after) {
+		old, was := before[name]
+		now, is := after[name]
+		from, to := "a/"+name, "b/"+name
+		fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
+		if !was {
+			if from = devNull; now.Mode&0o111 != 0 {
+				b.WriteString("new file mode 100755\n")
+			}
+		}
+		if !is {
+			to = devNull
+		}
+		switch body := udiff.Unified(from, to, string(old.Data), string(now.Data)); {
+		case is && (isBinary(old.Data) || isBinary(now.Data)):
+			fmt.Fprintf(&b, "Binary files %s and %s differ\n", from, to)
+		case body == "", isBinary(old.Data): // an empty file comes or goes, or another one goes
+			fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
+		default:
+			b.WriteString(body)
+		}
+	}
+	return b.String()
+}
+
+// changed returns the names of files that differ, sorted.
+func changed(before, after Files) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(merged(before, after))) {
+		old, was := before[name]
+		now, is := after[name]
+		if was != is || string(old.Data) != string(now.Data) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func merged(a, b Files) Files {
+	all := maps.Clone(a)
+	if all == nil {
+		all = make(Files)
+	}
+	maps.Copy(all, b)
+	return all
+}

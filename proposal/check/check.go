@@ -1,0 +1,140 @@
+// Package check says what a proposed change does to a skill: what doctor finds wrong with it
+// that was not wrong before, and whether the skill's own prompts still find it.
+//
+// The one rule: both sides of a comparison are ranked by the code that ranks for users, in the
+// catalog as it is and in a copy of it that has the changed skill.
+package check
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A Checker checks changes of the skills of a catalog.
+type Checker struct {
+	catalog *repertoire.Catalog
+	opts    Options
+}
+
+// Options configure a Checker. A nil *Options is all zero values.
+type Options struct {
+	// Inspect returns what looks dangerous in the files of a skill; nil means that nobody
+	// looks. A finding that the skill had before does not count.
+	Inspect func(ctx context.Context, name string, files proposal.Files) ([]skill.Problem, error)
+}
+
+// New returns a Checker. o may be nil.
+func New(c *repertoire.Catalog, o *Options) *Checker {
+	k := &Checker{catalog: c}
+	if o != nil {
+		k.opts = *o
+	}
+	return k
+}
+
+// Check checks one change; it is a proposal.Options.Check. A change fails if it brings an
+// error, or if the skill's own prompts find it less often.
+func (k *Checker) Check(ctx context.Context, t proposal.Trial) (proposal.Checked, error) {
+	c := proposal.Checked{OK: true, Findings: []skill.Problem{}}
+	before, err := k.findings(ctx, t.Name, t.Before)
+	if err != nil {
+		return c, err
+	}
+	after, err := k.findings(ctx, t.Name, t.After)
+	if err != nil {
+		return c, err
+	}
+	had := make(map[skill.Problem]bool)
+	for _, p := range before {
+		had[placeless(p)] = true
+	}
+	for _, p := range after {
+		if !had[placeless(p)] {
+			c.Findings = append(c.Findings, p)
+		}
+	}
+	if c.Bench, err = k.bench(ctx, &t); err != nil {
+		return c, err
+	}
+	c.Findings = append(c.Findings, judge(&t, c.Bench)...)
+	c.OK = !slices.ContainsFunc(c.Findings, func(p skill.Problem) bool { return p.Severity == skill.Error })
+	return c, nil
+}
+
+// placeless returns a problem without its line, which a change above it moves.
+func placeless(p skill.Problem) skill.Problem {
+	p.Line = 0
+	return p
+}
+
+// findings returns what is wrong with the files of a skill, with paths in it.
+func (k *Checker) findings(ctx context.Context, name string, files proposal.Files) ([]skill.Problem, error) {
+	if files == nil {
+		return nil, nil
+	}
+	top, err := os.MkdirTemp("", "repertoire-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(top) // what was found holds
+	folder := filepath.Join(top, name)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		to := filepath.Join(folder, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(to, files[path].Data, 0o600|files[path].Mode); err != nil {
+			return nil, err
+		}
+	}
+	r, err := doctor.Folders(ctx, []string{folder}, true)
+	if err != nil {
+		return nil, err
+	}
+	var list []skill.Problem
+	for _, f := range r.Findings {
+		list = append(list, local(f.Problem, top))
+	}
+	if k.opts.Inspect == nil {
+		return list, nil
+	}
+	found, err := k.opts.Inspect(ctx, name, files)
+	return append(list, found...), err
+}
+
+// local returns a problem without the temporary folder.
+func local(p skill.Problem, top string) skill.Problem {
+	for _, text := range []*string{&p.Path, &p.Message, &p.Hint} {
+		*text = strings.ReplaceAll(*text, top+string(filepath.Separator), "")
+	}
+	return p
+}
+
+// judge returns what the figures say against a change.
+func judge(t *proposal.Trial, b *proposal.Bench) []skill.Problem {
+	p := skill.Problem{Path: t.Name + "/" + skill.FileNames[0]}
+	switch {
+	case t.Before == nil && b.After.Hit3 < b.Prompts:
+		p.Rule, p.Severity = "not-found", skill.Warning
+		p.Message = fmt.Sprintf("%d of its %d own prompts do not find it among the first three", b.Prompts-b.After.Hit3, b.Prompts)
+		p.Hint = "say in the description what sets it apart from the skills that they find"
+	case t.Before != nil && (b.After.Hit1 < b.Before.Hit1 || b.After.Hit3 < b.Before.Hit3):
+		p.Rule, p.Severity = "found-less", skill.Error
+		p.Message = fmt.Sprintf("of its %d own prompts, %d find it first (before: %d), and %d among the first three (before: %d)",
+			b.Prompts, b.After.Hit1, b.Before.Hit1, b.After.Hit3, b.Before.Hit3)
+		p.Hint = "keep the words by which it is found"
+	default:
+		return nil
+	}
+	return []skill.Problem{p}
+}

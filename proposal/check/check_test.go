@@ -1,0 +1,112 @@
+package check_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/proposal/check"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// skills are the skills of the test by name.
+var skills = map[string]string{
+	"cat":     "---\nname: cat\ndescription: Feeds the cat and fills its bowl. Use when a cat is hungry.\n---\nOpen the tin of cat food and fill the bowl.\n",
+	"dog":     "---\nname: dog\ndescription: Walks the dog around the block. Use when a dog barks.\n---\nTake the leash.\n",
+	"fish":    "---\nname: fish\ndescription: Cleans the tank of the fish. Use when the water is green.\n---\nChange the water.\n",
+	"invoice": "---\nname: invoice\ndescription: Writes invoices. Use when work is to be billed.\n---\nFill the form.\n",
+}
+
+func files(text string, more ...string) proposal.Files {
+	f := proposal.Files{"SKILL.md": {Data: []byte(text), Mode: 0o644}}
+	for i := 0; i+1 < len(more); i += 2 {
+		f[more[i]] = proposal.File{Data: []byte(more[i+1]), Mode: 0o644}
+	}
+	return f
+}
+
+// open returns a catalog of the skills on disk.
+func open(t *testing.T) *repertoire.Catalog {
+	t.Helper()
+	top := t.TempDir()
+	for name, text := range skills {
+		try(t, os.MkdirAll(filepath.Join(top, "skills", name, "evals"), 0o700))
+		try(t, os.WriteFile(filepath.Join(top, "skills", name, "SKILL.md"), []byte(text), 0o600))
+	}
+	src, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1})
+	try(t, err)
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(top, "catalog.db"), Schedule: repertoire.Never})
+	try(t, err)
+	t.Cleanup(func() { try(t, c.Close()) })
+	_, err = c.Rescan(t.Context(), nil)
+	try(t, err)
+	return c
+}
+
+// TestCheck: a change that loses the prompts of the skill fails, as does one that breaks the
+// specification; one that keeps them does not. The catalog stays as it is.
+func TestCheck(t *testing.T) {
+	c := open(t)
+	dangerous := func(_ context.Context, name string, files proposal.Files) (list []skill.Problem, err error) {
+		if strings.Contains(string(files["SKILL.md"].Data), "curl") {
+			list = append(list, skill.Problem{Rule: "fetches", Severity: skill.Warning, Path: name + "/SKILL.md"})
+		}
+		return list, nil
+	}
+	k := check.New(c, &check.Options{Inspect: dangerous})
+	const evals = `["my cat is hungry, fill the bowl", {"query": "walk the dog", "should_trigger": false}]`
+	base := proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"], "evals/evals.json", evals)}
+	for _, x := range []struct{ name, text, rules string }{
+		{"harmless", strings.Replace(skills["cat"], "Open the tin", "First open the tin", 1), ""},
+		{"lost prompts", "---\nname: cat\ndescription: Writes invoices for work. Use when work is to be billed.\n---\nFill in the form.\n", "found-less"},
+		{"invalid", strings.Replace(skills["cat"], "name: cat\n", "name: cat\ntools: all\n", 1), "unexpected-field"},
+		{"dangerous", skills["cat"] + "Run curl.\n", "fetches"},
+	} {
+		trial := base
+		trial.After = files(x.text, "evals/evals.json", `["write an invoice"]`)
+		got, err := k.Check(t.Context(), trial)
+		try(t, err)
+		var rules []string
+		for _, p := range got.Findings {
+			rules = append(rules, p.Rule)
+			if filepath.IsAbs(p.Path) {
+				t.Errorf("%s: the path is %s", x.name, p.Path)
+			}
+		}
+		if strings.Join(rules, " ") != x.rules || got.OK != (x.rules == "" || x.rules == "fetches") {
+			t.Errorf("%s: %+v, %+v", x.name, got.Findings, got.Bench)
+		}
+		if b := got.Bench; b.Prompts != 2 || b.Before != (proposal.Hits{Hit1: 2, Hit3: 2}) || (len(b.Worse) > 0) != (x.rules == "found-less") {
+			t.Errorf("%s: %+v", x.name, b)
+		}
+	}
+	if e, err := c.Lookup(t.Context(), "cat", nil); err != nil || !strings.HasPrefix(e.Description, "Feeds") {
+		t.Errorf("the catalog changed: %+v, %v", e, err)
+	}
+}
+
+// TestNew: a new skill that its own description does not find is told.
+func TestNew(t *testing.T) {
+	k := check.New(open(t), nil)
+	got, err := k.Check(t.Context(), proposal.Trial{Name: "bird", Dir: "bird", After: files("---\nname: bird\ndescription: Teaches a parrot to talk. Use when it is silent.\n---\nTalk to it.\n")})
+	if err != nil || !got.OK || len(got.Findings) > 0 || got.Bench.After != (proposal.Hits{Hit1: 1, Hit3: 1}) {
+		t.Errorf("%+v, %+v, %v", got, got.Bench, err)
+	}
+	got, err = k.Check(t.Context(), proposal.Trial{Name: "bird", Dir: "bird", After: files("---\nname: bird\ndescription: Teaches a parrot to talk. Use when it is silent.\n---\nTalk to it.\n",
+		"evals/a.json", `["write invoices for billed work"]`)})
+	if err != nil || !got.OK || len(got.Findings) != 1 || got.Findings[0].Rule != "not-found" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,301 @@
+package proposal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// Bounds on what is proposed.
+const (
+	maxWaiting       = 200       // proposals that wait
+	maxHourly        = 30        // proposals of one agent in an hour
+	maxDiff          = 256 << 10 // bytes
+	maxJustification = 16 << 10
+	maxEvidence      = 64 << 10
+	maxNewFiles      = 64
+	maxNewBytes      = 1 << 20 // of all files of a new skill
+)
+
+// ProposeUpdate keeps a proposal to change a skill. A proposal that is there already, even if
+// it was rejected, is returned as it is.
+func (b *Box) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, error) {
+	e, err := b.catalog.Lookup(ctx, c.Skill, who.Agent)
+	if err != nil {
+		return Proposal{}, err
+	}
+	if err := checkTexts(c.Justification, c.Evidence); err != nil {
+		return Proposal{}, err
+	}
+	if len(c.Diff) > maxDiff {
+		return Proposal{}, fmt.Errorf("the diff has more than %d bytes; propose a smaller change", maxDiff)
+	}
+	before, digest, err := b.current(ctx, &e)
+	if err != nil {
+		return Proposal{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
+	}
+	changes, err := parseDiff(c.Diff, false)
+	if err != nil {
+		return Proposal{}, err
+	}
+	name := folderName(&e)
+	after, err := apply(before, changes, name, false)
+	if err != nil {
+		return Proposal{}, err
+	}
+	list := changed(before, after)
+	if len(list) == 0 {
+		return Proposal{}, &DiffError{0, "changes nothing"}
+	}
+	if err := valid(after, name, &e); err != nil {
+		return Proposal{}, err
+	}
+	base := make(Files)
+	for _, name := range list {
+		if f, ok := before[name]; ok {
+			base[name] = f
+		}
+	}
+	p := Proposal{Kind: KindUpdate, Skill: e.ID, Source: e.Source, Base: digest, BaseText: e.TextDigest}
+	kept := Files{
+		diffFile: {Data: []byte(unified(before, after))},
+		whyFile:  {Data: []byte(c.Justification)},
+	}
+	return b.keep(ctx, who, p, kept, c.Evidence, baseDir, base)
+}
+
+// ProposeNew keeps a proposal to add a skill.
+func (b *Box) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, error) {
+	if err := checkTexts(n.Justification, n.Evidence); err != nil {
+		return Proposal{}, err
+	}
+	if !skill.IsPortableName(n.Name) {
+		return Proposal{}, fmt.Errorf("%q is no name for a skill; take lower-case letters, digits and single hyphens, %d at most", words.Shorten(n.Name, 80), skill.MaxName)
+	}
+	if _, err := b.catalog.Lookup(ctx, n.Name, who.Agent); err == nil {
+		return Proposal{}, fmt.Errorf("there is a skill %s; propose a change of it, or take another name", n.Name)
+	} else if !errors.Is(err, skill.ErrNotFound) {
+		return Proposal{}, err
+	}
+	files, err := cleanFiles(n.Files)
+	if err != nil {
+		return Proposal{}, err
+	}
+	if err := valid(files, n.Name, nil); err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Kind: KindNew, Skill: n.Name}
+	return b.keep(ctx, who, p, Files{whyFile: {Data: []byte(n.Justification)}}, n.Evidence, filesDir, files)
+}
+
+// checkTexts checks what a person will read of a proposal.
+func checkTexts(justification, evidence string) error {
+	switch {
+	case strings.TrimSpace(justification) == "":
+		return errors.New("the justification is missing; say why the change helps, and what happened without it")
+	case len(justification) > maxJustification:
+		return fmt.Errorf("the justification has more than %d bytes; put details into the evidence", maxJustification)
+	case len(evidence) > maxEvidence:
+		return fmt.Errorf("the evidence has more than %d bytes; keep what matters", maxEvidence)
+	}
+	return nil
+}
+
+// cleanFiles checks the files of a new skill, and brings their names into one form.
+func cleanFiles(files Files) (Files, error) {
+	if len(files) > maxNewFiles {
+		return nil, fmt.Errorf("%d files; a new skill may have %d", len(files), maxNewFiles)
+	}
+	out, size, keys := make(Files), 0, make(map[string]string)
+	for name, f := range files {
+		clean, err := skill.CleanPath(name)
+		if err != nil {
+			return nil, fmt.Errorf("file %q: %w", words.Shorten(name, 80), err)
+		}
+		if other, ok := keys[words.NameKey(clean)]; ok {
+			return nil, fmt.Errorf("files %q and %q are one file on some systems", other, name)
+		}
+		keys[words.NameKey(clean)] = name
+		if size += len(f.Data); size > maxNewBytes {
+			return nil, fmt.Errorf("the files have more than %d bytes", maxNewBytes)
+		}
+		out[clean] = f
+	}
+	for name := range out { // a file cannot be a folder too
+		for dir := filepath.ToSlash(filepath.Dir(name)); dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
+			if _, ok := out[dir]; ok {
+				return nil, fmt.Errorf("%s is a file, and a folder for %s", dir, name)
+			}
+		}
+	}
+	return out, nil
+}
+
+// valid checks that files are a skill: a SKILL.md that can be used, names that all systems
+// take, and sizes within the limits. e is the skill that is changed, nil for a new one.
+func valid(files Files, name string, e *search.Entry) error {
+	s, err := parse(files, name)
+	if err != nil {
+		return fmt.Errorf("the result is no skill: %w", err)
+	}
+	if e == nil && s.Name != name {
+		return fmt.Errorf("the name in SKILL.md is %q, and the proposed one is %q", s.Name, name)
+	}
+	size := 0
+	for path, f := range files {
+		if _, err := skill.CleanPath(path); err != nil {
+			return fmt.Errorf("file %q: %w", path, err)
+		}
+		size += len(f.Data)
+	}
+	if size > skill.MaxPublishedBytes || len(files) > skill.MaxPublishedFiles {
+		return fmt.Errorf("the result has more than %d files or %d bytes", skill.MaxPublishedFiles, skill.MaxPublishedBytes)
+	}
+	return nil
+}
+
+// current reads a skill as it is now, with its digest.
+func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, error) {
+	if filepath.IsAbs(e.Location) { // whatever sizes its source serves
+		files, m, err := readFolder(ctx, filepath.Dir(e.Location))
+		if err != nil {
+			return nil, "", err
+		}
+		return files, m.Digest, nil
+	}
+	src, err := b.source(e.Source)
+	if err != nil {
+		return nil, "", err
+	}
+	files, m, err := readSkill(ctx, src, e.Dir())
+	if err != nil {
+		return nil, "", err
+	}
+	return files, m.Digest, nil
+}
+
+// folderName returns the name of the folder of a skill; its own for one at the top of a source.
+func folderName(e *search.Entry) string {
+	if base := filepath.Base(filepath.FromSlash(e.Dir())); base != "." {
+		return base
+	}
+	return e.Name
+}
+
+// keep keeps a proposal, unless it is there already or there are too many.
+func (b *Box) keep(ctx context.Context, who Who, p Proposal, kept Files, evidence, sub string, files Files) (Proposal, error) {
+	if evidence != "" {
+		kept[proofFile] = File{Data: []byte(evidence)}
+	}
+	p.Agent, p.State, p.Made = who.Name, StateOpen, b.opts.Now().UTC().Truncate(time.Second)
+	sum := sumOf(&p, kept[diffFile].Data, files)
+	seconds := strconv.FormatInt(p.Made.Unix(), 36)
+	p.ID = strings.Repeat("0", max(0, idTime-len(seconds))) + seconds + "-" + sum
+	err := b.locked(ctx, func(ctx context.Context) error {
+		old, ok, err := b.admit(&p, sum)
+		if err != nil {
+			return err
+		}
+		if ok {
+			p = old
+			return nil
+		}
+		return b.write(&p, kept, sub, files)
+	})
+	return p, err
+}
+
+// sumOf returns the start of a digest of what is proposed.
+func sumOf(p *Proposal, diff []byte, files Files) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %q\n", p.Kind, p.Skill, p.Base, diff)
+	for _, name := range changed(nil, files) {
+		fmt.Fprintf(h, "%q %o %q\n", name, shared(files[name]), files[name].Data)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:idSum]
+}
+
+// admit returns the same proposal if there is one, or an error if there are too many.
+func (b *Box) admit(p *Proposal, sum string) (old Proposal, ok bool, err error) {
+	hourAgo := p.Made.Add(-time.Hour).Unix()
+	mine, open := 0, 0
+	for _, state := range []string{waiting, decided} {
+		ids, err := b.ids(state)
+		if err != nil {
+			return old, false, err
+		}
+		if state == waiting {
+			open = len(ids)
+		}
+		for _, id := range ids {
+			made, _ := strconv.ParseInt(id[:idTime], 36, 64) // 0 is long ago
+			same := strings.HasSuffix(id, "-"+sum)
+			if !same && made < hourAgo {
+				continue
+			}
+			other, err := read(filepath.Join(b.dir, state, id))
+			switch {
+			case err != nil: // a damaged one, which List reports
+			case same && other.State != StateApproved && other.Skill == p.Skill && other.Base == p.Base:
+				return other, true, nil
+			case made >= hourAgo && other.Agent == p.Agent:
+				mine++
+			}
+		}
+	}
+	switch {
+	case open >= maxWaiting:
+		err = fmt.Errorf("%w: %d wait for a decision, so that none is taken; \"skills proposals\" lists them", ErrTooMany, open)
+	case mine >= maxHourly:
+		err = fmt.Errorf("%w: %d in an hour by %q; propose more later", ErrTooMany, mine, p.Agent)
+	}
+	return old, false, err
+}
+
+// ids returns the IDs of the proposals in a state.
+func (b *Box) ids(state string) (list []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(b.dir, state))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if isID(e.Name()) {
+			list = append(list, e.Name())
+		}
+	}
+	return list, err
+}
+
+// write writes the folder of a new proposal, which nobody sees before it is complete.
+func (b *Box) write(p *Proposal, kept Files, sub string, files Files) error {
+	young := filepath.Join(b.dir, ".new")
+	if err := os.RemoveAll(young); err != nil {
+		return err
+	}
+	err := writeFiles(young, kept, private)
+	if err == nil && len(files) > 0 {
+		err = writeFiles(filepath.Join(young, sub), files, private)
+	}
+	if err == nil {
+		err = writeYAML(filepath.Join(young, infoFile), p)
+	}
+	if err == nil {
+		err = os.Rename(young, filepath.Join(b.dir, waiting, p.ID))
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the proposal: %w", errors.Join(err, os.RemoveAll(young)))
+	}
+	return nil
+}

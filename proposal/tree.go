@@ -1,0 +1,182 @@
+package proposal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// errMoving means that a skill was changed while it was read.
+var errMoving = errors.New("its files changed while they were read; try again")
+
+// readSkill reads all files of the skill in a folder of a source. Links are refused: what
+// they lead to is not the skill's.
+func readSkill(ctx context.Context, src source.Source, dir string) (Files, *source.Manifest, error) {
+	m, err := source.ReadManifest(ctx, src, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case len(m.Links) > 0:
+		return nil, nil, fmt.Errorf("%w: %s is a link", ErrLocked, m.Links[0])
+	case m.Unserved != "":
+		return nil, nil, fmt.Errorf("%w: %s", ErrLocked, m.Unserved)
+	}
+	for _, p := range m.Problems {
+		if strings.Contains(p.Rule, "link") || p.Rule == "not-a-regular-file" {
+			return nil, nil, fmt.Errorf("%w: %s: %s", ErrLocked, p.Path, p.Message)
+		}
+	}
+	files, size := make(Files), int64(0)
+	for _, f := range m.Files {
+		if size += f.Size; size > skill.MaxPublishedBytes || len(files) == skill.MaxPublishedFiles {
+			return nil, nil, fmt.Errorf("%w: it has more than %d files or %d bytes", ErrLocked, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
+		}
+		if files[f.Path], err = readFile(ctx, src, dir, f); err != nil {
+			return nil, nil, fmt.Errorf("reading %s: %w", f.Path, err)
+		}
+	}
+	return files, m, nil
+}
+
+// readFile reads a file of a skill whose digest is known.
+func readFile(ctx context.Context, src source.Source, dir string, f skill.File) (File, error) {
+	opened, err := src.Open(ctx, dir, f.Path)
+	if err != nil {
+		return File{}, err
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	data, err := io.ReadAll(io.LimitReader(opened, f.Size+1))
+	if err != nil {
+		return File{}, err
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
+		return File{}, errMoving
+	}
+	return File{data, info.Mode().Perm()}, nil
+}
+
+// ReadFolder reads the files of the skill in a folder on disk.
+func ReadFolder(ctx context.Context, folder string) (Files, error) {
+	files, _, err := readFolder(ctx, folder)
+	return files, err
+}
+
+// readFolder reads the skill in a folder on disk.
+func readFolder(ctx context.Context, folder string) (Files, *source.Manifest, error) {
+	src, err := source.Dir(folder, &source.Options{MaxFile: skill.MaxPublishedBytes})
+	if err != nil {
+		return nil, nil, err
+	}
+	return readSkill(ctx, src, ".")
+}
+
+// digestOf returns the digest of the skill in a folder on disk; "" means that there is none.
+func digestOf(ctx context.Context, folder string) (string, error) {
+	src, err := source.Dir(folder, nil)
+	if err != nil {
+		return "", err
+	}
+	m, err := source.ReadManifest(ctx, src, ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return m.Digest, nil
+}
+
+// writeFiles writes files into a folder, which it makes. mode returns the permissions of a
+// file; nil means those that it has.
+func writeFiles(folder string, files Files, mode func(File) fs.FileMode) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f := files[name]
+		if mode != nil {
+			f.Mode = mode(f)
+		}
+		if err := writeFile(filepath.Join(folder, filepath.FromSlash(name)), f, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile writes a new file, and makes the folders above it. It survives a power cut.
+func writeFile(name string, f File, dirs fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(name), dirs); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(f.Data)
+	if err == nil {
+		err = out.Chmod(f.Mode)
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
+}
+
+// private returns the permissions with which files are kept: only their owner can read them,
+// and scripts stay scripts.
+func private(f File) fs.FileMode { return 0o600 | f.Mode&0o100 }
+
+// shared returns the permissions of the files of a new skill.
+func shared(f File) fs.FileMode {
+	if f.Mode&0o111 != 0 {
+		return scriptMode
+	}
+	return plainMode
+}
+
+// readKept reads the files that writeFiles has written; none if there is no folder.
+func readKept(folder string) (Files, error) {
+	files := make(Files)
+	root, err := os.OpenRoot(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", filepath.Join(folder, name))
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		data, err := fs.ReadFile(root.FS(), name)
+		files[name] = File{data, info.Mode().Perm()}
+		return err
+	})
+	return files, err
+}
