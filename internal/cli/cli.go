@@ -203,7 +203,7 @@ func (a *app) command() *cobra.Command {
 		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
 		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
 	root.AddCommand(
-		a.configCommand(),
+		a.configCommand(), a.rootCommand(), a.enableCommand(), a.disableCommand(), a.pinCommand(), a.unpinCommand(),
 	)
 	return root
 }

@@ -36,7 +36,12 @@ func TestHelpNamesFields(t *testing.T) {
 		"embed":   embedResult{},
 		"version": versionResult{},
 
-		"config": configResult{},
+		"config":  configResult{},
+		"enable":  editResult{},
+		"disable": editResult{},
+		"pin":     editResult{},
+		"unpin":   editResult{},
+		"root":    rootsResult{},
 
 		"well-known": wellKnownResult{},
 	}
@@ -205,6 +210,10 @@ func TestJSON(t *testing.T) {
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
+		{"disable", []string{"disable", "post"}, "changed file unchanged"},
+		{"enable", []string{"enable", "post"}, "changed file unchanged"},
+		{"pin", []string{"pin", "--agent", "keeper", "cat"}, "changed file unchanged"},
+		{"root list", []string{"root", "list"}, "roots"},
 		{"config show", []string{"config", "show"}, "settings"},
 		{"version", []string{"version"}, "go platform revision version"},
 	} {
@@ -307,7 +316,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context doctor embed hook index list mcp read search setup show version well-known why"
+	want := "bench completion config context disable doctor embed enable hook index list mcp pin read root search setup show unpin version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
