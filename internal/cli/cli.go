@@ -207,6 +207,10 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(
 		a.configCommand(),
 		a.rootCommand(),
+		a.enableCommand(),
+		a.disableCommand(),
+		a.pinCommand(),
+		a.unpinCommand(),
 		a.trustCommand(),
 		a.statsCommand(),
 		a.installCommand(),

@@ -16,7 +16,8 @@ configuration folder, and from .agents/repertoire.yaml of the project:
 {configuration}
 
 A project's file may hold roots in the project, agents, and disabled, which
-holds for the skills of the project only.
+holds for the skills of the project only. "skills disable", "skills pin" and
+"skills root" edit your file; all comments in it stay.
 
 "skills config schema" prints the JSON Schema of your file, with --project of a
 project's, so that an editor completes and checks it. Save it, and begin the

@@ -38,8 +38,13 @@ func TestHelpNamesFields(t *testing.T) {
 		"embed":   embedResult{},
 		"version": versionResult{},
 		"trust":   trustResult{},
-		"config":  configResult{},
 		"stats":   usage.Stats{},
+		"config":  configResult{},
+		"enable":  editResult{},
+		"disable": editResult{},
+		"pin":     editResult{},
+		"unpin":   editResult{},
+		"root":    rootsResult{},
 
 		"well-known": wellKnownResult{},
 
@@ -230,6 +235,10 @@ func TestJSON(t *testing.T) {
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},
+		{"disable", []string{"disable", "post"}, "changed file unchanged"},
+		{"enable", []string{"enable", "post"}, "changed file unchanged"},
+		{"pin", []string{"pin", "--agent", "keeper", "cat"}, "changed file unchanged"},
+		{"root list", []string{"root", "list"}, "roots"},
 		{"config show", []string{"config", "show"}, "settings"},
 		{"install", []string{"install", filepath.Join(home, ".agents", "skills", "cat")}, "changes dir done source"},
 		{"update", []string{"update"}, "changes dir done"},
@@ -342,7 +351,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context doctor embed history hook index install list mcp proposals propose read remove revert root search setup show stats trust update verify version well-known why"
+	want := "bench completion config context disable doctor embed enable history hook index install list mcp pin proposals propose read remove revert root search setup show stats trust unpin update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -1,19 +1,157 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+	"fmt"
+	"os"
 
-const rootCommandHelp = `Root looks after the roots of your configuration, which are folders with skills,
-and repositories, archives and sites that are fetched from elsewhere.`
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+)
+
+const rootsHelp = `Root adds, removes, lists and fetches the folders with skills of your
+configuration.
+
+"skills root add" takes the path of a folder, the URL of a git repository (such
+as https://github.com/owner/repository, git@host:path, or any with --git), or
+the URL of an archive or of a site with /.well-known/agent-skills/index.json.
+What is elsewhere is fetched into your data folder by "skills index" and by
+programs that stay running, never by a hook; its skills rank below equals unless
+--trusted is given. A root that is added comes after the others.
+
+"skills root remove" takes a label, a path or a URL. "skills root list" prints
+label, path, URL, origin and place of each root, separated by tabs when the
+output is piped; the first wins.
+
+Comments, order and quotes in the file stay as they are. If that is not possible
+the file is left alone, and the line to write by hand is printed.
+
+--json prints an object with file, changed (what was done) and unchanged (what
+was so already, each with the reason); of list an object with roots, a list of
+objects with label, path, from (URL), ref, trusted, missing (no folder yet),
+origin (file or flag) and place.`
+
+// rootsResult is what "root list --json" prints.
+type rootsResult struct {
+	Roots []config.ShownRoot `json:"roots"`
+}
 
 func (a *app) rootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "root",
-		Short:   "Look after the roots of your configuration",
-		Long:    rootCommandHelp,
+		Short:   "Add, remove, list or fetch folders with skills",
+		Long:    rootsHelp,
 		Example: "  skills root",
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.rootUpdateCommand())
+	cmd.AddCommand(a.rootAddCommand(), a.rootRemoveCommand(), a.rootListCommand(), a.rootUpdateCommand())
 	return cmd
+}
+
+func (a *app) rootAddCommand() *cobra.Command {
+	var given config.Root
+	var git, force bool
+	cmd := &cobra.Command{
+		Use:   "add PATH|URL",
+		Short: "Add a folder, a repository or an archive",
+		Long:  "Add adds a root to your configuration, see \"skills root --help\".",
+		Example: "  skills root add ~/more/skills --label more\n" +
+			"  skills root add https://git.example/team/skills.git --ref v2 --path skills",
+		Args: args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := config.NewRoot(args[0], git || given.Ref != "" || given.Sub != "")
+			if err != nil {
+				return &usageError{cmd.CommandPath(), fmt.Errorf("%s: %w", args[0], err)}
+			}
+			r.Ref, r.Sub, r.Label, r.Fetch, r.Trusted = given.Ref, given.Sub, given.Label, given.Fetch, given.Trusted
+			if err := checkRoot(r, force); err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+				changed, err := e.AddRoot(r)
+				what := "added " + args[0]
+				if !changed {
+					what = args[0] + " is a root already"
+				}
+				done(changed, what)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&given.Ref, "ref", "", "`branch`, tag or commit of the repository")
+	f.StringVar(&given.Sub, "path", "", "`folder` in the repository")
+	f.StringVar(&given.Label, "label", "", "`name` of the source")
+	f.StringVar(&given.Fetch, "fetch", "", "when it is fetched anew, as a cron `spec`")
+	f.BoolVar(&given.Trusted, "trusted", false, "its skills count like those in your own folders")
+	f.BoolVar(&git, "git", false, "the URL is that of a git repository")
+	f.BoolVar(&force, "force", false, "add also a folder that is not there")
+	return cmd
+}
+
+// checkRoot returns an error for flags that a root does not have, and a missing folder.
+func checkRoot(r config.Root, force bool) error {
+	if r.Elsewhere() {
+		return nil
+	}
+	if r.Fetch != "" || r.Trusted {
+		return errors.New("--fetch and --trusted are for what is elsewhere, not for a folder on this machine")
+	}
+	if info, err := os.Stat(r.Path); !force && (err != nil || !info.IsDir()) {
+		return fmt.Errorf("%s is not a folder (--force adds it all the same)", r.Path)
+	}
+	return nil
+}
+
+func (a *app) rootRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "remove LABEL|PATH|URL",
+		Short:   "Remove a root from the configuration",
+		Long:    "Remove removes a root from your configuration; its files stay.",
+		Example: "  skills root remove git:team/skills",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+				r, err := e.RemoveRoot(args[0])
+				what := "removed " + r.Label
+				if r.Elsewhere() {
+					what += "; what was fetched stays in " + r.Path
+				}
+				done(true, what)
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) rootListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the roots",
+		Long:    "List prints the roots of the configuration, see \"skills root --help\".",
+		Example: "  skills root list --json",
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			s, err := a.settings()
+			if err != nil {
+				return err
+			}
+			roots, err := config.ShowRoots(s)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(rootsResult{roots})
+			}
+			return a.rows([]string{"LABEL", "PATH", "FROM", "ORIGIN", "PLACE"}, mapped(roots, func(r config.ShownRoot) []string {
+				path := r.Path
+				if r.Missing {
+					path += " (missing)"
+				}
+				return []string{r.Label, path, r.From, r.Origin, r.Place}
+			}))
+		},
+	}
 }

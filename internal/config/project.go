@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,6 +29,19 @@ func NewProject(dir string) *Project {
 		return new(Project) // Sources has none of its folders either
 	}
 	return &Project{root: ProjectRoot(dir)}
+}
+
+// CurrentProject returns the root of the project that the folder dir belongs to; "" means
+// the working folder. That there is none is an error.
+func CurrentProject(dir string) (string, error) {
+	dir, err := workDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if root := ProjectRoot(dir); root != "" {
+		return root, nil
+	}
+	return "", fmt.Errorf("%s belongs to no project: it is your home, or a folder above", dir)
 }
 
 // holds reports whether the project holds a folder, which a model or a client over HTTP

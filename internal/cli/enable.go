@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+const disableHelp = `Disable writes to your configuration that nobody is offered these skills: those
+with these names (or patterns such as "legacy-*"), from a source, or with a tag.
+With --agent only that agent does not see them; with --project they are disabled
+only in the project of the working folder. "skills enable" takes it back.
+
+Comments, order and quotes in the file stay as they are. If that is not possible
+the file is left alone, and the line to write by hand is printed. A name that no
+skill has is an error, unless --force is given.
+
+--json prints an object with file, changed (what was done) and unchanged (what
+was so already, each with the reason).`
+
+const enableHelp = `Enable removes from your configuration what "skills disable" wrote: names, a
+source, or a tag; with --agent what that agent does not see, with --project what
+is disabled in the project of the working folder. A skill that is disabled by
+several rules stays so until none is left; "skills config show" lists them.
+
+--json prints an object with file, changed (what was done) and unchanged (what
+was so already, each with the reason).`
+
+const pinHelp = `Pin writes to your configuration that an agent is always offered these skills.
+The agent must be one of your configuration. "skills unpin" takes it back.
+
+--json prints an object with file, changed (what was done) and unchanged (what
+was so already, each with the reason).`
+
+const unpinHelp = `Unpin removes from your configuration that an agent is always offered these
+skills.
+
+--json prints an object with file, changed (what was done) and unchanged (what
+was so already, each with the reason).`
+
+// editResult is what commands print with --json that edit the configuration.
+type editResult struct {
+	File      string   `json:"file"`
+	Changed   []string `json:"changed"`
+	Unchanged []string `json:"unchanged"`
+}
+
+// ruleFlags are the flags of commands that disable and enable.
+type ruleFlags struct {
+	source, tag    string
+	project, force bool
+}
+
+// rules returns the rules that arguments and flags name.
+func (f *ruleFlags) rules(names []string) []config.Rule {
+	var rules []config.Rule
+	for _, name := range names {
+		rules = append(rules, config.Rule{Kind: config.KindName, Text: name})
+	}
+	if f.source != "" {
+		rules = append(rules, config.Rule{Kind: config.KindSource, Text: f.source})
+	}
+	if f.tag != "" {
+		rules = append(rules, config.Rule{Kind: config.KindTag, Text: f.tag})
+	}
+	return rules
+}
+
+func (f *ruleFlags) command(use, short, long, example string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(f.rules(args)) == 0 {
+			return &usageError{cmd.CommandPath(), errors.New("a name is missing, or --source or --tag")}
+		}
+		return nil
+	}
+	cmd.Flags().StringVar(&f.source, "source", "", "what comes from the source with this `label`")
+	cmd.Flags().StringVar(&f.tag, "tag", "", "what has this `tag`")
+	cmd.Flags().BoolVar(&f.project, "project", false, "only in the project of the working folder")
+	return cmd
+}
+
+// scope returns for whom the rules hold.
+func (a *app) scope(f *ruleFlags) (config.Scope, error) {
+	in := config.Scope{Agent: a.agent}
+	if !f.project {
+		return in, nil
+	}
+	if a.agent != "" {
+		return in, errors.New("--agent and --project do not go together")
+	}
+	var err error
+	in.Project, err = config.CurrentProject(a.dir)
+	return in, err
+}
+
+func (a *app) disableCommand() *cobra.Command {
+	var f ruleFlags
+	cmd := f.command("disable [NAME…]", "Keep skills from being offered", disableHelp,
+		"  skills disable legacy-deploy\n  skills disable --tag experimental --project\n  skills --agent reviewer disable --source user:.codex")
+	cmd.Flags().BoolVar(&f.force, "force", false, "write also what no skill has")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rules := f.rules(args)
+		in, err := a.scope(&f)
+		if err == nil && !f.force {
+			err = a.known(cmd.Context(), rules)
+		}
+		if err != nil {
+			return err
+		}
+		return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+			for _, r := range rules {
+				place, err := e.Disable(r, in)
+				if err != nil {
+					return err
+				}
+				what := "disabled " + ruleText(r)
+				if place.Line > 0 {
+					what = fmt.Sprintf("%s is disabled already: %s:%d", ruleText(r), place.File, place.Line)
+				}
+				done(place.Line == 0, what)
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (a *app) enableCommand() *cobra.Command {
+	var f ruleFlags
+	cmd := f.command("enable [NAME…]", "Take back that skills are disabled", enableHelp, "  skills enable legacy-deploy\n  skills enable --tag experimental --project")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		in, err := a.scope(&f)
+		if err != nil {
+			return err
+		}
+		return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+			for _, r := range f.rules(args) {
+				changed, err := e.Enable(r, in)
+				if err != nil {
+					return err
+				}
+				what := "enabled " + ruleText(r)
+				if !changed {
+					what = ruleText(r) + " is not disabled there"
+				}
+				done(changed, what)
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (a *app) pinCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "pin NAME…", Short: "Always offer skills to an agent", Long: pinHelp, Example: "  skills --agent reviewer pin code-review",
+		Args: a.pinArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !force {
+				if err := a.known(cmd.Context(), (&ruleFlags{}).rules(args)); err != nil {
+					return err
+				}
+			}
+			return a.editPins(args, (*config.Editor).Pin, "pinned %s for %s", "%s is pinned for %s already")
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "write also a name that no skill has")
+	return cmd
+}
+
+func (a *app) unpinCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "unpin NAME…", Short: "Take back that an agent is always offered skills", Long: unpinHelp, Example: "  skills --agent reviewer unpin code-review",
+		Args: a.pinArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.editPins(args, (*config.Editor).Unpin, "unpinned %s for %s", "%s is not pinned for %s")
+		},
+	}
+}
+
+// pinArgs checks the arguments of commands about the pins of an agent.
+func (a *app) pinArgs(cmd *cobra.Command, names []string) error {
+	if err := args(1, -1)(cmd, names); err != nil {
+		return err
+	}
+	if a.agent == "" {
+		return &usageError{cmd.CommandPath(), errors.New("whose pins? --agent is missing")}
+	}
+	return nil
+}
+
+func (a *app) editPins(names []string, change func(e *config.Editor, agent, name string) (bool, error), did, was string) error {
+	return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+		for _, name := range names {
+			changed, err := change(e, a.agent, name)
+			if err != nil {
+				return err
+			}
+			format := did
+			if !changed {
+				format = was
+			}
+			done(changed, fmt.Sprintf(format, name, a.agent))
+		}
+		return nil
+	})
+}
+
+// edit changes the configuration file, all or nothing, and prints what was done.
+func (a *app) edit(change func(e *config.Editor, done func(changed bool, what string)) error) error {
+	e, err := config.Edit(a.config)
+	if err != nil {
+		return err
+	}
+	result := editResult{e.File, []string{}, []string{}}
+	err = change(e, func(changed bool, what string) {
+		if changed {
+			result.Changed = append(result.Changed, what)
+		} else {
+			result.Unchanged = append(result.Unchanged, what)
+		}
+	})
+	if err == nil {
+		err = e.Save()
+	}
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(result)
+	}
+	for _, what := range result.Unchanged {
+		a.note("%s", what)
+	}
+	for i, what := range result.Changed {
+		result.Changed[i] = lineOf("%s", what)
+	}
+	if len(result.Changed) > 0 && !a.quiet {
+		return a.printText(strings.Join(result.Changed, "") + "in " + result.File)
+	}
+	return nil
+}
+
+// known returns an error that suggests others for the first rule that matches no skill.
+func (a *app) known(ctx context.Context, rules []config.Rule) error {
+	agent := a.agent
+	a.agent = "" // what the agent does not see may be disabled for it too
+	defer func() { a.agent = agent }()
+	return a.ask(ctx, freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
+		all, err := c.List(ctx, nil, true)
+		if err != nil {
+			return err
+		}
+		for _, r := range rules {
+			if err := matchesSkill(ctx, c, r, all); err != nil {
+				return fmt.Errorf("%w (--force writes it all the same)", err)
+			}
+		}
+		return nil
+	})
+}
+
+// matchesSkill returns an error unless a rule matches one of the skills.
+func matchesSkill(ctx context.Context, c *catalog, r config.Rule, all []repertoire.Entry) (err error) {
+	switch r.Kind {
+	case config.KindTag:
+		_, err = search.Filter(all, "", r.Text)
+	case config.KindSource:
+		if labels := c.Labels(); !slices.Contains(labels, r.Text) {
+			err = unknown("source", r.Text, "", labels)
+		}
+	default:
+		if slices.ContainsFunc(all, func(e repertoire.Entry) bool { return config.Matches(r.Text, e.Name) }) {
+			return nil
+		}
+		var e repertoire.Entry
+		if e, err = c.Lookup(ctx, r.Text, nil); err == nil && e.Name != r.Text {
+			err = fmt.Errorf("rules name skills by their own names; write %s", e.Name)
+		}
+	}
+	return err
+}
+
+// ruleText names what a rule matches.
+func ruleText(r config.Rule) string {
+	switch r.Kind {
+	case config.KindTag:
+		return "everything with the tag " + r.Text
+	case config.KindSource:
+		return "everything from " + r.Text
+	}
+	return r.Text
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/yamledit"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// NewRoot returns the root that a person means by a path or a URL; git says that a URL is
+// that of a repository, which otherwise shows by its form.
+func NewRoot(address string, git bool) (Root, error) {
+	switch {
+	case git || looksLikeGit(address):
+		return Root{Git: address}, checkGit(address)
+	case strings.Contains(address, "://"):
+		return Root{URL: address}, checkURL(address)
+	}
+	abs, err := filepath.Abs(address)
+	return Root{Path: abs}, err
+}
+
+// hosts are sites on which owner/repository is a repository.
+var hosts = [...]string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"}
+
+// looksLikeGit reports whether an address is plainly that of a repository.
+func looksLikeGit(address string) bool {
+	scheme, rest, ok := strings.Cut(address, "://")
+	switch {
+	case !ok:
+		return strings.Contains(address, "@") && sshAddress().MatchString(address)
+	case slices.Contains([]string{"ssh", "git", "file"}, scheme), strings.HasSuffix(rest, ".git"):
+		return true
+	}
+	u, err := url.Parse(address)
+	return err == nil && slices.Contains(hosts[:], u.Hostname()) && strings.Count(strings.Trim(u.Path, "/"), "/") == 1 && path.Ext(u.Path) == ""
+}
+
+// AddRoot adds a root after those of the file; done is false if the file has it already.
+func (e *Editor) AddRoot(r Root) (done bool, err error) {
+	s, err := e.settings()
+	if err != nil {
+		return false, err
+	}
+	for _, old := range s.Roots {
+		if sameRoot(old, r) {
+			return false, nil
+		}
+		if r.Label != "" && words.NameKey(old.Label) == words.NameKey(r.Label) {
+			return false, &Error{old.Place.File, old.Place.Line, fmt.Errorf("label %q is that of another root; choose another one", r.Label)}
+		}
+	}
+	return true, e.add([]string{"roots"}, itemOf(r))
+}
+
+// sameRoot reports whether two roots have the same skills.
+func sameRoot(a, b Root) bool {
+	if a.Elsewhere() || b.Elsewhere() {
+		return a.Git == b.Git && a.URL == b.URL && a.Ref == b.Ref && a.Sub == b.Sub
+	}
+	return resolved(a.Path) == resolved(b.Path)
+}
+
+// itemOf returns a root as it is written in the file.
+func itemOf(r Root) string {
+	var fields []string
+	add := func(key, text string) {
+		if text != "" {
+			fields = append(fields, key, yamledit.Text(text))
+		}
+	}
+	if !r.Elsewhere() {
+		add("path", short(r.Path))
+	}
+	add("git", r.Git)
+	add("url", r.URL)
+	add("ref", r.Ref)
+	add("path", r.Sub)
+	add("label", r.Label)
+	add("fetch", r.Fetch)
+	if r.Trusted {
+		fields = append(fields, "trusted", "true")
+	}
+	if !r.Elsewhere() && r.Label == "" {
+		return yamledit.Text(short(r.Path))
+	}
+	return yamledit.Mapping(fields...)
+}
+
+// RemoveRoot removes the root with a label, a path or a URL, and returns it.
+func (e *Editor) RemoveRoot(name string) (Root, error) {
+	s, err := e.settings()
+	if err != nil {
+		return Root{}, err
+	}
+	labels, err := s.rootLabels()
+	if err != nil {
+		return Root{}, err
+	}
+	found := -1
+	var known []string
+	for i, r := range s.Roots {
+		known = append(known, labels[i])
+		abs, err := filepath.Abs(name)
+		if labels[i] != name && r.Git != name && r.URL != name && (r.Elsewhere() || err != nil || resolved(r.Path) != resolved(abs)) {
+			continue
+		}
+		if found >= 0 && labels[i] != labels[found] {
+			return Root{}, fmt.Errorf("%s has several roots %q; name one by its label: %s or %s", e.File, name, labels[found], labels[i])
+		}
+		found = i
+	}
+	if found < 0 {
+		return Root{}, fmt.Errorf("%s has no root %q%s", e.File, name, words.Suggest(name, known))
+	}
+	r := s.Roots[found]
+	r.Label = labels[found]
+	return r, e.removeAt([]string{"roots"}, found, r.Place.Line)
+}
+
+// rootLabels returns the labels that the roots have as sources, in their order; "" for a
+// root that leads to the folder of an earlier one.
+func (s *Settings) rootLabels() ([]string, error) {
+	roots, err := s.rootsByPath()
+	if err != nil {
+		return nil, err
+	}
+	search, err := s.search("", roots)
+	if err != nil {
+		return nil, err
+	}
+	places, _ := source.Discover(source.Search{Roots: search.Roots, Project: search.Project, NoBundled: true}) // missing folders have labels too
+	labels := make([]string, len(s.Roots))
+	for i, r := range s.Roots {
+		abs, err := filepath.Abs(r.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range places {
+			if p.Path == abs && r.Label == "" {
+				labels[i] = p.Label
+			} else if p.Path == abs {
+				labels[i] = r.Label
+			}
+		}
+	}
+	return labels, nil
+}
+
+// A ShownRoot is a root that holds, with its origin.
+type ShownRoot struct {
+	Label   string `json:"label"`
+	Path    string `json:"path"`
+	From    string `json:"from,omitempty"` // URL; "" means that it is on this machine
+	Ref     string `json:"ref,omitempty"`
+	Trusted bool   `json:"trusted"`
+	Missing bool   `json:"missing,omitempty"` // there is no folder, or it has not been fetched yet
+	Origin  string `json:"origin"`
+	Place   string `json:"place,omitempty"`
+}
+
+// ShowRoots returns the roots that hold, the first wins. It shows no password.
+func ShowRoots(s Settings) ([]ShownRoot, error) {
+	labels, err := s.rootLabels()
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{user: true, settings: &s}
+	list := []ShownRoot{}
+	for i, origin := range p.shownRoots() {
+		r := s.Roots[i]
+		info, err := os.Stat(r.Path)
+		list = append(list, ShownRoot{
+			Label: labels[i], Path: r.Path, From: redacted(r.Git + r.URL), Ref: r.Ref, Trusted: r.Trusted || !r.Elsewhere(),
+			Missing: err != nil || !info.IsDir(), Origin: origin.Origin, Place: origin.Place,
+		})
+	}
+	return list, nil
+}
