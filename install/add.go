@@ -75,7 +75,7 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 		return nil, err
 	}
 	in.step("check")
-	all, err := f.find(ctx, w.subs)
+	all, err := f.find(ctx, f.subs)
 	if err == nil {
 		all, err = r.choose(all)
 	}

@@ -23,7 +23,8 @@ type wish struct {
 
 // A fetched is a source on this disk.
 type fetched struct {
-	dir       string // of all of it; a source that is a folder is used where it is
+	dir       string   // of all of it; a source that is a folder is used where it is
+	subs      []string // folders of a repository that are there; nil means all
 	commit    string
 	signature *Signature
 	failed    map[string]error // skills of a site that could not be fetched
@@ -83,7 +84,41 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) 
 	if f.signature, err = in.verifyTag(ctx, st, r, v); err != nil {
 		return f, err
 	}
-	return f, r.checkout(ctx, f.commit, slices.DeleteFunc(slices.Clone(w.subs), func(sub string) bool { return sub == "." }))
+	dirs, err := r.skills(ctx, f.commit, w.subs)
+	if err == nil {
+		f.subs, err = w.narrow(dirs)
+	}
+	if err != nil {
+		return f, err
+	}
+	return f, r.checkout(ctx, f.commit, f.subs)
+}
+
+// narrow returns the folders of a repository that are needed for a wish, given all folders
+// with a SKILL.md: a few skills are fetched without the rest. By the specification, a
+// folder has the name of its skill; if a wanted name is no folder's, everything is needed.
+func (w wish) narrow(dirs []string) ([]string, error) {
+	r := w.request
+	if r.Source == "" || r.All || len(dirs) < 2 {
+		return w.subs, nil
+	}
+	var all []found
+	for _, dir := range dirs {
+		all = append(all, found{dir: dir, name: path.Base(dir)})
+	}
+	if len(r.Skills) == 0 {
+		_, err := r.choose(all)
+		return nil, err
+	}
+	chosen, err := r.named(all)
+	if err != nil {
+		return w.subs, nil
+	}
+	var subs []string
+	for _, one := range chosen {
+		subs = append(subs, one.dir)
+	}
+	return subs, nil
 }
 
 func (in *Installer) fetchFolder(s Source) (fetched, error) {

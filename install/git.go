@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // ErrNoGit means that the git command is not on this machine.
@@ -273,10 +275,7 @@ const fetchedRef = "refs/repertoire/fetched"
 
 // checkout writes the files of a commit, or of some folders in it.
 func (r repo) checkout(ctx context.Context, commit string, subs []string) error {
-	if err := r.checkSize(ctx, commit, subs); err != nil {
-		return err
-	}
-	if len(subs) > 0 {
+	if len(subs) > 0 && !slices.Contains(subs, ".") {
 		args := append([]string{"sparse-checkout", "set", "--cone", "--"}, subs...)
 		if _, err := r.git(ctx, args...); err != nil {
 			return err
@@ -286,34 +285,42 @@ func (r repo) checkout(ctx context.Context, commit string, subs []string) error 
 	return err
 }
 
-// checkSize refuses a version with more files and folders than maxTree. It stops to read
-// there, so that it comes to an end.
-func (r repo) checkSize(ctx context.Context, commit string, subs []string) error {
+// skills returns the folders of a commit, or of some folders in it, that have a SKILL.md,
+// without the contents of any file. It refuses a version with more files and folders than
+// maxTree, and stops to read there, so that it comes to an end.
+func (r repo) skills(ctx context.Context, commit string, subs []string) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	args := append([]string{"ls-tree", "-r", "-t", "-z", "--name-only", commit, "--"}, subs...)
+	args := []string{"ls-tree", "-r", "-t", "-z", "--name-only", commit, "--"}
+	if !slices.Contains(subs, ".") {
+		args = append(args, subs...)
+	}
 	cmd, stderr, err := r.command(ctx, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var dirs []string
 	n := 0
-	buf := make([]byte, 64<<10)
-	for err == nil && n <= maxTree {
-		var read int
-		read, err = out.Read(buf)
-		n += bytes.Count(buf[:read], []byte{0})
+	for buf := bufio.NewReader(out); n <= maxTree; n++ {
+		name, err := buf.ReadString(0)
+		if err != nil {
+			break // the status of the command says more
+		}
+		if name = strings.TrimSuffix(name, "\x00"); slices.Contains(skill.FileNames, path.Base(name)) {
+			dirs = append(dirs, path.Dir(name))
+		}
 	}
 	if n > maxTree {
 		cancel()
 		cmd.Wait() // it was killed
-		return fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
+		return nil, fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
 	}
-	return r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
+	return dirs, r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
 }
