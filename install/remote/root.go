@@ -23,8 +23,8 @@ import (
 // Never is the schedule of a root that is fetched once, and then only when somebody asks.
 const Never = "never"
 
-// A Root is a folder of skills that is kept in step with a place elsewhere: a repository, or
-// an archive or a site on a server.
+// A Root is a folder of skills that is kept in step with a place elsewhere: a repository, an
+// archive or a site on a server, or an archive on this machine.
 type Root struct {
 	Path  string // the folder; what else Fetch needs is beside it, with longer names
 	Label string // for messages
@@ -37,6 +37,9 @@ type Root struct {
 	// ends in .json.
 	URL string
 
+	// File is an archive on this machine, which is unpacked when it has changed. "" means none.
+	File string
+
 	// Schedule is when it is fetched anew, as a cron spec, or Never. "" means once a day for
 	// a URL, and Never for a repository, which so stays at its first commit.
 	Schedule string
@@ -46,7 +49,7 @@ type Root struct {
 
 // origin returns where the skills come from, without a password.
 func (r *Root) origin() string {
-	from := cmp.Or(r.Git, r.URL)
+	from := cmp.Or(r.Git, r.URL, r.File)
 	if u, err := url.Parse(from); err == nil {
 		from = u.Redacted()
 	}
@@ -69,6 +72,9 @@ func (s *State) due(r Root, now time.Time) bool {
 	if s.TriedAt.IsZero() || s.TriedAt.After(now) { // the clock was put back
 		return true
 	}
+	if r.File != "" && s.Stamp != stamp(r.File) {
+		return true
+	}
 	if s.FetchedAt.IsZero() || !exists(r.Path) {
 		return now.Sub(s.TriedAt) >= retryAfter
 	}
@@ -85,6 +91,15 @@ func (s *State) due(r Root, now time.Time) bool {
 		next = again
 	}
 	return !next.After(now)
+}
+
+// stamp returns what changes when a file does; "" if nobody can tell.
+func stamp(file string) string {
+	info, err := os.Stat(file)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
 }
 
 // parseSchedule returns nil for Never, and for what is no schedule. The parser panics on
@@ -183,7 +198,7 @@ func (f *fetcher) run(ctx context.Context) (changed bool, err error) {
 	switch {
 	case f.root.Git != "":
 		fetch = f.repository
-	case isSite(f.root.URL):
+	case f.root.URL != "" && isSite(f.root.URL):
 		fetch = f.site
 	}
 	same, err := fetch(ctx)
@@ -279,10 +294,15 @@ func folderIn(dir, sub string) (string, error) {
 
 // archive fetches an archive.
 func (f *fetcher) archive(ctx context.Context) (same bool, err error) {
-	file := f.stage("archive")
-	if err := Download(ctx, f.root.URL, file, &f.limits); err != nil {
+	file := f.root.File
+	if file == "" {
+		file = f.stage("archive")
+		err = Download(ctx, f.root.URL, file, &f.limits)
+	}
+	if err != nil {
 		return false, err
 	}
+	f.after.Stamp = stamp(f.root.File) // before it is read
 	if f.after.Digest, err = Digest(file); err != nil {
 		return false, err
 	}
@@ -363,7 +383,7 @@ func (f *fetcher) note(err error) error {
 	s := f.after
 	if err != nil {
 		s = f.before
-		s.From, s.Ref = f.after.From, f.after.Ref
+		s.From, s.Ref, s.Stamp = f.after.From, f.after.Ref, f.after.Stamp
 		s.Error = words.Visible(words.Shorten(err.Error(), 1000))
 		if s.FailedSince.IsZero() {
 			s.FailedSince = now

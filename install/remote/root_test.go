@@ -182,6 +182,38 @@ func TestArchive(t *testing.T) {
 	fetch(t, r, true) // what somebody removed comes back
 }
 
+// TestFile: an archive on this machine is unpacked when it has changed, and only then.
+func TestFile(t *testing.T) {
+	r := rootOf(t)
+	r.File = filepath.Join(t.TempDir(), "skills.zip")
+	put := func(text string) {
+		try(t, os.WriteFile(r.File, packed(t, map[string]string{"pdf/SKILL.md": doc("pdf", text)}), 0o600))
+	}
+	due := func(want bool) {
+		t.Helper()
+		if got := remote.Due(r, time.Now()); got != want {
+			t.Errorf("due is %v", got)
+		}
+	}
+	put("One.")
+	due(true)
+	fetch(t, r, true)
+	due(false)
+	put(strings.Repeat("Two. ", 200))
+	due(true)
+	fetch(t, r, true)
+	try(t, os.WriteFile(r.File, []byte("no archive"), 0o600))
+	fails(t, r, "(format)")
+	due(false) // it is not tried again until it changes
+	try(t, os.Remove(r.File))
+	due(true)
+	fails(t, r, "no such file")
+	due(false)
+	if got := tree(t, r.Path)["pdf/SKILL.md"]; !strings.Contains(got, "Two.") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestRefusedSkill: a skill that is refused is left out and is a problem of the source.
 func TestRefusedSkill(t *testing.T) {
 	a := serveArchive(t, map[string]string{"pdf/SKILL.md": doc("pdf", "x"), "ocr/SKILL.md": doc("ocr", "x"), "ocr/aux.md": "x"})

@@ -35,6 +35,19 @@ func (s *Source) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2
 	}
 }
 
+// Failure says since when the root cannot be fetched; "" means that it could be, or that
+// nobody has tried.
+func (s *Source) Failure() string {
+	state, err := ReadState(s.root.Path)
+	switch {
+	case err != nil:
+		return err.Error()
+	case state.Error == "":
+		return ""
+	}
+	return state.Problem()
+}
+
 func (s *Source) problems() []*fetchError {
 	state, err := ReadState(s.root.Path)
 	if err != nil {

@@ -20,6 +20,7 @@ type State struct {
 	Commit string `json:"commit,omitempty"` // of a repository
 
 	Digest string            `json:"digest,omitempty"` // of an archive
+	Stamp  string            `json:"stamp,omitempty"`  // of an archive on this machine, when it was last tried
 	Skills map[string]string `json:"skills,omitempty"` // digests of the skills of a site, by name
 
 	FetchedAt time.Time `json:"fetched_at,omitzero"` // when the folder was last in step

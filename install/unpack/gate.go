@@ -22,6 +22,7 @@ type gate struct {
 type checked struct {
 	entry
 	clean string
+	rel   string // clean, below the folder of the skill; "" for that folder, and until it is known
 }
 
 // add takes one entry. It refuses at once what could lead out of the folder, and trees
@@ -41,7 +42,7 @@ func (g *gate) add(e entry) error {
 		e.bad = checkKind(e)
 	}
 	e.open = nil
-	g.entries = append(g.entries, checked{e, clean})
+	g.entries = append(g.entries, checked{entry: e, clean: clean})
 	g.bytes += max(0, e.size)
 	members, expanded := g.limits.most()
 	if len(g.entries) > members {
@@ -69,6 +70,8 @@ func checkKind(e entry) *Error {
 		return refuse(e.path, "socket", "it is a socket")
 	case mode&fs.ModeDevice != 0:
 		return refuse(e.path, "device", "it is a device")
+	case !mode.IsDir() && strings.HasSuffix(e.path, "/"):
+		return refuse(e.path, "not-regular", "it is a file with the name of a folder")
 	case !mode.IsRegular() && !mode.IsDir():
 		return refuse(e.path, "not-regular", "it is neither a file nor a folder")
 	case bits != 0:
@@ -223,13 +226,13 @@ type skillSize struct {
 }
 
 func (s *skillSize) add(e checked, top string, l Limits) *Error {
-	rel := e.clean
+	e.rel = e.clean
 	if top != "." {
-		rel = strings.TrimPrefix(strings.TrimPrefix(e.clean, top), "/")
+		e.rel = strings.TrimPrefix(strings.TrimPrefix(e.clean, top), "/")
 	}
-	dir := path.Dir(rel)
+	dir := path.Dir(e.rel)
 	if e.mode.IsDir() {
-		dir = cmp.Or(rel, ".")
+		dir = cmp.Or(e.rel, ".")
 	} else {
 		s.entries = append(s.entries, e)
 		s.bytes += e.size
@@ -246,7 +249,7 @@ func (s *skillSize) add(e checked, top string, l Limits) *Error {
 		return refuse(e.path, "too-many-files", "with this file the skill has more than %d files", l.Files)
 	case len(s.folders) > l.Folders:
 		return refuse(e.path, "too-many-folders", "with this folder the skill has more than %d folders", l.Folders)
-	case slices.Contains(skill.FileNames, path.Base(rel)) && e.size > l.SkillFile:
+	case slices.Contains(skill.FileNames, path.Base(e.rel)) && e.size > l.SkillFile:
 		return refuse(e.path, "skill-file-too-large", "it has %s; the limit is %s", size(e.size), size(l.SkillFile))
 	case s.bytes > l.Bytes || e.size > l.Bytes:
 		return refuse(e.path, "skill-too-large", "with this file the skill has more than %s", size(l.Bytes))

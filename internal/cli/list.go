@@ -55,6 +55,7 @@ func (a *app) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.noteUnfetched(c)
 			return a.printList(c, entries)
 		}),
 	}

@@ -149,3 +149,12 @@ func (a *app) fetchRoots(ctx context.Context, all bool) error {
 	}
 	return ctx.Err()
 }
+
+// noteUnfetched says of which roots the skills may be old.
+func (a *app) noteUnfetched(c *catalog) {
+	for _, src := range c.Config().Sources {
+		if r, ok := src.(*remote.Source); ok && r.Failure() != "" {
+			a.note("%s: %s", r.Info().Label, r.Failure())
+		}
+	}
+}

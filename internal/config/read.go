@@ -55,6 +55,9 @@ func Read(dir string, o *Options) (Settings, error) {
 			return s, err
 		}
 		s.Roots[i].Path = abs
+		if err := s.Roots[i].keepArchive(); err != nil {
+			return s, err
+		}
 	}
 	s.DB = cmp.Or(o.DB, os.Getenv("REPERTOIRE_DB"), s.DB)
 	return s, nil

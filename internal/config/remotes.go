@@ -1,14 +1,21 @@
 package config
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Remotes returns the roots that are kept in step with a place elsewhere.
+// Remotes returns the roots that are kept in step with a place elsewhere, or with an archive
+// on this machine.
 func (s *Settings) Remotes() []remote.Root {
 	var list []remote.Root
 	for _, r := range s.Roots {
@@ -20,10 +27,14 @@ func (s *Settings) Remotes() []remote.Root {
 }
 
 func (s *Settings) remote(r Root) remote.Root {
-	return remote.Root{
+	one := remote.Root{
 		Path: r.Path, Label: r.Label, Git: r.Git, Ref: r.Ref, Sub: r.Sub, URL: r.URL, Schedule: r.Fetch,
 		Limits: &remote.Limits{Unpack: &unpack.Limits{Files: s.Limits.Files, Bytes: s.Limits.Bytes}},
 	}
+	if filepath.IsAbs(r.URL) {
+		one.File, one.URL = r.URL, ""
+	}
+	return one
 }
 
 // Fetch returns a function that fetches the roots from elsewhere that are due; nil if there
@@ -42,4 +53,33 @@ func (s *Settings) fetched(fs *source.FS, r Root) source.Source {
 		return fs
 	}
 	return remote.Wrap(fs, s.remote(r))
+}
+
+// keepArchive makes a root of the user that is an archive on this machine, with an absolute
+// path, one that is elsewhere: its URL is that path, and it is unpacked into the folder Path. A
+// project's root stays a folder.
+func (r *Root) keepArchive() error {
+	if r.Project != "" || !isArchive(r.Path) {
+		return nil
+	}
+	data, err := DataDir()
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(r.Path)
+	sum := sha256.Sum256([]byte(r.Path))
+	r.URL, r.Label = r.Path, cmp.Or(r.Label, source.KindRoot+":"+name)
+	r.Path = filepath.Join(data, "roots", name+"-"+hex.EncodeToString(sum[:4]))
+	return nil
+}
+
+// isArchive reports whether a path is that of an archive and not of a folder.
+func isArchive(path string) bool {
+	for _, end := range []string{".zip", ".skill", ".tar", ".tar.gz", ".tgz"} {
+		if strings.HasSuffix(strings.ToLower(path), end) {
+			info, err := os.Stat(path)
+			return err != nil || !info.IsDir()
+		}
+	}
+	return false
 }

@@ -1,9 +1,13 @@
 package config_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
@@ -45,4 +49,46 @@ func TestRemotes(t *testing.T) {
 	if none := config.Default(); none.Fetch() != nil {
 		t.Error("nothing is elsewhere, and would be fetched")
 	}
+}
+
+// TestArchiveRoot: an archive of the user is unpacked into his data folder; a folder whose name
+// ends like that of an archive is a folder.
+func TestArchiveRoot(t *testing.T) {
+	home := t.TempDir()
+	setHome(t, home)
+	t.Setenv("REPERTOIRE_DATA", filepath.Join(home, "data"))
+	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
+	archive := filepath.Join(home, "team.zip")
+	write(t, archive, zipped(t, "pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n"))
+	write(t, filepath.Join(home, "folder.zip", "ocr", "SKILL.md"), "---\nname: ocr\ndescription: Sees.\n---\n")
+	s, err := config.Read(home, &config.Options{Roots: []string{archive, filepath.Join(home, "folder.zip")}, OnlyRoots: true})
+	try(t, err)
+	try(t, s.Fetch()(t.Context()))
+	sources, err := s.Sources(home, nil)
+	try(t, err)
+	var got []string
+	for _, src := range sources {
+		for ref, err := range src.Skills(t.Context(), nil) {
+			try(t, err)
+			got = append(got, src.Info().Label+" "+ref.Path)
+		}
+	}
+	want := []string{"root:team.zip pdf/SKILL.md", "root:folder.zip ocr/SKILL.md"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if roots := s.Remotes(); len(roots) != 1 || roots[0].File != archive || filepath.Dir(roots[0].Path) != filepath.Join(home, "data", "roots") {
+		t.Errorf("%+v", roots)
+	}
+}
+
+func zipped(t *testing.T, name, text string) string {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.Create(name)
+	try(t, err)
+	_, err = f.Write([]byte(text))
+	try(t, err)
+	try(t, w.Close())
+	return b.String()
 }
