@@ -26,7 +26,7 @@ var layers = map[string][]string{
 	"internal/client":     {},
 	"internal/config":     {"embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
-	"internal/doctor":     {".", "bench", "search", "skill", "source", "internal/lazyregexp", "internal/words"},
+	"internal/doctor":     {".", "bench", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
 	"internal/hook":       {".", "contextprovider", "internal/client", "internal/hook/event", "internal/session"},
 	"internal/hook/event": {"internal/client"},
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},

@@ -24,13 +24,18 @@ import (
 
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
 to be repaired, hidden characters, over-long names, descriptions and bodies,
-missing files, skills that another one of the same name shadows, descriptions
-or instructions that are nearly the same, and required skills that are not there.
-It also checks that every configured agent names only what exists, and tells which clients are
-set up ("skills setup"), what is wrong with that, and which of them have no room
-to list their skills. It runs whatever is broken: a mistake in a configuration,
-a catalog that cannot be opened and a folder that cannot be used are findings,
-and the rest is checked all the same.
+broken links, files that nothing mentions, scripts that cannot be run,
+descriptions that do not say when to use the skill, skills that another one of
+the same name shadows, and required skills that are not there. It ranks each
+skill for its own description and for the prompts in its evals/*.json files:
+where another skill comes first, the two collide, and a skill that is not among
+the first three is unreachable. Skills with nearly the same description or
+instructions are reported as one family. It also checks that every configured
+agent names only what exists, and tells what listing the skills would cost,
+which clients are set up ("skills setup"), what is wrong with that, and which of
+them have no room to list their skills. It runs whatever is broken: a mistake in
+a configuration, a catalog that cannot be opened and a folder that cannot be
+used are findings, and the rest is checked all the same.
 
 With folders as arguments it checks the skills in them instead, without the
 catalog. --strict applies the Agent Skills specification to the letter, as its
@@ -45,18 +50,24 @@ errors.
 --json prints an object with skills (how many were looked at), errors, warnings,
 notes (numbers), and problems, a list of objects with source, skill (its ID, or
 its folder when it was refused), family (IDs of all skills, if there are
-several), cost, rule, severity, path, line, message and hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
-(it misleads a model that sees it) or "author" (only its author need care).`
+several), cost, rule, severity, path, line, message and hint. The cost is
+"unseen" (no model sees the skill as things are), "confusing" (it misleads a
+model that sees it) or "author" (only its author need care).`
 
 func (a *app) doctorCommand() *cobra.Command {
 	var strict bool
+	var fix fixFlags
 	cmd := &cobra.Command{
 		Use:     "doctor [FOLDER…]",
 		Short:   "Report what is wrong with the skills",
-		Long:    doctorHelp,
-		Example: "  skills doctor\n  skills doctor --strict ./my-skill",
+		Long:    doctorHelp + doctorFixHelp,
+		Example: "  skills doctor\n  skills doctor --strict ./my-skill\n  skills doctor --fix",
 		Args:    args(0, -1),
+		PreRunE: checked(func([]string) error { return fix.check(strict) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if fix.on {
+				return a.fix(cmd.Context(), args, fix)
+			}
 			var r *doctor.Report
 			var err error
 			if len(args) > 0 {
@@ -74,6 +85,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "apply the specification to the letter")
+	fix.flags(cmd)
 	return cmd
 }
 
@@ -126,7 +138,9 @@ func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict 
 	}
 	defer c.Close()
 	reports, stale := a.rescan(ctx, c)
-	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
+	examining := a.progress("examining", 1)
+	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
+	examining.done()
 	if err != nil {
 		return nil, nil, err
 	}
