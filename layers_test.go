@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"internal/commands":   {"skill"},
 	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp", "internal/yamledit"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
-	"internal/doctor":     {".", "bench", "internal/inspect", "search", "skill", "source", "internal/lazyregexp", "internal/words"},
+	"internal/doctor":     {".", "bench", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
 	"install/git":         {"internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},

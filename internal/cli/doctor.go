@@ -22,14 +22,19 @@ import (
 
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
 to be repaired, hidden characters, over-long names, descriptions and bodies,
-missing files, skills that another one of the same name shadows or that are held
-back from everybody, descriptions or instructions that are nearly the same, and
-required skills that are not there. It also checks that every configured agent
-and what is disabled names only what exists, and tells which clients are set up
+broken links, files that nothing mentions, scripts that cannot be run,
+descriptions that do not say when to use the skill, skills that another one of
+the same name shadows or that are held back from everybody, and required skills
+that are not there. It ranks each skill for its own description and for the
+prompts in its evals/*.json files: where another skill comes first, the two
+collide, and a skill that is not among the first three is unreachable. Skills
+with nearly the same description or instructions are reported as one family. It
+also checks that every configured agent and what is disabled names only what
+exists, and tells what listing the skills would cost, which clients are set up
 ("skills setup"), what is wrong with that, and which of them have no room to
-list their skills. It runs whatever is broken: a mistake in a configuration,
-a catalog that cannot be opened and a folder that cannot be used are findings,
-and the rest is checked all the same.
+list their skills. It runs whatever is broken: a mistake in a configuration, a
+catalog that cannot be opened and a folder that cannot be used are findings, and
+the rest is checked all the same.
 
 With folders as arguments it checks the skills in them instead, without the
 catalog. --strict applies the Agent Skills specification to the letter, as its
@@ -61,16 +66,20 @@ an object with rules, a list of objects with rule, severity, about and fix.`
 func (a *app) doctorCommand() *cobra.Command {
 	var strict, listRules bool
 	var o doctorOutput
+	var fix fixFlags
 	cmd := &cobra.Command{
 		Use:     "doctor [FOLDER…]",
 		Short:   "Report what is wrong with the skills",
-		Long:    doctorHelp,
-		Example: "  skills doctor\n  skills doctor --strict ./my-skill\n  skills doctor --sarif --fail-on never . >skills.sarif",
+		Long:    doctorHelp + doctorFixHelp,
+		Example: "  skills doctor\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
 		Args:    args(0, -1),
-		PreRunE: checked(func([]string) error { return o.check(a.json) }),
+		PreRunE: checked(func([]string) error { return cmp.Or(o.check(a.json), fix.check(strict)) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if listRules {
+			switch {
+			case listRules:
 				return a.printRules(o.format)
+			case fix.on:
+				return a.fix(cmd.Context(), args, fix)
 			}
 			var r *doctor.Report
 			var err error
@@ -91,6 +100,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&strict, "strict", false, "apply the specification to the letter")
 	cmd.Flags().BoolVar(&listRules, "rules", false, "list the rules: what each finding means, and what to do")
 	o.flags(cmd)
+	fix.flags(cmd)
 	return cmd
 }
 
@@ -143,7 +153,9 @@ func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict 
 	}
 	defer c.Close()
 	reports, stale := a.rescan(ctx, c)
-	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports})
+	examining := a.progress("examining", 1)
+	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
+	examining.done()
 	if err != nil {
 		return nil, nil, err
 	}

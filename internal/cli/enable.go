@@ -257,7 +257,7 @@ func (a *app) known(ctx context.Context, rules []config.Rule) error {
 	a.agent = "" // what the agent does not see may be disabled for it too
 	defer func() { a.agent = agent }()
 	return a.ask(ctx, freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
-		all, err := c.List(ctx, nil, true)
+		all, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 		if err != nil {
 			return err
 		}
