@@ -197,11 +197,11 @@ func TestWhyChain(t *testing.T) {
 	for id, want := range map[string]string{
 		"mixer":   "Offered, if the budget has room, because brush requires it.",
 		"pigment": "Offered, if the budget has room, because brush requires mixer, which requires it.",
-		"soup":    "Not offered: ",
+		"soup":    "", // nothing that is wanted requires it
 	} {
 		why, err := c.Why(t.Context(), id, repertoire.Query{Text: "use the skill `brush` to paint my zeppelin", Threshold: repertoire.Always})
 		try(t, err)
-		if !strings.HasPrefix(why.Verdict, want) {
+		if why.Verdict != want && (want != "" || strings.HasPrefix(why.Verdict, "Offered")) {
 			t.Errorf("%s: %q, want %q", id, why.Verdict, want)
 		}
 	}
