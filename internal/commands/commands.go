@@ -52,35 +52,26 @@ func (f *Finder) Missing(ctx context.Context, n skill.Needs) (list []string) {
 	lacks := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return f.has(ctx, name) })
 	}
-	switch lacking := lacks(n.Commands); len(lacking) {
-	case 0:
-	case 1:
-		list = append(list, fmt.Sprintf("the command %s, which is not in PATH", lacking[0]))
-	default:
-		list = append(list, fmt.Sprintf("the commands %s, which are not in PATH", join(lacking)))
+	list = all(list, lacks(n.Commands), "the command %s, which is not in PATH", "the commands %s, which are not in PATH")
+	if lacking := lacks(n.AnyOf); len(lacking) == len(n.AnyOf) {
+		list = all(list, lacking, "the command %s, which is not in PATH", "one of the commands %s, none of which is in PATH")
 	}
-	if len(n.AnyOf) > 0 && len(lacks(n.AnyOf)) == len(n.AnyOf) {
-		if len(n.AnyOf) == 1 {
-			list = append(list, fmt.Sprintf("the command %s, which is not in PATH", n.AnyOf[0]))
-		} else {
-			list = append(list, fmt.Sprintf("one of the commands %s, none of which is in PATH", join(n.AnyOf)))
-		}
-	}
-	for _, name := range lacks(n.Either) {
-		list = append(list, name+", which is neither a skill nor a command in PATH")
-	}
-	for _, name := range n.Env {
-		if os.Getenv(name) == "" && !slices.Contains(f.assume, name) {
-			list = append(list, fmt.Sprintf("the environment variable %s, which is not set", name))
-		}
-	}
-	return list
+	list = all(list, lacks(n.Either), "%s, which is neither a skill nor a command in PATH", "%s, which are neither skills nor commands in PATH")
+	unset := slices.DeleteFunc(slices.Clone(n.Env), func(name string) bool { return os.Getenv(name) != "" || slices.Contains(f.assume, name) })
+	return all(list, unset, "the environment variable %s, which is not set", "the environment variables %s, which are not set")
 }
 
-// join lists names as people do: "a, b and c".
-func join(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+// all adds a part of a sentence about names to list: one if there is one name, many if there
+// are more, and nothing if there is none.
+func all(list, names []string, one, many string) []string {
+	switch last := len(names) - 1; last {
+	case -1:
+		return list
+	case 0:
+		return append(list, fmt.Sprintf(one, names[0]))
+	default:
+		return append(list, fmt.Sprintf(many, strings.Join(names[:last], ", ")+" and "+names[last]))
+	}
 }
 
 // has reports whether a command is there, or cannot be looked for now.

@@ -51,6 +51,7 @@ func TestMissing(t *testing.T) {
 		{skill.Needs{AnyOf: []string{"podman"}}, "the command podman, which is not in PATH"},
 		{skill.Needs{AnyOf: []string{"podman", "docker"}, Env: []string{"EMPTY"}},
 			"one of the commands podman and docker, none of which is in PATH; the environment variable EMPTY, which is not set"},
+		{skill.Needs{Env: []string{"EMPTY", "MY_TOKEN", "UNSET_BY_ALL"}}, "the environment variables EMPTY and UNSET_BY_ALL, which are not set"},
 		{skill.Needs{Either: []string{"gh", "flow"}}, "flow, which is neither a skill nor a command in PATH"},
 	}
 	if runtime.GOOS != "windows" { // where a file without an extension is no command
