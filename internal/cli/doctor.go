@@ -25,13 +25,13 @@ import (
 const doctorHelp = `Doctor reports what is wrong with the catalog: skills that were refused or had
 to be repaired, hidden characters, over-long names, descriptions and bodies,
 missing files, skills that another one of the same name shadows, or that are
-held back from everybody, descriptions that are nearly the same, and required
-skills that are not there. It also checks that every configured agent and what
-is disabled names only what exists, and tells which clients are
-set up ("skills setup"), what is wrong with that, and which of them have no room
-to list their skills. It runs whatever is broken: a mistake in a configuration,
-a catalog that cannot be opened and a folder that cannot be used are findings,
-and the rest is checked all the same.
+held back from everybody, descriptions that are nearly the same, and skills that
+are required and not there. It also checks that agents, and rules that disable
+skills, name only what exists, and tells which clients are set up ("skills
+setup"), what is wrong with that, and which of them have no room to list their
+skills. It runs whatever is broken: a mistake in a configuration, a catalog that
+cannot be opened and a folder that cannot be used are findings, and the rest is
+checked all the same.
 
 With folders as arguments it checks the skills in them instead, without the
 catalog. --strict applies the Agent Skills specification to the letter, as its
