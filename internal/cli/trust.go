@@ -32,8 +32,8 @@ one is asked for again. Programs that are running notice it at once.
 folder, or --all. The file is "trusted" in $REPERTOIRE_STATE or your state
 folder; you may edit it.
 
-When the output is piped, each line holds name, digest, date (of trusted skills)
-and folder, separated by tabs.
+When the output of --list or --forget is piped, each line holds name, digest,
+date and folder, separated by tabs.
 
 --json prints an object with trusted, untrusted and forgotten: lists of objects
 with digest, name, folder and date; of those that were shown also description,
@@ -203,9 +203,6 @@ func fileOf(r contextprovider.Resource) skill.File {
 
 // printUnsure prints what the user should know before trusting skills.
 func (a *app) printUnsure(list []unsureSkill) error {
-	if _, ok := terminal(a.stdout); !ok {
-		return a.rows(nil, mapped(list, func(s unsureSkill) []string { return []string{s.Name, s.Digest, "", s.Folder} }))
-	}
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(lineOf("%s: %s", s.Name, s.Description))

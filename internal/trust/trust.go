@@ -14,9 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -37,69 +35,35 @@ type Skill struct {
 // A File is the file with the trusted skills. It may be used by several goroutines, and
 // other processes may change the file at any time.
 type File struct {
-	name string // of the file
-	dir  string // of what is remembered of the files of each skill
-
-	mu      sync.Mutex
-	info    fs.FileInfo // of the file when it was read; nil means that it was not there
-	version int         // how often it was read
-	trusted map[string]bool
+	name    string                    // of the file
+	dir     string                    // of what is remembered of the files of each skill
+	trusted *Watched[map[string]bool] // digests
 }
 
 // Open returns the file "trusted" in a folder. It need not exist.
 func Open(state string) *File {
-	return &File{name: filepath.Join(state, "trusted"), dir: filepath.Join(state, "trusted-files")}
+	f := &File{name: filepath.Join(state, "trusted"), dir: filepath.Join(state, "trusted-files")}
+	f.trusted = Watch(f.name, func() map[string]bool {
+		trusted := make(map[string]bool)
+		skills, _ := f.read() // a line that cannot be read trusts nothing; List returns the error
+		for _, s := range skills {
+			trusted[s.Digest] = true
+		}
+		return trusted
+	})
+	return f
 }
 
 // Path returns the name of the file.
 func (f *File) Path() string { return f.name }
 
-// Trusted reports whether the file has a digest, as of the last call of Version. If the
-// file cannot be read, nothing is trusted.
-func (f *File) Trusted(digest string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.version == 0 {
-		f.refresh()
-	}
-	return f.trusted[digest]
-}
+// Trusted reports whether the file had a digest when Version was called last. If the file
+// cannot be read, nothing is trusted.
+func (f *File) Trusted(digest string) bool { return f.trusted.Value()[digest] }
 
 // Version returns another text than before if the file has changed. It only looks at the
 // stamp of the file.
-func (f *File) Version() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refresh()
-	return strconv.Itoa(f.version)
-}
-
-// refresh reads the file again if it has changed.
-func (f *File) refresh() {
-	info, err := os.Stat(f.name)
-	if err != nil {
-		info = nil
-	}
-	if f.version > 0 && sameFile(info, f.info) {
-		return
-	}
-	f.version++
-	f.info, f.trusted = info, make(map[string]bool)
-	if info == nil {
-		return
-	}
-	skills, _ := f.read() // a bad line is nobody's; List returns the error
-	for _, s := range skills {
-		f.trusted[s.Digest] = true
-	}
-}
-
-func sameFile(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-}
+func (f *File) Version() string { return f.trusted.Version() }
 
 // List returns the trusted skills by name. Lines that cannot be read are left out; the error
 // names the first.

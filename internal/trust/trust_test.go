@@ -39,7 +39,7 @@ func TestFile(t *testing.T) {
 	try(t, f.Add(t.Context(), seen(2, "pdf", "/elsewhere")))
 	after := other.Version()
 	if before == after || other.Version() != after || !other.Trusted(digest(2)) || other.Trusted(digest(3)) {
-		t.Errorf("version %s, then %s; trusted %v", before, after, other.trusted)
+		t.Errorf("version %s, then %s; trusted %v", before, after, other.trusted.Value())
 	}
 	data, err := os.ReadFile(f.Path())
 	try(t, err)
@@ -53,7 +53,7 @@ func TestFile(t *testing.T) {
 	}
 	gone, err := f.Forget(t.Context(), func(s Skill) bool { return s.Name == "pdf" })
 	if err != nil || len(gone) != 1 || other.Version() == after || other.Trusted(digest(2)) || !other.Trusted(digest(1)) {
-		t.Errorf("forgot %v, %v; trusted %v", gone, err, other.trusted)
+		t.Errorf("forgot %v, %v; trusted %v", gone, err, other.trusted.Value())
 	}
 	try(t, os.Remove(f.Path()))
 	if other.Version(); other.Trusted(digest(1)) {
@@ -78,7 +78,7 @@ func TestMalformed(t *testing.T) {
 		try(t, os.WriteFile(f.Path(), []byte(content), 0o600))
 		f := Open(state)
 		if !f.Trusted(digest(7)) || f.Trusted(digest(8)) {
-			t.Errorf("%q: trusted %v", line, f.trusted)
+			t.Errorf("%q: trusted %v", line, f.trusted.Value())
 		}
 		list, err := f.List()
 		if err == nil || !strings.Contains(err.Error(), want) || len(list) != 1 {
