@@ -104,11 +104,15 @@ func (a *app) revertCommand() *cobra.Command {
 
 // recordEdits keeps what has become of skills that have a history.
 func (a *app) recordEdits(ctx context.Context, c *catalog) {
+	var edited []string
 	box, err := a.box(c)
 	if err == nil {
-		_, err = box.Rescan(ctx)
+		edited, err = box.Rescan(ctx)
 	}
-	if err != nil {
+	for _, name := range edited {
+		a.noteVerbose("kept the edit of %s in its history", name)
+	}
+	if err != nil && ctx.Err() == nil {
 		a.note("keeping edited skills in the history: %v", err)
 	}
 }

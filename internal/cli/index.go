@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -199,11 +200,18 @@ func (a *app) watch(ctx context.Context) error {
 	if cfg.Schedule == repertoire.Never {
 		return errors.New("the configured schedule is never, so there is nothing to watch")
 	}
+	var opened atomic.Pointer[catalog]
+	cfg.Changed = func() {
+		if c := opened.Load(); c != nil {
+			a.recordEdits(ctx, c)
+		}
+	}
 	watched, err := a.openWith(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer watched.Close()
+	opened.Store(watched)
 	a.note("watching; interrupt to end (process %d)", os.Getpid())
 	<-ctx.Done()
 	return nil

@@ -204,7 +204,11 @@ func (s *served) recordEdits(ctx context.Context) {
 	if box == nil {
 		return
 	}
-	if _, err := box.Rescan(ctx); err != nil && ctx.Err() == nil {
+	edited, err := box.Rescan(ctx)
+	for _, name := range edited {
+		s.log.Info("kept an edit in the history", "skill", name)
+	}
+	if err != nil && ctx.Err() == nil {
 		s.log.Warn("keeping edited skills in the history", "error", err)
 	}
 }

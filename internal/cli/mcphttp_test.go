@@ -223,7 +223,22 @@ func sessionFiles(t *testing.T) int {
 // a skill.
 func (s *httpServer) suggests(t *testing.T, from, path, session string) bool {
 	t.Helper()
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"suggest_skills","arguments":{"prompt":"feed the cat","session":"` + session + `"},` +
+	data := s.call(t, from, path, "tools/call", "suggest_skills", `{"prompt":"feed the cat","session":"`+session+`"}`)
+	if !strings.Contains(data, "structuredContent") {
+		t.Fatal(data)
+	}
+	return strings.Contains(data, `"name":"cat"`)
+}
+
+// call calls a method, perhaps with a tool, from an address of this machine, and returns the
+// answer.
+func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments string) string {
+	t.Helper()
+	params := ""
+	if tool != "" {
+		params = `"name":"` + tool + `","arguments":` + arguments + `,`
+	}
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -231,9 +246,11 @@ func (s *httpServer) suggests(t *testing.T, from, path, session string) bool {
 	}
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "suggest_skills",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": tool,
 	} {
-		req.Header.Set(name, value)
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	client := &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
@@ -243,8 +260,46 @@ func (s *httpServer) suggests(t *testing.T, from, path, session string) bool {
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(data), "structuredContent") {
+	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%d, %v: %s", resp.StatusCode, err, data)
 	}
-	return strings.Contains(string(data), `"name":"cat"`)
+	return string(data)
+}
+
+// TestServeHTTPProposals: everybody may propose, and only the reviewer decides, where it is
+// served and for what it sees.
+func TestServeHTTPProposals(t *testing.T) {
+	home := fixture(t)
+	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}, other: {}}\n")
+	s := serveHTTP(t, "--allow-proposals", "--reviewer", "keeper")
+	s.healthy(t)
+	for path, reviews := range map[string]bool{"": false, "/keeper": true, "/other": false} {
+		list := s.call(t, "127.0.0.1", path, "tools/list", "", "")
+		if !strings.Contains(list, `"propose_skill_update"`) || strings.Contains(list, `"approve_proposal"`) != reviews {
+			t.Errorf("%q: %s", path, list)
+		}
+	}
+	propose := func(id, path string) string {
+		out := s.call(t, "127.0.0.1", path, "tools/call", "propose_skill_update",
+			`{"id":"`+id+`","diff":"@@\n-F`+map[string]string{"cat": "eed it", "post": "etch them"}[id]+`.\n+Well done.\n","justification":"Better."}`)
+		found := regexp.MustCompile(`"proposal":"([0-9a-z-]+)"`).FindStringSubmatch(out)
+		if found == nil {
+			t.Fatal(out)
+		}
+		return found[1]
+	}
+	cat, post := propose("cat", "/other"), propose("post", "")
+	if out := s.call(t, "127.0.0.1", "/keeper", "tools/call", "approve_proposal", `{"proposal":"`+post+`","reason":"x"}`); !strings.Contains(out, "no such proposal") {
+		t.Error(out)
+	}
+	if out := s.call(t, "127.0.0.1", "/keeper", "tools/call", "approve_proposal", `{"proposal":"`+cat+`","reason":"x"}`); !strings.Contains(out, "is changed") {
+		t.Error(out)
+	}
+	data, err := os.ReadFile(filepath.Join(home, ".agents", "skills", "cat", "SKILL.md"))
+	if err != nil || !strings.Contains(string(data), "Well done.") {
+		t.Errorf("%s, %v", data, err)
+	}
+	if out := call(t, 0, "proposals"); !strings.Contains(out, post) || !strings.Contains(out, "\tclient test\t") || strings.Contains(out, cat) {
+		t.Error(out)
+	}
 }
