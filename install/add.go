@@ -150,7 +150,7 @@ func (a *work) put(ctx context.Context, c *Change, f found) error {
 	}
 	c.Description = t.skill.Description
 	c.Findings = a.findings(ctx, t.skill, to)
-	c.To = &Entry{Source: a.source.Origin, Kind: a.source.Kind, Ref: a.source.Ref, Commit: a.got.commit, Path: f.dir,
+	c.To = &Entry{Source: a.source.Origin, Kind: a.source.Kind, Ref: a.source.Ref, Commit: a.got.commit, Tree: a.got.trees[f.dir], Path: f.dir,
 		Digest: t.skill.Digest, Signature: a.got.signature, Files: t.files}
 	if f.name != c.Name {
 		c.To.Name = f.name

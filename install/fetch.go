@@ -16,9 +16,10 @@ import (
 
 // A wish says what of a source is wanted.
 type wish struct {
-	subs    []string // folders, slash-separated; nil means all
-	request Request  // what chooses among the skills of a site
-	have    string   // commit that is installed already: a repository that is still there needs no fetch
+	subs    []string          // folders, slash-separated; nil means all
+	request Request           // what chooses among the skills of an installation
+	have    string            // commit that is installed already: a repository that is still there needs no fetch
+	trees   map[string]string // objects of folders that are installed already; nil if this is no update
 }
 
 // A fetched is a source on this disk.
@@ -26,6 +27,7 @@ type fetched struct {
 	dir       string   // of all of it; a source that is a folder is used where it is
 	subs      []string // folders of a repository that are there; nil means all
 	commit    string
+	trees     map[string]string // objects of the folders of a repository
 	signature *Signature
 	failed    map[string]error // skills of a site that could not be fetched
 	same      bool             // the repository is still at the commit that was installed; nothing was fetched
@@ -84,11 +86,16 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) 
 	if f.signature, err = in.verifyTag(ctx, st, r, v); err != nil {
 		return f, err
 	}
-	dirs, err := r.skills(ctx, f.commit, w.subs)
-	if err == nil {
-		f.subs, err = w.narrow(dirs)
+	var dirs []string
+	if f.trees, dirs, err = r.trees(ctx, f.commit, w.subs); err != nil {
+		return f, err
 	}
-	if err != nil {
+	if w.trees != nil {
+		f.subs = slices.DeleteFunc(slices.Clone(w.subs), func(sub string) bool { return f.trees[sub] == "" || f.trees[sub] == w.trees[sub] })
+		if len(f.subs) == 0 {
+			return f, nil
+		}
+	} else if f.subs, err = w.narrow(dirs); err != nil {
 		return f, err
 	}
 	return f, r.checkout(ctx, f.commit, f.subs)
@@ -99,7 +106,7 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) 
 // folder has the name of its skill; if a wanted name is no folder's, everything is needed.
 func (w wish) narrow(dirs []string) ([]string, error) {
 	r := w.request
-	if r.Source == "" || r.All || len(dirs) < 2 {
+	if r.All || len(dirs) < 2 {
 		return w.subs, nil
 	}
 	var all []found

@@ -285,42 +285,46 @@ func (r repo) checkout(ctx context.Context, commit string, subs []string) error 
 	return err
 }
 
-// skills returns the folders of a commit, or of some folders in it, that have a SKILL.md,
-// without the contents of any file. It refuses a version with more files and folders than
+// trees returns the folders of a commit, or of some folders in it, with their objects, which
+// differ if anything in the folders differs, and those that have a SKILL.md. It needs the
+// contents of no file. It refuses a version with more files and folders than
 // maxTree, and stops to read there, so that it comes to an end.
-func (r repo) skills(ctx context.Context, commit string, subs []string) ([]string, error) {
+func (r repo) trees(ctx context.Context, commit string, subs []string) (trees map[string]string, dirs []string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	args := []string{"ls-tree", "-r", "-t", "-z", "--name-only", commit, "--"}
+	args := []string{"ls-tree", "-r", "-t", "-z", commit, "--"}
 	if !slices.Contains(subs, ".") {
 		args = append(args, subs...)
 	}
 	cmd, stderr, err := r.command(ctx, args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var dirs []string
+	trees = map[string]string{".": commit} // for a skill that is the whole repository
 	n := 0
 	for buf := bufio.NewReader(out); n <= maxTree; n++ {
-		name, err := buf.ReadString(0)
+		line, err := buf.ReadString(0)
 		if err != nil {
 			break // the status of the command says more
 		}
-		if name = strings.TrimSuffix(name, "\x00"); slices.Contains(skill.FileNames, path.Base(name)) {
+		about, name, _ := strings.Cut(strings.TrimSuffix(line, "\x00"), "\t")
+		if object, ok := strings.CutPrefix(about, "040000 tree "); ok {
+			trees[name] = object
+		} else if slices.Contains(skill.FileNames, path.Base(name)) {
 			dirs = append(dirs, path.Dir(name))
 		}
 	}
 	if n > maxTree {
 		cancel()
 		cmd.Wait() // it was killed
-		return nil, fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
+		return nil, nil, fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
 	}
-	return dirs, r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
+	return trees, dirs, r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
 }

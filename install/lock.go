@@ -37,6 +37,7 @@ type Entry struct {
 	Kind      Kind            `json:"kind"`                // of the source
 	Ref       string          `json:"ref,omitempty"`       // branch, tag or commit that was asked for; "" means the default branch
 	Commit    string          `json:"commit,omitempty"`    // of a repository
+	Tree      string          `json:"tree,omitempty"`      // object of the folder in that commit
 	Path      string          `json:"path"`                // folder in the source, "." for the top
 	Name      string          `json:"name,omitempty"`      // name in the source, if the skill was given another one
 	Digest    string          `json:"digest"`              // see skill.Meta

@@ -87,7 +87,7 @@ func (l *Lock) groups(names []string) [][]string {
 func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []string, force bool) ([]*Change, error) {
 	first := l.Skills[names[0]]
 	a := &work{Installer: in, lock: l, stage: st, source: Source{Kind: first.Kind, Origin: first.Source, Ref: first.Ref}}
-	w := wish{have: first.Commit}
+	w := wish{have: first.Commit, trees: make(map[string]string)}
 	var changes []*Change
 	for _, name := range names {
 		c := &Change{Name: name, Action: Unchanged, From: l.Skills[name]}
@@ -96,11 +96,14 @@ func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []st
 			return nil, err
 		}
 		c.Edits = compare(c.From.Files, c.seen)
-		if c.From.Commit != w.have || force && !c.Edits.Same() {
-			w.have = "" // what was installed is needed, or not all have the same
+		again := force && !c.Edits.Same() // what was installed is needed again
+		if c.From.Commit != w.have || again {
+			w.have = ""
+		}
+		if !again {
+			w.trees[c.From.Path] = c.From.Tree
 		}
 		w.subs = append(w.subs, c.From.Path)
-		w.request.Skills = append(w.request.Skills, cmp.Or(c.From.Name, name))
 		changes = append(changes, c)
 	}
 	var failed error
@@ -120,7 +123,7 @@ func (a *work) update(ctx context.Context, c *Change, failed error, force bool) 
 	case failed != nil:
 		c.refuse(failed)
 		return nil
-	case a.got.same, c.From.Commit != "" && c.From.Commit == a.got.commit && c.Edits.Same():
+	case a.got.same, a.got.trees[c.From.Path] != "" && c.From.Tree == a.got.trees[c.From.Path] && !(force && !c.Edits.Same()):
 		c.Reason = edited(c)
 		return nil
 	}
