@@ -90,21 +90,21 @@ var installers = [...]string{"sh.rustup.rs", "astral.sh", "get.docker.com", "bun
 	"fly.io", "claude.ai", "sdk.cloud.google.com", "raw.githubusercontent.com/helm/", "get.helm.sh", "get.k3s.io", "get.volta.sh", "fnm.vercel.app", "pixi.sh", "mise.run", "mise.jdx.dev",
 	"starship.rs", "community.chocolatey.org", "get.scoop.sh", "bootstrap.pypa.io", "tailscale.com", "aka.ms", "cursor.com", "opencode.ai", "just.systems", "get.pulumi.com", "cli.github.com", "packages.microsoft.com", "release.solana.com", "release.anza.xyz"}
 
-func judgeFetch(match, line string) skill.Severity {
+func judgeFetch(before, match, after string) skill.Severity {
 	if known(match, installers[:]) {
 		return skill.Note
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
 
 // forges are hosts of repositories that show what they serve.
 var forges = [...]string{"github.com", "gitlab.com", "codeberg.org", "huggingface.co", "bitbucket.org"}
 
-func judgePackage(match, line string) skill.Severity {
+func judgePackage(before, match, after string) skill.Severity {
 	if known(match, forges[:]) {
 		return skill.Note
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
 
 // known reports whether all addresses in a text are of known hosts, or below a path of them.
@@ -122,22 +122,20 @@ var addresses = lazyregexp.New(`https?://[^\s"'` + "`" + `<>()|;]+`)
 
 // unlessWarned is a warning, unless the line warns against what it names, or tells how
 // to recognize it.
-func unlessWarned(match, line string) skill.Severity {
-	at := max(0, strings.Index(line, match))
-	if warns().MatchString(line) || against().MatchString(line[:at]) {
+func unlessWarned(before, match, after string) skill.Severity {
+	if warns().MatchString(before+match+after) || against().MatchString(before) {
 		return ""
 	}
 	return skill.Warning
 }
 
 // unlessExample is unlessWarned for sentences, which are examples if they are quoted.
-func unlessExample(match, line string) skill.Severity {
-	before := line[:max(0, strings.Index(line, match))]
+func unlessExample(before, match, after string) skill.Severity {
 	if strings.Count(before, `"`)%2 == 1 || strings.Count(before, "`")%2 == 1 ||
 		strings.LastIndex(before, "“") > strings.LastIndex(before, "”") || strings.HasSuffix(before, "'") {
 		return ""
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
 
 var (
@@ -145,13 +143,13 @@ var (
 	against = lazyregexp.New(`\b(?:never|don't|don’t|do not|avoid|must not|should not|cannot|can't|instead of|rather than|no)\b[^.]*$|❌|✗`)
 )
 
-func judgeAddress(match, line string) skill.Severity {
+func judgeAddress(before, match, after string) skill.Severity {
 	host := match[strings.Index(match, "//")+2:]
 	host = strings.TrimRight(host, ":/ \"'`)>")
 	if private().MatchString(host) {
 		return ""
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
 
 // private matches addresses that are not reached from outside, that documents use as
