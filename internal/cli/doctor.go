@@ -55,10 +55,10 @@ that a skill is safe.
 annotations of GitHub Actions. Their paths are relative to the working folder.
 
 --json prints an object with skills (how many were looked at), not_analysed (how
-many of them have files that the trust checks did not look at), errors,
-warnings, notes (numbers), and problems, a list of objects with source, skill
-(its ID, or its folder when it was refused), family (IDs of all skills, if there
-are several), cost, rule, severity, path, line, message and hint. The cost is
+many of them the trust checks did not look at as a whole), errors, warnings,
+notes (numbers), and problems, a list of objects with source, skill (its ID, or
+its folder when it was refused), family (IDs of all skills, if there are
+several), cost, rule, severity, path, line, message and hint. The cost is
 "unseen" (no model sees the skill as things are), "confusing" (it misleads a
 model that sees it) or "author" (only its author need care). With --rules it is
 an object with rules, a list of objects with rule, severity, about and fix.`

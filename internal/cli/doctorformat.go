@@ -61,7 +61,7 @@ func (a *app) printReport(r *doctor.Report, format string) error {
 	case "json":
 		return a.printJSON(r)
 	case "sarif":
-		return r.SARIF(a.exactOutput(), workingFolder(), versionOf().Version)
+		return a.printJSON(r.SARIF(workingFolder(), versionOf().Version))
 	case "github":
 		return r.GitHub(a.stdout, workingFolder())
 	}

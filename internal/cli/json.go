@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"io"
 	"math"
 	"unicode/utf8"
 
@@ -14,19 +13,14 @@ import (
 // printJSON prints v, indented, without escaping what is plain in JSON. On a terminal
 // the printer escapes more; the JSON means the same.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.exactOutput())
+	out := a.raw
+	if _, ok := terminal(out); ok {
+		out = a.stdout
+	}
+	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-// exactOutput returns where JSON is written: exactly in a pipe, through the printer on a
-// terminal.
-func (a *app) exactOutput() io.Writer {
-	if _, ok := terminal(a.raw); ok {
-		return a.stdout
-	}
-	return a.raw
 }
 
 // mapped returns f of each element of list; never nil, so that JSON has a list.

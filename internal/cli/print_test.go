@@ -18,7 +18,7 @@ import (
 var exact = map[string]string{
 	"Main":              "hands them to run",
 	"terminal":          "looks, and writes nothing",
-	"exactOutput":       "JSON in a pipe; on a terminal the printer is used",
+	"printJSON":         "JSON in a pipe; on a terminal the printer is used",
 	"rows":              "styles cells that were made visible before",
 	"progress":          "draws a bar, with constant words",
 	"complete":          "a hook's answer, which is JSON for a client",

@@ -34,7 +34,7 @@ type Finding struct {
 // A Report holds the findings, the worst severity first, and counts them by severity.
 type Report struct {
 	Skills      int       `json:"skills"`       // number of checked skills
-	NotAnalysed int       `json:"not_analysed"` // number of skills with files that the trust checks did not look at
+	NotAnalysed int       `json:"not_analysed"` // number of skills that the trust checks did not look at, or not at all of their files
 	Errors      int       `json:"errors"`
 	Warnings    int       `json:"warnings"`
 	Notes       int       `json:"notes"`

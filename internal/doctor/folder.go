@@ -88,6 +88,7 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 				p = refused.Problem
 			}
 			d.add(label, "", located(src, p), true)
+			d.report.NotAnalysed++
 			continue
 		}
 		problems := s.Problems

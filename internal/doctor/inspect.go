@@ -21,9 +21,12 @@ func (d *diagnosis) inspectSources(ctx context.Context, sources []source.Source)
 			if err != nil {
 				continue
 			}
-			if s, err := ref.Load(); err == nil {
-				d.inspect(ctx, src, s)
+			s, err := ref.Load()
+			if err != nil {
+				d.report.NotAnalysed++
+				continue
 			}
+			d.inspect(ctx, src, s)
 		}
 	}
 	d.inspectNames()

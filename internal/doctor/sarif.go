@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"encoding/json"
-	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -80,10 +78,10 @@ type (
 // sourceRoot is the usual name of the folder that URIs are relative to.
 const sourceRoot = "SRCROOT"
 
-// SARIF writes the report in the format SARIF 2.1.0, which services for code scanning
-// read. Paths below the folder base are relative to it; "" means that none is. version is
+// SARIF returns the report as a value whose JSON has the format SARIF 2.1.0, which
+// services for code scanning read. Paths below the folder base are relative to it; "" means that none is. version is
 // the version of the program.
-func (r *Report) SARIF(w io.Writer, base, version string) error {
+func (r *Report) SARIF(base, version string) any {
 	run := sarifRun{Invocations: []sarifInvocation{{true}}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "skills doctor", Version: version, InformationURI: "https://github.com/repertoire-skills/repertoire"}
 	if base != "" {
@@ -103,10 +101,7 @@ func (r *Report) SARIF(w io.Writer, base, version string) error {
 		}
 		run.Results = append(run.Results, f.sarif(index[f.Rule], base))
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}
 }
 
 // sarif returns the finding as a result of SARIF.

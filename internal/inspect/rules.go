@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,7 +58,7 @@ var (
 		`|\b` + withPassword + `[^\n]*(?:\.zip|\.rar|\.7z\b|extract|unpack)` +
 		`|unzip\s+(?:-\w+\s+)*-p\s*["']?\w+["']?\s[^\n]*\.zip|7z\s+x\s[^\n]*-p\w+`)
 
-	pasteHost = lazyregexp.New(`\b(?:pastebin\.com/(?:raw/)?\w{8}|glot\.io/\w+|paste\.ee/\w|hastebin\.com/\w|rentry\.(?:co|org)/\w|ghostbin\.\w+/\w|controlc\.com/\w|transfer\.sh/|termbin\.com|0x0\.st|dpaste\.(?:com|org)/\w|paste\.rs\b|anonfiles\.com/\w|gofile\.io/d/|webhook\.site/\w|bashupload\.com)|[\w-]+\.(?:requestbin\.\w+|oast\.\w+|interact\.sh)\b`)
+	pasteHost = lazyregexp.New(`\b(?:pastebin\.com/(?:raw/)?[a-z0-9]{8}\b|glot\.io/\w+|paste\.ee/\w|hastebin\.com/\w|rentry\.(?:co|org)/\w|ghostbin\.\w+/\w|controlc\.com/\w|transfer\.sh/|termbin\.com|0x0\.st|dpaste\.(?:com|org)/\w|paste\.rs\b|anonfiles\.com/\w|gofile\.io/d/|webhook\.site/\w|bashupload\.com)|[\w-]+\.(?:requestbin\.\w+|oast\.\w+|interact\.sh)\b`)
 
 	numericHost = lazyregexp.New(`https?://(?:\d{1,3}\.){3}\d{1,3}(?:[:/\s"'` + "`" + `)>]|$)`)
 
@@ -89,45 +90,52 @@ var installers = [...]string{"sh.rustup.rs", "astral.sh", "get.docker.com", "bun
 	"fly.io", "claude.ai", "sdk.cloud.google.com", "raw.githubusercontent.com/helm/", "get.helm.sh", "get.k3s.io", "get.volta.sh", "fnm.vercel.app", "pixi.sh", "mise.run", "mise.jdx.dev",
 	"starship.rs", "community.chocolatey.org", "get.scoop.sh", "bootstrap.pypa.io", "tailscale.com", "aka.ms", "cursor.com", "opencode.ai", "just.systems", "get.pulumi.com", "cli.github.com", "packages.microsoft.com", "release.solana.com", "release.anza.xyz"}
 
-func judgeFetch(match, line string) skill.Severity {
-	for _, host := range installers {
-		if strings.Contains(match, "https://"+host) {
-			return skill.Note
-		}
+func judgeFetch(before, match, after string) skill.Severity {
+	if known(match, installers[:]) {
+		return skill.Note
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
 
 // forges are hosts of repositories that show what they serve.
-var forges = [...]string{"https://github.com/", "https://gitlab.com/", "https://codeberg.org/", "https://huggingface.co/", "https://bitbucket.org/"}
+var forges = [...]string{"github.com", "gitlab.com", "codeberg.org", "huggingface.co", "bitbucket.org"}
 
-func judgePackage(match, line string) skill.Severity {
-	for _, forge := range forges {
-		if strings.Contains(match, forge) {
-			return skill.Note
-		}
+func judgePackage(before, match, after string) skill.Severity {
+	if known(match, forges[:]) {
+		return skill.Note
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
+
+// known reports whether all addresses in a text are of known hosts, or below a path of them.
+func known(text string, hosts []string) bool {
+	found := addresses().FindAllString(text, -1)
+	return len(found) > 0 && !slices.ContainsFunc(found, func(address string) bool {
+		rest, ok := strings.CutPrefix(address, "https://")
+		return !ok || !slices.ContainsFunc(hosts, func(host string) bool {
+			return rest == host || strings.HasPrefix(rest, strings.TrimSuffix(host, "/")+"/")
+		})
+	})
+}
+
+var addresses = lazyregexp.New(`https?://[^\s"'` + "`" + `<>()|;]+`)
 
 // unlessWarned is a warning, unless the line warns against what it names, or tells how
 // to recognize it.
-func unlessWarned(match, line string) skill.Severity {
-	at := max(0, strings.Index(line, match))
-	if warns().MatchString(line) || against().MatchString(line[:at]) {
+func unlessWarned(before, match, after string) skill.Severity {
+	if warns().MatchString(before+match+after) || against().MatchString(before) {
 		return ""
 	}
 	return skill.Warning
 }
 
 // unlessExample is unlessWarned for sentences, which are examples if they are quoted.
-func unlessExample(match, line string) skill.Severity {
-	before := line[:max(0, strings.Index(line, match))]
+func unlessExample(before, match, after string) skill.Severity {
 	if strings.Count(before, `"`)%2 == 1 || strings.Count(before, "`")%2 == 1 ||
 		strings.LastIndex(before, "“") > strings.LastIndex(before, "”") || strings.HasSuffix(before, "'") {
 		return ""
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
 
 var (
@@ -135,13 +143,13 @@ var (
 	against = lazyregexp.New(`\b(?:never|don't|don’t|do not|avoid|must not|should not|cannot|can't|instead of|rather than|no)\b[^.]*$|❌|✗`)
 )
 
-func judgeAddress(match, line string) skill.Severity {
+func judgeAddress(before, match, after string) skill.Severity {
 	host := match[strings.Index(match, "//")+2:]
 	host = strings.TrimRight(host, ":/ \"'`)>")
 	if private().MatchString(host) {
 		return ""
 	}
-	return unlessWarned(match, line)
+	return unlessWarned(before, match, after)
 }
 
 // private matches addresses that are not reached from outside, that documents use as

@@ -20,9 +20,9 @@ type rule struct {
 
 	// near is how many lines after the line belong to what the pattern is matched with.
 	near int
-	// judge returns the severity of a match in a line, both lower-case; "" means that it
-	// is no finding. A nil judge means a warning.
-	judge func(match, line string) skill.Severity
+	// judge returns the severity of a match between two parts of a line, all lower-case; ""
+	// means that it is no finding. A nil judge means a warning.
+	judge func(before, match, after string) skill.Severity
 }
 
 // A hit is the first finding of a rule in a text, and how many there are.
@@ -52,14 +52,7 @@ func (in *inspection) text(name, text string) {
 			return
 		}
 		part := joined(low[start:end])
-		match := r.pattern().FindStringIndex(part)
-		if match == nil {
-			return
-		}
-		severity := skill.Warning
-		if r.judge != nil {
-			severity = r.judge(part[match[0]:match[1]], part)
-		}
+		at, severity := r.match(part)
 		if severity == "" {
 			return
 		}
@@ -73,7 +66,7 @@ func (in *inspection) text(name, text string) {
 			h.count++
 			return
 		}
-		hits[i][severity] = &hit{at: start + match[0], count: 1, evidence: evidence(text[start+match[0] : end]),
+		hits[i][severity] = &hit{at: start + at, count: 1, evidence: evidence(text[start+at : end]),
 			Problem: skill.Problem{Rule: r.id, Severity: severity, Path: name, Message: r.message, Hint: r.hint}}
 	})
 	if tooMuch {
@@ -86,6 +79,22 @@ func (in *inspection) text(name, text string) {
 			}
 		}
 	}
+}
+
+// match returns where the worst match of the rule is in a line, and its severity; ""
+// means that there is none.
+func (r *rule) match(line string) (at int, worst skill.Severity) {
+	const most = 8
+	for _, m := range r.pattern().FindAllStringIndex(line, most) {
+		severity := skill.Warning
+		if r.judge != nil {
+			severity = r.judge(line[:m[0]], line[m[0]:m[1]], line[m[1]:])
+		}
+		if worst == "" || severity == skill.Warning && worst == skill.Note {
+			at, worst = m[0], severity
+		}
+	}
+	return at, worst
 }
 
 // problem returns the finding with its place and its evidence.
