@@ -142,22 +142,30 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 	}
 }
 
-// requirements reports skills that require a skill which the catalog does not have.
+// requirements reports skills that require what is not there.
 func (d *diagnosis) requirements(entries []repertoire.Entry) {
 	names := make([]string, len(entries))
-	have := make(map[string]bool)
 	for i, e := range entries {
 		names[i] = e.Name
-		have[strings.ToLower(e.Name)] = true
 	}
 	for _, e := range entries {
-		for _, want := range e.Requires {
-			if have[strings.ToLower(want)] {
-				continue
-			}
-			d.add(e.Source, e.ID, skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
-				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want),
-				Hint:    words.DidYouMean(words.Similar(want, names))}, false)
+		for _, p := range unmet(e, names) {
+			p.Path = e.Location
+			d.add(e.Source, e.ID, p, false)
 		}
 	}
+}
+
+// unmet returns a problem for each thing that a skill requires and that is not there. names
+// are the names of all skills.
+func unmet(e repertoire.Entry, names []string) []skill.Problem {
+	var found []skill.Problem
+	for _, want := range e.Requires {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, want) }) {
+			found = append(found, skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning,
+				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want),
+				Hint:    words.DidYouMean(words.Similar(want, names))})
+		}
+	}
+	return found
 }
