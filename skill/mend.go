@@ -68,11 +68,14 @@ func rewrite(text string) string {
 			yaml += strings.TrimRight(text, "\n") + "\n"
 		}
 	}
-	out := "---\n" + strings.TrimRight(yaml, "\n") + "\n---\n" + b.body
-	if plain != text {
-		out = strings.ReplaceAll(out, "\n", "\r\n")
+	front, body := "---\n"+strings.TrimRight(yaml, "\n")+"\n---\n", text
+	for range b.bodyLine - 1 { // the body keeps its line ends
+		_, body, _ = strings.Cut(body, "\n")
 	}
-	return out
+	if first, _, _ := strings.Cut(text, "\n"); strings.HasSuffix(first, "\r") {
+		front = strings.ReplaceAll(front, "\n", "\r\n")
+	}
+	return front + body
 }
 
 // comments returns the comments before the first key.

@@ -17,6 +17,8 @@ func TestMend(t *testing.T) {
 		{"sound", "---\nname: a\ndescription: Sorts mail.\n---\nSort.\n", "", nil},
 		{"colon", "---\n# first\nname: a\ndescription: Sorts: mail.\n# why\nversion: 1\n---\nSort.\n", "---\n# first\nname: a\ndescription: 'Sorts: mail.'\n# why\nversion: 1\n---\nSort.\n", []string{"yaml-repaired"}},
 		{"line ends", "---\r\nname: a\r\ndescription: Sorts: mail.\r\n---\r\nSort.\r\n", "---\r\nname: a\r\ndescription: 'Sorts: mail.'\r\n---\r\nSort.\r\n", []string{"yaml-repaired"}},
+		{"mixed line ends", "---\r\nname: a\r\ndescription: Sorts: mail.\r\n---\r\nSort.\nAll.\n", "---\r\nname: a\r\ndescription: 'Sorts: mail.'\r\n---\r\nSort.\nAll.\n", []string{"yaml-repaired"}},
+		{"unclosed", "---\nname: a\ndescription: Sorts mail.\n\n# Sort\n", "---\nname: a\ndescription: Sorts mail.\n---\n# Sort\n", []string{"closing-fence"}},
 		{"text", "---\nname: a\ndescription: It's here: a text\nthat goes on: to here\n---\nSort.\n", "---\nname: a\ndescription: 'It''s here: a text that goes on: to here'\n---\nSort.\n", []string{"yaml-repaired"}},
 		{"mark", "\ufeff---\nname: a\ndescription: Sorts mail.\n---\nSort.\n", "---\nname: a\ndescription: Sorts mail.\n---\nSort.\n", []string{"byte-order-mark"}},
 		{"fence", "---\nname: a\ndescription: Sorts mail.\n----\nSort.\n", "---\nname: a\ndescription: Sorts mail.\n---\nSort.\n", []string{"closing-fence"}},

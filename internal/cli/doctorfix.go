@@ -22,11 +22,11 @@ const doctorFixHelp = `
 --fix shows what it would change in each file as a diff, asks on a terminal,
 and writes: YAML that was read as meant, fences and byte order marks of
 SKILL.md, the executable bit of scripts with a #! line, and carriage returns in
-scripts whose #! line ends with one. It reads each file again and restores it if
-the finding is not gone. Elsewhere than on a terminal it needs --yes. It changes
-no bundled skills, none that are fetched from elsewhere and no files outside of
-the sources. --json then prints an object with fixes, a list of objects with
-path, rules, diff, warning and written.`
+scripts whose #! line ends with one. It reads each file again and restores it
+if the finding is not gone. Elsewhere than on a terminal it needs --yes. It
+changes no bundled skills, no skills that are fetched from elsewhere and no
+files outside of the sources. --json then prints an object with fixes, a list of
+objects with path, rules, diff, warning and written.`
 
 // fixFlags are the flags of "doctor --fix".
 type fixFlags struct{ on, yes bool }

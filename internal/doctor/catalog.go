@@ -61,6 +61,11 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 			d.report.Add(p)
 		}
 	}
+	for _, a := range append([]*repertoire.Agent{nil}, c.Config().Agents...) {
+		if err := d.listing(ctx, c, a); err != nil {
+			return nil, err
+		}
+	}
 	d.report.finish()
 	return &d.report, nil
 }

@@ -1,12 +1,16 @@
 package doctor_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/doctor"
 )
 
 // TestPrompts: a skill whose own description or eval leads to another one collides with
@@ -46,5 +50,21 @@ func TestPrompts(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestCancelled: whoever has no time for all skills gets an error, and no report of some.
+func TestCancelled(t *testing.T) {
+	c, _, _ := catalog(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	r, err := doctor.Catalog(ctx, c, doctor.Options{Step: func(done, all int) {
+		steps++
+		if cancel(); done > all {
+			t.Errorf("step %d of %d", done, all)
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || r != nil || steps == 0 {
+		t.Errorf("%v, %v after %d steps", r, err, steps)
 	}
 }

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -81,7 +82,7 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 			continue
 		}
 		p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: folders[0],
-			Message: b.shortage(c.Title),
+			Message: b.shortage(c.Title) + longest(e, c, below(folders, skills)),
 			Hint:    "what is left out is still found by the catalog; move skills to a folder that is configured as a root"}
 		if b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r Registration) bool { return r.Scope == client.User }) {
 			p.Hint = fmt.Sprintf("%q has it list names only; the catalog offers the rest", "skills setup "+c.Name+" --listing name-only")
@@ -105,6 +106,24 @@ func (b budget) shortage(title string) string {
 		dropped = "some descriptions are dropped"
 	}
 	return fmt.Sprintf("%s has room for %s of the %s characters of your %s skills: %s.", title, thousands(b.Lists), thousands(b.Needs), thousands(b.Skills), dropped)
+}
+
+// longest says which skills take most of the room in a client's listing; "" if there are
+// only a few.
+func longest(env *Env, c client.Client, skills []Listed) string {
+	const named = 3
+	l, listed := tuned(env, *c.Listing, skills)
+	if len(listed) <= named {
+		return ""
+	}
+	chars := func(s Listed) int { return charsOf(l, []Listed{s}) }
+	listed = slices.Clone(listed)
+	slices.SortStableFunc(listed, func(a, b Listed) int { return cmp.Compare(chars(b), chars(a)) })
+	var list []string
+	for _, s := range listed[:named] {
+		list = append(list, fmt.Sprintf("%s (%s)", s.Name, thousands(chars(s))))
+	}
+	return " The longest are " + strings.Join(list, ", ") + "."
 }
 
 // NamesIn returns the names of the skills that a client lists itself in a scope. It
