@@ -216,8 +216,10 @@ func (a *app) command() *cobra.Command {
 	completeHelp(root)
 	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(),
 		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
-		a.trustCommand(),
 		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
+	root.AddCommand(
+		a.trustCommand(),
+	)
 	return root
 }
 
