@@ -105,9 +105,11 @@ func (h *held) identify(v *snapshot.View) string {
 			if err != nil {
 				return err
 			}
-			_, known, err := base.Ordinal(f.Row)
-			if err != nil {
-				return err
+			known := n == 0
+			if !known {
+				if _, known, err = base.Ordinal(f.Row); err != nil {
+					return err
+				}
 			}
 			if known {
 				rows = append(rows, f.Row)

@@ -56,6 +56,10 @@ func (a *app) listCommand() *cobra.Command {
 				return err
 			}
 			a.noteUnfetched(c)
+			if len(entries) == 0 && (l.states() != nil || l.installed) && !a.json {
+				a.note("no skill is like that; \"skills list\" shows all")
+				return nil
+			}
 			return a.printList(c, entries)
 		}),
 	}
@@ -70,9 +74,8 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
-// entries returns the skills that the flags choose.
-func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry, error) {
-	var states []search.State
+// states returns the states of the skills that the flags choose; nil means all.
+func (l *listFlags) states() (states []search.State) {
 	if l.disabled {
 		states = append(states, search.Disabled)
 	}
@@ -82,6 +85,12 @@ func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry
 	if l.unavailable {
 		states = append(states, search.Unavailable, search.Changed)
 	}
+	return states
+}
+
+// entries returns the skills that the flags choose.
+func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry, error) {
+	states := l.states()
 	entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Shadowed: l.shadowed, Held: states != nil || c.agent == nil})
 	if err != nil {
 		return nil, err

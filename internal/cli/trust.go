@@ -208,14 +208,14 @@ func (a *app) printUnsure(list []unsureSkill) error {
 		b.WriteString(lineOf("%s: %s", s.Name, s.Description))
 		b.WriteString(lineOf("  %s in %s", count(s.Files, "file"), s.Folder))
 		if ch := s.change; ch != nil {
-			b.WriteString(lineOf("  changed since you trusted it on %s%s", ch.Since.Date.Local().Format(time.DateOnly), differences(ch, s.Folder)))
+			b.WriteString(lineOf("  changed since you trusted it on %s%s", ch.Since.Date.Local().Format(time.DateOnly), sinceTrusted(ch, s.Folder)))
 		}
 	}
 	return a.printText(b.String())
 }
 
-// differences lists the files that are not as they were.
-func differences(ch *trust.Change, folder string) string {
+// sinceTrusted lists the files that are not as they were.
+func sinceTrusted(ch *trust.Change, folder string) string {
 	text := ""
 	if ch.Since.Folder != folder {
 		text = " in " + ch.Since.Folder

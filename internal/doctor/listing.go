@@ -20,7 +20,7 @@ const dearListing = 2000
 // clients do with the skills in their own folders, and which descriptions cost most. nil
 // means the whole catalog.
 func (d *diagnosis) listing(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent) error {
-	entries, err := c.List(ctx, a, false)
+	entries, err := c.List(ctx, a, nil)
 	if err != nil {
 		return err
 	}
