@@ -271,21 +271,6 @@ func (d *discovery) addUsual(kind, folder, up, name string) {
 	d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
 }
 
-// ProjectLabels returns the labels that the usual places of the project of WorkDir have,
-// also of those that do not exist yet.
-func (s Search) ProjectLabels() []string {
-	if s.WorkDir == "" {
-		return nil
-	}
-	var labels []string
-	for i := range ProjectFolders(s.WorkDir, s.Home) {
-		for _, name := range s.Folders {
-			labels = append(labels, KindProject+":"+strings.Repeat("../", i)+name)
-		}
-	}
-	return labels
-}
-
 // ProjectFolders returns dir and the folders above it up to the root of its
 // repository, dir first; outside of a repository, dir alone. Links in dir are
 // resolved first, as git does. The home folder and those above it are never project

@@ -138,10 +138,6 @@ func TestDiscoverOrder(t *testing.T) {
 	if _, err := source.Discover(search); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing folder of the user: error %v", err)
 	}
-	want := []string{"project:.agents", "project:.claude", "project:.codex"}
-	if diff := cmp.Diff(want, search.ProjectLabels()); diff != "" {
-		t.Errorf("labels (-want +got)\n%s", diff)
-	}
 }
 
 func TestDiscoverConfig(t *testing.T) {

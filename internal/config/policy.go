@@ -20,21 +20,12 @@ type ProjectRules struct {
 	Disabled []search.Ban
 }
 
-// Policy returns which skills are held back in the folder dir; "" means the working folder,
-// nil that none is. What the project's file disables holds for skills of the project only.
-func (s *Settings) Policy(dir string) (*search.Policy, error) {
-	labels, err := s.projectLabels(dir)
-	if err != nil {
-		return nil, err
-	}
+// Policy returns which skills the files hold back; nil means none. A kind of sources stands
+// for all sources of the kind, as they come and go.
+func (s *Settings) Policy() *search.Policy {
 	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower)}
-	for _, ban := range s.ProjectDisabled {
-		if ban.Within = labels; len(labels) > 0 {
-			p.Disabled = append(p.Disabled, ban)
-		}
-	}
 	if s.Trust.Project == TrustAsk {
-		p.Ask = labels
+		p.Ask = []string{source.KindProject}
 	}
 	for _, r := range s.Roots {
 		if r.Elsewhere() && !r.Trusted {
@@ -42,33 +33,19 @@ func (s *Settings) Policy(dir string) (*search.Policy, error) {
 		}
 	}
 	if len(p.Disabled)+len(p.Lower)+len(p.Ask) == 0 && !s.Trust.RequireDigest {
-		return nil, nil
+		return nil
 	}
-	return p, nil
-}
-
-// projectLabels returns the labels of all sources that the project has or may get.
-func (s *Settings) projectLabels(dir string) ([]string, error) {
-	roots, err := s.rootsByPath()
-	if err != nil {
-		return nil, err
-	}
-	search, err := s.search(dir, roots)
-	if err != nil {
-		return nil, err
-	}
-	labels := search.ProjectLabels()
-	for _, r := range s.Roots {
-		if r.Project != "" {
-			labels = append(labels, r.Label)
-		}
-	}
-	return labels, nil
+	return p
 }
 
 // disabled reads skills that are disabled: names, or a mapping of rules. Each entry becomes
-// a ban of its own, which knows its line.
+// a ban of its own, which knows its line. What a project's file disables holds only for the
+// project's own skills.
 func (p *parser) disabled(to *[]search.Ban) value {
+	var within []string
+	if !p.user {
+		within = []string{source.KindProject}
+	}
 	add := func(set func(*search.Rules) *[]string) value {
 		return value{schema: listSchema, read: func(n *yaml.Node) error {
 			items, err := p.items(n)
@@ -76,7 +53,7 @@ func (p *parser) disabled(to *[]search.Ban) value {
 				return err
 			}
 			for _, item := range items {
-				ban := search.Ban{Place: p.place(item)}
+				ban := search.Ban{Within: within, Place: p.place(item)}
 				*set(&ban.Rules) = []string{item.Value}
 				if err := p.checkBan(item, ban); err != nil {
 					return err
