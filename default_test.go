@@ -22,7 +22,7 @@ func setMachine(t *testing.T) (project string) {
 	setHome(t, home)
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
 	t.Setenv("REPERTOIRE_CACHE", filepath.Join(home, "cache"))
-	for _, name := range []string{"REPERTOIRE_DB", "XDG_CONFIG_HOME"} {
+	for _, name := range []string{"REPERTOIRE_DB", "REPERTOIRE_DATA", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
 		t.Setenv(name, "")
 	}
 	project = filepath.Join(home, "p")
@@ -46,6 +46,17 @@ func TestReadConfig(t *testing.T) {
 	}
 	if cfg.Embedder != (embed.None{}) || cfg.Reranker == nil || cfg.RerankDeadline != 2*time.Second || cfg.RerankCandidates != 7 {
 		t.Errorf("embedder and reranker: %+v", cfg)
+	}
+	if cfg.Policy != nil || cfg.IgnoreNeeds || cfg.LoadRequired {
+		t.Errorf("held back without a reason: %+v", cfg.Policy)
+	}
+	write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "disabled: [bread]\ntrust: {lower: [x]}\nrequires: {ignore: true, assume: [gh], load: true}\n")
+	cfg, err = repertoire.ReadConfig(project, nil)
+	if p := cfg.Policy; err != nil || p == nil || len(p.Disabled) != 1 || p.Disabled[0].Place.Line != 1 || len(p.Lower) != 1 || p.Ask != nil {
+		t.Errorf("policy %+v, %v", p, err)
+	}
+	if !cfg.IgnoreNeeds || !cfg.LoadRequired || !slices.Equal(cfg.Assume, []string{"gh"}) {
+		t.Errorf("needs: %+v", cfg)
 	}
 	write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "reranker: {tei: {base_url: \"ftp://x\"}}\n")
 	if _, err := repertoire.ReadConfig(project, nil); err == nil || !strings.HasSuffix(err.Error(), "config.yaml:1: reranker: base URL does not start with http:// or https://") {

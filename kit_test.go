@@ -46,7 +46,7 @@ func exampleProject() (project string, remove func()) {
 	var undo []func()
 	for name, value := range map[string]string{
 		"HOME": home, "USERPROFILE": home, "REPERTOIRE_CONFIG": filepath.Join(home, "config.yaml"),
-		"REPERTOIRE_CACHE": filepath.Join(home, "cache"), "REPERTOIRE_DB": "", "XDG_CONFIG_HOME": "",
+		"REPERTOIRE_CACHE": filepath.Join(home, "cache"), "REPERTOIRE_DB": "", "REPERTOIRE_DATA": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "",
 	} {
 		before, ok := os.LookupEnv(name)
 		os.Setenv(name, value)

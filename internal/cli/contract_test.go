@@ -273,7 +273,7 @@ func fixture(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
 	t.Cleanup(func() { waitForIndexes(t, home) })
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "REPERTOIRE_CACHE", "REPERTOIRE_STATE", "REPERTOIRE_CONFIG", "REPERTOIRE_DB", "CURSOR_VERSION"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "REPERTOIRE_DATA", "REPERTOIRE_CACHE", "REPERTOIRE_STATE", "REPERTOIRE_CONFIG", "REPERTOIRE_DB", "CURSOR_VERSION"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("HOME", home)

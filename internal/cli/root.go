@@ -70,10 +70,10 @@ func (a *app) rootAddCommand() *cobra.Command {
 				return &usageError{cmd.CommandPath(), err}
 			}
 			return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
-				changed, err := e.AddRoot(r)
-				what := "added " + args[0]
+				label, changed, err := e.AddRoot(r)
+				what := "added " + label
 				if !changed {
-					what = args[0] + " is a root already"
+					what = label + " is a root already"
 				}
 				done(changed, what)
 				return err

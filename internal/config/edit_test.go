@@ -116,7 +116,7 @@ func TestEditRoots(t *testing.T) {
 			if change != nil {
 				change(&r)
 			}
-			_, err = e.AddRoot(r)
+			_, _, err = e.AddRoot(r)
 			return err
 		}
 	}

@@ -43,21 +43,35 @@ func looksLikeGit(address string) bool {
 	return err == nil && slices.Contains(hosts[:], u.Hostname()) && strings.Count(strings.Trim(u.Path, "/"), "/") == 1 && path.Ext(u.Path) == ""
 }
 
-// AddRoot adds a root after those of the file; done is false if the file has it already.
-func (e *Editor) AddRoot(r Root) (done bool, err error) {
+// AddRoot adds a root after those of the file, and returns its label; done is false if the
+// file has it already.
+func (e *Editor) AddRoot(r Root) (label string, done bool, err error) {
 	s, err := e.settings()
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
-	for _, old := range s.Roots {
+	labels, err := s.rootLabels()
+	if err != nil {
+		return "", false, err
+	}
+	for i, old := range s.Roots {
 		if sameRoot(old, r) {
-			return false, nil
+			return labels[i], false, nil
 		}
-		if r.Label != "" && words.NameKey(old.Label) == words.NameKey(r.Label) {
-			return false, &Error{old.Place.File, old.Place.Line, fmt.Errorf("label %q is that of another root; choose another one", r.Label)}
+		if r.Label != "" && words.NameKey(labels[i]) == words.NameKey(r.Label) {
+			return "", false, &Error{old.Place.File, old.Place.Line, fmt.Errorf("label %q is that of another root; choose another one", r.Label)}
 		}
 	}
-	return true, e.add([]string{"roots"}, itemOf(r))
+	if err := e.add([]string{"roots"}, itemOf(r)); err != nil {
+		return "", false, err
+	}
+	if s, err = e.settings(); err == nil {
+		labels, err = s.rootLabels()
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return labels[len(labels)-1], true, nil
 }
 
 // sameRoot reports whether two roots have the same skills.

@@ -47,6 +47,7 @@ func fenced(t *testing.T, files map[string]string) (home, project string) {
 	try(t, err)
 	setHome(t, home)
 	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("XDG_DATA_HOME", "")
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "own.yaml"))
 	project = filepath.Join(home, "src", "p")
 	try(t, os.MkdirAll(filepath.Join(project, ".git"), 0o700))

@@ -20,17 +20,12 @@ type ProjectRules struct {
 	Disabled []search.Ban
 }
 
-// Policy returns which skills are held back; nil means none. What the project's file disables
-// holds for skills of the project only.
+// Policy returns which skills the files hold back; nil means none. A kind of sources stands
+// for all sources of the kind, as they come and go.
 func (s *Settings) Policy() *search.Policy {
 	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower)}
-	project := []string{source.KindProject}
-	for _, ban := range s.ProjectDisabled {
-		ban.Within = project
-		p.Disabled = append(p.Disabled, ban)
-	}
 	if s.Trust.Project == TrustAsk {
-		p.Ask = project
+		p.Ask = []string{source.KindProject}
 	}
 	for _, r := range s.Roots {
 		if r.Elsewhere() && !r.Trusted {
@@ -44,8 +39,13 @@ func (s *Settings) Policy() *search.Policy {
 }
 
 // disabled reads skills that are disabled: names, or a mapping of rules. Each entry becomes
-// a ban of its own, which knows its line.
+// a ban of its own, which knows its line. What a project's file disables holds only for the
+// project's own skills.
 func (p *parser) disabled(to *[]search.Ban) value {
+	var within []string
+	if !p.user {
+		within = []string{source.KindProject}
+	}
 	add := func(set func(*search.Rules) *[]string) value {
 		return value{schema: listSchema, read: func(n *yaml.Node) error {
 			items, err := p.items(n)
@@ -53,7 +53,7 @@ func (p *parser) disabled(to *[]search.Ban) value {
 				return err
 			}
 			for _, item := range items {
-				ban := search.Ban{Place: p.place(item)}
+				ban := search.Ban{Within: within, Place: p.place(item)}
 				*set(&ban.Rules) = []string{item.Value}
 				if err := p.checkBan(item, ban); err != nil {
 					return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
 // TestPolicy: what the user's file disables holds everywhere or in one project; what a
@@ -36,13 +35,16 @@ func TestPolicy(t *testing.T) {
 	banned := func(name, file string, line int, within []string) search.Ban {
 		return search.Ban{Rules: search.Rules{Names: []string{name}}, Within: within, Place: search.Place{File: file, Line: line}}
 	}
-	labels := []string{source.KindProject}
-	want := []search.Ban{banned("a", own, 2, nil), banned("b", own, 3, nil), banned("c", own, 6, nil), banned("p", shared, 2, labels)}
+	labels := []string{"project"}
+	want := []search.Ban{banned("a", own, 2, nil), banned("b", own, 3, nil), banned("p", shared, 2, labels), banned("c", own, 6, nil)}
 	if diff := cmp.Diff(want, p.Disabled); diff != "" {
 		t.Errorf("disabled (-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"x", "git:a/b"}, p.Lower); diff != "" {
 		t.Errorf("lower (-want +got)\n%s", diff)
+	}
+	if diff := cmp.Diff(labels, p.Ask); diff != "" {
+		t.Errorf("ask (-want +got)\n%s", diff)
 	}
 	if p := policy(home); len(p.Disabled) != 2 {
 		t.Errorf("outside of a project: %+v", p)

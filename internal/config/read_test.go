@@ -20,7 +20,7 @@ func machine(t *testing.T) (project string) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	try(t, err)
 	setHome(t, home)
-	for _, name := range []string{"XDG_CONFIG_HOME", "REPERTOIRE_DB"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "REPERTOIRE_DATA", "REPERTOIRE_DB"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "own.yaml"))

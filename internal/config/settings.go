@@ -50,9 +50,7 @@ type Settings struct {
 	Trust       Trust
 	Requires    Requires
 	Usage       Usage
-	// ProjectDisabled are the skills that the project's file disables, among its own.
-	ProjectDisabled []search.Ban
-	Limits          skill.Limits
+	Limits      skill.Limits
 
 	// Places says where files set keys, such as "trust.project"; other keys have their
 	// default.
@@ -242,7 +240,7 @@ func (s *Settings) parse(name string, data []byte, f *fence) error {
 	}
 	changed := *s
 	changed.Roots, changed.Agents = slices.Clone(s.Roots), slices.Clone(s.Agents)
-	changed.Disabled, changed.ProjectDisabled = slices.Clone(s.Disabled), slices.Clone(s.ProjectDisabled)
+	changed.Disabled = slices.Clone(s.Disabled)
 	changed.Places = make(map[string]search.Place)
 	maps.Copy(changed.Places, s.Places)
 	p := &parser{file: name, dir: filepath.Dir(name), user: f == nil, fence: f, settings: &changed}

@@ -46,7 +46,6 @@ func (p *parser) shown(known keys, prefix string, o *Options) (list []Shown) {
 			list = append(list, p.shownAgents()...)
 		case key == "disabled":
 			list = append(list, shownBans(key, p.settings.Disabled)...)
-			list = append(list, shownBans(key, p.settings.ProjectDisabled)...)
 		case key == "projects":
 			for _, r := range p.settings.Projects {
 				list = append(list, shownBans(key+"."+r.Folder+".disabled", r.Disabled)...)

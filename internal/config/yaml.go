@@ -100,14 +100,10 @@ func (p *parser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Nod
 // there, which say where they belong.
 func (p *parser) keys() keys {
 	s := p.settings
-	disabled := &s.Disabled
-	if !p.user {
-		disabled = &s.ProjectDisabled
-	}
 	known := keys{
 		"roots":    p.rootList().doc("folders with skills; the first wins", nil),
 		"agents":   p.agentMap().doc("what each agent may see", nil),
-		"disabled": p.disabled(disabled).doc("skills that nobody is offered: a list of names, or a mapping of rules", nil),
+		"disabled": p.disabled(&s.Disabled).doc("skills that nobody is offered: a list of names, or a mapping of rules", nil),
 	}
 	if p.user {
 		maps.Copy(known, p.personal())
