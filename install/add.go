@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -43,7 +44,7 @@ func (r Request) source() (Source, error) {
 	if r.All && len(r.Skills) > 0 {
 		return s, errors.New("--skill and --all decide the same; leave one of them out")
 	}
-	if err := CheckRef(s.Ref); err != nil {
+	if err := git.CheckRef(s.Ref); err != nil {
 		return s, err
 	}
 	return s.absolute()
@@ -93,6 +94,11 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 			return nil, err
 		}
 		result.Changes = append(result.Changes, change)
+	}
+	for _, e := range f.refused {
+		if r.All {
+			result.Changes = append(result.Changes, &Change{Name: e.Path, Action: Refuse, Reason: e.Reason})
+		}
 	}
 	return result, in.carryOut(ctx, st, result, c)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -160,7 +161,7 @@ func (e *Entry) check(name string) error {
 	if s, err := ParseSource(e.Source); err != nil || s.Kind != e.Kind {
 		return fmt.Errorf("skill %q has a source %q", name, e.Source)
 	}
-	return CheckRef(e.Ref)
+	return git.CheckRef(e.Ref)
 }
 
 // checkName refuses a name that not every system and client accepts for a folder.

@@ -33,9 +33,14 @@ const (
 type Site struct {
 	Index    string // URL of the index, after redirects
 	Skills   []Listed
-	Problems []string // why entries are not in Skills
+	Problems []Problem
 	limits   Limits
 }
+
+// A Problem says why an entry is not among the skills of a site.
+type Problem struct{ Name, Reason string }
+
+func (p Problem) String() string { return p.Name + ": " + p.Reason }
 
 // A Listed is a skill of a Site.
 type Listed struct {
@@ -141,7 +146,7 @@ func (s *Site) parse(data []byte) error {
 			problem = "its URL has another scheme than the index"
 		}
 		if problem != "" {
-			s.Problems = append(s.Problems, words.Visible(words.Shorten(e.Name, 100))+": "+words.Visible(words.Shorten(problem, 200)))
+			s.Problems = append(s.Problems, Problem{words.Visible(words.Shorten(e.Name, 100)), words.Visible(words.Shorten(problem, 200))})
 			continue
 		}
 		seen[e.Name] = true

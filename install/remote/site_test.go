@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -160,7 +161,7 @@ func TestHostileSites(t *testing.T) {
 			s, err := remote.List(t.Context(), site(t, c.files, c.entry), nil)
 			try(t, err)
 			dir := t.TempDir()
-			got := strings.Join(s.Problems, "\n")
+			got := fmt.Sprint(s.Problems)
 			for _, one := range s.Skills {
 				got += fmt.Sprint(s.Fetch(t.Context(), one, filepath.Join(dir, "pdf")))
 			}
@@ -217,7 +218,27 @@ func older(w http.ResponseWriter, r *http.Request) {
 func TestSameName(t *testing.T) {
 	s, err := remote.List(t.Context(), site(t, map[string]string{"pdf/SKILL.md": doc("pdf", "x")}, nil, nil), nil)
 	try(t, err)
-	if len(s.Skills) != 1 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "another skill has the same name") {
+	if len(s.Skills) != 1 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Reason, "another skill has the same name") {
 		t.Errorf("%+v", s)
 	}
+}
+
+// FuzzIndex: whatever an index says, each listed skill has a plain name of its own, a digest, and
+// a URL with the scheme of the index.
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte(`{"skills": [{"name": "pdf", "type": "archive", "url": "../pdf.zip", "digest": "` + sum("x") + `"}]}`))
+	f.Add([]byte(`{"$schema": "x", "skills": [{"name": "../pdf", "type": "skill-md", "url": "//other/x", "digest": "sha256:"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := remote.ParseIndex("https://example.com/.well-known/agent-skills/index.json", data)
+		if err != nil {
+			return
+		}
+		seen := make(map[string]bool)
+		for _, one := range s.Skills {
+			if seen[one.Name] || !skill.IsPortableName(one.Name) || len(one.Digest) != len(sum("")) || !strings.HasPrefix(one.URL, "https:") {
+				t.Errorf("%+v", one)
+			}
+			seen[one.Name] = true
+		}
+	})
 }

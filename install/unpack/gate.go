@@ -22,6 +22,7 @@ type gate struct {
 type checked struct {
 	entry
 	clean string
+	rel   string // clean, below the folder of the skill; "" for that folder, and until it is known
 }
 
 // add takes one entry. It refuses at once what could lead out of the folder, and trees
@@ -41,7 +42,7 @@ func (g *gate) add(e entry) error {
 		e.bad = checkKind(e)
 	}
 	e.open = nil
-	g.entries = append(g.entries, checked{e, clean})
+	g.entries = append(g.entries, checked{entry: e, clean: clean})
 	g.bytes += max(0, e.size)
 	members, expanded := g.limits.most()
 	if len(g.entries) > members {
@@ -69,6 +70,8 @@ func checkKind(e entry) *Error {
 		return refuse(e.path, "socket", "it is a socket")
 	case mode&fs.ModeDevice != 0:
 		return refuse(e.path, "device", "it is a device")
+	case !mode.IsDir() && strings.HasSuffix(e.path, "/"):
+		return refuse(e.path, "not-regular", "it is a file with the name of a folder")
 	case !mode.IsRegular() && !mode.IsDir():
 		return refuse(e.path, "not-regular", "it is neither a file nor a folder")
 	case bits != 0:
@@ -107,29 +110,66 @@ func (g *gate) plan() (plan, error) {
 	if g.bytes > expanded {
 		return nil, refuse("", "too-large", "it has %d bytes; the limit is %d for %d skill(s)", g.bytes, expanded, len(tops))
 	}
-	p := make(plan)
-	names := names{}
-	sizes := make(map[string]*skillSize)
+	s := sorter{limits: g.limits, names: names{}, skills: make(map[string]*skillSize)}
 	for _, e := range g.entries {
-		top, ok := topOf(e.clean, tops)
-		if !ok {
+		if top, ok := topOf(e.clean, tops); ok {
+			if err := s.add(e, top); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.plan()
+}
+
+// A sorter sorts entries by skill, and checks each skill.
+type sorter struct {
+	limits Limits
+	names  names
+	skills map[string]*skillSize
+	first  *Error // what was refused first
+}
+
+func (s *sorter) add(e checked, top string) error {
+	one := s.skills[top]
+	if one == nil {
+		one = &skillSize{folders: make(map[string]bool)}
+		s.skills[top] = one
+	}
+	if one.refused {
+		return nil
+	}
+	bad := e.bad
+	if bad == nil {
+		bad = s.names.add(e)
+	}
+	if bad == nil {
+		bad = one.add(e, top, s.limits)
+	}
+	switch {
+	case bad == nil:
+		return nil
+	case s.limits.Refused == nil:
+		return bad
+	}
+	one.refused = true
+	s.first = cmp.Or(s.first, bad)
+	s.limits.Refused(bad)
+	return nil
+}
+
+// plan returns the files of all skills that were not refused. There must be one.
+func (s *sorter) plan() (plan, error) {
+	p := make(plan)
+	for _, one := range s.skills {
+		if one.refused {
 			continue
 		}
-		if e.bad != nil {
-			return nil, e.bad
-		}
-		if err := names.add(e); err != nil {
-			return nil, err
-		}
-		if sizes[top] == nil {
-			sizes[top] = &skillSize{folders: make(map[string]bool)}
-		}
-		if err := sizes[top].add(e, top, g.limits); err != nil {
-			return nil, err
-		}
-		if !e.mode.IsDir() {
+		for _, e := range one.entries {
 			p[e.path] = e
 		}
+	}
+	if len(p) == 0 {
+		return nil, s.first
 	}
 	return p, nil
 }
@@ -177,23 +217,24 @@ func (g *gate) noSkill() error {
 	return refuse("", "no-skill", "it has no %s", skill.FileNames[0])
 }
 
-// A skillSize is what the limits of one skill bound.
+// A skillSize is what is in one skill.
 type skillSize struct {
-	files   int
+	refused bool
+	entries []checked // the files
 	bytes   int64
 	folders map[string]bool
 }
 
-func (s *skillSize) add(e checked, top string, l Limits) error {
-	rel := e.clean
+func (s *skillSize) add(e checked, top string, l Limits) *Error {
+	e.rel = e.clean
 	if top != "." {
-		rel = strings.TrimPrefix(strings.TrimPrefix(e.clean, top), "/")
+		e.rel = strings.TrimPrefix(strings.TrimPrefix(e.clean, top), "/")
 	}
-	dir := path.Dir(rel)
+	dir := path.Dir(e.rel)
 	if e.mode.IsDir() {
-		dir = cmp.Or(rel, ".")
+		dir = cmp.Or(e.rel, ".")
 	} else {
-		s.files++
+		s.entries = append(s.entries, e)
 		s.bytes += e.size
 	}
 	depth := 0
@@ -204,11 +245,11 @@ func (s *skillSize) add(e checked, top string, l Limits) error {
 	switch {
 	case depth > l.Depth:
 		return refuse(e.path, "too-deep", "it is %d folders below its skill; the limit is %d", depth, l.Depth)
-	case s.files > l.Files:
+	case len(s.entries) > l.Files:
 		return refuse(e.path, "too-many-files", "with this file the skill has more than %d files", l.Files)
 	case len(s.folders) > l.Folders:
 		return refuse(e.path, "too-many-folders", "with this folder the skill has more than %d folders", l.Folders)
-	case slices.Contains(skill.FileNames, path.Base(rel)) && e.size > l.SkillFile:
+	case slices.Contains(skill.FileNames, path.Base(e.rel)) && e.size > l.SkillFile:
 		return refuse(e.path, "skill-file-too-large", "it has %s; the limit is %s", size(e.size), size(l.SkillFile))
 	case s.bytes > l.Bytes || e.size > l.Bytes:
 		return refuse(e.path, "skill-too-large", "with this file the skill has more than %s", size(l.Bytes))

@@ -36,6 +36,11 @@ type Limits struct {
 	Members  int   // files and folders; 0 means 1,000 for each skill
 	Expanded int64 // bytes after decompression; 0 means 50 MiB for each skill
 
+	// Refused is called for each skill that is refused because of what is in it; the other
+	// skills are written. nil means that one refused skill refuses the tree. A path that could
+	// lead out of the folder always refuses the tree.
+	Refused func(*Error)
+
 	Ratio int64 // bytes that one byte of an archive may become, once they are more than 1 MiB; 0 means 100
 }
 

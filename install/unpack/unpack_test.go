@@ -106,6 +106,7 @@ var refusals = []refusal{
 	{name: "setgid", rule: "special-bits", message: "setuid, setgid or sticky bit", items: []item{{path: "pdf/scripts/sg", mode: fs.ModeSetgid | 0o755}}},
 	{name: "sticky", rule: "special-bits", message: "setuid, setgid or sticky bit", items: []item{{path: "pdf/t", mode: fs.ModeSticky | 0o644}}},
 	{name: "sticky folder", rule: "special-bits", message: "setuid, setgid or sticky bit", items: []item{{path: "pdf/t/", mode: fs.ModeDir | fs.ModeSticky | 0o755}}},
+	{name: "file like a folder", rule: "not-regular", message: "a file with the name of a folder", build: withSlash, in: "t"},
 	{name: "unknown type", rule: "not-regular", message: "neither a file nor a folder", build: withUnknownType, in: "t"},
 
 	// Too much.
@@ -256,6 +257,13 @@ func withHardLink(t *testing.T) []byte {
 
 func withUnknownType(t *testing.T) []byte {
 	return tarWith(t, &tar.Header{Name: "pdf/b", Typeflag: 'D'}, "")
+}
+
+// withSlash has a file whose name ends like that of a folder.
+func withSlash(t *testing.T) []byte {
+	data := tarWith(t, &tar.Header{Name: "pdf/xy", Typeflag: tar.TypeReg}, "")
+	setHeader(data[second:], func(h []byte) { h[5] = '/' })
+	return data
 }
 
 // tarWith returns an archive with the instructions and one more member.
@@ -428,6 +436,7 @@ var accepted = []item{
 	{path: "skills/pdf/SKILL.md", text: instructions.text},
 	{path: "skills/pdf/scripts/fill.py", text: "import sys\n", mode: 0o755},
 	{path: "skills/pdf/tool", text: "#!/bin/sh\n", mode: 0o755},
+	{path: "scripts/web/SKILL.md", text: "x", mode: 0o755},
 	{path: "skills/pdf/data.bin", text: "\x7fELF", mode: 0o755},
 	{path: "skills/pdf/lib.sh", text: "#!/bin/sh\n"},
 	{path: "skills/pdf/empty", text: ""},
@@ -440,7 +449,7 @@ var accepted = []item{
 // TestAccepted: the skills of a tree are written, alike from all kinds of trees, readable
 // for their owner alone; only scripts keep the permission to run.
 func TestAccepted(t *testing.T) {
-	want := "skills/caf\u00e9/skill.md -rw------- \nskills/pdf/1/2/3/4/5/6/deep.md -rw------- \nskills/pdf/SKILL.md -rw------- \nskills/pdf/data.bin -rw------- \n" +
+	want := "scripts/web/SKILL.md -rw------- \nskills/caf\u00e9/skill.md -rw------- \nskills/pdf/1/2/3/4/5/6/deep.md -rw------- \nskills/pdf/SKILL.md -rw------- \nskills/pdf/data.bin -rw------- \n" +
 		"skills/pdf/empty -rw------- \nskills/pdf/inner/SKILL.md -rw------- \nskills/pdf/lib.sh -rw------- \nskills/pdf/scripts/fill.py -rwx------ \nskills/pdf/tool -rwx------ \n"
 	var first string
 	for _, kind := range []string{"zip", "tar", "tar.gz", "folder"} {
@@ -493,6 +502,28 @@ func TestManySkills(t *testing.T) {
 	try(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, nil))
 	if n := strings.Count(listing(t, to), "\n"); n != 2 {
 		t.Errorf("wrote %d files", n)
+	}
+}
+
+// TestRefusedSkills: whoever wants to hear of refused skills gets the others.
+func TestRefusedSkills(t *testing.T) {
+	items := []item{file("a/SKILL.md"), {path: "b/SKILL.md", text: "x"}, {path: "b/link", link: "/etc/passwd"}, file("b/nul"), file("c/SKILL.md"), file("c/A"), file("c/a")}
+	var refused []string
+	l := &unpack.Limits{Refused: func(e *unpack.Error) { refused = append(refused, e.Path+" "+e.Rule) }}
+	to := t.TempDir()
+	try(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, l))
+	if got := listing(t, to); !strings.HasPrefix(got, "a/SKILL.md ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("wrote\n%s", got)
+	}
+	if got := strings.Join(refused, ", "); got != "b/link symlink, c/a collision" {
+		t.Errorf("refused %s", got)
+	}
+	var bad *unpack.Error
+	if err := unpack.Archive(t.Context(), saved(t, tarOf(t, items[1:]...)), t.TempDir(), l); !errors.As(err, &bad) {
+		t.Errorf("nothing is left to write: %v", err)
+	}
+	if err := unpack.Archive(t.Context(), saved(t, tarOf(t, append(items, file("../x"))...)), t.TempDir(), l); !errors.As(err, &bad) || bad.Rule != "parent" {
+		t.Errorf("a path that leads out: %v", err)
 	}
 }
 

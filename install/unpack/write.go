@@ -97,7 +97,7 @@ func (w *writer) file(ctx context.Context, e checked, r io.Reader) (err error) {
 	if err := copyExactly(ctx, f, io.MultiReader(strings.NewReader(string(head[:n])), r), e); err != nil {
 		return err
 	}
-	isScript := string(head[:n]) == "#!" || strings.Contains("/"+e.clean, "/scripts/")
+	isScript := string(head[:n]) == "#!" || strings.Contains("/"+e.rel, "/scripts/")
 	if e.mode&0o111 != 0 && isScript {
 		return f.Chmod(0o700)
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 )
 
 // A zipTree is the tree of a zip archive. A zip says everything about its members twice: in a
@@ -155,43 +154,59 @@ func checkHeader(r io.ReaderAt, f *zip.File, at, data int64) error {
 		return asError(f.Name, err)
 	}
 	u16 := func(i int) uint16 { return binary.LittleEndian.Uint16(h[i:]) }
-	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(h[i:]) }
+	u32 := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(h[i:])) }
 	nameLen, extraLen := int64(u16(26)), int64(u16(28))
 	if string(h[:4]) != "PK\x03\x04" || at+30+nameLen+extraLen != data {
 		return refuse(f.Name, "layout", "the members of the archive overlap, or something is between them")
 	}
-	name := make([]byte, nameLen)
-	if _, err := r.ReadAt(name, at+30); err != nil {
+	more := make([]byte, nameLen+extraLen)
+	if _, err := r.ReadAt(more, at+30); err != nil {
 		return asError(f.Name, err)
 	}
-	later := f.Flags&flagDescriptor != 0
-	agrees := func(here uint32, there uint64) bool {
-		return uint64(here) == there || later && here == 0 || here == 0xffffffff // the size is in an extra field
-	}
+	name, extra := string(more[:nameLen]), more[nameLen:]
+	full, packed := largeSizes(extra, u32(22), u32(18))
+	later := f.Flags&flagDescriptor != 0 // what is 0 here stands after the data
+	agrees := func(here, there uint64) bool { return here == there || later && here == 0 }
 	switch {
-	case string(name) != f.Name:
+	case name != f.Name:
 		return refuse(f.Name, "lying-name", "its header calls it %q", name)
 	case u16(6) != f.Flags || u16(8) != f.Method:
 		return refuse(f.Name, "lying-header", "its header and the directory of the archive disagree on how it is compressed")
-	case !agrees(u32(18), f.CompressedSize64) || !agrees(u32(22), f.UncompressedSize64) || u32(14) != f.CRC32 && (!later || u32(14) != 0):
+	case !agrees(packed, f.CompressedSize64) || !agrees(full, f.UncompressedSize64) || !agrees(u32(14), uint64(f.CRC32)):
 		return refuse(f.Name, "lying-size", "its header and the directory of the archive disagree on its size or checksum")
-	case strings.ContainsRune(string(unicodePath(f.Extra)), 0) || len(unicodePath(f.Extra)) > 0 && string(unicodePath(f.Extra)) != f.Name:
-		return refuse(f.Name, "lying-name", "an extra field calls it %q", unicodePath(f.Extra))
+	}
+	for _, e := range [][]byte{extra, f.Extra} {
+		if field := extraField(e, 0x7075); len(field) > 5 && string(field[5:]) != f.Name {
+			return refuse(f.Name, "lying-name", "an extra field calls it %q", field[5:])
+		}
 	}
 	return nil
 }
 
-// unicodePath returns the name in the extra field that some readers prefer to the name in
-// the directory; nil if there is none.
-func unicodePath(extra []byte) []byte {
+// largeSizes returns the sizes before and after compression of a header. Where it has the
+// largest number, the size is in an extra field.
+func largeSizes(extra []byte, full, packed uint64) (uint64, uint64) {
+	field := extraField(extra, 1)
+	for _, size := range []*uint64{&full, &packed} {
+		if *size == 0xffffffff && len(field) >= 8 {
+			*size = binary.LittleEndian.Uint64(field)
+			field = field[8:]
+		}
+	}
+	return full, packed
+}
+
+// extraField returns the content of the extra field with a number; nil if there is none. Field
+// 0x7075 is the name that some readers prefer to the name in the directory.
+func extraField(extra []byte, want uint16) []byte {
 	for len(extra) >= 4 {
 		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
 		extra = extra[4:]
 		if n > len(extra) {
 			return nil
 		}
-		if id == 0x7075 && n > 5 {
-			return extra[5:n]
+		if id == want {
+			return extra[:n]
 		}
 		extra = extra[n:]
 	}

@@ -1,0 +1,218 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A Version is what a ref leads to.
+type Version struct {
+	Name   string // full name of the ref, such as refs/tags/v1; a commit if nobody advertises it
+	Object string // what the ref is; a tag of its own is not the commit
+	Commit string // "" if it is not known yet
+}
+
+// Resolve asks the server what a ref is. A tag wins over a branch, as everywhere in git.
+func (r Repo) Resolve(ctx context.Context, ref string) (Version, error) {
+	if err := CheckRef(ref); err != nil {
+		return Version{}, err
+	}
+	names := []string{"HEAD"}
+	switch {
+	case strings.HasPrefix(ref, "refs/"):
+		names = []string{ref}
+	case ref != "":
+		names = []string{"refs/tags/" + ref, "refs/heads/" + ref}
+	}
+	refs, err := r.remote(ctx, names...)
+	if err != nil {
+		return Version{}, err
+	}
+	for _, name := range names {
+		if object, ok := refs[name]; ok {
+			v := Version{name, object, object}
+			if peeled, ok := refs[name+"^{}"]; ok {
+				v.Commit = peeled
+			}
+			return v, nil
+		}
+	}
+	if isCommit(ref) {
+		return Version{ref, ref, ref}, nil
+	}
+	return Version{}, r.unknown(ctx, ref)
+}
+
+// remote returns the objects of refs on the server.
+func (r Repo) remote(ctx context.Context, names ...string) (map[string]string, error) {
+	args := []string{"ls-remote", "--", r.url}
+	for _, name := range names {
+		args = append(args, name, name+"^{}")
+	}
+	out, err := r.Run(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	refs := make(map[string]string)
+	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
+		if object, name, ok := strings.Cut(s.Text(), "\t"); ok {
+			refs[name] = object
+		}
+	}
+	return refs, nil
+}
+
+// unknown returns the error for a ref that the server does not have.
+func (r Repo) unknown(ctx context.Context, ref string) error {
+	refs, err := r.remote(ctx, "refs/tags/*", "refs/heads/*")
+	if err != nil {
+		return err
+	}
+	if ref == "" {
+		return errors.New("the repository is empty")
+	}
+	var names []string
+	for name := range refs {
+		if !strings.HasSuffix(name, "^{}") {
+			names = append(names, strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/"))
+		}
+	}
+	slices.Sort(names)
+	hint := ""
+	if similar := words.Similar(ref, names); len(similar) > 0 {
+		hint = "; " + words.DidYouMean(similar)
+	} else if len(names) > 0 {
+		hint = "; " + words.ThereAre(names)
+	}
+	if isHex(ref) {
+		hint += "; a commit is named with all of its 40 digits"
+	}
+	return fmt.Errorf("the repository has no branch or tag %q%s", ref, hint)
+}
+
+func isCommit(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
+
+func isHex(s string) bool { return len(s) > 6 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// Fetch gets a version, without its history and, where the server can do that, without the
+// contents of its files. It returns the commit.
+func (r Repo) Fetch(ctx context.Context, v Version) (string, error) {
+	init := Repo{allowed: r.allowed}
+	if _, err := init.Run(ctx, "init", "--quiet", "--template=", "--", r.dir); err != nil {
+		return "", err
+	}
+	info := filepath.Join(r.dir, ".git", "info")
+	if err := errors.Join(os.MkdirAll(info, 0o700), os.WriteFile(filepath.Join(info, "attributes"), []byte(noFilters), 0o600)); err != nil {
+		return "", err
+	}
+	if _, err := r.Run(ctx, "config", "remote.origin.url", r.url); err != nil {
+		return "", err
+	}
+	if _, err := r.Run(ctx, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+		"origin", "+"+v.Name+":"+fetchedRef); err != nil {
+		return "", err
+	}
+	out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", fetchedRef+"^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// fetchedRef names what was fetched.
+const fetchedRef = "refs/repertoire/fetched"
+
+// Checkout writes the files of a commit, or of some folders in it; "." is all of it.
+func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error {
+	if _, _, err := r.Trees(ctx, commit, subs); err != nil {
+		return err
+	}
+	if len(subs) > 0 && !slices.Contains(subs, ".") {
+		args := append([]string{"sparse-checkout", "set", "--cone", "--"}, subs...)
+		if _, err := r.Run(ctx, args...); err != nil {
+			return err
+		}
+	}
+	_, err := r.Run(ctx, "checkout", "--quiet", "--detach", commit, "--")
+	return err
+}
+
+// Trees returns the folders of a commit, or of some folders in it, with their objects, which
+// differ if anything in the folders differs, and those that have a SKILL.md. It needs the
+// contents of no file. It refuses a version with more files and folders than
+// maxTree, and stops to read there, so that it comes to an end.
+func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees map[string]string, dirs []string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	args := []string{"ls-tree", "-r", "-t", "-z", commit, "--"}
+	if !slices.Contains(subs, ".") {
+		args = append(args, subs...)
+	}
+	cmd, stderr, err := r.command(ctx, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	trees = map[string]string{".": commit} // for a skill that is the whole repository
+	n := 0
+	for buf := bufio.NewReader(out); n <= maxTree; n++ {
+		line, err := buf.ReadString(0)
+		if err != nil {
+			break // the status of the command says more
+		}
+		about, name, _ := strings.Cut(strings.TrimSuffix(line, "\x00"), "\t")
+		if object, ok := strings.CutPrefix(about, "040000 tree "); ok {
+			trees[name] = object
+		} else if slices.Contains(skill.FileNames, path.Base(name)) {
+			dirs = append(dirs, path.Dir(name))
+		}
+	}
+	if n > maxTree {
+		cancel()
+		cmd.Wait() // it was killed
+		return nil, nil, fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
+	}
+	return trees, dirs, r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
+}
+
+// Tag returns the text of the fetched tag, with its signature. It is the text of the commit
+// if the tag is a mere name of one.
+func (r Repo) Tag(ctx context.Context) (string, error) {
+	out, err := r.Run(ctx, "cat-file", "-p", fetchedRef)
+	return string(out), err
+}
+
+// VerifyTag lets git check the signature of the fetched tag. signers is a file with the SSH
+// keys that may sign, see ssh-keygen. For other signatures, status is what gpg says.
+func (r Repo) VerifyTag(ctx context.Context, signers string) (status string, err error) {
+	cmd, stderr, err := r.command(ctx, []string{"-c", "gpg.ssh.allowedSignersFile=" + signers, "-c", "gpg.ssh.revocationFile=", "verify-tag", "--raw", fetchedRef})
+	if err != nil {
+		return "", err
+	}
+	err = r.failure(ctx, "verify-tag", cmd.Run(), stderr)
+	return stderr.String(), err
+}
+
+// CheckRef checks the name of a branch, tag or commit.
+func CheckRef(ref string) error {
+	if strings.HasPrefix(ref, "-") || strings.Contains(ref, "..") || strings.ContainsFunc(ref, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\+@{`, r)
+	}) || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
+		return fmt.Errorf("%q is no name of a branch, a tag or a commit", ref)
+	}
+	return nil
+}

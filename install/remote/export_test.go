@@ -1,0 +1,15 @@
+package remote
+
+import "runtime"
+
+// WriteState writes a state.
+func WriteState(s *State, path string) error { return s.write(path) }
+
+// Exchanges says whether this system exchanges two folders in one step.
+const Exchanges = runtime.GOOS == "linux" || runtime.GOOS == "darwin"
+
+// ParseIndex reads an index that was at a URL.
+func ParseIndex(from string, data []byte) (*Site, error) {
+	s := &Site{Index: from}
+	return s, s.parse(data)
+}

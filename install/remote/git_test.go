@@ -1,0 +1,163 @@
+package remote_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A repository is a real one in a folder.
+type repository struct {
+	dir string
+	url string
+}
+
+func newRepository(t *testing.T) repository {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	// The user's own settings must not decide.
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	r := repository{dir: t.TempDir()}
+	r.url = "file://" + filepath.ToSlash(r.dir)
+	r.git(t, "init", "--quiet", "--initial-branch=main", "--template=")
+	return r
+}
+
+func (r repository) git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", r.dir, "-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgSign=false"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r repository) write(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name = filepath.Join(r.dir, name)
+		try(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		try(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+}
+
+// commit writes files and returns the commit.
+func (r repository) commit(t *testing.T, files map[string]string) string {
+	t.Helper()
+	r.write(t, files)
+	r.git(t, "add", "--all")
+	r.git(t, "commit", "--quiet", "--message=x")
+	return r.git(t, "rev-parse", "HEAD")
+}
+
+// TestRepository: a root follows its branch when it is fetched, holds only the skills, and
+// keeps them when the repository is away.
+func TestRepository(t *testing.T) {
+	repo := newRepository(t)
+	try(t, os.Symlink("/etc", filepath.Join(repo.dir, "link")))
+	first := repo.commit(t, map[string]string{"README.md": "x", "skills/pdf/SKILL.md": doc("pdf", "One."), "other/ocr/SKILL.md": doc("ocr", "See.")})
+	r := rootOf(t)
+	r.Git = repo.url
+	if s := fetch(t, r, true); s.Commit != first {
+		t.Errorf("commit %s, want %s", s.Commit, first)
+	}
+	want := map[string]string{"skills/pdf/SKILL.md": doc("pdf", "One."), "other/ocr/SKILL.md": doc("ocr", "See.")}
+	if diff := cmp.Diff(want, tree(t, r.Path)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	fetch(t, r, false)
+	second := repo.commit(t, map[string]string{"skills/pdf/SKILL.md": doc("pdf", "Two."), "skills/pdf/scripts/a.sh": "#!/bin/sh\n"})
+	repo.git(t, "tag", "v2")
+	if s := fetch(t, r, true); s.Commit != second {
+		t.Errorf("commit %s, want %s", s.Commit, second)
+	}
+	for name, c := range map[string]struct{ ref, sub, want string }{
+		"commit":    {first, "", first},
+		"tag":       {"v2", "", second},
+		"subfolder": {"main", "skills", second},
+	} {
+		other := rootOf(t)
+		other.Git, other.Ref, other.Sub = repo.url, c.ref, c.sub
+		if s := fetch(t, other, true); s.Commit != c.want {
+			t.Errorf("%s: commit %s, want %s", name, s.Commit, c.want)
+		}
+		if got := tree(t, other.Path); c.sub != "" && (got["pdf/SKILL.md"] != doc("pdf", "Two.") || len(got) != 2) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	r.Sub = "link"
+	fails(t, r, "it has no folder link")
+	r.Sub = "skills/none"
+	fails(t, r, "it has no folder skills/none")
+	r.Sub, r.Ref = "", "mian"
+	fails(t, r, `no branch or tag "mian"; there are: main, v2`)
+	r.Ref = "--upload-pack=touch /tmp/x"
+	fails(t, r, "is no name of a branch")
+	r.Ref = ""
+	try(t, os.Rename(repo.dir, repo.dir+".away"))
+	fails(t, r, "fetching team: git ls-remote")
+}
+
+// TestHostileRepository: nothing of a repository runs, and skills that are refused are left
+// out.
+func TestHostileRepository(t *testing.T) {
+	repo := newRepository(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	touch := "touch " + ran
+	// A filter that the user has, as Git LFS is one, and a repository that asks for it.
+	try(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".gitconfig"), []byte("[filter \"evil\"]\n\tsmudge = "+touch+"; cat\n\tclean = cat\n\trequired = true\n[protocol \"file\"]\n\tallow = always\n"), 0o600))
+	try(t, os.Symlink("/etc/passwd", filepath.Join(repo.dir, "bad")))
+	repo.write(t, map[string]string{
+		".gitattributes":        "* filter=evil eol=crlf\n",
+		".gitmodules":           "[submodule \"s\"]\n\tpath = s\n\turl = " + repo.url + "\n",
+		"pdf/SKILL.md":          doc("pdf", "One."),
+		"ocr/SKILL.md":          doc("ocr", "See."),
+		".githooks/post-commit": "#!/bin/sh\n" + touch + "\n",
+		"ocr/.git~1/hooks/x":    "x",
+	})
+	try(t, os.Symlink("/etc/passwd", filepath.Join(repo.dir, "ocr", "passwd")))
+	repo.git(t, "add", "--all")
+	repo.git(t, "-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message=x")
+	os.Remove(ran)
+
+	r := rootOf(t)
+	r.Git = repo.url
+	s := fetch(t, r, true)
+	if diff := cmp.Diff(map[string]string{"pdf/SKILL.md": doc("pdf", "One.")}, tree(t, r.Path)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(s.Refused) != 1 || !strings.Contains(s.Refused[0], "ocr/passwd: it is a symbolic link") {
+		t.Errorf("refused %v", s.Refused)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a program of the repository ran")
+	}
+	for _, url := range []string{"ext::sh -c '" + touch + "'", "--upload-pack=" + touch, "git://127.0.0.1:1/x"} {
+		r.Git = url
+		fails(t, r, "fetching team: ")
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a URL ran a program")
+	}
+}
+
+// TestNoGit: without git everything else works.
+func TestNoGit(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	r := rootOf(t)
+	r.Git = "https://example.com/x.git"
+	fails(t, r, "git is not installed")
+	r.Git = ""
+	r.URL = serveArchive(t, map[string]string{"SKILL.md": doc("pdf", "x")}).url
+	fetch(t, r, true)
+}

@@ -1,0 +1,397 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/robfig/cron/v3"
+
+	"github.com/repertoire-skills/repertoire/install/git"
+	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// Never is the schedule of a root that is fetched once, and then only when somebody asks.
+const Never = "never"
+
+// A Root is a folder of skills that is kept in step with a place elsewhere: a repository, an
+// archive or a site on a server, or an archive on this machine.
+type Root struct {
+	Path  string // the folder; what else Fetch needs is beside it, with longer names
+	Label string // for messages
+
+	Git string // URL of a repository; "" means none
+	Ref string // branch, tag or commit; "" means the default branch
+	Sub string // folder in the repository, slash-separated; "" means all of it
+
+	// URL is an archive, or a site that lists its skills: then it is the URL of the site or
+	// ends in .json.
+	URL string
+
+	// File is an archive on this machine, which is unpacked when it has changed. "" means none.
+	File string
+
+	// Schedule is when it is fetched anew, as a cron spec, or Never. "" means once a day for
+	// a URL, and Never for a repository, which so stays at its first commit.
+	Schedule string
+
+	Limits *Limits // nil means all zero values
+}
+
+// origin returns where the skills come from, without a password.
+func (r *Root) origin() string {
+	from := cmp.Or(r.Git, r.URL, r.File)
+	if u, err := url.Parse(from); err == nil {
+		from = u.Redacted()
+	}
+	return from
+}
+
+// retryAfter is how long a failed fetch is not tried again, unless the schedule is faster.
+const retryAfter = 10 * time.Minute
+
+// Due reports whether a root should be fetched now. A root that was never fetched is due.
+func Due(r Root, now time.Time) bool {
+	s, err := ReadState(r.Path)
+	if err != nil {
+		return true // Fetch writes it anew
+	}
+	return s.due(r, now)
+}
+
+func (s *State) due(r Root, now time.Time) bool {
+	if s.TriedAt.IsZero() || s.TriedAt.After(now) { // the clock was put back
+		return true
+	}
+	if r.File != "" && s.Stamp != stamp(r.File) {
+		return true
+	}
+	if s.FetchedAt.IsZero() || !exists(r.Path) {
+		return now.Sub(s.TriedAt) >= retryAfter
+	}
+	spec := cmp.Or(r.Schedule, Never)
+	if r.Schedule == "" && r.URL != "" {
+		spec = "@every 24h"
+	}
+	schedule := parseSchedule(spec)
+	if schedule == nil {
+		return false
+	}
+	next := schedule.Next(s.TriedAt)
+	if again := s.TriedAt.Add(retryAfter); s.Error != "" && again.Before(next) {
+		next = again
+	}
+	return !next.After(now)
+}
+
+// stamp returns what changes when a file does; "" if nobody can tell.
+func stamp(file string) string {
+	info, err := os.Stat(file)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
+}
+
+// parseSchedule returns nil for Never, and for what is no schedule. The parser panics on
+// some malformed time zones.
+func parseSchedule(spec string) (s cron.Schedule) {
+	defer func() {
+		if recover() != nil {
+			s = nil
+		}
+	}()
+	if s, err := cron.ParseStandard(spec); err == nil {
+		return s
+	}
+	return nil
+}
+
+// exists reports whether something is at a path, or may be.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// FetchDue fetches the roots that are due, or all of them. Its error joins those of all
+// roots that could not be fetched. It waits for other processes that fetch the same roots, and
+// then does not fetch these again.
+func FetchDue(ctx context.Context, roots []Root, all bool) error {
+	var errs []error
+	for _, r := range roots {
+		began := time.Now()
+		if !all && !Due(r, began) {
+			continue
+		}
+		if _, err := fetch(ctx, r, func(s *State) bool { return s.TriedAt.Before(began) }); err != nil {
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Fetch brings the folder of a root in step with its place, and reports whether the
+// skills in it have changed. They change all at once, and whoever is reading a file
+// can go on. Skills that are refused are left out and noted in the state; after an error
+// everything stays as it was.
+func Fetch(ctx context.Context, r Root) (changed bool, err error) {
+	return fetch(ctx, r, func(*State) bool { return true })
+}
+
+// fetch fetches a root if its state still asks for it, once no other process fetches it.
+func fetch(ctx context.Context, r Root, wanted func(*State) bool) (changed bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(r.Path), 0o700); err != nil {
+		return false, err
+	}
+	lock := flock.New(r.Path+".lock", flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return false, fmt.Errorf("locking %s: %w", r.Path, err)
+	}
+	defer lock.Close()
+	before, err := ReadState(r.Path)
+	if err != nil {
+		before = &State{} // it is written anew
+	}
+	if !wanted(before) {
+		return false, nil
+	}
+	f := fetcher{root: r, limits: r.Limits.filled(), before: *before, after: State{From: r.origin(), Ref: r.Ref, Sub: r.Sub}}
+	changed, err = f.run(ctx)
+	if ctx.Err() != nil { // nobody tried hard
+		return changed, ctx.Err()
+	}
+	if err != nil {
+		err = fmt.Errorf("fetching %s: %w", cmp.Or(r.Label, f.after.From), err)
+	}
+	return changed, errors.Join(err, f.note(err))
+}
+
+// A fetcher fetches a root once. Beside the folder PATH are PATH.new, in which it works,
+// and PATH.old, which was in place of PATH before.
+type fetcher struct {
+	root   Root
+	limits Limits
+	before State
+	after  State
+}
+
+func (f *fetcher) stage(name string) string { return filepath.Join(f.root.Path+".new", name) }
+
+func (f *fetcher) run(ctx context.Context) (changed bool, err error) {
+	if err := f.clean(); err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(f.root.Path + ".new")
+	fetch := f.archive
+	switch {
+	case f.root.Git != "":
+		fetch = f.repository
+	case f.root.URL != "" && isSite(f.root.URL):
+		fetch = f.site
+	}
+	same, err := fetch(ctx)
+	if err != nil || same {
+		return false, err
+	}
+	if err := swap(f.stage("tree"), f.root.Path); err != nil {
+		return false, fmt.Errorf("putting what was fetched in place: %w", err)
+	}
+	return true, nil
+}
+
+// clean removes what an earlier run has left, and makes the folder in which this run works.
+func (f *fetcher) clean() error {
+	if !exists(f.root.Path) && exists(f.root.Path+".old") { // killed between two renames, or removed
+		if err := os.Rename(f.root.Path+".old", f.root.Path); err != nil {
+			return err
+		}
+		f.before.Commit, f.before.Digest, f.before.Skills = "", "", nil // it is older than that
+	}
+	if err := os.RemoveAll(f.root.Path + ".new"); err != nil {
+		return err
+	}
+	return os.Mkdir(f.root.Path+".new", 0o700)
+}
+
+// has reports whether the folder is there and was fetched from the same place.
+func (f *fetcher) has() bool {
+	return !f.before.FetchedAt.IsZero() && f.before.From == f.after.From && f.before.Sub == f.after.Sub && exists(f.root.Path)
+}
+
+// isSite reports whether a URL is that of a site and not of an archive.
+func isSite(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (strings.Trim(u.Path, "/") == "" || strings.HasSuffix(u.Path, ".json") || strings.HasSuffix(u.Path, "/"))
+}
+
+// treeLimits returns the limits of a whole repository or archive of many skills, of which
+// those that are refused are noted.
+func (f *fetcher) treeLimits() *unpack.Limits {
+	var l unpack.Limits
+	if f.limits.Unpack != nil {
+		l = *f.limits.Unpack
+	}
+	l.Members, l.Expanded = cmp.Or(l.Members, 200_000), cmp.Or(l.Expanded, 1<<30)
+	l.Refused = func(e *unpack.Error) { f.after.Refused = append(f.after.Refused, e.Error()) }
+	return &l
+}
+
+// repository fetches a commit of a repository.
+func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
+	repo := git.New(f.root.Git)
+	v, err := repo.Resolve(ctx, f.root.Ref)
+	if err != nil {
+		return false, err
+	}
+	if f.after.Commit = v.Commit; f.has() && v.Commit != "" && v.Commit == f.before.Commit {
+		f.after.Refused = f.before.Refused
+		return true, nil
+	}
+	from := f.stage("git")
+	repo = repo.In(from)
+	if f.after.Commit, err = repo.Fetch(ctx, v); err != nil {
+		return false, err
+	}
+	var subs []string
+	if f.root.Sub != "" {
+		subs = []string{f.root.Sub}
+	}
+	if err := repo.Checkout(ctx, f.after.Commit, subs); err != nil {
+		return false, err
+	}
+	if from, err = folderIn(from, f.root.Sub); err != nil {
+		return false, err
+	}
+	return false, unpack.Folder(ctx, from, f.stage("tree"), f.treeLimits())
+}
+
+// folderIn returns the path of a folder in a checkout. The folder must not be behind a
+// link, which could lead anywhere.
+func folderIn(dir, sub string) (string, error) {
+	for part := range strings.SplitSeq(sub, "/") {
+		if part == "" || part == "." {
+			continue
+		}
+		dir = filepath.Join(dir, part)
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || part == ".." {
+			return "", fmt.Errorf("it has no folder %s", sub)
+		}
+	}
+	return dir, nil
+}
+
+// archive fetches an archive.
+func (f *fetcher) archive(ctx context.Context) (same bool, err error) {
+	file := f.root.File
+	if file == "" {
+		file = f.stage("archive")
+		err = Download(ctx, f.root.URL, file, &f.limits)
+	}
+	if err != nil {
+		return false, err
+	}
+	f.after.Stamp = stamp(f.root.File) // before it is read
+	if f.after.Digest, err = Digest(file); err != nil {
+		return false, err
+	}
+	if f.has() && f.after.Digest == f.before.Digest {
+		f.after.Refused = f.before.Refused
+		return true, nil
+	}
+	return false, unpack.Archive(ctx, file, f.stage("tree"), f.treeLimits())
+}
+
+// site fetches the skills of a site of which the digest is new. A skill that cannot be
+// fetched stays as it was.
+func (f *fetcher) site(ctx context.Context) (same bool, err error) {
+	s, err := List(ctx, f.root.URL, &f.limits)
+	if err != nil {
+		return false, err
+	}
+	if err := os.Mkdir(f.stage("tree"), 0o700); err != nil {
+		return false, err
+	}
+	f.after.Skills = make(map[string]string)
+	same = f.has()
+	var first error
+	for _, one := range s.Skills {
+		if f.keeps(one.Name) && f.before.Skills[one.Name] == one.Digest {
+			err = f.keep(ctx, one.Name)
+		} else if err = s.Fetch(ctx, one, f.stage("tree/"+one.Name)); err == nil {
+			same, f.after.Skills[one.Name] = false, one.Digest
+		}
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if err != nil {
+			first = cmp.Or(first, err)
+			f.after.Refused = append(f.after.Refused, err.Error())
+			os.RemoveAll(f.stage("tree/" + one.Name)) // at most an empty folder
+			if err := f.keep(ctx, one.Name); err != nil {
+				return false, err
+			}
+		}
+	}
+	for _, p := range s.Problems {
+		f.after.Refused = append(f.after.Refused, p.String())
+		if err := f.keep(ctx, p.Name); err != nil {
+			return false, err
+		}
+	}
+	if len(f.after.Skills) == 0 {
+		return false, cmp.Or(first, fmt.Errorf("it lists no skill that can be used%s", firstOf(f.after.Refused)))
+	}
+	return same && len(f.after.Skills) == len(f.before.Skills), nil
+}
+
+func firstOf(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + list[0]
+}
+
+// keeps reports whether a skill is there from an earlier fetch of the same site.
+func (f *fetcher) keeps(name string) bool {
+	return f.has() && f.before.Skills[name] != "" && exists(filepath.Join(f.root.Path, name))
+}
+
+// keep copies a skill as it is, if it is there.
+func (f *fetcher) keep(ctx context.Context, name string) error {
+	if !f.keeps(name) || f.after.Skills[name] != "" {
+		return nil
+	}
+	f.after.Skills[name] = f.before.Skills[name]
+	return unpack.Folder(ctx, filepath.Join(f.root.Path, name), f.stage("tree/"+name), f.limits.Unpack)
+}
+
+// note writes the state after a fetch.
+func (f *fetcher) note(err error) error {
+	now := time.Now().UTC()
+	s := f.after
+	if err != nil {
+		s = f.before
+		s.From, s.Ref, s.Stamp = f.after.From, f.after.Ref, f.after.Stamp
+		s.Error = words.Visible(words.Shorten(err.Error(), 1000))
+		if s.FailedSince.IsZero() {
+			s.FailedSince = now
+		}
+	} else {
+		s.FetchedAt = now
+		slices.Sort(s.Refused)
+	}
+	s.TriedAt = now
+	return s.write(f.root.Path)
+}
