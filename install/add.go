@@ -233,7 +233,7 @@ func (a *work) lookAt(c *Change) {
 	same := c.From.Source == c.To.Source && c.From.Path == c.To.Path
 	switch {
 	case same && compare(c.seen, c.To.Files).Same():
-		c.Action, c.Reason = Unchanged, "it is installed already"
+		c.unchanged("it is installed already")
 	case same:
 		c.Action, c.Reason = Replace, `another version of it is installed; "skills update" shows what is new`
 	default:

@@ -170,8 +170,9 @@ func TestBadLock(t *testing.T) {
 		}
 		_, _, err := in.Verify(t.Context(), nil)
 		says(t, err, want)
-		_, err = Locked(in.dir)
-		says(t, err, want)
+		if _, err = Locked(in.dir); strings.HasPrefix(want, "the lock") { // it reads only a part
+			says(t, err, want)
+		}
 	}
 	try(t, atomicfile.Write(atomicfile.OS{}, name, []byte(good)))
 	clean(t, in, "cat")

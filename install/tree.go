@@ -183,12 +183,6 @@ func compare(before, now map[string]File) Files {
 	return f
 }
 
-// edited says how an installed skill differs from what was installed.
-func (in *Installer) edited(ctx context.Context, name string, e *Entry) (Files, error) {
-	now, err := in.hash(ctx, name)
-	return compare(e.Files, now), err
-}
-
 // hash returns the files in the folder of an installed skill; none if it does not exist. A
 // link or a pipe counts as a file with other contents.
 func (in *Installer) hash(ctx context.Context, name string) (map[string]File, error) {

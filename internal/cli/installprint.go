@@ -113,7 +113,9 @@ func (r *installRun) printChanges(result *install.Result) {
 			r.note("%s: what you had edited is in %s", c.Name, c.Kept)
 		}
 	}
-	if same > 0 {
+	if len(result.Changes) == 0 {
+		r.note("no skill is installed; \"skills install SOURCE\" installs some")
+	} else if same > 0 {
 		r.note("%d of %s: nothing new", same, count(len(result.Changes), "skill"))
 	}
 }
