@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -43,7 +44,7 @@ func (r Request) source() (Source, error) {
 	if r.All && len(r.Skills) > 0 {
 		return s, errors.New("--skill and --all decide the same; leave one of them out")
 	}
-	if err := CheckRef(s.Ref); err != nil {
+	if err := git.CheckRef(s.Ref); err != nil {
 		return s, err
 	}
 	return s.absolute()
@@ -93,6 +94,11 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 			return nil, err
 		}
 		result.Changes = append(result.Changes, change)
+	}
+	for _, e := range f.refused {
+		if r.All {
+			result.Changes = append(result.Changes, &Change{Name: e.Path, Action: Refuse, Reason: e.Reason})
+		}
 	}
 	return result, in.carryOut(ctx, st, result, c)
 }
@@ -227,7 +233,7 @@ func (a *work) lookAt(c *Change) {
 	same := c.From.Source == c.To.Source && c.From.Path == c.To.Path
 	switch {
 	case same && compare(c.seen, c.To.Files).Same():
-		c.Action, c.Reason = Unchanged, "it is installed already"
+		c.unchanged("it is installed already")
 	case same:
 		c.Action, c.Reason = Replace, `another version of it is installed; "skills update" shows what is new`
 	default:

@@ -27,21 +27,21 @@ func TestNothingRuns(t *testing.T) {
 		}
 	}
 	other := t.TempDir()
-	git(t, other, "init", "--quiet", "--initial-branch=main")
+	gitIn(t, other, "init", "--quiet", "--initial-branch=main")
 	skills(t, other, "hidden")
 	record(t, other, "hidden")
 	write(t, filepath.Join(repo, ".gitattributes"), "*.sh filter=evil\n*.md filter=evil diff=evil merge=evil ident\n")
 	write(t, filepath.Join(repo, ".gitmodules"), "[submodule \"skills/sub\"]\n\tpath = skills/sub\n\turl = file://"+other+"\n\tupdate = !"+trap("submodule")+"\n")
-	git(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+git(t, other, "rev-parse", "HEAD")+",skills/sub")
-	git(t, repo, "add", ".gitattributes", ".gitmodules")
-	git(t, repo, "commit", "--quiet", "--message", "traps")
+	gitIn(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+gitIn(t, other, "rev-parse", "HEAD")+",skills/sub")
+	gitIn(t, repo, "add", ".gitattributes", ".gitmodules")
+	gitIn(t, repo, "commit", "--quiet", "--message", "traps")
 	for key, program := range map[string]string{
 		"core.fsmonitor": trap("fsmonitor"), "filter.evil.smudge": trap("smudge"), "filter.evil.process": trap("process"), "filter.evil.clean": trap("clean"),
 		"diff.evil.command": trap("diff"), "diff.evil.textconv": trap("textconv"), "core.askPass": trap("askpass"), "core.pager": trap("pager"),
 		"core.editor": trap("editor"), "core.hooksPath": hooks, "init.templateDir": templates, "submodule.recurse": "true", "protocol.ext.allow": "always",
 		"filter.evil.required": "true", "merge.evil.driver": trap("driver"),
 	} {
-		git(t, repo, "config", "--global", key, program)
+		gitIn(t, repo, "config", "--global", key, program)
 	}
 	ran := func() []string {
 		files, err := filepath.Glob(filepath.Join(traps, "*.ran"))

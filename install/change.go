@@ -45,6 +45,11 @@ func (c *Change) does() bool {
 	return c.Action == Add || c.Action == Replace || c.Action == Update || c.Action == Remove
 }
 
+// unchanged says that what is installed stays.
+func (c *Change) unchanged(reason string) {
+	c.Action, c.Reason, c.To, c.Findings = Unchanged, reason, nil, nil
+}
+
 func (c *Change) refuse(err error) { c.Action, c.Reason = Refuse, err.Error() }
 
 // A Caller answers the questions of an Installer.

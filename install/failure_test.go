@@ -71,8 +71,8 @@ func zipped(t testing.TB, files map[string]string) []byte {
 // TestFailures: every failure says what happened and what to do, and leaves what was there.
 func TestFailures(t *testing.T) {
 	repo := repository(t, "cat", "dog")
-	git(t, repo, "tag", "v1")
-	git(t, repo, "config", "uploadpack.allowFilter", "true")
+	gitIn(t, repo, "tag", "v1")
+	gitIn(t, repo, "config", "uploadpack.allowFilter", "true")
 	whole, cut := served(t, filepath.Dir(repo), 0), served(t, filepath.Dir(repo), 100)
 	base := "/" + filepath.Base(repo) + "/.git"
 	gone := httptest.NewServer(nil)
@@ -111,7 +111,7 @@ func TestFailures(t *testing.T) {
 		"no such ref":              {Request{Source: "file://" + repo, Ref: "v2"}, `the repository has no branch or tag "v2"; did you mean v1?`},
 		"no such ref at all":       {Request{Source: "file://" + repo, Ref: "stable"}, `has no branch or tag "stable"; there are: main, v1`},
 		"no such commit":           {Request{Source: "file://" + repo, Ref: strings.Repeat("ab", 20)}, "the repository has no such commit, or does not hand it out"},
-		"short commit":             {Request{Source: "file://" + repo, Ref: git(t, repo, "rev-parse", "--short=8", "HEAD")}, "a commit is named with all of its 40 digits"},
+		"short commit":             {Request{Source: "file://" + repo, Ref: gitIn(t, repo, "rev-parse", "--short=8", "HEAD")}, "a commit is named with all of its 40 digits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := in.Install(t.Context(), c.r, &caller{})
@@ -170,8 +170,9 @@ func TestBadLock(t *testing.T) {
 		}
 		_, _, err := in.Verify(t.Context(), nil)
 		says(t, err, want)
-		_, err = Locked(in.dir)
-		says(t, err, want)
+		if _, err = Locked(in.dir); strings.HasPrefix(want, "the lock") { // it reads only a part
+			says(t, err, want)
+		}
 	}
 	try(t, atomicfile.Write(atomicfile.OS{}, name, []byte(good)))
 	clean(t, in, "cat")

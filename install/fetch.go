@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 )
@@ -30,6 +31,7 @@ type fetched struct {
 	trees     map[string]string // objects of the folders of a repository
 	signature *Signature
 	failed    map[string]error // skills of a site that could not be fetched
+	refused   []*unpack.Error  // why skills of an archive were not unpacked
 	same      bool             // the repository is still at the commit that was installed; nothing was fetched
 }
 
@@ -70,24 +72,24 @@ func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fe
 }
 
 func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
-	r := newRepo(s, "")
-	v, err := r.resolve(ctx, s.Ref)
+	r := git.New(s.Origin)
+	v, err := r.Resolve(ctx, s.Ref)
 	if err != nil {
 		return fetched{}, err
 	}
-	if v.commit != "" && v.commit == w.have {
-		return fetched{commit: v.commit, same: true}, nil
+	if v.Commit != "" && v.Commit == w.have {
+		return fetched{commit: v.Commit, same: true}, nil
 	}
-	r.dir = st.fetched()
-	f := fetched{dir: r.dir}
-	if f.commit, err = r.fetch(ctx, v); err != nil {
+	r = r.In(st.fetched())
+	f := fetched{dir: st.fetched()}
+	if f.commit, err = r.Fetch(ctx, v); err != nil {
 		return f, err
 	}
 	if f.signature, err = in.verifyTag(ctx, st, r, v); err != nil {
 		return f, err
 	}
 	var dirs []string
-	if f.trees, dirs, err = r.trees(ctx, f.commit, w.subs); err != nil {
+	if f.trees, dirs, err = r.Trees(ctx, f.commit, w.subs); err != nil {
 		return f, err
 	}
 	if w.trees != nil {
@@ -98,7 +100,7 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) 
 	} else if f.subs, err = w.narrow(dirs); err != nil {
 		return f, err
 	}
-	return f, r.checkout(ctx, f.commit, f.subs)
+	return f, r.Checkout(ctx, f.commit, f.subs)
 }
 
 // narrow returns the folders of a repository that are needed for a wish, given all folders
@@ -155,7 +157,13 @@ func (in *Installer) fetchArchive(ctx context.Context, st *stage, s Source) (f f
 	if f.signature, err = in.verifyFile(file, sig); err != nil {
 		return f, err
 	}
-	return f, unpack.Archive(ctx, file, f.dir, in.opts.Limits)
+	l := new(unpack.Limits)
+	if in.opts.Limits != nil {
+		*l = *in.opts.Limits
+	}
+	l.Refused = func(e *unpack.Error) { f.refused = append(f.refused, e) }
+	err = unpack.Archive(ctx, file, f.dir, l)
+	return f, err
 }
 
 // below returns the folders of a source in which skills are searched.
@@ -200,6 +208,9 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 				all = append(all, one)
 			}
 		}
+	}
+	if len(all) == 0 && len(f.refused) > 0 {
+		return nil, fmt.Errorf("it is refused: %w", f.refused[0])
 	}
 	return all, nil
 }

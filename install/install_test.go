@@ -48,11 +48,11 @@ func TestFolder(t *testing.T) {
 // TestGit: skills of a repository are installed at a branch, a tag and a commit.
 func TestGit(t *testing.T) {
 	repo := repository(t, "cat", "dog")
-	git(t, repo, "tag", "v1")
+	gitIn(t, repo, "tag", "v1")
 	url := "file://" + repo
 	in := installer(t, nil)
 	r := add(t, in, url)
-	head := git(t, repo, "rev-parse", "HEAD")
+	head := gitIn(t, repo, "rev-parse", "HEAD")
 	if r.Commit != head {
 		t.Errorf("commit %s, want %s", r.Commit, head)
 	}
@@ -66,10 +66,10 @@ func TestGit(t *testing.T) {
 // fetched without the rest of it.
 func TestRefs(t *testing.T) {
 	repo := repository(t, "cat", "dog", "owl")
-	git(t, repo, "config", "uploadpack.allowFilter", "true")
-	git(t, repo, "tag", "-a", "-m", "one", "v1")
-	first := git(t, repo, "rev-parse", "HEAD")
-	git(t, repo, "branch", "next")
+	gitIn(t, repo, "config", "uploadpack.allowFilter", "true")
+	gitIn(t, repo, "tag", "-a", "-m", "one", "v1")
+	first := gitIn(t, repo, "rev-parse", "HEAD")
+	gitIn(t, repo, "branch", "next")
 	in := installer(t, nil)
 	url := "file://" + repo
 	for ref, name := range map[string]string{"next": "cat", "v1": "dog", first: "owl"} {
@@ -80,9 +80,9 @@ func TestRefs(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(repo, "skills", "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
-	git(t, repo, "rm", "-r", "--quiet", "skills/owl")
+	gitIn(t, repo, "rm", "-r", "--quiet", "skills/owl")
 	record(t, repo, "second")
-	git(t, repo, "branch", "--force", "next")
+	gitIn(t, repo, "branch", "--force", "next")
 	looked := false
 	in.step = func(what string) {
 		stages, err := in.stages()
@@ -100,7 +100,7 @@ func TestRefs(t *testing.T) {
 	}
 	l, err := ReadLock(in.dir)
 	try(t, err)
-	if got := l.Skills["cat"]; got.Commit != git(t, repo, "rev-parse", "next") || got.Ref != "next" || got.Path != "skills/cat" {
+	if got := l.Skills["cat"]; got.Commit != gitIn(t, repo, "rev-parse", "next") || got.Ref != "next" || got.Path != "skills/cat" {
 		t.Errorf("%+v", got)
 	}
 	clean(t, in, "cat", "dog", "owl")
@@ -315,4 +315,22 @@ func TestArchivesAndSites(t *testing.T) {
 	if err != nil || !strings.HasPrefix(locked("dog"), "sha256:") || locked("fox") != "" {
 		t.Errorf("locked %q, %q, %v", locked("dog"), locked("fox"), err)
 	}
+}
+
+// TestRefusedInArchive: a skill that is refused does not stop the others of its archive.
+func TestRefusedInArchive(t *testing.T) {
+	in := installer(t, nil)
+	file := filepath.Join(t.TempDir(), "x.zip")
+	bad := map[string]string{"cat/SKILL.md": doc("cat", "Purrs."), "cat/aux.txt": "x"}
+	try(t, os.WriteFile(file, zipped(t, bad), 0o600))
+	_, err := in.Install(t.Context(), Request{Source: file}, &caller{})
+	says(t, err, `"aux.txt" is the name of a device on Windows`)
+	bad["owl/SKILL.md"] = doc("owl", "Hoots.")
+	try(t, os.WriteFile(file, zipped(t, bad), 0o600))
+	r, err := in.Install(t.Context(), Request{Source: file, All: true}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "owl add, cat/aux.txt refuse" {
+		t.Errorf("%s", got)
+	}
+	clean(t, in, "owl")
 }

@@ -163,8 +163,8 @@ func gitEnvFor(t testing.TB) {
 	}
 }
 
-// git runs git in a folder and returns what it prints.
-func git(t testing.TB, dir string, args ...string) string {
+// gitIn runs git in a folder and returns what it prints.
+func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -180,7 +180,7 @@ func repository(t testing.TB, names ...string) string {
 	t.Helper()
 	gitEnvFor(t)
 	dir := t.TempDir()
-	git(t, dir, "init", "--quiet", "--initial-branch=main")
+	gitIn(t, dir, "init", "--quiet", "--initial-branch=main")
 	skills(t, filepath.Join(dir, "skills"), names...)
 	record(t, dir, "first")
 	return dir
@@ -189,6 +189,6 @@ func repository(t testing.TB, names ...string) string {
 // record commits all files of a repository.
 func record(t testing.TB, dir, message string) {
 	t.Helper()
-	git(t, dir, "add", "--all")
-	git(t, dir, "commit", "--quiet", "--message", message)
+	gitIn(t, dir, "add", "--all")
+	gitIn(t, dir, "commit", "--quiet", "--message", message)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -160,7 +161,7 @@ func (e *Entry) check(name string) error {
 	if s, err := ParseSource(e.Source); err != nil || s.Kind != e.Kind {
 		return fmt.Errorf("skill %q has a source %q", name, e.Source)
 	}
-	return CheckRef(e.Ref)
+	return git.CheckRef(e.Ref)
 }
 
 // checkName refuses a name that not every system and client accepts for a folder.
@@ -193,16 +194,25 @@ func (l *Lock) encode() ([]byte, error) {
 }
 
 // Locked returns a function that returns the digest that an installed skill must have, by
-// the name of its folder; "" means that the folder was not installed.
+// the name of its folder; "" means that the folder was not installed. It reads nothing else
+// of the lock, because hooks call it.
 func Locked(dir string) (func(folder string) string, error) {
-	l, err := ReadLock(dir)
-	if err != nil {
-		return nil, err
+	name := filepath.Join(dir, LockFile)
+	data, err := readFile(name, maxLock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func(string) string { return "" }, nil
 	}
-	return func(folder string) string {
-		if e, ok := l.Skills[folder]; ok {
-			return e.Digest
-		}
-		return ""
-	}, nil
+	var l struct {
+		Version int `json:"version"`
+		Skills  map[string]struct {
+			Digest string `json:"digest"`
+		} `json:"skills"`
+	}
+	if err == nil && (json.Unmarshal(data, &l) != nil || l.Version != lockVersion || l.Skills == nil) {
+		_, err = parseLock(data) // it knows what to say
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return func(folder string) string { return l.Skills[folder].Digest }, nil
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/blake2b"
+
+	"github.com/repertoire-skills/repertoire/install/git"
 )
 
 // The kinds of keys and signatures.
@@ -47,7 +49,7 @@ func parseKey(text string) (key, error) {
 	parts := strings.Fields(text)
 	if print, ok := strings.CutPrefix(strings.ToLower(text), "gpg:"); ok {
 		print = strings.ReplaceAll(print, " ", "")
-		if (len(print) != 40 && len(print) != 64) || !isHex(print) {
+		if (len(print) != 40 && len(print) != 64) || strings.Trim(print, "0123456789abcdef") != "" {
 			return key{}, fmt.Errorf("%q: after gpg: comes the whole fingerprint of a key, 40 digits", text)
 		}
 		return key{kind: kindGPG, text: strings.ToUpper(print)}, nil
@@ -170,24 +172,24 @@ func (m minisig) verify(k ed25519.PublicKey, data []byte) error {
 
 // verifyTag checks the signature of a fetched tag. It returns nil if no signature is asked
 // for.
-func (in *Installer) verifyTag(ctx context.Context, st *stage, r repo, v version) (*Signature, error) {
+func (in *Installer) verifyTag(ctx context.Context, st *stage, r git.Repo, v git.Version) (*Signature, error) {
 	if len(in.keys) == 0 {
 		return nil, nil
 	}
-	name, ok := strings.CutPrefix(v.name, "refs/tags/")
+	name, ok := strings.CutPrefix(v.Name, "refs/tags/")
 	if !ok {
 		return nil, errors.New("trust.keys asks for a signature, and a branch or a commit has none; name a signed tag with --ref")
 	}
-	text, err := r.git(ctx, "cat-file", "-p", fetchedRef)
+	text, err := r.Tag(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// Who serves the repository could give an old signed tag a new name.
-	if head, _, _ := strings.Cut(string(text), "\n\n"); !strings.HasPrefix(head, "object ") || !strings.Contains(head+"\n", "\ntag "+name+"\n") {
+	if head, _, _ := strings.Cut(text, "\n\n"); !strings.HasPrefix(head, "object ") || !strings.Contains(head+"\n", "\ntag "+name+"\n") {
 		return nil, fmt.Errorf("tag %s is not signed, and trust.keys asks for a signature", name)
 	}
 	kind := kindGPG
-	if strings.Contains(string(text), "\n-----BEGIN SSH SIGNATURE-----\n") {
+	if strings.Contains(text, "\n-----BEGIN SSH SIGNATURE-----\n") {
 		kind = kindSSH
 	}
 	for _, k := range in.keys {
@@ -204,7 +206,7 @@ func (in *Installer) verifyTag(ctx context.Context, st *stage, r repo, v version
 }
 
 // verifyWith lets git check the signature of the fetched tag with one key.
-func (in *Installer) verifyWith(ctx context.Context, st *stage, r repo, k key) error {
+func (in *Installer) verifyWith(ctx context.Context, st *stage, r git.Repo, k key) error {
 	signers := st.file("signers")
 	line := ""
 	if k.kind == kindSSH {
@@ -213,14 +215,11 @@ func (in *Installer) verifyWith(ctx context.Context, st *stage, r repo, k key) e
 	if err := os.WriteFile(signers, []byte(line), 0o600); err != nil {
 		return err
 	}
-	cmd, stderr, err := r.command(ctx, []string{"-c", "gpg.ssh.allowedSignersFile=" + signers, "-c", "gpg.ssh.revocationFile=", "verify-tag", "--raw", fetchedRef})
+	status, err := r.VerifyTag(ctx, signers)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Run(); err != nil {
-		return r.failure(ctx, "verify-tag", err, stderr)
-	}
-	if k.kind == kindGPG && !signedBy(stderr.String(), k.text) {
+	if k.kind == kindGPG && !signedBy(status, k.text) {
 		return errors.New("it is signed with another key")
 	}
 	return nil

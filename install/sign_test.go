@@ -105,13 +105,13 @@ func TestSignedTags(t *testing.T) {
 	}
 	mine, other := public("mine"), public("other")
 	sign := func(key, tag string) {
-		git(t, repo, "-c", "gpg.format=ssh", "-c", "user.signingkey="+filepath.Join(keys, key), "tag", "-s", "-m", tag, tag)
+		gitIn(t, repo, "-c", "gpg.format=ssh", "-c", "user.signingkey="+filepath.Join(keys, key), "tag", "-s", "-m", tag, tag)
 	}
 	sign("mine", "v1")
 	sign("other", "v2")
-	git(t, repo, "tag", "v3")
-	git(t, repo, "tag", "-a", "-m", "v4", "v4")
-	git(t, repo, "update-ref", "refs/tags/v5", git(t, repo, "rev-parse", "refs/tags/v1")) // an old signed tag under a new name
+	gitIn(t, repo, "tag", "v3")
+	gitIn(t, repo, "tag", "-a", "-m", "v4", "v4")
+	gitIn(t, repo, "update-ref", "refs/tags/v5", gitIn(t, repo, "rev-parse", "refs/tags/v1")) // an old signed tag under a new name
 	in := installer(t, &Options{Keys: []string{mine}})
 	for ref, want := range map[string]string{
 		"":     "a branch or a commit has none; name a signed tag with --ref",
@@ -165,7 +165,7 @@ func TestGPG(t *testing.T) {
 	gpg("--quick-generate-key", "A <a@example.com>", "ed25519", "sign", "never")
 	_, print, _ := strings.Cut(gpg("--list-keys", "--with-colons"), "\nfpr:")
 	print = strings.Trim(strings.SplitN(print, "\n", 2)[0], ":")
-	git(t, repo, "-c", "user.signingkey="+print, "tag", "-s", "-m", "v1", "v1")
+	gitIn(t, repo, "-c", "user.signingkey="+print, "tag", "-s", "-m", "v1", "v1")
 	in := installer(t, &Options{Keys: []string{"gpg:" + strings.Repeat("0", 40)}})
 	_, err = in.Install(t.Context(), Request{Source: "file://" + repo, Ref: "v1"}, &caller{})
 	says(t, err, "tag v1 has no valid signature by a key in trust.keys")

@@ -237,14 +237,3 @@ func parseWeb(u *url.URL) (Source, error) {
 	}
 	return Source{Kind: Git, Origin: strings.TrimRight(u.String(), "/")}, nil
 }
-
-// CheckRef refuses a name that git could take for something else than a branch, a tag or a
-// commit.
-func CheckRef(ref string) error {
-	if strings.HasPrefix(ref, "-") || strings.Contains(ref, "..") || strings.ContainsFunc(ref, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\+@{`, r)
-	}) || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
-		return fmt.Errorf("%q is no name of a branch, a tag or a commit", ref)
-	}
-	return nil
-}

@@ -93,16 +93,18 @@ func editsOf(f install.Files) []string {
 
 // printChanges prints what was done, or would be.
 func (r *installRun) printChanges(result *install.Result) {
+	same := 0
 	for _, c := range result.Changes {
 		switch {
+		case c.Action == install.Unchanged && c.Reason == "":
+			same++
 		case c.Action == install.Refuse:
 			fmt.Fprint(r.stdout, c.Diff)
 			fmt.Fprintf(r.stderr, "skills: %s\n", message(c.Name+": "+c.Reason))
 			r.printEdits(c)
-		case c.Action == install.Unchanged || c.Action == install.Skip:
-			if c.Reason == "" || c.Action == install.Skip {
-				c.Reason = "nothing to do"
-			}
+		case c.Action == install.Skip:
+			r.note("%s: skipped", c.Name)
+		case c.Action == install.Unchanged:
 			r.note("%s: %s", c.Name, c.Reason)
 		default:
 			fmt.Fprint(r.stdout, lineOf("%s: %s", c.Name, sentence(c, result.Approved)))
@@ -110,6 +112,11 @@ func (r *installRun) printChanges(result *install.Result) {
 		if c.Kept != "" {
 			r.note("%s: what you had edited is in %s", c.Name, c.Kept)
 		}
+	}
+	if len(result.Changes) == 0 {
+		r.note("no skill is installed; \"skills install SOURCE\" installs some")
+	} else if same > 0 {
+		r.note("%d of %s: nothing new", same, count(len(result.Changes), "skill"))
 	}
 }
 
