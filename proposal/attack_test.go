@@ -66,6 +66,13 @@ func TestLinks(t *testing.T) {
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); !errors.Is(err, proposal.ErrLocked) {
 		t.Errorf("a file that is a link: %v", err)
 	}
+	try(t, os.Remove(filepath.Join(k.cat, "link.md")))
+	try(t, os.Symlink("SKILL.md", filepath.Join(k.cat, "link.md")))
+	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); !errors.Is(err, proposal.ErrLocked) {
+		t.Errorf("a link within the skill: %v", err)
+	}
+	try(t, os.Remove(filepath.Join(k.cat, "link.md")))
+	try(t, os.Symlink(filepath.Join(outside, "SKILL.md"), filepath.Join(k.cat, "link.md")))
 	if _, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: "--- a/link.md\n+++ b/link.md\n@@\n-Take the leash.\n+x\n", Justification: "x"}); err == nil {
 		t.Error("a change through a link is kept")
 	}

@@ -178,6 +178,9 @@ func TestMoved(t *testing.T) {
 	if text := get(t, filepath.Join(k.cat, "SKILL.md")); err != nil || !s.Moved || !strings.Contains(text, "Open the box.\nFill the bowl.\nCall the cat twice.\n") {
 		t.Errorf("%s, %v", text, err)
 	}
+	if info, err := os.Stat(filepath.Join(k.cat, "SKILL.md")); runtime.GOOS != "windows" && (err != nil || info.Mode() != 0o640) {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
 	_, err = k.Approve(ctx, person, q.ID, proposal.Approval{})
 	conflict, ok := errors.AsType[*proposal.ConflictError](err)
 	if !ok || conflict.Path != "SKILL.md" || conflict.Line != 7 || conflict.Last != 8 {
@@ -188,6 +191,25 @@ func TestMoved(t *testing.T) {
 	}
 	if log, err := k.History(ctx, nil, "cat"); err != nil || len(log.Versions) != 2 {
 		t.Errorf("%+v, %v", log, err)
+	}
+}
+
+// TestConfirm: nothing is made that was not confirmed, nor what is not as it was confirmed.
+func TestConfirm(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
+	try(t, err)
+	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{Confirm: func(s proposal.Shown) bool { return s.Diff == "" }})
+	if !errors.Is(err, proposal.ErrDeclined) {
+		t.Errorf("%v", err)
+	}
+	edited := strings.Replace(catText, "Open the tin.", "Open it.", 1)
+	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{Confirm: func(proposal.Shown) bool {
+		put(t, filepath.Join(k.cat, "SKILL.md"), edited, 0o640)
+		return true
+	}})
+	if err == nil || get(t, filepath.Join(k.cat, "SKILL.md")) != edited {
+		t.Errorf("changed after it was confirmed: %v", err)
 	}
 }
 
@@ -334,5 +356,47 @@ func TestCheckDecides(t *testing.T) {
 	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{Force: true})
 	if text := get(t, filepath.Join(k.cat, "SKILL.md")); err != nil || text != string(seen.After["SKILL.md"].Data) || seen.Name != "cat" || seen.Source != "disk" || seen.Dir != "cat" {
 		t.Errorf("%s, %v, %+v", text, err, seen)
+	}
+}
+
+// TestAtOnce: of the same proposal, made many times at once, one is kept, and only one of many
+// decisions holds.
+func TestAtOnce(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	ids, errs := make(chan string, 8), make(chan error, 8)
+	for i := range 8 {
+		go func() {
+			p, err := k.ProposeUpdate(ctx, proposal.Who{Name: fmt.Sprint(i)}, one("Call the cat.", "Call it."))
+			ids <- p.ID
+			errs <- err
+		}()
+	}
+	id := <-ids
+	for range 7 {
+		if other := <-ids; other != id {
+			t.Errorf("%s and %s", id, other)
+		}
+	}
+	for range 8 {
+		try(t, <-errs)
+	}
+	for range 4 {
+		go func() {
+			_, err := k.Approve(ctx, person, id, proposal.Approval{})
+			errs <- err
+		}()
+		go func() {
+			_, err := k.Reject(ctx, person, id, "No.")
+			errs <- err
+		}()
+	}
+	done := 0
+	for range 8 {
+		if <-errs == nil {
+			done++
+		}
+	}
+	if log, err := k.History(ctx, nil, "cat"); done != 1 || err != nil || len(log.Versions) > 2 {
+		t.Errorf("%d decisions hold, %+v, %v", done, log, err)
 	}
 }

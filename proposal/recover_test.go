@@ -123,6 +123,21 @@ func TestRecover(t *testing.T) {
 	}
 }
 
+// TestEditedMeanwhile: an edit that comes just before the folders are swapped is not lost.
+func TestEditedMeanwhile(t *testing.T) {
+	_, c, b, p := waits(t)
+	plan, err := b.plan(t.Context(), nil, filepath.Join(b.dir, waiting, p.ID), &p, "")
+	try(t, err)
+	try(t, plan.prepare(t.Context(), plan.trial.Before, plan.trial.After))
+	try(t, os.WriteFile(filepath.Join(c.folder, "run.sh"), []byte("edited\n"), 0o755))
+	if err := plan.finish(t.Context()); err == nil {
+		t.Error("the folders are swapped")
+	}
+	if data, err := os.ReadFile(filepath.Join(c.folder, "run.sh")); err != nil || string(data) != "edited\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
 // revertsIn is the environment variable with the folder in which this program reverts a skill
 // over and over, until it is killed.
 const revertsIn = "PROPOSAL_TEST_REVERTS_IN"
