@@ -133,6 +133,7 @@ func (r Repo) failure(ctx context.Context, what string, err error, stderr *bytes
 		{"failed to connect", "check the name and the network"},
 		{"couldn't connect", "check the name and the network"},
 		{"could not read username", "there is no such repository, or it needs a login: give one to git's credential helper, or use an ssh URL"},
+		{"not our ref", "the repository has no such commit, or does not hand it out; name a branch or a tag"},
 		{"not found", "check the name of the repository"},
 		{"does not appear to be a git repository", "check the path; skills in a folder that is no repository are installed by its path, without file://"},
 		{"does not exist", "check the name of the repository"},

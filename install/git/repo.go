@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Version is what a ref leads to.
@@ -128,12 +130,12 @@ func (r Repo) Fetch(ctx context.Context, v Version) (string, error) {
 // fetchedRef names what was fetched.
 const fetchedRef = "refs/repertoire/fetched"
 
-// Checkout writes the files of a commit, or of some folders in it.
+// Checkout writes the files of a commit, or of some folders in it; "." is all of it.
 func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error {
-	if err := r.checkSize(ctx, commit, subs); err != nil {
+	if _, _, err := r.Trees(ctx, commit, subs); err != nil {
 		return err
 	}
-	if len(subs) > 0 {
+	if len(subs) > 0 && !slices.Contains(subs, ".") {
 		args := append([]string{"sparse-checkout", "set", "--cone", "--"}, subs...)
 		if _, err := r.Run(ctx, args...); err != nil {
 			return err
@@ -143,36 +145,66 @@ func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error 
 	return err
 }
 
-// checkSize refuses a version with more files and folders than maxTree. It stops to read
-// there, so that it comes to an end.
-func (r Repo) checkSize(ctx context.Context, commit string, subs []string) error {
+// Trees returns the folders of a commit, or of some folders in it, with their objects, which
+// differ if anything in the folders differs, and those that have a SKILL.md. It needs the
+// contents of no file. It refuses a version with more files and folders than
+// maxTree, and stops to read there, so that it comes to an end.
+func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees map[string]string, dirs []string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	args := append([]string{"ls-tree", "-r", "-t", "-z", "--name-only", commit, "--"}, subs...)
+	args := []string{"ls-tree", "-r", "-t", "-z", commit, "--"}
+	if !slices.Contains(subs, ".") {
+		args = append(args, subs...)
+	}
 	cmd, stderr, err := r.command(ctx, args)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
+	trees = map[string]string{".": commit} // for a skill that is the whole repository
 	n := 0
-	buf := make([]byte, 64<<10)
-	for err == nil && n <= maxTree {
-		var read int
-		read, err = out.Read(buf)
-		n += bytes.Count(buf[:read], []byte{0})
+	for buf := bufio.NewReader(out); n <= maxTree; n++ {
+		line, err := buf.ReadString(0)
+		if err != nil {
+			break // the status of the command says more
+		}
+		about, name, _ := strings.Cut(strings.TrimSuffix(line, "\x00"), "\t")
+		if object, ok := strings.CutPrefix(about, "040000 tree "); ok {
+			trees[name] = object
+		} else if slices.Contains(skill.FileNames, path.Base(name)) {
+			dirs = append(dirs, path.Dir(name))
+		}
 	}
 	if n > maxTree {
 		cancel()
 		cmd.Wait() // it was killed
-		return fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
+		return nil, nil, fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
 	}
-	return r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
+	return trees, dirs, r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
+}
+
+// Tag returns the text of the fetched tag, with its signature. It is the text of the commit
+// if the tag is a mere name of one.
+func (r Repo) Tag(ctx context.Context) (string, error) {
+	out, err := r.Run(ctx, "cat-file", "-p", fetchedRef)
+	return string(out), err
+}
+
+// VerifyTag lets git check the signature of the fetched tag. signers is a file with the SSH
+// keys that may sign, see ssh-keygen. For other signatures, status is what gpg says.
+func (r Repo) VerifyTag(ctx context.Context, signers string) (status string, err error) {
+	cmd, stderr, err := r.command(ctx, []string{"-c", "gpg.ssh.allowedSignersFile=" + signers, "-c", "gpg.ssh.revocationFile=", "verify-tag", "--raw", fetchedRef})
+	if err != nil {
+		return "", err
+	}
+	err = r.failure(ctx, "verify-tag", cmd.Run(), stderr)
+	return stderr.String(), err
 }
 
 // CheckRef checks the name of a branch, tag or commit.
