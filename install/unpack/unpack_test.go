@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -141,6 +142,7 @@ var refusals = []refusal{
 	{name: "bomb in a bomb", rule: "format", message: "is not a .zip, .tar or .tar.gz archive", in: "t",
 		build: func(t *testing.T) []byte { return gzipOf(t, gzipOf(t, tarOf(t, instructions))) }},
 	{name: "sparse", rule: "sparse", message: "it is a sparse file", build: sparse, in: "t"},
+	{name: "sparse in an extended header", rule: "sparse", message: "it is a sparse file", build: sparseExtended, in: "t"},
 	{name: "huge size in a header", rule: "too-large", message: "more than 1073741824 bytes", build: hugeSize, in: "t"},
 
 	// Archives that mean two things.
@@ -303,6 +305,18 @@ func sparse(t *testing.T) []byte {
 		h[156] = tar.TypeGNUSparse
 		copy(h[483:], fmt.Sprintf("%011o\x00", 1<<20)) // the size
 	})
+	return data
+}
+
+// sparseExtended has a sparse file in the form that GNU tar writes today.
+func sparseExtended(t *testing.T) []byte {
+	records := ""
+	for _, r := range []string{"major=1", "minor=0", "name=pdf/b", "realsize=1048576"} {
+		r = " GNU.sparse." + r + "\n"
+		records += fmt.Sprint(len(r)+2) + r
+	}
+	data := tarOf(t, instructions, item{path: "pax", text: records}, item{path: "pdf/b", text: "0\n" + strings.Repeat("\x00", 510)})
+	setHeader(data[second:], func(h []byte) { h[156] = tar.TypeXHeader })
 	return data
 }
 
@@ -524,6 +538,25 @@ func TestRefusedSkills(t *testing.T) {
 	}
 	if err := unpack.Archive(t.Context(), saved(t, tarOf(t, append(items, file("../x"))...)), t.TempDir(), l); !errors.As(err, &bad) || bad.Rule != "parent" {
 		t.Errorf("a path that leads out: %v", err)
+	}
+}
+
+// TestCancelled: a cancelled context ends everything, and leaves nothing.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	to := t.TempDir()
+	for name, err := range map[string]error{
+		"zip":    unpack.Archive(ctx, saved(t, zipOf(t, instructions)), to, nil),
+		"tar.gz": unpack.Archive(ctx, saved(t, gzipOf(t, tarOf(t, instructions))), to, nil),
+		"folder": unpack.Folder(ctx, folderOf(t, instructions), to, nil),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left := listing(t, to); left != "" {
+		t.Errorf("left\n%s", left)
 	}
 }
 
