@@ -24,6 +24,7 @@ func contentRules() []Rule {
 		{"copy", skill.Note, "Another skill has nearly the same text, and is offered instead.", "Remove one of them."},
 		{"fetch-failed", skill.Warning, "A root from elsewhere could not be fetched; what it had is kept.", "Do as the message says."},
 		{"fetch-refused", skill.Warning, "A fetched skill is unsafe to write, and is left out.", "Tell its author."},
+		{"listing-cost", skill.Note, "Listing the skills costs a model many tokens at every prompt.", "Shorten the longest descriptions, or let the catalog list only what fits."},
 		{"not-read", skill.Note, "Some files are too many or too large to be checked.", "Nothing, or make them smaller."},
 		{"script-crlf", skill.Warning, "The first line of a script ends in CR LF, so that it cannot start.", "Run \"skills doctor --fix\"."},
 		{"script-not-executable", skill.Note, "A script is not executable.", "Run \"skills doctor --fix\"."},
