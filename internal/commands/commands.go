@@ -113,9 +113,13 @@ func (f *Finder) lookFor(ctx context.Context, name string) (there, ok bool) {
 	if f.left <= 0 || ctx.Err() != nil {
 		return false, false
 	}
+	wait := f.left
+	if end, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(end)/2) // the caller has more to do, such as a hook that must answer
+	}
 	found := make(chan bool, 1)
 	go func() { found <- f.inPath(name) || f.inPath(strings.ToLower(name)) }()
-	timer := time.NewTimer(f.left)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case there = <-found:

@@ -121,3 +121,21 @@ func TestLate(t *testing.T) {
 		t.Errorf("missing %q once the disk answers", list)
 	}
 }
+
+// endless is a context that has a deadline and is never done.
+type endless struct{ context.Context }
+
+func (endless) Deadline() (time.Time, bool) { return time.Now().Add(time.Millisecond), true }
+
+// TestHalf: a look-up leaves its caller time before the deadline.
+func TestHalf(t *testing.T) {
+	f, disk := New(nil), make(chan struct{})
+	defer close(disk)
+	f.look = func(string) (string, error) {
+		<-disk
+		return "", exec.ErrNotFound
+	}
+	if list := f.Missing(endless{t.Context()}, skill.Needs{Commands: []string{"gh"}}); list != nil {
+		t.Errorf("missing %q", list)
+	}
+}
