@@ -96,7 +96,9 @@ func fieldsOf(typ reflect.Type, hits bool) []string {
 		if name != "" {
 			names = append(names, name)
 		}
-		names = append(names, fieldsOf(f.Type, hits)...)
+		if f.Type != reflect.SliceOf(typ) { // as of the bodies that come with a body
+			names = append(names, fieldsOf(f.Type, hits)...)
+		}
 	}
 	return names
 }

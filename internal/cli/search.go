@@ -58,8 +58,9 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             true when no skill fits, so that results is empty
   unfit     number of skills that were found, but hardly fit: left out
   results   a list of objects with id, name, description, score, probability,
-            source, path, relevant ("context" would offer it), copies (IDs
-            of skills with nearly the same text, left out) and why: the terms of
+            source, path, relevant ("context" would offer it), required_by (of
+            "context": the skill that requires it), copies (IDs of skills with
+            nearly the same text, left out) and why: the terms of
             the score (each with name, value and weight), the matched words
             (stemmed) of name, description and tags ("why" also shows those of
             the body), strength, coverage and evidence of the match, and rerank,
