@@ -1,6 +1,9 @@
 package remote
 
-import "runtime"
+import (
+	"errors"
+	"runtime"
+)
 
 // WriteState writes a state.
 func WriteState(s *State, path string) error { return s.write(path) }
@@ -12,4 +15,9 @@ const Exchanges = runtime.GOOS == "linux" || runtime.GOOS == "darwin"
 func ParseIndex(from string, data []byte) (*Site, error) {
 	s := &Site{Index: from}
 	return s, s.parse(data)
+}
+
+// SwapSlowly puts a folder in place as on a system that cannot exchange two folders.
+func SwapSlowly(fresh, path string) error {
+	return swapWith(func(a, b string) error { return errors.ErrUnsupported }, fresh, path)
 }

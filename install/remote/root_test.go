@@ -368,6 +368,48 @@ func readOnce(path string) error {
 	return nil
 }
 
+// TestKilled: what a killed process has left is put in order by the next one.
+func TestKilled(t *testing.T) {
+	a := serveArchive(t, map[string]string{"pdf/SKILL.md": doc("pdf", "x")})
+	for name, left := range map[string]string{"while it fetched": ".new", "between two renames": ".old"} {
+		t.Run(name, func(t *testing.T) {
+			r := rootOf(t)
+			r.URL = a.url
+			fetch(t, r, true)
+			if left == ".old" {
+				try(t, os.Rename(r.Path, r.Path+".old"))
+			} else {
+				try(t, os.MkdirAll(filepath.Join(r.Path+".new", "tree", "half"), 0o700))
+			}
+			fetch(t, r, left == ".old")
+			if got := tree(t, r.Path); len(got) != 1 {
+				t.Errorf("got %v", got)
+			}
+			if _, err := os.Lstat(r.Path + ".new"); err == nil {
+				t.Error("what was fetched is left")
+			}
+		})
+	}
+}
+
+// TestSwapSlowly: where two folders cannot be exchanged, they are renamed.
+func TestSwapSlowly(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "root")
+	for i := range 3 {
+		fresh := filepath.Join(dir, "fresh")
+		try(t, os.Mkdir(fresh, 0o700))
+		try(t, os.WriteFile(filepath.Join(fresh, "a"), []byte{byte('0' + i)}, 0o600))
+		try(t, remote.SwapSlowly(fresh, path))
+	}
+	if diff := cmp.Diff(map[string]string{"root/a": "2", "root.old/a": "1"}, tree(t, dir)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if err := remote.SwapSlowly(filepath.Join(dir, "none"), path); err == nil || len(tree(t, path)) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestAtOnce: several processes that find a root due fetch it once.
 func TestAtOnce(t *testing.T) {
 	a := serveArchive(t, map[string]string{"SKILL.md": doc("pdf", "x")})

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -141,6 +142,7 @@ var refusals = []refusal{
 	{name: "bomb in a bomb", rule: "format", message: "is not a .zip, .tar or .tar.gz archive", in: "t",
 		build: func(t *testing.T) []byte { return gzipOf(t, gzipOf(t, tarOf(t, instructions))) }},
 	{name: "sparse", rule: "sparse", message: "it is a sparse file", build: sparse, in: "t"},
+	{name: "sparse in an extended header", rule: "sparse", message: "it is a sparse file", build: sparseExtended, in: "t"},
 	{name: "huge size in a header", rule: "too-large", message: "more than 1073741824 bytes", build: hugeSize, in: "t"},
 
 	// Archives that mean two things.
@@ -149,6 +151,17 @@ var refusals = []refusal{
 	{name: "unknown method", rule: "method", message: "compressed with method 14", build: patched(method, 14), in: "z"},
 	{name: "directory lies about the size", rule: "lying-size", message: "disagree on its size", build: lyingDirectory, in: "z"},
 	{name: "header lies about the size", rule: "lying-size", message: "disagree on its size", build: lyingHeader, in: "z"},
+	{name: "header lies about the method", rule: "lying-header", message: "disagree on how it is compressed", in: "z", build: func(t *testing.T) []byte {
+		data, header, _ := rawZip(t)
+		data[header+method] = byte(zip.Deflate)
+		return data
+	}},
+	{name: "two sizes of what is not compressed", rule: "lying-size", message: "it is not compressed, but states two sizes", in: "z", build: func(t *testing.T) []byte {
+		data, header, directory := rawZip(t)
+		data[header+full]--
+		data[directory+full+2]--
+		return data
+	}},
 	{name: "header and directory lie", rule: "lying-size", message: "does not have the 20 bytes", build: lyingBoth, in: "z"},
 	{name: "header has another name", rule: "lying-name", message: `its header calls it "pdf/x.md.txt"`, build: otherName, in: "z"},
 	{name: "extra field has another name", rule: "lying-name", message: `an extra field calls it "../evil"`, build: otherExtra, in: "z"},
@@ -303,6 +316,18 @@ func sparse(t *testing.T) []byte {
 		h[156] = tar.TypeGNUSparse
 		copy(h[483:], fmt.Sprintf("%011o\x00", 1<<20)) // the size
 	})
+	return data
+}
+
+// sparseExtended has a sparse file in the form that GNU tar writes today.
+func sparseExtended(t *testing.T) []byte {
+	records := ""
+	for _, r := range []string{"major=1", "minor=0", "name=pdf/b", "realsize=1048576"} {
+		r = " GNU.sparse." + r + "\n"
+		records += fmt.Sprint(len(r)+2) + r
+	}
+	data := tarOf(t, instructions, item{path: "pax", text: records}, item{path: "pdf/b", text: "0\n" + strings.Repeat("\x00", 510)})
+	setHeader(data[second:], func(h []byte) { h[156] = tar.TypeXHeader })
 	return data
 }
 
@@ -524,6 +549,25 @@ func TestRefusedSkills(t *testing.T) {
 	}
 	if err := unpack.Archive(t.Context(), saved(t, tarOf(t, append(items, file("../x"))...)), t.TempDir(), l); !errors.As(err, &bad) || bad.Rule != "parent" {
 		t.Errorf("a path that leads out: %v", err)
+	}
+}
+
+// TestCancelled: a cancelled context ends everything, and leaves nothing.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	to := t.TempDir()
+	for name, err := range map[string]error{
+		"zip":    unpack.Archive(ctx, saved(t, zipOf(t, instructions)), to, nil),
+		"tar.gz": unpack.Archive(ctx, saved(t, gzipOf(t, tarOf(t, instructions))), to, nil),
+		"folder": unpack.Folder(ctx, folderOf(t, instructions), to, nil),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left := listing(t, to); left != "" {
+		t.Errorf("left\n%s", left)
 	}
 }
 
