@@ -29,7 +29,7 @@ func (a *work) compareTo(c *Change) {
 			continue
 		}
 		if was, is := c.seen[name].Executable, c.To.Files[name].Executable; was != is {
-			fmt.Fprintf(&diff, "%s: executable: %t, was %t\n", name, is, was)
+			fmt.Fprintf(&diff, "%s/%s: executable: %t, was %t\n", c.Name, name, is, was)
 		}
 		from, to := "a/"+c.Name+"/"+name, "b/"+c.Name+"/"+name
 		if _, ok := c.seen[name]; !ok {

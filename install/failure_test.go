@@ -156,10 +156,11 @@ func TestBadLock(t *testing.T) {
 	for text, want := range map[string]string{
 		good[:len(good)/2]: "the lock is damaged",
 		"":                 "the lock is damaged",
-		strings.Replace(good, `"version": 1`, `"version": 2`, 1): "the lock has version 2, and this program knows version 1 only; use a newer program",
-		strings.Replace(good, `"cat"`, `"../cat"`, 1):            "cannot be the name of an installed skill",
-		strings.Replace(good, `"SKILL.md"`, `"../x"`, 1):         `has a file "../x"`,
-		strings.Replace(good, `"path"`, `"paths"`, 1):            "unknown field",
+		strings.Replace(good, `"version": 1`, `"version": 2`, 1):      "the lock has version 2, and this program knows version 1 only; use a newer program",
+		strings.Replace(good, `"cat"`, `"../cat"`, 1):                 "cannot be the name of an installed skill",
+		strings.Replace(good, `"SKILL.md"`, `"../x"`, 1):              `has a file "../x"`,
+		strings.Replace(good, `"path": "cat"`, `"path": "../cat"`, 1): "has a path \"../cat\"",
+		strings.Replace(good, `"path"`, `"paths"`, 1):                 "unknown field",
 	} {
 		try(t, atomicfile.Write(atomicfile.OS{}, name, []byte(text)))
 		for call, again := range killed {

@@ -37,6 +37,12 @@ func TestFolder(t *testing.T) {
 		t.Errorf("updated: %s", got)
 	}
 	clean(t, in, "cat", "dog")
+	try(t, os.Chmod(filepath.Join(from, "cat", "scripts", "run.sh"), 0o644))
+	r, err = in.Update(t.Context(), Order{}, &caller{})
+	try(t, err)
+	if got := summary(r); got != "cat update, dog unchanged" || r.Changes[0].Diff != "cat/scripts/run.sh: executable: false, was true\n" {
+		t.Errorf("no longer executable: %s\n%s", got, r.Changes[0].Diff)
+	}
 	r, err = in.Remove(t.Context(), []string{"dog"}, &caller{})
 	try(t, err)
 	if got := summary(r); got != "dog remove" {

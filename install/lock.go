@@ -150,6 +150,8 @@ func (e *Entry) check(name string) error {
 		return checkName(name)
 	case !strings.HasPrefix(e.Digest, "sha256:"):
 		return fmt.Errorf("skill %q has no digest", name)
+	case !filepath.IsLocal(filepath.FromSlash(e.Path)):
+		return fmt.Errorf("skill %q has a path %q", name, e.Path)
 	case len(e.Files) == 0:
 		return fmt.Errorf("skill %q has no files", name)
 	}

@@ -145,7 +145,7 @@ func (a *work) update(ctx context.Context, c *Change, failed error, force bool) 
 	}
 	a.compareTo(c)
 	switch {
-	case c.Files.Same() || c.To.Digest == c.From.Digest && !force:
+	case c.Files.Same() || compare(c.From.Files, c.To.Files).Same() && !force:
 		c.unchanged(edited(c))
 	case !c.Edits.Same() && !force:
 		c.refuse(errors.New("it has a new version, but was edited here; --force replaces it and keeps a copy of what it is now"))

@@ -1,10 +1,14 @@
 package remote_test
 
 import (
+	"io"
+	"net/http"
+	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -149,6 +153,36 @@ func TestHostileRepository(t *testing.T) {
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a URL ran a program")
 	}
+}
+
+// TestOverHTTP: a repository on a server; a connection that is cut changes nothing.
+func TestOverHTTP(t *testing.T) {
+	repo := newRepository(t)
+	program, err := exec.LookPath("git")
+	try(t, err)
+	repo.commit(t, map[string]string{"pdf/SKILL.md": doc("pdf", "One.")})
+	served := &cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + repo.dir, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}
+	var cut atomic.Bool
+	url := serve(t, func(w http.ResponseWriter, req *http.Request) {
+		if cut.Load() && req.Method == http.MethodPost {
+			hijacked("HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-result\r\nContent-Length: 1000\r\n\r\n0008NAK\n")(w, req)
+			return
+		}
+		served.ServeHTTP(w, req)
+	})
+	r := rootOf(t)
+	r.Git = url + "/.git"
+	fetch(t, r, true)
+	repo.commit(t, map[string]string{"pdf/SKILL.md": doc("pdf", "Two.")})
+	cut.Store(true)
+	fails(t, r, "fetching team: git ")
+	cut.Store(false)
+	fetch(t, r, true)
+	if got := tree(t, r.Path)["pdf/SKILL.md"]; got != doc("pdf", "Two.") {
+		t.Errorf("got %q", got)
+	}
+	r.Git = url + "/none.git"
+	fails(t, r, "check the name of the repository")
 }
 
 // TestNoGit: without git everything else works.
