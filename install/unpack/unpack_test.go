@@ -151,6 +151,17 @@ var refusals = []refusal{
 	{name: "unknown method", rule: "method", message: "compressed with method 14", build: patched(method, 14), in: "z"},
 	{name: "directory lies about the size", rule: "lying-size", message: "disagree on its size", build: lyingDirectory, in: "z"},
 	{name: "header lies about the size", rule: "lying-size", message: "disagree on its size", build: lyingHeader, in: "z"},
+	{name: "header lies about the method", rule: "lying-header", message: "disagree on how it is compressed", in: "z", build: func(t *testing.T) []byte {
+		data, header, _ := rawZip(t)
+		data[header+method] = byte(zip.Deflate)
+		return data
+	}},
+	{name: "two sizes of what is not compressed", rule: "lying-size", message: "it is not compressed, but states two sizes", in: "z", build: func(t *testing.T) []byte {
+		data, header, directory := rawZip(t)
+		data[header+full]--
+		data[directory+full+2]--
+		return data
+	}},
 	{name: "header and directory lie", rule: "lying-size", message: "does not have the 20 bytes", build: lyingBoth, in: "z"},
 	{name: "header has another name", rule: "lying-name", message: `its header calls it "pdf/x.md.txt"`, build: otherName, in: "z"},
 	{name: "extra field has another name", rule: "lying-name", message: `an extra field calls it "../evil"`, build: otherExtra, in: "z"},
