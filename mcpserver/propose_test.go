@@ -89,6 +89,10 @@ func TestReview(t *testing.T) {
 	if r["passes"] != true {
 		t.Errorf("%v", r)
 	}
+	large := propose("sort-songs", strings.Repeat("Sort it.\n+", 7000)+"Done.")
+	text, _ = c.tool("show_proposal", object{"proposal": large})
+	contains(t, "large", text, "a person must decide")
+	contains(t, "large", c.fails("approve_proposal", object{"proposal": large, "reason": "x"}), "too large for this tool")
 	contains(t, "hidden", c.fails("show_proposal", object{"proposal": hidden}), "no such proposal")
 	contains(t, "hidden", c.fails("approve_proposal", object{"proposal": hidden, "reason": "x"}), "no such proposal")
 	c.tool("approve_proposal", object{"proposal": good, "reason": "Right."})

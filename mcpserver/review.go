@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -131,6 +132,9 @@ func textOf(p *proposal.Shown) string {
 func (s *Server) approveProposal(ctx context.Context, req *mcp.CallToolRequest, p decideParams) (*mcp.CallToolResult, decidedResult, error) {
 	small := func(p proposal.Shown) bool { return len(p.Diff) <= maxReviewed }
 	shown, err := s.opts.Proposals.Approve(ctx, s.who(req), p.Proposal, proposal.Approval{Reason: p.Reason, Confirm: small})
+	if errors.Is(err, proposal.ErrDeclined) {
+		err = errors.New("the diff is too large for this tool: a person must decide")
+	}
 	if err != nil {
 		return nil, decidedResult{}, err
 	}
