@@ -2,26 +2,70 @@ package repertoire
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 
+	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/trust"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // policyOf returns the policy of some settings; nil means that nothing is held back. It calls
-// warn, which may be nil, if it cannot know what the user trusts: then nothing is trusted.
+// warn, which may be nil, if it cannot know what is trusted or was installed: then nothing is.
 func policyOf(s *config.Settings, warn func(error)) *Policy {
 	p := s.Policy()
-	if p == nil || len(p.Ask) == 0 {
-		return p
+	if p == nil {
+		return nil
 	}
-	state, err := config.StateDir()
-	if err == nil {
-		f := trust.Open(state)
-		p.Trusted, p.Version = f.Trusted, f.Version
-		_, err = f.List()
+	told := func(doing string, err error) {
+		if err != nil && warn != nil {
+			warn(fmt.Errorf("%s: %w", doing, err))
+		}
 	}
-	if err != nil && warn != nil {
-		warn(fmt.Errorf("reading which skills are trusted: %w", err))
+	var versions []func() string
+	if s.Trust.Project == config.TrustAsk {
+		state, err := config.StateDir()
+		if err == nil {
+			f := trust.Open(state)
+			p.Trusted, versions = f.Trusted, append(versions, f.Version)
+			_, err = f.List()
+		}
+		told("reading which skills are trusted", err)
+	}
+	if s.Trust.RequireDigest {
+		folder, err := s.InstalledDir()
+		if err == nil {
+			var w *trust.Watched[func(string) string]
+			w, err = lockIn(folder)
+			p.Installed, versions = []string{source.KindInstalled}, append(versions, w.Version)
+			p.Locked = func(_, dir string) string { return w.Value()(dir) }
+		}
+		told("reading what was installed", err)
+	}
+	if len(versions) > 0 {
+		p.Version = func() string {
+			texts := make([]string, len(versions))
+			for i, version := range versions {
+				texts[i] = version()
+			}
+			return strings.Join(texts, " ")
+		}
 	}
 	return p
+}
+
+// lockIn returns what the lock in a folder says, also as it changes, and why it cannot be
+// read now. As long as it cannot, no skill is as it was installed.
+func lockIn(folder string) (w *trust.Watched[func(string) string], err error) {
+	w = trust.Watch(filepath.Join(folder, install.LockFile), func() func(string) string {
+		var locked func(string) string
+		if locked, err = install.Locked(folder); err != nil {
+			return func(string) string { return "unknown" }
+		}
+		return locked
+	})
+	w.Value()
+	now := err
+	return w, now
 }

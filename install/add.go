@@ -28,6 +28,9 @@ func (r Request) source() (Source, error) {
 	if err != nil {
 		return s, err
 	}
+	if info, err := os.Stat(r.Source); err == nil && info.IsDir() && s.Kind == Git && !isPath(r.Source) {
+		return s, fmt.Errorf("source %q is a folder here, and may be a repository; write ./%s for the folder, or %s for the repository", r.Source, r.Source, s.Origin)
+	}
 	switch {
 	case r.Ref == "":
 	case s.Kind != Git:

@@ -16,6 +16,8 @@ import (
 	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 const installHelp = `Install fetches skills into your folder of installed skills. SOURCE is
@@ -114,7 +116,10 @@ func (a *app) installer() (*install.Installer, error) {
 		return nil, err
 	}
 	return install.Open(cmp.Or(s.InstallDir, filepath.Join(data, "skills")), &install.Options{
-		Keys:   s.Trust.Keys,
+		Keys: s.Trust.Keys,
+		Inspect: func(ctx context.Context, _ *skill.Skill, folder string) []skill.Problem {
+			return doctor.Folder(ctx, folder)
+		},
 		Limits: &unpack.Limits{Files: s.Limits.Files, Bytes: s.Limits.Bytes},
 		Aside:  filepath.Join(data, "edited"),
 	})

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ type realm struct {
 	rng           *rand.Rand
 	home, project string
 	agent         map[string]any
+	disabled      bool              // what the agent excludes is disabled instead
 	names         map[string]string // new names of skills in the root "one", by folder
 	projectRoots  string            // the project's configuration; "" means none
 	skills        []realmSkill
@@ -97,6 +99,7 @@ func newRealm(t *testing.T, seed uint64) *realm {
 		"roots: [../team, {path: ../../home/.claude/skills, names: "+renames+"}]")
 	r.chooseAgent()
 	r.edit()
+	r.disabled = seed%2 == 1
 	return r
 }
 
@@ -205,12 +208,18 @@ func (r *realm) outside(s realmSkill) bool {
 func (r *realm) configure(t *testing.T, rules bool) {
 	t.Helper()
 	agent := map[string]any{"pinned": r.agent["pinned"]}
+	disabled := map[string][]string{}
 	if rules {
 		agent = r.agent
+		if exclude, ok := r.agent["exclude"].(map[string][]string); ok && r.disabled {
+			agent = maps.Clone(r.agent)
+			delete(agent, "exclude")
+			disabled = exclude
+		}
 	}
 	config := os.Getenv("REPERTOIRE_CONFIG")
 	write(t, config, jsonOf(t, map[string]any{
-		"bundled": false, "embedder": "none", "schedule": "@every 24h", "agents": map[string]any{"a": agent},
+		"bundled": false, "embedder": "none", "schedule": "@every 24h", "agents": map[string]any{"a": agent}, "disabled": disabled,
 		"roots": []any{
 			map[string]any{"path": filepath.Join(r.home, "one"), "label": "one", "names": r.names},
 			map[string]any{"path": filepath.Join(r.home, "two"), "label": "two"},

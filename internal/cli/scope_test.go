@@ -74,7 +74,11 @@ func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[
 	c, p := r.serve(t)
 	before := ask(t, p)
 	r.build(t, kept(r.edited), r.away)
-	if _, err := c.Rescan(t.Context(), nil); err != nil {
+	_, err := c.Rescan(t.Context(), nil)
+	if err == nil {
+		err = c.Calibrate(t.Context()) // the edit may have changed which skills are held back
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	after := ask(t, p)
