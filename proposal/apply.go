@@ -143,16 +143,16 @@ func (t *text) find(c *change, i, from int, numbered bool) (int, error) {
 		}
 		return 0, h.unfit(c, i, "has no line of the file; add the lines before and after")
 	}
-	if numbered && h.start > from && t.matches(h.start-1, want, same) {
-		return h.start - 1, nil
+	if at := h.start - 1; numbered && at >= from && at+len(want) <= len(t.lines) && slices.Equal(t.lines[at:at+len(want)], want) {
+		return at, nil
 	}
-	for _, like := range [...]func(a, b string) bool{same, alike} {
-		switch places := t.places(from, want, like); len(places) {
+	for _, trim := range []bool{false, true} {
+		switch places := t.places(from, want, trim); len(places) {
 		case 0:
 		case 1:
 			return places[0], nil
 		default:
-			return 0, h.unfit(c, i, fmt.Sprintf("fits in %d places, at lines %s; add lines before and after that tell which", len(places), numbers(places)))
+			return 0, h.unfit(c, i, fmt.Sprintf("fits in several places, at lines %s; add lines before and after that tell which", numbers(places)))
 		}
 	}
 	return 0, h.unfit(c, i, t.nearest(from, want))
@@ -163,35 +163,49 @@ func (h *hunk) unfit(c *change, i int, reason string) error {
 	return &DiffError{h.line, fmt.Sprintf("begins hunk %d of %s, which %s", i+1, c.path, reason)}
 }
 
-// numbers lists the first few places as line numbers.
+// maxPlaces bounds how many places are looked for at which a hunk fits.
+const maxPlaces = 5
+
+// numbers lists places as line numbers.
 func numbers(places []int) string {
-	const most = 5
 	var list []string
-	for _, p := range places[:min(most, len(places))] {
+	for _, p := range places {
 		list = append(list, strconv.Itoa(p+1))
 	}
-	if len(places) > most {
+	if len(places) == maxPlaces {
 		list = append(list, "…")
 	}
 	return strings.Join(list, ", ")
 }
 
-func same(a, b string) bool { return a == b }
+// trimmed returns a line without white space at its end.
+func trimmed(line string) string { return strings.TrimRight(line, " \t\r") }
 
-// alike reports whether lines are the same but for white space at their ends.
-func alike(a, b string) bool {
-	return strings.TrimRight(a, " \t\r") == strings.TrimRight(b, " \t\r")
-}
-
-func (t *text) matches(at int, want []string, like func(a, b string) bool) bool {
-	return at+len(want) <= len(t.lines) && slices.EqualFunc(t.lines[at:at+len(want)], want, like)
-}
-
-func (t *text) places(from int, want []string, like func(a, b string) bool) (list []int) {
-	for at := from; at+len(want) <= len(t.lines); at++ {
-		if t.matches(at, want, like) {
-			list = append(list, at)
+// places returns the first lines from which on the wanted lines stand, at line from or later.
+// trim means without regard to white space at the ends of lines. It searches bytes, because
+// comparing line by line takes minutes where a large file repeats one line.
+func (t *text) places(from int, want []string, trim bool) (list []int) {
+	joined := func(lines []string) string {
+		var b strings.Builder
+		b.WriteByte('\n')
+		for _, l := range lines {
+			if trim {
+				l = trimmed(l)
+			}
+			b.WriteString(l)
+			b.WriteByte('\n')
 		}
+		return b.String()
+	}
+	file, hunk := joined(t.lines[from:]), joined(want)
+	for line := from; len(list) < maxPlaces; line++ {
+		i := strings.Index(file, hunk)
+		if i < 0 {
+			break
+		}
+		line += strings.Count(file[:i], "\n")
+		list = append(list, line)
+		file = file[i+1:]
 	}
 	return list
 }
@@ -207,7 +221,7 @@ func (t *text) nearest(from int, want []string) string {
 		n, first := 0, -1
 		for i, w := range want {
 			switch {
-			case at+i < len(t.lines) && alike(t.lines[at+i], w):
+			case at+i < len(t.lines) && trimmed(t.lines[at+i]) == trimmed(w):
 				n++
 			case first < 0:
 				first = i
@@ -219,6 +233,9 @@ func (t *text) nearest(from int, want []string) string {
 	}
 	if best < 0 {
 		return fmt.Sprintf("does not fit: the file has no line %s", excerpt(want[0]))
+	}
+	if differs < 0 { // only the first lines of the hunk were compared
+		return fmt.Sprintf("does not fit: it begins like line %d of the file, and one of its later lines differs", best+1)
 	}
 	if best+differs >= len(t.lines) {
 		return fmt.Sprintf("does not fit: the file ends after line %d, where the hunk has %s", len(t.lines), excerpt(want[differs]))

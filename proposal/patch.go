@@ -274,14 +274,20 @@ func (p *parser) endHunk() {
 	}
 }
 
+// maxHunks bounds the hunks of a diff, each of which is looked for in a whole file.
+const maxHunks = 500
+
 // check checks what only the whole diff shows.
 func (p *parser) check() error {
 	if len(p.changes) == 0 {
 		return &DiffError{0, `has no hunk; write a unified diff with lines "--- SKILL.md", "+++ SKILL.md" and "@@"`}
 	}
-	seen := make(map[string]bool)
+	seen, hunks := make(map[string]bool), 0
 	for i := range p.changes {
 		c := &p.changes[i]
+		if hunks += len(c.hunks); hunks > maxHunks && !p.exact {
+			return &DiffError{0, fmt.Sprintf("has more than %d hunks; propose a smaller change", maxHunks)}
+		}
 		if seen[c.path] {
 			return &DiffError{0, "changes " + c.path + " twice; put all hunks of a file below one header"}
 		}

@@ -67,7 +67,7 @@ func TestApplyRemoves(t *testing.T) {
 // TestRefused: what does not fit, or leads elsewhere, is refused with its place.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ diff, want string }{
-		{"@@ -1 +1 @@\n List the fields.\n+More.\n", "hunk 1 of SKILL.md, which fits in 2 places, at lines 7, 11"},
+		{"@@ -1 +1 @@\n List the fields.\n+More.\n", "hunk 1 of SKILL.md, which fits in several places, at lines 7, 11;"},
 		{"--- SKILL.md\n+++ SKILL.md\n@@\n-Fill them.\n+Fill.\n@@\n Check it.\n-Save it.\n+Store it.\n", `line 6 of the diff begins hunk 2 of SKILL.md, which does not fit: line 10 of the file is "", and the hunk has "Save it."`},
 		{"@@\n-Nothing like it.\n", `the file has no line "Nothing like it."`},
 		{"@@\n Show them.\n-More.\n", `the file ends after line 12, where the hunk has "More."`},
@@ -84,6 +84,7 @@ func TestRefused(t *testing.T) {
 		{"--- a/notes.txt\n+++ b/notes.txt\n@@\n-one\n--- a/pdf/notes.txt\n+++ b/pdf/notes.txt\n@@\n-two\n", "twice"},
 		{"Please make it better.", "has no hunk"},
 		{"", "has no hunk"},
+		{strings.Repeat("@@\n-a\n", 600), "more than 500 hunks"},
 		{"@@ -1 +1 @@\n", "without lines"},
 	} {
 		changes, err := parseDiff(c.diff, false)
@@ -93,6 +94,22 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.diff, err, c.want)
 		}
+	}
+}
+
+// TestRepetitive: a long hunk in a long file of equal lines is not looked for line by line.
+func TestRepetitive(t *testing.T) {
+	changes, err := parseDiff("@@\n-"+strings.Repeat("1\n-", 10_000)+"x\n", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := Files{"SKILL.md": {[]byte(strings.Repeat("1\n", 100_000)), 0o644}}
+	if _, err := apply(file, changes, "", false); err == nil || !strings.Contains(err.Error(), "does not fit") {
+		t.Error(err)
+	}
+	changes[0].hunks[0].lines = changes[0].hunks[0].lines[:10_000]
+	if _, err := apply(file, changes, "", false); err == nil || !strings.Contains(err.Error(), "at lines 1, 2, 3, 4, 5, …") {
+		t.Error(err)
 	}
 }
 
