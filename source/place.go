@@ -27,6 +27,7 @@ const (
 	groupClients   = "project-clients" // the project's folders for single clients, such as .claude
 	groupUser      = "user"
 	groupBundled   = "bundled"
+	groupElsewhere = "elsewhere" // fetched from elsewhere, and not trusted
 )
 
 // shared is the folder that all clients share.
@@ -34,14 +35,14 @@ const shared = ".agents"
 
 // Groups returns the groups of places that Search.Order puts in order, in the default order.
 func Groups() []string {
-	return []string{groupRoots, groupInstalled, groupProject, groupClients, groupUser, groupBundled}
+	return []string{groupRoots, groupInstalled, groupProject, groupClients, groupUser, groupBundled, groupElsewhere}
 }
 
 // A Place is a folder that may hold skills.
 type Place struct {
 	Path     string // absolute, links not resolved; "" for the bundled skills
 	Label    string // unique among the places of one Discover
-	Priority int    // unique; by default 0 for the bundled skills, higher for all others
+	Priority int    // unique; the highest for the first place
 	Kind     string // KindRoot, KindInstalled, KindProject, KindUser or KindBundled
 }
 
@@ -80,6 +81,7 @@ type Search struct {
 	Home      string   // the user's home folder; "" means no folders of the user
 	Config    string   // the user's configuration folder, $XDG_CONFIG_HOME; "" means .config in Home
 	User      string   // folder of the user instead of those in Home and Config; "" means those
+	Elsewhere []string // folders, absolute, whose skills were fetched from elsewhere and are not trusted
 
 	// Folders are the folders, such as .claude, in which Discover looks for a
 	// folder "skills": in each project folder and in Home. The highest priority
@@ -100,7 +102,8 @@ type Search struct {
 // Discover returns the places of skills, the highest priority first. In the default order
 // these are the roots, the installed skills, the places in the ProjectFolders of WorkDir
 // (first those that all clients share, the nearest first, then those of single clients), the
-// places of the user, the bundled skills. If several places lead to one folder, Discover
+// places of the user, the bundled skills, and what was fetched from elsewhere: strangers
+// choose its names, which hide nothing. If several places lead to one folder, Discover
 // returns the first of them in the default order, whatever the order is: what the user
 // named does not become the project's.
 //
@@ -114,7 +117,7 @@ func Discover(search Search) ([]Place, error) {
 		d.folders = []string{shared}
 	}
 	d.group = groupRoots
-	d.roots(search)
+	d.roots(search.Roots, search.WorkDir)
 	d.group = groupInstalled
 	if search.Installed != "" {
 		d.add(KindInstalled, search.Installed, func() string { return KindInstalled })
@@ -122,11 +125,13 @@ func Discover(search Search) ([]Place, error) {
 	d.project(search)
 	d.group = groupUser
 	d.user(search)
-	least := 1 // 0 is the priority of the bundled skills
+	least := 1 // 0 is for the bundled skills
 	if !search.NoBundled {
 		least = 0
 		d.places = append(d.places, grouped{Place{Label: KindBundled, Kind: KindBundled}, groupBundled})
 	}
+	d.group = groupElsewhere
+	d.roots(search.Elsewhere, "")
 	return d.ordered(search.Order, least), errors.Join(d.errs...)
 }
 
@@ -236,11 +241,12 @@ func (d *discovery) add(kind, path string, label func() string) bool {
 	return !missing
 }
 
-func (d *discovery) roots(search Search) {
-	for _, root := range search.Roots {
+// roots adds folders; relative paths start at workDir.
+func (d *discovery) roots(roots []string, workDir string) {
+	for _, root := range roots {
 		path := root
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(search.WorkDir, path)
+			path = filepath.Join(workDir, path)
 		}
 		path, err := filepath.Abs(path)
 		if err != nil {

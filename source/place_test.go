@@ -102,12 +102,13 @@ func TestDiscoverRoots(t *testing.T) {
 // TestDiscoverOrder: the order of groups decides which skill wins, not whose folder it is.
 func TestDiscoverOrder(t *testing.T) {
 	dir := folder(t, map[string]string{
-		"w/.agents/skills/": "", "w/.claude/skills/": "", "w/named/": "", "home/.agents/skills/": "", "root/": "", "installed/": "", "mine/": "",
+		"w/.agents/skills/": "", "w/.claude/skills/": "", "w/named/": "", "home/.agents/skills/": "", "root/": "", "installed/": "", "mine/": "", "far/": "",
 	})
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	search := source.Search{
 		WorkDir: at("w"), Home: at("home"), Installed: at("installed"), Project: []string{at("w/named")},
 		Roots: []string{at("root"), at("w/.claude/skills")}, Folders: []string{".agents", ".claude", ".codex"},
+		Elsewhere: []string{at("far")},
 	}
 	named := "project:" + filepath.ToSlash(at("w/named"))
 	for _, tt := range []struct {
@@ -115,10 +116,11 @@ func TestDiscoverOrder(t *testing.T) {
 		user  string
 		want  string
 	}{
-		{nil, "", "root:root root:skills installed " + named + " project:.agents user:.agents bundled"},
-		{nil, at("mine"), "root:root root:skills installed " + named + " project:.agents user bundled"},
-		{[]string{"user", "project-clients", "project"}, "", "user:.agents " + named + " project:.agents root:root root:skills installed bundled"},
-		{[]string{"bundled", "user"}, "", "bundled user:.agents root:root root:skills installed " + named + " project:.agents"},
+		{nil, "", "root:root root:skills installed " + named + " project:.agents user:.agents bundled root:far"},
+		{nil, at("mine"), "root:root root:skills installed " + named + " project:.agents user bundled root:far"},
+		{[]string{"user", "project-clients", "project"}, "", "user:.agents " + named + " project:.agents root:root root:skills installed bundled root:far"},
+		{[]string{"bundled", "user"}, "", "bundled user:.agents root:root root:skills installed " + named + " project:.agents root:far"},
+		{[]string{"elsewhere", "user"}, "", "root:far user:.agents root:root root:skills installed " + named + " project:.agents bundled"},
 	} {
 		search.Order, search.User = tt.order, tt.user
 		places, err := source.Discover(search)

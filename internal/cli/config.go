@@ -45,7 +45,7 @@ const configExample = `  roots:
   # user_dir: ~/skills   # instead of the usual ones in your home
   # install_dir: ~/inst  # instead of a folder in your data folder
   bundled: true          # offer the skills that are compiled in, or [NAME, …]
-  order: [roots, installed, project, project-clients, user, bundled]
+  order: [roots, installed, project, project-clients, user, bundled, elsewhere]
   trust:
     project: offer       # or ask: a project's skills wait until you trust them
     require_digest: false  # hold back installed skills that were changed

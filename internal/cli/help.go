@@ -157,7 +157,8 @@ func foldersHelp() string {
 	return wrap("A skill is a folder with a SKILL.md. Skills are looked for in the folders given with --root and in the configuration, among " +
 		"those that you installed, in " + folders[0] + " of the project (from the working folder up to the root of its repository), then in its " +
 		strings.Join(folders[1:last], ", ") + " and " + folders[last] + ", in the same folders of your home and in ~/.config/agents/skills, " +
-		"and last among those that are compiled in. Of two skills of the same name the one that is found first is offered; " +
+		"among those that are compiled in, and last in repositories, archives and sites that the configuration names without " +
+		"\"trusted: true\". Of two skills of the same name the one that is found first is offered; " +
 		"\"skills doctor\" reports the other. The key order of the configuration sets another order.")
 }
 

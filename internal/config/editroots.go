@@ -150,7 +150,7 @@ func (s *Settings) rootLabels() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, _ := source.Discover(source.Search{Roots: search.Roots, Project: search.Project, NoBundled: true}) // missing folders have labels too
+	places, _ := source.Discover(source.Search{Roots: search.Roots, Project: search.Project, Elsewhere: search.Elsewhere, NoBundled: true}) // missing folders have labels too
 	labels := make([]string, len(s.Roots))
 	for i, r := range s.Roots {
 		abs, err := filepath.Abs(r.Path)
@@ -180,7 +180,7 @@ type ShownRoot struct {
 	Place   string `json:"place,omitempty"`
 }
 
-// ShowRoots returns the roots that hold, the first wins. It shows no password.
+// ShowRoots returns the roots that hold; of those that are trusted the first wins. It shows no password.
 func ShowRoots(s Settings) ([]ShownRoot, error) {
 	labels, err := s.rootLabels()
 	if err != nil {

@@ -95,7 +95,7 @@ func TestInstalled(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	write(t, filepath.Join(home, "own.yaml"), "install_dir: more\nuser_dir: flag\nbundled: [writing-skills]\norder: [user]\nroots: [{git: \"https://h/a/b\"}]\n")
-	want = []string{"user", "git:a/b", "installed", "project:team", "project:.codex", "bundled", `git:a/b has not been fetched yet; run "skills index"`}
+	want = []string{"user", "installed", "project:team", "project:.codex", "bundled", "git:a/b", `git:a/b has not been fetched yet; run "skills index"`}
 	if diff := cmp.Diff(want, labels(nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -69,6 +69,7 @@ func (r *Root) keepArchive() error {
 	name := filepath.Base(r.Path)
 	sum := sha256.Sum256([]byte(r.Path))
 	r.URL, r.Label = r.Path, cmp.Or(r.Label, source.KindRoot+":"+name)
+	r.Trusted = true // like a folder that the user names
 	r.Path = filepath.Join(data, "roots", name+"-"+hex.EncodeToString(sum[:4]))
 	return nil
 }

@@ -51,6 +51,41 @@ func TestRemotes(t *testing.T) {
 	}
 }
 
+// TestElsewhereHidesNothing: what strangers publish comes after all other sources, so that
+// none of its names hides a skill, unless the user trusts it or orders otherwise.
+func TestElsewhereHidesNothing(t *testing.T) {
+	home := t.TempDir()
+	setHome(t, home)
+	mine := filepath.Join(home, "mine")
+	write(t, filepath.Join(mine, "pdf", "SKILL.md"), "---\nname: pdf\ndescription: Mine.\n---\n")
+	far := config.Root{Path: filepath.Join(home, "far"), Label: "far", URL: "https://far.example/a.zip"}
+	for _, tt := range []struct {
+		trusted bool
+		order   []string
+		want    string
+	}{
+		{false, nil, "user bundled far"},
+		{false, []string{"roots", "user"}, "user bundled far"},
+		{false, []string{"elsewhere"}, "far user bundled"},
+		{true, nil, "far user bundled"},
+	} {
+		far.Trusted = tt.trusted
+		s := config.Settings{Roots: []config.Root{far}, User: true, UserDir: mine, Bundled: true, Order: tt.order}
+		sources, err := s.Sources(home, nil)
+		try(t, err)
+		var got []string
+		for i, src := range sources {
+			got = append(got, src.Info().Label)
+			if src.Info().Priority != len(sources)-1-i {
+				t.Errorf("%+v: priority of source %d of %d", src.Info(), i, len(sources))
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("trusted %v, order %v: %s; want %s", tt.trusted, tt.order, got, tt.want)
+		}
+	}
+}
+
 // TestArchiveRoot: an archive of the user is unpacked into his data folder; a folder whose name
 // ends like that of an archive is a folder.
 func TestArchiveRoot(t *testing.T) {

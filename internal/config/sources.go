@@ -74,9 +74,12 @@ func (s *Settings) search(dir string, roots map[string]Root) (source.Search, err
 		if err != nil {
 			return search, err
 		}
-		if roots[abs].Project != "" {
+		switch {
+		case roots[abs].Project != "":
 			search.Project = append(search.Project, abs)
-		} else {
+		case r.Elsewhere() && !r.Trusted:
+			search.Elsewhere = append(search.Elsewhere, abs)
+		default:
 			search.Roots = append(search.Roots, abs)
 		}
 	}
@@ -136,7 +139,7 @@ func pathOf(e *source.PlaceError) string {
 // confinement returns a function that returns where the place of a project at a path may
 // lead to.
 func confinement(search *source.Search, roots map[string]Root) func(path string) func(real string) error {
-	places := slices.Clone(search.Roots) // of the user, also if they are not looked at
+	places := slices.Concat(search.Roots, search.Elsewhere) // of the user, also if they are not looked at
 	for _, path := range []string{search.Installed, search.User} {
 		if path != "" {
 			places = append(places, path)
