@@ -21,36 +21,20 @@ import (
 )
 
 // A Checker checks changes of the skills of a catalog.
-type Checker struct {
-	catalog *repertoire.Catalog
-	opts    Options
-}
+type Checker struct{ catalog *repertoire.Catalog }
 
-// Options configure a Checker. A nil *Options is all zero values.
-type Options struct {
-	// Inspect returns what looks dangerous in the files of a skill; nil means that nobody
-	// looks. A finding that the skill had before does not count.
-	Inspect func(ctx context.Context, name string, files proposal.Files) ([]skill.Problem, error)
-}
-
-// New returns a Checker. o may be nil.
-func New(c *repertoire.Catalog, o *Options) *Checker {
-	k := &Checker{catalog: c}
-	if o != nil {
-		k.opts = *o
-	}
-	return k
-}
+// New returns the Checker of a catalog.
+func New(c *repertoire.Catalog) *Checker { return &Checker{c} }
 
 // Check checks one change; it is a proposal.Options.Check. A change fails if it brings an
 // error, or if the skill's own prompts find it less often.
 func (k *Checker) Check(ctx context.Context, t proposal.Trial) (proposal.Checked, error) {
 	c := proposal.Checked{OK: true, Findings: []skill.Problem{}}
-	before, err := k.findings(ctx, t.Name, t.Before)
+	before, err := findings(ctx, t.Name, t.Before)
 	if err != nil {
 		return c, err
 	}
-	after, err := k.findings(ctx, t.Name, t.After)
+	after, err := findings(ctx, t.Name, t.After)
 	if err != nil {
 		return c, err
 	}
@@ -77,8 +61,9 @@ func placeless(p skill.Problem) skill.Problem {
 	return p
 }
 
-// findings returns what is wrong with the files of a skill, with paths in it.
-func (k *Checker) findings(ctx context.Context, name string, files proposal.Files) ([]skill.Problem, error) {
+// findings returns what is wrong with the files of a skill, with paths in it, and what may
+// mislead its reader.
+func findings(ctx context.Context, name string, files proposal.Files) ([]skill.Problem, error) {
 	if files == nil {
 		return nil, nil
 	}
@@ -105,11 +90,7 @@ func (k *Checker) findings(ctx context.Context, name string, files proposal.File
 	for _, f := range r.Findings {
 		list = append(list, local(f.Problem, top))
 	}
-	if k.opts.Inspect == nil {
-		return list, nil
-	}
-	found, err := k.opts.Inspect(ctx, name, files)
-	return append(list, found...), err
+	return list, nil
 }
 
 // local returns a problem without the temporary folder.
