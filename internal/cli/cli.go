@@ -187,7 +187,10 @@ func (a *app) command() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.noteWaiting()
+			return cmd.Help()
+		},
 	}
 	f := root.PersistentFlags()
 	f.StringArrayVar(&a.roots, "root", nil, "look for skills in this `folder` too (repeatable; the first wins)")

@@ -20,8 +20,8 @@ holds for the skills of the project only. "skills disable", "skills pin" and
 "skills root" edit your file; all comments in it stay.
 
 "skills config schema" prints the JSON Schema of your file, with --project of a
-project's, so that an editor completes and checks it. Save it, and begin the
-file with a line such as
+project's, so that an editor completes and checks it; both are in docs/schema of
+the project, too. Save it, and begin the file with a line such as
   # yaml-language-server: $schema=/path/to/schema.json
 
 "skills config show" prints each setting with its origin: default, a file with
