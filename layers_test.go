@@ -62,7 +62,7 @@ var layers = map[string][]string{
 	"contextprovider":     {"skill", "search", "internal/words", "internal/lazyregexp"},
 	"install":             {"skill", "source", "install/git", "install/unpack", "install/remote", "internal/atomicfile", "internal/words"},
 	"mcpserver":           {"skill", "search", "contextprovider", "proposal", "internal/words"},
-	".":                   {"skill", "embed", "rerank", "source", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/trust", "internal/words"},
+	".":                   {"skill", "embed", "rerank", "source", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "install", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/trust", "internal/words"},
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/skills-fit":      {"*"},
