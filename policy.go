@@ -1,6 +1,7 @@
 package repertoire
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,7 @@ func policyOf(s *config.Settings, warn func(error)) *Policy {
 			var w *trust.Watched[func(string) string]
 			w, err = lockIn(folder)
 			p.Installed, versions = []string{source.KindInstalled}, append(versions, w.Version)
-			p.Locked = func(_, dir string) string { return w.Value()(dir) }
+			p.Locked = func(_, dir string) string { return cmp.Or(w.Value()(dir), notLocked) }
 		}
 		told("reading what was installed", err)
 	}
@@ -55,13 +56,17 @@ func policyOf(s *config.Settings, warn func(error)) *Policy {
 	return p
 }
 
+// notLocked is the digest of no skill: what lies in the folder of installed skills without
+// being installed is held back too.
+const notLocked = "not in the lock"
+
 // lockIn returns what the lock in a folder says, also as it changes, and why it cannot be
 // read now. As long as it cannot, no skill is as it was installed.
 func lockIn(folder string) (w *trust.Watched[func(string) string], err error) {
 	w = trust.Watch(filepath.Join(folder, install.LockFile), func() func(string) string {
 		var locked func(string) string
 		if locked, err = install.Locked(folder); err != nil {
-			return func(string) string { return "unknown" }
+			return func(string) string { return "" }
 		}
 		return locked
 	})
