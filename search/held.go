@@ -155,9 +155,9 @@ func (h *held) why(v *snapshot.View, i int, d *snapshot.Document) (State, string
 // reasonFor says why a skill is in a state that follows from its digest.
 func reasonFor(s State, name string) string {
 	if s == Changed {
-		return "changed since it was installed: skills verify " + name
+		return `changed since it was installed; "skills verify ` + name + `" shows what`
 	}
-	return "not trusted yet: skills trust ."
+	return `its project is not trusted yet; "skills trust" shows and trusts it`
 }
 
 // A HeldError says that a skill is held back, see Policy.

@@ -97,17 +97,17 @@ func TestPolicy(t *testing.T) {
 		{"in a kind of sources only", &search.Policy{Disabled: []search.Ban{{Rules: names("*"), Within: []string{"project"}, Place: at}}}, "git pdf-forms pdf-merge",
 			[]string{"deploy disabled: disabled by c.yaml:3", "work/tools/pdf-forms disabled: disabled by c.yaml:3"}},
 		{"untrusted", &search.Policy{Ask: []string{"project"}, Trusted: trusted()}, "git pdf-forms pdf-merge",
-			[]string{"deploy untrusted: not trusted yet: skills trust .", "work/tools/pdf-forms untrusted: not trusted yet: skills trust ."}},
+			[]string{"deploy untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it", "work/tools/pdf-forms untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it"}},
 		{"no function", &search.Policy{Ask: []string{"work"}}, "git pdf-forms pdf-merge",
-			[]string{"deploy untrusted: not trusted yet: skills trust .", "work/tools/pdf-forms untrusted: not trusted yet: skills trust ."}},
+			[]string{"deploy untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it", "work/tools/pdf-forms untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it"}},
 		{"one is trusted", &search.Policy{Ask: []string{"work", "home"}, Trusted: trusted("work pdf-forms", "home git")}, "git pdf-forms",
-			[]string{"deploy untrusted: not trusted yet: skills trust .", "home/pdf-forms untrusted: not trusted yet: skills trust .",
-				"pdf-merge untrusted: not trusted yet: skills trust ."}},
+			[]string{"deploy untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it", "home/pdf-forms untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it",
+				"pdf-merge untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it"}},
 		{"changed", &search.Policy{Installed: []string{"home"}, Locked: locked}, "deploy git pdf-forms",
-			[]string{"pdf-merge changed: changed since it was installed: skills verify pdf-merge"}},
+			[]string{"pdf-merge changed: changed since it was installed; \"skills verify pdf-merge\" shows what"}},
 		{"all at once", &search.Policy{Installed: []string{"user"}, Locked: locked, Ask: []string{"user"},
 			Disabled: []search.Ban{{Rules: names("pdf-*"), Within: []string{"user"}, Place: at}}}, "deploy pdf-forms",
-			[]string{"git untrusted: not trusted yet: skills trust .", "home/pdf-forms disabled: disabled by c.yaml:3", "pdf-merge disabled: disabled by c.yaml:3"}},
+			[]string{"git untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it", "home/pdf-forms disabled: disabled by c.yaml:3", "pdf-merge disabled: disabled by c.yaml:3"}},
 	} {
 		x.SetPolicy(tt.policy, kinds)
 		if got := strings.Join(offered(t, x, nil), " "); got != tt.offered {
@@ -145,11 +145,11 @@ func TestHeldFromAgents(t *testing.T) {
 		{"git", nil, "skill git is held back: disabled by /secret/c.yaml:3"},
 		{"git", agent, `no skill "git" among 1`},
 		{"git", narrow, `no skill "git" among 2`},
-		{"deploy", nil, "skill deploy is held back: not trusted yet: skills trust ."},
-		{"work/deploy", nil, "skill deploy is held back: not trusted yet: skills trust ."},
+		{"deploy", nil, "skill deploy is held back: its project is not trusted yet; \"skills trust\" shows and trusts it"},
+		{"work/deploy", nil, "skill deploy is held back: its project is not trusted yet; \"skills trust\" shows and trusts it"},
 		{"deploy", agent, "skill deploy is held back: only the user can release it, after a review"},
 		{"deploy", narrow, `no skill "deploy" among 2`},
-		{"work/tools/pdf-forms", nil, "skill work/tools/pdf-forms is held back: not trusted yet: skills trust ."},
+		{"work/tools/pdf-forms", nil, "skill work/tools/pdf-forms is held back: its project is not trusted yet; \"skills trust\" shows and trusts it"},
 		{"git", owner, "disabled"},
 		{"deploy", owner, "untrusted"},
 		{"pdf-forms", owner, ""},
@@ -182,8 +182,8 @@ func TestSealed(t *testing.T) {
 	locked := func(_, dir string) string { return map[string]string{"git": git.Digest}[dir] }
 	x.SetPolicy(&search.Policy{Ask: []string{"work"}, Trusted: func(string) bool { return true }, Installed: []string{"home"}, Locked: locked}, nil)
 	for id, want := range map[string]string{
-		"deploy":    "skill deploy is held back: not trusted yet: skills trust .",
-		"git":       "skill git is held back: changed since it was installed: skills verify git",
+		"deploy":    "skill deploy is held back: its project is not trusted yet; \"skills trust\" shows and trusts it",
+		"git":       "skill git is held back: changed since it was installed; \"skills verify git\" shows what",
 		"pdf-forms": "",
 	} {
 		e, err := x.Lookup(t.Context(), id, nil)

@@ -57,6 +57,7 @@ type app struct {
 func Main() int {
 	// Most runs end within milliseconds, a quarter of which collecting garbage would take.
 	setGarbage(400)
+	cobra.EnableCommandSorting = false // the help lists commands in the order in which people need them
 	ctx := context.Background()
 	if callsHook(os.Args[1:]) {
 		// If the program has a mistake, it must not end with the runtime's status
@@ -204,28 +205,28 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
 	completeHelp(root)
-	root.AddCommand(a.benchCommand(), a.indexCommand(), a.embedCommand(), a.searchCommand(), a.contextCommand(), a.hookCommand(),
-		a.mcpCommand(), a.showCommand(), a.readCommand(), a.listCommand(), a.whyCommand(), a.doctorCommand(), a.setupCommand(),
-		a.wellKnownCommand(), a.completionCommand(), a.versionCommand())
-	root.AddCommand(
-		a.configCommand(),
-		a.rootCommand(),
-		a.enableCommand(),
-		a.disableCommand(),
-		a.pinCommand(),
-		a.unpinCommand(),
-		a.trustCommand(),
-		a.statsCommand(),
-		a.installCommand(),
-		a.updateCommand(),
-		a.verifyCommand(),
-		a.removeCommand(),
-		a.proposeCommand(),
-		a.proposalsCommand(),
-		a.historyCommand(),
-		a.revertCommand(),
-	)
+	addGroup(root, "Find skills:",
+		a.contextCommand(), a.searchCommand(), a.listCommand(), a.showCommand(), a.readCommand(), a.whyCommand())
+	addGroup(root, "Own a catalog:",
+		a.installCommand(), a.updateCommand(), a.verifyCommand(), a.removeCommand(),
+		a.rootCommand(), a.indexCommand(), a.embedCommand(),
+		a.disableCommand(), a.enableCommand(), a.pinCommand(), a.unpinCommand(), a.trustCommand(), a.configCommand())
+	addGroup(root, "Check and change skills:",
+		a.doctorCommand(), a.proposalsCommand(), a.proposeCommand(), a.historyCommand(), a.revertCommand())
+	addGroup(root, "Serve clients:",
+		a.setupCommand(), a.hookCommand(), a.mcpCommand(), a.wellKnownCommand())
+	addGroup(root, "Measure:", a.statsCommand(), a.benchCommand())
+	root.AddCommand(a.completionCommand(), a.versionCommand())
 	return root
+}
+
+// addGroup adds commands that the help lists together, in this order, below a title.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // level holds the flags --disturb and --threshold of a command.

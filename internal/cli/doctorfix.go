@@ -129,7 +129,7 @@ func (a *app) writeFixes(ctx context.Context, list []*doctor.Fix, f fixFlags) (f
 		}
 	}
 	if in == nil && !f.yes && len(list) > 0 {
-		refused = errors.New("nothing was written: here nobody can be asked; --yes writes all of it")
+		refused = errors.New("nothing was changed: nobody can be asked here; --yes does it without a question")
 	}
 	return failed, refused
 }

@@ -140,7 +140,7 @@ func TestTrustCommand(t *testing.T) {
 		errs.Reset()
 	}
 	asked := "oven: Lights the oven for project.\n  2 files in PROJECT/oven\ntart: Lights the tart for project.\n  1 file in PROJECT/tart\n"
-	check("nobody to ask", asked+"skills: nothing was changed; --yes trusts without asking\n", a.trust(t.Context(), c, file, false), true)
+	check("nobody to ask", asked+"skills: nothing was changed; --yes trusts them without a question\n", a.trust(t.Context(), c, file, false), true)
 	check("--yes", asked+"skills: 2 skills trusted; \"skills trust --forget\" takes it back\n", a.trust(t.Context(), c, file, true), false)
 	check("again", "skills: nothing to trust: the project has no skill that is not trusted\n", a.trust(t.Context(), c, file, true), false)
 	write(t, filepath.Join(root, "oven", "run.sh"), "rm -rf /\n")
@@ -150,7 +150,7 @@ func TestTrustCommand(t *testing.T) {
 	}
 	day := a.start.Local().Format(time.DateOnly)
 	check("changed", "oven: Lights the oven for project.\n  3 files in PROJECT/oven\n  changed since you trusted it on "+day+"; changed: run.sh; new: more.sh\n"+
-		"skills: nothing was changed; --yes trusts without asking\n", a.trust(t.Context(), c, file, false), true)
+		"skills: nothing was changed; --yes trusts them without a question\n", a.trust(t.Context(), c, file, false), true)
 	list := func() string {
 		entries, err := (&listFlags{}).entries(t.Context(), c)
 		if err == nil {
@@ -161,7 +161,7 @@ func TestTrustCommand(t *testing.T) {
 		}
 		return ""
 	}
-	check("list", "lamp\tuser\t\tLights the lamp for user.\tdisabled\tdisabled by /c.yaml:1\noven\tproject\t\tLights the oven for project.\tuntrusted\tnot trusted yet: skills trust .\n"+
+	check("list", "lamp\tuser\t\tLights the lamp for user.\tdisabled\tdisabled by /c.yaml:1\noven\tproject\t\tLights the oven for project.\tuntrusted\tits project is not trusted yet; \"skills trust\" shows and trusts it\n"+
 		"tart\tproject\t\tLights the tart for project.\toffered\t\n"+list(), nil, false)
 	check("forget", "tart\t"+digestOf(t, file, "tart")+"\t2026-01-02T03:04:05Z\tPROJECT/tart\n", a.forgetTrusted(t.Context(), file, "tart"), false)
 	check("forget nothing", "", a.forgetTrusted(t.Context(), file, "tart"), true)

@@ -207,4 +207,4 @@ func (r *installRun) Approve(_ context.Context, changes []*install.Change) (bool
 	return true, nil
 }
 
-var errNeedsYes = errors.New("nothing was changed; --yes does it without a question")
+var errNeedsYes = errors.New("nothing was changed: nobody can be asked here; --yes does it without a question")

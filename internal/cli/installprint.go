@@ -50,9 +50,13 @@ func filesOrNil(f install.Files) *install.Files {
 	return &f
 }
 
-// printPlan prints what would be done, and what speaks against it.
+// printPlan prints what would be done, and what speaks against it. What is refused is told
+// at the end.
 func (r *installRun) printPlan(changes []*install.Change) {
 	for _, c := range changes {
+		if c.Action == install.Refuse {
+			continue
+		}
 		for _, p := range c.Findings {
 			r.note("%v", p)
 		}

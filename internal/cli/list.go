@@ -70,7 +70,7 @@ func (a *app) listCommand() *cobra.Command {
 	f.BoolVar(&l.disabled, "disabled", false, "only disabled skills")
 	f.BoolVar(&l.untrusted, "untrusted", false, "only skills that are not trusted yet")
 	f.BoolVar(&l.unavailable, "unavailable", false, "only unavailable and changed skills")
-	f.BoolVar(&l.installed, "installed", false, "only installed skills")
+	f.BoolVar(&l.installed, "installed", false, "only installed skills, shadowed ones too")
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func (l *listFlags) states() (states []search.State) {
 // entries returns the skills that the flags choose.
 func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry, error) {
 	states := l.states()
-	entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Shadowed: l.shadowed, Held: states != nil || c.agent == nil})
+	entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Shadowed: l.shadowed || l.installed, Held: states != nil || c.agent == nil})
 	if err != nil {
 		return nil, err
 	}

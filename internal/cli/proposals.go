@@ -172,7 +172,7 @@ func (a *app) approve(ctx context.Context, c *catalog, box *proposal.Box, id str
 	if !d.yes {
 		in, ok := a.stdin.(*os.File)
 		if a.json || !ok || !term.IsTerminal(int(in.Fd())) {
-			return &usageError{"skills proposals", errors.New("nobody can be asked here; --yes approves without a question")}
+			return errNeedsYes
 		}
 		o.Confirm = func(s proposal.Shown) bool {
 			if err := a.printProposal(&s, true); err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +70,7 @@ func (a *app) rootAddCommand() *cobra.Command {
 				return &usageError{cmd.CommandPath(), fmt.Errorf("%s: %w", args[0], err)}
 			}
 			r.Ref, r.Sub, r.Label, r.Fetch, r.Trusted = given.Ref, given.Sub, given.Label, given.Fetch, given.Trusted
-			if err := checkRoot(r, force); err != nil {
+			if err := checkRoot(r, args[0], git || force); err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
 			return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
@@ -93,18 +95,30 @@ func (a *app) rootAddCommand() *cobra.Command {
 	return cmd
 }
 
-// checkRoot returns an error for flags that a root does not have, and a missing folder.
-func checkRoot(r config.Root, force bool) error {
-	if r.Elsewhere() {
+// checkRoot returns an error for flags that a root does not have, a missing folder, and an
+// archive on this machine. address is what the user has typed.
+func checkRoot(r config.Root, address string, force bool) error {
+	archive := r.URL == "" && isArchive(address)
+	if r.Elsewhere() && !archive {
 		return nil
 	}
 	if r.Fetch != "" || r.Trusted {
-		return errors.New("--fetch and --trusted are for what is elsewhere, not for a folder on this machine")
+		return errors.New("--fetch and --trusted are for what is elsewhere, not for what is on this machine")
 	}
-	if info, err := os.Stat(r.Path); !force && (err != nil || !info.IsDir()) {
-		return fmt.Errorf("%s is not a folder (--force adds it all the same)", r.Path)
+	info, err := os.Stat(r.Path)
+	switch {
+	case force || err == nil && info.IsDir():
+		return nil
+	case archive:
+		return fmt.Errorf("%s is an archive on this machine, and no root; \"skills install %s\" installs its skills", address, address)
 	}
-	return nil
+	return fmt.Errorf("%s is not a folder (--force adds it all the same)", r.Path)
+}
+
+// isArchive reports whether an address has the name of an archive.
+func isArchive(address string) bool {
+	ends := []string{".zip", ".tar.gz", ".tgz", ".skill"}
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(strings.ToLower(address), end) })
 }
 
 func (a *app) rootRemoveCommand() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,9 @@ func (l *trustFlags) check(args []string) error {
 // enter makes a folder the one whose project counts.
 func (a *app) enter(dir string) error {
 	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s", dir)
+	}
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a folder", dir)
 	}
@@ -156,7 +160,7 @@ func (a *app) trust(ctx context.Context, c *catalog, file *trust.File, yes bool)
 		err = a.printJSON(out)
 	}
 	if err == nil && !agreed && len(list) > 0 {
-		a.note("nothing was changed; --yes trusts without asking")
+		a.note("nothing was changed; --yes trusts them without a question")
 		return errReported
 	}
 	return err

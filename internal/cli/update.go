@@ -60,6 +60,7 @@ func (a *app) removeCommand() *cobra.Command {
 	}}
 	cmd := &cobra.Command{
 		Use:     "remove NAME…",
+		Aliases: []string{"uninstall"},
 		Short:   "Remove installed skills",
 		Long:    removeHelp,
 		Example: "  skills remove pdf docx",

@@ -271,8 +271,8 @@ func TestHeld(t *testing.T) {
 	want := []string{
 		`warning|policy|author|||disabled: names: no skill "sooup"; did you mean soup?`,
 		`warning|policy|author|||disabled: names cake: there is none in nowhere`,
-		"warning|untrusted|unseen|project|project/bread|not offered: not trusted yet: skills trust .",
-		"warning|untrusted|unseen|project|project/cake|not offered: not trusted yet: skills trust .",
+		"warning|untrusted|unseen|project|project/bread|not offered: its project is not trusted yet; \"skills trust\" shows and trusts it",
+		"warning|untrusted|unseen|project|project/cake|not offered: its project is not trusted yet; \"skills trust\" shows and trusts it",
 		"note|disabled|author|project|soup|not offered: disabled by /c.yaml:2",
 		"note|disabled|author|user|user/soup|not offered: disabled by /c.yaml:2",
 	}
