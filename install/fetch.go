@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A wish says what of a source is wanted.
@@ -65,8 +66,8 @@ func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fe
 	default:
 		f, err = in.fetchSite(ctx, st, s, w)
 	}
-	if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), s.Origin) {
-		err = fmt.Errorf("fetching %s: %w", s.Origin, err)
+	if from := words.Address(s.Origin); err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), from) {
+		err = fmt.Errorf("fetching %s: %w", from, err)
 	}
 	return f, err
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A Kind is a way to fetch a source.
@@ -36,7 +38,7 @@ func (s Source) IsLocal() bool { return !strings.Contains(s.Origin, "://") && s.
 
 // String returns the source as people write it.
 func (s Source) String() string {
-	text := s.Origin
+	text := words.Address(s.Origin)
 	if s.Sub != "" {
 		text += " (folder " + s.Sub + ")"
 	}
@@ -66,7 +68,7 @@ func isArchive(name string) bool {
 func ParseSource(text string) (Source, error) {
 	s, err := parseSource(text)
 	if err != nil {
-		return Source{}, fmt.Errorf("source %q: %w", text, err)
+		return Source{}, fmt.Errorf("source %q: %w", words.Address(text), err)
 	}
 	return s, nil
 }
@@ -186,6 +188,10 @@ func parseURL(text string) (Source, error) {
 func checkURL(u *url.URL) error {
 	if _, ok := u.User.Password(); ok {
 		return errors.New("the URL holds a password, which would be written into skills.lock; give it to git's credential helper instead")
+	}
+	const token = 20 // characters that few names of users have, and most tokens
+	if u.User != nil && u.Scheme != "ssh" && len(u.User.Username()) >= token {
+		return errors.New("the user in the URL may be a token, which would be written into skills.lock; give it to git's credential helper instead")
 	}
 	switch u.Scheme {
 	case "https", "ssh":

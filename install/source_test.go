@@ -53,6 +53,23 @@ func TestParseSource(t *testing.T) {
 	}
 }
 
+// TestSecrets: what may be a secret gets into no lock and no message.
+func TestSecrets(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijkl"
+	for _, text := range []string{"https://" + token + "@h/a/b", "https://x:" + token + "@h/a/b", "git+https://" + token + "@h/a", "https://h:bad/?token=" + token} {
+		if s, err := ParseSource(text); err == nil || strings.Contains(err.Error(), token) {
+			t.Errorf("%s: %+v, %v", text, s, err)
+		}
+	}
+	s, err := ParseSource("https://h/a.zip?token=" + token)
+	if err != nil || strings.Contains(s.String(), token) {
+		t.Errorf("%s, %v", s, err)
+	}
+	if _, err := ParseSource("https://team@dev.azure.com/team/a/_git/b"); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzParseSource: what is accepted cannot be an option or a helper of git, stays in the
 // source, and means the same when the lock is read.
 func FuzzParseSource(f *testing.F) {

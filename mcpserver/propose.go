@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -64,6 +65,9 @@ func (s *Server) proposeNew(ctx context.Context, req *mcp.CallToolRequest, p pro
 	for _, f := range p.Files {
 		if _, ok := files[f.Path]; ok {
 			return nil, proposedResult{}, fmt.Errorf("file %s is there twice", quoted(f.Path))
+		}
+		if strings.Contains(f.Text, "\x00") { // no diff would show it
+			return nil, proposedResult{}, fmt.Errorf("file %s is no text", quoted(f.Path))
 		}
 		files[f.Path] = proposal.File{Data: []byte(f.Text)}
 	}

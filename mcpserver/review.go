@@ -118,27 +118,35 @@ func textOf(p *proposal.Shown) string {
 	b.WriteString("The rest of this text was written by whoever made the proposal.\n")
 	for _, part := range [][2]string{{"Justification", p.Justification}, {"Evidence", p.Evidence}} {
 		if part[1] != "" {
-			fmt.Fprintf(&b, "\n%s:\n%s\n", part[0], words.Visible(part[1]))
+			fmt.Fprintf(&b, "\n%s:\n> %s\n", part[0], strings.ReplaceAll(words.Visible(part[1]), "\n", "\n> "))
 		}
 	}
-	if len(p.Diff) > maxReviewed {
+	switch {
+	case len(p.Diff) > maxReviewed:
 		fmt.Fprintf(&b, "\nThe diff has %d bytes, which is too much for this tool: a person must decide.\n", len(p.Diff))
-	} else {
-		fmt.Fprintf(&b, "\nDiff:\n%s", words.Visible(p.Diff))
+		return b.String()
+	case !isShown(*p):
+		b.WriteString("\nThe diff changes files that are no text: a person must decide.\n")
 	}
+	fmt.Fprintf(&b, "\nDiff:\n%s", words.Visible(p.Diff))
 	return b.String()
 }
 
 func (s *Server) approveProposal(ctx context.Context, req *mcp.CallToolRequest, p decideParams) (*mcp.CallToolResult, decidedResult, error) {
-	small := func(p proposal.Shown) bool { return len(p.Diff) <= maxReviewed }
-	shown, err := s.opts.Proposals.Approve(ctx, s.who(req), p.Proposal, proposal.Approval{Reason: p.Reason, Confirm: small})
+	shown, err := s.opts.Proposals.Approve(ctx, s.who(req), p.Proposal, proposal.Approval{Reason: p.Reason, Confirm: isShown})
 	if errors.Is(err, proposal.ErrDeclined) {
-		err = errors.New("the diff is too large for this tool: a person must decide")
+		err = errors.New("this tool did not show all of the change: a person must decide")
 	}
 	if err != nil {
 		return nil, decidedResult{}, err
 	}
 	return text(fmt.Sprintf("The skill %s is changed.", line(shown.Skill, maxName))), decidedResult{shown.Proposal, shown.Notes}, nil
+}
+
+// isShown reports whether the text of a proposal shows all of its change: not of a file that is
+// no text, for instance.
+func isShown(p proposal.Shown) bool {
+	return len(p.Diff) <= maxReviewed && !strings.Contains("\n"+p.Diff, "\nBinary files ")
 }
 
 func (s *Server) rejectProposal(ctx context.Context, req *mcp.CallToolRequest, p decideParams) (*mcp.CallToolResult, decidedResult, error) {

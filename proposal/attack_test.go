@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/proposal"
 )
@@ -43,6 +44,47 @@ func TestLeavesFolder(t *testing.T) {
 	}
 	if get(t, out) != was || get(t, filepath.Join(k.cat, "SKILL.md")) != catText {
 		t.Error("a skill changed")
+	}
+}
+
+// TestOtherOfTheName: who sees a skill sees no proposal for another one of its name.
+func TestOtherOfTheName(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	put(t, filepath.Join(filepath.Dir(k.cat), "fish", "SKILL.md"), "---\nname: fish\ndescription: Feeds the fish.\n---\nThe key is under the mat.\n", 0o600)
+	k.rescan(t)
+	p, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "fish", Diff: "@@\n-The key is under the mat.\n+The key is in the shed.\n", Justification: "It was moved."})
+	try(t, err)
+	guest := &repertoire.Agent{Name: "guest", Include: repertoire.Rules{Sources: []string{"bundled"}}}
+	if list, err := k.List(ctx, guest, true); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if s, err := k.Show(ctx, guest, p.ID); !errors.Is(err, proposal.ErrNotFound) {
+		t.Errorf("%s, %v", s.Diff, err)
+	}
+	if _, err := k.Show(ctx, nil, p.ID[:4]); err != nil {
+		t.Error(err)
+	}
+	all := &repertoire.Agent{Name: "all", Include: repertoire.Rules{Sources: []string{"disk"}}}
+	if s, err := k.Show(ctx, all, p.ID); err != nil || s.Conflict != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := k.Show(ctx, guest, p.ID[:4]); !errors.Is(err, proposal.ErrNotFound) || strings.Contains(err.Error(), "start of") {
+		t.Error(err)
+	}
+}
+
+// TestNameStays: a change gives no skill the name of another one, now or by a merge.
+func TestNameStays(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	if _, err := k.ProposeUpdate(ctx, bird, one("name: cat", "name: dog")); err == nil || !strings.Contains(err.Error(), `from "cat" to "dog"`) {
+		t.Errorf("%v", err)
+	}
+	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
+	try(t, err)
+	kept := filepath.Join(k.state, "proposals", "open", p.ID, "change.diff")
+	put(t, kept, "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -2,1 +2,1 @@\n-name: cat\n+name: dog\n", 0o600)
+	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err == nil || !strings.Contains(err.Error(), `from "cat" to "dog"`) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -202,8 +202,9 @@ func (b *Box) sees(ctx context.Context, a *search.Agent, p *Proposal) bool {
 		return true
 	}
 	if p.Kind == KindUpdate {
-		_, err := b.catalog.Lookup(ctx, p.Skill, a)
-		return err == nil
+		e, err := b.catalog.Lookup(ctx, p.Skill, a)
+		// The agent may see another skill of that name, which is not the one that is quoted.
+		return err == nil && (e.Source == p.Source || e.Digest == p.Base)
 	}
 	files, err := readKept(filepath.Join(b.dir, waiting, p.ID, filesDir))
 	if err != nil || len(files) == 0 {
@@ -213,8 +214,12 @@ func (b *Box) sees(ctx context.Context, a *search.Agent, p *Proposal) bool {
 	return err == nil && parseErr == nil && a.Admits(p.Skill, s.Tags)
 }
 
-// find returns the folder of a proposal that an agent may see, and what is known of it.
+// find returns the folder of a proposal that an agent may see, and what is known of it. An
+// agent needs the whole ID: how many begin alike tells of proposals that it may not see.
 func (b *Box) find(ctx context.Context, a *search.Agent, id string) (string, Proposal, error) {
+	if a != nil && !isID(id) {
+		return "", Proposal{}, fmt.Errorf("%w: %q", ErrNotFound, id)
+	}
 	folder, err := b.folder(id)
 	if err != nil {
 		return "", Proposal{}, err

@@ -62,6 +62,9 @@ func (b *Box) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, e
 	if err := valid(after, name, &e); err != nil {
 		return Proposal{}, err
 	}
+	if err := sameName(before, after, name); err != nil {
+		return Proposal{}, err
+	}
 	base := make(Files)
 	for _, name := range list {
 		if f, ok := before[name]; ok {
@@ -164,6 +167,20 @@ func valid(files Files, name string, e *search.Entry) error {
 		return fmt.Errorf("the result has more than %d files or %d bytes", skill.MaxPublishedFiles, skill.MaxPublishedBytes)
 	}
 	return nil
+}
+
+// sameName refuses a change of a skill's name: scopes, pins and rules go by names, so the
+// skill would leave the scope of whoever proposes it, and might take the place of another.
+func sameName(before, after Files, folder string) error {
+	was, err := parse(before, folder)
+	if err != nil {
+		return nil // a skill that cannot be read has no name to keep
+	}
+	is, err := parse(after, folder)
+	if err == nil && is.Name != was.Name {
+		err = fmt.Errorf("the name changes from %q to %q; propose a new skill instead", was.Name, is.Name)
+	}
+	return err
 }
 
 // current reads a skill as it is now, with its digest.

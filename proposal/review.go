@@ -92,7 +92,7 @@ type plan struct {
 // plan works out what approving a proposal does now. to is Approval.To.
 func (b *Box) plan(ctx context.Context, a *search.Agent, folder string, p *Proposal, to string) (*plan, error) {
 	if p.Kind == KindNew {
-		return b.planNew(ctx, folder, p, to)
+		return b.planNew(ctx, a, folder, p, to)
 	}
 	e, err := b.catalog.Lookup(ctx, p.Skill, a)
 	if err != nil {
@@ -123,7 +123,7 @@ func (b *Box) plan(ctx context.Context, a *search.Agent, folder string, p *Propo
 		return nil, err
 	}
 	name := folderName(&e)
-	if err := valid(after, name, &e); err != nil {
+	if err := cmp.Or(valid(after, name, &e), sameName(now, after, name)); err != nil {
 		return nil, err
 	}
 	plan := &plan{moved: digest != p.Base, trial: Trial{Name: name, Source: e.Source, Dir: e.Dir(), Before: now, After: after}}
@@ -153,7 +153,7 @@ func (b *Box) place(plan *plan, e *search.Entry, to string) (err error) {
 }
 
 // planNew works out where a new skill goes.
-func (b *Box) planNew(ctx context.Context, folder string, p *Proposal, to string) (*plan, error) {
+func (b *Box) planNew(ctx context.Context, a *search.Agent, folder string, p *Proposal, to string) (*plan, error) {
 	files, err := readKept(filepath.Join(folder, filesDir))
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (b *Box) planNew(ctx context.Context, folder string, p *Proposal, to string
 	}
 	plan := &plan{trial: Trial{Name: p.Skill, Dir: p.Skill, After: files}}
 	plan.action = action{Skill: p.Skill, Proposal: p.ID}
-	if _, err := b.catalog.Lookup(ctx, p.Skill, nil); err == nil {
+	if _, err := b.catalog.Lookup(ctx, p.Skill, a); err == nil {
 		plan.notes = append(plan.notes, fmt.Sprintf("there is a skill %s by now: only one of the two is offered", p.Skill))
 	}
 	if to = cmp.Or(to, b.opts.UserDir); to == "" {

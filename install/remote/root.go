@@ -49,11 +49,10 @@ type Root struct {
 
 // origin returns where the skills come from, without a password.
 func (r *Root) origin() string {
-	from := cmp.Or(r.Git, r.URL, r.File)
-	if u, err := url.Parse(from); err == nil {
-		from = u.Redacted()
+	if r.File != "" {
+		return r.File
 	}
-	return from
+	return words.Address(cmp.Or(r.Git, r.URL))
 }
 
 // retryAfter is how long a failed fetch is not tried again, unless the schedule is faster.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/install"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -149,5 +150,5 @@ func sentence(c *install.Change, done bool) string {
 	if c.To.Signature != nil {
 		parts = append(parts, "signed with "+c.To.Signature.Kind)
 	}
-	return fmt.Sprintf("%s from %s (%s)", verb, c.To.Source, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s from %s (%s)", verb, words.Address(c.To.Source), strings.Join(parts, ", "))
 }

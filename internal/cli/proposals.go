@@ -212,8 +212,8 @@ func (a *app) printProposal(s *proposal.Shown, texts bool) error {
 		if s.Reason != "" {
 			b.WriteString(lineOf("Reason: %s", s.Reason))
 		}
-		section(&b, "Why", s.Justification)
-		section(&b, "Evidence", s.Evidence)
+		section(&b, "Why", quotedLines(s.Justification))
+		section(&b, "Evidence", quotedLines(s.Evidence))
 		section(&b, "Change", s.Diff)
 		b.WriteString("\n")
 	}
@@ -230,6 +230,15 @@ func (a *app) printProposal(s *proposal.Shown, texts bool) error {
 		printCheck(&b, s.Check)
 	}
 	return a.printText(b.String())
+}
+
+// quotedLines marks each line of a text that an agent wrote, so that none of them looks like a
+// line of the program.
+func quotedLines(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "> " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> ")
 }
 
 func section(w io.Writer, title, text string) {

@@ -192,7 +192,7 @@ func ShowRoots(s Settings) ([]ShownRoot, error) {
 		r := s.Roots[i]
 		info, err := os.Stat(r.Path)
 		list = append(list, ShownRoot{
-			Label: labels[i], Path: r.Path, From: redacted(r.Git + r.URL), Ref: r.Ref, Trusted: r.Trusted || !r.Elsewhere(),
+			Label: labels[i], Path: r.Path, From: words.Address(r.Git + r.URL), Ref: r.Ref, Trusted: r.Trusted || !r.Elsewhere(),
 			Missing: err != nil || !info.IsDir(), Origin: origin.Origin, Place: origin.Place,
 		})
 	}

@@ -50,7 +50,7 @@ func (p *parser) fetchedKeys(r *Root) keys {
 func (p *parser) valid(text *string, check func(string) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := check(*text); err != nil {
-			return p.errorf(n, "roots: %q: %w", redacted(*text), err)
+			return p.errorf(n, "roots: %q: %w", words.Address(*text), err)
 		}
 		return nil
 	}

@@ -1,11 +1,10 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -80,10 +79,10 @@ func (p *parser) shownValue(key string, v value, o *Options) Shown {
 		set.Value = v.standard
 	}
 	if e := s.Embedder.OpenAI; key == "embedder" && e != nil {
-		set.Value = map[string]any{EmbedderOpenAI: map[string]any{"base_url": redacted(e.BaseURL), "model": e.Model}}
+		set.Value = map[string]any{EmbedderOpenAI: map[string]any{"base_url": words.Address(e.BaseURL), "model": e.Model}}
 	}
 	if r := s.Reranker; key == "reranker" && r != nil {
-		set.Value = map[string]any{string(r.API): map[string]any{"base_url": redacted(r.BaseURL), "model": r.Model}}
+		set.Value = map[string]any{string(r.API): map[string]any{"base_url": words.Address(r.BaseURL), "model": r.Model}}
 	}
 	return set
 }
@@ -103,7 +102,7 @@ func (p *parser) shownRoots() (list []Shown) {
 			set.Origin, set.Place = OriginFlag, "--root"
 		}
 		root := make(map[string]any)
-		for key, text := range map[string]string{"path": r.Path, "label": r.Label, "git": redacted(r.Git), "url": redacted(r.URL), "ref": r.Ref, "folder": r.Sub, "fetch": r.Fetch} {
+		for key, text := range map[string]string{"path": r.Path, "label": r.Label, "git": words.Address(r.Git), "url": words.Address(r.URL), "ref": r.Ref, "folder": r.Sub, "fetch": r.Fetch} {
 			if text != "" {
 				root[key] = text
 			}
@@ -155,13 +154,4 @@ func shownRules(r search.Rules) map[string][]string {
 		}
 	}
 	return shown
-}
-
-// redacted returns an address without its password.
-func redacted(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil {
-		return address
-	}
-	return cmp.Or(u.Redacted(), address)
 }
