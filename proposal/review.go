@@ -96,7 +96,10 @@ func (b *Box) plan(ctx context.Context, a *search.Agent, folder string, p *Propo
 	}
 	e, err := b.catalog.Lookup(ctx, p.Skill, a)
 	if err != nil {
-		return nil, fmt.Errorf("the skill is gone: %w", err)
+		if _, held := errors.AsType[*search.HeldError](err); !held {
+			err = fmt.Errorf("the skill is gone: %w", err)
+		}
+		return nil, err
 	}
 	now, digest, err := b.current(ctx, &e)
 	if err != nil {

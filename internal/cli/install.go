@@ -200,11 +200,25 @@ func (r *installRun) Approve(_ context.Context, changes []*install.Change) (bool
 		}
 		return true, nil
 	}
-	if answer := r.ask("%s this? [y/N]", r.verb); answer != "y" && answer != "yes" {
+	if answer := r.ask("%s %s? [y/N]", r.verb, namesOf(changes)); answer != "y" && answer != "yes" {
 		r.note("nothing was changed")
 		return false, errReported
 	}
 	return true, nil
+}
+
+// namesOf says in a question which skills are changed.
+func namesOf(changes []*install.Change) string {
+	var names []string
+	for _, c := range changes {
+		if c.Action != install.Refuse && c.Action != install.Skip && c.Action != install.Unchanged {
+			names = append(names, c.Name)
+		}
+	}
+	if most := 5; len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 var errNeedsYes = errors.New("nothing was changed: nobody can be asked here; --yes does it without a question")

@@ -96,6 +96,9 @@ func editsOf(f install.Files) []string {
 	return lines
 }
 
+// noInstalled says that there is nothing to update or to verify.
+const noInstalled = `no skill is installed; "skills install SOURCE" installs some`
+
 // printChanges prints what was done, or would be.
 func (r *installRun) printChanges(result *install.Result) {
 	same := 0
@@ -119,7 +122,7 @@ func (r *installRun) printChanges(result *install.Result) {
 		}
 	}
 	if len(result.Changes) == 0 {
-		r.note("no skill is installed; \"skills install SOURCE\" installs some")
+		r.note(noInstalled)
 	} else if same > 0 {
 		r.note("%d of %s: nothing new", same, count(len(result.Changes), "skill"))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -195,6 +196,12 @@ func (a *app) approve(ctx context.Context, c *catalog, box *proposal.Box, id str
 	}
 	for _, n := range s.Notes {
 		a.note("%s", n)
+	}
+	switch {
+	case d.to != "":
+		return a.printText(lineOf("Made %s; \"skills list --shadowed\" shows which skill of this name is offered.", filepath.Join(d.to, s.Skill)))
+	case s.Kind == proposal.KindNew:
+		return a.printText(lineOf("Made the new skill %s; \"skills show %s\" prints it.", s.Skill, s.Skill))
 	}
 	return a.printText(lineOf("Changed %s; \"skills history %s\" shows its versions.", s.Skill, s.Skill))
 }

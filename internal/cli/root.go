@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -25,8 +26,8 @@ all other sources, where the key order has "elsewhere". A root that is added
 comes after the others.
 
 "skills root remove" takes a label, a path or a URL. "skills root list" prints
-label, path, URL, origin and place of each root, separated by tabs when the
-output is piped; of those that are trusted the first wins.
+where each root comes from; when the output is piped, each line holds label,
+path, URL, origin and place, separated by tabs. The first wins.
 
 Comments, order and quotes in the file stay as they are. If that is not possible
 the file is left alone, and the line to write by hand is printed.
@@ -95,6 +96,19 @@ func (a *app) rootAddCommand() *cobra.Command {
 	return cmd
 }
 
+// briefRoot returns what a terminal has room for: where a root comes from, and whether it is
+// there.
+func briefRoot(r config.ShownRoot) []string {
+	state := ""
+	switch {
+	case r.Missing && r.From != "":
+		state = "not fetched yet"
+	case r.Missing:
+		state = "missing"
+	}
+	return []string{r.Label, cmp.Or(r.From, r.Path), state}
+}
+
 // checkRoot returns an error for flags that a root does not have, a missing folder, and an
 // archive on this machine. address is what the user has typed.
 func checkRoot(r config.Root, address string, force bool) error {
@@ -110,7 +124,7 @@ func checkRoot(r config.Root, address string, force bool) error {
 	case force || err == nil && info.IsDir():
 		return nil
 	case archive:
-		return fmt.Errorf("%s is an archive on this machine, and no root; \"skills install %s\" installs its skills", address, address)
+		return fmt.Errorf("%s is an archive on this machine, and no root; \"skills install %s\" installs its skills", address, strings.TrimPrefix(address, "file://"))
 	}
 	return fmt.Errorf("%s is not a folder (--force adds it all the same)", r.Path)
 }
@@ -161,7 +175,10 @@ func (a *app) rootListCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(rootsResult{roots})
 			}
-			return a.rows([]string{"LABEL", "PATH", "FROM", "ORIGIN", "PLACE"}, mapped(roots, func(r config.ShownRoot) []string {
+			if _, ok := terminal(a.stdout); ok {
+				return a.rows([]string{"LABEL", "FROM", "STATE"}, mapped(roots, briefRoot))
+			}
+			return a.rows(nil, mapped(roots, func(r config.ShownRoot) []string {
 				path := r.Path
 				if r.Missing {
 					path += " (missing)"

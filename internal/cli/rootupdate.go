@@ -18,8 +18,8 @@ root whose ref is a branch, or that has none, is then at the newest commit.
 
 Beside the folder of each root, in your data folder, a file with the same name
 and .json tells what was fetched. A root that cannot be fetched stays as it is,
-and so does a skill of a site; the exit status is 1 then. A skill of a
-repository or an archive is left out if it is refused: "skills doctor" says why.
+and the exit status is 1. A skill that is refused is left out, or stays as it
+was if it comes from a site: standard error and "skills doctor" say why.
 
 --json prints an object with roots, a list of objects with label, path, from,
 ref, commit, changed, fetched_at, failed_since, error and refused.`
@@ -87,6 +87,9 @@ func (a *app) updateRoots(ctx context.Context, labels []string) error {
 	return nil
 }
 
+// maxRefused is how many refused skills of a root are told.
+const maxRefused = 3
+
 func (a *app) printRoots(result rootUpdateResult) error {
 	if a.json {
 		return a.printJSON(result)
@@ -106,6 +109,12 @@ func (a *app) printRoots(result rootUpdateResult) error {
 		refused := ""
 		if n := len(r.Refused); n > 0 {
 			refused = count(n, "skill") + " refused"
+			for _, why := range r.Refused[:min(n, maxRefused)] {
+				a.note("%s: refused: %s", r.Label, why)
+			}
+			if n > maxRefused {
+				a.note("%s: %d more are refused; \"skills doctor\" says why", r.Label, n-maxRefused)
+			}
 		}
 		rows = append(rows, []string{r.Label, state, r.Commit[:min(12, len(r.Commit))], r.From, refused})
 	}

@@ -50,9 +50,13 @@ func (a *app) verifyCommand() *cobra.Command {
 
 // printVerdicts prints the result, and returns the exit status.
 func (a *app) printVerdicts(r verifyResult) error {
+	edited := 0
 	for _, v := range r.Skills {
-		r.OK = r.OK && v.OK
+		if !v.OK {
+			edited++
+		}
 	}
+	r.OK = edited == 0
 	if a.json {
 		if err := a.printJSON(r); err != nil {
 			return err
@@ -63,6 +67,12 @@ func (a *app) printVerdicts(r verifyResult) error {
 		}
 		for _, name := range r.Unknown {
 			a.note("%s was not installed by this program", name)
+		}
+		switch {
+		case len(r.Skills) == 0:
+			a.note(noInstalled)
+		case edited > 0:
+			a.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed, and keeps a copy of your edits", edited, count(len(r.Skills), "skill"))
 		}
 	}
 	if !r.OK {

@@ -83,11 +83,14 @@ func sayThreshold(say func(format string, args ...any), r search.Ranking) {
 	}
 	switch {
 	case b.Prompts == 0 && b.Disturb >= 0:
-		hint := ""
-		if b.Due {
-			hint = "; call \"skills index\""
+		line := "  reference none, so that the threshold is an estimate"
+		if b.Missing != "" {
+			line += ": " + b.Missing
 		}
-		say("  reference none, so that the threshold is an estimate: %s%s", b.Missing, hint)
+		if b.Due {
+			line += "; run \"skills index\""
+		}
+		say("%s", line)
 	case b.Prompts > 0 && r.Kind == "":
 		say("  reference of %d prompts that need no skill, %d would score higher here", b.Prompts, b.Higher)
 	}
