@@ -131,7 +131,7 @@ func FetchDue(ctx context.Context, roots []Root, all bool) error {
 		if !all && !Due(r, began) {
 			continue
 		}
-		if _, err := fetch(ctx, r, func(s *State) bool { return s.TriedAt.Before(began) }); err != nil {
+		if _, err := fetch(ctx, r, func(s *State) bool { return s.TriedAt.Before(began) && (all || s.due(r, began)) }); err != nil {
 			errs = append(errs, err)
 		}
 		if ctx.Err() != nil {

@@ -4,7 +4,6 @@ package searchtest
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -93,10 +92,7 @@ func (s seen) by(a *search.Agent) bool {
 		return true
 	}
 	matches := func(r search.Rules) bool {
-		glob := func(g string) bool { // the generated patterns have * and ? only
-			expr := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(words.NameKey(g)))
-			return regexp.MustCompile("(?s)^" + expr + "$").MatchString(words.NameKey(s.name))
-		}
+		glob := func(g string) bool { return matchesGlob([]rune(words.NameKey(g)), []rune(words.NameKey(s.name))) }
 		tag := func(tag string) bool {
 			return slices.ContainsFunc(s.tags, func(own string) bool { return strings.EqualFold(own, tag) })
 		}
@@ -104,6 +100,18 @@ func (s seen) by(a *search.Agent) bool {
 	}
 	all := len(a.Include.Names)+len(a.Include.Tags)+len(a.Include.Sources) == 0
 	return (all || matches(a.Include)) && !matches(a.Exclude)
+}
+
+// matchesGlob reports whether a pattern matches all of a name. The generated patterns
+// have * and ? only.
+func matchesGlob(pattern, name []rune) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(name) == 0
+	case pattern[0] == '*':
+		return matchesGlob(pattern[1:], name) || len(name) > 0 && matchesGlob(pattern, name[1:])
+	}
+	return len(name) > 0 && (pattern[0] == '?' || pattern[0] == name[0]) && matchesGlob(pattern[1:], name[1:])
 }
 
 // visible returns the names that an agent sees, sorted.
