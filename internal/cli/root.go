@@ -27,7 +27,8 @@ comes after the others.
 
 "skills root remove" takes a label, a path or a URL. "skills root list" prints
 where each root comes from; when the output is piped, each line holds label,
-path, URL, origin and place, separated by tabs. The first wins.
+path, URL, origin and place, separated by tabs. Of those that are trusted the
+first wins.
 
 Comments, order and quotes in the file stay as they are. If that is not possible
 the file is left alone, and the line to write by hand is printed.
