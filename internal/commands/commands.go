@@ -20,7 +20,7 @@ import (
 
 const (
 	keep  = 5 * time.Second // how long an answer counts
-	limit = 5 * time.Second // how long all look-ups take at most in this time
+	limit = 5 * time.Second // how long all look-ups take at most until answers no longer count
 )
 
 // A Finder looks for commands in PATH, and remembers them for a few seconds. It may be used
@@ -93,7 +93,10 @@ func (f *Finder) has(ctx context.Context, name string) bool {
 		return there
 	}
 	there, ok := f.lookFor(ctx, name)
-	f.left -= f.now().Sub(start)
+	now := f.now()
+	if f.left -= now.Sub(start); f.left <= 0 {
+		f.since = now // or the same call would go on with the next limit
+	}
 	if ok {
 		f.known[name] = there
 	}
@@ -118,7 +121,10 @@ func (f *Finder) lookFor(ctx context.Context, name string) (there, ok bool) {
 		wait = min(wait, time.Until(end)/2) // the caller has more to do, such as a hook that must answer
 	}
 	found := make(chan bool, 1)
-	go func() { found <- f.inPath(name) || f.inPath(strings.ToLower(name)) }()
+	go func() {
+		lower := strings.ToLower(name)
+		found <- f.inPath(name) || lower != name && f.inPath(lower)
+	}()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

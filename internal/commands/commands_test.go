@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,15 +111,34 @@ func TestLate(t *testing.T) {
 		t.Errorf("missing %q", list)
 	}
 	disk <- struct{}{}
-	disk <- struct{}{} // gh was looked for twice, in lower case too
 	f.late <- <-f.late // wait until the look-up that was left behind has ended
-	if looks != 2 {
+	if looks != 1 {
 		t.Errorf("%d look-ups", looks)
 	}
 	close(disk)
 	now = now.Add(keep)
 	if list := f.Missing(t.Context(), n); len(list) != 1 {
 		t.Errorf("missing %q once the disk answers", list)
+	}
+}
+
+// TestLimit: however many commands a call looks for, it takes no longer than the limit, and a
+// little for the last look-up.
+func TestLimit(t *testing.T) {
+	f, now, looks := New(nil), time.Unix(1e9, 0), 0
+	f.now = func() time.Time { return now }
+	f.look = func(string) (string, error) {
+		looks++
+		now = now.Add(time.Second)
+		return "", exec.ErrNotFound
+	}
+	var n skill.Needs
+	for i := range 100 {
+		n.Commands = append(n.Commands, fmt.Sprint("cmd", i))
+	}
+	f.Missing(t.Context(), n)
+	if most := int(limit / time.Second); looks != most {
+		t.Errorf("%d look-ups of a second; the limit is %d s", looks, most)
 	}
 }
 

@@ -3,7 +3,6 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -30,21 +29,33 @@ func (d *diagnosis) needs(entries []repertoire.Entry) {
 				Hint:    words.DidYouMean(words.Similar(want, names))}, false)
 		}
 	}
-	for _, cycle := range cycles(entries) {
-		first := cycle[0]
-		ids := make([]string, 0, len(cycle))
-		for _, e := range cycle[1:] {
-			ids = append(ids, e.ID)
+	for _, c := range cycles(entries) {
+		first, chain := c.members[0], ""
+		for _, e := range c.members[1:] {
+			chain += e.ID + ", which requires "
+		}
+		if c.more > 0 {
+			chain += fmt.Sprintf("%d more, which require ", c.more)
 		}
 		d.add(first.Source, first.ID, skill.Problem{Rule: "requirement-cycle", Severity: skill.Warning, Path: first.Location,
-			Message: fmt.Sprintf("it requires %s, which requires it", strings.Join(ids, ", which requires ")),
+			Message: "it requires " + chain + "it",
 			Hint:    "let one of them stand alone"}, false)
 	}
 }
 
+// A circle is skills that require each other.
+type circle struct {
+	members []repertoire.Entry // the first ones
+	more    int                // how many follow
+}
+
+// maxMembers bounds the members of a circle that are told: a catalog of thousands of skills
+// may have thousands of circles with nearly all of them.
+const maxMembers = 8
+
 // cycles returns circles of skills that require each other, at least one for each group of
-// such skills, in the order of the entries.
-func cycles(entries []repertoire.Entry) [][]repertoire.Entry {
+// such skills, in the order of the entries. Each has a skill that no earlier one has.
+func cycles(entries []repertoire.Entry) []circle {
 	byID := make(map[string]repertoire.Entry)
 	for _, e := range entries {
 		byID[e.ID] = e
@@ -53,8 +64,8 @@ func cycles(entries []repertoire.Entry) [][]repertoire.Entry {
 		onPath = 1
 		done   = 2
 	)
-	state := make(map[string]int)
-	var list [][]repertoire.Entry
+	state, told := make(map[string]int), make(map[string]bool)
+	var list []circle
 	var path []repertoire.Entry
 	var visit func(e repertoire.Entry)
 	visit = func(e repertoire.Entry) {
@@ -63,8 +74,16 @@ func cycles(entries []repertoire.Entry) [][]repertoire.Entry {
 		for _, id := range e.Requires {
 			switch next, ok := byID[id]; {
 			case ok && state[id] == onPath:
+				if told[e.ID] {
+					continue
+				}
 				from := slices.IndexFunc(path, func(p repertoire.Entry) bool { return p.ID == id })
-				list = append(list, slices.Clone(path[from:]))
+				cycle := path[from:]
+				for _, p := range cycle {
+					told[p.ID] = true
+				}
+				n := min(len(cycle), maxMembers)
+				list = append(list, circle{slices.Clone(cycle[:n]), len(cycle) - n})
 			case ok && state[id] == 0:
 				visit(next)
 			}
