@@ -24,8 +24,8 @@ programs that stay running, never by a hook; its skills rank below equals unless
 --trusted is given. A root that is added comes after the others.
 
 "skills root remove" takes a label, a path or a URL. "skills root list" prints
-label, path, URL, origin and place of each root, separated by tabs when the
-output is piped; the first wins.
+where each root comes from; when the output is piped, each line holds label,
+path, URL, origin and place, separated by tabs. The first wins.
 
 Comments, order and quotes in the file stay as they are. If that is not possible
 the file is left alone, and the line to write by hand is printed.
