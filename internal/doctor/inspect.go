@@ -32,6 +32,20 @@ func (d *diagnosis) inspectSources(ctx context.Context, sources []source.Source)
 	d.inspectNames()
 }
 
+// Folder reports signs that the skill in a folder on disk misleads its readers. A folder that
+// cannot be read has none.
+func Folder(ctx context.Context, folder string) []skill.Problem {
+	src, err := source.Dir(folder, nil)
+	if err != nil {
+		return nil
+	}
+	s, err := source.Load(ctx, src, ".")
+	if err != nil {
+		return nil
+	}
+	return inspect.Skill(s, shipped(ctx, src, s)).Findings
+}
+
 func byPrecedence(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) }
 
 // inspect reports signs that a skill misleads its readers, and keeps its name for
