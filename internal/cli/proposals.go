@@ -191,6 +191,9 @@ func (a *app) approve(ctx context.Context, c *catalog, box *proposal.Box, id str
 	if _, err := a.rescan(ctx, c); err != nil {
 		a.note("the change is made, but the catalog is as before: %v", err)
 	}
+	if _, err := c.Lookup(ctx, s.Skill, c.agent); isHeld(err) && d.to == "" {
+		a.note("%v", err) // such as a project's skill, whose new version nobody has trusted yet
+	}
 	if a.json {
 		return a.printJSON(s)
 	}

@@ -161,7 +161,7 @@ func (a *app) rootListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the roots",
-		Long:    "List prints the roots of the configuration, see \"skills root --help\".",
+		Long:    "List prints the roots of the configuration, see \"skills root --help\". A terminal\nhas no room for all of it: there it prints where each root comes from, and\nwhether it is there.",
 		Example: "  skills root list --json",
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {

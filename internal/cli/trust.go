@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,13 +17,16 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 const trustHelp = `Trust shows the skills of the project in FOLDER (the working folder if it is
-left out) that you have not trusted yet, and what has changed since you did, and
-asks whether to trust them. Where nobody can be asked, --yes trusts them.
+left out) that you have not trusted yet, what has changed since you did, and
+signs that a skill misleads its reader ("skills doctor --rules"), and asks
+whether to trust them. To be told of no sign does not mean that a skill is safe.
+Where nobody can be asked, --yes trusts them.
 
 With "trust: {project: ask}" in your configuration the skills of projects are
 offered to nobody until you trust them. Trust is for the digest of all files of
@@ -38,7 +42,8 @@ date and folder, separated by tabs.
 
 --json prints an object with trusted, untrusted and forgotten: lists of objects
 with digest, name, folder and date; of those that were shown also description,
-files (their number), since (the date of the version that you trusted last) and
+files (their number), findings (signs that the skill misleads its reader, as in
+"skills doctor --json"), since (the date of the version that you trusted last) and
 changed, added and removed (paths of files that are not as they were then).`
 
 // trustResult is what "trust --json" prints.
@@ -51,12 +56,13 @@ type trustResult struct {
 // unsureSkill is a skill that the user is asked for.
 type unsureSkill struct {
 	trust.Skill
-	Description string     `json:"description"`
-	Files       int        `json:"files"`
-	Since       *time.Time `json:"since,omitempty"`
-	Changed     []string   `json:"changed,omitempty"`
-	Added       []string   `json:"added,omitempty"`
-	Removed     []string   `json:"removed,omitempty"`
+	Description string          `json:"description"`
+	Files       int             `json:"files"`
+	Since       *time.Time      `json:"since,omitempty"`
+	Changed     []string        `json:"changed,omitempty"`
+	Added       []string        `json:"added,omitempty"`
+	Removed     []string        `json:"removed,omitempty"`
+	Findings    []skill.Problem `json:"findings,omitempty"`
 
 	seen   trust.Seen
 	change *trust.Change
@@ -196,6 +202,7 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]un
 		if ch := u.change; ch != nil {
 			u.Since, u.Changed, u.Added, u.Removed = &ch.Since.Date, ch.Changed, ch.Added, ch.Removed
 		}
+		u.Findings = signsIn(ctx, l.Folder)
 		list = append(list, u)
 	}
 	return list, nil
@@ -203,6 +210,11 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]un
 
 func fileOf(r contextprovider.Resource) skill.File {
 	return skill.File{Path: r.Path, Size: r.Size, SHA256: r.SHA256}
+}
+
+// signsIn returns the signs that a skill misleads its reader, without mere notes.
+func signsIn(ctx context.Context, folder string) []skill.Problem {
+	return slices.DeleteFunc(doctor.Folder(ctx, folder), func(p skill.Problem) bool { return p.Severity == skill.Note })
 }
 
 // printUnsure prints what the user should know before trusting skills.
@@ -213,6 +225,9 @@ func (a *app) printUnsure(list []unsureSkill) error {
 		b.WriteString(lineOf("  %s in %s", count(s.Files, "file"), s.Folder))
 		if ch := s.change; ch != nil {
 			b.WriteString(lineOf("  changed since you trusted it on %s%s", ch.Since.Date.Local().Format(time.DateOnly), sinceTrusted(ch, s.Folder)))
+		}
+		for _, p := range s.Findings {
+			b.WriteString(lineOf("  %v", p))
 		}
 	}
 	return a.printText(b.String())

@@ -17,7 +17,8 @@ func (in *inspection) file(f File) {
 	add := func(rule, message, hint string) {
 		in.add(skill.Problem{Rule: rule, Severity: skill.Warning, Path: in.at(f.Path), Message: message, Hint: hint})
 	}
-	if hidden := hiddenPart(f.Path); hidden != "" {
+	if hidden, whole := hiddenPart(f.Path); hidden != "" && !slices.Contains(in.hidden, whole) {
+		in.hidden = append(in.hidden, whole) // a folder is told once
 		add("dotfile", "the skill ships "+words.Visible(hidden)+", which folder views do not show", "look at it; remove it if the skill does not need it")
 	}
 	kind := kindOf(f.Data)
@@ -64,14 +65,15 @@ func (in *inspection) skip(name, why string) {
 }
 
 // hiddenPart returns the first part of a path that starts with a dot and is not one that
-// repositories usually have; "" if there is none.
-func hiddenPart(name string) string {
+// repositories usually have, and the path up to it; "" if there is none.
+func hiddenPart(name string) (part, whole string) {
 	for part := range strings.SplitSeq(name, "/") {
+		whole = path.Join(whole, part)
 		if strings.HasPrefix(part, ".") && !usual()[part] {
-			return part
+			return part, whole
 		}
 	}
-	return ""
+	return "", ""
 }
 
 var (

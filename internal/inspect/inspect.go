@@ -75,6 +75,7 @@ type inspection struct {
 	security bool     // the skill says that it is about security
 	matched  int      // bytes that were matched with patterns
 	skipped  []string // files that were not analysed, with the reason
+	hidden   []string // hidden files and folders that were told
 	found    []skill.Problem
 }
 

@@ -231,6 +231,16 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestHiddenFolder: a hidden folder is told once, however many files it has.
+func TestHiddenFolder(t *testing.T) {
+	r := inspect.Skill(read(t, "Feeds cats.", "Feed.\n"), []inspect.File{
+		{Path: ".cache/a.md", Data: []byte("a\n"), Size: 2}, {Path: ".cache/b/c.md", Data: []byte("b\n"), Size: 2}, {Path: "d/.cache/e.md", Data: []byte("e\n"), Size: 2}})
+	want := []string{"warning dotfile cat/.cache/a.md:0", "warning dotfile cat/d/.cache/e.md:0"}
+	if diff := cmp.Diff(want, found(r)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // TestNames: names that imitate names of other sources.
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ one, other, about, want string }{
