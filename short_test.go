@@ -28,7 +28,7 @@ var short = map[string]string{
 // kind of case there is at least one in any case.
 var shortened = map[string]string{
 	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, and damages that a new process finds",
-	"bench":             "skills of the corpus in which prompts find nothing, and prompts whose hits fit",
+	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, versions that are published, and kills",
 	"internal/cli":      "hooks at once, sizes whose speed is measured, and scopes",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
