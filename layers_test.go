@@ -73,7 +73,7 @@ var layers = map[string][]string{
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
 	"internal/testsize":             {},
 	"internal/words/wordstest":      {},
-	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "rank", "internal/words"},
+	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "rank", "internal/words", "internal/testsize"},
 }
 
 // sourceFile is one Go file of a package that is not a test.

@@ -28,13 +28,13 @@ var short = map[string]string{
 // kind of case there is at least one in any case.
 var shortened = map[string]string{
 	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, and damages that a new process finds",
-	"bench":             "skills of the corpus in which prompts find nothing, and prompts whose hits fit",
+	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, versions that are published, and kills",
 	"internal/cli":      "hooks at once, sizes whose speed is measured, and scopes",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
 	"internal/setup":    "megabytes of settings",
 	"proposal":          "proposals beyond the bound, and kills",
-	"search/searchtest": "skills and prompts of which all ways to rank answer alike, and scopes",
+	"search/searchtest": "skills, names and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",
 	"store/sqlite":      "kills of a process that makes a catalog",

@@ -87,7 +87,7 @@ func publishedSkills(t *testing.T, n int) []*skill.Skill {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list = append(list, d.Skill); len(list) == testsize.Rounds(5000, math.MaxInt) {
+		if list = append(list, d.Skill); len(list) == testsize.Rounds(2500, math.MaxInt) {
 			break // reading all takes most of the time of the test
 		}
 	}

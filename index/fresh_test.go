@@ -144,7 +144,7 @@ func TestFresh(t *testing.T) {
 func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, other := searchtest.Open(t, path, e, nil), searchtest.Open(t, path, e, nil)
-	sources := searchtest.Generate(testsize.Rounds(70, 120), 5)
+	sources := searchtest.Generate(testsize.Rounds(45, 120), 5)
 	agents := []*search.Agent{nil, {Name: "work", Include: search.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
 	deltas := 0
 	for _, c := range changes {

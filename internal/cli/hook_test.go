@@ -268,7 +268,7 @@ func TestHookParallel(t *testing.T) {
 		var mu sync.Mutex
 		var hooks sync.WaitGroup
 		var slowest, idle time.Duration // hook, and process that does nothing
-		for i := range 20 {
+		for i := range testsize.Rounds(12, 20) {
 			hooks.Go(func() {
 				start := time.Now()
 				err := exec.Command("skills", "version").Run()
@@ -281,7 +281,7 @@ func TestHookParallel(t *testing.T) {
 			})
 			hooks.Go(func() {
 				// Some share a session.
-				out, took := hookOutput(t, promptEvent(fmt.Sprint(round, i%15), home, "feed the cat"), "--deadline", deadline.String())
+				out, took := hookOutput(t, promptEvent(fmt.Sprint(round, i%9), home, "feed the cat"), "--deadline", deadline.String())
 				mu.Lock()
 				defer mu.Unlock()
 				slowest = max(slowest, took)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -106,9 +107,9 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	same(t, "pinned of "+nameOf(agent), func(x *Catalog) (any, error) { return x.Pinned(t.Context(), agent) }, a, b)
 	all, err := a.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	try(t, err)
-	looked := 40 // how many lookups: a failed one is slow, it compares all names
+	looked := testsize.Rounds(15, 40) // how many lookups: a failed one is slow, it compares all names
 	if agent != nil {
-		looked = 10
+		looked = testsize.Rounds(5, 10)
 	}
 	step := max(1, len(all)/looked)
 	for n := len(nameOf(agent)) % step; n < len(all); n += step {
