@@ -24,20 +24,27 @@ type difference struct {
 	heals  string // what makes the answer right again
 }
 
-// An ask is a question to a catalog.
+// An ask is a question to a catalog. A kind is a command; fitting is a search that leaves out
+// what hardly fits, which all others list.
 type ask struct{ kind, agent, text string }
+
+const fitting = "fitting"
 
 // args returns the arguments of the command.
 func (a ask) args() []string {
-	args := []string{"--json", a.kind}
+	args := []string{"--json"}
 	if a.agent != "" {
 		args = append(args, "--agent", a.agent)
 	}
 	switch a.kind {
 	case "list":
-		return append(args, "--shadowed")
+		return append(args, "list", "--shadowed")
 	case "search":
-		args = append(args, "-n", "1000")
+		args = append(args, "search", "--all", "-n", "1000")
+	case fitting:
+		args = append(args, "search", "-n", "1000")
+	default:
+		args = append(args, a.kind)
 	}
 	return append(args, a.text)
 }
@@ -397,6 +404,8 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		excuse = "the skill is hardly offered"
 	case inBlock && len(others) >= listedSkills && h.Score <= lowest(others)+near*scale(others)+.003:
 		excuse = "there is room for one of two near skills"
+	case want.kind == fitting && (h.Probability < .002 || math.Abs(best-.2) < near):
+		excuse = "the skill hardly fits"
 	case !inBlock && max(len(others), len(want.Results)) >= candidates:
 		excuse = "more candidates than a search looks at"
 	}

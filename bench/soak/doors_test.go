@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -232,9 +233,11 @@ func (w *world) differServer(a ask, truth answer) string {
 		got = w.listServer()
 		return w.differ(withoutPlaces(truth), got)
 	case a.kind == "search" && (truth.failed != "" || len(truth.Results) < 45):
+		truth = w.ask(w.path("fresh", "catalog.db"), ask{fitting, a.agent, a.text})
 		got = w.callServer("search_skills", map[string]any{"query": a.text, "limit": 50, "agent": a.agent})
 	case a.kind == "context" && a.agent == "":
 		got = w.callServer("suggest_skills", map[string]any{"prompt": a.text, "cwd": w.path(project)})
+		truth = asSuggested(truth, got)
 	case a.kind == "show" && a.agent == "":
 		got = w.callServer("read_skill", map[string]any{"id": a.text})
 	default:
@@ -251,6 +254,19 @@ func withoutPlaces(a answer) answer {
 		a.Skills[i] = hit{ID: h.ID, Description: startOf(h.Description), Source: h.Source, Tags: h.Tags, Path: h.ID}
 	}
 	return a
+}
+
+// asSuggested returns a block with the descriptions of the server's block, which are the first
+// sentences, where they are the start of its own.
+func asSuggested(truth, got answer) answer {
+	said := byPath(got.Skills)
+	truth.Skills = slices.Clone(truth.Skills)
+	for i, h := range truth.Skills {
+		if start := said[h.Path].Description; start != "" && strings.HasPrefix(h.Description, strings.TrimSuffix(start, "…")) {
+			truth.Skills[i].Description = start
+		}
+	}
+	return truth
 }
 
 func startOf(description string) string { return description[:min(len(description), 100)] }
