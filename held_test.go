@@ -117,7 +117,7 @@ func TestHeldDoors(t *testing.T) {
 	outside := &repertoire.Agent{Name: "o", Include: repertoire.Rules{Names: []string{"tart"}}}
 	for id, want := range map[string][3]string{
 		"brioche": {"disabled by /etc/c.yaml:7", `no skill "brioche" among 2`},
-		"brownie": {"skills trust .", "only the user can release it"},
+		"brownie": {`"skills trust" shows`, "only the user can release it"},
 		"bun":     {"skills verify bun", "only the user can release it"},
 		"tart":    {"Does tart.", "Does tart."},
 	} {
