@@ -160,9 +160,6 @@ func (a *work) put(ctx context.Context, c *Change, f found) error {
 	}
 	c.Description = t.skill.Description
 	c.Findings = a.findings(ctx, t.skill, to)
-	if f.name != c.Name { // installed under another name, which is that of the folder only
-		c.Findings = slices.DeleteFunc(c.Findings, func(p skill.Problem) bool { return p.Rule == "name-folder" })
-	}
 	c.To = &Entry{Source: a.source.Origin, Kind: a.source.Kind, Ref: a.source.Ref, Commit: a.got.commit, Tree: a.got.trees[f.dir], Path: f.dir,
 		Digest: t.skill.Digest, Signature: a.got.signature, Files: t.files}
 	if f.name != c.Name {
@@ -173,7 +170,7 @@ func (a *work) put(ctx context.Context, c *Change, f found) error {
 
 // findings returns what is wrong with a skill, or may be, without mere notes.
 func (in *Installer) findings(ctx context.Context, s *skill.Skill, folder string) []skill.Problem {
-	list := skill.Check(s)
+	list := slices.Clone(s.Problems) // what doctor reports, too; the specification to the letter is for its author
 	if in.opts.Inspect != nil {
 		list = append(list, in.opts.Inspect(ctx, s, folder)...)
 	}

@@ -42,9 +42,10 @@ date and folder, separated by tabs.
 
 --json prints an object with trusted, untrusted and forgotten: lists of objects
 with digest, name, folder and date; of those that were shown also description,
-files (their number), findings (signs that the skill misleads its reader, as in
-"skills doctor --json"), since (the date of the version that you trusted last) and
-changed, added and removed (paths of files that are not as they were then).`
+files (their number), since (the date of the version that you trusted last),
+changed, added and removed (paths of files that are not as they were then), and
+findings (the signs, a list of objects with rule, severity, path, line, message
+and hint).`
 
 // trustResult is what "trust --json" prints.
 type trustResult struct {
