@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,6 +183,10 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]un
 		l, err := c.Listing(ctx, e.ID, asOwner(c.agent), true)
 		if err != nil {
 			a.note("%v", err)
+			continue
+		}
+		if i := slices.IndexFunc(l.Files, func(f contextprovider.Resource) bool { return f.SHA256 == "" }); i >= 0 {
+			a.note("%s cannot be trusted: its file %s is too large to hash, or cannot be read, so nobody would notice a change of it", e.ID, l.Files[i].Path)
 			continue
 		}
 		s := trust.Skill{Digest: l.Digest, Name: e.Name, Folder: l.Folder, Date: a.start.UTC().Truncate(time.Second)}
