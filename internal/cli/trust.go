@@ -195,6 +195,10 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]un
 			a.note("%v", err)
 			continue
 		}
+		if i := slices.IndexFunc(l.Files, func(f contextprovider.Resource) bool { return f.SHA256 == "" }); i >= 0 {
+			a.note("%s cannot be trusted: its file %s is too large to hash, or cannot be read, so nobody would notice a change of it", e.ID, l.Files[i].Path)
+			continue
+		}
 		s := trust.Skill{Digest: l.Digest, Name: e.Name, Folder: l.Folder, Date: a.start.UTC().Truncate(time.Second)}
 		u := unsureSkill{Skill: s, Description: e.Description, Files: len(l.Files), seen: trust.Seen{Skill: s, Files: mapped(l.Files, fileOf)}}
 		if u.change, err = file.Change(u.seen); err != nil {

@@ -37,3 +37,26 @@ func TestCycles(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// TestMissingNames: hints for names that are missing are looked for in a bounded time.
+func TestMissingNames(t *testing.T) {
+	entries := make([]repertoire.Entry, 20_000)
+	for i := range entries {
+		entries[i].ID, entries[i].Name = fmt.Sprint("s", i), fmt.Sprint("s", i)
+	}
+	most := maxCompared / len(entries)
+	for range most + 3 {
+		entries[0].Lacking = append(entries[0].Lacking, "s1234x")
+	}
+	var d diagnosis
+	d.needs(entries)
+	hints := 0
+	for _, f := range d.report.Findings {
+		if f.Problem.Hint != "" {
+			hints++
+		}
+	}
+	if len(d.report.Findings) != most+3 || hints != most {
+		t.Errorf("%d findings, %d hints; want %d hints", len(d.report.Findings), hints, most)
+	}
+}

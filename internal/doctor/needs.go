@@ -10,6 +10,9 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
+// maxCompared bounds how often a missing name is compared with one that is there, for a hint.
+const maxCompared = 500_000
+
 // needs reports skills that are not offered because a command is missing, that require a
 // skill which the catalog does not have, and that require each other.
 func (d *diagnosis) needs(entries []repertoire.Entry) {
@@ -17,6 +20,7 @@ func (d *diagnosis) needs(entries []repertoire.Entry) {
 	for i, e := range entries {
 		names[i] = e.Name
 	}
+	compared := 0
 	for _, e := range entries {
 		if e.State == search.Unavailable {
 			d.report.Findings = append(d.report.Findings, Finding{Source: e.Source, Skill: e.ID, Cost: Unseen, Problem: skill.Problem{
@@ -24,9 +28,13 @@ func (d *diagnosis) needs(entries []repertoire.Entry) {
 				Hint: "install or set it, or name it in requires.assume of the configuration if the agent has it"}})
 		}
 		for _, want := range e.Lacking {
+			hint := ""
+			if compared += len(names); compared <= maxCompared {
+				hint = words.DidYouMean(words.Similar(want, names))
+			}
 			d.add(e.Source, e.ID, skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
 				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want),
-				Hint:    words.DidYouMean(words.Similar(want, names))}, false)
+				Hint:    hint}, false)
 		}
 	}
 	for _, c := range cycles(entries) {
