@@ -17,10 +17,10 @@ configuration.
 as https://github.com/owner/repository, git@host:path, or any with --git), or
 the URL of an archive or of a site with /.well-known/agent-skills/index.json.
 What is elsewhere is fetched into your data folder by "skills index" and by
-programs that stay running, never by a hook. Unless --trusted is given, its
-skills rank below equals and hide no other skill of their name: it comes after
-all other sources, where the key order has "elsewhere". A root that is added
-comes after the others.
+programs that stay running, never by a hook. Unless --trusted is given, it comes
+after all other sources ("elsewhere" in the key order), so that it hides no
+other skill of a name, and ranks below equals. A root that is added comes after
+the others.
 
 "skills root remove" takes a label, a path or a URL. "skills root list" prints
 label, path, URL, origin and place of each root, separated by tabs when the
