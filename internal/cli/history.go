@@ -38,7 +38,7 @@ func (a *app) historyCommand() *cobra.Command {
 		Example: "  skills history pdf-forms\n  skills history pdf-forms --record",
 		Args:    args(1, 1),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			box, err := a.box(c)
+			box, err := a.ownersBox(c)
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func (a *app) revertCommand() *cobra.Command {
 		Example: "  skills revert pdf-forms 3",
 		Args:    args(2, 2),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			box, err := a.box(c)
+			box, err := a.ownersBox(c)
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (a *app) revertCommand() *cobra.Command {
 // recordEdits keeps what has become of skills that have a history.
 func (a *app) recordEdits(ctx context.Context, c *catalog) {
 	var edited []string
-	box, err := a.box(c)
+	box, err := a.ownersBox(c)
 	if err == nil {
 		edited, err = box.Rescan(ctx)
 	}

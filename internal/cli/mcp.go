@@ -186,7 +186,7 @@ func (s *served) openBox(a *app) error {
 			return err
 		}
 	}
-	box, err := a.box(s.catalog)
+	box, err := a.box(s.catalog, s.Catalog)
 	switch {
 	case err == nil:
 		s.box.Store(box)

@@ -101,7 +101,7 @@ func (a *app) proposalsCommand() *cobra.Command {
 			return nil
 		}),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			box, err := a.box(c)
+			box, err := a.ownersBox(c)
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/proposal/check"
@@ -59,7 +60,7 @@ func (a *app) proposeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			box, err := a.box(c)
+			box, err := a.ownersBox(c)
 			if err != nil {
 				return err
 			}
@@ -111,8 +112,25 @@ func (a *app) printProposed(p proposal.Proposal, err error) error {
 	return a.printText(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID))
 }
 
-// box opens the proposals of the user, for the skills of a catalog.
-func (a *app) box(c *catalog) (*proposal.Box, error) {
+// An ownersCatalog is a catalog for the commands of its owner, who also decides about skills
+// that are held back from models.
+type ownersCatalog struct{ *repertoire.Catalog }
+
+// Lookup implements proposal.Catalog.
+func (c ownersCatalog) Lookup(ctx context.Context, id string, a *repertoire.Agent) (repertoire.Entry, error) {
+	if a == nil {
+		a = &repertoire.Agent{Held: true}
+	}
+	return c.Catalog.Lookup(ctx, id, a)
+}
+
+// ownersBox opens the proposals for a command.
+func (a *app) ownersBox(c *catalog) (*proposal.Box, error) {
+	return a.box(c, ownersCatalog{c.Catalog})
+}
+
+// box opens the proposals of the user, for the skills of a catalog, which looks them up.
+func (a *app) box(c *catalog, skills proposal.Catalog) (*proposal.Box, error) {
 	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
@@ -129,7 +147,7 @@ func (a *app) box(c *catalog) (*proposal.Box, error) {
 		o.Installed = cmp.Or(o.Installed, filepath.Join(data, "skills"))
 		o.Fetched = []string{filepath.Join(data, "roots")}
 	}
-	return proposal.Open(proposalsIn(state), c.Catalog, o)
+	return proposal.Open(proposalsIn(state), skills, o)
 }
 
 // sources returns the sources of the catalog as they are now.

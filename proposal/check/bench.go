@@ -155,6 +155,9 @@ func (k *Checker) second(ctx context.Context, t *proposal.Trial, label string) (
 	cfg := k.catalog.Config()
 	cfg.Discover, cfg.Changed, cfg.Schedule, cfg.Defer, cfg.Background, cfg.Agents, cfg.Logger = nil, nil, repertoire.Never, false, false, nil, nil
 	cfg.DB = filepath.Join(c.folder, "catalog.db")
+	if cfg.Policy, err = k.policy(ctx, t, label); err != nil {
+		return nil, err
+	}
 	if cfg.Sources, err = withChange(cfg.Sources, t, label); err != nil {
 		return nil, err
 	}
@@ -171,6 +174,32 @@ func (k *Checker) second(ctx context.Context, t *proposal.Trial, label string) (
 		return nil, errors.Join(err, c.Catalog.Close())
 	}
 	return c, nil
+}
+
+// policy returns the policy of the catalog for the copy: the changed skill is held back for its
+// new digest neither there, or it could not be found by any prompt.
+func (k *Checker) policy(ctx context.Context, t *proposal.Trial, label string) (*repertoire.Policy, error) {
+	p := k.catalog.Config().Policy
+	if p == nil {
+		return nil, nil
+	}
+	all, err := k.catalog.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+	if err != nil {
+		return nil, err
+	}
+	had := make(map[string]bool)
+	for _, e := range all {
+		had[e.Digest] = true
+	}
+	own := *p
+	own.Trusted = func(digest string) bool { return !had[digest] || p.Trusted != nil && p.Trusted(digest) }
+	own.Locked = func(source, dir string) string {
+		if p.Locked == nil || source == label && dir == t.Dir {
+			return ""
+		}
+		return p.Locked(source, dir)
+	}
+	return &own, nil
 }
 
 // copyCatalog copies a catalog file with its log of changes. A writer may change them

@@ -36,7 +36,9 @@ func files(text string, more ...string) proposal.Files {
 }
 
 // open returns a catalog of the skills on disk.
-func open(t *testing.T) *repertoire.Catalog {
+func open(t *testing.T) *repertoire.Catalog { return openWith(t, nil) }
+
+func openWith(t *testing.T, policy *repertoire.Policy) *repertoire.Catalog {
 	t.Helper()
 	top := t.TempDir()
 	for name, text := range skills {
@@ -45,7 +47,7 @@ func open(t *testing.T) *repertoire.Catalog {
 	}
 	src, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1})
 	try(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(top, "catalog.db"), Schedule: repertoire.Never})
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(top, "catalog.db"), Schedule: repertoire.Never, Policy: policy})
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
 	_, err = c.Rescan(t.Context(), nil)
@@ -87,6 +89,37 @@ func TestCheck(t *testing.T) {
 	if e, err := c.Lookup(t.Context(), "cat", nil); err != nil || !strings.HasPrefix(e.Description, "Feeds") {
 		t.Errorf("the catalog changed: %+v, %v", e, err)
 	}
+}
+
+// TestHeldBack: a change of a skill that is offered for its digest only is not found less
+// because its digest is a new one, and what is held back stays so.
+func TestHeldBack(t *testing.T) {
+	digests := make(map[string]string)
+	for _, e := range listed(t, open(t)) {
+		digests[e.Name] = e.Digest
+	}
+	for name, policy := range map[string]*repertoire.Policy{
+		"ask":    {Ask: []string{"disk"}, Trusted: func(digest string) bool { return digest == digests["cat"] || digest == digests["dog"] }},
+		"locked": {Installed: []string{"disk"}, Locked: func(_, dir string) string { return digests[dir] }},
+	} {
+		c := openWith(t, policy)
+		trial := proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"]), After: files(strings.Replace(skills["cat"], "Open the tin", "First open the tin", 1))}
+		got, err := check.New(c).Check(t.Context(), trial)
+		try(t, err)
+		if b := got.Bench; !got.OK || len(got.Findings) > 0 || b.Prompts != 1 || b.After != (proposal.Hits{Hit1: 1, Hit3: 1}) {
+			t.Errorf("%s: %+v, %+v", name, got.Findings, got.Bench)
+		}
+		if n := len(listed(t, c)); name == "ask" && n != 2 || name == "locked" && n != len(skills) {
+			t.Errorf("%s: the catalog offers %d skills", name, n)
+		}
+	}
+}
+
+func listed(t *testing.T, c *repertoire.Catalog) []repertoire.Entry {
+	t.Helper()
+	list, err := c.List(t.Context(), nil, nil)
+	try(t, err)
+	return list
 }
 
 // TestNew: a new skill that its own description does not find is told.
