@@ -233,7 +233,7 @@ func TestEdits(t *testing.T) {
 	write(t, filepath.Join(in.dir, "cat", "mine.txt"), "mine")
 	try(t, os.Remove(filepath.Join(in.dir, "cat", "scripts", "run.sh")))
 	verdicts, _, err := in.Verify(t.Context(), nil)
-	if want := []Verdict{{"cat", false, false, Files{Missing: []string{"scripts/run.sh"}, Extra: []string{"mine.txt"}}}}; err != nil || !reflect.DeepEqual(verdicts, want) {
+	if want := []Verdict{{Name: "cat", Edits: Files{Missing: []string{"scripts/run.sh"}, Extra: []string{"mine.txt"}}}}; err != nil || !reflect.DeepEqual(verdicts, want) {
 		t.Errorf("%+v, %v", verdicts, err)
 	}
 	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))

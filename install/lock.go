@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ type Entry struct {
 	Path      string          `json:"path"`                // folder in the source, "." for the top
 	Name      string          `json:"name,omitempty"`      // name in the source, if the skill was given another one
 	Digest    string          `json:"digest"`              // see skill.Meta
+	Accepted  string          `json:"accepted,omitempty"`  // digest with the edits that the user has accepted, see Accept; "" means none
 	Installed time.Time       `json:"installed"`           // when this version was installed
 	Signature *Signature      `json:"signature,omitempty"` // nil means that none was asked for
 	Files     map[string]File `json:"files"`               // by slash-separated path
@@ -207,7 +209,8 @@ func Locked(dir string) (func(folder string) string, error) {
 	var l struct {
 		Version int `json:"version"`
 		Skills  map[string]struct {
-			Digest string `json:"digest"`
+			Digest   string `json:"digest"`
+			Accepted string `json:"accepted"`
 		} `json:"skills"`
 	}
 	if err == nil && (json.Unmarshal(data, &l) != nil || l.Version != lockVersion || l.Skills == nil) {
@@ -216,5 +219,5 @@ func Locked(dir string) (func(folder string) string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return func(folder string) string { return l.Skills[folder].Digest }, nil
+	return func(folder string) string { return cmp.Or(l.Skills[folder].Accepted, l.Skills[folder].Digest) }, nil
 }

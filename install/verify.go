@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -10,9 +11,11 @@ import (
 // A Verdict says how an installed skill compares with the lock.
 type Verdict struct {
 	Name    string `json:"name"`
-	OK      bool   `json:"ok"`
+	OK      bool   `json:"ok"`                // it is as it was installed or accepted
 	Missing bool   `json:"missing,omitempty"` // its folder is gone
-	Edits   Files  `json:"edits"`
+	// Accepted means that it has edits, which the user has accepted.
+	Accepted bool  `json:"accepted,omitempty"`
+	Edits    Files `json:"edits"`
 }
 
 // Verify hashes installed skills again and compares them with the lock; no names mean all.
@@ -37,10 +40,53 @@ func (in *Installer) Verify(ctx context.Context, names []string) ([]Verdict, []s
 		if err != nil {
 			return nil, nil, err
 		}
-		edits := compare(l.Skills[name].Files, now)
-		verdicts[i] = Verdict{name, edits.Same(), now == nil, edits}
+		e := l.Skills[name]
+		v := Verdict{Name: name, Missing: now == nil, Edits: compare(e.Files, now)}
+		if v.OK = v.Edits.Same(); !v.OK && !v.Missing && e.Accepted != "" {
+			digest, err := in.digest(ctx, name)
+			v.Accepted = err == nil && digest == e.Accepted
+			v.OK = v.Accepted
+		}
+		verdicts[i] = v
 	}
 	return verdicts, unknown, nil
+}
+
+// Accept makes installed skills, with their edits, what they must be for Verify and Locked. What
+// was installed stays in the lock, so that an update still knows what was edited.
+func (in *Installer) Accept(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return errors.New("no skill is named")
+	}
+	return in.locked(ctx, func(l *Lock) error {
+		names, err := l.names(names)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			digest, err := in.digest(ctx, name)
+			if err != nil {
+				return fmt.Errorf("accepting %s: %w", name, err)
+			}
+			if l.Skills[name].Accepted = digest; digest == l.Skills[name].Digest {
+				l.Skills[name].Accepted = ""
+			}
+		}
+		return l.write(in.dir)
+	})
+}
+
+// digest returns the digest of an installed skill as it is. A skill with links, or with files
+// that are no part of it, has none.
+func (in *Installer) digest(ctx context.Context, name string) (string, error) {
+	t, err := readTree(ctx, in.dir, name)
+	if err != nil {
+		return "", err
+	}
+	if len(t.odd) > 0 {
+		return "", fmt.Errorf("it has links or files of another kind: %s; remove them", list(t.odd))
+	}
+	return t.skill.Digest, nil
 }
 
 // unknown returns the folders that are not in the lock.

@@ -13,11 +13,16 @@ them with skills.lock. Each line holds a name and either ok or what is
 different: a file that is changed, missing or extra. Folders that were not
 installed by this program are told, but are no difference.
 
+With --accept the named skills are accepted with the edits that they have now:
+they count as ok, and are offered also if the configuration says "trust:
+{require_digest: true}". An update still shows the edits before it replaces
+them.
+
 Exit status: 1 if anything is different.
 
 --json prints an object with dir, ok, unknown (folders that were not
 installed), and skills, a list of objects with name, ok, missing (the folder is
-gone), and edits (with changed, missing and extra).`
+gone), accepted (with its edits), and edits (with changed, missing and extra).`
 
 // verifyResult is what "verify --json" prints.
 type verifyResult struct {
@@ -28,7 +33,8 @@ type verifyResult struct {
 }
 
 func (a *app) verifyCommand() *cobra.Command {
-	return &cobra.Command{
+	var accept bool
+	cmd := &cobra.Command{
 		Use:     "verify [NAME…]",
 		Short:   "Check whether installed skills are as they were installed",
 		Long:    verifyHelp,
@@ -39,6 +45,11 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if accept {
+				if err := in.Accept(cmd.Context(), args); err != nil {
+					return err
+				}
+			}
 			verdicts, unknown, err := in.Verify(cmd.Context(), args)
 			if err != nil {
 				return err
@@ -46,6 +57,8 @@ func (a *app) verifyCommand() *cobra.Command {
 			return a.printVerdicts(verifyResult{in.Dir(), true, verdicts, append([]string{}, unknown...)})
 		},
 	}
+	cmd.Flags().BoolVar(&accept, "accept", false, "accept the named skills with the edits that they have now")
+	return cmd
 }
 
 // printVerdicts prints the result, and returns the exit status.
@@ -72,7 +85,7 @@ func (a *app) printVerdicts(r verifyResult) error {
 		case len(r.Skills) == 0:
 			a.note(noInstalled)
 		case edited > 0:
-			a.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed, and keeps a copy of your edits", edited, count(len(r.Skills), "skill"))
+			a.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed and keeps a copy of your edits, \"skills verify NAME --accept\" accepts them", edited, count(len(r.Skills), "skill"))
 		}
 	}
 	if !r.OK {
@@ -83,6 +96,8 @@ func (a *app) printVerdicts(r verifyResult) error {
 
 func verdictLines(v install.Verdict) string {
 	switch {
+	case v.Accepted:
+		return lineOf("%s\tok, with edits that you accepted", v.Name)
 	case v.OK:
 		return lineOf("%s\tok", v.Name)
 	case v.Missing:
