@@ -153,7 +153,7 @@ func TestHeals(t *testing.T) {
 	t.Parallel()
 	for i, ill := range ills() {
 		for _, resident := range []bool{false, true} {
-			if !resident && i%testsize.Rounds(4, 1) > 0 {
+			if !resident && i%testsize.Rounds(6, 1) > 0 {
 				continue
 			}
 			name := ill.name + ", cold"
@@ -309,7 +309,7 @@ func TestReplacedDamaged(t *testing.T) {
 	try(t, err)
 	const page = 32 << 10
 	found := 0
-	for at := page; at < len(intact); at += page * testsize.Rounds(3, 1) {
+	for at := page; at < len(intact); at += page * testsize.Rounds(4, 1) {
 		c := scanned(t, cfg)
 		damaged := slices.Clone(intact)
 		for i := range page / 2 {

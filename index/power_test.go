@@ -306,10 +306,10 @@ type crash struct {
 	loss crashtest.Loss
 }
 
-// cases returns crashes before every second step, with one of the losses in turn, or, in a
+// cases returns crashes before every third step, with one of the losses in turn, or, in a
 // long round, before each step with each loss several times.
 func cases(from, to int) (list []crash) {
-	for step := from; step <= to; step += testsize.Rounds(2, 1) {
+	for step := from; step <= to; step += testsize.Rounds(3, 1) {
 		for range testsize.Rounds(1, 4*int(crashtest.Losses)) {
 			list = append(list, crash{step, crashtest.Loss(len(list)) % crashtest.Losses})
 		}

@@ -149,7 +149,7 @@ func TestSameGenerationPublished(t *testing.T) {
 	testsize.Long(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, y := searchtest.Open(t, path, nil, nil), searchtest.Open(t, path, nil, nil)
-	for round := range testsize.Rounds(8, 15) {
+	for round := range testsize.Rounds(6, 15) {
 		searchtest.Sync(t, x, "a", versionOf("a", round, index.Few+20).Refs())
 		var wg sync.WaitGroup
 		for z, merge := range map[*searchtest.Catalog]bool{x: true, y: false} {
@@ -347,7 +347,7 @@ func TestSearchWhilePublishing(t *testing.T) {
 			}
 		})
 	}
-	versions := testsize.Rounds(8, 16)
+	versions := testsize.Rounds(6, 16)
 	for version := 1; version <= versions; version++ {
 		searchtest.Sync(t, writer, "a", versionOf("a", version, 40).Refs())
 		searchtest.Publish(t, writer, version%4 == 0)

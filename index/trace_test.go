@@ -89,7 +89,7 @@ func TestKilledAtEachCall(t *testing.T) {
 	for _, s := range steps() {
 		after := wholeAfter(t, s)
 		for _, call := range tracedCalls {
-			for n := 1 + kills%testsize.Rounds(83, 1); ; n += testsize.Rounds(83, 1) {
+			for n := 1 + kills%testsize.Rounds(127, 1); ; n += testsize.Rounds(127, 1) {
 				path := filepath.Join(t.TempDir(), "catalog.db")
 				copyIfThere(t, before, path)
 				cmd := child(t, tracedPath+"="+path, tracedStep+"="+s.name, "GOMAXPROCS=1")

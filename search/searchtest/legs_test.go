@@ -136,7 +136,7 @@ func TestCompareNotices(t *testing.T) {
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	testsize.Long(t)
-	skills := corpus(t, testsize.Rounds(600, 1200))
+	skills := corpus(t, testsize.Rounds(450, 1200))
 	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 func TestScopeIsWorld(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"memory", "unpublished", "delta", "memory", "fts5", "merged", "memory", "memory"} // files are slow
-	for i := range testsize.Rounds(24, 3000) {
+	for i := range testsize.Rounds(16, 3000) {
 		seed, kind := uint64(i), kinds[i%len(kinds)]
 		var e embed.Embedder
 		if i%3 == 0 {

@@ -89,7 +89,7 @@ func TestTwoOpenDamaged(t *testing.T) {
 // can use it, whatever there is.
 func TestKilledAtBirth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range testsize.Rounds(20, 1000) {
+	for i := range testsize.Rounds(12, 1000) {
 		path := filepath.Join(t.TempDir(), "catalog.db")
 		cmd := child(t, "open", path, "NAME=first")
 		if err := cmd.Start(); err != nil {
