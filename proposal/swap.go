@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -81,7 +82,7 @@ func (s *swap) finish(ctx context.Context) error {
 	if s.Was == "" {
 		return os.Rename(s.copied(), s.Folder)
 	}
-	if err := exchange(s.copied(), s.Folder); !errors.Is(err, errors.ErrUnsupported) {
+	if err := atomicfile.Exchange(s.copied(), s.Folder); !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	if err := os.Rename(s.Folder, s.old()); err != nil {

@@ -3,11 +3,13 @@ package remote
 import (
 	"errors"
 	"os"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 )
 
 // swap puts a new folder in the place of the one at path. Nobody finds half of one there, and
 // what somebody has open stays until the next swap: the old folder is at path.old.
-func swap(fresh, path string) error { return swapWith(exchange, fresh, path) }
+func swap(fresh, path string) error { return swapWith(atomicfile.Exchange, fresh, path) }
 
 func swapWith(exchange func(a, b string) error, fresh, path string) error {
 	old := path + ".old"

@@ -1,6 +1,0 @@
-package remote
-
-import "golang.org/x/sys/unix"
-
-// exchange exchanges two folders in one step.
-func exchange(a, b string) error { return unix.RenamexNp(a, b, unix.RENAME_SWAP) }
