@@ -25,6 +25,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // Exit codes of the command.
@@ -45,6 +46,8 @@ type app struct {
 	lastGood       bool         // a configuration with a mistake is replaced by its last good content
 	warn           func(error)  // gets what cannot be used and stops nothing; nil means standard error
 	warned         []string     // what warn was told
+	hookLog        *usage.Log   // in which a hook notes what is used; nil means none
+	hookLogKnown   bool         // the configuration was read for hookLog
 
 	roots                          []string
 	config, db, agent              string

@@ -104,6 +104,7 @@ func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *r
 	if err != nil {
 		return nil, nil, err
 	}
+	a.hookLog, a.hookLogKnown = usageOf(c.Catalog), true
 	return c, c.agent, nil
 }
 
