@@ -282,8 +282,8 @@ func TestTrustWhileOpen(t *testing.T) {
 	check("forgotten", "tart", "tart", "tart")
 }
 
-// TestProjectBan: rules that hold in sources of a project disable no skill of the user, and
-// those of new sources too.
+// TestProjectBan: rules that hold in sources of a project disable no skill of the user. They
+// hold in new sources of the project, too.
 func TestProjectBan(t *testing.T) {
 	t.Parallel()
 	sources, _ := ofKinds(t, docs("bread", "cake"), docs("bread"))

@@ -110,8 +110,8 @@ type Requirement struct {
 	Available bool   `json:"available" jsonschema:"the catalog has it"` // in the scope of the agent
 }
 
-// Body returns the instructions of a skill as they are in its source now. That of an
-// unavailable skill is served, because who asks for it may know better.
+// Body returns the instructions of a skill as they are in its source now, also of a skill that
+// is unavailable, because who asks for it may know better.
 func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, error) {
 	e, in, err := p.find(ctx, id, a, false)
 	if err != nil {

@@ -145,8 +145,8 @@ func TestNoGit(t *testing.T) {
 	clean(t, in, "cat", "owl")
 }
 
-// TestBadLock: a lock that is damaged, or by a newer program, is told, and nothing is
-// changed.
+// TestBadLock: a lock that is damaged, or that a newer program wrote, is an error, and nothing
+// is changed.
 func TestBadLock(t *testing.T) {
 	from := skills(t, t.TempDir(), "cat", "dog")
 	in := installer(t, nil)

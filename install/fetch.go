@@ -248,7 +248,7 @@ func (in *Installer) fetchSite(ctx context.Context, st *stage, s Source, w wish)
 		listed[one.Name] = one
 		all = append(all, found{dir: one.Name, name: one.Name})
 	}
-	if w.subs != nil { // an update: what is gone is told of each skill
+	if w.subs != nil { // an update says of each skill that is gone
 		all = slices.DeleteFunc(all, func(one found) bool { return !slices.Contains(w.subs, one.dir) })
 	} else if all, err = w.request.choose(all); err != nil {
 		return f, err

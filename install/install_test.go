@@ -112,7 +112,7 @@ func TestRefs(t *testing.T) {
 	clean(t, in, "cat", "dog", "owl")
 }
 
-// TestGone: a skill that its source does not have any more stays, and that is told; a source
+// TestGone: a skill stays when its source no longer has it, and the result says so. A source
 // that cannot be reached does not stop the others.
 func TestGone(t *testing.T) {
 	one, two := skills(t, t.TempDir(), "cat", "dog"), skills(t, t.TempDir(), "owl")

@@ -175,7 +175,7 @@ func TestGPG(t *testing.T) {
 	clean(t, in, "cat")
 }
 
-// TestBadKeys: a key that is none is told when the installer is opened.
+// TestBadKeys: opening the installer fails for a text that is no key.
 func TestBadKeys(t *testing.T) {
 	for _, text := range []string{"", "me", "gpg:1234", "ssh-ed25519 AAAA", "ssh-rsa " + base64.StdEncoding.EncodeToString([]byte("\x00\x00\x00\x0bssh-ed25519xx")), "RWQ"} {
 		_, err := Open(t.TempDir(), &Options{Keys: []string{text}})

@@ -65,7 +65,7 @@ func (l *Lock) names(want []string) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(want))), nil
 }
 
-// groups puts skills together that are fetched at once: those of one version of a source.
+// groups puts the skills of one version of a source together, which are fetched at once.
 func (l *Lock) groups(names []string) [][]string {
 	type key struct{ source, ref string }
 	at := make(map[key]int)

@@ -190,7 +190,7 @@ func (r *response) close() {
 }
 
 // newClient returns a client that follows a few redirects to the same scheme. It asks for no
-// compression, so that the stated length is that of the file.
+// compression, so that the stated length is the length of the file.
 func newClient(redirects int) *http.Client {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10}
 	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {

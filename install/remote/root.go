@@ -121,9 +121,9 @@ func exists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// FetchDue fetches the roots that are due, or all of them. Its error joins those of all
-// roots that could not be fetched. It waits for other processes that fetch the same roots, and
-// then does not fetch these again.
+// FetchDue fetches the roots that are due, or all of them. Its error joins the errors of all
+// roots that could not be fetched. It waits for other processes that fetch the same roots,
+// and then does not fetch these again.
 func FetchDue(ctx context.Context, roots []Root, all bool) error {
 	var errs []error
 	for _, r := range roots {
@@ -229,7 +229,7 @@ func (f *fetcher) has() bool {
 	return !f.before.FetchedAt.IsZero() && f.before.From == f.after.From && f.before.Sub == f.after.Sub && exists(f.root.Path)
 }
 
-// isSite reports whether a URL is that of a site and not of an archive.
+// isSite reports whether a URL names a site, not an archive.
 func isSite(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (strings.Trim(u.Path, "/") == "" || strings.HasSuffix(u.Path, ".json") || strings.HasSuffix(u.Path, "/"))
@@ -312,8 +312,8 @@ func (f *fetcher) archive(ctx context.Context) (same bool, err error) {
 	return false, unpack.Archive(ctx, file, f.stage("tree"), f.treeLimits())
 }
 
-// site fetches the skills of a site of which the digest is new. A skill that cannot be
-// fetched stays as it was.
+// site fetches the skills of a site that have a new digest. A skill that cannot be fetched
+// stays as it was.
 func (f *fetcher) site(ctx context.Context) (same bool, err error) {
 	s, err := List(ctx, f.root.URL, &f.limits)
 	if err != nil {

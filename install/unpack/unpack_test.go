@@ -272,7 +272,7 @@ func withUnknownType(t *testing.T) []byte {
 	return tarWith(t, &tar.Header{Name: "pdf/b", Typeflag: 'D'}, "")
 }
 
-// withSlash has a file whose name ends like that of a folder.
+// withSlash returns an archive with a file whose name ends in a slash.
 func withSlash(t *testing.T) []byte {
 	data := tarWith(t, &tar.Header{Name: "pdf/xy", Typeflag: tar.TypeReg}, "")
 	setHeader(data[second:], func(h []byte) { h[5] = '/' })

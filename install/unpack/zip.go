@@ -101,7 +101,7 @@ func (t *zipTree) check(f *zip.File) *Error {
 	return nil
 }
 
-// exceedsRatio reports whether the sizes before and after decompression are those of a bomb.
+// exceedsRatio reports whether the sizes before and after decompression show a bomb.
 // A small file may consist of one repeated line.
 func exceedsRatio(after, before, ratio int64) bool {
 	const small = 1 << 20

@@ -32,8 +32,8 @@ const installHelp = `Install fetches skills into your folder of installed skills
 
 If the source has several skills, --skill names some by name or folder, and
 --all takes all of them. Everything is fetched and checked first; the skills
-then get into place as a whole, or not at all. What may be wrong with a skill
-is told; to be told nothing does not mean that a skill is safe.
+then get into place as a whole, or not at all. Install tells what may be wrong
+with a skill. If it tells nothing, the skill may still be unsafe.
 
 On a terminal, install asks before it writes, and what to do if a name is
 taken: rename, skip or replace. Elsewhere it does not ask, and a taken name is
