@@ -29,6 +29,8 @@ var layers = map[string][]string{
 	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp", "internal/yamledit"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
 	"internal/doctor":     {".", "bench", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
+	"agent":               {"skill", "search", "contextprovider", "sandbox", "internal/words"},
+	"sandbox":             {"internal/words"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},

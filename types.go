@@ -18,6 +18,9 @@ var ErrNotFound = skill.ErrNotFound
 //   - Pinned: names of skills that stand in every block, in this order, if the agent
 //     sees them
 //   - Places: where a configuration has each rule, for messages; nil means unknown
+//   - Prompt, Uses, Instructions, Script: its role, the skills that it always has
+//     with all their instructions, what it is told after them, and how scripts of
+//     skills run for it; for package agent
 //   - Held: Lookup, Body, File and the like find skills that are held back too
 //
 // A skill outside of what the agent sees does not exist for it: no answer and no error

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -17,12 +18,28 @@ type Agent struct {
 	Exclude Rules    // wins over Include
 	Pinned  []string // names of skills that the agent always has if its scope has them, in this order
 
+	// What the agent is told, by whoever runs it; see package agent.
+	Prompt       string   // its role; "" means none
+	Uses         []string // IDs of skills that it always has with all their instructions, in this order
+	Instructions string   // that stand after these skills; "" means none
+	Script       Script   // how scripts of skills run for it
+
 	// Held lets Lookup, and so whatever reads a skill by its ID, find skills that are held
 	// back. It is for the owner of the catalog, never for a model.
 	Held bool
 
 	// Places says where a configuration has the rules; nil means that nobody knows.
 	Places map[Rule]Place
+}
+
+// A Script says how scripts of skills run. Zero values mean what a more general one says, and
+// then the defaults of package sandbox.
+type Script struct {
+	Executor string        // see sandbox/executors
+	Timeout  time.Duration // of one run
+	Output   int64         // bytes of what a run writes to each of its outputs
+	Network  []int         // TCP ports that it may connect to; nil means none
+	Runtime  string        // of the container executor, such as "runsc"
 }
 
 // Rules match a skill if one of them matches it. A rule that matches nothing does nothing:

@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// acts does what a model asks for, for one conversation. Both modes, instructions and
+// tools, go through it; they differ in how they are asked and how they write results.
+type acts struct {
+	cfg *Config
+
+	mu      sync.Mutex
+	loaded  []contextprovider.Body // in the order in which they were loaded
+	allowed map[string]bool        // IDs of the skills whose scripts may run
+}
+
+// load returns the instructions of a skill, and whether the conversation has them already.
+// The name is tried as it is and in lower case.
+func (s *acts) load(ctx context.Context, name string) (b contextprovider.Body, again bool, err error) {
+	b, err = s.body(ctx, name)
+	if err != nil {
+		return b, false, s.failed(name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.loaded {
+		if s.loaded[i].ID == b.ID && s.loaded[i].Text == b.Text {
+			return b, true, nil
+		}
+	}
+	s.loaded = append(s.loaded, b)
+	s.note(Event{Kind: Loaded, Skills: []string{b.ID}, Tokens: b.Tokens})
+	return b, false, nil
+}
+
+// body returns the instructions of a skill as they are now, without noting it.
+func (s *acts) body(ctx context.Context, name string) (contextprovider.Body, error) {
+	name = strings.TrimSpace(name)
+	b, err := s.cfg.Catalog.Body(ctx, name, s.cfg.Agent)
+	if lower := strings.ToLower(name); errors.Is(err, skill.ErrNotFound) && lower != name {
+		if b, low := s.cfg.Catalog.Body(ctx, lower, s.cfg.Agent); low == nil {
+			return b, nil
+		}
+	}
+	return b, err
+}
+
+// read returns a file of a skill.
+func (s *acts) read(ctx context.Context, name, file string) (contextprovider.File, error) {
+	b, err := s.body(ctx, name)
+	if err != nil {
+		return contextprovider.File{}, s.failed(name, err)
+	}
+	f, err := s.cfg.Catalog.File(ctx, b.ID, path.Clean(strings.TrimPrefix(file, "./")), s.cfg.Agent)
+	if err != nil {
+		return f, s.failed(b.ID, err)
+	}
+	s.note(Event{Kind: Read, Skills: []string{b.ID}, What: f.Path, Tokens: words.Tokens(f.Text)})
+	return f, nil
+}
+
+// run runs a command of a skill.
+func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox.Result, error) {
+	b, err := s.body(ctx, name)
+	if err != nil {
+		return sandbox.Result{}, s.failed(name, err)
+	}
+	if err := s.allow(ctx, b, r.Command); err != nil {
+		return sandbox.Result{}, s.failed(b.ID, err)
+	}
+	if err := s.prepare(ctx, &b, &r); err != nil {
+		return sandbox.Result{}, s.failed(b.ID, err)
+	}
+	start := time.Now()
+	res, err := s.cfg.Executor.Execute(ctx, r)
+	if err != nil {
+		return res, s.failed(b.ID, err)
+	}
+	s.note(Event{Kind: Ran, Skills: []string{b.ID}, What: r.Command, Exit: res.ExitCode, Duration: time.Since(start),
+		Tokens: words.Tokens(string(res.Stdout)) + words.Tokens(string(res.Stderr))})
+	return res, nil
+}
+
+// allow asks once for each skill whether its scripts may run.
+func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string) error {
+	if s.cfg.Executor == nil {
+		return errors.New("scripts do not run here: the program that runs this agent has no executor")
+	}
+	s.mu.Lock()
+	known := s.allowed[b.ID]
+	s.mu.Unlock()
+	if known || s.cfg.Allow == nil {
+		return nil
+	}
+	if err := s.cfg.Allow(ctx, b, command); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.allowed == nil {
+		s.allowed = make(map[string]bool)
+	}
+	s.allowed[b.ID] = true
+	return nil
+}
+
+// prepare completes a request with what the skill and the agent say.
+func (s *acts) prepare(_ context.Context, b *contextprovider.Body, r *sandbox.Request) error {
+	parsed, err := skill.ParseBytes([]byte(b.Text), "SKILL.md", b.Name)
+	if err != nil {
+		return fmt.Errorf("reading which tools it allows: %w", err)
+	}
+	r.Skill, r.Allowed, r.Workspace = b.Name, parsed.AllowedTools, s.cfg.Workspace
+	r.Dir = b.Folder
+	return nil
+}
+
+// failed notes that something could not be done.
+func (s *acts) failed(id string, err error) error {
+	s.note(Event{Kind: Failed, Skills: []string{id}, Err: err})
+	return err
+}
+
+// note tells the observer and the log of an event.
+func (s *acts) note(e Event) {
+	if s.cfg.Observe != nil {
+		s.cfg.Observe(e)
+	}
+	if s.cfg.Logger != nil {
+		s.cfg.Logger.Info("agent", "event", e.Kind, "skills", e.Skills, "what", e.What, "tokens", e.Tokens, "error", e.Err)
+	}
+}

@@ -1,0 +1,124 @@
+// Package agent makes an agent of a model and a catalog of skills: it tells the model which
+// skills fit, does what the model asks for (load a skill, read a file of it, run one of its
+// scripts), and feeds the results back until the model answers. The one rule: what a model
+// or a script writes is text, and never becomes an instruction or a tag of ours.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// A Catalog has the skills; *repertoire.Catalog is one. The scope of the agent holds in
+// every method: what is outside of it does not exist.
+type Catalog interface {
+	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
+	Search(ctx context.Context, q search.Query) (search.Answer, error)
+	List(ctx context.Context, a *search.Agent, o *search.ListOptions) ([]search.Entry, error)
+	Body(ctx context.Context, id string, a *search.Agent) (contextprovider.Body, error)
+	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
+}
+
+// A Model answers conversations. Package agent/openai has one for any server that speaks
+// the chat protocol of OpenAI, package agent/agenttest one that follows a script.
+type Model interface {
+	// Answer returns the next message of the conversation, whose role is Assistant. text, if
+	// not nil, is called with each piece of its Text as it arrives.
+	Answer(ctx context.Context, q Question, text func(piece string)) (Message, error)
+}
+
+// A Question is a conversation that waits for an answer.
+type Question struct {
+	System   string    // what stands before the conversation; "" means nothing
+	Messages []Message // oldest first, the last of role User or Result
+	Tools    []Tool    // what the model may call; nil means nothing
+}
+
+// A Role is who wrote a message.
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	Result    Role = "tool" // what became of a call
+)
+
+// A Message is one message of a conversation.
+type Message struct {
+	Role  Role   `json:"role"`
+	Text  string `json:"text,omitempty"`
+	Calls []Call `json:"calls,omitempty"` // of an Assistant; nil means none
+	Call  string `json:"call,omitempty"`  // of a Result: the ID of the Call that it answers
+	Usage Usage  `json:"usage,omitzero"`  // of an Assistant, as its server counts
+}
+
+// A Call is a tool that a model calls.
+type Call struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // a JSON object, as the model wrote it: it may be malformed
+}
+
+// Usage is how many tokens a message took.
+type Usage struct {
+	In  int `json:"in"`
+	Out int `json:"out"`
+}
+
+// A Tool is a function that a model may call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of an object
+}
+
+// DefaultIterations is how often a model is asked at most for one prompt, unless a Config
+// says otherwise.
+const DefaultIterations = 10
+
+// Config says what an agent is made of. Only Catalog is needed to make definitions and to
+// answer calls, Model also to chat.
+type Config struct {
+	Model   Model
+	Catalog Catalog
+
+	// Agent is whose skills, role and instructions hold; nil means the whole catalog.
+	Agent *search.Agent
+
+	// Executor runs scripts; nil means that none run, and that no tool offers it.
+	Executor sandbox.Executor
+
+	// Workspace is the folder of the user that scripts may use; zero means none.
+	Workspace sandbox.Workspace
+
+	// MaxIterations is how often the model is asked at most for one prompt; 0 means
+	// DefaultIterations. Less than 0 is an error.
+	MaxIterations int
+
+	// Instructions makes the model write what it wants as tags in its answer, for models
+	// that cannot call tools; false means tools.
+	Instructions bool
+
+	// FirstOnly does only the first of several instructions in one answer; false does all,
+	// in their order.
+	FirstOnly bool
+
+	// Budget bounds the list of skills of each prompt.
+	Budget contextprovider.Budget
+
+	// Allow is asked before a skill runs a script for the first time in a conversation; an
+	// error, which the model reads, refuses it. nil allows all.
+	Allow func(ctx context.Context, skill contextprovider.Body, command string) error
+
+	// Observe is told what happens, in the order in which it happens; nil means nobody.
+	Observe func(Event)
+
+	// Logger gets the same as messages; nil means no messages.
+	Logger *slog.Logger
+}
