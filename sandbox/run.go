@@ -13,7 +13,7 @@ import (
 
 // Times that a command gets after it was asked to end, and after it ended.
 const (
-	grace = time.Second            // from SIGTERM to SIGKILL
+	grace = 500 * time.Millisecond // from SIGTERM to SIGKILL
 	drain = 500 * time.Millisecond // to read what is left in the pipes
 )
 
@@ -50,7 +50,9 @@ func (run *Run) Do(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Duration: time.Since(start), Stopped: stopped}
-	r.ExitCode, r.Signal = status(cmd.ProcessState)
+	if r.ExitCode, r.Signal = status(cmd.ProcessState); r.ExitCode == 0 && stopped != "" {
+		r.ExitCode = 124 // as the program timeout
+	}
 	var cutOut, cutErr bool
 	r.Stdout, cutOut = streams.out.Bytes()
 	r.Stderr, cutErr = streams.err.Bytes()
