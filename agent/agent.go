@@ -5,9 +5,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -121,4 +125,25 @@ type Config struct {
 
 	// Logger gets the same as messages; nil means no messages.
 	Logger *slog.Logger
+}
+
+// An Agent answers prompts with a model and the skills of a catalog. It may be used from
+// several goroutines.
+type Agent struct {
+	cfg  Config
+	mode mode
+}
+
+// New returns an agent.
+func New(cfg Config) (*Agent, error) {
+	switch {
+	case cfg.Catalog == nil:
+		return nil, errors.New("agent: Config.Catalog is nil; set it to the result of repertoire.Open")
+	case cfg.MaxIterations < 0:
+		return nil, fmt.Errorf("agent: Config.MaxIterations is %d; set it to 1 or more, or to 0 for %d", cfg.MaxIterations, DefaultIterations)
+	case cfg.Workspace.Dir != "" && !filepath.IsAbs(cfg.Workspace.Dir):
+		return nil, fmt.Errorf("agent: Config.Workspace.Dir %q is not an absolute path", cfg.Workspace.Dir)
+	}
+	cfg.MaxIterations = cmp.Or(cfg.MaxIterations, DefaultIterations)
+	return &Agent{cfg: cfg}, nil
 }
