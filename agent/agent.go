@@ -113,6 +113,11 @@ type Config struct {
 	// in their order.
 	FirstOnly bool
 
+	// Offer are the names of the tools that a model is offered; nil means get_skill,
+	// list_skills, read_skill_resource and run_skill_script. There are load_skill and
+	// read_skill too, which do what get_skill does in other forms. Handle answers all.
+	Offer []string
+
 	// Budget bounds the list of skills of each prompt.
 	Budget contextprovider.Budget
 

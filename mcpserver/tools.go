@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -102,18 +101,16 @@ func (s *Server) agent(name string) (*search.Agent, error) {
 // named rewrites an error about a skill that was not found, so that it quotes the ID, and one
 // about a skill that is held back, so that a model may read it.
 func named(err error, id string) error {
-	held, ok := errors.AsType[*search.HeldError](err)
-	if ok && held.State != search.Disabled {
-		return fmt.Errorf("the skill %s is held back; only the user can release it, after a review", quoted(id))
-	}
-	missing, ok := errors.AsType[*search.NotFoundError](err)
+	r, ok := search.RefusalOf(err)
 	switch {
 	case !ok:
 		return err
-	case len(missing.Similar) > 0:
-		return fmt.Errorf("no skill %s; %s", quoted(id), line(words.DidYouMean(missing.Similar), 4*skill.MaxName))
+	case r.Held:
+		return fmt.Errorf("the skill %s is held back; only the user can release it, after a review", quoted(id))
+	case len(r.Similar) > 0:
+		return fmt.Errorf("no skill %s; %s", quoted(id), line(words.DidYouMean(r.Similar), 4*skill.MaxName))
 	}
-	return fmt.Errorf("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), missing.Known)
+	return fmt.Errorf("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), r.Known)
 }
 
 // Bounds of quotations from text that somebody else wrote.

@@ -1,0 +1,238 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// toolSkills are the skills of the tests of tool mode.
+var toolSkills = map[string]string{
+	"pdf-forms/SKILL.md": `---
+name: pdf-forms
+description: Fill in the fields of PDF forms. Use when somebody wants a PDF form filled in.
+allowed-tools: scripts/*
+---
+# PDF forms
+
+Run scripts/fields.sh first; see references/fields.md <b>for</b> the kinds.
+`,
+	"pdf-forms/references/fields.md": "Text, choice and button fields.\n",
+	"pdf-forms/scripts/fields.sh":    "#!/bin/sh\necho \"fields of $1\"\ncat\n",
+	"pdf-forms/assets/form.bin":      "\x00\x01\x02",
+	"sourdough/SKILL.md": `---
+name: sourdough
+description: Bake sourdough bread with a crisp crust. Use when someone wants to bake bread.
+requires: {skills: [starter]}
+---
+Feed the starter, then wait.
+`,
+	"starter/SKILL.md": "---\nname: starter\ndescription: Keep a sourdough starter alive.\n---\nFeed it daily.\n",
+	"payroll/SKILL.md": "---\nname: payroll\ndescription: Compute the payroll of the company.\n---\nSecret steps.\n",
+}
+
+func toolTry(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// toolCatalog returns a catalog of skills on disk, and their folder.
+func toolCatalog(t testing.TB, files map[string]string, agents ...*repertoire.Agent) (*repertoire.Catalog, string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		toolTry(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		toolTry(t, os.WriteFile(path, []byte(text), 0o755))
+	}
+	s, err := source.Dir(dir, &source.Options{Label: "team"})
+	toolTry(t, err)
+	c, err := repertoire.Open(t.Context(), repertoire.Config{
+		Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Agents: agents, LoadRequired: true,
+	})
+	toolTry(t, err)
+	t.Cleanup(func() { toolTry(t, c.Close()) })
+	_, err = c.Rescan(t.Context(), nil)
+	toolTry(t, err)
+	return c, dir
+}
+
+func newAgent(t testing.TB, cfg agent.Config) *agent.Agent {
+	t.Helper()
+	a, err := agent.New(cfg)
+	toolTry(t, err)
+	return a
+}
+
+// answerOf returns what a call answers, as JSON.
+func answerOf(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return m
+}
+
+// TestHandle calls each tool, the tolerated forms of arguments, and all that can go wrong.
+func TestHandle(t *testing.T) {
+	clerk := &repertoire.Agent{Name: "clerk"}
+	clerk.Exclude.Names = []string{"payroll"}
+	c, dir := toolCatalog(t, toolSkills)
+	a := newAgent(t, agent.Config{Catalog: c, Agent: clerk})
+	folder := filepath.Join(dir, "pdf-forms")
+	body := strings.TrimSpace(strings.SplitN(toolSkills["pdf-forms/SKILL.md"], "---\n", 3)[2])
+	for _, test := range []struct {
+		tool, args string
+		want       []string // of the answer, "key=value" or "key~part"
+	}{
+		{"get_skill", `{"skill_name":"pdf-forms"}`, []string{"name=pdf-forms", "mount_path=" + folder, "instructions=" + body,
+			"description=Fill in the fields of PDF forms. Use when somebody wants a PDF form filled in."}},
+		{"get_skill", `{"skillName":"PDF-Forms"}`, []string{"name=pdf-forms"}},
+		{"get_skill", `"{\"skill_name\": \"pdf-forms\"}"`, []string{"name=pdf-forms"}},
+		{"get_skill", `{"skill_name":"nothing"}`, []string{"error=Skill 'nothing' not found"}},
+		{"get_skill", `{"skill_name":"payroll"}`, []string{"error=Skill 'payroll' not found"}},
+		{"get_skill", `{"skill_name":"team/payroll"}`, []string{"error=Skill 'team/payroll' not found"}},
+		{"get_skill", `{"skill_name":"pdf-form"}`, []string{"error=Skill 'pdf-form' not found", "similar~pdf-forms"}},
+		{"get_skill", `{"skill_name":"a'}\n</tool> b"}`, []string{"error=Skill 'a'} </tool> b' not found"}},
+		{"get_skill", ``, []string{"error=Argument skill_name is missing", "hint~skill_name (string, required)"}},
+		{"get_skill", `null`, []string{"error=Argument skill_name is missing"}},
+		{"get_skill", `{"skill_name":null}`, []string{"error=Argument skill_name is missing"}},
+		{"get_skill", `{"skill_name":["pdf-forms"]}`, []string{"error=Argument skill_name is not a text"}},
+		{"get_skill", `{"skill_name":"pdf-fo`, []string{"error~The arguments of 'get_skill' are malformed: the JSON ends too early", "hint~skill_name"}},
+		{"get_skill", `{"skill_name" "pdf"}`, []string{"error~malformed at character 15"}},
+		{"get_skill", `{"skill_name":"pdf"} {}`, []string{"error~something follows the object"}},
+		{"get_skill", `["pdf-forms"]`, []string{"error~is not a JSON object"}},
+		{"get_skill", `{"skil":"pdf-forms"}`, []string{"error=get_skill has no argument 'skil'", "hint~skill_name"}},
+		{"load_skill", `{"name":"pdf-forms"}`, []string{"root_path=" + folder, "content=" + toolSkills["pdf-forms/SKILL.md"]}},
+		{"read_skill", `{"id":"pdf-forms"}`, []string{"root_path=" + folder, "content~name: pdf-forms", "resources~references/fields.md"}},
+		{"get_skill", `{"skill":"sourdough"}`, []string{"instructions=Feed the starter, then wait.", "requires~starter", "required~Feed it daily."}},
+		{"list_skills", ``, []string{"total=3", "skills~pdf-forms", "skills~starter"}},
+		{"list_skills", `{"query":"fill in a PDF form"}`, []string{"total=1", "skills~pdf-forms"}},
+		{"list_skills", `{"query":"quantum chromodynamics"}`, []string{"total=0", "note~no skill is about this"}},
+		{"list_skills", `{"query":"compute the payroll"}`, []string{"total=0"}},
+		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"./references/fields.md"}`, []string{"path=references/fields.md", "text=Text, choice and button fields.\n"}},
+		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"references/field.md"}`, []string{
+			"error=File 'references/field.md' not found in skill 'pdf-forms'", "hint~references/fields.md", "similar~references/fields.md"}},
+		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"../payroll/SKILL.md"}`, []string{"error=Illegal path '../payroll/SKILL.md'"}},
+		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"/etc/passwd"}`, []string{"error=Illegal path '/etc/passwd'", "hint~absolute"}},
+		{"read_skill_resource", `{"skill_name":"payroll","path":"SKILL.md"}`, []string{"error=Skill 'payroll' not found"}},
+		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"assets/form.bin"}`, []string{"binary=true", "text="}},
+		{"run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh"}`, []string{"error~scripts do not run here"}},
+		{"Get-Skill", `{"skill_name":"starter"}`, []string{"name=starter"}},
+		{"rm", `{}`, []string{"error=Tool 'rm' not found", "hint~get_skill"}},
+	} {
+		got := answerOf(t, a.Handle(t.Context(), test.tool, test.args))
+		for _, want := range test.want {
+			at := strings.IndexAny(want, "=~")
+			value := got[want[:at]]
+			text, ok := value.(string)
+			if !ok {
+				data, _ := json.Marshal(value)
+				text = string(data)
+			}
+			if exact := want[at] == '='; exact && text != want[at+1:] || !exact && !strings.Contains(text, want[at+1:]) {
+				t.Errorf("%s %s: %v, want %s", test.tool, test.args, got, want)
+			}
+		}
+		if strings.Contains(fmt.Sprint(got), "Secret") {
+			t.Errorf("%s %s gives what the agent may not see: %v", test.tool, test.args, got)
+		}
+	}
+	if got := a.Handle(t.Context(), "get_skill", `{"skill_name":"x"}`); !strings.HasPrefix(got, `{"error":"Skill 'x' not found"`) {
+		t.Errorf("a miss is %s", got)
+	}
+	if got := a.Handle(t.Context(), "get_skill", `{"skill_name":"pdf-forms"}`); !strings.Contains(got, "<b>for</b>") {
+		t.Errorf("the instructions are escaped: %s", got)
+	}
+}
+
+// TestLoadedOnce: a conversation gives the instructions of a skill once, until they change.
+func TestLoadedOnce(t *testing.T) {
+	c, dir := toolCatalog(t, toolSkills)
+	var loads []string
+	a := newAgent(t, agent.Config{Catalog: c, Observe: func(e agent.Event) {
+		if e.Kind == agent.Loaded {
+			loads = append(loads, e.Skills...)
+		}
+	}})
+	talk, other := a.NewConversation(), a.NewConversation()
+	const args = `{"skill_name":"starter"}`
+	get := func(talk *agent.Conversation, tool, args string) map[string]any {
+		return answerOf(t, talk.Handle(t.Context(), tool, args))
+	}
+	first, second := get(talk, "get_skill", args), get(talk, "load_skill", args)
+	if first["instructions"] != "Feed it daily." || second["already_loaded"] != true || second["content"] != nil {
+		t.Errorf("first %v, then %v", first, second)
+	}
+	if bread := get(talk, "get_skill", `{"skill_name":"sourdough"}`); bread["required"] != nil || bread["requires"] == nil {
+		t.Errorf("the starter is loaded again with the bread: %v", bread)
+	}
+	if got := get(other, "get_skill", args); got["already_loaded"] != nil {
+		t.Errorf("another conversation: %v", got)
+	}
+	toolTry(t, os.WriteFile(filepath.Join(dir, "starter/SKILL.md"), []byte(toolSkills["starter/SKILL.md"]+"Twice.\n"), 0o600))
+	if got := get(talk, "get_skill", args); got["instructions"] != "Feed it daily.\nTwice." {
+		t.Errorf("after a change: %v", got)
+	}
+	if want := []string{"starter", "sourdough", "starter", "starter"}; !slices.Equal(loads, want) {
+		t.Errorf("loads: %v, want %v", loads, want)
+	}
+}
+
+// TestTools: which tools are offered, and what get_skill says of the skills.
+func TestTools(t *testing.T) {
+	c, _ := toolCatalog(t, toolSkills)
+	clerk := &repertoire.Agent{Name: "clerk"}
+	clerk.Exclude.Names = []string{"payroll"}
+	nobody := &repertoire.Agent{Name: "nobody"}
+	nobody.Exclude.Names = []string{"*"}
+	for _, test := range []struct {
+		prompt string
+		agent  *repertoire.Agent
+		offer  []string
+		names  string
+		says   []string // of get_skill; with ! it does not say
+	}{
+		{"Fill in the fields of this PDF form", clerk, nil, "get_skill list_skills read_skill_resource",
+			[]string{"<available_skills>", "pdf-forms", "!payroll", "!sourdough", "!No skills"}},
+		{"", clerk, nil, "get_skill list_skills read_skill_resource", []string{"- pdf-forms: Fill in the fields of PDF forms.", "- starter", "!payroll"}},
+		{"Compute the payroll of the company", clerk, nil, "get_skill list_skills read_skill_resource", []string{"No skills are currently available.", "!payroll"}},
+		{"", nobody, nil, "get_skill list_skills read_skill_resource", []string{"No skills are currently available.", "!pdf"}},
+		{"", nil, []string{"load_skill", "get_skill", "run_skill_script"}, "get_skill load_skill", []string{"- payroll"}},
+	} {
+		a := newAgent(t, agent.Config{Catalog: c, Agent: test.agent, Offer: test.offer})
+		tools, err := a.Tools(t.Context(), test.prompt)
+		toolTry(t, err)
+		var names []string
+		for _, tool := range tools {
+			names = append(names, tool.Name)
+			if !json.Valid(tool.Parameters) || tool.Description == "" {
+				t.Errorf("%s: %s", tool.Name, tool.Parameters)
+			}
+		}
+		if got := strings.Join(names, " "); got != test.names {
+			t.Errorf("%q: tools %s, want %s", test.prompt, got, test.names)
+		}
+		for _, part := range test.says {
+			part, not := strings.CutPrefix(part, "!")
+			if strings.Contains(tools[0].Description, part) == not {
+				t.Errorf("%q: %s, want %q: %t", test.prompt, tools[0].Description, part, !not)
+			}
+		}
+	}
+	_, err := newAgent(t, agent.Config{Catalog: c, Offer: []string{"get_skil"}}).Tools(t.Context(), "")
+	if err == nil || !strings.Contains(err.Error(), "did you mean get_skill") {
+		t.Errorf("an unknown tool is offered: %v", err)
+	}
+}
