@@ -14,29 +14,29 @@ import (
 // A builtin is a tool that every catalog has.
 type builtin struct {
 	name, text string
-	params     []param
+	params     []toolParam
 	usual      bool // it is offered unless Config.Offer says otherwise
 	runs       bool // it needs an executor
-	do         func(ctx context.Context, s *acts, in arguments) (any, error)
+	do         func(ctx context.Context, s *acts, in toolArguments) (any, error)
 }
 
 // builtins are all of them, in the order in which models see them. Handle answers all,
 // whether they are offered or not: several do the same under the names and in the forms
 // that different hosts are used to.
 func builtins() []builtin {
-	name := param{name: "skill_name", aliases: []string{"skill", "name", "id"}, required: true, text: "the name of the skill"}
+	name := toolParam{name: "skill_name", aliases: []string{"skill", "name", "id"}, required: true, text: "the name of the skill"}
 	return []builtin{
-		{name: "get_skill", text: getText, usual: true, params: []param{name}, do: getSkill},
+		{name: "get_skill", text: getText, usual: true, params: []toolParam{name}, do: getSkill},
 		{name: "load_skill", text: "Load a skill: its whole SKILL.md and the folder that relative paths in it start at. Call it before you do the task that the skill is about.",
-			params: []param{name}, do: loadSkill},
+			params: []toolParam{name}, do: loadSkill},
 		{name: "read_skill", text: "Load a skill: its whole SKILL.md, the folder that relative paths in it start at, and the list of its other files. Call it before you do the task that the skill is about.",
-			params: []param{name}, do: readSkill},
+			params: []toolParam{name}, do: readSkill},
 		{name: "list_skills", text: "List the skills that there are, or those that are about a task. Call it when no skill that you know of fits the task at hand, and when the user asks what skills there are.",
-			usual: true, params: []param{{name: "query", aliases: []string{"prompt", "task"}, text: "what is to be done, as a sentence; leave it out to list skills by name"}}, do: listSkills},
+			usual: true, params: []toolParam{{name: "query", aliases: []string{"prompt", "task"}, text: "what is to be done, as a sentence; leave it out to list skills by name"}}, do: listSkills},
 		{name: "read_skill_resource", text: "Read a file of a skill, such as references/forms.md, as it is now. Call it when the instructions of a loaded skill refer to the file.",
-			usual: true, params: []param{name, {name: "path", aliases: []string{"file", "resource"}, required: true, text: "of the file, relative to the skill's folder"}}, do: readResource},
+			usual: true, params: []toolParam{name, {name: "path", aliases: []string{"file", "resource"}, required: true, text: "of the file, relative to the skill's folder"}}, do: readResource},
 		{name: "run_skill_script", text: "Run a script of a skill, as its instructions say. The working folder is the skill's folder. It is one command: pipes, redirections and variables do not work.",
-			usual: true, runs: true, params: []param{name,
+			usual: true, runs: true, params: []toolParam{name,
 				{name: "command", aliases: []string{"cmd", "script"}, required: true, text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
 				{name: "args", aliases: []string{"arguments", "argv"}, list: true, text: "further arguments, each as it is"},
 				{name: "stdin", aliases: []string{"input"}, text: "what the script reads from its standard input"},
@@ -82,7 +82,7 @@ func (a *Agent) offered(list string) ([]Tool, error) {
 	all := builtins()
 	for _, name := range a.cfg.Offer {
 		if !slices.ContainsFunc(all, func(b builtin) bool { return b.name == name }) {
-			return nil, fmt.Errorf("agent: Config.Offer: no tool %q%s", name, words.Suggest(name, namesOf(all)))
+			return nil, fmt.Errorf("no tool %q%s", name, words.Suggest(name, namesOf(all)))
 		}
 	}
 	var tools []Tool
@@ -182,7 +182,7 @@ func (s *acts) call(ctx context.Context, name, args string) (any, error) {
 	all := builtins()
 	at := slices.IndexFunc(all, func(b builtin) bool { return b.name == sameName(name) })
 	if at < 0 {
-		return nil, s.failed("", &problem{Fact: fmt.Sprintf("Tool %s not found", quoted(name)), Hint: words.ThereAre(namesOf(all))})
+		return nil, s.failed("", &toolProblem{Fact: fmt.Sprintf("Tool %s not found", quoted(name)), Hint: words.ThereAre(namesOf(all))})
 	}
 	in, err := parseArguments(name, args, all[at].params)
 	if err != nil {
