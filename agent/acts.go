@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,8 +23,9 @@ type acts struct {
 	cfg *Config
 
 	mu      sync.Mutex
-	loaded  []contextprovider.Body // in the order in which they were loaded
+	loaded  []contextprovider.Body // in the order in which they were loaded, each skill once
 	allowed map[string]bool        // IDs of the skills whose scripts may run
+	events  []Event
 }
 
 // load returns the instructions of a skill, and whether the conversation has them already.
@@ -30,18 +33,27 @@ type acts struct {
 func (s *acts) load(ctx context.Context, name string) (b contextprovider.Body, again bool, err error) {
 	b, err = s.body(ctx, name)
 	if err != nil {
-		return b, false, s.failed(name, err)
+		return b, false, s.failedAt("", name, err)
 	}
+	return b, !s.give(b), nil
+}
+
+// give notes that the model gets the instructions of a skill. It reports whether they are
+// new to the conversation.
+func (s *acts) give(b contextprovider.Body) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.loaded {
-		if s.loaded[i].ID == b.ID && s.loaded[i].Text == b.Text {
-			return b, true, nil
-		}
+	i := slices.IndexFunc(s.loaded, func(l contextprovider.Body) bool { return l.ID == b.ID })
+	if i >= 0 && s.loaded[i].Text == b.Text {
+		s.mu.Unlock()
+		return false
+	}
+	if i >= 0 { // the file changed since
+		s.loaded = slices.Delete(s.loaded, i, i+1)
 	}
 	s.loaded = append(s.loaded, b)
+	s.mu.Unlock()
 	s.note(Event{Kind: Loaded, Skills: []string{b.ID}, Tokens: b.Tokens})
-	return b, false, nil
+	return true
 }
 
 // body returns the instructions of a skill as they are now, without noting it.
@@ -60,11 +72,11 @@ func (s *acts) body(ctx context.Context, name string) (contextprovider.Body, err
 func (s *acts) read(ctx context.Context, name, file string) (contextprovider.File, error) {
 	b, err := s.body(ctx, name)
 	if err != nil {
-		return contextprovider.File{}, s.failed(name, err)
+		return contextprovider.File{}, s.failedAt("", name, err)
 	}
-	f, err := s.cfg.Catalog.File(ctx, b.ID, path.Clean(strings.TrimPrefix(file, "./")), s.cfg.Agent)
+	f, err := s.cfg.Catalog.File(ctx, b.ID, file, s.cfg.Agent)
 	if err != nil {
-		return f, s.failed(b.ID, err)
+		return f, s.failedAt(b.ID, file, err)
 	}
 	s.note(Event{Kind: Read, Skills: []string{b.ID}, What: f.Path, Tokens: words.Tokens(f.Text)})
 	return f, nil
@@ -74,18 +86,18 @@ func (s *acts) read(ctx context.Context, name, file string) (contextprovider.Fil
 func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox.Result, error) {
 	b, err := s.body(ctx, name)
 	if err != nil {
-		return sandbox.Result{}, s.failed(name, err)
+		return sandbox.Result{}, s.failedAt("", name, err)
 	}
 	if err := s.allow(ctx, b, r.Command); err != nil {
-		return sandbox.Result{}, s.failed(b.ID, err)
+		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
 	}
 	if err := s.prepare(ctx, &b, &r); err != nil {
-		return sandbox.Result{}, s.failed(b.ID, err)
+		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
 	}
 	start := time.Now()
-	res, err := s.cfg.Executor.Execute(ctx, r)
+	res, err := guard(ctx, "the executor", func() (sandbox.Result, error) { return s.cfg.Executor.Execute(ctx, r) })
 	if err != nil {
-		return res, s.failed(b.ID, err)
+		return res, s.failedAt(b.ID, r.Command, err)
 	}
 	s.note(Event{Kind: Ran, Skills: []string{b.ID}, What: r.Command, Exit: res.ExitCode, Duration: time.Since(start),
 		Tokens: words.Tokens(string(res.Stdout)) + words.Tokens(string(res.Stderr))})
@@ -116,28 +128,52 @@ func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string
 }
 
 // prepare completes a request with what the skill and the agent say.
-func (s *acts) prepare(_ context.Context, b *contextprovider.Body, r *sandbox.Request) error {
+func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.Request) error {
 	parsed, err := skill.ParseBytes([]byte(b.Text), "SKILL.md", b.Name)
 	if err != nil {
 		return fmt.Errorf("reading which tools it allows: %w", err)
 	}
 	r.Skill, r.Allowed, r.Workspace = b.Name, parsed.AllowedTools, s.cfg.Workspace
-	r.Dir = b.Folder
+	if filepath.IsAbs(b.Location) {
+		r.Dir = b.Folder
+	} else {
+		r.Files = filesOf(ctx, s.cfg, b)
+	}
+	if a := s.cfg.Agent; a != nil {
+		r.Limits.Timeout = cmp.Or(r.Limits.Timeout, a.Script.Timeout)
+		r.Limits.Output = cmp.Or(r.Limits.Output, a.Script.Output)
+		r.Limits.Network = a.Script.Network
+	}
 	return nil
 }
 
-// failed notes that something could not be done.
-func (s *acts) failed(id string, err error) error {
-	s.note(Event{Kind: Failed, Skills: []string{id}, Err: err})
+// failed notes that something that the model asked for could not be done. id is "" when
+// there is no such skill.
+func (s *acts) failed(id string, err error) error { return s.failedAt(id, "", err) }
+
+// failedAt is failed for a file or command of the skill, or for a name that no skill has.
+func (s *acts) failedAt(id, what string, err error) error {
+	e := Event{Kind: Failed, What: what, Err: err}
+	if id != "" {
+		e.Skills = []string{id}
+	}
+	s.note(e)
 	return err
 }
 
-// note tells the observer and the log of an event.
+// note keeps an event, and tells the observer and the log of it.
 func (s *acts) note(e Event) {
+	e.Time = time.Now()
+	if e.Err != nil {
+		e.Error = e.Err.Error()
+	}
+	s.mu.Lock()
+	s.events = append(s.events, e)
+	s.mu.Unlock()
 	if s.cfg.Observe != nil {
 		s.cfg.Observe(e)
 	}
 	if s.cfg.Logger != nil {
-		s.cfg.Logger.Info("agent", "event", e.Kind, "skills", e.Skills, "what", e.What, "tokens", e.Tokens, "error", e.Err)
+		s.cfg.Logger.Info("agent", e.attrs()...)
 	}
 }

@@ -50,7 +50,7 @@ type Role string
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
-	Result    Role = "tool" // what became of a call
+	Result    Role = "tool" // what became of calls
 )
 
 // A Message is one message of a conversation.
@@ -58,8 +58,15 @@ type Message struct {
 	Role  Role   `json:"role"`
 	Text  string `json:"text,omitempty"`
 	Calls []Call `json:"calls,omitempty"` // of an Assistant; nil means none
-	Call  string `json:"call,omitempty"`  // of a Result: the ID of the Call that it answers
 	Usage Usage  `json:"usage,omitzero"`  // of an Assistant, as its server counts
+	Cut   bool   `json:"cut,omitempty"`   // of an Assistant: it reached the most tokens that its server writes
+
+	// Call is, of a Result, the ID of the Call that it answers. "" means that it answers what
+	// the text before it asks for; for a server it is then a message of the user.
+	Call string `json:"call,omitempty"`
+
+	Skills  []string `json:"skills,omitempty"`  // of a Result: IDs of the skills whose instructions it holds
+	Omitted int      `json:"omitted,omitempty"` // how many messages before it Compact dropped; its Text begins with a line that says so
 }
 
 // A Call is a tool that a model calls.
@@ -121,11 +128,17 @@ type Config struct {
 	// Budget bounds the list of skills of each prompt.
 	Budget contextprovider.Budget
 
+	// History is how many tokens of messages, estimated, a conversation may hold. When it
+	// has more, it is compacted to half of that before the model is asked again, see
+	// [Conversation.Compact]. 0 means no limit.
+	History int
+
 	// Allow is asked before a skill runs a script for the first time in a conversation; an
 	// error, which the model reads, refuses it. nil allows all.
 	Allow func(ctx context.Context, skill contextprovider.Body, command string) error
 
-	// Observe is told what happens, in the order in which it happens; nil means nobody.
+	// Observe is told what happens, in the order in which it happens; nil means nobody. It
+	// must not ask the same conversation.
 	Observe func(Event)
 
 	// Logger gets the same as messages; nil means no messages.
@@ -146,9 +159,16 @@ func New(cfg Config) (*Agent, error) {
 		return nil, errors.New("agent: Config.Catalog is nil; set it to the result of repertoire.Open")
 	case cfg.MaxIterations < 0:
 		return nil, fmt.Errorf("agent: Config.MaxIterations is %d; set it to 1 or more, or to 0 for %d", cfg.MaxIterations, DefaultIterations)
+	case cfg.History < 0:
+		return nil, fmt.Errorf("agent: Config.History is %d; set it to a number of tokens, or to 0 for no limit", cfg.History)
 	case cfg.Workspace.Dir != "" && !filepath.IsAbs(cfg.Workspace.Dir):
 		return nil, fmt.Errorf("agent: Config.Workspace.Dir %q is not an absolute path", cfg.Workspace.Dir)
 	}
 	cfg.MaxIterations = cmp.Or(cfg.MaxIterations, DefaultIterations)
-	return &Agent{cfg: cfg}, nil
+	return &Agent{cfg: cfg, mode: modeOf(&cfg)}, nil
+}
+
+// Chat answers one prompt in a conversation of its own.
+func (a *Agent) Chat(ctx context.Context, prompt string) (Answer, error) {
+	return a.NewConversation().Chat(ctx, prompt)
 }

@@ -15,8 +15,11 @@ type mode interface {
 	// in the system prompt, and tools.
 	offer(ctx context.Context, c *Conversation, b contextprovider.Block) (system string, tools []Tool, err error)
 
-	// act does what the model asks for in its answer m, and returns what the model reads
-	// next: a Result for each Call of m, or a message of the User. None means that the model
-	// asked for nothing, and that m is its answer to the prompt.
+	// act does what the model asks for in m, an answer with one Call or with none, and
+	// returns one Result: for the Call, or without a Call for what the text asks for. None
+	// means that the text asks for nothing, and so is the answer to the prompt.
 	act(ctx context.Context, c *Conversation, m Message) []Message
 }
+
+// modeOf returns the mode that a configuration asks for.
+func modeOf(*Config) mode { return toolMode{} }
