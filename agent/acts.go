@@ -25,6 +25,7 @@ type acts struct {
 	mu      sync.Mutex
 	loaded  []contextprovider.Body // in the order in which they were loaded, each skill once
 	allowed map[string]bool        // IDs of the skills whose scripts may run
+	scripts map[string]readScripts // of the loaded skills, by ID, as far as they are tools
 	events  []Event
 }
 

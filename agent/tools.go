@@ -159,18 +159,19 @@ func usable(entries []search.Entry) []search.Entry {
 // object, for a call that fails with the key error. It remembers what this conversation has
 // loaded, and does not give the same instructions twice.
 func (c *Conversation) Handle(ctx context.Context, name, arguments string) string {
-	return c.handle(ctx, name, arguments)
+	return c.handle(ctx, name, arguments, false)
 }
 
 // Handle does what a model calls a tool for, as Conversation.Handle does, but remembers
 // nothing: it is for programs with a loop of their own.
 func (a *Agent) Handle(ctx context.Context, name, arguments string) string {
 	s := acts{cfg: &a.cfg}
-	return s.handle(ctx, name, arguments)
+	return s.handle(ctx, name, arguments, true)
 }
 
-func (s *acts) handle(ctx context.Context, name, args string) string {
-	answer, err := s.call(ctx, name, args)
+// handle answers one call. With every it runs scripts of skills that are not loaded too.
+func (s *acts) handle(ctx context.Context, name, args string, every bool) string {
+	answer, err := s.call(ctx, name, args, every)
 	if err != nil {
 		return encoded(problemOf(err))
 	}
@@ -178,11 +179,15 @@ func (s *acts) handle(ctx context.Context, name, args string) string {
 }
 
 // call does what one call asks for.
-func (s *acts) call(ctx context.Context, name, args string) (any, error) {
+func (s *acts) call(ctx context.Context, name, args string, every bool) (any, error) {
 	all := builtins()
 	at := slices.IndexFunc(all, func(b builtin) bool { return b.name == sameName(name) })
 	if at < 0 {
-		return nil, s.failed("", &toolProblem{Fact: fmt.Sprintf("Tool %s not found", quoted(name)), Hint: words.ThereAre(namesOf(all))})
+		t, err := s.script(ctx, name, every)
+		if err != nil {
+			return nil, s.failed("", err)
+		}
+		return s.callScript(ctx, &t, args)
 	}
 	in, err := parseArguments(name, args, all[at].params)
 	if err != nil {

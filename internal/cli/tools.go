@@ -27,6 +27,21 @@ The tools are get_skill, list_skills and read_skill_resource, and with --scripts
 also run_skill_script. With --tool there are those that you name; load_skill and
 read_skill, which do what get_skill does in other forms, are there only then.
 
+A script can be a tool of its own, such as pdf__convert for scripts/convert.py
+of the skill pdf. Give the skill with --skill; with --scripts the skills that
+the agent always has count too. The script says what it takes in the comment
+that it starts with, by a line that can be read in one way only,
+
+  Usage: convert.py [--dpi N] [--gray] [--mode fast|slow] INPUT [OUTPUT]
+
+or by Parameters: and a JSON Schema of an object. Its properties are options
+(dry_run is --dry-run, or what x-flag says), and positional arguments if
+x-position gives their place, from 1. The frontmatter of the skill can say the
+same below metadata: tools: [{script: scripts/convert.py, usage: …}], and
+toolsets: [tools/convert.py] names scripts outside of scripts/. What is wrong
+with a declaration stands on standard error. To run, a script needs to be named
+by allowed-tools like any other.
+
 The description of get_skill lists the skills that fit the prompt given with
 --prompt, or "No skills are currently available."; without --prompt it lists all
 skills, by name, within the budget. A Go program answers the calls with
@@ -37,6 +52,7 @@ type toolsFlags struct {
 	format  string
 	prompt  string
 	names   []string
+	skills  []string
 	scripts bool
 	budget  repertoire.Budget
 }
@@ -65,6 +81,7 @@ func (a *app) toolsCommand() *cobra.Command {
 	f.StringVar(&l.format, "format", l.format, "`format` of the definitions: openai, anthropic, gemini or json-schema")
 	f.StringVar(&l.prompt, "prompt", "", "list the skills that fit this `text`")
 	f.StringArrayVar(&l.names, "tool", nil, "print the tool of this `name` (repeatable; default: the usual ones)")
+	f.StringArrayVar(&l.skills, "skill", nil, "print also the scripts of the skill of this `name` that are tools (repeatable)")
 	f.BoolVar(&l.scripts, "scripts", false, "print also the tools that run scripts")
 	f.IntVar(&l.budget.Tokens, "budget", l.budget.Tokens, "list skills in at most this `number` of tokens")
 	f.IntVar(&l.budget.Skills, "max", l.budget.Skills, "list at most this `number` of skills for a prompt")
@@ -75,6 +92,9 @@ func (a *app) tools(ctx context.Context, c *catalog, l *toolsFlags) error {
 	cfg := agent.Config{Catalog: c, Agent: c.agent, Offer: l.names, Budget: l.budget}
 	if l.scripts {
 		cfg.Executor = definedOnly{}
+		if c.agent != nil {
+			l.skills = append(l.skills, c.agent.Uses...)
+		}
 	}
 	g, err := agent.New(cfg)
 	if err != nil {
@@ -84,6 +104,14 @@ func (a *app) tools(ctx context.Context, c *catalog, l *toolsFlags) error {
 	if err != nil {
 		return err
 	}
+	own, problems, err := g.ScriptTools(ctx, l.skills...)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		a.note("%v", p)
+	}
+	tools = append(tools, own...)
 	data, err := agent.FormatTools(agent.ToolFormat(l.format), tools)
 	if err != nil {
 		return err
