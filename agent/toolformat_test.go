@@ -16,8 +16,11 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 )
 
-// updateFormats is the flag -update, which other tests of the package may define too.
-var updateFormats = flag.Bool("update", false, "write testdata anew")
+// updating reports whether the flag -update is given, which the tests of instructions define.
+func updating() bool {
+	f := flag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
+}
 
 // TestFormats compares the definitions in every format; the README in testdata/formats
 // explains the files.
@@ -51,12 +54,12 @@ func TestFormats(t *testing.T) {
 			toolTry(t, json.Indent(&b, data, "", "  "))
 			b.WriteByte('\n')
 			name := string(format) + ".json"
-			if diff := cmp.Diff(want[name], b.String()); diff != "" && !*updateFormats {
+			if diff := cmp.Diff(want[name], b.String()); diff != "" && !updating() {
 				t.Errorf("%s: %s (-want +got)\n%s", file, name, diff)
 			}
 			in = append(in, txtar.File{Name: name, Data: b.Bytes()})
 		}
-		if *updateFormats {
+		if updating() {
 			archive.Files = in
 			toolTry(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 		}

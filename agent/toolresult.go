@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -261,5 +262,30 @@ func runScript(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	if err != nil {
 		return nil, skillProblem(err, in.texts["skill_name"])
 	}
+	return ranOf(&res), nil
+}
+
+// A shell is an executor that runs whole programs of a shell in a file system of its own;
+// *virtual.Sandbox is one.
+type shell interface {
+	sandbox.Executor
+	Run(ctx context.Context, program string) (sandbox.Result, error)
+}
+
+func runShell(ctx context.Context, s *acts, in toolArguments) (any, error) {
+	sh, ok := s.cfg.Executor.(shell)
+	if !ok {
+		return nil, s.failed("", &toolProblem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
+	}
+	program, name := in.texts["command"], in.texts["skill_name"]
+	if name != "" {
+		return runScript(ctx, s, in)
+	}
+	start := time.Now()
+	res, err := guard(ctx, "the sandbox", func() (sandbox.Result, error) { return sh.Run(ctx, program) })
+	if err != nil {
+		return nil, s.failedAt("", program, err)
+	}
+	s.noteRun("", program, start, &res)
 	return ranOf(&res), nil
 }

@@ -17,6 +17,7 @@ type builtin struct {
 	params     []toolParam
 	usual      bool // it is offered unless Config.Offer says otherwise
 	runs       bool // it needs an executor
+	shell      bool // it needs an executor that is a shell
 	do         func(ctx context.Context, s *acts, in toolArguments) (any, error)
 }
 
@@ -41,8 +42,14 @@ func builtins() []builtin {
 				{name: "args", aliases: []string{"arguments", "argv"}, list: true, text: "further arguments, each as it is"},
 				{name: "stdin", aliases: []string{"input"}, text: "what the script reads from its standard input"},
 			}, do: runScript},
+		{name: "sandbox_execute", text: shellText, runs: true, shell: true, params: []toolParam{
+			{name: "command", aliases: []string{"cmd", "script", "code"}, required: true, text: "commands of a shell, such as ./scripts/count.sh a.txt | sort"},
+			{name: "skill_name", aliases: name.aliases, text: "the skill in whose folder they run; leave it out for none"},
+		}, do: runShell},
 	}
 }
+
+const shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Its files stay from one call to the next. The files of a skill are there once skill_name has named it, below .sandbox/skills."
 
 const getText = "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do a task that one of these skills is about."
 
@@ -91,7 +98,7 @@ func (a *Agent) offered(list string) ([]Tool, error) {
 		if a.cfg.Offer != nil {
 			wanted = slices.Contains(a.cfg.Offer, b.name)
 		}
-		if !wanted || b.runs && a.cfg.Executor == nil {
+		if _, isShell := a.cfg.Executor.(shell); !wanted || b.runs && a.cfg.Executor == nil || b.shell && !isShell {
 			continue
 		}
 		t := Tool{Name: b.name, Description: b.text, Parameters: schemaOf(b.params)}
@@ -165,8 +172,15 @@ func (c *Conversation) Handle(ctx context.Context, name, arguments string) strin
 // Handle does what a model calls a tool for, as Conversation.Handle does, but remembers
 // nothing: it is for programs with a loop of their own.
 func (a *Agent) Handle(ctx context.Context, name, arguments string) string {
+	answer, _ := a.HandleEvents(ctx, name, arguments)
+	return answer
+}
+
+// HandleEvents is Handle that also tells what happened.
+func (a *Agent) HandleEvents(ctx context.Context, name, arguments string) (answer string, events []Event) {
 	s := acts{cfg: &a.cfg}
-	return s.handle(ctx, name, arguments, true)
+	answer = s.handle(ctx, name, arguments, true)
+	return answer, s.events
 }
 
 // handle answers one call. With every it runs scripts of skills that are not loaded too.
