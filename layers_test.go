@@ -34,6 +34,7 @@ var layers = map[string][]string{
 	"agent/openai":        {"agent", "internal/endpoint", "internal/words"},
 	"agent/agenttest":     {"agent"},
 	"sandbox":             {"internal/words"},
+	"sandbox/sandboxtest": {"sandbox"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
