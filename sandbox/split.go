@@ -102,9 +102,7 @@ func simple(stmts []*syntax.Stmt) (*syntax.CallExpr, error) {
 
 // plainWord returns the text of a word that a shell would not expand.
 func plainWord(w *syntax.Word) (string, error) {
-	if syntax.SplitBraces(w) {
-		return "", expands("{…}")
-	}
+	syntax.SplitBraces(w) // into parts of an own type
 	var b strings.Builder
 	for i, part := range w.Parts {
 		switch part := part.(type) {
