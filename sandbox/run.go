@@ -13,7 +13,7 @@ import (
 
 // Times that a command gets after it was asked to end, and after it ended.
 const (
-	grace = time.Second            // from SIGTERM to SIGKILL
+	grace = 500 * time.Millisecond // from SIGTERM to SIGKILL
 	drain = 500 * time.Millisecond // to read what is left in the pipes
 )
 
