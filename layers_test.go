@@ -35,6 +35,7 @@ var layers = map[string][]string{
 	"agent/agenttest":     {"agent"},
 	"sandbox":             {"internal/words"},
 	"sandbox/sandboxtest": {"sandbox"},
+	"sandbox/bubblewrap":  {"sandbox"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
