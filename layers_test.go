@@ -36,6 +36,7 @@ var layers = map[string][]string{
 	"sandbox":             {"internal/words"},
 	"sandbox/sandboxtest": {"sandbox"},
 	"sandbox/bubblewrap":  {"sandbox"},
+	"sandbox/container":   {"sandbox"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},

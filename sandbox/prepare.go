@@ -29,6 +29,7 @@ type Setup struct {
 // make one with Prepare, and Close it.
 type Run struct {
 	Argv    []string // the program, an absolute path unless it is foreign, and its arguments
+	Script  string   // the path in the skill of a script that is run by its path; "" means a program
 	Env     []string // the whole environment
 	Dir     string   // the skill's folder on this system, without links
 	Private string   // an empty folder of this run, for the command to write to
@@ -89,7 +90,7 @@ func (run *Run) prepare(line []string, s *Setup) error {
 		v.path = searchPath(list, run.Dir, run.temp, r.Workspace.Dir)
 		list = strings.Join(v.path, string(filepath.ListSeparator))
 	}
-	if run.Argv, err = v.argv(line); err != nil {
+	if run.Argv, run.Script, err = v.argv(line); err != nil {
 		return err
 	}
 	workspace := r.Workspace.Dir

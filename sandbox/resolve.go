@@ -25,32 +25,33 @@ type resolver struct {
 }
 
 // argv returns the program to start, an absolute path unless it is foreign, and its arguments.
-func (v *resolver) argv(line []string) ([]string, error) {
+// script is the path in the skill if the command is a path.
+func (v *resolver) argv(line []string) (argv []string, script string, err error) {
 	root, err := os.OpenRoot(v.dir)
 	if err != nil {
-		return nil, &Error{Reason: NotFound, Fact: "the folder of the skill cannot be opened", Hint: "check that it exists", Err: err}
+		return nil, "", &Error{Reason: NotFound, Fact: "the folder of the skill cannot be opened", Hint: "check that it exists", Err: err}
 	}
 	defer root.Close()
 	if strings.Contains(line[0], "/") || v.inSkill(line[0]) {
 		return v.script(root, line)
 	}
-	return v.command(root, line)
+	argv, err = v.command(root, line)
+	return argv, "", err
 }
 
 // script resolves a command that is a path.
-func (v *resolver) script(root *os.Root, line []string) ([]string, error) {
-	file, err := v.file(root, "sh", line[0])
-	if err != nil {
-		return nil, err
+func (v *resolver) script(root *os.Root, line []string) (argv []string, file string, err error) {
+	if file, err = v.file(root, "sh", line[0]); err != nil {
+		return nil, "", err
 	}
 	if err := v.allow(append([]string{"./" + file}, line[1:]...)); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	start, err := v.starter(root, line[0], file)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return append(append(start, v.seen(file)), line[1:]...), nil
+	return append(append(start, v.seen(file)), line[1:]...), file, nil
 }
 
 // command resolves a command that is a name. An interpreter with a file of the skill counts

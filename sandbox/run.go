@@ -50,7 +50,9 @@ func (run *Run) Do(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Duration: time.Since(start), Stopped: stopped}
-	r.ExitCode, r.Signal = status(cmd.ProcessState)
+	if r.ExitCode, r.Signal = status(cmd.ProcessState); r.ExitCode == 0 && stopped != "" {
+		r.ExitCode = 124 // as the program timeout
+	}
 	var cutOut, cutErr bool
 	r.Stdout, cutOut = streams.out.Bytes()
 	r.Stderr, cutErr = streams.err.Bytes()

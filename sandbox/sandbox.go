@@ -78,7 +78,9 @@ const (
 
 // A Result is what became of a command that ran.
 type Result struct {
-	ExitCode  int // as a shell gives it: 128 + the number of the signal that ended it
+	// ExitCode is as a shell gives it: 128 + the number of the signal that ended it. It is
+	// not 0 if the command was stopped.
+	ExitCode  int
 	Stdout    []byte
 	Stderr    []byte
 	Truncated bool // Stdout or Stderr was longer than Limits.Output; it ends with a mark
