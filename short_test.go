@@ -27,6 +27,7 @@ var short = map[string]string{
 // REPERTOIRE_LONG is 1, as in .ci/run-long, and what there is less of. Of each
 // kind of case there is at least one in any case.
 var shortened = map[string]string{
+	"agent":             "histories that are compacted",
 	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, and damages that a new process finds",
 	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, versions that are published, and kills",

@@ -75,14 +75,14 @@ func (w Want) check(q agent.Question) error {
 	if has != w.Not {
 		return nil
 	}
-	place, verb := string(w.In), "has no"
-	if w.In == Last {
-		place = "message"
+	places := map[Place]string{
+		Last: "text since the last answer", System: "system prompt", Tool: "list of tools", Tools: "list of tools", All: "conversation",
 	}
+	verb := "has no"
 	if w.Not {
 		verb = "has"
 	}
-	return fmt.Errorf("the %s %s %q; it is %q", place, verb, w.Text, text)
+	return fmt.Errorf("the %s %s %q; it is %q", places[w.In], verb, w.Text, text)
 }
 
 // find reports whether a question has what is wanted, and returns where it looked.
