@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	api "github.com/sashabaranov/go-openai"
@@ -30,40 +29,18 @@ type conn struct {
 	scrub   *strings.Replacer // replaces the secrets in messages from the server
 }
 
-func newConn(cfg *Config, a address, key string, client *http.Client) *conn {
+func newConn(cfg *Config, a endpoint.Address, key string, client *http.Client) *conn {
 	c := &conn{
 		cfg: api.DefaultConfig(key), client: endpoint.Client(client),
-		headers: maps.Clone(cfg.Headers), scrub: scrubber(key, cfg.Headers),
+		headers: maps.Clone(cfg.Headers), scrub: endpoint.Scrubber(key, cfg.Headers),
 	}
-	c.cfg.BaseURL, c.cfg.APIVersion = a.url, a.version
-	if cfg.Azure || a.azure() {
+	c.cfg.BaseURL, c.cfg.APIVersion = a.URL, a.Version
+	if cfg.Azure || a.Azure {
 		// This type changes only the header. APITypeAzure would also insert a
 		// deployment into addresses that have one already or need none.
 		c.cfg.APIType = api.APITypeCloudflareAzure
 	}
 	return c
-}
-
-// scrubber replaces the key and the values of headers. It keeps short values, which are
-// no secrets and occur in any text.
-func scrubber(key string, headers map[string]string) *strings.Replacer {
-	secrets := []string{key}
-	for _, value := range headers {
-		for _, word := range strings.Fields(value) { // "Bearer" and its token
-			if len(word) >= 8 {
-				secrets = append(secrets, word)
-			}
-		}
-	}
-	// The longest first: replacing a prefix first would leave the rest of a secret.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, secret := range secrets {
-		if secret != "" {
-			pairs = append(pairs, secret, "[secret]")
-		}
-	}
-	return strings.NewReplacer(pairs...)
 }
 
 // post sends req and reads up to limit bytes of the answer, whatever the status.

@@ -1,13 +1,11 @@
 package openai
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -85,11 +83,9 @@ func (e *Embedder) statusError(ans endpoint.Answer) *Error {
 		address = " (does the server have this model?)"
 	}
 	f.Message += ans.Hint(e.keyHint, address)
-	// A used-up quota is a 429 too, but waiting does not help.
-	busy := ans.Status == http.StatusTooManyRequests && !bytes.Contains(ans.Body, []byte("insufficient_quota"))
-	if busy || ans.Status >= 500 && ans.Status != http.StatusNotImplemented {
+	if ans.Busy() {
 		f.Retryable, f.again, f.Err = true, true, ErrUnavailable
-		f.retryAfter = retryAfter(ans.Header.Get("Retry-After"), e.now())
+		f.retryAfter = endpoint.RetryAfter(ans.Header.Get("Retry-After"), e.now())
 	}
 	return f
 }
@@ -123,14 +119,3 @@ func containsAny(s string, words ...string) bool {
 
 // tidy prepares the server's text for a message: short and without secrets.
 func (e *Embedder) tidy(text string) string { return endpoint.Tidy(e.conn.scrub.Replace(text)) }
-
-// retryAfter returns the pause that a Retry-After header asks for; 0 means none.
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if date, err := http.ParseTime(header); err == nil {
-		return max(0, date.Sub(now))
-	}
-	return 0
-}

@@ -16,6 +16,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // Config says where the endpoint is and what requests its model needs.
@@ -108,22 +109,15 @@ func New(cfg Config, opts *Options) (*Embedder, error) {
 		opts = &Options{}
 	}
 	if err := checkConfig(&cfg); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("embedding endpoint: %w", err)
 	}
-	base, err := parseBase(cfg.BaseURL, cfg.Model)
+	base, key, keyName, err := connect(&cfg)
 	if err != nil {
-		return nil, err
-	}
-	key, keyName, err := readKey(cfg.KeyEnv)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkSecrecy(&cfg, base, key, keyName); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("embedding endpoint: %w", err)
 	}
 	e := newEmbedder(&cfg, opts)
-	e.keyHint, e.pathHint = keyHint(key, keyName), base.hint()
-	e.identity = identity(base.url, e)
+	e.keyHint, e.pathHint = endpoint.KeyHint(key, keyName), base.Hint()
+	e.identity = identity(base.URL, e)
 	e.conn = newConn(&cfg, base, key, opts.HTTPClient)
 	return e, nil
 }
@@ -142,7 +136,7 @@ func newEmbedder(cfg *Config, opts *Options) *Embedder {
 	e.dim.Store(int64(cfg.Dimensions))
 	e.pace.size, e.pace.most = cfg.MaxBatch, cfg.MaxBatch
 	if e.sleep == nil {
-		e.sleep = sleep
+		e.sleep = endpoint.Sleep
 	}
 	if e.now == nil {
 		e.now = time.Now

@@ -29,15 +29,6 @@ func (e *Embedder) send(ctx context.Context, kind embed.Kind, inputs []string) (
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
 // growAfter is how many full batches must succeed before a larger one is tried. Batches
 // must be able to grow again, because a single long text makes them small. If the server
 // has a fixed limit, this costs one refused request in five.
