@@ -22,4 +22,9 @@ type mode interface {
 }
 
 // modeOf returns the mode that a configuration asks for.
-func modeOf(*Config) mode { return toolMode{} }
+func modeOf(cfg *Config) mode {
+	if cfg.Instructions {
+		return byTags{}
+	}
+	return toolMode{}
+}

@@ -1,0 +1,149 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+var update = flag.Bool("update", false, "write what the code gives into testdata/instructions/*.txtar")
+
+// TestInstructions lets a scripted model write tags, over a real catalog and with processes;
+// the README in testdata explains the files.
+func TestInstructions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the scripts of the test are for sh, which Windows lacks")
+	}
+	files, err := filepath.Glob("testdata/instructions/*.txtar")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("found %d files, error %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { testInstructions(t, file) })
+	}
+}
+
+func testInstructions(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	toolTry(t, err)
+	dir := t.TempDir()
+	var turns []agenttest.Turn
+	var kept []txtar.File
+	want := make(map[string]string)
+	for _, f := range archive.Files {
+		name, isFile := strings.CutPrefix(f.Name, "skills/")
+		switch {
+		case isFile:
+			writeSkillFile(t, filepath.Join(dir, filepath.FromSlash(name)), f.Data)
+		case strings.HasPrefix(f.Name, "answer"):
+			turns = append(turns, agenttest.Say(string(f.Data)))
+		default:
+			want[f.Name] = string(f.Data)
+			continue
+		}
+		kept = append(kept, f)
+	}
+	cfg, prompt := settings(t, string(archive.Comment))
+	model := agenttest.New(append(turns, agenttest.Say("Done."))...)
+	cfg.Model, cfg.Catalog, cfg.Instructions = model, openFolder(t, dir), true
+	_, err = newAgent(t, cfg).Chat(t.Context(), prompt)
+	toolTry(t, err)
+	for i, q := range model.Asked() {
+		name, text := "read."+strconv.Itoa(i), q.System
+		if i > 0 {
+			text = q.Messages[len(q.Messages)-1].Text
+		}
+		text = strings.ReplaceAll(text, dir, "$DIR")
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		if diff := cmp.Diff(want[name], text); diff != "" && !*update {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+		kept = append(kept, txtar.File{Name: name, Data: []byte(text)})
+	}
+	if *update {
+		archive.Files = kept
+		toolTry(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+	}
+}
+
+// settings reads the lines on top of a file.
+func settings(t *testing.T, comment string) (cfg agent.Config, prompt string) {
+	t.Helper()
+	cfg.Executor = sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})
+	cfg.Agent = &repertoire.Agent{Name: "tester"}
+	for line := range strings.Lines(comment) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		var err error
+		switch key {
+		case "prompt":
+			prompt = value
+		case "executor":
+			cfg.Executor = nil
+		case "first only":
+			cfg.FirstOnly = true
+		case "timeout":
+			cfg.Agent.Script.Timeout, err = time.ParseDuration(value)
+		case "output":
+			cfg.Agent.Script.Output, err = strconv.ParseInt(value, 10, 64)
+		case "refuse":
+			cfg.Allow = func(_ context.Context, b contextprovider.Body, _ string) error {
+				return fmt.Errorf("%s: %s", b.Name, value)
+			}
+		default:
+			err = errors.New("unknown line " + line)
+		}
+		toolTry(t, err)
+	}
+	return cfg, prompt
+}
+
+// writeSkillFile writes a file, which may be run unless it says otherwise by its name. Its
+// text may hold escapes, if it starts with a quotation mark.
+func writeSkillFile(t testing.TB, path string, data []byte) {
+	t.Helper()
+	mode := os.FileMode(0o755)
+	if strings.Contains(path, "plain") {
+		mode = 0o644
+	}
+	if text, err := strconv.Unquote(strings.TrimSpace(string(data))); err == nil {
+		data = []byte(text)
+	}
+	toolTry(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	toolTry(t, os.WriteFile(path, data, mode))
+	toolTry(t, os.Chmod(path, mode))
+}
+
+// openFolder returns a catalog of the skills in a folder.
+func openFolder(t testing.TB, dir string) *repertoire.Catalog {
+	t.Helper()
+	s, err := source.Dir(dir, &source.Options{Label: "team"})
+	toolTry(t, err)
+	c, err := repertoire.Open(t.Context(), repertoire.Config{
+		Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, LoadRequired: true,
+	})
+	toolTry(t, err)
+	t.Cleanup(func() { toolTry(t, c.Close()) })
+	_, err = c.Rescan(t.Context(), nil)
+	toolTry(t, err)
+	return c
+}

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// Bounds of what a message holds.
+const (
+	maxFiles = 40   // files of a skill
+	maxFact  = 1000 // characters of an error
+)
+
+// skillText renders the instructions of a skill.
+func skillText(b *contextprovider.Body, again, scripts bool) string {
+	attrs := attr("name", b.ID) + attr("root", b.Folder)
+	if again {
+		return element(skillContent, attrs+attr("loaded", "before"), "The instructions of this skill stand in this conversation already, and have not changed.")
+	}
+	return element(skillContent, attrs, shielded(about(b, scripts)+"Its SKILL.md, as its author wrote it:\n\n"+b.Text))
+}
+
+// about returns the lines that stand before the instructions of a skill.
+func about(b *contextprovider.Body, scripts bool) string {
+	var t strings.Builder
+	if n := len(b.Resources); n > 0 {
+		names := make([]string, 0, maxFiles)
+		for _, r := range b.Resources[:min(n, maxFiles)] {
+			names = append(names, words.Line(r.Path))
+		}
+		t.WriteString("Its other files, by their paths in root")
+		if scripts {
+			t.WriteString(", where its commands run too")
+		}
+		t.WriteString(": " + strings.Join(names, ", "))
+		if n > maxFiles {
+			fmt.Fprintf(&t, " and %d more", n-maxFiles)
+		}
+		t.WriteString("\n")
+	}
+	for _, q := range b.Requires {
+		if q.Available {
+			t.WriteString("It asks for the skill " + words.Line(q.Name) + " too.\n")
+		} else {
+			t.WriteString("It asks for the skill " + words.Line(q.Name) + ", which is not there.\n")
+		}
+	}
+	if b.Unavailable != "" {
+		t.WriteString("This machine may lack something: the skill " + words.Line(b.Unavailable) + ".\n")
+	}
+	return t.String()
+}
+
+// resourceText renders a file of a skill.
+func resourceText(f *contextprovider.File) string {
+	attrs := attr("skill", f.ID) + attr("path", f.Path)
+	switch {
+	case f.Binary:
+		return element(resourceContent, attrs+attr("binary", "true"), fmt.Sprintf("This file is not text: %d bytes, which are not shown. A command of the skill may read it.", f.Size))
+	case len(f.Text) > maxText:
+		return element(resourceError, attrs, fmt.Sprintf("File %s is too large: %d bytes of text, and a message holds at most %d.\nRead a smaller file, or run a command of the skill that prints the part you need.",
+			quoted(f.Path), len(f.Text), maxText))
+	}
+	return element(resourceContent, attrs, shielded(f.Text))
+}
+
+// runText renders what became of a command.
+func runText(r *sandbox.Result, in *instruction) string {
+	attrs := attr("skill", in.skill) + attr("exit_code", strconv.Itoa(r.ExitCode))
+	if r.Signal != "" {
+		attrs += attr("signal", r.Signal)
+	}
+	if r.Stopped != "" {
+		attrs += attr("stopped", r.Stopped)
+	}
+	if r.Truncated {
+		attrs += attr("truncated", "true")
+	}
+	return element(scriptResult, attrs, element(stdout, "", shielded(string(r.Stdout)))+element(stderr, "", shielded(string(r.Stderr))))
+}
+
+// A message says what is so, and what to do.
+type message struct{ fact, hint string }
+
+// failure renders an error about something that a model asked for.
+func failure(tag string, in *instruction, m message) string {
+	attrs := attr("skill", words.Shorten(words.Line(in.skill), skill.MaxName))
+	if in.tag == tagRead {
+		attrs += attr("path", words.Shorten(words.Line(in.what), skill.MaxName))
+	}
+	return element(tag, attrs, shielded(words.Shorten(m.fact, maxFact)+"\n"+words.Shorten(m.hint, maxFact)))
+}
+
+// misuse renders the fault of a tag, and how the tag is written. Its … makes it no instruction.
+func (in *instruction) misuse(scripts bool) string {
+	tag, form := skillError, "<use_skill>…</use_skill> with the name of a skill for …"
+	switch in.tag {
+	case tagRead:
+		tag, form = resourceError, `<read_resource skill="…">…</read_resource> with the name of a skill for the first … and the path of one of its files for the second`
+	case tagRun:
+		tag, form = scriptError, `<execute_script skill="…">…</execute_script> with the name of a skill for the first … and a command for the second`
+		if !scripts {
+			return element(tag, "", noScripts)
+		}
+	}
+	return element(tag, "", shielded(upper(in.fault))+".\nWrite it as plain text, on a line of its own, like this: "+form+".")
+}
+
+const noScripts = "Scripts do not run here.\nThe program that runs this agent has no executor for them. Go on without it, and tell the user what the script would have done."
+
+// explain says why a skill could not be had. It tells only what an agent may know.
+func explain(err error, name string) message {
+	r, known := search.RefusalOf(err)
+	switch {
+	case r.Held:
+		return message{"Skill " + quoted(name) + " is held back", "Only the user can release it, after a review. Go on without it."}
+	case len(r.Similar) > 0:
+		return message{"Skill " + quoted(name) + " not found", sentence(words.DidYouMean(r.Similar))}
+	case known || errors.Is(err, skill.ErrNotFound):
+		return message{"Skill " + quoted(name) + " not found", "Use a name from the list of skills, as it is written there, or go on without one."}
+	}
+	return message{"Skill " + quoted(name) + " could not be read", words.Line(err.Error())}
+}
+
+// explainFile says why a file of a skill could not be read.
+func (s *acts) explainFile(ctx context.Context, err error, in *instruction) message {
+	if _, ok := search.RefusalOf(err); ok {
+		return explain(err, in.skill)
+	}
+	if illegal, ok := errors.AsType[*skill.PathError](err); ok {
+		return message{"Illegal path " + quoted(in.what), sentence(illegal.Error())}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return message{"File " + quoted(in.what) + " could not be read", words.Line(err.Error())}
+	}
+	m := message{"File " + quoted(in.what) + " not found in skill " + quoted(in.skill), "The skill has no other files."}
+	body, err := s.body(ctx, in.skill)
+	var known []string
+	for _, r := range body.Resources {
+		known = append(known, words.Line(r.Path))
+	}
+	if hint := strings.TrimPrefix(words.Suggest(in.what, known), "; "); err == nil && hint != "" {
+		m.hint = sentence(hint)
+	}
+	return m
+}
+
+// explainRun says why a command did not run.
+func explainRun(err error, name string) message {
+	if refused, ok := errors.AsType[*sandbox.Error](err); ok {
+		fact := words.Line(refused.Fact)
+		if !strings.HasPrefix(fact, "sh: ") {
+			fact = upper(fact)
+		}
+		return message{fact, sentence(refused.Hint)}
+	}
+	if _, ok := search.RefusalOf(err); ok {
+		return explain(err, name)
+	}
+	return message{"The command did not run", words.Line(err.Error())}
+}
+
+// upper returns a sentence with an upper-case letter at its start.
+func upper(s string) string {
+	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
+		return string(s[0]-'a'+'A') + s[1:]
+	}
+	return s
+}
+
+// sentence returns the end of a message as a sentence.
+func sentence(s string) string {
+	if s = upper(words.Line(s)); s != "" && !strings.ContainsAny(s[len(s)-1:], ".?!") {
+		s += "."
+	}
+	return s
+}
