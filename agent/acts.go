@@ -25,6 +25,7 @@ type acts struct {
 	mu      sync.Mutex
 	loaded  []contextprovider.Body // in the order in which they were loaded, each skill once
 	allowed map[string]bool        // IDs of the skills whose scripts may run
+	scripts map[string]readScripts // of the loaded skills, by ID, as far as they are tools
 	events  []Event
 }
 
@@ -99,9 +100,18 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 	if err != nil {
 		return res, s.failedAt(b.ID, r.Command, err)
 	}
-	s.note(Event{Kind: Ran, Skills: []string{b.ID}, What: r.Command, Exit: res.ExitCode, Duration: time.Since(start),
-		Tokens: words.Tokens(string(res.Stdout)) + words.Tokens(string(res.Stderr))})
+	s.noteRun(b.ID, r.Command, start, &res)
 	return res, nil
+}
+
+// noteRun notes a command that ran; id is "" if it is of no skill.
+func (s *acts) noteRun(id, command string, start time.Time, r *sandbox.Result) {
+	e := Event{Kind: Ran, What: command, Exit: r.ExitCode, Duration: time.Since(start),
+		Tokens: words.Tokens(string(r.Stdout)) + words.Tokens(string(r.Stderr))}
+	if id != "" {
+		e.Skills = []string{id}
+	}
+	s.note(e)
 }
 
 // allow asks once for each skill whether its scripts may run.

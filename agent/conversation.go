@@ -80,7 +80,7 @@ func (c *Conversation) answer(ctx context.Context, prompt string, text func(stri
 	c.add(Message{Role: User, Text: prompt})
 	var a Answer
 	for a.Iterations < c.cfg.MaxIterations {
-		m, err := c.ask(ctx, system, tools, text)
+		m, err := c.ask(ctx, system, c.withScripts(ctx, tools), text)
 		if err != nil {
 			c.failed("", err)
 			c.forgetUnanswered()

@@ -14,8 +14,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A param is a parameter of a builtin tool: a text, or a list of texts.
-type param struct {
+// A toolParam is a parameter of a builtin tool: a text, or a list of texts.
+type toolParam struct {
 	name     string
 	aliases  []string // other names by which models call it
 	list     bool
@@ -24,7 +24,7 @@ type param struct {
 }
 
 // schemaOf returns the JSON Schema of an object with these parameters.
-func schemaOf(params []param) json.RawMessage {
+func schemaOf(params []toolParam) json.RawMessage {
 	s := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for _, p := range params {
 		own := &jsonschema.Schema{Type: "string", Description: p.text}
@@ -44,39 +44,39 @@ func schemaOf(params []param) json.RawMessage {
 }
 
 // arguments are the arguments of one call.
-type arguments struct {
+type toolArguments struct {
 	texts map[string]string
 	lists map[string][]string
 }
 
 // parseArguments reads the arguments of a call as models write them: a JSON object, nothing
 // or null for no arguments, or a JSON string that holds the object; names in any case, and
-// with or without "_". Errors are *problem.
-func parseArguments(tool, args string, params []param) (arguments, error) {
-	in := arguments{make(map[string]string), make(map[string][]string)}
-	fields, err := object(args)
+// with or without "_". Errors are *toolProblem.
+func parseArguments(tool, args string, params []toolParam) (toolArguments, error) {
+	in := toolArguments{make(map[string]string), make(map[string][]string)}
+	fields, err := argumentsIn(args)
 	if err != nil {
-		return in, &problem{Fact: fmt.Sprintf("The arguments of %s are malformed: %v", quoted(tool), err), Hint: "give " + describe(params)}
+		return in, &toolProblem{Fact: fmt.Sprintf("The arguments of %s are malformed: %v", quoted(tool), err), Hint: "give " + describe(params)}
 	}
 	for _, f := range fields {
 		p, ok := paramOf(params, f.key)
 		if !ok {
-			return in, &problem{Fact: fmt.Sprintf("%s has no argument %s", words.Shorten(words.Line(tool), maxQuoted), quoted(f.key)), Hint: "give " + describe(params)}
+			return in, &toolProblem{Fact: fmt.Sprintf("%s has no argument %s", words.Shorten(words.Line(tool), maxQuoted), quoted(f.key)), Hint: "give " + describe(params)}
 		}
 		if err := in.set(p, f.value); err != nil {
-			return in, &problem{Fact: fmt.Sprintf("Argument %s %v", p.name, err), Hint: "give " + describe(params)}
+			return in, &toolProblem{Fact: fmt.Sprintf("Argument %s %v", p.name, err), Hint: "give " + describe(params)}
 		}
 	}
 	for _, p := range params {
 		if p.required && strings.TrimSpace(in.texts[p.name]) == "" {
-			return in, &problem{Fact: fmt.Sprintf("Argument %s is missing", p.name), Hint: "give " + describe(params)}
+			return in, &toolProblem{Fact: fmt.Sprintf("Argument %s is missing", p.name), Hint: "give " + describe(params)}
 		}
 	}
 	return in, nil
 }
 
 // set sets one argument from its JSON. Null means that it is left out.
-func (in *arguments) set(p param, value json.RawMessage) error {
+func (in *toolArguments) set(p toolParam, value json.RawMessage) error {
 	if string(value) == "null" {
 		return nil
 	}
@@ -114,21 +114,21 @@ func scalar(value json.RawMessage) (text string, ok bool) {
 }
 
 // paramOf returns the parameter of that name: its own, or else an alias.
-func paramOf(params []param, key string) (param, bool) {
+func paramOf(params []toolParam, key string) (toolParam, bool) {
 	plain := func(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
-	for _, same := range []func(p param) bool{
-		func(p param) bool { return plain(p.name) == plain(key) },
-		func(p param) bool { return slices.Contains(p.aliases, plain(key)) },
+	for _, same := range []func(p toolParam) bool{
+		func(p toolParam) bool { return plain(p.name) == plain(key) },
+		func(p toolParam) bool { return slices.Contains(p.aliases, plain(key)) },
 	} {
 		if i := slices.IndexFunc(params, same); i >= 0 {
 			return params[i], true
 		}
 	}
-	return param{}, false
+	return toolParam{}, false
 }
 
 // describe says in words which arguments there are.
-func describe(params []param) string {
+func describe(params []toolParam) string {
 	list := make([]string, len(params))
 	for i, p := range params {
 		kind := "string"
@@ -143,8 +143,8 @@ func describe(params []param) string {
 	return "a JSON object with " + strings.Join(list, ", ")
 }
 
-// A field is one argument as it is written.
-type field struct {
+// A toolArgument is one argument as it is written.
+type toolArgument struct {
 	key   string
 	value json.RawMessage
 }
@@ -152,8 +152,8 @@ type field struct {
 // maxArguments bounds the arguments of a call, in bytes.
 const maxArguments = 4 << 20
 
-// object reads a JSON object, or a JSON string that holds one; "" and null have no fields.
-func object(text string) ([]field, error) {
+// argumentsIn reads a JSON object, or a JSON string that holds one; "" and null have no fields.
+func argumentsIn(text string) ([]toolArgument, error) {
 	if len(text) > maxArguments {
 		return nil, fmt.Errorf("they have %d bytes, and may have %d", len(text), maxArguments)
 	}
@@ -168,11 +168,11 @@ func object(text string) ([]field, error) {
 		}
 		text = inner
 	}
-	return fieldsOf([]byte(text))
+	return argumentsOf([]byte(text))
 }
 
-// fieldsOf reads the fields of a JSON object. Of a field that occurs twice the last counts.
-func fieldsOf(data []byte) ([]field, error) {
+// argumentsOf reads the fields of a JSON object. Of a field that occurs twice the last counts.
+func argumentsOf(data []byte) ([]toolArgument, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	var raw json.RawMessage
 	if err := dec.Decode(&raw); err != nil {
@@ -186,17 +186,17 @@ func fieldsOf(data []byte) ([]field, error) {
 	}
 	in := json.NewDecoder(bytes.NewReader(raw))
 	in.Token() // the brace
-	var fields []field
+	var fields []toolArgument
 	for in.More() {
 		key, err := in.Token()
 		if err != nil {
 			return nil, malformed(data, err)
 		}
-		f := field{key: key.(string)}
+		f := toolArgument{key: key.(string)}
 		if err := in.Decode(&f.value); err != nil {
 			return nil, malformed(data, err)
 		}
-		fields = slices.DeleteFunc(fields, func(old field) bool { return old.key == f.key })
+		fields = slices.DeleteFunc(fields, func(old toolArgument) bool { return old.key == f.key })
 		fields = append(fields, f)
 	}
 	return fields, nil

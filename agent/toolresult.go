@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -16,14 +17,14 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A problem is what a model reads of a call that failed: the plain fact, then what to do.
-type problem struct {
+// A toolProblem is what a model reads of a call that failed: the plain fact, then what to do.
+type toolProblem struct {
 	Fact    string   `json:"error"`
 	Hint    string   `json:"hint,omitempty"`
 	Similar []string `json:"similar,omitempty"` // names that it may have meant
 }
 
-func (p *problem) Error() string { return p.Fact }
+func (p *toolProblem) Error() string { return p.Fact }
 
 const (
 	maxQuoted  = 80   // characters of a name that is quoted
@@ -35,14 +36,14 @@ const (
 func quoted(s string) string { return "'" + words.Shorten(words.Line(s), maxQuoted) + "'" }
 
 // problemOf returns what a model may read of an error.
-func problemOf(err error) *problem {
-	if p, ok := errors.AsType[*problem](err); ok {
+func problemOf(err error) *toolProblem {
+	if p, ok := errors.AsType[*toolProblem](err); ok {
 		return p
 	}
 	if e, ok := errors.AsType[*sandbox.Error](err); ok {
-		return &problem{Fact: e.Fact, Hint: e.Hint}
+		return &toolProblem{Fact: e.Fact, Hint: e.Hint}
 	}
-	return &problem{Fact: words.Shorten(words.Clean(err.Error()), maxMessage)}
+	return &toolProblem{Fact: words.Shorten(words.Clean(err.Error()), maxMessage)}
 }
 
 // skillProblem returns what a model may read of an error about the skill that it calls name.
@@ -52,11 +53,11 @@ func skillProblem(err error, name string) error {
 	case !ok:
 		return err
 	case r.Held:
-		return &problem{Fact: fmt.Sprintf("Skill %s is held back", quoted(name)), Hint: "only the user can release it, after a review; go on without it"}
+		return &toolProblem{Fact: fmt.Sprintf("Skill %s is held back", quoted(name)), Hint: "only the user can release it, after a review; go on without it"}
 	case len(r.Similar) > 0:
-		return &problem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: "call again with one of the similar names, or list_skills", Similar: r.Similar}
+		return &toolProblem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: "call again with one of the similar names, or list_skills", Similar: r.Similar}
 	}
-	return &problem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: "list_skills lists the skills that there are"}
+	return &toolProblem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: "list_skills lists the skills that there are"}
 }
 
 // encoded returns a value as JSON. Texts stay readable: nothing is escaped that JSON does
@@ -71,8 +72,8 @@ func encoded(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// A loadedSkill is what a model gets of a skill that it loads.
-type loadedSkill struct {
+// A toolSkill is what a model gets of a skill that it loads.
+type toolSkill struct {
 	Name          string                        `json:"name"`
 	Description   string                        `json:"description,omitempty"`
 	MountPath     string                        `json:"mount_path,omitempty"`
@@ -81,7 +82,7 @@ type loadedSkill struct {
 	Content       string                        `json:"content,omitempty"`      // the whole SKILL.md
 	Resources     []string                      `json:"resources,omitempty"`
 	Requires      []contextprovider.Requirement `json:"requires,omitempty"`
-	Required      []loadedSkill                 `json:"required,omitempty"` // that are loaded with it
+	Required      []toolSkill                   `json:"required,omitempty"` // that are loaded with it
 	Unavailable   string                        `json:"unavailable,omitempty"`
 	AlreadyLoaded bool                          `json:"already_loaded,omitempty"`
 	Note          string                        `json:"note,omitempty"`
@@ -89,30 +90,30 @@ type loadedSkill struct {
 
 // fetch loads the skill of a call, and those that are loaded with it. show sets what the
 // tool gives of each body; a skill that the conversation has is only named.
-func (s *acts) fetch(ctx context.Context, name string, show func(b *contextprovider.Body, to *loadedSkill)) (any, error) {
+func (s *acts) fetch(ctx context.Context, name string, show func(b *contextprovider.Body, to *toolSkill)) (any, error) {
 	b, again, err := s.load(ctx, name)
 	if err != nil {
 		return nil, skillProblem(err, name)
 	}
 	if again {
-		return loadedSkill{Name: b.Name, AlreadyLoaded: true, Note: "its instructions are above, and have not changed"}, nil
+		return toolSkill{Name: b.Name, AlreadyLoaded: true, Note: "its instructions are above, and have not changed"}, nil
 	}
-	r := loadedSkill{Name: b.Name, Requires: b.Requires, Unavailable: b.Unavailable}
+	r := toolSkill{Name: b.Name, Requires: b.Requires, Unavailable: b.Unavailable}
 	show(&b, &r)
 	for i := range b.Required {
 		q, again, err := s.load(ctx, b.Required[i].ID)
 		if err != nil || again {
 			continue // it is gone since, or the model has it
 		}
-		with := loadedSkill{Name: q.Name}
+		with := toolSkill{Name: q.Name}
 		show(&q, &with)
 		r.Required = append(r.Required, with)
 	}
 	return r, nil
 }
 
-func getSkill(ctx context.Context, s *acts, in arguments) (any, error) {
-	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *loadedSkill) {
+func getSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
+	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
 		to.MountPath, to.Instructions = b.Folder, b.Text
 		if parsed, err := skill.ParseBytes([]byte(b.Text), "SKILL.md", b.Name); err == nil {
 			to.Description, to.Instructions = parsed.Description, strings.TrimSpace(parsed.Body)
@@ -120,14 +121,14 @@ func getSkill(ctx context.Context, s *acts, in arguments) (any, error) {
 	})
 }
 
-func loadSkill(ctx context.Context, s *acts, in arguments) (any, error) {
-	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *loadedSkill) {
+func loadSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
+	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
 		to.RootPath, to.Content = b.Folder, b.Text
 	})
 }
 
-func readSkill(ctx context.Context, s *acts, in arguments) (any, error) {
-	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *loadedSkill) {
+func readSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
+	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
 		to.RootPath, to.Content = b.Folder, b.Text
 		to.Resources = pathsOf(b.Resources)
 	})
@@ -144,14 +145,14 @@ func pathsOf(files []contextprovider.Resource) []string {
 	return paths
 }
 
-// A skillList is what list_skills answers.
-type skillList struct {
-	Skills []listedSkill `json:"skills"`
-	Total  int           `json:"total"`
-	Note   string        `json:"note,omitempty"`
+// A toolList is what list_skills answers.
+type toolList struct {
+	Skills []toolListed `json:"skills"`
+	Total  int          `json:"total"`
+	Note   string       `json:"note,omitempty"`
 }
 
-type listedSkill struct {
+type toolListed struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
@@ -162,10 +163,10 @@ const (
 	maxFound = 8
 )
 
-func listSkills(ctx context.Context, s *acts, in arguments) (any, error) {
-	r := skillList{Skills: []listedSkill{}}
+func listSkills(ctx context.Context, s *acts, in toolArguments) (any, error) {
+	r := toolList{Skills: []toolListed{}}
 	add := func(e *search.Entry) {
-		r.Skills = append(r.Skills, listedSkill{e.ID, words.Shorten(words.Line(e.Description), 2*maxListed)})
+		r.Skills = append(r.Skills, toolListed{e.ID, words.Shorten(words.Line(e.Description), 2*maxListed)})
 	}
 	if query := in.texts["query"]; strings.TrimSpace(query) != "" {
 		answer, err := s.cfg.Catalog.Search(ctx, search.Query{Text: query, Limit: maxFound, Agent: s.cfg.Agent, Fitting: true})
@@ -194,8 +195,8 @@ func listSkills(ctx context.Context, s *acts, in arguments) (any, error) {
 	return r, nil
 }
 
-// A fileText is what read_skill_resource answers.
-type fileText struct {
+// A toolFile is what read_skill_resource answers.
+type toolFile struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"`
 	Binary bool   `json:"binary,omitempty"`
@@ -206,13 +207,13 @@ type fileText struct {
 // maxText bounds the text of a file in an answer, in bytes.
 const maxText = 100_000
 
-func readResource(ctx context.Context, s *acts, in arguments) (any, error) {
+func readResource(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	name, file := in.texts["skill_name"], in.texts["path"]
 	f, err := s.read(ctx, name, file)
 	if err != nil {
 		return nil, s.fileProblem(ctx, err, name, file)
 	}
-	r := fileText{Path: f.Path, Size: f.Size, Binary: f.Binary, Text: f.Text}
+	r := toolFile{Path: f.Path, Size: f.Size, Binary: f.Binary, Text: f.Text}
 	switch {
 	case f.Binary:
 		r.Note = "a binary file cannot be shown as text; a script of the skill may use it"
@@ -225,10 +226,10 @@ func readResource(ctx context.Context, s *acts, in arguments) (any, error) {
 // fileProblem returns what a model may read of an error about a file of a skill.
 func (s *acts) fileProblem(ctx context.Context, err error, name, file string) error {
 	if bad, ok := errors.AsType[*skill.PathError](err); ok {
-		return &problem{Fact: fmt.Sprintf("Illegal path %s", quoted(file)), Hint: bad.Error()}
+		return &toolProblem{Fact: fmt.Sprintf("Illegal path %s", quoted(file)), Hint: bad.Error()}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		p := &problem{Fact: fmt.Sprintf("File %s not found in skill %s", quoted(file), quoted(name)), Hint: "the skill has no other files than SKILL.md"}
+		p := &toolProblem{Fact: fmt.Sprintf("File %s not found in skill %s", quoted(file), quoted(name)), Hint: "the skill has no other files than SKILL.md"}
 		if b, err := s.body(ctx, name); err == nil && len(b.Resources) > 0 {
 			p.Hint = "its files: " + strings.Join(pathsOf(b.Resources), ", ")
 			p.Similar = words.Similar(file, pathsOf(b.Resources))
@@ -238,8 +239,8 @@ func (s *acts) fileProblem(ctx context.Context, err error, name, file string) er
 	return skillProblem(err, name)
 }
 
-// A ranScript is what a model gets of a command that ran.
-type ranScript struct {
+// A toolRun is what a model gets of a command that ran.
+type toolRun struct {
 	ExitCode  int    `json:"exit_code"`
 	Stdout    string `json:"stdout"`
 	Stderr    string `json:"stderr"`
@@ -248,11 +249,11 @@ type ranScript struct {
 	Stopped   string `json:"stopped,omitempty"` // why it was ended
 }
 
-func ranOf(r *sandbox.Result) ranScript {
-	return ranScript{ExitCode: r.ExitCode, Stdout: string(r.Stdout), Stderr: string(r.Stderr), Truncated: r.Truncated, Signal: r.Signal, Stopped: r.Stopped}
+func ranOf(r *sandbox.Result) toolRun {
+	return toolRun{ExitCode: r.ExitCode, Stdout: string(r.Stdout), Stderr: string(r.Stderr), Truncated: r.Truncated, Signal: r.Signal, Stopped: r.Stopped}
 }
 
-func runScript(ctx context.Context, s *acts, in arguments) (any, error) {
+func runScript(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	r := sandbox.Request{Command: in.texts["command"], Args: in.lists["args"]}
 	if stdin, ok := in.texts["stdin"]; ok {
 		r.Stdin = strings.NewReader(stdin)
@@ -261,5 +262,30 @@ func runScript(ctx context.Context, s *acts, in arguments) (any, error) {
 	if err != nil {
 		return nil, skillProblem(err, in.texts["skill_name"])
 	}
+	return ranOf(&res), nil
+}
+
+// A shell is an executor that runs whole programs of a shell in a file system of its own;
+// *virtual.Sandbox is one.
+type shell interface {
+	sandbox.Executor
+	Run(ctx context.Context, program string) (sandbox.Result, error)
+}
+
+func runShell(ctx context.Context, s *acts, in toolArguments) (any, error) {
+	sh, ok := s.cfg.Executor.(shell)
+	if !ok {
+		return nil, s.failed("", &toolProblem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
+	}
+	program, name := in.texts["command"], in.texts["skill_name"]
+	if name != "" {
+		return runScript(ctx, s, in)
+	}
+	start := time.Now()
+	res, err := guard(ctx, "the sandbox", func() (sandbox.Result, error) { return sh.Run(ctx, program) })
+	if err != nil {
+		return nil, s.failedAt("", program, err)
+	}
+	s.noteRun("", program, start, &res)
 	return ranOf(&res), nil
 }

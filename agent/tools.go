@@ -14,35 +14,42 @@ import (
 // A builtin is a tool that every catalog has.
 type builtin struct {
 	name, text string
-	params     []param
+	params     []toolParam
 	usual      bool // it is offered unless Config.Offer says otherwise
 	runs       bool // it needs an executor
-	do         func(ctx context.Context, s *acts, in arguments) (any, error)
+	shell      bool // it needs an executor that is a shell
+	do         func(ctx context.Context, s *acts, in toolArguments) (any, error)
 }
 
 // builtins are all of them, in the order in which models see them. Handle answers all,
 // whether they are offered or not: several do the same under the names and in the forms
 // that different hosts are used to.
 func builtins() []builtin {
-	name := param{name: "skill_name", aliases: []string{"skill", "name", "id"}, required: true, text: "the name of the skill"}
+	name := toolParam{name: "skill_name", aliases: []string{"skill", "name", "id"}, required: true, text: "the name of the skill"}
 	return []builtin{
-		{name: "get_skill", text: getText, usual: true, params: []param{name}, do: getSkill},
+		{name: "get_skill", text: getText, usual: true, params: []toolParam{name}, do: getSkill},
 		{name: "load_skill", text: "Load a skill: its whole SKILL.md and the folder that relative paths in it start at. Call it before you do the task that the skill is about.",
-			params: []param{name}, do: loadSkill},
+			params: []toolParam{name}, do: loadSkill},
 		{name: "read_skill", text: "Load a skill: its whole SKILL.md, the folder that relative paths in it start at, and the list of its other files. Call it before you do the task that the skill is about.",
-			params: []param{name}, do: readSkill},
+			params: []toolParam{name}, do: readSkill},
 		{name: "list_skills", text: "List the skills that there are, or those that are about a task. Call it when no skill that you know of fits the task at hand, and when the user asks what skills there are.",
-			usual: true, params: []param{{name: "query", aliases: []string{"prompt", "task"}, text: "what is to be done, as a sentence; leave it out to list skills by name"}}, do: listSkills},
+			usual: true, params: []toolParam{{name: "query", aliases: []string{"prompt", "task"}, text: "what is to be done, as a sentence; leave it out to list skills by name"}}, do: listSkills},
 		{name: "read_skill_resource", text: "Read a file of a skill, such as references/forms.md, as it is now. Call it when the instructions of a loaded skill refer to the file.",
-			usual: true, params: []param{name, {name: "path", aliases: []string{"file", "resource"}, required: true, text: "of the file, relative to the skill's folder"}}, do: readResource},
+			usual: true, params: []toolParam{name, {name: "path", aliases: []string{"file", "resource"}, required: true, text: "of the file, relative to the skill's folder"}}, do: readResource},
 		{name: "run_skill_script", text: "Run a script of a skill, as its instructions say. The working folder is the skill's folder. It is one command: pipes, redirections and variables do not work.",
-			usual: true, runs: true, params: []param{name,
+			usual: true, runs: true, params: []toolParam{name,
 				{name: "command", aliases: []string{"cmd", "script"}, required: true, text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
 				{name: "args", aliases: []string{"arguments", "argv"}, list: true, text: "further arguments, each as it is"},
 				{name: "stdin", aliases: []string{"input"}, text: "what the script reads from its standard input"},
 			}, do: runScript},
+		{name: "sandbox_execute", text: shellText, runs: true, shell: true, params: []toolParam{
+			{name: "command", aliases: []string{"cmd", "script", "code"}, required: true, text: "commands of a shell, such as ./scripts/count.sh a.txt | sort"},
+			{name: "skill_name", aliases: name.aliases, text: "the skill in whose folder they run; leave it out for none"},
+		}, do: runShell},
 	}
 }
+
+const shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Its files stay from one call to the next. The files of a skill are there once skill_name has named it, below .sandbox/skills."
 
 const getText = "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do a task that one of these skills is about."
 
@@ -82,7 +89,7 @@ func (a *Agent) offered(list string) ([]Tool, error) {
 	all := builtins()
 	for _, name := range a.cfg.Offer {
 		if !slices.ContainsFunc(all, func(b builtin) bool { return b.name == name }) {
-			return nil, fmt.Errorf("agent: Config.Offer: no tool %q%s", name, words.Suggest(name, namesOf(all)))
+			return nil, fmt.Errorf("no tool %q%s", name, words.Suggest(name, namesOf(all)))
 		}
 	}
 	var tools []Tool
@@ -91,7 +98,7 @@ func (a *Agent) offered(list string) ([]Tool, error) {
 		if a.cfg.Offer != nil {
 			wanted = slices.Contains(a.cfg.Offer, b.name)
 		}
-		if !wanted || b.runs && a.cfg.Executor == nil {
+		if _, isShell := a.cfg.Executor.(shell); !wanted || b.runs && a.cfg.Executor == nil || b.shell && !isShell {
 			continue
 		}
 		t := Tool{Name: b.name, Description: b.text, Parameters: schemaOf(b.params)}
@@ -159,18 +166,26 @@ func usable(entries []search.Entry) []search.Entry {
 // object, for a call that fails with the key error. It remembers what this conversation has
 // loaded, and does not give the same instructions twice.
 func (c *Conversation) Handle(ctx context.Context, name, arguments string) string {
-	return c.handle(ctx, name, arguments)
+	return c.handle(ctx, name, arguments, false)
 }
 
 // Handle does what a model calls a tool for, as Conversation.Handle does, but remembers
 // nothing: it is for programs with a loop of their own.
 func (a *Agent) Handle(ctx context.Context, name, arguments string) string {
-	s := acts{cfg: &a.cfg}
-	return s.handle(ctx, name, arguments)
+	answer, _ := a.HandleEvents(ctx, name, arguments)
+	return answer
 }
 
-func (s *acts) handle(ctx context.Context, name, args string) string {
-	answer, err := s.call(ctx, name, args)
+// HandleEvents is Handle that also tells what happened.
+func (a *Agent) HandleEvents(ctx context.Context, name, arguments string) (answer string, events []Event) {
+	s := acts{cfg: &a.cfg}
+	answer = s.handle(ctx, name, arguments, true)
+	return answer, s.events
+}
+
+// handle answers one call. With every it runs scripts of skills that are not loaded too.
+func (s *acts) handle(ctx context.Context, name, args string, every bool) string {
+	answer, err := s.call(ctx, name, args, every)
 	if err != nil {
 		return encoded(problemOf(err))
 	}
@@ -178,11 +193,15 @@ func (s *acts) handle(ctx context.Context, name, args string) string {
 }
 
 // call does what one call asks for.
-func (s *acts) call(ctx context.Context, name, args string) (any, error) {
+func (s *acts) call(ctx context.Context, name, args string, every bool) (any, error) {
 	all := builtins()
 	at := slices.IndexFunc(all, func(b builtin) bool { return b.name == sameName(name) })
 	if at < 0 {
-		return nil, s.failed("", &problem{Fact: fmt.Sprintf("Tool %s not found", quoted(name)), Hint: words.ThereAre(namesOf(all))})
+		t, err := s.script(ctx, name, every)
+		if err != nil {
+			return nil, s.failed("", err)
+		}
+		return s.callScript(ctx, &t, args)
 	}
 	in, err := parseArguments(name, args, all[at].params)
 	if err != nil {

@@ -79,6 +79,9 @@ type Options struct {
 	Proposals *proposal.Box
 	Reviews   bool
 
+	// Runs are the tools that run scripts of skills; nil means that there are none.
+	Runs *Runs
+
 	// Observe is called after each request, by the goroutine that served it; nil
 	// means that nothing is called.
 	Observe func(Event)

@@ -22,6 +22,7 @@ func (s *Server) addTools() {
 	add(s, "read_skill_resource", "Read a file of a skill", resourceText, s.resource)
 	add(s, "list_skills", "List skills", listText, s.list)
 	s.addProposals()
+	s.addRuns()
 }
 
 // add adds one tool that only reads what is on this machine.

@@ -217,7 +217,8 @@ func (a *app) command() *cobra.Command {
 	addGroup(root, "Check and change skills:",
 		a.doctorCommand(), a.proposalsCommand(), a.proposeCommand(), a.historyCommand(), a.revertCommand())
 	addGroup(root, "Serve clients:",
-		a.setupCommand(), a.hookCommand(), a.mcpCommand(), a.wellKnownCommand())
+		a.setupCommand(), a.hookCommand(), a.mcpCommand(), a.wellKnownCommand(),
+		a.toolsCommand())
 	addGroup(root, "Measure:", a.statsCommand(), a.benchCommand())
 	root.AddCommand(a.completionCommand(), a.versionCommand())
 	return root

@@ -1,0 +1,117 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Runs are the tools that run scripts of skills. Which there are depends on the catalog and
+// on what the user trusts, so they are listed anew for each request.
+type Runs struct {
+	// Tools returns the tools as they may be called now.
+	Tools func(ctx context.Context) ([]RunTool, error)
+
+	// Call answers a call: a JSON object, with the field error if it failed, and the ID of
+	// the skill that it is about, "" for none. It also refuses tools that do not exist.
+	Call func(ctx context.Context, name, arguments string) (answer, skill string)
+
+	// OpenWorld says that scripts can reach other machines.
+	OpenWorld bool
+}
+
+// A RunTool is one of these tools.
+type RunTool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of an object
+}
+
+// runScript is the tool that the protocol library knows; calls of the others are handed to
+// it. Scripts that are tools of their own hold "__" in their names.
+const (
+	runScript = "run_skill_script"
+	runShell  = "sandbox_execute"
+)
+
+// calledKey is the context key of the name by which a tool was called.
+type calledKey struct{}
+
+// addRuns adds the tools, if there are any.
+func (s *Server) addRuns() {
+	if s.opts.Runs == nil {
+		return
+	}
+	s.mcp.AddTool(&mcp.Tool{Name: runScript, InputSchema: json.RawMessage(`{"type":"object"}`)}, s.callRun)
+	s.mcp.AddReceivingMiddleware(s.run)
+}
+
+// run is the middleware that lists these tools, and finds them in calls.
+func (s *Server) run(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch req := req.(type) {
+		case *mcp.ListToolsRequest:
+			res, err := next(ctx, method, req)
+			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
+				err = s.listRuns(ctx, list)
+			}
+			return res, err
+		case *mcp.CallToolRequest:
+			name := req.Params.Name
+			if name != runScript && name != runShell && !strings.Contains(name, "__") {
+				break
+			}
+			call, params := *req, *req.Params
+			params.Name, call.Params = runScript, &params
+			return next(context.WithValue(ctx, calledKey{}, name), method, &call)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// listRuns puts the tools as they are now into a list. A script may do anything that its
+// walls let through, and the next time something else.
+func (s *Server) listRuns(ctx context.Context, list *mcp.ListToolsResult) error {
+	at := slices.IndexFunc(list.Tools, func(t *mcp.Tool) bool { return t.Name == runScript })
+	if at < 0 {
+		return nil // another page
+	}
+	tools, err := s.opts.Runs.Tools(ctx)
+	if err != nil {
+		return internal(err)
+	}
+	list.Tools = slices.Delete(list.Tools, at, at+1)
+	yes, open := true, s.opts.Runs.OpenWorld
+	for _, t := range tools {
+		list.Tools = append(list.Tools, &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters,
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &open}})
+	}
+	return nil
+}
+
+// callRun calls one of the tools. In the event, a script that is a tool of its own counts as
+// run_skill_script: there may be any number of names.
+func (s *Server) callRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	name, _ := ctx.Value(calledKey{}).(string)
+	answer, skill := s.opts.Runs.Call(ctx, name, string(req.Params.Arguments))
+	e := eventOf(ctx)
+	e.Tool = runScript
+	if name == runShell {
+		e.Tool = runShell
+	}
+	if skill != "" {
+		e.Skills = []string{skill}
+		s.use(ctx, skill)
+	}
+	var failed struct{ Error *string }
+	r := text(answer)
+	if json.Unmarshal([]byte(answer), &failed) == nil && failed.Error != nil {
+		r.IsError = true
+		return r, nil
+	}
+	r.StructuredContent = json.RawMessage(answer)
+	return r, nil
+}
