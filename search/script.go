@@ -46,18 +46,18 @@ type ScriptRule struct {
 // decided by the first of these that sets it:
 //
 //  1. the agent
-//  2. the rules whose Skills have the name of the skill as it is, in their order
-//  3. the other rules that match the skill, in their order
-//  4. DefaultScript
+//  2. the rules that match the skill, in their order: first those with Sources, and of them, as
+//     of the others, first those whose Skills have the whole name of the skill
+//  3. DefaultScript
 //
 // Somebody else may have written a foreign agent, or chosen the name of a foreign skill. A
 // foreign agent, and for a foreign skill a rule without Sources, only narrow what holds without
 // them: they shorten times and outputs, close ports, and do not choose the plain executor.
 func ScriptFor(rules []ScriptRule, m *skill.Meta, foreign bool, a *Agent) Script {
 	s := DefaultScript()
-	for _, whole := range []bool{false, true} {
+	for specific := range 4 {
 		for _, r := range slices.Backward(rules) {
-			if r.matches(m, whole) {
+			if r.matches(m) && r.specific(m) == specific {
 				s = s.with(r.Script, foreign && r.Sources == nil)
 			}
 		}
@@ -68,16 +68,21 @@ func ScriptFor(rules []ScriptRule, m *skill.Meta, foreign bool, a *Agent) Script
 	return s
 }
 
-// matches reports whether a rule holds for a skill: by its whole name, or only by a pattern.
-func (r *ScriptRule) matches(m *skill.Meta, whole bool) bool {
-	if r.Sources != nil && !slices.Contains(r.Sources, m.Source) {
-		return false
+// matches reports whether a rule holds for a skill.
+func (r *ScriptRule) matches(m *skill.Meta) bool {
+	return (r.Sources == nil || slices.Contains(r.Sources, m.Source)) && Rules{Names: r.Skills}.matchName(m.Name)
+}
+
+// specific returns how closely a rule that matches a skill names it, from 0.
+func (r *ScriptRule) specific(m *skill.Meta) int {
+	n := 0
+	if slices.ContainsFunc(r.Skills, func(name string) bool { return words.NameKey(name) == words.NameKey(m.Name) }) {
+		n = 1
 	}
-	byName := slices.ContainsFunc(r.Skills, func(name string) bool {
-		g, err := parseGlob(name)
-		return err == nil && !slices.ContainsFunc(g, func(p globPart) bool { return p.literal == "" }) && g.match(words.NameKey(m.Name))
-	})
-	return byName == whole && Rules{Names: r.Skills}.matchName(m.Name)
+	if r.Sources != nil {
+		n += 2
+	}
+	return n
 }
 
 // with returns s with what more sets. If narrow is set, more cannot permit what s does not.
