@@ -116,7 +116,7 @@ func (a *Agent) checkNames(key string, names []string, instead string) error {
 	onlyNames := len(a.Include.Names) > 0 && len(a.Include.Tags)+len(a.Include.Sources) == 0
 	for _, name := range names {
 		switch {
-		case hasSource(name):
+		case key == keyUses && hasSource(name):
 		case a.Exclude.matchName(name):
 			return a.errorf(Rule{key, name}, "skill %q is excluded too; remove one of the two", name)
 		case onlyNames && !a.Include.matchName(name):

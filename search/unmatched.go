@@ -93,7 +93,8 @@ func (r Rules) unmatched(v *snapshot.View, found func(part, text, why string)) {
 func (a *Agent) unmatchedPins(own *snapshot.View, h *held) (list []skill.Problem) {
 	for _, name := range a.Pinned {
 		if _, ok := own.First(words.NameKey(name)); !ok { // of a source that is away it may come back
-			why := a.whyOutside(own.Whole(), h, name)
+			i, ok := own.Whole().First(words.NameKey(name))
+			why := a.whyOutside(own.Whole(), h, name, i, ok)
 			list = append(list, a.problem(Rule{keyPinned, name}, why, "pin a skill that the agent sees, or none"))
 		}
 	}

@@ -49,7 +49,8 @@ func (a *Agent) unmatchedUses(own *snapshot.View, h *held) (list []skill.Problem
 			}
 			continue
 		}
-		why, hint := a.whyOutside(own.Whole(), h, id), "use a skill that the agent may see, or none"
+		i, ok = find(own.Whole(), id)
+		why, hint := a.whyOutside(own.Whole(), h, id, i, ok), "use a skill that the agent may see, or none"
 		if root := rootOf(own, id); root != "" && strings.HasPrefix(why, "no skill ") {
 			why, hint = "no skill in "+root, "put a SKILL.md into this folder, or correct the path"
 		}
@@ -68,9 +69,9 @@ func rootOf(v *snapshot.View, id string) string {
 	return ""
 }
 
-// whyOutside says why a scope does not have a skill.
-func (a *Agent) whyOutside(v *snapshot.View, h *held, id string) string {
-	i, ok := find(v, id)
+// whyOutside says why a scope does not have the skill i of the whole catalog, or, if ok is false,
+// a skill that nobody has.
+func (a *Agent) whyOutside(v *snapshot.View, h *held, id string, i int, ok bool) string {
 	switch {
 	case ok && h.has(v, i):
 		d := v.Doc(i)
