@@ -95,6 +95,9 @@ type Config struct {
 	// Agents are the agents that Catalog.Agent finds by name; nil means none.
 	Agents []*Agent
 
+	// Scripts say how scripts of skills run, see Catalog.Script; nil means by the defaults.
+	Scripts []ScriptRule
+
 	// Policy says which skills are held back from everybody; nil means none.
 	Policy *Policy
 
@@ -184,7 +187,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		return Config{}, err
 	}
 	cfg := Config{
-		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Schedule: s.Schedule,
+		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
 		Form: contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -74,6 +75,21 @@ func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool
 // nil.
 func (c *Catalog) List(ctx context.Context, a *Agent, o *ListOptions) ([]Entry, error) {
 	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, o) })
+}
+
+// Script returns how the scripts of a skill run for an agent, see search.ScriptFor. Strangers may
+// have written the skills of a project and of the sources that the Policy trusts less.
+func (c *Catalog) Script(ctx context.Context, id string, a *Agent) (Script, error) {
+	return asked(ctx, c, func(s *state) (Script, error) {
+		e, err := s.search.Lookup(ctx, id, a)
+		if err != nil {
+			return Script{}, err
+		}
+		kind := s.reader.kinds()[e.Source]
+		lower := func(of string) bool { return of == e.Source || of == kind }
+		foreign := kind == source.KindProject || s.policy != nil && slices.ContainsFunc(s.policy.Lower, lower)
+		return search.ScriptFor(c.cfg.Scripts, &e.Meta, foreign, a), nil
+	})
 }
 
 // Pinned returns the pinned skills that an agent sees, in its order.

@@ -13,20 +13,39 @@ var ErrNotFound = skill.ErrNotFound
 // An Agent sees a part of the catalog. A nil *Agent sees all of it. Fields:
 //
 //   - Name: by which Catalog.Agent finds it
-//   - Include: the [Rules] that skills must match; empty rules match all skills
+//   - Include: the [Rules] that skills must match; empty rules match what Uses names, or
+//     all skills if that is empty
 //   - Exclude: the [Rules] that skills must not match; they win over Include
 //   - Pinned: names of skills that stand in every block, in this order, if the agent
 //     sees them
+//   - Uses: IDs of skills that it always has with all their instructions
+//   - Prompt, Instructions: its role, and what it is told after the skills that it uses; for
+//     package agent
+//   - Script, Foreign: how scripts of skills run for it, and whether somebody else may have
+//     written that; see Catalog.Script
 //   - Places: where a configuration has each rule, for messages; nil means unknown
-//   - Prompt, Uses, Instructions, Script: its role, the skills that it always has
-//     with all their instructions, what it is told after them, and how scripts of
-//     skills run for it; for package agent
 //   - Held: Lookup, Body, File and the like find skills that are held back too
 //
 // A skill outside of what the agent sees does not exist for it: no answer and no error
 // names it, and it hides no skill of the same name. Open refuses an agent with a
-// malformed pattern, and one that pins what its own rules for names keep out.
+// malformed pattern, and one that pins or uses what its own rules for names keep out.
 type Agent = search.Agent
+
+// A Script says how scripts of skills run. Fields:
+//
+//   - Executor: one of search.Executors; "" means the default of the program
+//   - Timeout: of one run
+//   - Output: most bytes of what a run writes to each of its outputs
+//   - Network: TCP ports that it may connect to; empty means none
+//   - Runtime: of the container executor; "" means its default
+type Script = search.Script
+
+// A ScriptRule says how the scripts of some skills run. It has the fields of a [Script], and:
+//
+//   - Skills: patterns for whole names, as in [Rules]
+//   - Sources: labels of the only sources in which it holds; nil means all
+//   - Place: where a configuration has it, for messages
+type ScriptRule = search.ScriptRule
 
 // Rules match a skill when one of them does. A rule that matches nothing lets nothing
 // in, or keeps nothing out; Catalog.Unmatched finds it. Fields:
@@ -53,6 +72,7 @@ type Rule = search.Rule
 //     "" means any
 //   - Version: identifies what Trusted and Locked answer now; nil means that it never changes
 //   - Lower: the sources that are trusted less: their skills rank below equals
+//   - Private: the sources whose skills nobody sees but the agents that use them
 //
 // A skill of Ask, or one with a locked digest, is served only as long as all its files have
 // the digest for which it is offered.

@@ -17,7 +17,7 @@ import (
 var aliases = []any{
 	repertoire.Agent{}, repertoire.Policy{}, repertoire.ListOptions{}, repertoire.Rules{}, repertoire.Rule{}, repertoire.Place{},
 	repertoire.Query{}, repertoire.Answer{}, repertoire.Background{}, repertoire.Hit{}, repertoire.Entry{},
-	repertoire.Explanation{}, repertoire.Snippet{}, repertoire.SyntaxError{}, repertoire.Budget{}, repertoire.Block{},
+	repertoire.Script{}, repertoire.ScriptRule{}, repertoire.Explanation{}, repertoire.Snippet{}, repertoire.SyntaxError{}, repertoire.Budget{}, repertoire.Block{},
 	repertoire.Body{}, repertoire.File{}, repertoire.Report{},
 }
 

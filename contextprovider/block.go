@@ -13,9 +13,12 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
+// DefaultTokens is how many tokens a list may have, unless its Budget says otherwise.
+const DefaultTokens = 1000
+
 // A Budget bounds a block.
 type Budget struct {
-	Tokens int    // most tokens of the listed skills, estimated; 0 means 1,000
+	Tokens int    // most tokens of the listed skills, estimated; 0 means DefaultTokens
 	Skills int    // most skills that are listed; 0 means 8
 	Format Format // "" means XML
 	Form   Form   // "" means Short if Intro or Server tells how skills are loaded, else Full
@@ -49,7 +52,7 @@ type Budget struct {
 }
 
 func (b Budget) withDefaults() Budget {
-	b.Tokens = cmp.Or(b.Tokens, 1000)
+	b.Tokens = cmp.Or(b.Tokens, DefaultTokens)
 	b.Skills = cmp.Or(b.Skills, 8)
 	b.Format = cmp.Or(b.Format, XML)
 	if b.Form == "" {

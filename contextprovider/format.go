@@ -177,6 +177,13 @@ func mayOpen(s string) bool {
 // bodies stand in.
 var contentTag = lazyregexp.New(`(?i)<(\s*/?\s*skill_content)`)
 
+// Element returns the instructions of a skill in an element of their own, with the ID of the skill
+// and the folder that its paths start at. Nothing in the instructions can end the element.
+func Element(b *Body) string {
+	return fmt.Sprintf("<skill_content name=\"%s\" root=\"%s\">\n%s\n</skill_content>\n",
+		html.EscapeString(words.Line(b.ID)), html.EscapeString(place(b.Folder)), fenced(b.Text))
+}
+
 // fenced keeps a body from closing its element and from opening another.
 func fenced(text string) string {
 	return contentTag().ReplaceAllString(strings.TrimSpace(text), "&lt;$1")

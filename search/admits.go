@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Admits reports whether the agent would see a skill with this name and these tags that is in
@@ -13,5 +15,9 @@ func (a *Agent) Admits(name string, tags []string) bool {
 			return slices.ContainsFunc(tags, func(t string) bool { return strings.EqualFold(t, tag) })
 		})
 	}
-	return a == nil || (a.Include.empty() || match(a.Include)) && !match(a.Exclude)
+	uses := func() bool {
+		same := func(id string) bool { return words.NameKey(id) == words.NameKey(name) }
+		return len(a.Uses) == 0 || slices.ContainsFunc(a.Uses, same)
+	}
+	return a == nil || (match(a.Include) || a.Include.empty() && uses()) && !match(a.Exclude)
 }

@@ -234,6 +234,9 @@ func (a *Agent) scopeKey(h *held) string {
 	if a != nil && !(a.Include.empty() && a.Exclude.empty()) {
 		text = fmt.Sprintf("%q %q %q, %q %q %q", a.Include.Names, a.Include.Tags, a.Include.Sources, a.Exclude.Names, a.Exclude.Tags, a.Exclude.Sources)
 	}
+	if a != nil && len(a.Uses) > 0 {
+		text += fmt.Sprintf(" using %q", a.Uses)
+	}
 	if h != nil && h.key != "" {
 		text += " without " + h.key
 	}

@@ -60,7 +60,7 @@ func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, er
 
 // lookup is Lookup for a skill that the view lacks.
 func (h *held) lookup(v *snapshot.View, id string, a *Agent, missing *NotFoundError) (Entry, error) {
-	all, err := scopeOf(v, a, nil)
+	all, err := scopeOf(v, a, h.released)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -107,7 +107,7 @@ func (x *Searcher) List(ctx context.Context, a *Agent, o *ListOptions) (list []E
 	err = x.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
 		all := v
 		if o.Held && h != nil {
-			sc, err := scopeOf(v, a, nil)
+			sc, err := scopeOf(v, a, h.released)
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,9 @@ type held struct {
 	// The skills by state, by segment. No skill is in two of them.
 	disabled, changed, untrusted []snapshot.Bitmap
 	all                          []snapshot.Bitmap // the skills of these three
-	key                          string            // identifies them for a calibration
+	private                      []snapshot.Bitmap // the skills that only agents that use them see
+	released                     *held             // the same, but only private skills are kept out of scopes; nil means that none is private
+	key                          string            // identifies all and private for a calibration
 }
 
 // heldIn returns the skills of a set that are held back; nil means none.
@@ -41,7 +43,7 @@ func (x *Searcher) heldIn(v *snapshot.View) (*held, error) {
 
 // apply finds the skills that are held back; nil means none.
 func (p *policy) apply(v *snapshot.View) *held {
-	h := &held{policy: p, disabled: p.sources(v, nil)}
+	h := &held{policy: p, disabled: p.sources(v, nil), private: p.sources(v, p.Private)}
 	for i := range p.Disabled {
 		sets := p.banned(v, &p.Disabled[i])
 		h.bans = append(h.bans, sets)
@@ -56,10 +58,13 @@ func (p *policy) apply(v *snapshot.View) *held {
 	h.all = join(h.disabled, h.changed)
 	h.untrusted = p.filter(v, p.Ask, h.all, func(d *snapshot.Document) bool { return p.Trusted == nil || !p.Trusted(d.Digest) })
 	h.all = join(h.all, h.untrusted)
-	if !slices.ContainsFunc(h.all, anything) {
+	if !slices.ContainsFunc(h.all, anything) && !slices.ContainsFunc(h.private, anything) {
 		return nil
 	}
-	h.key = h.identify(v)
+	if slices.ContainsFunc(h.private, anything) {
+		h.released = &held{policy: p, all: p.sources(v, nil), private: h.private}
+	}
+	h.key = identify(v, join(h.all, h.private))
 	return h
 }
 
@@ -91,16 +96,16 @@ func join(a, b []snapshot.Bitmap) []snapshot.Bitmap {
 	return all
 }
 
-// identify returns a hash of the rows of the skills that the base of the set has: as long as
-// they are the same, a calibration of that base holds.
-func (h *held) identify(v *snapshot.View) string {
+// identify returns a hash of the rows of those of some skills that the base of the set has: as
+// long as they are the same, a calibration of that base holds.
+func identify(v *snapshot.View, skills []snapshot.Bitmap) string {
 	var rows []int64
 	var base *snapshot.Reader
 	v.Segments(func(n int, r *snapshot.Reader, _ snapshot.Bitmap) error {
 		if n == 0 {
 			base = r
 		}
-		for doc := range h.all[n].All() {
+		for doc := range skills[n].All() {
 			f, err := r.Facts(doc)
 			if err != nil {
 				return err

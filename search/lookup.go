@@ -10,17 +10,25 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// lookup finds a skill of the view by its name, by "source/name" or by "source/folder",
-// also a skill of a source that is away.
+// lookup finds a skill of the view by its ID, see find.
 func lookup(v *snapshot.View, id string) (int, error) {
-	if i, ok := v.First(words.NameKey(id)); ok {
+	if i, ok := find(v, id); ok {
 		return i, nil // who asks for the files of one that is away learns why
-	}
-	if i, ok := findByPlace(v, id); ok {
-		return i, nil
 	}
 	known := names(v)
 	return 0, &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
+}
+
+// find finds a skill of the view by "source/name" or "source/folder", or else by its name, also
+// a skill of a source that is away. No name that an author chooses can take the place of an ID
+// that names the source.
+func find(v *snapshot.View, id string) (i int, ok bool) {
+	if hasSource(id) {
+		if i, ok := findByPlace(v, id); ok {
+			return i, true
+		}
+	}
+	return v.First(words.NameKey(id))
 }
 
 // findByPlace finds a skill of the view by "source/name" or "source/folder".

@@ -41,6 +41,9 @@ type Policy struct {
 	// Lower are the sources that are trusted less: their skills rank below equals, and fill
 	// at most half of a block in which others are relevant too. nil means none.
 	Lower []string
+	// Private are the sources whose skills nobody sees but the agents that use them, see
+	// Agent.Uses. nil means none.
+	Private []string
 }
 
 // A Ban disables skills. Like all lists of sources in a Policy, Within has labels, or kinds
@@ -85,7 +88,7 @@ type policy struct {
 // SetPolicy replaces the policy; nil means none. kinds are the kinds of the sources, by
 // label.
 func (x *Searcher) SetPolicy(p *Policy, kinds map[string]string) {
-	if p == nil || len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower) == 0 {
+	if p == nil || len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Private) == 0 {
 		x.policy.Store(nil)
 		return
 	}

@@ -4,25 +4,32 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// An Agent sees a part of the catalog: its scope. A nil *Agent sees all of it. In its
-// scope, skills outside do not exist: they shadow nothing, and no answer names them.
+// An Agent sees a part of the catalog: its scope. A nil *Agent sees all of it, but for the
+// sources of Policy.Private. In its scope, skills outside do not exist: they shadow nothing,
+// and no answer names them.
 type Agent struct {
 	Name    string
-	Include Rules    // empty means everything
+	Include Rules    // empty means what it Uses, or everything if it uses nothing
 	Exclude Rules    // wins over Include
 	Pinned  []string // names of skills that the agent always has if its scope has them, in this order
 
+	// Uses are IDs of skills that the agent always has with all their instructions, in this
+	// order. Without Include, they are all that it sees. Only an agent that uses a skill of a
+	// source of Policy.Private sees it, whatever Include says.
+	Uses []string
+
 	// What the agent is told, by whoever runs it; see package agent.
-	Prompt       string   // its role; "" means none
-	Uses         []string // IDs of skills that it always has with all their instructions, in this order
-	Instructions string   // that stand after these skills; "" means none
-	Script       Script   // how scripts of skills run for it
+	Prompt       string // its role; "" means none
+	Instructions string // that stand after the skills that it uses; "" means none
+
+	Script  Script // how scripts of skills run for it
+	Foreign bool   // somebody else may have written it: Script only narrows what else holds, see ScriptFor
 
 	// Held lets Lookup, and so whatever reads a skill by its ID, find skills that are held
 	// back. It is for the owner of the catalog, never for a model.
@@ -30,16 +37,6 @@ type Agent struct {
 
 	// Places says where a configuration has the rules; nil means that nobody knows.
 	Places map[Rule]Place
-}
-
-// A Script says how scripts of skills run. Zero values mean what a more general one says, and
-// then the defaults of package sandbox.
-type Script struct {
-	Executor string        // see sandbox/executors
-	Timeout  time.Duration // of one run
-	Output   int64         // bytes of what a run writes to each of its outputs
-	Network  []int         // TCP ports that it may connect to; nil means none
-	Runtime  string        // of the container executor, such as "runsc"
 }
 
 // Rules match a skill if one of them matches it. A rule that matches nothing does nothing:
@@ -52,7 +49,7 @@ type Rules struct {
 
 // A Rule is one rule of an agent.
 type Rule struct {
-	Key  string // "include.names", "exclude.tags", "pinned" and so on
+	Key  string // "include.names", "exclude.tags", "pinned", "uses_skills" and so on
 	Text string
 }
 
@@ -79,19 +76,51 @@ func (r Rules) matchName(name string) bool {
 }
 
 // Check returns a *RuleError for the first mistake that shows without a catalog: a malformed
-// pattern, or a pinned skill that the agent's own rules keep out by its name.
+// pattern, or a skill that is pinned or used and that the agent's own rules keep out by its
+// name.
 func (a *Agent) Check() error {
 	if err := a.checkPatterns(); err != nil {
 		return err
 	}
-	onlyNames := len(a.Include.Names) > 0 && len(a.Include.Tags)+len(a.Include.Sources) == 0
+	if err := a.checkNames(keyUses, a.Uses, "do not use it"); err != nil {
+		return err
+	}
+	if err := a.checkNames(keyPinned, a.Pinned, "do not pin it"); err != nil {
+		return err
+	}
+	if !a.Include.empty() || len(a.Uses) == 0 || slices.ContainsFunc(a.Uses, hasSource) {
+		return nil
+	}
 	for _, name := range a.Pinned {
-		pin := Rule{"pinned", name}
+		same := func(used string) bool { return words.NameKey(used) == words.NameKey(name) }
+		if !slices.ContainsFunc(a.Uses, same) {
+			return a.errorf(Rule{keyPinned, name}, "skill %q is not in uses_skills, which is all that the agent sees; add it there or to include.names, or do not pin it", name)
+		}
+	}
+	return nil
+}
+
+// The keys of rules that name single skills.
+const (
+	keyPinned = "pinned"
+	keyUses   = "uses_skills"
+)
+
+// hasSource reports whether an ID names the source of the skill too. Then only the catalog
+// shows which name the skill has.
+func hasSource(id string) bool { return strings.Contains(id, "/") }
+
+// checkNames returns a *RuleError for the first of some names of skills that the rules of the
+// agent keep out. instead says what else the user may do.
+func (a *Agent) checkNames(key string, names []string, instead string) error {
+	onlyNames := len(a.Include.Names) > 0 && len(a.Include.Tags)+len(a.Include.Sources) == 0
+	for _, name := range names {
 		switch {
+		case key == keyUses && hasSource(name):
 		case a.Exclude.matchName(name):
-			return a.errorf(pin, "skill %q is excluded too; remove one of the two", name)
+			return a.errorf(Rule{key, name}, "skill %q is excluded too; remove one of the two", name)
 		case onlyNames && !a.Include.matchName(name):
-			return a.errorf(pin, "skill %q is not included; add it to include.names, or do not pin it", name)
+			return a.errorf(Rule{key, name}, "skill %q is not included; add it to include.names, or %s", name, instead)
 		}
 	}
 	return nil
@@ -163,14 +192,17 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 	if err := a.checkPatterns(); err != nil {
 		return nil, err
 	}
-	include, exclude := matching(v, a.Include), matching(v, a.Exclude)
+	include, exclude, used := matching(v, a.Include), matching(v, a.Exclude), a.used(v, h)
 	s := v.NewScope(func(n int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap {
 		set := live
-		if !a.Include.empty() {
+		switch {
+		case !a.Include.empty():
 			set = set.And(include[n])
+		case len(a.Uses) > 0:
+			set = set.And(used[n])
 		}
 		if h != nil {
-			set = set.AndNot(h.all[n])
+			set = set.AndNot(h.private[n]).Or(used[n].And(h.private[n])).AndNot(h.all[n])
 		}
 		return set.AndNot(exclude[n])
 	})

@@ -32,7 +32,7 @@ func (x *Searcher) Unmatched(ctx context.Context, a *Agent) (list []skill.Proble
 				return p.unmatched(v), v.Err()
 			}
 			return slices.Concat(a.unmatched(v, "include", a.Include, "lets nothing in"),
-				a.unmatched(v, "exclude", a.Exclude, "keeps nothing out"), a.unmatchedPins(own, h)), v.Err()
+				a.unmatched(v, "exclude", a.Exclude, "keeps nothing out"), a.unmatchedPins(own, h), a.unmatchedUses(own, h)), v.Err()
 		})
 		if err == nil {
 			list = found.([]skill.Problem)
@@ -91,23 +91,12 @@ func (r Rules) unmatched(v *snapshot.View, found func(part, text, why string)) {
 
 // unmatchedPins returns a problem for each pinned skill that the scope does not have.
 func (a *Agent) unmatchedPins(own *snapshot.View, h *held) (list []skill.Problem) {
-	v := own.Whole()
 	for _, name := range a.Pinned {
-		key := words.NameKey(name)
-		if _, ok := own.First(key); ok { // of a source that is away it may come back
-			continue
+		if _, ok := own.First(words.NameKey(name)); !ok { // of a source that is away it may come back
+			i, ok := own.Whole().First(words.NameKey(name))
+			why := a.whyOutside(own.Whole(), h, name, i, ok)
+			list = append(list, a.problem(Rule{keyPinned, name}, why, "pin a skill that the agent sees, or none"))
 		}
-		why := fmt.Sprintf("no skill %q%s", name, words.Suggest(name, names(v)))
-		i, ok := v.First(key)
-		switch {
-		case ok && h.has(v, i):
-			d := v.Doc(i)
-			_, reason := h.why(v, i, &d)
-			why = fmt.Sprintf("skill %q is held back: %s", name, reason)
-		case ok:
-			why = fmt.Sprintf("skill %q is outside: the agent %s", name, a.filter(v, i))
-		}
-		list = append(list, a.problem(Rule{"pinned", name}, why, "pin a skill that the agent sees, or none"))
 	}
 	return list
 }

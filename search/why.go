@@ -68,7 +68,7 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 			e.Entry = r.held.entry(whole, i, r.view.Whole().Doc(i))
 		case !r.scope.Allowed(i):
 			e.Entry = entryOf(whole, i)
-			e.Filter = fmt.Sprintf("agent %s %s", q.Agent.Name, q.Agent.filter(r.view, i))
+			e.Filter = q.Agent.filter(r.view, i, r.held)
 		}
 		x.setAvailable(ctx, r.view, &e.Entry)
 		if r.scope.Allowed(i) && !e.Relevant {
@@ -189,8 +189,16 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 
-// filter describes the rule of the agent that keeps skill i out.
-func (a *Agent) filter(v *snapshot.View, i int) string {
+// filter describes the rule that keeps skill i out of the scope of the agent.
+func (a *Agent) filter(v *snapshot.View, i int, h *held) string {
+	if a == nil {
+		return "only agents that use it see it"
+	}
+	return fmt.Sprintf("agent %s %s", a.Name, a.rule(v, i, h))
+}
+
+// rule describes which of its rules keeps skill i out of the scope of the agent.
+func (a *Agent) rule(v *snapshot.View, i int, h *held) string {
 	var excluding []string
 	for _, part := range []Rules{{Names: a.Exclude.Names}, {Tags: a.Exclude.Tags}, {Sources: a.Exclude.Sources}} {
 		if part.match(v, i) {
@@ -199,6 +207,12 @@ func (a *Agent) filter(v *snapshot.View, i int) string {
 	}
 	if len(excluding) > 0 {
 		return fmt.Sprintf("excludes it (%s)", strings.Join(excluding, "; "))
+	}
+	switch {
+	case h != nil && within(v, h.private, i):
+		return "does not use it, and only agents that use it see it"
+	case a.Include.empty():
+		return "sees only what it uses: " + strings.Join(a.Uses, ", ")
 	}
 	return fmt.Sprintf("includes only %s", a.Include)
 }

@@ -17,6 +17,10 @@ const (
 	KindProject   = "project"   // of the project in which the user works
 	KindUser      = "user"      // of the user, in all projects
 	KindBundled   = "bundled"   // compiled into the program
+
+	// KindPreloaded is the kind of the folder of one skill that only the agents that name it
+	// see. Discover returns none: its priority is below all others.
+	KindPreloaded = "preloaded"
 )
 
 // The groups of places that Search.Order puts in order.
@@ -43,7 +47,7 @@ type Place struct {
 	Path     string // absolute, links not resolved; "" for the bundled skills
 	Label    string // unique among the places of one Discover
 	Priority int    // unique; the highest for the first place
-	Kind     string // KindRoot, KindInstalled, KindProject, KindUser or KindBundled
+	Kind     string // one of the kinds
 }
 
 // Open returns the source at p. The label, priority and kind come from p, all other

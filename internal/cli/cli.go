@@ -209,7 +209,8 @@ func (a *app) command() *cobra.Command {
 	root.SetHelpCommand(a.helpCommand())
 	completeHelp(root)
 	addGroup(root, "Find skills:",
-		a.contextCommand(), a.searchCommand(), a.listCommand(), a.showCommand(), a.readCommand(), a.whyCommand())
+		a.contextCommand(), a.searchCommand(), a.listCommand(), a.showCommand(), a.readCommand(), a.whyCommand(),
+		a.promptCommand())
 	addGroup(root, "Own a catalog:",
 		a.installCommand(), a.updateCommand(), a.verifyCommand(), a.removeCommand(),
 		a.rootCommand(), a.indexCommand(), a.embedCommand(),

@@ -16,7 +16,8 @@ configuration folder, and from .agents/repertoire.yaml of the project:
 {configuration}
 
 A project's file may hold roots in the project, agents, and disabled, which
-holds for the skills of the project only. "skills disable", "skills pin" and
+holds for the skills of the project only. Its agents use skills by name, and may
+only narrow how scripts run: shorter, without network, in the virtual executor. "skills disable", "skills pin" and
 "skills root" edit your file; all comments in it stay.
 
 "skills config schema" prints the JSON Schema of your file, with --project of a
@@ -66,7 +67,15 @@ const configExample = `  roots:
     reviewer:            # skills --agent reviewer …
       include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
       exclude: {names: [review-legacy]}
-      pinned: [code-review]`
+      pinned: [code-review]
+    writer:              # skills --agent writer prompt …
+      prompt: You write short notes.
+      uses_skills: [house-style, ~/skills/tone]  # always with all instructions
+      instructions: Sign with the name of the team.
+      script: {timeout: 1m, output: 1048576, network: [443]}
+      executor: confined # or plain, bubblewrap, container, virtual
+  scripts:               # of single skills; what an agent says wins
+    - {skills: ["fetch-*"], sources: [team], timeout: 2m, network: [443]}`
 
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{

@@ -45,6 +45,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"pin":     editResult{},
 		"unpin":   editResult{},
 		"root":    rootsResult{},
+		"prompt":  promptResult{},
 
 		"well-known": wellKnownResult{},
 

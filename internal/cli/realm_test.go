@@ -150,15 +150,36 @@ func (r *realm) chooseAgent() {
 	if r.rng.IntN(3) == 0 {
 		r.agent["include"] = rules()
 	}
+	uses := r.chooseUses()
 	pinned := []string{} // not nil, which would be no value
 	for range r.rng.IntN(5) {
 		name := r.skills[r.rng.IntN(len(r.skills))].name
-		a := repertoire.Agent{Include: rulesOf(r.agent["include"]), Exclude: rulesOf(r.agent["exclude"]), Pinned: []string{name}}
+		a := repertoire.Agent{Include: rulesOf(r.agent["include"]), Exclude: rulesOf(r.agent["exclude"]), Uses: uses, Pinned: []string{name}}
 		if a.Check() == nil {
 			pinned = append(pinned, name)
 		}
 	}
 	r.agent["pinned"] = pinned
+}
+
+// chooseUses makes every third agent that includes nothing a specialist, which sees only the
+// skills that it uses.
+func (r *realm) chooseUses() (uses []string) {
+	if r.agent["include"] != nil || r.seed%3 != 0 {
+		return nil
+	}
+	for range 6 {
+		name := r.skills[r.rng.IntN(len(r.skills))].name
+		a := repertoire.Agent{Exclude: rulesOf(r.agent["exclude"]), Uses: []string{name}}
+		same := func(other string) bool { return strings.EqualFold(name, other) }
+		if name != ".." && !strings.Contains(name, "/") && a.Check() == nil && !slices.ContainsFunc(uses, same) {
+			uses = append(uses, name)
+		}
+	}
+	if uses != nil {
+		r.agent["uses_skills"] = uses
+	}
+	return uses
 }
 
 func rulesOf(v any) repertoire.Rules {
@@ -200,6 +221,10 @@ func (s *realmSkill) matches(r repertoire.Rules) bool {
 // outside reports whether the agent's rules keep a skill out.
 func (r *realm) outside(s realmSkill) bool {
 	include, exclude := rulesOf(r.agent["include"]), rulesOf(r.agent["exclude"])
+	same := func(name string) bool { return strings.EqualFold(s.name, name) }
+	if uses, ok := r.agent["uses_skills"].([]string); ok && !slices.ContainsFunc(uses, same) {
+		return true
+	}
 	return s.matches(exclude) || r.agent["include"] != nil && !s.matches(include)
 }
 

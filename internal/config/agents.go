@@ -27,8 +27,12 @@ func (p *parser) agents(n *yaml.Node) error {
 		return p.errorf(n, "agents: %d agents; a project may have %d", len(n.Content)/2, maxProjectAgents)
 	}
 	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
-		a := &search.Agent{Name: name.Value, Places: make(map[search.Rule]search.Place)}
-		err := p.mapping(rules, "agent "+a.Name, p.agent(a))
+		a := &search.Agent{Name: name.Value, Foreign: !p.user, Places: make(map[search.Rule]search.Place)}
+		known := p.agent(a)
+		if !p.user {
+			known["runtime"] = p.personalOnly("runtime")
+		}
+		err := p.mapping(rules, "agent "+a.Name, known)
 		if bad, ok := errors.AsType[*search.RuleError](a.Check()); ok && err == nil {
 			err = &Error{bad.Place.File, bad.Place.Line, fmt.Errorf("agent %s: %s: %w", a.Name, bad.Rule.Key, bad.Err)}
 		}
@@ -41,11 +45,38 @@ func (p *parser) agents(n *yaml.Node) error {
 
 // agent returns the keys of an agent.
 func (p *parser) agent(a *search.Agent) keys {
-	return keys{
-		"include": p.rules(a, &a.Include, "include").doc("the skills that it may see; without it, all", nil),
-		"exclude": p.rules(a, &a.Exclude, "exclude").doc("the skills that it may not see", nil),
-		"pinned":  p.ruleList(a, "pinned", &a.Pinned).doc("names of skills that it is always offered", nil),
+	known := keys{
+		"include":      p.rules(a, &a.Include, "include").doc("the skills that it may see; without it, those of uses_skills, or else all", nil),
+		"exclude":      p.rules(a, &a.Exclude, "exclude").doc("the skills that it may not see", nil),
+		"pinned":       p.ruleList(a, "pinned", &a.Pinned).doc("names of skills that it is always offered", nil),
+		"prompt":       p.text(&a.Prompt).doc("its role, which stands first in its system prompt", nil),
+		"uses_skills":  p.usedSkills(a).doc(p.aboutUses(), nil),
+		"instructions": p.text(&a.Instructions).doc("what it is told after the skills that it uses", nil),
+		"script":       p.object(a.Name+" script", "", func() keys { return p.scriptLimits(&a.Script) }).doc("bounds of the scripts that it runs", nil),
+		"executor":     p.executor(&a.Script.Executor).doc("what runs scripts for it", nil),
 	}
+	if p.user {
+		known["runtime"] = p.runtime(&a.Script.Runtime).doc("runtime of the container executor, such as runsc", nil)
+	}
+	return known
+}
+
+// shownAgent returns what an agent is told, and how its scripts run, by key.
+func (p *parser) shownAgent(a *search.Agent) map[string]any {
+	known := p.agent(a)
+	shown := make(map[string]any)
+	for _, key := range []string{"prompt", "instructions", "executor", "runtime"} {
+		if v := known[key].show(); v != nil {
+			shown[key] = v
+		}
+	}
+	if limits := p.scriptLimits(&a.Script).shown(); len(limits) > 0 {
+		shown["script"] = limits
+	}
+	if len(a.Uses) > 0 {
+		shown["uses_skills"] = p.settings.usesOf(a)
+	}
+	return shown
 }
 
 // addAgent adds an agent. A later file of the user may replace an agent of the same

@@ -46,6 +46,17 @@ type keys map[string]value
 // names returns the known keys in the order of lists.
 func (k keys) names() []string { return slices.Sorted(maps.Keys(k)) }
 
+// shown returns what is set, by key.
+func (k keys) shown() map[string]any {
+	shown := make(map[string]any)
+	for name, v := range k {
+		if x := v.show(); x != nil {
+			shown[name] = x
+		}
+	}
+	return shown
+}
+
 // mapping reads a mapping. A key that is not in known is an error that lists the
 // known keys.
 func (p *parser) mapping(n *yaml.Node, what string, known keys) error {

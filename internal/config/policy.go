@@ -32,7 +32,10 @@ func (s *Settings) Policy() *search.Policy {
 			p.Lower = append(p.Lower, r.Label)
 		}
 	}
-	if len(p.Disabled)+len(p.Lower)+len(p.Ask) == 0 && !s.Trust.RequireDigest {
+	if len(s.Preloaded) > 0 {
+		p.Private = []string{source.KindPreloaded}
+	}
+	if len(p.Disabled)+len(p.Lower)+len(p.Ask)+len(p.Private) == 0 && !s.Trust.RequireDigest {
 		return nil
 	}
 	return p
@@ -85,12 +88,17 @@ func (p *parser) disabled(to *[]search.Ban) value {
 
 // checkBan returns an error for an empty or malformed rule.
 func (p *parser) checkBan(n *yaml.Node, ban search.Ban) error {
+	return p.checkRules(n, "disabled", ban.Rules)
+}
+
+// checkRules returns an error for empty or malformed rules, which n is.
+func (p *parser) checkRules(n *yaml.Node, what string, r search.Rules) error {
 	if n.Value == "" {
-		return p.errorf(n, "disabled: a name is missing")
+		return p.errorf(n, "%s: a name is missing", what)
 	}
-	err := (&search.Agent{Exclude: ban.Rules}).Check()
+	err := (&search.Agent{Exclude: r}).Check()
 	if bad, ok := errors.AsType[*search.RuleError](err); ok {
-		return p.errorf(n, "disabled: %w", bad.Err)
+		return p.errorf(n, "%s: %w", what, bad.Err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func Read(dir string, o *Options) (Settings, error) {
 		if len(o.Roots) == 0 {
 			return s, errors.New("no folder to look for skills in: OnlyRoots is set, and Roots is empty")
 		}
-		s.Roots, s.Project, s.User, s.Bundled, s.Installed = nil, false, false, false, false
+		s.Roots, s.Preloaded, s.Project, s.User, s.Bundled, s.Installed = nil, nil, false, false, false, false
 	}
 	s.applyProjects(dir)
 	var roots []Root

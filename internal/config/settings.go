@@ -33,6 +33,8 @@ type Settings struct {
 	Schedule  string // of rescans; "" means the default of repertoire.Config
 	MaxFile   int64  // size in bytes of the largest file that is served; 0 means 1 MiB
 	Agents    []*search.Agent
+	Preloaded []Root              // folders of skills that agents name by their paths
+	Scripts   []search.ScriptRule // how the scripts of skills run
 	Embedder  Embedder
 	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
 	Disturb   float64       // see search.Query; 0 means the default
@@ -240,7 +242,7 @@ func (s *Settings) parse(name string, data []byte, f *fence) error {
 	}
 	changed := *s
 	changed.Roots, changed.Agents = slices.Clone(s.Roots), slices.Clone(s.Agents)
-	changed.Disabled = slices.Clone(s.Disabled)
+	changed.Disabled, changed.Preloaded = slices.Clone(s.Disabled), slices.Clone(s.Preloaded)
 	changed.Places = make(map[string]search.Place)
 	maps.Copy(changed.Places, s.Places)
 	p := &parser{file: name, dir: filepath.Dir(name), user: f == nil, fence: f, settings: &changed}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -43,6 +44,8 @@ func (p *parser) shown(known keys, prefix string, o *Options) (list []Shown) {
 			list = append(list, p.shownRoots()...)
 		case key == "agents":
 			list = append(list, p.shownAgents()...)
+		case key == "scripts":
+			list = append(list, p.shownScripts()...)
 		case key == "disabled":
 			list = append(list, shownBans(key, p.settings.Disabled)...)
 		case key == "projects":
@@ -131,7 +134,17 @@ func (p *parser) shownAgents() (list []Shown) {
 		if len(a.Pinned) > 0 {
 			rules["pinned"] = a.Pinned
 		}
+		maps.Copy(rules, p.shownAgent(a))
 		set.Key, set.Value = "agents."+a.Name, rules
+		list = append(list, set)
+	}
+	return list
+}
+
+func (p *parser) shownScripts() (list []Shown) {
+	for _, r := range p.settings.Scripts {
+		set := at(r.Place)
+		set.Key, set.Value = "scripts", p.scriptKeys(&r).shown()
 		list = append(list, set)
 	}
 	return list

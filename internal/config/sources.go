@@ -47,7 +47,8 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		}
 		sources = append(sources, s.fetched(src, r))
 	}
-	return sources, nil
+	preloaded, err := s.preloaded()
+	return append(sources, preloaded...), err
 }
 
 // rootsByPath returns the roots by their absolute paths.

@@ -102,7 +102,7 @@ func (p *parser) keys() keys {
 	s := p.settings
 	known := keys{
 		"roots":    p.rootList().doc("folders with skills; the first wins", nil),
-		"agents":   p.agentMap().doc("what each agent may see", nil),
+		"agents":   p.agentMap().doc("what each agent may see, and what it is told", nil),
 		"disabled": p.disabled(&s.Disabled).doc("skills that nobody is offered: a list of names, or a mapping of rules", nil),
 	}
 	if p.user {
@@ -134,6 +134,7 @@ func (p *parser) personal() keys {
 		"trust":       p.object("trust", "trust", p.trust).doc("whose skills are offered", nil),
 		"requires":    p.object("requires", "requires", p.requires).doc("what happens to skills whose needs are not met", nil),
 		"usage":       p.usage().doc("keep a local log of what is offered, loaded and read", false),
+		"scripts":     p.scripts(&s.Scripts).doc("how the scripts of skills run; an agent's own keys win", nil),
 		"limits":      p.object("limits", "limits", p.limits).doc("what a skill may be before it counts as a problem", nil),
 	}
 }
@@ -141,11 +142,8 @@ func (p *parser) personal() keys {
 func (p *parser) top(n *yaml.Node) error {
 	known := p.keys()
 	if !p.user {
-		for key, v := range p.personal() {
-			v.read = func(n *yaml.Node) error {
-				return p.errorf(n, "%s: a project's configuration cannot set this; move it to your own", key)
-			}
-			known[key] = v
+		for key := range p.personal() {
+			known[key] = p.personalOnly(key)
 		}
 	}
 	if err := p.mapping(n, "configuration", known); err != nil {
@@ -155,6 +153,13 @@ func (p *parser) top(n *yaml.Node) error {
 		p.note(n.Content[i].Value, n.Content[i])
 	}
 	return p.oneLevel(n)
+}
+
+// personalOnly is the value of a key that the file of a project must not have.
+func (p *parser) personalOnly(key string) value {
+	return value{read: func(n *yaml.Node) error {
+		return p.errorf(n, "%s: a project's configuration cannot set this; move it to your own", key)
+	}}
 }
 
 // oneLevel returns an error if a mapping has both disturb and threshold.

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
+)
+
+const promptHelp = `Prompt prints the system prompt of an agent of the configuration, for any program
+that runs models: its role (prompt), the skills that it always has, with all
+their instructions and the folders that their paths start at (uses_skills), its
+own instructions, and the list of the other skills that fit PROMPT, as "skills
+context" prints it. Pinned skills head the list. Without PROMPT only they are
+listed.
+
+The whole is as long as --budget says: the role and the instructions of the
+agent always stand in it, then come the skills that it uses, in their order, and
+then the list. A skill that does not fit is left out as a whole. What is left
+out, and skills that cannot be read, stand on standard error.
+
+--json prints an object with
+  system    the text
+  loaded    the skills whose instructions stand in it: id, name, source, root,
+            tokens
+  skills    the listed skills, in the form of "search --json"
+  omitted   number of relevant skills that are not listed for lack of room
+  problems  what is left out and why: rule, severity, path, line, message, hint
+  tokens    estimated tokens of the text
+  and mode, stale, kind, demand, threshold and disturb as "context --json"`
+
+// promptResult is what "prompt --json" prints.
+type promptResult struct {
+	System   string          `json:"system"`
+	Loaded   []promptSkill   `json:"loaded"`
+	Skills   []resultHit     `json:"skills"`
+	Omitted  int             `json:"omitted"`
+	Problems []skill.Problem `json:"problems"`
+	Tokens   int             `json:"tokens"`
+	ranking
+}
+
+// promptSkill is a skill whose instructions stand in a system prompt.
+type promptSkill struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	Root   string `json:"root"`
+	Tokens int    `json:"tokens"`
+}
+
+func (a *app) promptCommand() *cobra.Command {
+	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens}
+	cmd := &cobra.Command{
+		Use:     "prompt [PROMPT… | -]",
+		Short:   "Print the system prompt of an agent",
+		Long:    promptHelp,
+		Example: "  skills --agent writer prompt \"Announce the release\"\n  skills --agent writer prompt --json - < prompt.txt",
+		Args:    args(0, -1),
+		PreRunE: checked(func([]string) error {
+			if a.agent == "" {
+				return errors.New("--agent is missing: it names the agent of the configuration whose prompt to print")
+			}
+			if o.Tokens < 1 {
+				return errors.New("--budget is at least 1")
+			}
+			format := string(o.Budget.Format)
+			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })
+			if format != "" && !slices.Contains(formats, format) {
+				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
+			}
+			return nil
+		}),
+		RunE: a.onPrompt(0, freshen, func(ctx context.Context, c *catalog, args []string) error {
+			return a.systemPrompt(ctx, c, args[0], &o)
+		}),
+	}
+	cmd.Flags().IntVar(&o.Tokens, "budget", o.Tokens, "print at most about this `number` of tokens")
+	cmd.Flags().StringVar((*string)(&o.Budget.Format), "format", "", "`syntax` of the list: xml, markdown or json (default: xml)")
+	return cmd
+}
+
+func (a *app) systemPrompt(ctx context.Context, c *catalog, prompt string, o *agent.SystemOptions) error {
+	s, err := agent.SystemPrompt(ctx, c, c.agent, prompt, o)
+	if err != nil {
+		return err
+	}
+	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: s.Kind}, mapped(s.Listed, idOf)...)
+	if len(s.Loaded) > 0 {
+		c.used(usage.Event{Kind: usage.Loaded}, mapped(s.Loaded, func(b repertoire.Body) string { return b.ID })...)
+	}
+	for _, p := range s.Problems {
+		a.note("%v", p)
+	}
+	if a.json {
+		loaded := mapped(s.Loaded, func(b repertoire.Body) promptSkill {
+			return promptSkill{b.ID, b.Name, b.Source, b.Folder, b.Tokens}
+		})
+		return a.printJSON(promptResult{s.Text, loaded, mapped(s.Listed, resultOf), s.Omitted, append([]skill.Problem{}, s.Problems...),
+			s.Tokens, c.rankingOf(s.Ranking)})
+	}
+	_, err = io.WriteString(a.stdout, s.Text)
+	a.noteVerbose("%s loaded and %s listed in %s, %d left out; ranking: %s",
+		count(len(s.Loaded), "skill"), count(len(s.Listed), "skill"), count(s.Tokens, "token"), s.Omitted, s.Mode)
+	return err
+}

@@ -1,0 +1,84 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// used returns the skills that the agent uses, whatever the scope of the view, by segment. A
+// name stands for all skills of this name that are not private. What a used skill requires is
+// not among them: whoever writes a skill does not decide what an agent sees.
+func (a *Agent) used(v *snapshot.View, h *held) []snapshot.Bitmap {
+	sets := matching(v, Rules{})
+	for _, id := range a.Uses {
+		if hasSource(id) {
+			if i, ok := findByPlace(v.Whole(), id); ok {
+				n, doc := v.At(i)
+				sets[n].Set(doc)
+				continue
+			}
+		}
+		for n, named := range matching(v, Rules{Names: []string{literal.Replace(id)}}) {
+			if h != nil {
+				named = named.AndNot(h.private[n])
+			}
+			sets[n] = sets[n].Or(named)
+		}
+	}
+	return sets
+}
+
+// literal makes a pattern of a name.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// unmatchedUses returns a problem for each skill that the agent uses and its scope does not
+// have, and for each skill that a used one requires and the scope does not have.
+func (a *Agent) unmatchedUses(own *snapshot.View, h *held) (list []skill.Problem) {
+	for _, id := range a.Uses {
+		rule := Rule{keyUses, id}
+		i, ok := find(own, id)
+		if ok {
+			e := entryOf(own, i)
+			for _, name := range e.Lacking {
+				why := fmt.Sprintf("skill %q requires %q, which the agent does not see", e.Name, name)
+				list = append(list, a.problem(rule, why, "add it to uses_skills or to include, if the agent may see it"))
+			}
+			continue
+		}
+		i, ok = find(own.Whole(), id)
+		why, hint := a.whyOutside(own.Whole(), h, id, i, ok), "use a skill that the agent may see, or none"
+		if root := rootOf(own, id); root != "" && strings.HasPrefix(why, "no skill ") {
+			why, hint = "no skill in "+root, "put a SKILL.md into this folder, or correct the path"
+		}
+		list = append(list, a.problem(rule, why, hint))
+	}
+	return list
+}
+
+// rootOf returns the folder of the source for the ID of the skill at its top; "" for others.
+func rootOf(v *snapshot.View, id string) string {
+	for _, src := range v.Sources {
+		if id == src.Label+"/." {
+			return src.Root
+		}
+	}
+	return ""
+}
+
+// whyOutside says why a scope does not have the skill i of the whole catalog, or, if ok is false,
+// a skill that nobody has.
+func (a *Agent) whyOutside(v *snapshot.View, h *held, id string, i int, ok bool) string {
+	switch {
+	case ok && h.has(v, i):
+		d := v.Doc(i)
+		_, reason := h.why(v, i, &d)
+		return fmt.Sprintf("skill %q is held back: %s", id, reason)
+	case ok:
+		return fmt.Sprintf("skill %q is outside: the agent %s", id, a.rule(v, i, h))
+	}
+	return fmt.Sprintf("no skill %q%s", id, words.Suggest(id, names(v)))
+}

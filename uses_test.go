@@ -1,0 +1,125 @@
+package repertoire_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/sandbox"
+	ranking "github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// TestUsesDoors: no door of the library has a skill that a specialist does not use, and none
+// but its own has a skill that it names by its path.
+func TestUsesDoors(t *testing.T) {
+	t.Parallel()
+	own, _ := folder(t, "own", docs("bread", "tart"))
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "SKILL.md"), doc("brioche", "Does brioche."))
+	private, err := source.Dir(dir, &source.Options{Label: "preloaded:x", Kind: source.KindPreloaded, Priority: -1})
+	try(t, err)
+	c := scanned(t, repertoire.Config{Sources: []source.Source{own, private},
+		Policy: &repertoire.Policy{Private: []string{source.KindPreloaded}}})
+	sees := []struct {
+		agent *repertoire.Agent
+		ids   []string
+	}{
+		{nil, []string{"bread", "tart"}},
+		{&repertoire.Agent{Name: "all", Include: repertoire.Rules{Names: []string{"*"}, Sources: []string{"preloaded:x"}}}, []string{"bread", "tart"}},
+		{&repertoire.Agent{Name: "one", Uses: []string{"tart"}}, []string{"tart"}},
+		{&repertoire.Agent{Name: "own", Uses: []string{"preloaded:x/."}}, []string{"brioche"}},
+		{&repertoire.Agent{Name: "both", Uses: []string{"preloaded:x/.", "tart"}, Include: repertoire.Rules{Names: []string{"t*"}}}, []string{"brioche", "tart"}},
+		{&repertoire.Agent{Held: true}, []string{"bread", "tart"}},
+	}
+	for door, ask := range inLibrary {
+		if door == "pinned" || door == "twins" { // these ask for others
+			continue
+		}
+		single := slices.Contains([]string{"lookup", "body", "file", "manifest", "outline", "listing"}, door)
+		for i, s := range sees {
+			for _, id := range []string{"bread", "tart", "brioche"} {
+				got, err := ask(t, c, id, s.agent)
+				seen := err == nil && strings.Contains(strings.ReplaceAll(got, "what does the "+id, ""), id)
+				if door == "listing" {
+					seen = err == nil
+				}
+				if want := slices.Contains(s.ids, id); seen != want && !(door == "snippets" && want) || single && !want && !errors.Is(err, repertoire.ErrNotFound) {
+					t.Errorf("%s of %s for agent %d: %q, %v", door, id, i, got, err)
+				}
+			}
+		}
+	}
+	if n, err := c.Count(t.Context(), nil); n != 2 || err != nil {
+		t.Errorf("%d skills, %v", n, err)
+	}
+	for _, id := range []string{"preloaded:x/.", "preloaded:x/brioche", "brioche"} {
+		if b, err := c.Body(t.Context(), id, sees[3].agent); err != nil || b.Folder != resolved(t, dir) {
+			t.Errorf("%s is in %s, %v", id, b.Folder, err)
+		}
+		if _, err := c.Body(t.Context(), id, nil); err == nil || strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("%s for nobody: %v", id, err)
+		}
+	}
+}
+
+// TestHiddenName: no name that the author of a skill chooses takes the place of a skill that an
+// agent names by its source.
+func TestHiddenName(t *testing.T) {
+	t.Parallel()
+	own := memory(t, "own", 0, docs("bread"))
+	attack := memory(t, "attack", 9, map[string]string{"a/SKILL.md": doc("own/bread", "Does worse.")})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{own, attack}})
+	for _, a := range []*repertoire.Agent{nil, {Name: "a", Uses: []string{"own/bread"}}} {
+		if b, err := c.Body(t.Context(), "own/bread", a); err != nil || b.Source != "own" {
+			t.Errorf("own/bread is of %s, %v", b.Source, err)
+		}
+	}
+}
+
+// TestScript: the configuration says how the scripts of a skill run, and trusts no skill of a
+// project to have an honest name.
+func TestScript(t *testing.T) {
+	home := t.TempDir()
+	setHome(t, home)
+	for name, value := range map[string]string{"REPERTOIRE_CACHE": filepath.Join(home, "cache"), "REPERTOIRE_CONFIG": filepath.Join(home, "c.yaml"), "REPERTOIRE_DB": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": ""} {
+		t.Setenv(name, value)
+	}
+	write(t, filepath.Join(home, "c.yaml"), "bundled: false\nembedder: none\nagents: {a: {uses_skills: ./fetch, script: {output: 9}}}\n"+
+		"scripts: [{skills: fetch, timeout: 2m, network: [443]}, {skills: \"*\", executor: bubblewrap}]\n")
+	write(t, filepath.Join(home, "fetch", "SKILL.md"), doc("fetch", "Fetches."))
+	write(t, filepath.Join(home, "p", ".agents", "skills", "fetch", "SKILL.md"), doc("fetch", "Fetches worse."))
+	cfg, err := repertoire.ReadConfig(filepath.Join(home, "p"), nil)
+	try(t, err)
+	cfg.Schedule = repertoire.Never
+	c, err := repertoire.Open(t.Context(), cfg)
+	try(t, err)
+	defer c.Close()
+	rescan(t, c)
+	a, err := c.Agent("a")
+	try(t, err)
+	for _, tt := range []struct {
+		agent *repertoire.Agent
+		want  repertoire.Script
+	}{
+		{a, repertoire.Script{Executor: "bubblewrap", Timeout: 2 * time.Minute, Output: 9, Network: []int{443}}},
+		{nil, repertoire.Script{Executor: "bubblewrap", Timeout: sandbox.DefaultTimeout, Output: sandbox.DefaultOutput}},
+	} {
+		got, err := c.Script(t.Context(), "fetch", tt.agent)
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got)\n%s", err, diff)
+		}
+	}
+	if _, err := c.Script(t.Context(), "absent", nil); !errors.Is(err, repertoire.ErrNotFound) {
+		t.Errorf("of no skill: %v", err)
+	}
+	if d := ranking.DefaultScript(); d.Timeout != sandbox.DefaultTimeout || d.Output != sandbox.DefaultOutput {
+		t.Errorf("the defaults differ from the sandbox's: %+v", d)
+	}
+}
