@@ -63,6 +63,12 @@ type Config struct {
 	// reaches it. Threshold and Disturb must not both be set.
 	Threshold float64
 
+	// CertainTriggers means that a prompt which has a trigger of a skill names this skill
+	// for certain, unless the trigger is common in the catalog or a verb. The authors of
+	// skills write triggers, so set it only if you trust them all. Otherwise triggers are
+	// evidence among other evidence.
+	CertainTriggers bool
+
 	// Form is the form of the blocks whose Budget names none; "" means short where a tool
 	// loads skills, else full.
 	Form contextprovider.Form
@@ -188,7 +194,8 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	cfg := Config{
 		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
-		Form: contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
+		CertainTriggers: s.Triggers == config.TriggersCertain,
+		Form:            contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}
 	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {

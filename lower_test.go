@@ -3,6 +3,7 @@ package repertoire_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
@@ -10,10 +11,11 @@ import (
 )
 
 // TestLower: a source that is trusted less cannot fill a block in which other skills fit
-// too, and what it copies ranks below the original, however many copies there are.
+// too, and what it copies ranks below the original, however many copies there are and
+// whatever triggers they claim.
 func TestLower(t *testing.T) {
-	text := func(name, description, body string) string {
-		return fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n%s\n", name, description, body)
+	text := func(name, description, body string, triggers ...string) string {
+		return fmt.Sprintf("---\nname: %s\ndescription: %s\nmetadata:\n  triggers: %s\n---\n%s\n", name, description, strings.Join(triggers, ", "), body)
 	}
 	const about = "Repairs a leaking garden hose and plans when to water the tomatoes. Use it in the garden."
 	own := map[string]string{
@@ -27,7 +29,7 @@ func TestLower(t *testing.T) {
 	got := make(map[string]string)
 	for i := range 8 {
 		name := fmt.Sprintf("aa-hose-%c", 'a'+i)
-		got[name+"/SKILL.md"] = text(name, about, fmt.Sprintf("Step %d: pay for the hose, then water the garden %d times and repair what leaks.", i, i))
+		got[name+"/SKILL.md"] = text(name, about, fmt.Sprintf("Step %d: pay for the hose, then water the garden %d times and repair what leaks.", i, i), "leaking garden hose", "water the tomatoes", "garden")
 	}
 	got["copy/SKILL.md"] = text("aa-hose", about, "Find the leak, cut it out and join the ends.")
 	block := func(lower ...string) (ids []string, fromGot int) {

@@ -207,6 +207,7 @@ func (c *Catalog) open(ctx context.Context, path string, sources []source.Source
 	found := search.New(x, db, c.embedder, &search.Options{
 		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold, Disturb: c.cfg.Disturb,
 		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates, Missing: c.missing,
+		CertainTriggers: c.cfg.CertainTriggers,
 	})
 	s := &state{path: path, store: db, index: x, search: found, policy: c.cfg.Policy, replaced: new(atomic.Bool)}
 	s, err := s.with(sources)

@@ -144,6 +144,8 @@ type Background = search.Background
 //   - Score, Terms: what hits are ordered by, comparable within one answer, and
 //     the summands of it
 //   - Matched: words of the prompt that the skill has, stemmed, by field
+//   - Trigger: the best of its triggers that the prompt has: its Kind ("keyword",
+//     "verb" or "pattern"), Text and Value, 0 to 1; nil for none
 //   - Coverage, Evidence: the share of the prompt that name, description and tags
 //     cover, and how much that is
 //   - Strength: how strongly the full text matches
@@ -165,6 +167,8 @@ type Hit = search.Hit
 //     on disk
 //   - Tags: of its frontmatter, without duplicates
 //   - Needs: what it needs to work: skills, commands, environment variables
+//   - Triggers: Keywords, Verbs and Patterns that prompts for it contain, as its author
+//     says
 //   - Requires, Lacking: IDs of the skills that it requires, and names of those that
 //     the scope does not have
 //   - Tokens: of its instructions, estimated
@@ -186,6 +190,7 @@ type Entry = search.Entry
 //   - Best: ID of the first candidate
 //   - CopyOf: ID of the skill that is kept instead of this copy; "" when it is none
 //   - Missing: words of the prompt that the skill does not have, stemmed
+//   - Ignored: triggers of the skill that do not count, and why
 //   - Filter: the rule of the agent that keeps the skill out; "" when none does
 type Explanation = search.Explanation
 

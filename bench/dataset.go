@@ -292,6 +292,7 @@ func document(l line, needID bool) (Document, error) {
 	var d struct {
 		ID, Name, Description, Body string
 		Tags                        []string
+		Triggers                    skill.Triggers
 	}
 	if err := json.Unmarshal(l.text, &d); err != nil {
 		return Document{}, fmt.Errorf("%s: %w", l.at(), err)
@@ -307,6 +308,7 @@ func document(l line, needID bool) (Document, error) {
 		Name:        words.Line(d.Name),
 		Description: words.First(strings.TrimSpace(words.Clean(d.Description)), skill.MaxDescription),
 		Tags:        d.Tags,
+		Triggers:    d.Triggers,
 		Tokens:      words.Tokens(body),
 		Digest:      fmt.Sprintf("sha256:%x", sha256.Sum256(l.text)),
 	}

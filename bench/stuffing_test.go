@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
 // TestStuffing: a skill that repeats the words of a prompt ranks hardly higher than one that
-// says each of them once, and below the skill that is about it.
+// says each of them once, and below the skill that is about it. Triggers gain no more than
+// their weight.
 func TestStuffing(t *testing.T) {
 	const prompt = "repair the leaking garden hose and water the tomatoes"
 	keywords := []string{"repair", "leaking", "garden", "hose", "water", "tomatoes"}
@@ -52,8 +54,13 @@ func TestStuffing(t *testing.T) {
 		{"description", func(d *Document, text string) { d.Skill.Description = text + ". " + d.Skill.Description }, .01},
 		{"when to use", func(d *Document, text string) { d.Skill.WhenToUse = text }, .01},
 		{"tags", func(d *Document, text string) { d.Skill.Tags = strings.Fields(text) }, .01},
+		{"triggers", func(d *Document, text string) { d.Skill.Triggers.Keywords = strings.Fields(text) }, .01},
+		{"trigger", func(d *Document, text string) { d.Skill.Triggers.Keywords = []string{text} }, .01},
 		{"body", func(d *Document, text string) { d.Skill.Body += strings.Repeat("And so on.\n", 400) + text }, .7}, // BM25 saturates
 	} {
+		if gain := score(t, func(d *Document) { tt.edit(d, repeated(1)) }) - score(t, func(*Document) {}); strings.HasPrefix(tt.field, "trigger") && gain > rank.Defaults().Trigger {
+			t.Errorf("%s: %+.3f for words of the prompt", tt.field, gain)
+		}
 		once := score(t, func(d *Document) { tt.edit(d, repeated(1)) })
 		for _, n := range []int{3, 40} {
 			gain := score(t, func(d *Document) { tt.edit(d, repeated(n)) }) - once

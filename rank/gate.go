@@ -31,6 +31,7 @@ type Logit struct {
 	Nearness float64 // weight of the highest sum of the two cosines of a candidate
 	Strength float64 // weight of the highest Strength, up to 6
 	Coverage float64 // weight of the best candidate's Coverage
+	Trigger  float64 // weight of the best candidate's Trigger, if it has one
 	Request  float64 // weight of Known.Request
 	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
 
@@ -43,11 +44,12 @@ type Logit struct {
 // logistic regression on labelled sets, each alone and mixed with 3,000 other skills. All
 // sets had the same weight; prompts that want no skill had two fifths of it, near misses a
 // tenth. A skill beside the best is offered from the probability on at which it is worth its
-// tokens, if a miss costs as much as twenty needless entries.
+// tokens, if a miss costs as much as twenty needless entries. The weight of Trigger is set by
+// hand, because the labelled sets have no triggers.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .61, Coverage: 1.50, Size: -.35, Request: .49, Spread: .22},
-		Text:      Logit{Base: -2.75, Strength: .95, Coverage: 2.91, Size: -.19, Request: .41, Spread: .13},
+		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .61, Coverage: 1.50, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
+		Text:      Logit{Base: -2.75, Strength: .95, Coverage: 2.91, Trigger: .5, Size: -.19, Request: .41, Spread: .13},
 		Threshold: .6,
 		Least:     .05,
 		Prior:     []RatePoint{{.01, .791}, {.02, .670}, {.03, .566}, {.05, .465}, {.07, .387}, {.1, .306}, {.15, .234}, {.2, .188}, {.3, .131}, {.5, .073}},
@@ -132,7 +134,11 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 	}
 	terms = append(terms,
 		Term{"strength", strength, l.Strength},
-		Term{"coverage", rest[0].Coverage, l.Coverage},
+		Term{"coverage", rest[0].Coverage, l.Coverage})
+	if rest[0].Trigger > 0 {
+		terms = append(terms, Term{"trigger", rest[0].Trigger, l.Trigger})
+	}
+	terms = append(terms,
 		Term{"request", in.Request, l.Request},
 		Term{"size", math.Log(float64(max(in.Skills, fewSkills))), l.Size})
 	return Demand{Probability: probability(sum(terms)), Terms: terms}

@@ -41,8 +41,13 @@ type Candidate struct {
 	// a word that half of all skills have counts 0.
 	Evidence float64
 
-	Exact bool // the prompt certainly names the skill
-	Lower bool // its source is trusted less
+	// Trigger is how much the best trigger of the skill says that the prompt has, 0 to 1;
+	// 0 means that it has none.
+	Trigger float64
+
+	Exact     bool // the prompt certainly names the skill
+	Triggered bool // Exact is true because of a trigger that counts as a name
+	Lower     bool // its source is trusted less
 }
 
 // Params are the weights of the terms of a score.
@@ -51,6 +56,7 @@ type Params struct {
 	Vector  float64 // weight of each of the two cosines
 	Name    float64 // weight of NameMatch
 	Mention float64 // weight of Mention
+	Trigger float64 // weight of Trigger
 	Exact   float64 // weight of Exact; larger than all others together, so that a name wins
 	Lower   float64 // weight of Lower; it only decides between skills that fit about equally
 	Gate    Gate
@@ -63,10 +69,12 @@ type Params struct {
 // like everyday words take a tenth of Hit@1. Weights of Mention from 0 to 2 differ by less
 // than .001 where names are not meant; with 1, a prompt that is nothing but vague beside a
 // name in backticks finds that skill in .84 of the cases among 19,700 skills instead of .64.
+// A trigger's .4 gave the prompts of skills that have triggers Hit@1 .599 instead of .571 (294
+// prompts, catalogs of 60 to 4,400 skills), .2 gave .585, .8 gave .605 but less coverage.
 // The description's coverage, neighbouring words, BM25 of single fields, the best chunk and
 // late interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {
-	return Params{Lexical: 1, Vector: 1.2, Name: .8, Mention: 1, Exact: 10, Lower: -.05, Gate: DefaultGate()}
+	return Params{Lexical: 1, Vector: 1.2, Name: .8, Mention: 1, Trigger: .4, Exact: 10, Lower: -.05, Gate: DefaultGate()}
 }
 
 // NameMatch returns how well a prompt matches a name of that many words, of which it has
@@ -176,7 +184,7 @@ func normsOf(candidates []Candidate, full float64, order []int32) norms {
 }
 
 // maxTerms is the greatest number of terms in a score.
-const maxTerms = 6
+const maxTerms = 7
 
 // appendTerms appends the terms of c's score.
 func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
@@ -191,7 +199,12 @@ func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
 		terms = append(terms, Term{"description vector", description, p.Vector}, Term{"full vector", full, p.Vector})
 	}
 	terms = append(terms, Term{"name", c.NameMatch, p.Name})
+	if c.Trigger > 0 {
+		terms = append(terms, Term{"trigger", c.Trigger, p.Trigger})
+	}
 	switch {
+	case c.Triggered:
+		terms = append(terms, Term{"certain trigger", 1, p.Exact})
 	case c.Exact:
 		terms = append(terms, Term{"exact name", 1, p.Exact})
 	case c.Mention > 0:

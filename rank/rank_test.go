@@ -12,7 +12,7 @@ import (
 )
 
 // plain are weights that make scores easy to add up.
-var plain = rank.Params{Lexical: 1, Vector: .5, Name: .25, Mention: 2, Exact: 10}
+var plain = rank.Params{Lexical: 1, Vector: .5, Name: .25, Mention: 2, Trigger: .5, Exact: 10}
 
 // ids returns "id score" of all, in order.
 func ids(scored []rank.Scored) []string {
@@ -53,6 +53,9 @@ func TestOrder(t *testing.T) {
 			{ID: "a", Lexical: 100, Vectors: true, Description: 1, Full: 1, NameMatch: 1, Coverage: 1},
 			{ID: "b", Vectors: true, Description: -1, Full: -1, Exact: true},
 		}, []string{"b 9", "a 2.25"}},
+		{"a trigger counts by its value, and like a name if it is certain", []rank.Candidate{
+			{ID: "a", Lexical: 1}, {ID: "b", Trigger: .5}, {ID: "c", Trigger: 1, Exact: true, Triggered: true},
+		}, []string{"c 10.5", "a 1", "b 0.25"}},
 		{"a mention does not", []rank.Candidate{{ID: "a", Lexical: 1}, {ID: "b", Mention: .25}}, []string{"a 1", "b 0.5"}},
 	} {
 		if got := ids(rank.Order(tt.in, 0, plain)); !reflect.DeepEqual(got, tt.want) {

@@ -220,7 +220,10 @@ func spreads(s *snapshot.Set, prompts []embed.Vector) (mean, deviation [2]float6
 // method identifies the prompts that need no skill and everything that their demands
 // depend on, but for the catalog and the embedder.
 func (x *Searcher) method() string {
-	params, err := json.Marshal(x.opts.Params)
+	params, err := json.Marshal(struct {
+		*rank.Params
+		CertainTriggers bool
+	}{x.opts.Params, x.opts.CertainTriggers})
 	if err != nil {
 		return "" // not finite weights: nothing is calibrated
 	}

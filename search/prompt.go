@@ -38,6 +38,11 @@ type prompt struct {
 	rarest   float64   // the weight of a term that only one skill has
 	full     float64   // BM25 of a full match, see enough
 	segments []segmentTerms
+
+	sequence []string // all terms, in the order of the text
+	unique   []string // the different ones, in this order
+	docs     []int    // number of skills that have each of the first of these
+	skills   int      // number of skills in the catalog
 }
 
 // A term is one word of a prompt as the index knows it.
@@ -65,7 +70,8 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	p := &prompt{text: text, rarest: 1}
 	var unique []string
 	has := make(map[string]bool)
-	for _, t := range a.Terms(p.text) {
+	p.sequence = a.Terms(p.text)
+	for _, t := range p.sequence {
 		if !has[t] {
 			has[t] = true
 			unique = append(unique, t)
@@ -84,6 +90,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	if err != nil {
 		return nil, err
 	}
+	p.unique, p.docs, p.skills = unique, docs, all
 	single := snapshot.InverseFrequency(1, all)
 	all = max(all, fewSkills)
 	p.rarest = snapshot.InverseFrequency(1, all)

@@ -94,7 +94,8 @@ type Hit struct {
 	// comparable between answers and catalogs.
 	Probability float64
 	Matched     Matched
-	Copies      []Entry // copies of this skill that are left out, best first
+	Trigger     *Trigger // the best of its triggers that the prompt has; nil for none
+	Copies      []Entry  // copies of this skill that are left out, best first
 
 	Lower bool // its source is trusted less, see Policy.Lower
 
@@ -157,6 +158,7 @@ type retrieval struct {
 	prompt     *prompt
 	vector     snapshot.Vector  // of the prompt, nil for text alone
 	scale      rank.Cosines     // of the embedder; unknown if its cosines are used as they are
+	triggers   triggers         // that the prompt has
 	demands    snapshot.Demands // of prompts that need no skill; nil means that nothing is known of them
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
@@ -194,6 +196,7 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
 		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key), Lower: s.Lower,
 	}
+	h.Trigger = r.triggerOf(s.Key, &h.Triggers)
 	if score, ok := r.reranked[s.Key]; ok {
 		h.RerankScore = &score
 	}
@@ -239,14 +242,16 @@ func (x *Searcher) find(ctx context.Context, r *retrieval, text string, embedded
 	if err != nil {
 		return fmt.Errorf("searching text: %w", err)
 	}
+	r.matchTriggers()
 	r.vector = r.view.Prepare(embedded())
-	r.merge(lexical)
+	r.merge(lexical, x.opts.CertainTriggers)
 	return cmp.Or(ctx.Err(), r.view.Err())
 }
 
-// merge collects the candidates: what both legs found, what the prompt names, and
-// names that begin with the prompt.
-func (r *retrieval) merge(lexical []snapshot.Hit) {
+// merge collects the candidates: what both legs found, what the prompt names, names that
+// begin with the prompt, and skills with a trigger that the prompt has. If certain is true,
+// such a trigger counts as a name.
+func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 	var named mentions
 	if !r.nameless {
 		named = namesIn(r.view, r.prompt.text)
@@ -257,6 +262,9 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 			known[i] = true
 			c := r.candidate(i, score)
 			c.Exact = named.certain[i]
+			if certain && !c.Exact && r.triggers.certain(i) {
+				c.Exact, c.Triggered = true, true
+			}
 			if named.likely[i] {
 				c.Mention = r.prompt.nameShare(r.view, i)
 			}
@@ -278,13 +286,16 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 	for _, h := range r.view.Nearest(r.vector, r.scope, depth) {
 		add(h.Doc, 0)
 	}
+	for _, i := range r.triggers.strongest(depth) {
+		add(i, 0)
+	}
 	r.setIDs()
 }
 
 // candidate returns skill i as a candidate, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
-	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all), Lower: r.lower != nil && within(r.view, r.lower, i)}
+	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all), Lower: r.lower != nil && within(r.view, r.lower, i), Trigger: r.triggers.best[i].value}
 	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
 	if c.Vectors && r.scale.Known() {
 		r.scale.Rescale(&c)

@@ -22,6 +22,7 @@ type Explanation struct {
 	Of      int      // number of candidates
 	Best    string   // ID of the first candidate
 	Missing []string // terms of the prompt that the skill does not have
+	Ignored []string // triggers of the skill that do not count, and why
 	Filter  string   // the rule of the agent's scope that keeps the skill out; "" when none does
 	Verdict string   // one sentence
 
@@ -76,6 +77,7 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 		}
 		e.Verdict = e.verdict(r.mostProbable())
 		e.Relevant = e.Relevant && e.CopyOf == "" && e.State == Offered
+		e.Ignored = r.ignoredPatterns(i)
 		return x.matchBody(ctx, &e, r.prompt, r.view.Facts(i).Row)
 	})
 	return e, err
@@ -115,12 +117,17 @@ func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i in
 	return nil
 }
 
-// matchBody fills in which terms the body has, and which terms the skill lacks. It
-// reads the stored text.
+// matchBody fills in which terms the body has, which terms the skill lacks, and which of its
+// triggers were malformed. It reads what is stored.
 func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
 	s, ok, err := x.store.Skill(ctx, row)
 	if err != nil || !ok {
 		return err
+	}
+	for _, p := range s.Problems {
+		if strings.HasPrefix(p.Rule, "trigger") {
+			e.Ignored = append(e.Ignored, p.Message)
+		}
 	}
 	body, m := words.Terms(s.Body), &e.Matched
 	head := slices.Concat(m.Name, m.Description, m.Tags)

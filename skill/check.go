@@ -98,8 +98,11 @@ func fieldsOf(s *Skill) map[string]strictField {
 // checkFields judges the fields as the reference validator does.
 func (c *checker) checkFields(fields map[string]strictField) {
 	for _, key := range unknown(fields) {
-		c.fail("unexpected-field", fields[key].line, "unexpected field "+quote(key),
-			"the specification knows "+strings.Join(known[:], ", ")+"; put others under metadata")
+		hint := "the specification knows " + strings.Join(known[:], ", ") + "; put others under metadata"
+		if key == "triggers" {
+			hint = "write it as metadata.triggers, which means the same"
+		}
+		c.fail("unexpected-field", fields[key].line, "unexpected field "+quote(key), hint)
 	}
 	if f, ok := c.nonEmpty(fields, "name"); ok {
 		c.checkName(f)

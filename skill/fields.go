@@ -35,6 +35,7 @@ func (p *parser) fill(b *block) error {
 	s.Version = cmp.Or(p.text("version"), nodeText(meta["version"]))
 	s.Tags = distinct(list("tags"))
 	s.Needs = p.needs(meta)
+	s.Triggers = p.triggers(meta)
 	s.AllowedTools = tools(p.lookup("allowed-tools").node)
 	return nil
 }

@@ -95,6 +95,15 @@ func needsText(s *Skill) string {
 	return string(data)
 }
 
+// triggersText formats the triggers of a skill; "" for none.
+func triggersText(s *Skill) string {
+	data, err := json.Marshal(s.Triggers)
+	if err != nil || s.Triggers.Empty() {
+		return ""
+	}
+	return ascii(string(data))
+}
+
 // dump formats a skill, or the reason why there is none, for readable diffs.
 func dump(s *Skill, err error) string {
 	var out strings.Builder
@@ -109,12 +118,12 @@ func dump(s *Skill, err error) string {
 	for _, f := range []struct{ key, value string }{
 		{"name", s.Name}, {"description", s.Description}, {"when", s.WhenToUse}, {"license", s.License},
 		{"compatibility", s.Compatibility}, {"author", s.Author}, {"version", s.Version},
-		{"tags", strings.Join(s.Tags, " | ")}, {"needs", needsText(s)},
+		{"tags", strings.Join(s.Tags, " | ")}, {"needs", needsText(s)}, {"triggers", triggersText(s)},
 		{"tools", strings.Join(s.AllowedTools, " | ")},
 	} {
 		switch {
-		case f.key == "needs" && f.value != "":
-			fmt.Fprintf(&out, "needs: %s\n", f.value)
+		case (f.key == "needs" || f.key == "triggers") && f.value != "":
+			fmt.Fprintf(&out, "%s: %s\n", f.key, f.value)
 		case f.value != "":
 			fmt.Fprintf(&out, "%s: %+q\n", f.key, f.value)
 		}

@@ -16,6 +16,7 @@ type Meta struct {
 	Location    string   // where to open its SKILL.md: an absolute path, or "label:path" if it is not on disk
 	Tags        []string // from the frontmatter and its metadata, without duplicates
 	Needs       Needs    // what it needs to work
+	Triggers    Triggers // what its author says a prompt for it contains
 	Tokens      int      // estimated length of the body
 	Digest      string   // "sha256:<hex>" over SKILL.md and the list of its files; "" until the source sets it
 	TextDigest  string   // hexadecimal SHA-256 of SKILL.md alone

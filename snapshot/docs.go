@@ -39,7 +39,7 @@ func (w *writer) appendDocument(b []byte, d *Document) []byte {
 	b = appendString(b, d.Description)
 	b = appendDigest(b, d.Digest, digestPrefix)
 	b = appendDigest(b, d.TextDigest, "")
-	return appendNeeds(appendList(b, d.Tags), &d.Needs)
+	return appendLists(appendLists(appendList(b, d.Tags), d.Needs.Lists()), d.Triggers.Lists())
 }
 
 func appendList(b []byte, list []string) []byte {
@@ -50,12 +50,12 @@ func appendList(b []byte, list []string) []byte {
 	return b
 }
 
-// appendNeeds encodes a bit for each list of n, set if the list has entries, and these
-// lists: one byte for most skills.
-func appendNeeds(b []byte, n *skill.Needs) []byte {
+// appendLists encodes a bit for each of at most 8 lists, set if the list has entries, and
+// these lists: one byte for most skills.
+func appendLists(b []byte, lists []*[]string) []byte {
 	at, bits := len(b), byte(0)
 	b = append(b, 0)
-	for i, list := range n.Lists() {
+	for i, list := range lists {
 		if len(*list) > 0 {
 			bits |= 1 << i
 			b = appendList(b, *list)
@@ -139,7 +139,8 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	d.Description = t.add(c.block())
 	d.Digest, d.TextDigest = t.digest(&c, digestPrefix), t.digest(&c, "")
 	d.Tags = t.list(&c)
-	t.needs(&c, &d.Needs)
+	t.lists(&c, d.Needs.Lists)
+	t.lists(&c, d.Triggers.Lists)
 	if c.bad || place.bad {
 		return Document{}, r.s.damaged(docSection, at)
 	}
@@ -215,13 +216,13 @@ func (t *texts) list(c *cursor) []string {
 	return list
 }
 
-// needs reads what appendNeeds wrote.
-func (t *texts) needs(c *cursor, n *skill.Needs) {
+// lists reads what appendLists wrote.
+func (t *texts) lists(c *cursor, lists func() []*[]string) {
 	bits := c.bytes(1)
 	if len(bits) == 0 || bits[0] == 0 {
 		return
 	}
-	for i, list := range n.Lists() {
+	for i, list := range lists() {
 		if bits[0]>>i&1 == 1 {
 			*list = t.list(c)
 		}

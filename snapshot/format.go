@@ -24,7 +24,7 @@ import (
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 8
+	version   = 9
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
@@ -51,6 +51,8 @@ const (
 	vectoredSection                  // bitmap of the documents that have vectors
 	firstCodeSection                 // 2-bit vectors, see codes.go: first bits
 	secondCodeSection                // and second bits
+	triggerSection                   // documents by trigger phrase, see triggers.go
+	patternSection                   // trigger patterns
 	extraSection                     // Meta.Extra
 	sections
 )

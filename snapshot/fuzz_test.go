@@ -77,7 +77,7 @@ func few(n int) iter.Seq2[*Document, error] {
 	unit := []float32{.6, .8, 0}
 	docs := []Document{
 		{Row: 9, Hidden: true},
-		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Source: "a", Location: "/a/csv/SKILL.md", Path: "csv/SKILL.md", TextDigest: strings.Repeat("0f", 32), Tags: []string{"data"}, Needs: skill.Needs{Commands: []string{"jq"}}}, Terms: packed(skill.Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}), Sketch: words.NewSketch("table csv"), Vectors: Vectors{unit, unit}},
+		{Row: 5, Key: "csv", Meta: skill.Meta{Name: "csv", Source: "a", Location: "/a/csv/SKILL.md", Path: "csv/SKILL.md", TextDigest: strings.Repeat("0f", 32), Tags: []string{"data"}, Needs: skill.Needs{Commands: []string{"jq"}}, Triggers: skill.Triggers{Keywords: []string{"csv table"}, Patterns: []string{"c[sz]v"}}}, Terms: packed(skill.Fields{Name: []string{"csv"}, Body: []string{"table", "csv"}}), Sketch: words.NewSketch("table csv"), Vectors: Vectors{unit, unit}},
 		{Row: 7, Key: "pdf", Meta: skill.Meta{Name: "pdf", Source: "a", Location: "/a/pdf/SKILL.md", Path: "pdf/SKILL.md"}, Terms: packed(skill.Fields{Name: []string{"pdf"}, Body: []string{"form"}}), Vectors: Vectors{unit, unit}},
 	}
 	return func(yield func(*Document, error) bool) {
@@ -118,7 +118,9 @@ func readAll(r *Reader) error {
 	_, _, err3 = r.Source("a")
 	_, _, err4 := r.Ordinal(7)
 	_, err5 := r.Hidden()
-	errs = append(errs, err1, err2, err3, err4, err5)
+	_, err6 := r.Claims([]string{"csv", "tabl", "form"})
+	_, err7 := r.Patterns()
+	errs = append(errs, err1, err2, err3, err4, err5, err6, err7)
 	if dim := r.s.Meta().Dim; dim > 0 {
 		unit := make([]float32, dim)
 		unit[0] = 1

@@ -103,6 +103,9 @@ func (g *generator) documents(n, body, dim int) []document {
 		if g.rng.IntN(4) == 0 {
 			d.Needs = skill.Needs{Skills: []string{"git", "jq"}, Env: []string{"HOME"}}
 		}
+		if i%5 == 0 {
+			d.Triggers = skill.Triggers{Keywords: []string{d.Name, "Filling forms"}, Verbs: []string{"merge"}, Patterns: []string{`w\d+x`}}
+		}
 		if dim > 0 && i%9 != 8 {
 			d.Vectors = snapshot.Vectors{Description: g.vector(dim), Full: g.vector(dim)}
 		}

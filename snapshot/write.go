@@ -88,6 +88,7 @@ type writer struct {
 	sources  map[string]*set
 	tags     map[string]*set
 	places   map[string]int // first document of each place, see appendPlace
+	triggers triggerTable
 	vectored Bitmap
 }
 
@@ -150,6 +151,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	for _, word := range w.vectored {
 		w.parts[vectoredSection].buf = binary.LittleEndian.AppendUint64(w.parts[vectoredSection].buf, word)
 	}
+	w.parts[triggerSection].buf, w.parts[patternSection].buf = w.triggers.encode()
 	w.parts[extraSection].buf = w.extra
 	for i := range w.parts {
 		w.h.sizes[i] = w.parts[i].size()
@@ -173,6 +175,7 @@ func (w *writer) add(d *Document) error {
 	for _, tag := range d.Tags {
 		addTo(w.tags, fold(tag), doc)
 	}
+	w.triggers.add(doc, &d.Triggers)
 	if w.in.full() {
 		if err := w.in.endRun(&w.terms); err != nil {
 			return err

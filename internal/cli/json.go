@@ -102,7 +102,23 @@ type hitWhy struct {
 	Strength float64        `json:"strength"`
 	Coverage float64        `json:"coverage"`
 	Evidence float64        `json:"evidence"`
+	Trigger  *hitTrigger    `json:"trigger,omitempty"`
 	Rerank   *float64       `json:"rerank,omitempty"`
+}
+
+// hitTrigger is the trigger of a skill that the prompt has.
+type hitTrigger struct {
+	Kind  string  `json:"kind"`
+	Text  string  `json:"text"`
+	Value float64 `json:"value"`
+}
+
+// triggerOf returns nil for no trigger.
+func triggerOf(t *search.Trigger) *hitTrigger {
+	if t == nil {
+		return nil
+	}
+	return &hitTrigger{t.Kind, t.Text, rounded(t.Value)}
 }
 
 func resultOf(h repertoire.Hit) resultHit {
@@ -110,7 +126,7 @@ func resultOf(h repertoire.Hit) resultHit {
 		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Probability: rounded(h.Probability), Source: h.Source,
 		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies), RequiredBy: h.RequiredBy,
 		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: rounded(h.Strength),
-			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Rerank: h.RerankScore},
+			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Trigger: triggerOf(h.Trigger), Rerank: h.RerankScore},
 	}
 }
 
@@ -167,6 +183,7 @@ type whyResult struct {
 	Of          int         `json:"of"`
 	Best        string      `json:"best,omitempty"`
 	Missing     []string    `json:"missing"`
+	Ignored     []string    `json:"ignored,omitempty"`
 	Filter      string      `json:"filter,omitempty"`
 	ShadowedBy  string      `json:"shadowed_by,omitempty"`
 	State       string      `json:"state,omitempty"`

@@ -64,9 +64,10 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             nearly the same text, left out) and why: the terms of
             the score (each with name, value and weight), the matched words
             (stemmed) of name, description and tags ("why" also shows those of
-            the body), strength, coverage and evidence of the match, and rerank,
-            the score of a configured reranker, by which the best are ordered;
-            and snippet, an excerpt of the instructions, if they match: its
+            the body), strength, coverage and evidence of the match, trigger
+            (of the skill's triggers that the text has, the one that says most:
+            its kind, text and value from 0 to 1), and rerank, the score of a
+            configured reranker, by which the best are ordered; and snippet, an excerpt of the instructions, if they match: its
             text, and matches, the start and the end of each match in it,
             counted in characters (Unicode code points) from 0
 Scores are comparable within one answer only.`

@@ -15,7 +15,8 @@ import (
 
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
-prompt it has in which field (stemmed) and which it lacks, why it is held back
+prompt it has in which field (stemmed) and which it lacks, which of its triggers
+the prompt has and which do not count, why it is held back
 from everybody, the rule of an agent that keeps it out, the copy that shadows it
 or is offered instead, the kind of a prompt that wants no skill, and the
 probability that the prompt wants any: the log odds ("demand") are the sum of
@@ -26,9 +27,9 @@ though the prompt does not want it.
 --json prints the object of "search --json" for the skill, with prompt, stale,
 mode, kind (of the prompt, as in "search --json"), copy_of (the skill that stays
 instead of this copy), rank (0 when it is no candidate), of (candidates), best
-(the first of them), missing, filter, shadowed_by, state and reason (of a skill
-that is held back), verdict, demand, threshold
-and disturb (as in "search --json"), background (the number of prompts that need
+(the first of them), missing, ignored (triggers of the skill that do not count,
+and why), filter, shadowed_by, state and reason (of a skill that is held back),
+verdict, demand, threshold and disturb (as in "search --json"), background (the number of prompts that need
 no skill and were ranked in this catalog, how many of them score higher than
 this one, and as missing why there are none), demand_terms (the log odds of
 demand as a sum, each with name, value and weight), and rerank_error when a
@@ -53,7 +54,7 @@ func (a *app) why(ctx context.Context, c *catalog, args []string) error {
 	}
 	if a.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
-			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...),
+			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Ignored: e.Ignored,
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
 			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, State: string(e.State), Reason: e.Reason, Verdict: e.Verdict}
 		if e.RerankError != nil {
@@ -96,6 +97,20 @@ func sayThreshold(say func(format string, args ...any), r search.Ranking) {
 	}
 }
 
+// sayTrigger says which trigger the prompt has, and what it adds to the score.
+func sayTrigger(t *search.Trigger, terms []rank.Term) string {
+	text := t.String()
+	for _, term := range terms {
+		switch term.Name {
+		case "trigger":
+			text += fmt.Sprintf(" %+.2g", term.Value*term.Weight)
+		case "certain trigger":
+			text += ", which counts like the skill's name"
+		}
+	}
+	return text
+}
+
 func explain(e repertoire.Explanation) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { b.WriteString(lineOf(format, args...)) }
@@ -121,6 +136,12 @@ func explain(e repertoire.Explanation) string {
 	}
 	sayThreshold(say, e.Ranking)
 	say("  match     strength %.2f, coverage %.2f, evidence %.2f", e.Strength, e.Coverage, e.Evidence)
+	if e.Trigger != nil {
+		say("  trigger   %s", sayTrigger(e.Trigger, e.Terms))
+	}
+	for _, why := range e.Ignored {
+		say("  ignored   %s", why)
+	}
 	if e.CopyOf != "" {
 		say("  copy of   %s", e.CopyOf)
 	}

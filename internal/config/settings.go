@@ -39,6 +39,7 @@ type Settings struct {
 	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
 	Disturb   float64       // see search.Query; 0 means the default
 	Threshold float64       // the same
+	Triggers  string        // one of TriggersEvidence, TriggersCertain; "" means the first
 	Form      string        // of blocks, one of Forms; "" means the default of each block
 	Reranker  *Reranker     // nil means none
 
@@ -58,6 +59,12 @@ type Settings struct {
 	// default.
 	Places map[string]search.Place
 }
+
+// What a match of a skill's triggers means.
+const (
+	TriggersEvidence = "evidence" // it counts beside the other evidence
+	TriggersCertain  = "certain"  // the skill is offered for certain
+)
 
 // Trust says whose skills are offered.
 type Trust struct {

@@ -64,6 +64,7 @@ func TestSettings(t *testing.T) {
 		})},
 		{"every prompt", "threshold: 0\n", settings(func(s *config.Settings) { s.Threshold = search.Always })},
 		{"one in fifty", "disturb: 0.02\n", settings(func(s *config.Settings) { s.Disturb = .02 })},
+		{"triggers", "triggers: certain\n", settings(func(s *config.Settings) { s.Triggers = config.TriggersCertain })},
 		{"no prompt", "disturb: 0\n", settings(func(s *config.Settings) { s.Disturb = search.OnlyNamed })},
 		{"paths", "db: ~/c.db\nroots: [rel, ../up, /abs, ~/h, \"~\", ~user, {path: ./x/}]\n", settings(func(s *config.Settings) {
 			s.DB = "HOME/c.db"
@@ -209,6 +210,7 @@ func TestSettingsErrors(t *testing.T) {
 		{"form", "form: long\n", "FILE:1: expected short or full, not \"long\""},
 		{"threshold too high", "threshold: 1.1\n", "FILE:1: expected a probability from 0 to 1, not \"1.1\""},
 		{"threshold is no number", "threshold: NaN\n", "FILE:1: expected a probability from 0 to 1, not \"NaN\""},
+		{"triggers", "triggers: sure\n", "FILE:1: expected evidence or certain, not \"sure\""},
 		{"rate", "disturb: 5%\n", "FILE:1: expected a share from 0 to 1, not \"5%\""},
 		{"rate too high", "disturb: 5\n", "FILE:1: expected a share from 0 to 1, not \"5\""},
 		{"rate and threshold", "disturb: 0.05\nuser: true\nthreshold: 0\n", "FILE:3: threshold: line 1 sets disturb, which decides the same; keep one of the two"},
@@ -313,6 +315,7 @@ func TestProjectSettings(t *testing.T) {
 		{"reranker: {tei: {base_url: \"http://x\"}}\n", "FILE:1: reranker: a project's configuration cannot set this; move it to your own"},
 		{"deadline: 1h\n", "FILE:1: deadline: a project's configuration cannot set this; move it to your own"},
 		{"threshold: 0\n", "FILE:1: threshold: a project's configuration cannot set this; move it to your own"},
+		{"triggers: certain\n", "FILE:1: triggers: a project's configuration cannot set this; move it to your own"},
 		{"disturb: 1\n", "FILE:1: disturb: a project's configuration cannot set this; move it to your own"},
 		{"agents:\n  reviewer: {}\n", "FILE:2: agent reviewer: your own configuration has an agent of this name, which a project's cannot replace"},
 		{"agents:\n" + numbered(65, "  a%d: {}\n"), "FILE:2: agents: 65 agents; a project may have 64"},

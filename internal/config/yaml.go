@@ -125,6 +125,7 @@ func (p *parser) personal() keys {
 		"deadline":    p.duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
 		"disturb":     p.share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", 0.05),
 		"threshold":   p.share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
+		"triggers":    p.choice(&s.Triggers, []string{TriggersEvidence, TriggersCertain}).doc("what it means that a prompt has a trigger of a skill; certain offers the skill whatever else speaks against it", TriggersEvidence),
 		"form":        p.choice(&s.Form, Forms()).doc("of skills in a block", nil),
 		"reranker":    p.reranker().doc("a server that orders the best candidates anew", "none"),
 		"order":       p.order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),

@@ -31,6 +31,10 @@ func contentRules() []Rule {
 		{"script-without-shebang", skill.Note, "An executable script does not say what runs it.", "Begin it with #! and the program that runs it."},
 		{"too-many-bytes", skill.Note, "The files of the skill are larger than the limit.", "Leave out what the skill does not need."},
 		{"trigger-collision", skill.Warning, "Skills take each other's prompts.", "Say in each description what sets it apart."},
+		{"trigger-pattern", skill.Warning, "A pattern of the triggers is ignored: it is malformed, too expensive, or fits nearly any prompt.", "Write a regular expression of RE2 that only fitting prompts match."},
+		{"trigger-too-long", skill.Warning, "A trigger is too long and is ignored.", "Write the few words that prompts have."},
+		{"triggers-too-many", skill.Warning, "The skill has more triggers than count.", "Keep those that people say."},
+		{"triggers-unclear", skill.Warning, "It is unclear which words trigger the skill.", "Write one phrase in each entry of a list."},
 		{"unreachable", skill.Warning, "The skill's own description does not find it.", "Say in the description what only this skill does."},
 		{"unused-file", skill.Note, "Nothing in the skill mentions the file.", "Mention it or remove it."},
 	}

@@ -163,7 +163,15 @@ func (g *generator) skill(i int) *skill.Skill {
 		tags = append(tags, []string{RareTag, strings.ToUpper(RareTag)}[i%8/4])
 	}
 	slices.Sort(tags)
-	return NewSkill(fmt.Sprintf("skills/%d", i), name, description, g.text(length)+" "+Everywhere, slices.Compact(tags)...)
+	sk := NewSkill(fmt.Sprintf("skills/%d", i), name, description, g.text(length)+" "+Everywhere, slices.Compact(tags)...)
+	if i%4 == 3 {
+		about := strings.Fields(description + " x y z")
+		sk.Triggers = skill.Triggers{
+			Keywords: []string{strings.Join(about[:2], " "), about[2], g.text(1)}, Verbs: []string{g.text(1)},
+			Patterns: []string{about[2][:1] + `\w+ ` + about[1] + "|" + Everywhere + "x"},
+		}
+	}
+	return sk
 }
 
 // Queries returns n prompts for the sources, the same for the same seed: parts of

@@ -247,6 +247,8 @@ func differHit(a, b *search.Hit) string {
 		return fmt.Sprintf("entries are %+v and %+v", a.Entry, b.Entry)
 	case !reflect.DeepEqual(sortedMatch(a.Matched), sortedMatch(b.Matched)):
 		return fmt.Sprintf("%s: matched %+v and %+v", a.ID, a.Matched, b.Matched)
+	case (a.Trigger == nil) != (b.Trigger == nil) || a.Trigger != nil && (a.Trigger.Text != b.Trigger.Text || !near(a.Trigger.Value, b.Trigger.Value, 1)):
+		return fmt.Sprintf("%s: triggers %+v and %+v", a.ID, a.Trigger, b.Trigger)
 	case !near(a.Score, b.Score, 1):
 		return fmt.Sprintf("%s: scores %.4f %v and %.4f %v", a.ID, a.Score, a.Terms, b.Score, b.Terms)
 	case !near(a.Coverage, b.Coverage, 1) || !near(a.Evidence, b.Evidence, a.Evidence) || !near(a.Strength, b.Strength, a.Strength):

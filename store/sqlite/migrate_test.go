@@ -111,9 +111,10 @@ UPDATE state SET generation = 9, token = 5; INSERT INTO generations VALUES (9, 5
 	}
 	r := storetest.Record("pdf", "d", "b")
 	r.Skill.Needs.Commands = []string{"gh"}
+	r.Skill.Triggers.Keywords = []string{"merge"}
 	storetest.Put(t, db, store.Source{Label: "a", Root: "/a", Priority: 1}, r)
 	entries, err := db.Entries(t.Context(), nil)
-	if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0].Needs, r.Skill.Needs) {
+	if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0].Needs, r.Skill.Needs) || !reflect.DeepEqual(entries[0].Triggers, r.Skill.Triggers) {
 		t.Errorf("entries %+v, %v", entries, err)
 	}
 }

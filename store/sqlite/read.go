@@ -48,13 +48,13 @@ func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
 	var list []store.Entry
 	err := db.query(ctx, statement, func(rows *sql.Rows) error {
 		var e store.Entry
-		var tags, needs sql.RawBytes
+		var tags, needs, triggers sql.RawBytes
 		err := rows.Scan(&e.Row, &e.Source, &e.Path, &e.Digest, &e.TextDigest, &e.Name, &e.NameKey, &e.Description,
-			&e.Location, &tags, &needs, &e.Tokens, &e.Refused, &e.ShadowedBy)
+			&e.Location, &tags, &needs, &triggers, &e.Tokens, &e.Refused, &e.ShadowedBy)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(unmarshalFull(tags, &e.Tags), unmarshalFull(needs, &e.Needs)); err != nil {
+		if err := errors.Join(unmarshalFull(tags, &e.Tags), unmarshalFull(needs, &e.Needs), unmarshalFull(triggers, &e.Triggers)); err != nil {
 			return err
 		}
 		e.SetID()
@@ -84,13 +84,13 @@ func (db *DB) Skill(ctx context.Context, id int64) (s *skill.Skill, ok bool, err
 
 func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
 	s := new(skill.Skill)
-	var tags, needs, problems, body []byte
+	var tags, needs, triggers, problems, body []byte
 	err := rows.Scan(&s.Source, &s.Path, &s.Digest, &s.TextDigest, &s.Tokens, &s.Name, &s.Description, &s.Location,
-		&tags, &needs, &body, &problems)
+		&tags, &needs, &triggers, &body, &problems)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(json.Unmarshal(tags, &s.Tags), unmarshalFull(needs, &s.Needs)); err != nil {
+	if err := errors.Join(json.Unmarshal(tags, &s.Tags), unmarshalFull(needs, &s.Needs), unmarshalFull(triggers, &s.Triggers)); err != nil {
 		return nil, err
 	}
 	return s, store.Unpack(s, body, problems)

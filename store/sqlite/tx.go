@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -319,17 +318,17 @@ func skillArgs(r *store.Record) []any {
 		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest), sql.Named("text_digest", s.TextDigest),
 		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
 		sql.Named("location", s.Location), sql.Named("tags", jsonArray(s.Tags)),
-		sql.Named("needs", jsonNeeds(&s.Needs)), sql.Named("tokens", s.Tokens),
+		sql.Named("needs", jsonFull(s.Needs, s.Needs.Empty())), sql.Named("triggers", jsonFull(s.Triggers, s.Triggers.Empty())), sql.Named("tokens", s.Tokens),
 		sql.Named("problems", r.Problems), sql.Named("refused", r.Refused),
 	}
 }
 
-// jsonNeeds returns what a skill needs as a JSON object; "" if it needs nothing.
-func jsonNeeds(n *skill.Needs) string {
-	if n.Empty() {
+// jsonFull returns the lists of a skill as a JSON object; "" if all are empty.
+func jsonFull(lists any, empty bool) string {
+	if empty {
 		return ""
 	}
-	data, err := json.Marshal(n)
+	data, err := json.Marshal(lists)
 	if err != nil {
 		panic(err) // unreachable: strings have a JSON form
 	}

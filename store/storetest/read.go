@@ -51,7 +51,8 @@ func testRoundTrip(t *testing.T, s store.Store) {
 		Meta: skill.Meta{
 			Source: "a", Path: r.Path, Location: "/s/office/pdf/skill.md", Name: "pdf", Description: r.Skill.Description,
 			Tokens: 7, Digest: "d", TextDigest: "t", Tags: []string{"a,b", `"`},
-			Needs: skill.Needs{Skills: []string{"other"}, Either: []string{"a"}, Optional: []string{"b"}, Commands: []string{"c", `"`}, AnyOf: []string{"d"}, Env: []string{"E"}},
+			Needs:    skill.Needs{Skills: []string{"other"}, Either: []string{"a"}, Optional: []string{"b"}, Commands: []string{"c", `"`}, AnyOf: []string{"d"}, Env: []string{"E"}},
+			Triggers: skill.Triggers{Keywords: []string{"a b", `"`}, Verbs: []string{"c"}, Patterns: []string{`d\d`}},
 		},
 		Body:        r.Skill.Body,
 		Frontmatter: map[string]any{"name": "pdf", "nested": map[string]any{"list": []any{"x", true, nil}}},
