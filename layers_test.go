@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
 	"internal/doctor":     {".", "bench", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
 	"agent":               {"skill", "search", "contextprovider", "sandbox", "internal/words"},
+	"agent/skilltest":     {"agent", "agent/agenttest", "contextprovider", "sandbox", "internal/words"},
 	"agent/openai":        {"agent", "internal/endpoint", "internal/words"},
 	"agent/agenttest":     {"agent"},
 	"sandbox":             {"internal/words"},
