@@ -31,6 +31,7 @@ var layers = map[string][]string{
 	"internal/doctor":     {".", "bench", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
 	"agent":               {"agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/words"},
 	"agent/toolset":       {"skill", "internal/words"},
+	"agent/skilltest":     {"agent", "agent/agenttest", "contextprovider", "sandbox", "internal/words"},
 	"agent/openai":        {"agent", "internal/endpoint", "internal/words"},
 	"agent/agenttest":     {"agent"},
 	"sandbox":             {"internal/words"},

@@ -22,7 +22,7 @@ type Stats struct {
 	Silent  int `json:"silent"`  // of the needed, how many got no skill
 
 	Clients []Client `json:"clients"` // by name
-	Skills  []Count  `json:"skills"`  // that were offered, searched, loaded or read, the most offered first
+	Skills  []Count  `json:"skills"`  // that were offered, searched, loaded, read or run, the most offered first
 	Never   []string `json:"never"`   // IDs of the skills of the catalog that were never offered
 	Gaps    []Gap    `json:"gaps"`    // prompts that got nothing, the most frequent first; none without prompts in the log
 	Misses  []Miss   `json:"misses"`  // loads of skills that the session had not been offered, the most frequent first
@@ -44,6 +44,11 @@ type Count struct {
 	Searched int    `json:"searched"`
 	Loaded   int    `json:"loaded"`
 	Read     int    `json:"read"`
+	Ran      int    `json:"ran"` // commands
+
+	FailedRuns int     `json:"failed_runs"` // of these, how many ended with another status than 0
+	RunSeconds float64 `json:"run_seconds"` // of all of them
+	Tokens     int     `json:"tokens"`      // that it added to conversations, estimated; of loads and reads through servers, nobody knows
 	// Followed is how many offers the session followed: it loaded the skill later.
 	Followed int `json:"followed"`
 }
@@ -154,7 +159,19 @@ func (c *counter) add(e Event) {
 			c.loaded(n, e, s)
 		case Read:
 			n.Read++
+		case Ran:
+			n.ran(e)
 		}
+		n.Tokens += e.Tokens
+	}
+}
+
+// ran counts a command that ran.
+func (n *Count) ran(e Event) {
+	n.Ran++
+	n.RunSeconds += e.Took
+	if e.Exit != 0 {
+		n.FailedRuns++
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package usage keeps a log of which skills were offered, loaded and read, and counts what
+// Package usage keeps a log of which skills were offered, loaded, read and run, and counts what
 // it says.
 //
 // The one rule: the log stays in its folder and nothing else reads it: no ranking, no
@@ -26,6 +26,7 @@ const (
 	Searched Kind = "searched" // a model or a person searched and was shown these skills
 	Loaded   Kind = "loaded"   // the instructions of a skill were read
 	Read     Kind = "read"     // a file of a skill was read
+	Ran      Kind = "ran"      // a command of a skill ran
 )
 
 // An Event is a line of the log.
@@ -39,6 +40,10 @@ type Event struct {
 	File    string    `json:"file,omitempty"`    // that was read, relative to the skill's folder
 	Prompt  string    `json:"prompt,omitempty"`  // shortened; only if the user wants prompts in the log
 	Because string    `json:"because,omitempty"` // why a prompt wants no skill: "reply", "log" and so on; "" for all others
+
+	Exit   int     `json:"exit,omitempty"`    // status of a command that ran
+	Took   float64 `json:"seconds,omitempty"` // that it ran
+	Tokens int     `json:"tokens,omitempty"`  // that the event added to a conversation, estimated; 0 means none, or unknown
 }
 
 // A Skill is a skill as a client named it: by ID, by the path of its SKILL.md, or both.

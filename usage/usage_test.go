@@ -95,6 +95,24 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// TestRuns: commands that ran are counted with their time, and all tokens.
+func TestRuns(t *testing.T) {
+	d := newDiary(t, false)
+	pdf := []usage.Skill{{ID: "pdf"}}
+	for _, e := range []usage.Event{
+		{Kind: usage.Loaded, Session: "s1", Tokens: 40},
+		{Kind: usage.Ran, Session: "s1", Took: .5, Tokens: 2},
+		{Kind: usage.Ran, Session: "s1", Took: 1, Exit: 3},
+	} {
+		e.Client, e.Skills = "chat", pdf
+		try(t, d.Add(e))
+	}
+	want := []usage.Count{{ID: "pdf", Loaded: 1, Ran: 2, FailedRuns: 1, RunSeconds: 1.5, Tokens: 42}}
+	if diff := cmp.Diff(want, d.stats(t, "pdf").Skills); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // TestTwice: a load of which the server and the hook of one client tell counts once.
 func TestTwice(t *testing.T) {
 	d := newDiary(t, false)

@@ -15,8 +15,9 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-const statsHelp = `Stats counts what the log of usage says: which skills were offered and loaded,
-which were offered but never loaded, which were never offered, which a session
+const statsHelp = `Stats counts what the log of usage says: which skills were offered, loaded and
+run, how many tokens they added to conversations, as far as this program sees
+it ("skills chat" and agents made with the library tell), which were offered but never loaded, which were never offered, which a session
 loaded without an offer, and which prompts got nothing.
 
 The log is off until the configuration says "usage: true". It stays on this
@@ -33,8 +34,8 @@ other clients nobody knows.
 --json prints an object with from, events, damaged (lines that cannot be read),
 prompts, needed (that are no replies, logs or code), silent (of the needed, how
 many got nothing), clients (name, prompts, offers, loads), skills (id, gone,
-offered, searched, loaded, read, followed: offers after which the session loaded
-the skill), never (skills that were never offered), gaps (prompt, times) and
+offered, searched, loaded, read, ran, failed_runs, run_seconds, tokens, followed:
+offers after which the session loaded the skill), never (skills that were never offered), gaps (prompt, times) and
 misses (id, times, searched, prompt).`
 
 func (a *app) statsCommand() *cobra.Command {
@@ -115,11 +116,11 @@ func (a *app) printStats(s *usage.Stats, skills int) error {
 	errs := []error{err}
 	if len(s.Skills) > 0 {
 		fmt.Fprintln(a.stdout)
-		errs = append(errs, a.rows([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ"}, mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {
+		errs = append(errs, a.rows([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ", "RUNS", "TOKENS"}, mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {
 			if n.Gone {
 				n.ID += " (gone)"
 			}
-			return []string{n.ID, number(n.Offered), number(n.Followed), number(n.Loaded), number(n.Searched), number(n.Read)}
+			return []string{n.ID, number(n.Offered), number(n.Followed), number(n.Loaded), number(n.Searched), number(n.Read), runsOf(n), number(n.Tokens)}
 		})))
 		a.more(len(s.Skills)-20, "skill")
 	}
@@ -137,6 +138,14 @@ func (a *app) printStats(s *usage.Stats, skills int) error {
 	}))
 	a.names("Prompts that got nothing", mapped(s.Gaps, func(g usage.Gap) string { return fmt.Sprintf("%q (%d×)", g.Prompt, g.Times) }))
 	return errors.Join(errs...)
+}
+
+// runsOf returns how often commands of a skill ran, and how many failed.
+func runsOf(n usage.Count) string {
+	if n.FailedRuns == 0 {
+		return strconv.Itoa(n.Ran)
+	}
+	return fmt.Sprintf("%d (%d failed)", n.Ran, n.FailedRuns)
 }
 
 // names prints the first names of a list under a title, if there are any.
