@@ -111,7 +111,7 @@ func newModel(cfg Config, opts *Options) (*Model, error) {
 	case cfg.Model == "":
 		return nil, errors.New("model is empty; name one that the server has")
 	case cfg.MaxTokens < 0 || cfg.Timeout < 0 || cfg.Total < 0 || cfg.Attempts < 0:
-		return nil, errors.New("MaxTokens, Timeout, Total and Attempts must not be negative")
+		return nil, errors.New("the settings MaxTokens, Timeout, Total and Attempts must not be negative")
 	}
 	if err := endpoint.CheckHeaders(cfg.Headers); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 
 	api "github.com/sashabaranov/go-openai"
@@ -12,11 +13,11 @@ import (
 // request returns a question in the form of the protocol.
 func (m *Model) request(q agent.Question, stream bool) api.ChatCompletionRequest {
 	r := api.ChatCompletionRequest{
-		Model: m.cfg.Model, Messages: messages(q), Tools: tools(q.Tools), MaxTokens: m.cfg.MaxTokens,
-		ReasoningEffort: m.cfg.Effort,
+		Model: m.cfg.Model, Messages: messages(q), Tools: tools(q.Tools), ReasoningEffort: m.cfg.Effort,
+		MaxTokens: m.cfg.MaxTokens, //lint:ignore SA1019 many servers know only this name
 	}
-	if api.NewReasoningValidator().Validate(r) != nil { // newer models have another name for it
-		r.MaxTokens, r.MaxCompletionTokens = 0, m.cfg.MaxTokens
+	if errors.Is(api.NewReasoningValidator().Validate(r), api.ErrReasoningModelMaxTokensDeprecated) {
+		r.MaxTokens, r.MaxCompletionTokens = 0, m.cfg.MaxTokens //lint:ignore SA1019 see above
 	}
 	if t := m.cfg.Temperature; t != nil {
 		// The library leaves out a 0. The next number says the same.

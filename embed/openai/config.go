@@ -18,7 +18,7 @@ func checkConfig(cfg *Config) error {
 	case cfg.Encoding != "" && cfg.Encoding != "float" && cfg.Encoding != "base64":
 		return fmt.Errorf("encoding %q is neither float nor base64", cfg.Encoding)
 	case cfg.Dimensions < 0 || cfg.MaxBatch < 0 || cfg.MaxChars < 0 || cfg.Timeout < 0:
-		return errors.New("Dimensions, MaxBatch, MaxChars and Timeout must not be negative")
+		return errors.New("the settings Dimensions, MaxBatch, MaxChars and Timeout must not be negative")
 	}
 	cfg.Encoding = cmp.Or(cfg.Encoding, "float")
 	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, 32)
