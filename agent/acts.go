@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,11 +91,12 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 	if err := s.allow(ctx, b, r.Command); err != nil {
 		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
 	}
-	if err := s.prepare(ctx, &b, &r); err != nil {
+	x, err := s.prepare(ctx, &b, &r)
+	if err != nil {
 		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
 	}
 	start := time.Now()
-	res, err := guard(ctx, "the executor", func() (sandbox.Result, error) { return s.cfg.Executor.Execute(ctx, r) })
+	res, err := guard(ctx, "the executor", func() (sandbox.Result, error) { return x.Execute(ctx, r) })
 	if err != nil {
 		return res, s.failedAt(b.ID, r.Command, err)
 	}
@@ -137,11 +137,12 @@ func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string
 	return nil
 }
 
-// prepare completes a request with what the skill and the agent say.
-func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.Request) error {
+// prepare completes a request with what the skill and the agent say, and returns who
+// executes it.
+func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.Request) (sandbox.Executor, error) {
 	parsed, err := skill.ParseBytes([]byte(b.Text), "SKILL.md", b.Name)
 	if err != nil {
-		return fmt.Errorf("reading which tools it allows: %w", err)
+		return nil, fmt.Errorf("reading which tools it allows: %w", err)
 	}
 	r.Skill, r.Allowed, r.Workspace = b.Name, parsed.AllowedTools, s.cfg.Workspace
 	if filepath.IsAbs(b.Location) {
@@ -149,12 +150,15 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 	} else {
 		r.Files = filesOf(ctx, s.cfg, b)
 	}
-	if a := s.cfg.Agent; a != nil {
-		r.Limits.Timeout = cmp.Or(r.Limits.Timeout, a.Script.Timeout)
-		r.Limits.Output = cmp.Or(r.Limits.Output, a.Script.Output)
-		r.Limits.Network = a.Script.Network
+	how, err := s.cfg.Catalog.Script(ctx, b.ID, s.cfg.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("reading how its scripts run: %w", err)
 	}
-	return nil
+	r.Limits.Timeout, r.Limits.Output, r.Limits.Network = how.Timeout, how.Output, how.Network
+	if how.Executor == "" || s.cfg.Executors == nil {
+		return s.cfg.Executor, nil
+	}
+	return s.cfg.Executors(how)
 }
 
 // failed notes that something that the model asked for could not be done. id is "" when

@@ -26,6 +26,7 @@ type Catalog interface {
 	List(ctx context.Context, a *search.Agent, o *search.ListOptions) ([]search.Entry, error)
 	Body(ctx context.Context, id string, a *search.Agent) (contextprovider.Body, error)
 	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
+	Script(ctx context.Context, id string, a *search.Agent) (search.Script, error)
 }
 
 // A Model answers conversations. Package agent/openai has one for any server that speaks
@@ -105,6 +106,10 @@ type Config struct {
 	// Executor runs scripts; nil means that none run, and that no tool offers it.
 	Executor sandbox.Executor
 
+	// Executors returns the executor of a skill whose configuration, or that of the agent,
+	// names one; nil means that Executor runs all scripts.
+	Executors func(s search.Script) (sandbox.Executor, error)
+
 	// Workspace is the folder of the user that scripts may use; zero means none.
 	Workspace sandbox.Workspace
 
@@ -127,6 +132,10 @@ type Config struct {
 
 	// Budget bounds the list of skills of each prompt.
 	Budget contextprovider.Budget
+
+	// System is how many tokens, estimated, the role of the agent, the skills that it uses and
+	// the list of others may take, see SystemOptions; 0 means DefaultSystemTokens.
+	System int
 
 	// History is how many tokens of messages, estimated, a conversation may hold. When it
 	// has more, it is compacted to half of that before the model is asked again, see
@@ -159,8 +168,8 @@ func New(cfg Config) (*Agent, error) {
 		return nil, errors.New("agent: Config.Catalog is nil; set it to the result of repertoire.Open")
 	case cfg.MaxIterations < 0:
 		return nil, fmt.Errorf("agent: Config.MaxIterations is %d; set it to 1 or more, or to 0 for %d", cfg.MaxIterations, DefaultIterations)
-	case cfg.History < 0:
-		return nil, fmt.Errorf("agent: Config.History is %d; set it to a number of tokens, or to 0 for no limit", cfg.History)
+	case cfg.History < 0 || cfg.System < 0:
+		return nil, fmt.Errorf("agent: Config.History is %d and Config.System is %d; set them to numbers of tokens, or to 0", cfg.History, cfg.System)
 	case cfg.Workspace.Dir != "" && !filepath.IsAbs(cfg.Workspace.Dir):
 		return nil, fmt.Errorf("agent: Config.Workspace.Dir %q is not an absolute path", cfg.Workspace.Dir)
 	}

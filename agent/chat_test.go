@@ -311,3 +311,55 @@ func TestRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentOfConversation: the model is told of its role, of the skills that it uses, and of
+// those that are pinned; what it has it need not load.
+func TestAgentOfConversation(t *testing.T) {
+	clerk := &repertoire.Agent{Name: "clerk", Prompt: "You are a clerk.", Instructions: "Be brief.", Uses: []string{"pdf-forms"}, Pinned: []string{"starter"}}
+	clerk.Include.Names = []string{"pdf-forms", "starter", "sourdough"}
+	in := func(where agenttest.Place, text string) agenttest.Want { return agenttest.Want{In: where, Text: text} }
+	wants := []agenttest.Want{
+		in(agenttest.System, "You are a clerk."), in(agenttest.System, "# PDF forms"), in(agenttest.System, "Be brief."),
+		in(agenttest.Tools, "starter"), {In: agenttest.Tools, Text: "pdf-forms", Not: true},
+	}
+	for _, instructions := range []bool{false, true} {
+		ask := agenttest.Call("get_skill", getForms)
+		if instructions {
+			ask = agenttest.Say("<use_skill>pdf-forms</use_skill>")
+			wants = append(wants[:3:3], in(agenttest.System, "<use_skill>"), in(agenttest.System, "<available_skills>"))
+		}
+		ask.Want = wants
+		model := agenttest.New(ask, agenttest.Say("Hello.").Wants("already"))
+		c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t), Agent: clerk, Instructions: instructions}).NewConversation()
+		got, err := c.Chat(t.Context(), "Hello")
+		toolTry(t, err)
+		want := []agent.Kind{agent.Loaded, agent.Offered, agent.Asked, agent.Asked}
+		var kinds []agent.Kind
+		for _, e := range got.Events {
+			kinds = append(kinds, e.Kind)
+		}
+		if tr := c.Transcript(); got.Text != "Hello." || !slices.Equal(kinds, want) || tr.Agent != "clerk" || !strings.HasPrefix(tr.System, "You are a clerk.") {
+			t.Errorf("instructions %v: %+v, events %v", instructions, got, kinds)
+		}
+	}
+}
+
+// TestExecutors: who runs the scripts of an agent that names an executor.
+func TestExecutors(t *testing.T) {
+	clerk := &repertoire.Agent{Name: "clerk"}
+	clerk.Script.Executor = "virtual"
+	says := func(text string) sandbox.Executor {
+		return executor(func(context.Context, sandbox.Request) (sandbox.Result, error) {
+			return sandbox.Result{Stdout: []byte(text)}, nil
+		})
+	}
+	cfg := agent.Config{Catalog: memoryCatalog(t), Executor: says("ordinary"), Executors: func(s repertoire.Script) (sandbox.Executor, error) {
+		return says("executor " + s.Executor), nil
+	}}
+	for want, a := range map[string]*repertoire.Agent{"ordinary": nil, "executor virtual": clerk} {
+		cfg.Agent = a
+		if got := newAgent(t, cfg).Handle(t.Context(), "run_skill_script", runFields); !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

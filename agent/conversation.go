@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // ErrBusy means that a conversation is still answering another prompt.
@@ -102,35 +104,41 @@ func (c *Conversation) answer(ctx context.Context, prompt string, text func(stri
 	return a, &LimitError{Limit: c.cfg.MaxIterations, Transcript: c.Transcript()}
 }
 
-// offer returns what the model is told before the conversation, and its tools.
+// offer returns what the model is told before the conversation, and its tools: the role of
+// the agent, the skills that it uses, its instructions, and the skills that fit the prompt.
 func (c *Conversation) offer(ctx context.Context, prompt string) (system string, tools []Tool, err error) {
-	b, err := c.block(ctx, prompt)
+	most := cmp.Or(c.cfg.System, DefaultSystemTokens)
+	p, err := preload(ctx, c.cfg.Catalog, c.cfg.Agent, "", most)
 	if err != nil {
 		return "", nil, err
 	}
-	for i := range b.Pinned {
-		c.give(b.Pinned[i])
+	for _, b := range p.loaded {
+		c.give(b)
 	}
-	return c.agent.mode.offer(ctx, c, b)
+	if len(c.all) == 0 { // once
+		for _, problem := range p.problems {
+			c.failed("", errors.New(problem.Message))
+		}
+	}
+	b, err := c.block(ctx, prompt, p.budget(c.cfg.Budget, most-words.Tokens(p.text)))
+	if err != nil {
+		return "", nil, err
+	}
+	list, tools, err := c.agent.mode.offer(ctx, c, b)
+	return joined(p.text, list), tools, err
 }
 
 // block returns the skills that fit a prompt, in a list that says how this mode loads them,
 // and notes which they are.
-func (c *Conversation) block(ctx context.Context, prompt string) (contextprovider.Block, error) {
-	budget := c.cfg.Budget
-	if budget.Intro == "" {
-		budget.Intro = c.agent.mode.intro()
-	}
+func (c *Conversation) block(ctx context.Context, prompt string, budget contextprovider.Budget) (contextprovider.Block, error) {
+	budget.Intro = cmp.Or(budget.Intro, c.agent.mode.intro())
 	b, err := c.cfg.Catalog.Block(ctx, prompt, budget, c.cfg.Agent)
 	if err != nil {
 		return b, err
 	}
-	ids := make([]string, 0, len(b.Pinned)+len(b.Skills))
-	for i := range b.Pinned {
-		ids = append(ids, b.Pinned[i].ID)
-	}
+	ids := make([]string, len(b.Skills))
 	for i := range b.Skills {
-		ids = append(ids, b.Skills[i].ID)
+		ids[i] = b.Skills[i].ID
 	}
 	c.note(Event{Kind: Offered, Skills: ids, Tokens: b.Tokens})
 	return b, nil
