@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"internal/intent":     {"internal/words", "internal/lazyregexp"},
 	"internal/lazyregexp": {},
 	"internal/regular":    {},
+	"internal/runner":     {"agent", "contextprovider", "internal/trust", "internal/words", "sandbox", "search", "skill"},
 	"internal/client":     {},
 	"internal/commands":   {"skill"},
 	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp", "internal/yamledit"},
