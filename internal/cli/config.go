@@ -17,8 +17,9 @@ configuration folder, and from .agents/repertoire.yaml of the project:
 
 A project's file may hold roots in the project, agents, and disabled, which
 holds for the skills of the project only. Its agents use skills by name, and may
-only narrow how scripts run: shorter, without network, in the virtual executor. "skills disable", "skills pin" and
-"skills root" edit your file; all comments in it stay.
+only narrow how scripts run: shorter, without network, in the virtual executor.
+"skills disable", "skills pin" and "skills root" edit your file; all comments in
+it stay.
 
 "skills config schema" prints the JSON Schema of your file, with --project of a
 project's, so that an editor completes and checks it; both are in docs/schema of

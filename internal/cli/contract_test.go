@@ -352,7 +352,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context disable doctor embed enable history hook index install list mcp pin proposals propose read remove revert root search setup show stats tools trust unpin update verify version well-known why"
+	want := "bench completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root search setup show stats tools trust unpin update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

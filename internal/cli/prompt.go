@@ -17,10 +17,10 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-const promptHelp = `Prompt prints the system prompt of an agent of the configuration, for any program
-that runs models: its role (prompt), the skills that it always has, with all
-their instructions and the folders that their paths start at (uses_skills), its
-own instructions, and the list of the other skills that fit PROMPT, as "skills
+const promptHelp = `Prompt prints the system prompt of a configured agent, for any program that runs
+models: its role (prompt), the skills that it always has, with all their
+instructions and the folders that their paths start at (uses_skills), its own
+instructions, and the list of the other skills that fit PROMPT, as "skills
 context" prints it. Pinned skills head the list. Without PROMPT only they are
 listed.
 

@@ -15,6 +15,9 @@ import (
 // preloadedLabel begins the labels of folders of skills that agents name by their paths.
 const preloadedLabel = source.KindPreloaded + ":"
 
+// maxProjectUses is how many skills an agent of a project may use: each is read for each prompt.
+const maxProjectUses = 64
+
 // aboutUses describes uses_skills.
 func (p *parser) aboutUses() string {
 	paths := ""
@@ -28,8 +31,11 @@ func (p *parser) aboutUses() string {
 func (p *parser) usedSkills(a *search.Agent) value {
 	return value{schema: listSchema, read: func(n *yaml.Node) error {
 		items, err := p.items(n)
-		if err == nil && len(items) == 0 {
+		switch {
+		case err == nil && len(items) == 0:
 			return p.errorf(n, "%s uses_skills names nothing; leave it out or name a skill", a.Name)
+		case len(items) > maxProjectUses && !p.user:
+			return p.errorf(n, "uses_skills: %d skills; an agent of a project may use %d", len(items), maxProjectUses)
 		}
 		for _, item := range items {
 			id, err := p.usedSkill(item)

@@ -173,12 +173,13 @@ func TestProjectAgents(t *testing.T) {
 		"uses_skills: [~/.ssh]":            `uses_skills: "~/.ssh": ` + path,
 		"uses_skills: [../../x]":           `uses_skills: "../../x": ` + path,
 		"uses_skills: [\"preloaded:x/.\"]": `uses_skills: "preloaded:x/.": labels that begin with "preloaded:" are made from paths; name the path of the folder`,
-		"executor: plain":                  `expected virtual (a project's configuration cannot choose another executor; your own can), not "plain"`,
-		"executor: container":              `expected virtual (a project's configuration cannot choose another executor; your own can), not "container"`,
-		"runtime: runsc":                   "runtime: a project's configuration cannot set this; move it to your own",
-		"script: {network: [443]}":         "network: a project's configuration cannot open ports; write [] to close all, or move it to your own",
-		"script: {timeout: 61s}":           "timeout: a project's configuration can only shorten it, to at most 1m0s",
-		"script: {output: 1048577}":        "output: a project's configuration can only lower it, to at most 1048576",
+		"uses_skills: [" + strings.TrimSpace(numbered(65, "s%d, ")) + "]": "uses_skills: 65 skills; an agent of a project may use 64",
+		"executor: plain":           `expected virtual (a project's configuration cannot choose another executor; your own can), not "plain"`,
+		"executor: container":       `expected virtual (a project's configuration cannot choose another executor; your own can), not "container"`,
+		"runtime: runsc":            "runtime: a project's configuration cannot set this; move it to your own",
+		"script: {network: [443]}":  "network: a project's configuration cannot open ports; write [] to close all, or move it to your own",
+		"script: {timeout: 61s}":    "timeout: a project's configuration can only shorten it, to at most 1m0s",
+		"script: {output: 1048577}": "output: a project's configuration can only lower it, to at most 1048576",
 	} {
 		if s, err := read(keys); err == nil || err.Error() != name+":1: "+want || len(s.Agents)+len(s.Preloaded) > 0 {
 			t.Errorf("%s\n got %v\nwant %s", keys, err, want)
