@@ -11,6 +11,14 @@ import (
 type Options struct {
 	// AllowUnconfined lets commands run without walls around them.
 	AllowUnconfined bool
+
+	// Read are folders, by absolute path, that commands of the confined executor may read,
+	// and whose programs they may run, beside those of the system.
+	Read []string
+
+	// Strict makes the confined executor refuse to run commands on a kernel that cannot
+	// confine them completely.
+	Strict bool
 }
 
 // NewPlain returns an executor that starts commands as they are: with the rights of this
