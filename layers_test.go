@@ -34,6 +34,7 @@ var layers = map[string][]string{
 	"sandbox/sandboxtest": {"sandbox"},
 	"sandbox/bubblewrap":  {"sandbox"},
 	"sandbox/container":   {"sandbox"},
+	"sandbox/executors":   {"sandbox", "sandbox/bubblewrap", "sandbox/container", "internal/words"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
