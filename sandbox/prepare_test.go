@@ -160,6 +160,12 @@ func TestArgv(t *testing.T) {
 		{"scripts/*", "/etc/passwd", "Outside"},
 		{"scripts/*", "sh /etc/profile", "Outside"},
 		{"sh", "sh /etc/profile", "PATH/sh /etc/profile"}, // the rule for sh allows it
+		{"sh", "sh out.sh", "PATH/sh out.sh"},
+		{"sh", "sh none.sh", "NotFound"},
+		{"Bash(sh scripts/*)", "sh scripts/x.sh", "PATH/sh DIR/scripts/x.sh"},
+		{"Bash(sh scripts/*)", "sh scripts/../../x", "Outside"},
+		{"Bash(sh *.sh)", "sh out.sh", "Outside"},
+		{"Bash(sh outdir/*)", "sh outdir/evil.sh", "Outside"},
 		{"*", "./inner.sh", "/bin/sh DIR/inner.sh"},
 		{"scripts/*", "./inner.sh", "Refused"}, // the rule names another path
 		{"*", "./out.sh", "Outside"},
