@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // names are the executors, the preferred ones first.
-var names = [...]string{"confined", "bubblewrap", "container", "virtual", "plain"}
+var names = [...]string{"confined", "bubblewrap", "container", "plain"}
 
 // Names returns the names of all executors.
 func Names() []string { return slices.Clone(names[:]) }

@@ -32,9 +32,9 @@ func TestNew(t *testing.T) {
 		{"container", executors.Options{}, "install podman or docker"},
 		{"container", executors.Options{Program: none}, "is not installed"},
 		{"", executors.Options{AllowUnconfined: true}, ""},
-		{"virtul", executors.Options{}, "did you mean virtual?"},
+		{"confind", executors.Options{}, "did you mean confined?"},
 		{"Plain", executors.Options{AllowUnconfined: true}, "did you mean plain?"},
-		{"x", executors.Options{}, "there are: confined, bubblewrap, container, virtual, plain"},
+		{"x", executors.Options{}, "there are: confined, bubblewrap, container, plain"},
 	} {
 		e, err := executors.New(c.name, c.o)
 		if c.want == "" {
