@@ -160,7 +160,7 @@ func podman(t *testing.T) *Executor {
 	script := "#!/bin/sh\ncase $3 in run) shift 3; set -- --log-level error run --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \"$@\";; esac\nexec " +
 		program + " --cgroup-manager cgroupfs \"$@\"\n"
 	try(t, os.WriteFile(wrapper, []byte(script), 0o755))
-	root := rootfs(t, "sh", "cat", "ls", "sleep")
+	root := rootfs(t, "sh", "bash", "cat", "ls", "ln", "sleep")
 	var last error
 	for _, runtime := range []string{"", "runc"} {
 		e, err := New(Options{Program: wrapper, Rootfs: root, Runtime: runtime})
