@@ -6,6 +6,7 @@ package bubblewrap
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -55,7 +56,7 @@ var network = [...]string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"
 
 // New returns an executor. It is an *sandbox.Error if bwrap is not installed.
 func New(o Options) (*Executor, error) {
-	program, err := exec.LookPath(or(o.Program, "bwrap"))
+	program, err := exec.LookPath(cmp.Or(o.Program, "bwrap"))
 	if err != nil {
 		return nil, &sandbox.Error{Reason: sandbox.Unavailable, Fact: "the program bwrap is not installed",
 			Hint: "install bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap), or use another executor", Err: err}
@@ -107,7 +108,7 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 	if own, ok := r.Env["PATH"]; ok {
 		path = own
 	}
-	run, err := sandbox.Prepare(r, &sandbox.Setup{Path: or(path, "/usr/bin:/bin"), Home: home})
+	run, err := sandbox.Prepare(r, &sandbox.Setup{Path: cmp.Or(path, "/usr/bin:/bin"), Home: home})
 	if err != nil {
 		return sandbox.Result{}, err
 	}
@@ -208,11 +209,4 @@ func notStarted(r sandbox.Result) error {
 	text, _, _ := bytes.Cut(bytes.TrimSpace(r.Stderr), []byte("\n"))
 	return &sandbox.Error{Reason: sandbox.Unavailable, Fact: "bubblewrap cannot make a sandbox: " + string(text),
 		Hint: "allow users to make namespaces (sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or use another executor"}
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

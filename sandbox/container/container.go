@@ -5,6 +5,7 @@ package container
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -141,7 +142,7 @@ func (e *Executor) args(run *sandbox.Run, name string, s *sandbox.Setup) ([]stri
 	mounts := []struct {
 		from, to string
 		write    bool
-	}{{workspace.Dir, or(s.Workspace, workspace.Dir), workspace.Write}, {run.Dir, or(s.Mount, run.Dir), false}}
+	}{{workspace.Dir, cmp.Or(s.Workspace, workspace.Dir), workspace.Write}, {run.Dir, cmp.Or(s.Mount, run.Dir), false}}
 	for _, m := range mounts {
 		switch {
 		case m.from == "":
@@ -153,7 +154,7 @@ func (e *Executor) args(run *sandbox.Run, name string, s *sandbox.Setup) ([]stri
 			args = append(args, "--volume", m.from+":"+m.to+":ro")
 		}
 	}
-	args = append(args, "--workdir", or(s.Mount, run.Dir))
+	args = append(args, "--workdir", cmp.Or(s.Mount, run.Dir))
 	for _, v := range run.Env {
 		args = append(args, "--env", v)
 	}
@@ -214,10 +215,10 @@ func (e *Executor) failed(r sandbox.Result, run *sandbox.Run) error {
 	switch {
 	case r.ExitCode == 127 && run.Script != "":
 		err.Reason, err.Fact = sandbox.BadShebang, "sh: "+run.Script+": bad interpreter: "+name+": No such file"
-		err.Hint = "choose an image that has it; this one is " + or(e.options.Rootfs, e.options.Image)
+		err.Hint = "choose an image that has it; this one is " + cmp.Or(e.options.Rootfs, e.options.Image)
 	case r.ExitCode == 127 || strings.Contains(text, "executable file"):
 		err.Reason, err.Fact = sandbox.NotFound, "sh: "+name+": command not found"
-		err.Hint = "choose an image that has it; this one is " + or(e.options.Rootfs, e.options.Image)
+		err.Hint = "choose an image that has it; this one is " + cmp.Or(e.options.Rootfs, e.options.Image)
 	case strings.Contains(text, "exec format error"):
 		err.Reason, err.Fact, err.Hint = sandbox.NotExecutable, "sh: "+name+": cannot be started: "+line, "check that it is made for the system of the image"
 	case strings.Contains(text, "no such image"), strings.Contains(text, "image not known"), strings.Contains(text, "unable to find image"):
@@ -232,11 +233,4 @@ func (e *Executor) failed(r sandbox.Result, run *sandbox.Run) error {
 func firstLine(text []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 	return string(bytes.TrimSpace(line))
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
