@@ -59,6 +59,14 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestStrict: what cannot be confined completely does not run.
+func TestStrict(t *testing.T) {
+	_, err := (&Executor{strict: true}).Execute(t.Context(), sandbox.Request{Command: "true", Allowed: []string{"*"}, Limits: sandbox.Limits{Network: []int{443}}})
+	if e, ok := errors.AsType[*sandbox.Error](err); !ok || e.Reason != sandbox.Unavailable || !strings.Contains(e.Fact, "every address and port") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestMissing(t *testing.T) {
 	_, err := New(Options{Program: filepath.Join(t.TempDir(), "none")})
 	if e, ok := errors.AsType[*sandbox.Error](err); !ok || e.Reason != sandbox.Unavailable || !strings.Contains(e.Hint, "apt install bubblewrap") {

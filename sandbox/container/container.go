@@ -40,6 +40,9 @@ type Options struct {
 
 	// Runtime is the OCI runtime, such as "runsc" for gVisor; "" means that of Program.
 	Runtime string
+
+	// Strict refuses to run commands that a container cannot confine completely.
+	Strict bool
 }
 
 // An Executor runs commands in containers.
@@ -74,6 +77,11 @@ func New(o Options) (*Executor, error) {
 // Execute is of interface sandbox.Executor. It goes on reading from r.Stdin if the command
 // ends first.
 func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Result, error) {
+	unprotected := unprotected(r.Limits)
+	if e.options.Strict && len(unprotected) > 0 {
+		return sandbox.Result{}, &sandbox.Error{Reason: sandbox.Unavailable, Fact: "a container cannot confine a command completely: " + strings.Join(unprotected, "; "),
+			Hint: "remove the cause, or do without strict"}
+	}
 	s := &sandbox.Setup{Path: path, Home: home, Foreign: true}
 	if runtime.GOOS == "windows" {
 		s.Mount, s.Workspace = "/skill", "/workspace"
@@ -91,7 +99,7 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 	cmd := exec.Command(e.options.Program, args...)
 	cmd.Env, cmd.Dir = os.Environ(), run.Private // the environment is the program's; the command gets its own as arguments
 	res, err := run.Do(ctx, cmd)
-	res.Executor, res.Unprotected = "container", unprotected(run)
+	res.Executor, res.Unprotected = "container", unprotected
 	if res.Stopped != "" || err != nil {
 		if left := e.remove(ctx, name); left != nil {
 			res.Unprotected = append(res.Unprotected, "the container "+name+" may still be running: "+left.Error())
@@ -188,15 +196,11 @@ func (e *Executor) podman() bool {
 }
 
 // unprotected returns what nothing keeps the command from.
-func unprotected(run *sandbox.Run) []string {
-	var list []string
-	if len(run.Request.Limits.Network) > 0 {
-		list = append(list, "it can connect to every address and port, not only to the ports that are allowed")
+func unprotected(l sandbox.Limits) []string {
+	if len(l.Network) == 0 {
+		return nil
 	}
-	if run.Request.Workspace.Write {
-		list = append(list, "it can fill the disk that holds the workspace")
-	}
-	return list
+	return []string{"it can connect to every address and port, not only to the ports that are allowed"}
 }
 
 // failed returns an error if the command did not run. docker and podman tell so by exit

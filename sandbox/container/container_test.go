@@ -92,6 +92,14 @@ func TestColon(t *testing.T) {
 	}
 }
 
+// TestStrict: what cannot be confined completely does not run.
+func TestStrict(t *testing.T) {
+	_, err := (&Executor{Options{Strict: true}}).Execute(t.Context(), sandbox.Request{Command: "true", Allowed: []string{"*"}, Limits: sandbox.Limits{Network: []int{443}}})
+	if e, ok := errors.AsType[*sandbox.Error](err); !ok || e.Reason != sandbox.Unavailable || !strings.Contains(e.Fact, "every address and port") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, o := range []Options{{}, {Program: "docker"}} {

@@ -57,9 +57,9 @@ func New(name string, o Options) (sandbox.Executor, error) {
 	case "confined":
 		return orNil(sandbox.New(own))
 	case "bubblewrap":
-		return orNil(bubblewrap.New(bubblewrap.Options{Program: o.Program, Read: o.Read}))
+		return orNil(bubblewrap.New(bubblewrap.Options{Program: o.Program, Read: o.Read, Strict: o.Strict}))
 	case "container":
-		return orNil(container.New(container.Options{Program: o.Program, Image: o.Image, Runtime: o.Runtime}))
+		return orNil(container.New(container.Options{Program: o.Program, Image: o.Image, Runtime: o.Runtime, Strict: o.Strict}))
 	case "plain":
 		switch {
 		case o.Strict:
