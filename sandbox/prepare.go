@@ -1,0 +1,251 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// A Setup says how an executor differs from running a command on this system as it is.
+type Setup struct {
+	Path  string // folders with programs, as in PATH; "" means PATH of this process
+	Temp  string // where private folders are made; "" means os.TempDir()
+	Mount string // where the command sees the skill's folder; "" means where it is
+	Home  string // where the command sees its private folder; "" means where it is
+
+	// Workspace is where the command sees the folder of the user; "" means where it is.
+	Workspace string
+
+	// Foreign means that programs are on another system, which has slashes in paths: none
+	// is looked up, and Path is the PATH there.
+	Foreign bool
+}
+
+// A Run is a request that is allowed and ready to start. Executors that start processes
+// make one with Prepare, and Close it.
+type Run struct {
+	Argv    []string // the program, an absolute path unless it is foreign, and its arguments
+	Env     []string // the whole environment
+	Dir     string   // the skill's folder on this system, without links
+	Private string   // an empty folder of this run, for the command to write to
+	Request Request  // with Dir, Workspace.Dir and Limits as they hold
+
+	temp string
+}
+
+// Bounds of a skill that is copied to a private folder.
+const (
+	maxCopied     = 64 << 20
+	maxCopiedFile = 4096
+)
+
+// Prepare splits the command of a request, checks that the skill may run it, finds its
+// program, and makes a private folder. A skill that is not on disk is copied there. Every
+// error is an *Error. s may be nil.
+func Prepare(r Request, s *Setup) (*Run, error) {
+	if s == nil {
+		s = new(Setup)
+	}
+	line, err := Split(r.Command)
+	if err != nil {
+		return nil, err
+	}
+	for _, arg := range r.Args {
+		if strings.ContainsRune(arg, 0) {
+			return nil, notOne("an argument holds a zero byte", "remove it")
+		}
+	}
+	line = append(line, r.Args...)
+	r.Limits = r.Limits.withDefaults()
+	run := &Run{Request: r}
+	if err := run.prepare(line, s); err != nil {
+		_ = run.Close() // the error that is returned says more
+		return nil, err
+	}
+	return run, nil
+}
+
+func (run *Run) prepare(line []string, s *Setup) error {
+	if err := run.folders(s.Temp); err != nil {
+		return err
+	}
+	if err := run.workspace(); err != nil {
+		return err
+	}
+	var err error
+	r := &run.Request
+	list := s.Path
+	if own, ok := r.Env["PATH"]; ok {
+		list = own
+	} else if list == "" {
+		list = os.Getenv("PATH")
+	}
+	v := resolver{skill: r.Skill, dir: run.Dir, roots: []string{r.Dir, run.Dir, s.Mount}, mount: or(s.Mount, run.Dir), allowed: r.Allowed, foreign: s.Foreign}
+	if !s.Foreign {
+		v.path = searchPath(list, run.Dir, run.temp, r.Workspace.Dir)
+		list = strings.Join(v.path, string(filepath.ListSeparator))
+	}
+	if run.Argv, err = v.argv(line); err != nil {
+		return err
+	}
+	workspace := r.Workspace.Dir
+	if workspace != "" {
+		workspace = or(s.Workspace, workspace)
+	}
+	env := r.Env
+	if _, ok := env["PATH"]; ok {
+		env = cloneWithout(env, "PATH")
+	}
+	run.Env, err = environ(list, or(s.Home, run.Private), workspace, env)
+	return err
+}
+
+// folders makes the private folder, and finds or copies the folder of the skill.
+func (run *Run) folders(temp string) error {
+	var err error
+	if run.temp, err = os.MkdirTemp(temp, "skill-run-"); err == nil {
+		run.temp, err = filepath.EvalSymlinks(run.temp)
+	}
+	run.Private = filepath.Join(run.temp, "private")
+	if err == nil {
+		err = os.Mkdir(run.Private, 0o700)
+	}
+	if err != nil {
+		return &Error{Reason: Unavailable, Fact: "no private folder can be made: " + err.Error(), Hint: "check TMPDIR and the space there", Err: err}
+	}
+	r := &run.Request
+	switch {
+	case r.Dir != "":
+		run.Dir, err = filepath.EvalSymlinks(r.Dir)
+		if err == nil && !filepath.IsAbs(r.Dir) {
+			err = errors.New("its path is not absolute")
+		}
+	case r.Files != nil:
+		run.Dir = filepath.Join(run.temp, "skill")
+		err = copyFiles(run.Dir, r.Files)
+	default:
+		err = errors.New("the request has neither a folder nor files")
+	}
+	if err != nil {
+		return &Error{Reason: NotFound, Fact: fmt.Sprintf("the files of the skill %q are not there: %v", r.Skill, err), Hint: "load the skill again", Err: err}
+	}
+	return nil
+}
+
+// workspace checks the folder of the user and resolves its links.
+func (run *Run) workspace() error {
+	w := &run.Request.Workspace
+	if w.Dir == "" {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(w.Dir)
+	if err == nil && !filepath.IsAbs(w.Dir) {
+		err = errors.New("its path is not absolute")
+	}
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(real); err == nil && !info.IsDir() {
+			err = errors.New("it is not a folder")
+		}
+	}
+	if err != nil {
+		return &Error{Reason: NotFound, Fact: "the workspace " + w.Dir + " cannot be used: " + err.Error(), Hint: "name an existing folder", Err: err}
+	}
+	w.Dir = real
+	return nil
+}
+
+// Close removes the private folder.
+func (run *Run) Close() error {
+	if run.temp == "" {
+		return nil
+	}
+	err := os.RemoveAll(run.temp)
+	if err == nil {
+		return nil
+	}
+	// The command may have taken away its own permissions.
+	_ = filepath.WalkDir(run.temp, func(name string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			return os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(run.temp)
+}
+
+// copyFiles copies a skill that is not on disk. Its scripts become executable: not every
+// source of skills keeps permissions.
+func copyFiles(dir string, files fs.FS) error {
+	var size, count int64
+	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		if d.IsDir() {
+			return os.Mkdir(to, 0o700)
+		}
+		if !d.Type().IsRegular() {
+			return nil // links and devices
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if size, count = size+info.Size(), count+1; size > maxCopied || count > maxCopiedFile {
+			return fmt.Errorf("it is larger than %d MiB, or has more than %d files", maxCopied>>20, maxCopiedFile)
+		}
+		data, err := fs.ReadFile(files, path.Clean(name))
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o600)
+		if info.Mode().Perm()&0o111 != 0 || strings.HasPrefix(string(data), "#!") {
+			mode = 0o700
+		}
+		return os.WriteFile(to, data, mode)
+	})
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(p *int64, v int64) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	if l.Timeout <= 0 {
+		l.Timeout = DefaultTimeout
+	}
+	if l.CPU <= 0 {
+		l.CPU = l.Timeout
+	}
+	if l.Processes <= 0 {
+		l.Processes = DefaultProcesses
+	}
+	set(&l.Output, DefaultOutput)
+	set(&l.Memory, DefaultMemory)
+	set(&l.Disk, DefaultDisk)
+	return l
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func cloneWithout(m map[string]string, name string) map[string]string {
+	c := make(map[string]string, len(m))
+	for k, v := range m {
+		if k != name {
+			c[k] = v
+		}
+	}
+	return c
+}

@@ -1,0 +1,202 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// A resolver finds what a command line starts.
+type resolver struct {
+	skill   string   // its name
+	dir     string   // its folder, with all links resolved
+	roots   []string // absolute names of the folder that a command may use
+	mount   string   // where the command sees the folder
+	allowed []string
+	path    []string // folders with programs
+	foreign bool     // programs are on another system, so none is looked up
+}
+
+// argv returns the program to start, an absolute path unless it is foreign, and its arguments.
+func (v *resolver) argv(line []string) ([]string, error) {
+	root, err := os.OpenRoot(v.dir)
+	if err != nil {
+		return nil, &Error{Reason: NotFound, Fact: "the folder of the skill cannot be opened", Hint: "check that it exists", Err: err}
+	}
+	defer root.Close()
+	if strings.Contains(line[0], "/") || v.inSkill(line[0]) {
+		return v.script(root, line)
+	}
+	return v.command(root, line)
+}
+
+// script resolves a command that is a path.
+func (v *resolver) script(root *os.Root, line []string) ([]string, error) {
+	file, err := v.file(root, "sh", line[0])
+	if err != nil {
+		return nil, err
+	}
+	if err := v.allow(append([]string{"./" + file}, line[1:]...)); err != nil {
+		return nil, err
+	}
+	start, err := v.starter(root, line[0], file)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(start, v.seen(file)), line[1:]...), nil
+}
+
+// command resolves a command that is a name. An interpreter with a file of the skill counts
+// as the file, so whoever allows the file allows both ways to run it.
+func (v *resolver) command(root *os.Root, line []string) ([]string, error) {
+	spellings := [][]string{line}
+	if interprets(line[0]) && len(line) > 1 && !strings.HasPrefix(line[1], "-") {
+		file, err := v.file(root, line[0], line[1])
+		switch {
+		case err == nil:
+			spellings = [][]string{append([]string{"./" + file}, line[2:]...), append([]string{line[0], file}, line[2:]...)}
+			line = append([]string{line[0], v.seen(file)}, line[2:]...)
+		case !allows(v.allowed, line) || errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(line[1]):
+			return nil, err
+		}
+	}
+	if err := v.allow(spellings...); err != nil {
+		return nil, err
+	}
+	program, ok := v.look(line[0])
+	if !ok {
+		return nil, &Error{Reason: NotFound, Fact: "sh: " + words.Line(line[0]) + ": command not found", Hint: v.hintMissing(root, line[0])}
+	}
+	return append([]string{program}, line[1:]...), nil
+}
+
+// hintMissing says what to do about a command that does not exist.
+func (v *resolver) hintMissing(root *os.Root, name string) string {
+	switch name {
+	case "cd", "source", ".", "export", "eval", "exec", "alias", "set", "unset", "command", "type", "read", "ulimit", "umask":
+		return "it is built into shells, and no shell runs here; commands start in the folder of the skill; put more into a script of the skill"
+	}
+	if info, err := root.Stat(name); err == nil && info.Mode().IsRegular() {
+		return "the skill has a file with this name; run it as `./" + name + "`"
+	}
+	return "install it, or use a script of the skill"
+}
+
+// allow refuses a command that is not among the allowed tools.
+func (v *resolver) allow(spellings ...[]string) error {
+	if allows(v.allowed, spellings...) {
+		return nil
+	}
+	rule := needed(v.allowed, spellings[0])
+	return &Error{Reason: Refused,
+		Fact: fmt.Sprintf("the skill %q does not allow `%s`", v.skill, words.Line(words.Shorten(strings.TrimPrefix(spellings[0][0], "./"), 80))),
+		Hint: fmt.Sprintf("to allow it, add `%s` to allowed-tools in its SKILL.md", words.Line(rule))}
+}
+
+// inSkill reports whether name is an absolute path in the folder of the skill.
+func (v *resolver) inSkill(name string) bool {
+	_, ok := v.relative(name)
+	return ok && filepath.IsAbs(name)
+}
+
+// relative returns the slash-separated path in the skill that name means.
+func (v *resolver) relative(name string) (string, bool) {
+	if filepath.IsAbs(name) || path.IsAbs(name) {
+		for _, dir := range v.roots {
+			if rel, err := filepath.Rel(dir, filepath.FromSlash(name)); dir != "" && err == nil && filepath.IsLocal(rel) {
+				return filepath.ToSlash(rel), true
+			}
+		}
+		return "", false
+	}
+	clean := path.Clean(filepath.ToSlash(name))
+	return clean, filepath.IsLocal(clean)
+}
+
+// file returns the path of a file of the skill. program is what would open the file.
+func (v *resolver) file(root *os.Root, program, name string) (string, error) {
+	fact := program + ": " + words.Line(name) + ": "
+	outside := &Error{Reason: Outside, Fact: fact + "Illegal path",
+		Hint: "it leads out of the skill's folder; use a path in this folder, or a command by its name"}
+	rel, ok := v.relative(name)
+	if !ok {
+		return "", outside
+	}
+	info, err := root.Stat(rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err != nil && strings.ContainsRune(name, 0):
+		return "", &Error{Reason: NotFound, Fact: fact + "No such file", Hint: v.hintFiles(root, rel), Err: fs.ErrNotExist}
+	case err != nil && escapes(root, rel):
+		return "", outside
+	case err != nil:
+		return "", &Error{Reason: NotFound, Fact: fact + "cannot be opened", Hint: "check its permissions", Err: err}
+	case info.IsDir():
+		return "", &Error{Reason: NotExecutable, Fact: fact + "Is a directory", Hint: v.hintFiles(root, rel+"/x")}
+	case !info.Mode().IsRegular():
+		return "", &Error{Reason: NotExecutable, Fact: fact + "Not a regular file", Hint: "use a script of the skill"}
+	}
+	return rel, nil
+}
+
+// escapes reports whether a link on the way to a file that cannot be opened leads out of
+// root. os.Root has no error of its own for this.
+func escapes(root *os.Root, rel string) bool {
+	real, err := filepath.EvalSymlinks(filepath.Join(root.Name(), filepath.FromSlash(rel)))
+	if err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(root.Name(), real)
+	return err != nil || !filepath.IsLocal(inside)
+}
+
+// hintFiles names a few files of the folder in which one was not found.
+func (v *resolver) hintFiles(root *os.Root, rel string) string {
+	for _, dir := range []string{path.Dir(rel), "scripts"} {
+		list, err := fs.ReadDir(root.FS(), dir)
+		if err != nil {
+			continue
+		}
+		var names []string
+		for _, e := range list {
+			if e.Type().IsRegular() && len(names) < 8 {
+				names = append(names, words.Line(path.Join(dir, e.Name())))
+			}
+		}
+		if len(names) > 0 {
+			return "the skill has " + strings.Join(names, ", ")
+		}
+	}
+	return "the skill has no scripts there"
+}
+
+// seen returns where the command sees a file of the skill. The path is absolute, so no
+// program takes it for an option or looks it up in PATH.
+func (v *resolver) seen(rel string) string {
+	if v.foreign {
+		return path.Join(v.mount, rel)
+	}
+	return filepath.Join(v.mount, filepath.FromSlash(rel))
+}
+
+// look returns the program of a name.
+func (v *resolver) look(name string) (string, bool) {
+	if v.foreign {
+		return name, true
+	}
+	if strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." || runtime.GOOS == "windows" && strings.Contains(name, ":") {
+		return "", false
+	}
+	for _, dir := range v.path {
+		if file, ok := program(filepath.Join(dir, name)); ok {
+			return file, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,199 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxCommand bounds the bytes of a command line: it is written by a model, and parsed by
+// a parser that follows nested brackets.
+const maxCommand = 32 << 10
+
+// Split returns the words of a command line as a shell would split it. Only one simple
+// command of plain and quoted words is accepted; every error is an *Error.
+func Split(command string) ([]string, error) {
+	switch {
+	case strings.TrimSpace(command) == "":
+		return nil, blank()
+	case len(command) > maxCommand:
+		return nil, notOne(fmt.Sprintf("the command line has %d bytes, and at most %d are read", len(command), maxCommand),
+			"hand long texts over as standard input")
+	case strings.ContainsRune(command, 0):
+		return nil, notOne("the command line holds a zero byte", "remove it")
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return nil, malformed(err)
+	}
+	if len(file.Stmts) == 0 {
+		return nil, blank() // a comment
+	}
+	call, err := simple(file.Stmts)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(call.Args))
+	for i, w := range call.Args {
+		if list[i], err = plainWord(w); err != nil {
+			return nil, err
+		}
+	}
+	if list[0] == "" {
+		return nil, blank()
+	}
+	return list, nil
+}
+
+func blank() *Error {
+	return &Error{Reason: Blank, Fact: "the command is blank", Hint: "write the command to run, such as `scripts/build.sh`"}
+}
+
+const intoScript = "run one command at a time, or put this into a script of the skill and run the script"
+
+func notOne(fact, hint string) *Error { return &Error{Reason: Syntax, Fact: fact, Hint: hint} }
+
+// malformed explains an error of the parser.
+func malformed(err error) *Error {
+	text, at := err.Error(), uint(0)
+	var p syntax.ParseError
+	var l syntax.LangError
+	switch {
+	case errors.As(err, &p):
+		text, at = p.Text, p.Pos.Col()
+	case errors.As(err, &l):
+		text, at = l.Feature+" is not supported", l.Pos.Col()
+	}
+	e := notOne(fmt.Sprintf("sh: syntax error at character %d: %s", at, text), "check that each quote and bracket is closed")
+	e.Err = err
+	return e
+}
+
+// simple returns the one simple command in stmts.
+func simple(stmts []*syntax.Stmt) (*syntax.CallExpr, error) {
+	s := stmts[0]
+	if len(stmts) > 1 {
+		return nil, notOne("the command line holds several commands", intoScript)
+	}
+	switch {
+	case s.Background || s.Coprocess || s.Disown:
+		return nil, notOne("the command asks to run in the background (&)", "remove the &: a command runs until it ends")
+	case s.Semicolon.IsValid():
+		return nil, notOne("the command ends with ;", "remove the ;")
+	case s.Negated:
+		return nil, notOne("the command is negated (!)", "remove the !: the exit code is in the result")
+	case len(s.Redirs) > 0:
+		return nil, notOne("the command redirects input or output ("+s.Redirs[0].Op.String()+")",
+			"remove the redirection: output is in the result, and input can be handed over; or put it into a script of the skill and run the script")
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(c.Assigns) > 0 {
+			return nil, notOne("the command sets a variable ("+c.Assigns[0].Name.Value+"=)", intoScript)
+		}
+		return c, nil
+	case *syntax.BinaryCmd:
+		return nil, notOne("the command line joins commands with "+c.Op.String(), intoScript)
+	}
+	return nil, notOne("the command line is a program of the shell's language", intoScript)
+}
+
+// plainWord returns the text of a word that a shell would not expand.
+func plainWord(w *syntax.Word) (string, error) {
+	if syntax.SplitBraces(w) {
+		return "", expands("{…}")
+	}
+	var b strings.Builder
+	for i, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text, meta := unescape(part.Value, i == 0)
+			if meta != "" {
+				return "", expands(meta)
+			}
+			b.WriteString(text)
+		case *syntax.SglQuoted:
+			if part.Dollar {
+				return "", expands("$'…'")
+			}
+			b.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			if err := quoted(&b, part); err != nil {
+				return "", err
+			}
+		default:
+			return "", expands(kindOf(part))
+		}
+	}
+	return b.String(), nil
+}
+
+func expands(what string) *Error {
+	return notOne("a shell would expand "+what+", and no shell runs here",
+		"put it between single quotes if it is meant as it is, write its value, or put the command into a script of the skill and run the script")
+}
+
+// kindOf returns how an expansion is written.
+func kindOf(p syntax.WordPart) string {
+	switch p := p.(type) {
+	case *syntax.ParamExp:
+		if p.Param != nil {
+			return "$" + p.Param.Value
+		}
+		return "${…}"
+	case *syntax.CmdSubst:
+		return "$(…)"
+	case *syntax.ArithmExp:
+		return "$((…))"
+	case *syntax.ProcSubst:
+		return "<(…)"
+	case *syntax.ExtGlob:
+		return p.Op.String() + "…)"
+	}
+	return "{…}"
+}
+
+// quoted adds the text of a double-quoted part to b.
+func quoted(b *strings.Builder, q *syntax.DblQuoted) error {
+	if q.Dollar {
+		return expands(`$"…"`)
+	}
+	for _, part := range q.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			return expands(kindOf(part))
+		}
+		for i := 0; i < len(lit.Value); i++ {
+			if lit.Value[i] == '\\' && i+1 < len(lit.Value) && strings.IndexByte("$`\"\\", lit.Value[i+1]) >= 0 {
+				i++
+			}
+			b.WriteByte(lit.Value[i])
+		}
+	}
+	return nil
+}
+
+// unescape removes the backslashes of an unquoted text. meta is the first thing in it that
+// a shell would expand; "" means none.
+func unescape(s string, first bool) (text, meta string) {
+	if first && strings.HasPrefix(s, "~") {
+		return "", "~"
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s):
+			i++
+			b = append(b, s[i])
+		case c == '*' || c == '?':
+			return "", string(c)
+		case c == '[' && strings.IndexByte(s[i+1:], ']') >= 0:
+			return "", "[…]"
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b), ""
+}
