@@ -31,6 +31,7 @@ var layers = map[string][]string{
 	"internal/doctor":     {".", "bench", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
 	"agent":               {"skill", "search", "contextprovider", "sandbox", "internal/words"},
 	"sandbox":             {"internal/words"},
+	"sandbox/virtual":     {"sandbox", "internal/words"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
