@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"agent":               {"skill", "search", "contextprovider", "sandbox", "internal/words"},
 	"sandbox/virtual":     {"sandbox", "internal/words"},
 	"sandbox":             {"internal/words"},
+	"sandbox/sandboxtest": {"sandbox"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
