@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -56,6 +57,8 @@ func newTree(maxSize int64, maxFiles int) *tree {
 func epoch() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 func (t *tree) tick() int64 { t.clock++; return t.clock }
+
+var errFull = errors.New("no space left: the files of the sandbox are too large or too many")
 
 func pathError(op, name string, errno syscall.Errno) *fs.PathError {
 	return &fs.PathError{Op: op, Path: name, Err: errno}
@@ -121,7 +124,7 @@ func (t *tree) parent(op, name string) (dir *node, base string, err error) {
 // add puts a new node into dir.
 func (t *tree) add(op, name string, dir *node, base string, n *node) error {
 	if t.files >= t.maxFiles {
-		return pathError(op, name, syscall.ENOSPC)
+		return &fs.PathError{Op: op, Path: name, Err: errFull}
 	}
 	t.files++
 	n.changed = t.tick()
@@ -183,7 +186,7 @@ func (t *tree) create(name string, mode fs.FileMode, truncate bool) (*node, erro
 // write appends to a file.
 func (t *tree) write(name string, n *node, p []byte) (int, error) {
 	if t.size+int64(len(p)) > t.maxSize {
-		return 0, pathError("write", name, syscall.ENOSPC)
+		return 0, &fs.PathError{Op: "write", Path: name, Err: errFull}
 	}
 	t.size += int64(len(p))
 	n.data, n.changed = append(n.data, p...), t.tick()

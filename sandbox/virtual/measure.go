@@ -28,6 +28,7 @@ type measurer struct {
 	env    expand.Environ
 	params []string
 	own    map[string]int // sizes of variables that the command itself has set
+	steps  int            // of matching
 	err    string
 }
 
@@ -44,8 +45,10 @@ func (run *run) check(e estimate, env expand.Environ, params []string) error {
 		return run.m.stop("%s", m.err)
 	case total > maxLine:
 		return run.m.stop("a command would expand to more than %d MiB", maxLine>>20)
+	case m.steps > maxMatch:
+		return run.m.stop("a command would match patterns for too long")
 	}
-	return run.m.charge(total)
+	return run.m.charge(total + m.steps)
 }
 
 // huge is larger than every limit, and small enough to be added up.
@@ -90,7 +93,8 @@ func (m *measurer) command(c syntax.Command) int {
 		for _, item := range c.Items {
 			for _, p := range item.Patterns {
 				size := m.word(p)
-				total = add(total, size, match(subject, size))
+				m.match(subject, size)
+				total = add(total, size)
 			}
 		}
 	case *syntax.TestClause:
@@ -101,8 +105,8 @@ func (m *measurer) command(c syntax.Command) int {
 	return total
 }
 
-// match is the cost of matching a text with a pattern, in bytes: both are looked at together.
-func match(text, pattern int) int { return mul(text, pattern) / 8 }
+// match counts the steps of matching a text with a pattern. Nothing can interrupt them.
+func (m *measurer) match(text, pattern int) { m.steps = add(m.steps, mul(text, mul(pattern, 2))) }
 
 func (m *measurer) test(x syntax.TestExpr) int {
 	switch x := x.(type) {
@@ -116,9 +120,10 @@ func (m *measurer) test(x syntax.TestExpr) int {
 		a, b := m.test(x.X), m.test(x.Y)
 		switch x.Op {
 		case syntax.TsReMatch: // x{1000} is a thousand states
-			return add(a, b, match(a, mul(b, 128)), mul(b, 1000))
+			m.match(a, mul(b, 16))
+			return add(a, b, mul(b, 1000))
 		case syntax.TsMatchShort, syntax.TsMatch, syntax.TsNoMatch:
-			return add(a, b, match(a, b))
+			m.match(a, b)
 		}
 		return add(a, b)
 	}
@@ -319,7 +324,8 @@ func (m *measurer) param(n *syntax.ParamExp) int {
 		if n.Repl.All {
 			times = size + 1
 		}
-		return add(size, pattern, match(size, pattern), mul(times, with), mul(pattern, 64), extra)
+		m.match(size, pattern)
+		return add(size, pattern, mul(times, with), mul(pattern, 64), extra)
 	}
 	if n.Exp == nil {
 		return add(size, extra)
@@ -333,9 +339,11 @@ func (m *measurer) param(n *syntax.ParamExp) int {
 		}
 		return add(size, arg, extra)
 	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-		return add(size, match(size, arg), mul(arg, 64), extra)
+		m.match(size, arg)
+		return add(size, mul(arg, 64), extra)
 	case syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll:
-		return add(mul(size, 16), match(size, arg), mul(arg, 64), extra)
+		m.match(size, arg)
+		return add(mul(size, 16), mul(arg, 64), extra)
 	case syntax.OtherParamOps:
 		return add(mul(size, 8), extra)
 	}

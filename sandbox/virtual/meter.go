@@ -15,8 +15,9 @@ const (
 	maxValue   = 1 << 20   // bytes of a variable, and of what a command substitution yields
 	maxArgs    = 256 << 10 // bytes of the arguments of a command
 	maxLine    = 16 << 20  // bytes that one command may expand to
+	maxMatch   = 64 << 20  // steps of matching of one command, some half a second
 	maxWork    = 512 << 20 // bytes that a run may make and read, and steps of matching
-	maxFrames  = 8_000     // calls on the stack of this program: some 800 functions of the shell
+	maxFrames  = 5_000     // calls on the stack of this program: some 500 functions of the shell
 	maxOpen    = 256       // files that a run has open at once
 )
 
@@ -51,7 +52,7 @@ func (m *meter) Err() error {
 	switch {
 	case n > m.limit:
 		return m.stop("it took more than %d steps", m.limit)
-	case n%32 == 0 && tooDeep():
+	case n%64 == 0 && tooDeep():
 		return m.stop("functions, scripts or substitutions call each other too deeply")
 	}
 	return m.Context.Err()
@@ -98,7 +99,11 @@ func (s sink) Write(p []byte) (int, error) {
 	if err := capture(s.m, s.to, len(p)); err != nil {
 		return 0, err
 	}
-	return s.to.Write(p)
+	n, err := s.to.Write(p)
+	if err != nil { // no more room; commands of the shell would go on without a word
+		return n, s.m.stop("%s", reason(err))
+	}
+	return n, nil
 }
 
 // capture ends the run if a command substitution would collect too much: the interpreter

@@ -21,6 +21,10 @@ const (
 // maxNesting is how many nodes of a program may be in each other, some 100 brackets.
 const maxNesting = 400
 
+// maxBrackets is how many brackets may be open in the text. Not all of them must be
+// brackets of the shell, so there may be more than can be nested.
+const maxBrackets = 2000
+
 // A refusal is shell syntax that does not run here.
 type refusal struct {
 	pos  syntax.Pos
@@ -28,6 +32,9 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
+	if !r.pos.IsValid() {
+		return r.what
+	}
 	return fmt.Sprintf("line %d: %s", r.pos.Line(), r.what)
 }
 
@@ -49,6 +56,9 @@ func (run *run) parse(text, name string, args ...string) (*syntax.File, error) {
 	if len(text) > maxProgram {
 		return nil, fmt.Errorf("%s: a program may have %d KiB", name, maxProgram>>10)
 	}
+	if deep(text) {
+		return nil, &refusal{what: "the program is nested too deeply"}
+	}
 	if err := run.m.charge(64 * len(text)); err != nil { // the tree is much larger than the text
 		return nil, err
 	}
@@ -68,6 +78,23 @@ func (run *run) parse(text, name string, args ...string) (*syntax.File, error) {
 		return nil, fmt.Errorf("%s: %w", name, p.err)
 	}
 	return file, nil
+}
+
+// deep reports whether more brackets are open at once than a program needs. The parser
+// needs much memory for each.
+func deep(text string) bool {
+	open := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '[':
+			if open++; open > maxBrackets {
+				return true
+			}
+		case ')', '}', ']':
+			open = max(open-1, 0)
+		}
+	}
+	return false
 }
 
 // rewrite is parse for text that the interpreter parses again: eval, source and trap.
@@ -140,7 +167,7 @@ func (p *preparer) node(n syntax.Node) {
 		p.function(n)
 	case *syntax.CaseItem:
 		if n.Op != syntax.Break {
-			p.refuse(n, "%s in case is not available; end the item with ;;", n.Op)
+			p.refuse(n, "%s in case is not available: end the item with two semicolons", n.Op)
 		}
 	case *syntax.UnaryTest:
 		switch n.Op {

@@ -45,7 +45,7 @@ func compile(text string, extended, fixed, fold bool) (*pattern, error) {
 		return nil, fmt.Errorf("the pattern %q cannot be used: %w", text, err)
 	}
 	re.Longest()
-	return &pattern{re, 1 + states/8}, nil
+	return &pattern{re, 1 + states/2}, nil
 }
 
 // weigh is at least as large as the number of states that expr needs: the product of the

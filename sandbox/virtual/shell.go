@@ -72,13 +72,16 @@ func (run *run) main(r sandbox.Request, dir string) (code int, err error) {
 		}
 	}()
 	file, err := run.parse(r.Command, "sh", r.Args...)
+	if err == nil && len(file.Stmts) == 0 {
+		return 0, &sandbox.Error{Reason: sandbox.Blank, Fact: "sh: the command is blank", Hint: "name a script or a utility"}
+	}
 	if err != nil {
 		if why := run.m.why.Load(); why != nil {
 			return 2, nil
 		}
-		e := &sandbox.Error{Reason: sandbox.Syntax, Fact: err.Error(), Err: err}
-		if known := (*refusal)(nil); !errors.As(err, &known) {
-			e.Hint = "check the quotes and the keywords of the command"
+		e := &sandbox.Error{Reason: sandbox.Syntax, Fact: err.Error(), Hint: "check the quotes and keywords of the command", Err: err}
+		if known := (*refusal)(nil); errors.As(err, &known) {
+			e.Hint = "write it in another way, or use an executor with processes"
 		}
 		return 0, e
 	}
@@ -180,19 +183,14 @@ func (run *run) shell(p program) int {
 	}
 	first := environ(maps.Clone(p.env))
 	first["TMPDIR"] = noTemp
-	r, err := interp.New(
+	options := []interp.RunnerOption{
 		interp.Env(first),
 		func(r *interp.Runner) error { r.Dir = p.dir; return nil }, // interp.Dir asks the system
 		interp.Params(append(append(flags, p.flags...), "--")...),
 		func(r *interp.Runner) error { r.Params = p.params; return nil },
 		interp.StdIO(in, p.out, p.err),
-		interp.CallHandler(run.call),
-		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return run.exec }),
-		interp.OpenHandler(run.openFile),
-		interp.ReadDirHandler2(run.readDir),
-		interp.StatHandler(run.stat),
-		interp.AccessHandler(run.access),
-	)
+	}
+	r, err := interp.New(append(options, run.handlers()...)...)
 	if err != nil {
 		fmt.Fprintln(p.err, "sh:", err)
 		return 2
@@ -215,6 +213,18 @@ func (run *run) shell(p program) int {
 		fmt.Fprintln(p.err, "sh:", err)
 	}
 	return 2
+}
+
+// handlers are all that the interpreter lets others do for it.
+func (run *run) handlers() []interp.RunnerOption {
+	return []interp.RunnerOption{
+		interp.CallHandler(run.call),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return run.exec }),
+		interp.OpenHandler(run.openFile),
+		interp.ReadDirHandler2(run.readDir),
+		interp.StatHandler(run.stat),
+		interp.AccessHandler(run.access),
+	}
 }
 
 // input makes a reader a standard input.
@@ -345,9 +355,9 @@ func (b *buffer) Write(p []byte) (int, error) {
 }
 
 // maxPipe is what one pipe holds.
-const maxPipe = 64 << 20
+const maxPipe = 32 << 20
 
-var errPipe = errors.New("the pipe is full")
+var errPipe = errors.New("a pipe holds more than 32 MiB")
 
 // reader and writer are the two kinds of open files.
 type reader struct{ io.Reader }
@@ -372,7 +382,7 @@ func (run *run) readDir(_ context.Context, name string) ([]fs.DirEntry, error) {
 	}
 	entries := make([]fs.DirEntry, 0, len(n.entries))
 	for _, i := range n.list() {
-		if err := run.m.charge(2 * (len(name) + len(i.name) + 64)); err != nil {
+		if err := run.m.charge(16 * (len(name) + len(i.name) + 64)); err != nil {
 			return nil, err
 		}
 		entries = append(entries, i)

@@ -17,7 +17,6 @@ import (
 	"path"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -120,9 +119,6 @@ func (s *Sandbox) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resul
 	if runtime.GOOS == "windows" {
 		return sandbox.Result{}, &sandbox.Error{Reason: sandbox.Unavailable, Fact: "the virtual executor does not run on Windows",
 			Hint: "its shell takes paths as Windows does; use another executor"}
-	}
-	if strings.TrimSpace(r.Command) == "" {
-		return sandbox.Result{}, &sandbox.Error{Reason: sandbox.Blank, Fact: "sh: the command is blank", Hint: "name a script or a utility"}
 	}
 	if err := s.lock(ctx); err != nil {
 		return sandbox.Result{}, err

@@ -60,41 +60,52 @@ func answer(r sandbox.Result, err error) string {
 	return b.String()
 }
 
-// TestTranscripts replays the conversations in testdata.
-func TestTranscripts(t *testing.T) {
+func transcripts(t *testing.T) []string {
+	t.Helper()
 	names, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(names) < 3 {
 		t.Fatal(names, err)
 	}
-	for _, name := range names {
+	return names
+}
+
+// replay runs the commands of a transcript in one sandbox and returns it with the answers.
+func replay(t *testing.T, name, text string) string {
+	s := New(Options{KeepGoing: strings.Contains(name, "utilities")})
+	var got strings.Builder
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if strings.HasPrefix(line, "## ") {
+			got.WriteString(line + "\n")
+		}
+		cmd, ok := strings.CutPrefix(line, "$ ")
+		if !ok {
+			continue
+		}
+		got.WriteString(line + "\n")
+		for ; i+1 < len(lines) && strings.HasPrefix(lines[i+1], "> "); i++ {
+			got.WriteString(lines[i+1] + "\n")
+			cmd += "\n" + lines[i+1][2:]
+		}
+		got.WriteString(answer(s.Execute(t.Context(), sandbox.Request{Skill: "demo", Files: demo(), Command: cmd})))
+	}
+	return got.String()
+}
+
+// TestTranscripts replays the conversations in testdata.
+func TestTranscripts(t *testing.T) {
+	for _, name := range transcripts(t) {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := New(Options{KeepGoing: strings.Contains(name, "utilities")})
-		var got strings.Builder
-		lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
-		for i := 0; i < len(lines); i++ {
-			line := lines[i]
-			if strings.HasPrefix(line, "## ") {
-				got.WriteString(line + "\n")
-			}
-			cmd, ok := strings.CutPrefix(line, "$ ")
-			if !ok {
-				continue
-			}
-			got.WriteString(line + "\n")
-			for ; i+1 < len(lines) && strings.HasPrefix(lines[i+1], "> "); i++ {
-				got.WriteString(lines[i+1] + "\n")
-				cmd += "\n" + lines[i+1][2:]
-			}
-			got.WriteString(answer(s.Execute(t.Context(), sandbox.Request{Skill: "demo", Files: demo(), Command: cmd})))
-		}
+		got := replay(t, name, string(data))
 		if *update {
-			if err := os.WriteFile(name, []byte(got.String()), 0o644); err != nil {
+			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
-		} else if diff := cmp.Diff(string(data), got.String()); diff != "" {
+		} else if diff := cmp.Diff(string(data), got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}
