@@ -42,6 +42,9 @@ type run struct {
 	// inputs are the standard inputs. The interpreter wants an *os.File, and would make a
 	// pipe of the system for anything else. So it gets one that is nothing but a key.
 	inputs map[*os.File]io.Reader
+
+	// wrap lets a test put itself before the handlers; nil means none does.
+	wrap func([]interp.RunnerOption) []interp.RunnerOption
 }
 
 type buffer struct {
@@ -217,7 +220,7 @@ func (run *run) shell(p program) int {
 
 // handlers are all that the interpreter lets others do for it.
 func (run *run) handlers() []interp.RunnerOption {
-	return []interp.RunnerOption{
+	handlers := []interp.RunnerOption{
 		interp.CallHandler(run.call),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return run.exec }),
 		interp.OpenHandler(run.openFile),
@@ -225,6 +228,10 @@ func (run *run) handlers() []interp.RunnerOption {
 		interp.StatHandler(run.stat),
 		interp.AccessHandler(run.access),
 	}
+	if run.wrap != nil {
+		return run.wrap(handlers)
+	}
+	return handlers
 }
 
 // input makes a reader a standard input.

@@ -288,7 +288,8 @@ func sed(c *command) int {
 
 // sedEach edits each file by itself: in place, or to standard output.
 func (c *command) sedEach(cmds []*sedCommand) int {
-	return c.inputs(func(name string, data []byte) {
+	failed := 0
+	status := c.inputs(func(name string, data []byte) {
 		for _, cmd := range cmds {
 			cmd.inRange = false
 		}
@@ -299,13 +300,16 @@ func (c *command) sedEach(cmds []*sedCommand) int {
 		var b strings.Builder
 		err := c.sedText(cmds, data, &b)
 		if err == nil {
-			n, _ := c.node(name)
-			err = c.run.t.put(c.abs(name), []byte(b.String()), n.mode)
+			var n *node
+			if n, err = c.node(name); err == nil {
+				err = c.run.t.put(c.abs(name), []byte(b.String()), n.mode)
+			}
 		}
 		if err != nil {
-			c.failed(name, err)
+			failed = c.failed(name, err)
 		}
 	})
+	return max(status, failed)
 }
 
 func (c *command) sedText(cmds []*sedCommand, data []byte, out io.Writer) error {
