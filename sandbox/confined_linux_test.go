@@ -1,14 +1,8 @@
 package sandbox
 
 import (
-	"os"
 	"testing"
 )
-
-func TestMain(m *testing.M) {
-	Main()
-	os.Exit(m.Run())
-}
 
 func TestConfined(t *testing.T) {
 	e, err := New(Options{})

@@ -151,6 +151,12 @@ func newFilter(abi int, ports bool) filter {
 	}
 	control.ret(retAllow)
 	f.block(unix.SYS_IOCTL, control)
+	var hide filter // a process that hides could not be measured
+	hide.load(atArgs)
+	hide.when(unix.BPF_JEQ, unix.PR_SET_DUMPABLE, 1)
+	hide.ret(denied)
+	hide.ret(retAllow)
+	f.block(unix.SYS_PRCTL, hide)
 	f.block(unix.SYS_SOCKETPAIR, socketPair())
 	f.block(unix.SYS_SOCKET, socket(ports))
 	f.ret(retAllow)

@@ -147,7 +147,8 @@ func (s *supervisor) sample() string {
 	l := s.order.Limits
 	var count, threads int
 	var memory int64
-	for _, p := range descendants() {
+	list := descendants()
+	for _, p := range list {
 		if p.state == 'Z' {
 			continue
 		}
@@ -165,8 +166,8 @@ func (s *supervisor) sample() string {
 	used, err := usage(s.order.Private)
 	switch {
 	case err != nil:
-		return "it hid files in its private folder: " + err.Error()
-	case used > l.Disk:
+		return "it hid files in its private folder"
+	case used+removed(s.order.Private, list) > l.Disk:
 		return fmt.Sprintf("it wrote more than %s to its private folder", size(l.Disk))
 	}
 	return ""
