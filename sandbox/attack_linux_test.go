@@ -76,7 +76,7 @@ var fileAttempts = []attempt{
 		return f.Chmod(0o666)
 	}},
 	{"set times outside", "supervisor", unix.EPERM, true, func(t target) error { return unix.Utimes(t.Outside+"/file", []unix.Timeval{{}, {}}) }},
-	{"chown outside", "seccomp", unix.EPERM, true, func(t target) error { return os.Chown(t.Outside+"/file", os.Getuid(), os.Getgid()) }},
+	{"chown outside", "supervisor", unix.EPERM, true, func(t target) error { return os.Chown(t.Outside+"/file", os.Getuid(), os.Getgid()) }},
 	{"set an attribute outside", "seccomp", unix.EOPNOTSUPP, true, func(t target) error { return unix.Setxattr(t.Outside+"/file", "user.x", []byte("x"), 0) }},
 	{"remove a file outside", "Landlock", unix.EACCES, true, func(t target) error { return os.Remove(t.Outside + "/file") }},
 	{"write to the skill", "Landlock", unix.EACCES, true, func(t target) error { return os.WriteFile(t.Skill+"/SKILL.md", nil, 0) }},
@@ -88,9 +88,9 @@ var fileAttempts = []attempt{
 		_, err = unix.InotifyAddWatch(fd, t.Home, unix.IN_CREATE)
 		return err
 	}},
-	{"write, chmod and touch its own files", "nothing", 0, true, func(t target) error {
+	{"write, chown, chmod and touch its own files", "nothing", 0, true, func(t target) error {
 		name := t.Private + "/own"
-		err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chmod(name, 0o750), unix.Utimes(name, []unix.Timeval{{Sec: 5}, {Sec: 7}}))
+		err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chown(name, os.Getuid(), -1), os.Chmod(name, 0o750), unix.Utimes(name, []unix.Timeval{{Sec: 5}, {Sec: 7}}))
 		if info, err2 := os.Stat(name); err2 != nil || info.Mode() != 0o750 || info.ModTime().Unix() != 7 {
 			err = fmt.Errorf("the file is %v, %v (%v)", info, err2, err)
 		}

@@ -26,8 +26,8 @@ var scripts = map[string]string{
 	"deleted.sh":  "#!/bin/sh\nfor i in 3 4 5 6; do eval \"exec $i>$HOME/x\"; rm $HOME/x; eval \"head -c 400000 /dev/zero >&$i\"; done\nsleep 9\n",
 	"names.sh":    "#!/bin/sh\ni=0\nwhile [ $i -lt 500 ]; do : >$HOME/$i; i=$((i+1)); done\nsleep 9\n",
 	"hidden.sh":   "#!/bin/sh\nmkdir $HOME/a $HOME/a/b\nchmod 0 $HOME/a\nsleep 9\n",
-	"memory.sh":   "#!/bin/sh\nexec dd bs=60000000 count=1 if=/dev/zero of=/dev/null\n",
-	"hogs.sh":     "#!/bin/sh\nfor i in 1 2 3 4 5; do { x=$(head -c 12000000 /dev/zero | tr '\\000' x); sleep 9; } & done; wait\n",
+	"memory.sh":   "#!/bin/sh\nuntil [ $(ulimit -v) = 40960 ]; do :; done\nexec dd bs=60000000 count=1 if=/dev/zero of=/dev/null\n",
+	"hogs.sh":     "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do { x=$(head -c 6000000 /dev/zero | tr '\\000' x); sleep 9; } & done; wait\n",
 	"stubborn.sh": "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 9\nsleep 9\n",
 	"limits.sh":   "#!/bin/sh\nuntil [ $(ulimit -t)/$(ulimit -v)/$(ulimit -c)/$(ulimit -n) = 1/40960/0/1024 ]; do :; done\n",
 	"flood.sh":    "#!/bin/sh\nexec head -c 3000000 /dev/zero\n",
@@ -43,7 +43,7 @@ func TestStopped(t *testing.T) {
 	dir := write(t, scripts)
 	small := Limits{Memory: 40 << 20, Processes: 12, Disk: 1 << 20, Timeout: 5 * time.Second, CPU: time.Second}
 	more := small
-	more.Processes = 40
+	more.Processes, more.CPU = 40, 5*time.Second
 	for _, test := range []struct {
 		command, stopped, signal string
 		code                     int
