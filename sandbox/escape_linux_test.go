@@ -16,9 +16,9 @@ import (
 
 const callerVar = "SANDBOX_CALLER"
 
-// newConfined returns the executor of a kernel with a version of Landlock that is at most
+// walls returns the executor for a kernel with a version of Landlock that is at most
 // abi; 0 means the version that is there.
-func newConfined(t testing.TB, abi int, o Options) *confined {
+func walls(t testing.TB, abi int, o Options) *confined {
 	t.Helper()
 	e, err := New(o)
 	if err != nil {
@@ -78,7 +78,7 @@ func attacked(t *testing.T, c *confined, g target, ports ...int) map[string]sysc
 }
 
 func TestEscapes(t *testing.T) {
-	c := newConfined(t, 0, Options{})
+	c := walls(t, 0, Options{})
 	// A file that every program inherits which does not take care.
 	leak, err := unix.Dup(0)
 	try(t, err)
@@ -113,7 +113,7 @@ func compare(t *testing.T, got map[string]syscall.Errno, other map[string]syscal
 
 // TestPorts opens the way to one TCP port, and to nothing else.
 func TestPorts(t *testing.T) {
-	c := newConfined(t, 0, Options{})
+	c := walls(t, 0, Options{})
 	if c.abi < 4 {
 		t.Skip("Landlock 4 of Linux 6.7 is needed to allow some ports only")
 	}
@@ -132,7 +132,7 @@ func TestOldKernels(t *testing.T) {
 		1: {2, map[string]syscall.Errno{"empty a file outside": unix.EPERM, "signal the supervisor": 0, "signal the caller": 0}},
 		5: {1, map[string]syscall.Errno{"signal the supervisor": 0, "signal the caller": 0}},
 	} {
-		c := newConfined(t, abi, Options{})
+		c := walls(t, abi, Options{})
 		compare(t, attacked(t, c, g), want.other)
 		if list := c.unprotected(nil); len(list) != want.unprotected || len(c.unprotected([]int{1})) != want.unprotected+btoi(abi < 4) {
 			t.Errorf("version %d: unprotected are %q", abi, list)
@@ -154,7 +154,7 @@ func btoi(b bool) int {
 
 // TestAsNobody runs the tests of this package that attack again, as a user without rights.
 func TestAsNobody(t *testing.T) {
-	newConfined(t, 0, Options{})
+	walls(t, 0, Options{})
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user; all tests ran as this user")
 	}

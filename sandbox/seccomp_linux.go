@@ -209,7 +209,15 @@ func socket(ports bool) filter {
 func restrictCalls(o *order) (int, error) {
 	f := newFilter(o.ABI, len(o.Ports) > 0)
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&program)))
+	install := func(flags uintptr) (uintptr, unix.Errno) {
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+		return fd, errno
+	}
+	// A signal must not interrupt a call that is being answered; Linux before 5.19 cannot do this.
+	fd, errno := install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if errno == unix.EINVAL {
+		fd, errno = install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
 	if errno != 0 {
 		return -1, fmt.Errorf("filtering system calls: %w", errno)
 	}

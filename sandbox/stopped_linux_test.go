@@ -39,7 +39,7 @@ var scripts = map[string]string{
 }
 
 func TestStopped(t *testing.T) {
-	c := newConfined(t, 0, Options{})
+	c := walls(t, 0, Options{})
 	dir := write(t, scripts)
 	small := Limits{Memory: 40 << 20, Processes: 12, Disk: 1 << 20, Timeout: 5 * time.Second, CPU: time.Second}
 	more := small
@@ -121,7 +121,7 @@ func gone(t *testing.T, pids ...string) {
 
 // TestLeftBehind ends a run in all ways. No process and no folder may be left.
 func TestLeftBehind(t *testing.T) {
-	c := newConfined(t, 0, Options{})
+	c := walls(t, 0, Options{})
 	dir, temp := write(t, scripts), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	r := Request{Skill: "x", Dir: dir, Command: "./leave.sh", Allowed: []string{"*"}}
@@ -165,7 +165,7 @@ func TestLeftBehind(t *testing.T) {
 
 // TestCallerKilled kills the process that calls the executor.
 func TestCallerKilled(t *testing.T) {
-	newConfined(t, 0, Options{})
+	walls(t, 0, Options{})
 	dir, workspace := write(t, scripts), pipes(t)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{callerVar + "=" + dir, "WORK=" + workspace, "TMPDIR=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
@@ -189,7 +189,7 @@ func runAsCaller() {
 
 // TestSwappedLink swaps a file of the skill for a link that leads out, while a script runs.
 func TestSwappedLink(t *testing.T) {
-	c := newConfined(t, 0, Options{})
+	c := walls(t, 0, Options{})
 	dir, outside, workspace := write(t, scripts), write(t, map[string]string{"canary": "#!/bin/sh\necho secret\n"}), pipes(t)
 	go func() {
 		line(t, workspace+"/up")
