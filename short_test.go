@@ -36,6 +36,7 @@ var shortened = map[string]string{
 	"internal/setup":    "megabytes of settings",
 	"proposal":          "proposals beyond the bound, and kills",
 	"sandbox/container": "containers, of which there are none",
+	"sandbox/virtual":   "attempts that a bound of a run stops late, and random programs",
 	"search/searchtest": "skills, names and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",

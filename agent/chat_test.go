@@ -163,13 +163,14 @@ func TestLimit(t *testing.T) {
 
 // TestModelFails: errors carry the transcript, and leave no prompt without an answer.
 func TestModelFails(t *testing.T) {
+	catalog := memoryCatalog(t)
 	for name, turn := range map[string]agenttest.Turn{
 		"http 503: overloaded": {Status: 503, Text: "overloaded"},
 		"panicked: broken":     {Panic: true, Text: "broken"},
 		"unexpected EOF":       {Cut: 3, Text: "Once upon"},
 	} {
 		model := agenttest.New(turn, agenttest.Say("Back."), agenttest.Call("list_skills", `{}`), turn, agenttest.Say("Back again."))
-		c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t)}).NewConversation()
+		c := newAgent(t, agent.Config{Model: model, Catalog: catalog}).NewConversation()
 		_, err := c.Chat(t.Context(), "Hello")
 		failed, ok := errors.AsType[*agent.Error](err)
 		if !ok || !strings.Contains(err.Error(), name) || len(failed.Transcript.Messages) != 1 || len(c.Messages()) != 0 {
@@ -322,6 +323,7 @@ func TestAgentOfConversation(t *testing.T) {
 		in(agenttest.System, "You are a clerk."), in(agenttest.System, "# PDF forms"), in(agenttest.System, "Be brief."),
 		in(agenttest.Tools, "starter"), {In: agenttest.Tools, Text: "pdf-forms", Not: true},
 	}
+	catalog := memoryCatalog(t)
 	for _, instructions := range []bool{false, true} {
 		ask := agenttest.Call("get_skill", getForms)
 		if instructions {
@@ -330,7 +332,7 @@ func TestAgentOfConversation(t *testing.T) {
 		}
 		ask.Want = wants
 		model := agenttest.New(ask, agenttest.Say("Hello.").Wants("already"))
-		c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t), Agent: clerk, Instructions: instructions}).NewConversation()
+		c := newAgent(t, agent.Config{Model: model, Catalog: catalog, Agent: clerk, Instructions: instructions}).NewConversation()
 		got, err := c.Chat(t.Context(), "Hello")
 		toolTry(t, err)
 		want := []agent.Kind{agent.Loaded, agent.Offered, agent.Asked, agent.Asked}

@@ -67,7 +67,7 @@ func (c *Conversation) ChatStream(ctx context.Context, prompt string, text func(
 		return Answer{}, ErrBusy
 	}
 	defer c.busy.Unlock()
-	start := len(c.eventsFrom(0))
+	start := c.happened()
 	a, err := c.answer(ctx, prompt, text)
 	a.Events = c.eventsFrom(start)
 	return a, err
@@ -157,9 +157,6 @@ func (c *Conversation) ask(ctx context.Context, system string, tools []Tool, tex
 	start := time.Now()
 	m, err := guard(ctx, "the model", func() (Message, error) { return c.cfg.Model.Answer(ctx, q, pieces.writer()) })
 	pieces.close()
-	if err == nil {
-		err = ctx.Err() // a model that missed the end of ctx
-	}
 	if err != nil {
 		return Message{}, fmt.Errorf("asking the model: %w", err)
 	}
@@ -197,7 +194,7 @@ func (c *Conversation) act(ctx context.Context, m Message) []Message {
 // do does what the model asks for in one call, or in its text, and notes in the result
 // which skills it loads.
 func (c *Conversation) do(ctx context.Context, m Message) []Message {
-	start := len(c.eventsFrom(0))
+	start := c.happened()
 	results := c.agent.mode.act(ctx, c, m)
 	for _, e := range c.eventsFrom(start) {
 		if e.Kind == Loaded && len(results) > 0 {
@@ -252,6 +249,13 @@ func (c *Conversation) Loaded() []contextprovider.Body {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.loaded)
+}
+
+// happened returns how many events there are.
+func (c *Conversation) happened() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.events)
 }
 
 // eventsFrom returns the events from the one with index i.

@@ -183,8 +183,9 @@ func normsOf(candidates []Candidate, full float64, order []int32) norms {
 	return n
 }
 
-// maxTerms is the greatest number of terms in a score.
-const maxTerms = 7
+// maxTerms is for how many terms of a score there is room from the start. A single skill may
+// have one more, because of a trigger.
+const maxTerms = 6
 
 // appendTerms appends the terms of c's score.
 func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {

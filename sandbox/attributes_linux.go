@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -89,54 +91,81 @@ func (n *note) obey(folders []string) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	inside := false
-	for _, folder := range folders {
-		inside = inside || within(folder, real)
-	}
+	inside := slices.ContainsFunc(folders, func(folder string) bool { return within(folder, real) })
 	if !inside || int(st.Uid) != os.Geteuid() {
 		return unix.EPERM
 	}
-	if c.times != nil {
-		return unix.UtimesNanoAt(unix.AT_FDCWD, handle, c.times, 0)
+	switch c.what {
+	case chmod:
+		return unix.Chmod(handle, c.mode&0o1777) // no file of a skill needs the rights of its owner
+	case utimes:
+		return unix.UtimesNanoAt(unix.AT_FDCWD, handle, c.times[:], 0)
 	}
-	return unix.Chmod(handle, c.mode&0o1777) // no file of a skill needs the rights of its owner
+	if keeps(c.owner, st.Uid) && keeps(c.group, st.Gid) {
+		return nil // programs that copy as root ask for the owner that the file has
+	}
+	return unix.EPERM
 }
+
+// keeps reports whether chown would leave an owner or a group as it is.
+func keeps(asked, is uint32) bool { return asked == is || asked == math.MaxUint32 }
 
 // An attributeCall is one of attributeCalls.
 type attributeCall struct {
-	dir   int32  // descriptor of the folder where the path begins, or of the file
-	path  string // "" means the file that dir is
-	flags uint64
-	mode  uint32
-	times []unix.Timespec // nil means to change the mode
+	what         int
+	dir          int32  // descriptor of the folder where the path begins, or of the file
+	path         string // "" means the file that dir is
+	flags        uint64
+	mode         uint32
+	owner, group uint32
+	times        [2]unix.Timespec
 }
 
+// What an attributeCall changes.
+const (
+	chmod = iota
+	utimes
+	chown
+)
+
 // call reads the arguments of the system call.
-func (n *note) call() (c attributeCall, err error) {
+func (n *note) call() (attributeCall, error) {
 	a := n.data.args
-	c.dir, c.mode = int32(a[0]), uint32(a[2])
+	c := attributeCall{dir: int32(a[0])}
 	at := a[1]
-	switch nr := uintptr(n.data.nr); {
-	case nr == unix.SYS_FCHMOD:
+	nr := uintptr(n.data.nr)
+	switch name := attributeCalls[nr] + attributesHere[nr]; name {
+	case "fchmod":
 		c.mode, at = uint32(a[1]), 0
-	case len(attributesHere) > 0 && nr == attributesHere[0]: // chmod
+	case "chmod":
 		c.dir, c.mode, at = unix.AT_FDCWD, uint32(a[1]), a[0]
-	case nr == unix.SYS_FCHMODAT2:
-		c.flags = a[3]
-	case nr == unix.SYS_UTIMENSAT:
-		c.flags = a[3]
-		c.times = []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+	case "fchmodat":
+		c.mode = uint32(a[2])
+	case "fchmodat2":
+		c.mode, c.flags = uint32(a[2]), a[3]
+	case "fchown":
+		c.what, c.owner, c.group, at = chown, uint32(a[1]), uint32(a[2]), 0
+	case "chown", "lchown":
+		c.what, c.dir, c.owner, c.group, at = chown, unix.AT_FDCWD, uint32(a[1]), uint32(a[2]), a[0]
+		if name == "lchown" {
+			c.flags = unix.AT_SYMLINK_NOFOLLOW
+		}
+	case "fchownat":
+		c.what, c.owner, c.group, c.flags = chown, uint32(a[2]), uint32(a[3]), a[4]
+	case "utimensat":
+		c.what, c.flags = utimes, a[3]
+		c.times = [2]unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+		raw := (*[unsafe.Sizeof(c.times)]byte)(unsafe.Pointer(&c.times))
 		if a[2] != 0 {
-			var raw [unsafe.Sizeof([2]unix.Timespec{})]byte
 			if k, err := n.read(raw[:], a[2]); err != nil || k < len(raw) {
 				return c, unix.EFAULT
 			}
-			c.times = unsafe.Slice((*unix.Timespec)(unsafe.Pointer(&raw)), 2)
 		}
 	}
 	if at == 0 {
 		return c, nil
 	}
+	var err error
 	if c.path, err = n.text(at); err == nil && c.path == "" && c.flags&unix.AT_EMPTY_PATH == 0 {
 		err = unix.ENOENT
 	}

@@ -14,24 +14,38 @@ import (
 	"time"
 )
 
-// New returns the executor that puts walls around commands. A command can read and run what
-// is in the folders of the system (not accounts, keys and data of other programs), programs
-// on PATH, its skill, Options.Read and its workspace. It can write to its private folder, and
-// to the workspace if it may. It can connect to the TCP ports of Limits.Network alone, and to
-// port 53 for names if there are any. It sees names and command lines of other processes, and
-// whether a file exists, but no contents.
+// New returns the executor that puts walls around commands.
+//
+// A command can read and run what is in the folders of the system (not accounts, keys and data
+// of other programs), programs on PATH, its skill, Options.Read and its workspace. It can write
+// to its private folder, and to the workspace if it may. It can connect to the TCP ports of
+// Limits.Network alone, and to port 53 for names if there are any. It can signal, trace and
+// read no process but its own. All of these end with it, and when it exceeds its limits.
+//
+// What gets through: it sees names and command lines of other processes, and whether a file
+// exists and how large it is. It can exceed its limits for the 50 ms between two looks. Files
+// that it maps into memory, closes and removes do not count as disk space. Shared memory and
+// locks between processes (/dev/shm, such as multiprocessing of Python) do not work.
 //
 // What the kernel cannot do stands in Result.Unprotected; with Options.Strict, New or Execute
 // refuse instead.
 func New(o Options) (Executor, error) {
-	c := &confined{options: o, abi: landlockABI(), filter: canFilter()}
-	switch {
-	case !mainCalled.Load():
+	if !mainCalled.Load() {
 		return nil, &Error{Reason: Unavailable, Fact: "the confined executor cannot start its helper", Hint: "call sandbox.Main() first in main"}
-	case c.abi == 0:
-		return nil, &Error{Reason: Unavailable, Fact: "the confined executor needs Landlock, which this kernel lacks or has switched off",
-			Hint: "use Linux 5.13 or later with Landlock in its list lsm=; to run commands without walls, pass --allow-unconfined"}
 	}
+	c, err := newConfined(o, landlockABI(), canFilter())
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newConfined(o Options, abi int, filter bool) (*confined, error) {
+	if abi == 0 {
+		return nil, &Error{Reason: Unavailable, Fact: "the confined executor needs Landlock, which this kernel lacks or has switched off",
+			Hint: "use Linux 5.13 or later with landlock in its option lsm=; to run commands without walls, pass --allow-unconfined"}
+	}
+	c := &confined{options: o, abi: abi, filter: filter}
 	return c, c.strict(nil)
 }
 
@@ -177,7 +191,7 @@ func (c *confined) start(ctx context.Context, run *Run, o *order) (Result, error
 	defer answers.Close()
 	defer answer.Close()
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{helperName}, Dir: "/", ExtraFiles: []*os.File{ordered, answer},
-		Env: []string{"GOTRACEBACK=none", "GOGC=off", "GOMEMLIMIT=64MiB"}} // nothing of this process
+		Env: []string{"GOTRACEBACK=none", "GOGC=off", "GOMAXPROCS=1", "GOMEMLIMIT=64MiB"}} // nothing of this process
 	go func() { _ = json.NewEncoder(orders).Encode(o) }() // a helper that cannot read it says so
 	res, err := run.Do(ctx, cmd)
 	_ = answer.Close()
@@ -218,7 +232,7 @@ func killOrphans(private string) {
 		found := false
 		for _, p := range processes() {
 			env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-			if err == nil && p.state != 'Z' && strings.Contains(string(env), "TMPDIR="+private+"\x00") {
+			if err == nil && p.state != 'Z' && strings.Contains(string(env), "="+private+"\x00") {
 				found = true
 				kill(p.pid)
 			}

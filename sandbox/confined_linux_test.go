@@ -1,22 +1,79 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
-func TestMain(m *testing.M) {
-	Main()
-	os.Exit(m.Run())
+// TestUnavailable lists what the confined executor cannot be made without.
+func TestUnavailable(t *testing.T) {
+	mainCalled.Store(false)
+	_, noMain := New(Options{})
+	mainCalled.Store(true)
+	_, noLandlock := newConfined(Options{}, 0, true)
+	_, noFilter := newConfined(Options{Strict: true}, 99, false)
+	for want, err := range map[string]error{"sandbox.Main()": noMain, "--allow-unconfined": noLandlock, "strict": noFilter} {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Reason != Unavailable || !strings.Contains(e.Hint, want) {
+			t.Errorf("got %v, want a hint with %q", err, want)
+		}
+	}
+	if c, err := newConfined(Options{Strict: true}, 6, true); err != nil || c.unprotected([]int{443}) != nil {
+		t.Errorf("with all that is needed: %v, %v", c, err)
+	}
 }
 
-func TestConfined(t *testing.T) {
-	e, err := New(Options{})
+// TestWithoutFilter runs a command where system calls cannot be filtered.
+func TestWithoutFilter(t *testing.T) {
+	c := walls(t, 0, Options{})
+	c.filter = false
+	dir := write(t, map[string]string{"x.sh": "#!/bin/sh\ncat /etc/passwd || grep Seccomp: /proc/self/status\n"})
+	res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./x.sh", Allowed: []string{"*"}})
 	try(t, err)
-	dir := write(t, map[string]string{"scripts/x.sh": "#!/bin/sh\necho \"$@\"; exit 3\n"})
-	r, err := e.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: `./scripts/x.sh "a b" c`, Allowed: []string{"scripts/*"}})
+	if string(res.Stdout) != "Seccomp:\t0\n" || len(res.Unprotected) != 1 {
+		t.Errorf("%+v\n%s", res, res.Stdout)
+	}
+}
+
+// TestRead runs a program that is not in a folder of the system.
+func TestRead(t *testing.T) {
+	c := walls(t, 0, Options{})
+	opt := write(t, map[string]string{
+		"tool/bin/tool": "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n", "tool/lib/data": "of the tool\n",
+		"alone/bin/tool": "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n",
+		"home/bin/tool":  "#!/bin/sh\ncat \"$OPT/home/lib/secret\"\n", "home/lib/secret": "secret\n",
+	})
+	t.Setenv("HOME", opt+"/home")
+	skill := write(t, map[string]string{"x.sh": "#!/bin/sh\nexec tool\n", "y.sh": "#!" + opt + "/odd/sh\necho odd\n", "z.sh": "#!/bin/sh\n" + opt + "/odd/sh -c 'echo odd'\n"})
+	run := func(command, path string) Result {
+		t.Helper()
+		res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: skill, Command: command, Allowed: []string{"*"},
+			Env: map[string]string{"PATH": opt + "/" + path + "/bin:/usr/bin:/bin", "OPT": opt}})
+		try(t, err)
+		return res
+	}
+	if res := run("./x.sh", "tool"); string(res.Stdout) != "of the tool\n" {
+		t.Errorf("a tool on PATH and its library: %+v\n%s", res, res.Stderr)
+	}
+	for _, path := range []string{"alone", "home"} {
+		if res := run("./x.sh", path); len(res.Stdout) > 0 || !strings.Contains(string(res.Stderr), "Permission denied") {
+			t.Errorf("a tool in %s/bin alone: %s %s", path, res.Stdout, res.Stderr)
+		}
+	}
+	sh, err := os.ReadFile("/bin/sh")
 	try(t, err)
-	if string(r.Stdout) != "a b c\n" || r.ExitCode != 3 || r.Stopped != "" {
-		t.Errorf("got %+v, output %q", r, r.Stdout)
+	try(t, os.Mkdir(opt+"/odd", 0o755))
+	try(t, os.WriteFile(opt+"/odd/sh", sh, 0o755))
+	if res := run("./y.sh", "tool"); string(res.Stdout) != "odd\n" {
+		t.Errorf("an interpreter anywhere: %+v\n%s", res, res.Stderr)
+	}
+	if res := run("./z.sh", "tool"); res.ExitCode != 126 {
+		t.Errorf("a program that is not on PATH: %+v", res)
+	}
+	c.options.Read = []string{filepath.Join(opt, "odd")}
+	if res := run("./z.sh", "tool"); string(res.Stdout) != "odd\n" {
+		t.Errorf("a program in Options.Read: %+v\n%s", res, res.Stderr)
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -8,6 +9,9 @@ import (
 )
 
 func TestContractPlain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs scripts of sh, and links")
+	}
 	sandboxtest.Test(t, func(*testing.T) sandbox.Executor {
 		return sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})
 	}, sandboxtest.Options{Unconfined: true})

@@ -78,14 +78,16 @@ func help() int {
 // launch starts the command from a thread behind the walls. The thread waits for ever, because
 // the kernel kills the command when the thread ends. notes is where the kernel hands over
 // attributeCalls; -1 means nowhere.
-func launch(o *order) (pid, notes int, err error) {
+func launch(o *order, limits map[int]uint64) (pid, notes int, err error) {
 	done := make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // for ever: nothing else may run behind the walls
 		notes, err = confine(o)
 		if err == nil {
+			giveBack := lend(limits)
 			pid, err = syscall.ForkExec(o.Argv[0], o.Argv, &syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Files: []uintptr{0, 1, 2},
 				Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}})
+			giveBack()
 			if err != nil {
 				err = cannotStart(o, err)
 			}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
 	"slices"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -27,22 +25,22 @@ const (
 // systemFolders can be read by every command, and programs in them run.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
 
-// systemFiles can be read by every command. Of /proc, the kernel keeps memory, environment and
-// open files of processes outside of the walls to themselves (Landlock, ptrace); names and
-// command lines it shows.
+// systemFiles can be read by every command. Of /etc it is what programs need to start, to
+// speak the user's language and to reach servers; accounts (passwd, group, shadow) and keys
+// are not in it. Of /proc, the kernel keeps memory, environment and open files of processes
+// outside of the walls to themselves (Landlock, ptrace); names and command lines it shows.
 var systemFiles = []string{
-	"/proc", "/sys/devices/system/cpu", "/etc/default/locale", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem",
-	"/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust",
-}
-
-// etcFiles are patterns of what every command can read in /etc: what programs need to start,
-// to speak the user's language and to reach servers. Accounts (passwd, group, shadow) and keys
-// are not in it.
-var etcFiles = []string{
-	"ld.so.*", "alternatives", "localtime", "timezone", "locale*", "nsswitch.conf", "hosts", "host.conf", "resolv.conf", "gai.conf",
-	"services", "protocols", "ca-certificates*", "crypto-policies", "os-release", "lsb-release", "debian_version",
-	"mime.types", "magic*", "mailcap", "papersize", "terminfo", "inputrc", "gitconfig", "gitattributes",
-	"fonts", "ImageMagick*", "ghostscript", "texmf", "python*", "perl", "java*", "php*", "R",
+	"/proc", "/sys/devices/system/cpu",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
+	"/etc/alternatives", "/etc/localtime", "/etc/timezone", "/etc/locale.alias", "/etc/locale.conf", "/etc/default/locale",
+	"/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
+	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/ca-certificates", "/etc/ca-certificates.conf",
+	"/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/crypto-policies",
+	"/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/mime.types", "/etc/magic", "/etc/magic.mime", "/etc/mailcap",
+	"/etc/papersize", "/etc/terminfo", "/etc/inputrc", "/etc/gitconfig", "/etc/gitattributes", "/etc/fonts", "/etc/ghostscript", "/etc/texmf",
+	"/etc/ImageMagick-6", "/etc/ImageMagick-7", "/etc/perl", "/etc/php", "/etc/php.ini", "/etc/R",
+	"/etc/python3", "/etc/python3.9", "/etc/python3.10", "/etc/python3.11", "/etc/python3.12", "/etc/python3.13", "/etc/python3.14", "/etc/python3.15",
+	"/etc/java-8-openjdk", "/etc/java-11-openjdk", "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/java-25-openjdk",
 }
 
 // systemDevices can be read and written by every command.
@@ -111,7 +109,7 @@ func landlockRights(abi int) ll.RulesetAttr {
 // allowPaths adds the rules for files. A path of the system may be missing, one of the order
 // may not.
 func allowPaths(ruleset int, handled uint64, o *order) error {
-	system := slices.Concat(systemFolders, systemFiles, etc())
+	system := slices.Concat(systemFolders, systemFiles)
 	for _, rule := range []struct {
 		paths  []string
 		rights uint64
@@ -131,25 +129,6 @@ func allowPaths(ruleset int, handled uint64, o *order) error {
 		}
 	}
 	return nil
-}
-
-// etc returns what etcFiles match.
-func etc() []string {
-	dir, err := os.Open("/etc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what was read counts
-	var files []string
-	for _, name := range names {
-		for _, pattern := range etcFiles {
-			if ok, _ := path.Match(pattern, name); ok {
-				files = append(files, "/etc/"+name)
-			}
-		}
-	}
-	return files
 }
 
 // allowPath gives rights to a file, or to a folder and all that is in it.

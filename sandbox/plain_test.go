@@ -120,3 +120,20 @@ func TestPlainSession(t *testing.T) {
 		t.Errorf("the process is %v, and the result says %q", err, r.Unprotected)
 	}
 }
+
+// TestNotStarted: what the system does not start is an error.
+func TestNotStarted(t *testing.T) {
+	needUnix(t)
+	dir := write(t, map[string]string{"binary": "\x7fELF\x00 of another system", "x.sh": "#!/bin/sh\n"})
+	try(t, os.Chmod(filepath.Join(dir, "binary"), 0o755))
+	for command, want := range map[string]Reason{"./binary": NotExecutable, "./x.sh": Syntax} {
+		r := Request{Skill: "x", Dir: dir, Command: command, Allowed: []string{"*"}}
+		if want == Syntax {
+			r.Args = []string{strings.Repeat("x", 8<<20)}
+		}
+		_, err := NewPlain(Options{AllowUnconfined: true}).Execute(t.Context(), r)
+		if e, ok := errors.AsType[*Error](err); !ok || e.Reason != want || !strings.Contains(e.Fact, "cannot be started") || e.Hint == "" {
+			t.Errorf("%s gives %.200v, want the reason %q", command, err, want)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -83,9 +85,9 @@ func (run *Run) prepare(line []string, s *Setup) error {
 	if own, ok := r.Env["PATH"]; ok {
 		list = own
 	} else if list == "" {
-		list = os.Getenv("PATH")
+		list = cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")
 	}
-	v := resolver{skill: r.Skill, dir: run.Dir, roots: []string{r.Dir, run.Dir, s.Mount}, mount: or(s.Mount, run.Dir), allowed: r.Allowed, foreign: s.Foreign}
+	v := resolver{skill: r.Skill, dir: run.Dir, roots: []string{r.Dir, run.Dir, s.Mount}, mount: cmp.Or(s.Mount, run.Dir), allowed: r.Allowed, foreign: s.Foreign}
 	if !s.Foreign {
 		v.path = searchPath(list, run.Dir, run.temp, r.Workspace.Dir)
 		list = strings.Join(v.path, string(filepath.ListSeparator))
@@ -95,13 +97,11 @@ func (run *Run) prepare(line []string, s *Setup) error {
 	}
 	workspace := r.Workspace.Dir
 	if workspace != "" {
-		workspace = or(s.Workspace, workspace)
+		workspace = cmp.Or(s.Workspace, workspace)
 	}
-	env := r.Env
-	if _, ok := env["PATH"]; ok {
-		env = cloneWithout(env, "PATH")
-	}
-	run.Env, err = environ(list, or(s.Home, run.Private), workspace, env)
+	env := maps.Clone(r.Env)
+	delete(env, "PATH") // it is in list
+	run.Env, err = environ(list, cmp.Or(s.Home, run.Private), workspace, env)
 	return err
 }
 
@@ -232,21 +232,4 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Memory, DefaultMemory)
 	set(&l.Disk, DefaultDisk)
 	return l
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-func cloneWithout(m map[string]string, name string) map[string]string {
-	c := make(map[string]string, len(m))
-	for k, v := range m {
-		if k != name {
-			c[k] = v
-		}
-	}
-	return c
 }

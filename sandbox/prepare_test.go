@@ -160,6 +160,12 @@ func TestArgv(t *testing.T) {
 		{"scripts/*", "/etc/passwd", "Outside"},
 		{"scripts/*", "sh /etc/profile", "Outside"},
 		{"sh", "sh /etc/profile", "PATH/sh /etc/profile"}, // the rule for sh allows it
+		{"sh", "sh out.sh", "PATH/sh out.sh"},
+		{"sh", "sh none.sh", "NotFound"},
+		{"Bash(sh scripts/*)", "sh scripts/x.sh", "PATH/sh DIR/scripts/x.sh"},
+		{"Bash(sh scripts/*)", "sh scripts/../../x", "Outside"},
+		{"Bash(sh *.sh)", "sh out.sh", "Outside"},
+		{"Bash(sh outdir/*)", "sh outdir/evil.sh", "Outside"},
 		{"*", "./inner.sh", "/bin/sh DIR/inner.sh"},
 		{"scripts/*", "./inner.sh", "Refused"}, // the rule names another path
 		{"*", "./out.sh", "Outside"},
@@ -341,4 +347,39 @@ func TestOutput(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzArgv: whatever the command line, a skill that allows its scripts starts one of them.
+func FuzzArgv(f *testing.F) {
+	if runtime.GOOS == "windows" {
+		f.Skip("needs paths and permissions of Unix")
+	}
+	outside := write(f, map[string]string{"evil.sh": "#!/bin/sh\n", "scripts/x.sh": "#!/bin/sh\n"})
+	dir := write(f, map[string]string{"scripts/x.sh": "#!/bin/sh\n", "scripts/sh": "#!/bin/sh\n", "evil.sh": "#!/bin/sh\n", "sh": "#!/bin/sh\n", "-c": ""})
+	for _, link := range []string{"out", "scripts/out"} {
+		try(f, os.Symlink(outside, filepath.Join(dir, link)))
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	try(f, err)
+	for _, s := range []string{"scripts/x.sh", "sh scripts/x.sh", "sh -c scripts/x.sh", "./evil.sh", "scripts/../evil.sh", "scripts/out/evil.sh", "out/scripts/x.sh",
+		dir + "/scripts/x.sh", outside + "/scripts/x.sh", "python3 scripts/../scripts/sh", "env scripts/x.sh", "'scripts/x.sh' -c", "sh ./-c"} {
+		f.Add(s, "")
+	}
+	f.Fuzz(func(t *testing.T, command, arg string) {
+		line, err := Split(command)
+		if err != nil {
+			return
+		}
+		v := resolver{skill: "x", dir: dir, roots: []string{dir}, mount: dir, allowed: []string{"scripts/*"}, path: []string{"/usr/bin", "/bin"}}
+		argv, _, err := v.argv(append(line, arg))
+		if err != nil {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Fact == "" || e.Hint == "" {
+				t.Fatalf("%q gives the error %#v", line, err)
+			}
+			return
+		}
+		if len(argv) < 2 || !interprets(filepath.Base(argv[0])) || argv[1] != dir+"/scripts/x.sh" && argv[1] != dir+"/scripts/sh" {
+			t.Fatalf("%q starts %q", line, argv)
+		}
+	})
 }

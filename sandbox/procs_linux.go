@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,4 +97,28 @@ func usage(dir string) (int64, error) {
 		return nil
 	})
 	return used, err
+}
+
+// removed returns what files take that are removed from dir but open in one of the processes.
+func removed(dir string, list []process) int64 {
+	sizes := make(map[uint64]int64) // by inode
+	for _, p := range list {
+		files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.pid))
+		if err != nil {
+			continue // the process has ended
+		}
+		for _, f := range files {
+			name := fmt.Sprintf("/proc/%d/fd/%s", p.pid, f.Name())
+			file, err := os.Readlink(name)
+			var st syscall.Stat_t
+			if err == nil && strings.HasSuffix(file, " (deleted)") && within(dir, file) && syscall.Stat(name, &st) == nil {
+				sizes[st.Ino] = st.Blocks * 512
+			}
+		}
+	}
+	var used int64
+	for _, size := range sizes {
+		used += size
+	}
+	return used
 }

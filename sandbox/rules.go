@@ -92,7 +92,7 @@ func firstWords(w string) []string {
 			return nil
 		}
 		if strings.HasSuffix(w, "/") {
-			clean += "/**"
+			clean = path.Join(clean, "**")
 		}
 		return []string{"./" + clean}
 	}
@@ -133,10 +133,11 @@ func matchName(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// wildcard compares an argument with its pattern, in which * matches anything.
+// wildcard compares an argument with its pattern, in which * matches anything but "..":
+// "cat docs/*" is for files in docs.
 func wildcard(pattern, arg string) bool {
 	start, rest, star := strings.Cut(pattern, "*")
-	if !star {
+	if !star || strings.Contains("/"+arg+"/", "/../") {
 		return pattern == arg
 	}
 	arg, ok := strings.CutPrefix(arg, start)

@@ -31,6 +31,8 @@ func TestRules(t *testing.T) {
 		{"./scripts/*.sh", "./scripts/x.sh", "./scripts/x.py"},
 		{"scripts/**", "./scripts/x.sh; ./scripts/deep/er/x.sh", "./x.sh; ./scriptsx/y"},
 		{"scripts/", "./scripts/x.sh; ./scripts/deep/x.sh", "./x.sh"},
+		{"./", "./x.sh; ./scripts/x.sh", "git"},
+		{"Bash(cat docs/*)", "cat docs/x; cat docs/a/b", "cat docs/../x; cat docs/a/../../x; cat x"},
 		{"scripts/../x.sh", "./x.sh", "./scripts/x.sh"},
 		{"x.sh", "./x.sh; x.sh", "./scripts/x.sh; ./x"},
 		{"./x", "./x", "x; ./x/y"},

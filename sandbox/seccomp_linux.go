@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"unsafe"
 
@@ -27,8 +28,6 @@ var deniedCalls = []uintptr{
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-	// Landlock does not see who owns a file.
-	unix.SYS_FCHOWN, unix.SYS_FCHOWNAT,
 }
 
 // missingCalls answer that the kernel does not have them, and programs then use others:
@@ -41,9 +40,12 @@ var unsupportedCalls = []uintptr{
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
 }
 
-// attributeCalls change the mode or the times of a file. Landlock does not see them, so the
-// supervisor does what they ask for, in the folders that the command may write.
-var attributeCalls = []uintptr{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_UTIMENSAT}
+// attributeCalls change the mode, the times or the owner of a file. Landlock does not see
+// them, so the supervisor does what they ask for, in the folders that the command may write.
+var attributeCalls = map[uintptr]string{
+	unix.SYS_FCHMOD: "fchmod", unix.SYS_FCHMODAT: "fchmodat", unix.SYS_FCHMODAT2: "fchmodat2", unix.SYS_UTIMENSAT: "utimensat",
+	unix.SYS_FCHOWN: "fchown", unix.SYS_FCHOWNAT: "fchownat",
+}
 
 // selfCalls change a process, the one in the argument; 0 is the caller. Landlock lets them
 // reach each process of the user, the supervisor too.
@@ -125,7 +127,9 @@ func newFilter(abi int, ports bool) filter {
 	f.calls(slices.Concat(deniedCalls, deniedHere), denied)
 	f.calls(slices.Concat(missingCalls, missingHere), retError(unix.ENOSYS))
 	f.calls(unsupportedCalls, retError(unix.EOPNOTSUPP))
-	f.calls(slices.Concat(attributeCalls, attributesHere), retNotify)
+	for _, calls := range []map[uintptr]string{attributeCalls, attributesHere} {
+		f.calls(slices.Sorted(maps.Keys(calls)), retNotify)
+	}
 	if abi < 3 {
 		f.calls([]uintptr{unix.SYS_TRUNCATE}, denied) // later versions of Landlock see it
 	}
@@ -151,6 +155,12 @@ func newFilter(abi int, ports bool) filter {
 	}
 	control.ret(retAllow)
 	f.block(unix.SYS_IOCTL, control)
+	var hide filter // a process that hides could not be measured
+	hide.load(atArgs)
+	hide.when(unix.BPF_JEQ, unix.PR_SET_DUMPABLE, 1)
+	hide.ret(denied)
+	hide.ret(retAllow)
+	f.block(unix.SYS_PRCTL, hide)
 	f.block(unix.SYS_SOCKETPAIR, socketPair())
 	f.block(unix.SYS_SOCKET, socket(ports))
 	f.ret(retAllow)
@@ -199,7 +209,15 @@ func socket(ports bool) filter {
 func restrictCalls(o *order) (int, error) {
 	f := newFilter(o.ABI, len(o.Ports) > 0)
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&program)))
+	install := func(flags uintptr) (uintptr, unix.Errno) {
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+		return fd, errno
+	}
+	// A signal must not interrupt a call that is being answered; Linux before 5.19 cannot do this.
+	fd, errno := install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if errno == unix.EINVAL {
+		fd, errno = install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
 	if errno != 0 {
 		return -1, fmt.Errorf("filtering system calls: %w", errno)
 	}

@@ -8,5 +8,5 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 var (
 	deniedHere     = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
 	missingHere    []uintptr
-	attributesHere []uintptr
+	attributesHere map[uintptr]string
 )

@@ -16,8 +16,8 @@ const sampling = 50 * time.Millisecond
 // A supervisor watches one command and all processes that come of it.
 type supervisor struct {
 	order   *order
-	command int          // its process
-	threads int          // the limit of those of the user, others than the command's included
+	command int // its process
+	limits  map[int]uint64
 	limited map[int]bool // processes that have their limits
 	ended   chan struct{}
 	goOn    chan struct{}
@@ -26,7 +26,8 @@ type supervisor struct {
 
 // supervise runs a command to its end, and ends all processes that it left behind.
 func supervise(o *order, gone <-chan os.Signal) report {
-	pid, notes, err := launch(o)
+	limits := limitsOf(o.Limits)
+	pid, notes, err := launch(o, limits)
 	if err != nil {
 		var e *Error
 		if !errors.As(err, &e) {
@@ -37,7 +38,7 @@ func supervise(o *order, gone <-chan os.Signal) report {
 	if notes >= 0 {
 		go answerNotes(notes, o.Write)
 	}
-	s := &supervisor{order: o, command: pid, threads: tasks() + threadsPerProcess*o.Limits.Processes, limited: make(map[int]bool), ended: make(chan struct{}), goOn: make(chan struct{})}
+	s := &supervisor{order: o, command: pid, limits: limits, limited: make(map[int]bool), ended: make(chan struct{}), goOn: make(chan struct{})}
 	s.limit(pid)
 	go s.wait()
 	stopped := s.watch(gone)
@@ -63,7 +64,8 @@ func (s *supervisor) watch(gone <-chan os.Signal) (stopped string) {
 			if stopped := s.sample(); stopped != "" {
 				return stopped
 			}
-			tick.Reset(max(sampling, 10*time.Since(start)))
+			// A look that takes long, at many files, comes less often.
+			tick.Reset(min(max(sampling, 2*time.Since(start)), 4*sampling))
 		}
 	}
 	return ""
@@ -147,7 +149,8 @@ func (s *supervisor) sample() string {
 	l := s.order.Limits
 	var count, threads int
 	var memory int64
-	for _, p := range descendants() {
+	list := descendants()
+	for _, p := range list {
 		if p.state == 'Z' {
 			continue
 		}
@@ -165,8 +168,8 @@ func (s *supervisor) sample() string {
 	used, err := usage(s.order.Private)
 	switch {
 	case err != nil:
-		return "it hid files in its private folder: " + err.Error()
-	case used > l.Disk:
+		return "it hid files in its private folder"
+	case used+removed(s.order.Private, list) > l.Disk:
 		return fmt.Sprintf("it wrote more than %s to its private folder", size(l.Disk))
 	}
 	return ""
@@ -179,13 +182,37 @@ func (s *supervisor) limit(pid int) {
 		return
 	}
 	s.limited[pid] = true
-	l := s.order.Limits
-	cpu := uint64((l.CPU + time.Second - 1) / time.Second)
-	for resource, value := range map[int]uint64{
-		unix.RLIMIT_CPU: cpu, unix.RLIMIT_AS: uint64(l.Memory), unix.RLIMIT_FSIZE: uint64(l.Disk), unix.RLIMIT_CORE: 0,
-		unix.RLIMIT_NOFILE: maxFiles, unix.RLIMIT_NPROC: uint64(s.threads),
-	} {
+	for resource, value := range s.limits {
 		_ = unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil) // it may have ended
+	}
+}
+
+// limitsOf returns the limits of each process of a command. That of threads counts all of the
+// user, so what runs now comes on top.
+func limitsOf(l Limits) map[int]uint64 {
+	return map[int]uint64{
+		unix.RLIMIT_CPU: uint64((l.CPU + time.Second - 1) / time.Second), unix.RLIMIT_AS: uint64(l.Memory),
+		unix.RLIMIT_FSIZE: uint64(l.Disk), unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: maxFiles,
+		unix.RLIMIT_NPROC: uint64(tasks() + threadsPerProcess*l.Processes),
+	}
+}
+
+// lend lowers the limits of this process, so that the command begins with them, and returns
+// how to undo this. The limit of memory is not lent: Go needs more than a command may have.
+func lend(limits map[int]uint64) (giveBack func()) {
+	old := make(map[int]unix.Rlimit)
+	for resource, value := range limits {
+		var was unix.Rlimit
+		if resource == unix.RLIMIT_AS || unix.Getrlimit(resource, &was) != nil {
+			continue
+		}
+		old[resource] = was
+		_ = unix.Setrlimit(resource, &unix.Rlimit{Cur: min(value, was.Max), Max: was.Max}) // lowering always works
+	}
+	return func() {
+		for resource, was := range old {
+			_ = unix.Setrlimit(resource, &was)
+		}
 	}
 }
 

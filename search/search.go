@@ -244,7 +244,7 @@ func (x *Searcher) find(ctx context.Context, r *retrieval, text string, embedded
 	}
 	r.matchTriggers()
 	r.vector = r.view.Prepare(embedded())
-	r.merge(lexical, x.opts.CertainTriggers)
+	r.merge(lexical, x.opts.CertainTriggers && !r.nameless)
 	return cmp.Or(ctx.Err(), r.view.Err())
 }
 

@@ -17,10 +17,10 @@ const (
 	// half and the last half.
 	maxTriggerTerms = 1024
 	// maxPatternText is how many bytes of a prompt are compared with patterns.
-	maxPatternText = 4 << 10
+	maxPatternText = 2 << 10
 	// maxPatternSteps bounds the work of all patterns: instructions times bytes. The worst
-	// patterns take about 10 ns for each, so they add 20 ms at most.
-	maxPatternSteps = 2 << 20
+	// patterns take about 10 ns for each, so they add some 10 ms at most.
+	maxPatternSteps = 1 << 20
 	// maxPatternsTried is how many patterns are tried, because each must be compiled once.
 	maxPatternsTried = 128
 
@@ -65,8 +65,11 @@ type triggers struct {
 // matchTriggers compares the prompt with the triggers of the skills in the scope. The value
 // of a phrase depends on the whole catalog, as BM25 does.
 func (r *retrieval) matchTriggers() {
-	r.triggers = triggers{best: make(map[int]trigger)}
+	r.matchPatterns()
 	claims := r.view.Claims(ends(r.prompt.sequence, maxTriggerTerms))
+	if len(claims) == 0 {
+		return
+	}
 	owners := make(map[[2]int]int) // of a phrase, by its place in the prompt
 	for _, c := range claims {
 		owners[[2]int{c.Start, c.Terms}]++
@@ -81,11 +84,13 @@ func (r *retrieval) matchTriggers() {
 		}
 		r.triggers.note(c.Doc, t)
 	}
-	r.matchPatterns()
 }
 
 // note keeps the best trigger of a skill; of several that are as good, the first.
 func (t *triggers) note(i int, found trigger) {
+	if t.best == nil {
+		t.best = make(map[int]trigger)
+	}
 	old, ok := t.best[i]
 	if !ok || cmp.Or(cmp.Compare(old.value, found.value), cmp.Compare(found.list, old.list), cmp.Compare(found.index, old.index)) < 0 {
 		t.best[i] = found
@@ -103,7 +108,7 @@ func (t *triggers) certain(i int) bool {
 // hardly anything.
 func (t *triggers) strongest(n int) []int {
 	var list []int
-	for i, found := range t.best {
+	for i, found := range t.best { // in no order; sorted below
 		if found.value >= leastValue {
 			list = append(list, i)
 		}

@@ -71,7 +71,7 @@ func (m *Model) failure(ctx, total context.Context, err error) *Error {
 	case errors.As(err, &refused):
 		f.Err = err
 	case errors.As(err, &reported):
-		f.Status = http.StatusOK
+		f.Status, f.Err = http.StatusOK, ErrUnavailable // err may hold a secret that the server repeats
 		f.again = containsAny(reported.code, "429", "500", "502", "503", "529", "overloaded")
 		m.explain(f, reported.message+" "+reported.code)
 	case errors.Is(err, errCut):
@@ -91,11 +91,13 @@ func (m *Model) network(f *Error, err error) {
 	switch {
 	case dns:
 		f.Message += " (check the host of the base URL)"
+	case containsAny(err.Error(), "certificate", "HTTP response to HTTPS client", "malformed HTTP response"):
+		f.Message += " (check http or https, the host and the port of the base URL)"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		f.Message += " (does the server run there?)"
 		f.again = true
 	case isFormat:
-		f.Status = http.StatusOK
+		f.Status, f.Err = http.StatusOK, ErrUnavailable // err may hold a secret that the server repeats
 		f.Message += m.base.Hint()
 	default:
 		f.again = !dial || op.Timeout()

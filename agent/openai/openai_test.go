@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -227,6 +229,38 @@ func TestAway(t *testing.T) {
 	_, err = m.Answer(t.Context(), ask("hello"), nil)
 	if err == nil || !strings.Contains(err.Error(), "(does the server run there?) (after 4 attempts)") || len(*pauses) != 3 {
 		t.Errorf("%v, pauses %v", err, *pauses)
+	}
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of the handshake
+	s.StartTLS()
+	defer s.Close()
+	for _, url := range []string{s.URL, strings.Replace(agenttest.NewServer(t, agenttest.New()).URL, "http:", "https:", 1)} {
+		m, pauses := newModel(t, url, nil)
+		_, err := m.Answer(t.Context(), ask("hello"), nil)
+		if err == nil || !strings.HasSuffix(err.Error(), "(check http or https, the host and the port of the base URL)") || len(*pauses) > 0 {
+			t.Errorf("%v, pauses %v", err, *pauses)
+		}
+	}
+}
+
+// TestRaw: a server may send anything. What it sends is in no cause of an error either.
+func TestRaw(t *testing.T) {
+	for raw, want := range map[string]string{
+		"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n\n": "",
+		"data: {\"choices\":3}\n\n":               "the answer has a malformed event",
+		"<html>" + testKey:                        "an HTML page",
+		"data: {\"error\":\"" + testKey + "\"}\n": "[secret]",
+	} {
+		m, _ := newModel(t, agenttest.NewServer(t, agenttest.New(agenttest.Turn{Raw: raw})).URL, nil)
+		got, err := m.Answer(t.Context(), ask("hello"), func(string) {})
+		switch {
+		case want == "":
+			if err != nil || got.Text != "Hi" {
+				t.Errorf("%q: %+v, %v", raw, got, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprintf("%+v %v %v", m, err, errors.Unwrap(err)), testKey):
+			t.Errorf("%q: %v, want %s", raw, err, want)
+		}
 	}
 }
 

@@ -61,6 +61,7 @@ const configExample = `  roots:
   deadline: 250ms        # for the embedding of a prompt
   disturb: 0.05          # at most this share of prompts that need none gets one
   # threshold: 0.6       # instead: least probability that a prompt wants one
+  triggers: evidence     # or certain: a prompt with a skill's trigger gets it
   form: full             # of skills in a block: full or short
   embedder: static       # the built-in one; or none; or a server:
   # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}

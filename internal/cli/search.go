@@ -67,9 +67,10 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             the body), strength, coverage and evidence of the match, trigger
             (of the skill's triggers that the text has, the one that says most:
             its kind, text and value from 0 to 1), and rerank, the score of a
-            configured reranker, by which the best are ordered; and snippet, an excerpt of the instructions, if they match: its
-            text, and matches, the start and the end of each match in it,
-            counted in characters (Unicode code points) from 0
+            configured reranker, by which the best are ordered; and snippet,
+            an excerpt of the instructions, if they match: its text, and
+            matches, the start and the end of each match in it, counted in
+            characters (Unicode code points) from 0
 Scores are comparable within one answer only.`
 
 func (a *app) searchCommand() *cobra.Command {

@@ -16,24 +16,24 @@ import (
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
 prompt it has in which field (stemmed) and which it lacks, which of its triggers
-the prompt has and which do not count, why it is held back
-from everybody, the rule of an agent that keeps it out, the copy that shadows it
-or is offered instead, the kind of a prompt that wants no skill, and the
-probability that the prompt wants any: the log odds ("demand") are the sum of
-what speaks for and against it. It also says which command or environment
-variable the skill needs and lacks, and because of which skills it is offered
-though the prompt does not want it.
+the prompt has and which do not count, why it is held back from everybody, the
+rule of an agent that keeps it out, the copy that shadows it or is offered
+instead, the kind of a prompt that wants no skill, and the probability that the
+prompt wants any: the log odds ("demand") are the sum of what speaks for and
+against it. It also says which command or environment variable the skill needs
+and lacks, and because of which skills it is offered though the prompt does not
+want it.
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
 mode, kind (of the prompt, as in "search --json"), copy_of (the skill that stays
 instead of this copy), rank (0 when it is no candidate), of (candidates), best
 (the first of them), missing, ignored (triggers of the skill that do not count,
 and why), filter, shadowed_by, state and reason (of a skill that is held back),
-verdict, demand, threshold and disturb (as in "search --json"), background (the number of prompts that need
-no skill and were ranked in this catalog, how many of them score higher than
-this one, and as missing why there are none), demand_terms (the log odds of
-demand as a sum, each with name, value and weight), and rerank_error when a
-reranker failed.`
+verdict, demand, threshold and disturb (as in "search --json"), background (the
+number of prompts that need no skill and were ranked in this catalog, how many
+of them score higher than this one, and as missing why there are none),
+demand_terms (the log odds of demand as a sum, each with name, value and
+weight), and rerank_error when a reranker failed.`
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{

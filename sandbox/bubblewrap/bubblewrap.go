@@ -6,6 +6,7 @@ package bubblewrap
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -27,10 +28,14 @@ type Options struct {
 	// Read are further folders that commands may read, such as "/opt/tools". Programs in
 	// them run if PATH names them. nil means none beside the system folders.
 	Read []string
+
+	// Strict refuses to run commands that bwrap cannot confine completely.
+	Strict bool
 }
 
 // An Executor runs commands with bwrap.
 type Executor struct {
+	strict  bool
 	program string
 	limiter string // prlimit; "" means that it is not there
 	mounts  []mount
@@ -55,7 +60,7 @@ var network = [...]string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"
 
 // New returns an executor. It is an *sandbox.Error if bwrap is not installed.
 func New(o Options) (*Executor, error) {
-	program, err := exec.LookPath(or(o.Program, "bwrap"))
+	program, err := exec.LookPath(cmp.Or(o.Program, "bwrap"))
 	if err != nil {
 		return nil, &sandbox.Error{Reason: sandbox.Unavailable, Fact: "the program bwrap is not installed",
 			Hint: "install bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap), or use another executor", Err: err}
@@ -64,7 +69,7 @@ func New(o Options) (*Executor, error) {
 	if info, err := os.Stat(limiter); err != nil || info.IsDir() {
 		limiter = ""
 	}
-	e := &Executor{program: program, limiter: limiter, mounts: mounts(append(system[:len(system):len(system)], o.Read...))}
+	e := &Executor{strict: o.Strict, program: program, limiter: limiter, mounts: mounts(append(system[:len(system):len(system)], o.Read...))}
 	e.path = e.visible(os.Getenv("PATH"))
 	return e, nil
 }
@@ -103,11 +108,16 @@ func within(dir, name string) bool {
 // Execute is of interface sandbox.Executor. It goes on reading from r.Stdin if the command
 // ends first.
 func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Result, error) {
+	unprotected := e.unprotected(r.Limits)
+	if e.strict && len(unprotected) > 0 {
+		return sandbox.Result{}, &sandbox.Error{Reason: sandbox.Unavailable, Fact: "bubblewrap cannot confine a command completely: " + strings.Join(unprotected, "; "),
+			Hint: "remove the cause, or do without strict"}
+	}
 	path := e.path
 	if own, ok := r.Env["PATH"]; ok {
 		path = own
 	}
-	run, err := sandbox.Prepare(r, &sandbox.Setup{Path: or(path, "/usr/bin:/bin"), Home: home})
+	run, err := sandbox.Prepare(r, &sandbox.Setup{Path: cmp.Or(path, "/usr/bin:/bin"), Home: home})
 	if err != nil {
 		return sandbox.Result{}, err
 	}
@@ -131,7 +141,7 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 	if res.Stopped == "" && !started(status) {
 		return sandbox.Result{}, notStarted(res)
 	}
-	res.Executor, res.Unprotected = "bubblewrap", e.unprotected(run)
+	res.Executor, res.Unprotected = "bubblewrap", unprotected
 	return res, nil
 }
 
@@ -172,18 +182,15 @@ func (e *Executor) args(run *sandbox.Run) []string {
 }
 
 // unprotected returns what nothing keeps the command from.
-func (e *Executor) unprotected(run *sandbox.Run) []string {
+func (e *Executor) unprotected(l sandbox.Limits) []string {
 	var list []string
-	if len(run.Request.Limits.Network) > 0 {
+	if len(l.Network) > 0 {
 		list = append(list, "it can connect to every address and port, not only to the ports that are allowed")
 	}
 	if e.limiter == "" {
 		list = append(list, "its memory, CPU time and processes have no limit, because the program prlimit is not installed")
 	} else if os.Getuid() == 0 {
 		list = append(list, "the number of its processes has no limit, because root started it")
-	}
-	if run.Request.Workspace.Write {
-		list = append(list, "it can fill the disk that holds the workspace")
 	}
 	return list
 }
@@ -208,11 +215,4 @@ func notStarted(r sandbox.Result) error {
 	text, _, _ := bytes.Cut(bytes.TrimSpace(r.Stderr), []byte("\n"))
 	return &sandbox.Error{Reason: sandbox.Unavailable, Fact: "bubblewrap cannot make a sandbox: " + string(text),
 		Hint: "allow users to make namespaces (sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns), or use another executor"}
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

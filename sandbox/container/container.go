@@ -5,6 +5,7 @@ package container
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -39,6 +40,9 @@ type Options struct {
 
 	// Runtime is the OCI runtime, such as "runsc" for gVisor; "" means that of Program.
 	Runtime string
+
+	// Strict refuses to run commands that a container cannot confine completely.
+	Strict bool
 }
 
 // An Executor runs commands in containers.
@@ -73,6 +77,11 @@ func New(o Options) (*Executor, error) {
 // Execute is of interface sandbox.Executor. It goes on reading from r.Stdin if the command
 // ends first.
 func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Result, error) {
+	unprotected := unprotected(r.Limits)
+	if e.options.Strict && len(unprotected) > 0 {
+		return sandbox.Result{}, &sandbox.Error{Reason: sandbox.Unavailable, Fact: "a container cannot confine a command completely: " + strings.Join(unprotected, "; "),
+			Hint: "remove the cause, or do without strict"}
+	}
 	s := &sandbox.Setup{Path: path, Home: home, Foreign: true}
 	if runtime.GOOS == "windows" {
 		s.Mount, s.Workspace = "/skill", "/workspace"
@@ -90,7 +99,7 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 	cmd := exec.Command(e.options.Program, args...)
 	cmd.Env, cmd.Dir = os.Environ(), run.Private // the environment is the program's; the command gets its own as arguments
 	res, err := run.Do(ctx, cmd)
-	res.Executor, res.Unprotected = "container", unprotected(run)
+	res.Executor, res.Unprotected = "container", unprotected
 	if res.Stopped != "" || err != nil {
 		if left := e.remove(ctx, name); left != nil {
 			res.Unprotected = append(res.Unprotected, "the container "+name+" may still be running: "+left.Error())
@@ -141,7 +150,7 @@ func (e *Executor) args(run *sandbox.Run, name string, s *sandbox.Setup) ([]stri
 	mounts := []struct {
 		from, to string
 		write    bool
-	}{{workspace.Dir, or(s.Workspace, workspace.Dir), workspace.Write}, {run.Dir, or(s.Mount, run.Dir), false}}
+	}{{workspace.Dir, cmp.Or(s.Workspace, workspace.Dir), workspace.Write}, {run.Dir, cmp.Or(s.Mount, run.Dir), false}}
 	for _, m := range mounts {
 		switch {
 		case m.from == "":
@@ -153,7 +162,7 @@ func (e *Executor) args(run *sandbox.Run, name string, s *sandbox.Setup) ([]stri
 			args = append(args, "--volume", m.from+":"+m.to+":ro")
 		}
 	}
-	args = append(args, "--workdir", or(s.Mount, run.Dir))
+	args = append(args, "--workdir", cmp.Or(s.Mount, run.Dir))
 	for _, v := range run.Env {
 		args = append(args, "--env", v)
 	}
@@ -187,15 +196,11 @@ func (e *Executor) podman() bool {
 }
 
 // unprotected returns what nothing keeps the command from.
-func unprotected(run *sandbox.Run) []string {
-	var list []string
-	if len(run.Request.Limits.Network) > 0 {
-		list = append(list, "it can connect to every address and port, not only to the ports that are allowed")
+func unprotected(l sandbox.Limits) []string {
+	if len(l.Network) == 0 {
+		return nil
 	}
-	if run.Request.Workspace.Write {
-		list = append(list, "it can fill the disk that holds the workspace")
-	}
-	return list
+	return []string{"it can connect to every address and port, not only to the ports that are allowed"}
 }
 
 // failed returns an error if the command did not run. docker and podman tell so by exit
@@ -214,10 +219,10 @@ func (e *Executor) failed(r sandbox.Result, run *sandbox.Run) error {
 	switch {
 	case r.ExitCode == 127 && run.Script != "":
 		err.Reason, err.Fact = sandbox.BadShebang, "sh: "+run.Script+": bad interpreter: "+name+": No such file"
-		err.Hint = "choose an image that has it; this one is " + or(e.options.Rootfs, e.options.Image)
+		err.Hint = "choose an image that has it; this one is " + cmp.Or(e.options.Rootfs, e.options.Image)
 	case r.ExitCode == 127 || strings.Contains(text, "executable file"):
 		err.Reason, err.Fact = sandbox.NotFound, "sh: "+name+": command not found"
-		err.Hint = "choose an image that has it; this one is " + or(e.options.Rootfs, e.options.Image)
+		err.Hint = "choose an image that has it; this one is " + cmp.Or(e.options.Rootfs, e.options.Image)
 	case strings.Contains(text, "exec format error"):
 		err.Reason, err.Fact, err.Hint = sandbox.NotExecutable, "sh: "+name+": cannot be started: "+line, "check that it is made for the system of the image"
 	case strings.Contains(text, "no such image"), strings.Contains(text, "image not known"), strings.Contains(text, "unable to find image"):
@@ -232,11 +237,4 @@ func (e *Executor) failed(r sandbox.Result, run *sandbox.Run) error {
 func firstLine(text []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 	return string(bytes.TrimSpace(line))
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

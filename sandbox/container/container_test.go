@@ -92,6 +92,14 @@ func TestColon(t *testing.T) {
 	}
 }
 
+// TestStrict: what cannot be confined completely does not run.
+func TestStrict(t *testing.T) {
+	_, err := (&Executor{Options{Strict: true}}).Execute(t.Context(), sandbox.Request{Command: "true", Allowed: []string{"*"}, Limits: sandbox.Limits{Network: []int{443}}})
+	if e, ok := errors.AsType[*sandbox.Error](err); !ok || e.Reason != sandbox.Unavailable || !strings.Contains(e.Fact, "every address and port") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, o := range []Options{{}, {Program: "docker"}} {
@@ -160,7 +168,7 @@ func podman(t *testing.T) *Executor {
 	script := "#!/bin/sh\ncase $3 in run) shift 3; set -- --log-level error run --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \"$@\";; esac\nexec " +
 		program + " --cgroup-manager cgroupfs \"$@\"\n"
 	try(t, os.WriteFile(wrapper, []byte(script), 0o755))
-	root := rootfs(t, "sh", "cat", "ls", "sleep")
+	root := rootfs(t, "sh", "bash", "cat", "ls", "ln", "sleep")
 	var last error
 	for _, runtime := range []string{"", "runc"} {
 		e, err := New(Options{Program: wrapper, Rootfs: root, Runtime: runtime})

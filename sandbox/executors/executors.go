@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/sandbox/bubblewrap"
 	"github.com/repertoire-skills/repertoire/sandbox/container"
+	"github.com/repertoire-skills/repertoire/sandbox/virtual"
 )
 
 // Options are for all executors; each takes what it knows. The zero value is the safest.
@@ -57,9 +58,11 @@ func New(name string, o Options) (sandbox.Executor, error) {
 	case "confined":
 		return orNil(sandbox.New(own))
 	case "bubblewrap":
-		return orNil(bubblewrap.New(bubblewrap.Options{Program: o.Program, Read: o.Read}))
+		return orNil(bubblewrap.New(bubblewrap.Options{Program: o.Program, Read: o.Read, Strict: o.Strict}))
 	case "container":
-		return orNil(container.New(container.Options{Program: o.Program, Image: o.Image, Runtime: o.Runtime}))
+		return orNil(container.New(container.Options{Program: o.Program, Image: o.Image, Runtime: o.Runtime, Strict: o.Strict}))
+	case "virtual":
+		return virtual.New(virtual.Options{}), nil
 	case "plain":
 		switch {
 		case o.Strict:

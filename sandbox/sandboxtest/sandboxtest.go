@@ -18,8 +18,8 @@ type Options struct {
 	// may hold pipes and lists, needs no rule, and what it cannot run is an exit code.
 	Shell bool
 
-	// Unconfined means that nothing keeps a command from writing to the folder of the skill
-	// and to a workspace that it may only read.
+	// Unconfined means that there are no walls: nothing keeps a command from other files,
+	// from the network, and from using up the machine.
 	Unconfined bool
 
 	// ReadOnlyWorkspace means that what a command writes to the workspace stays inside the
@@ -45,7 +45,7 @@ type suite struct {
 // Test runs all cases. newExecutor is called once for each.
 func Test(t *testing.T, newExecutor func(t *testing.T) sandbox.Executor, o Options) {
 	t.Setenv("REPERTOIRE_TEST_CANARY", "secret")
-	for _, list := range [][]check{running, refusing, stopping, folders} {
+	for _, list := range [][]check{running, refusing, stopping, folders, walls} {
 		for _, c := range list {
 			t.Run(c.name, func(t *testing.T) {
 				t.Cleanup(func() {
@@ -82,6 +82,16 @@ var files = map[string]string{
 	"scripts/broken.sh":    "#!/no/such/interpreter\necho never\n",
 	"scripts/no-env.sh":    "#!/usr/bin/env no-such-interpreter\necho never\n",
 	"scripts/two words.sh": "#!/bin/sh\necho two words\n",
+
+	// Scripts that try to leave.
+	"scripts/canary.sh":  "#!/bin/sh\ncat \"$1/canary\"\n",
+	"scripts/outside.sh": "#!/bin/sh\necho x >\"$1/new\"\necho x >\"$1/canary\"\necho x >/new-file-of-a-skill\n",
+	"scripts/link.sh":    "#!/bin/sh\nln -s \"$1/canary\" \"$WORKSPACE/link\"\ncat \"$WORKSPACE/link\"\n",
+	"scripts/disk.sh":    "#!/bin/sh\nx=0123456789abcdef; x=$x$x$x$x; x=$x$x$x$x; x=$x$x$x$x\nwhile echo \"$x\"; do true; done >\"$TMPDIR/large\"\nexit 9\n",
+	"scripts/connect.sh": "exec 3<>\"/dev/tcp/127.0.0.1/$1\" && cat <&3\n",
+	"scripts/bomb.sh":    "#!/bin/sh\ni=0\nwhile [ $i -lt 60 ]; do sleep 30 & i=$((i+1)); done\nwait\n",
+	"scripts/zombie.sh":  "#!/bin/sh\n(true &)\ntrue &\nexit 5\n",
+	"scripts/flood.sh":   "#!/bin/sh\nwhile true; do echo flood; done\n",
 }
 
 // writeSkill makes the folder of the skill.

@@ -39,3 +39,11 @@ func (s *suite) watch(r *sandbox.Request) (gone func()) {
 		}
 	}
 }
+
+// noChildren fails if this process has children, running ones or such that it must wait for.
+func (s *suite) noChildren() {
+	s.Helper()
+	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.ECHILD {
+		s.Errorf("there is a child %d, %v", pid, err)
+	}
+}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"os"
 	"os/exec"
 	"testing"
 )
@@ -36,5 +35,4 @@ func BenchmarkTrue(b *testing.B) {
 			}
 		})
 	}
-	_ = os.Args
 }

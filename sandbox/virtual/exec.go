@@ -1,0 +1,503 @@
+package virtual
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"mvdan.cc/sh/v3/interp"
+)
+
+// utilityNames are the commands beside those of the shell, for messages.
+const utilityNames = "basename cat cp cut dirname find grep head ls mkdir mktemp mv rm sed sort tail tee touch tr uniq wc xargs, sh and bash"
+
+// lookup returns the utility of a name. It returns the exit status.
+func lookup(name string) func(*command) int {
+	switch name {
+	case "basename":
+		return basename
+	case "cat":
+		return cat
+	case "cp":
+		return cp
+	case "cut":
+		return cut
+	case "dirname":
+		return dirname
+	case "find":
+		return find
+	case "grep":
+		return grep
+	case "head":
+		return head
+	case "ls":
+		return ls
+	case "mkdir":
+		return mkdir
+	case "mktemp":
+		return mktemp
+	case "mv":
+		return mv
+	case "rm":
+		return rm
+	case "sed":
+		return sed
+	case "sort":
+		return sortLines
+	case "tail":
+		return tail
+	case "tee":
+		return tee
+	case "touch":
+		return touch
+	case "tr":
+		return tr
+	case "uniq":
+		return uniq
+	case "wc":
+		return wc
+	case "xargs":
+		return xargs
+	}
+	return nil
+}
+
+// A command is one call of a utility.
+type command struct {
+	name  string
+	args  []string // after parse, the operands
+	flags []option
+
+	run      *run
+	ctx      context.Context // of the interpreter, for its own commands
+	hc       interp.HandlerContext
+	in       io.Reader
+	out, err io.Writer
+}
+
+type option struct {
+	letter byte
+	value  string
+}
+
+// parse takes the options from the arguments. spec has the letters of the options; a colon
+// after a letter means that it has a value. Options may come after operands.
+func (c *command) parse(spec string) error {
+	var operands []string
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch {
+		case a == "--":
+			operands = append(operands, c.args[i+1:]...)
+			i = len(c.args)
+			continue
+		case len(a) < 2 || a[0] != '-':
+			operands = append(operands, a)
+			continue
+		case a[1] == '-':
+			return fmt.Errorf("unknown option %s; options here are -%s", a, strings.ReplaceAll(spec, ":", ""))
+		}
+		for j := 1; j < len(a); j++ {
+			at := strings.IndexByte(spec, a[j])
+			if at < 0 || a[j] == ':' {
+				return fmt.Errorf("unknown option -%c; options here are -%s", a[j], strings.ReplaceAll(spec, ":", ""))
+			}
+			if at+1 == len(spec) || spec[at+1] != ':' {
+				c.flags = append(c.flags, option{a[j], ""})
+				continue
+			}
+			value := a[j+1:]
+			if value == "" {
+				if i++; i >= len(c.args) {
+					return fmt.Errorf("option -%c needs a value", a[j])
+				}
+				value = c.args[i]
+			}
+			c.flags = append(c.flags, option{a[j], value})
+			break
+		}
+	}
+	c.args = operands
+	return nil
+}
+
+func (c *command) has(letter byte) bool {
+	_, ok := c.value(letter)
+	return ok
+}
+
+// value returns the last value of an option.
+func (c *command) value(letter byte) (string, bool) {
+	for _, f := range slices.Backward(c.flags) {
+		if f.letter == letter {
+			return f.value, true
+		}
+	}
+	return "", false
+}
+
+// errorf prints an error and returns the status 1.
+func (c *command) errorf(format string, args ...any) int {
+	fmt.Fprintf(c.err, c.name+": "+format+"\n", args...)
+	return 1
+}
+
+// usage prints an error in the arguments and returns the status 2.
+func (c *command) usage(err error) int {
+	c.errorf("%v", err)
+	return 2
+}
+
+// failed prints why something could not be done to a file.
+func (c *command) failed(name string, err error) int {
+	return c.errorf("%s: %s", name, reason(err))
+}
+
+// reason is the part of an error that names no path.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		text := errno.Error()
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	return err.Error()
+}
+
+func (c *command) abs(name string) string { return absolute(c.hc.Dir, name) }
+
+// node returns a file or folder.
+func (c *command) node(name string) (*node, error) {
+	if name == "" {
+		return nil, pathError("open", name, syscall.ENOENT)
+	}
+	n, _, err := c.run.t.lookup("open", c.abs(name))
+	if err == nil && strings.HasSuffix(name, "/") && !n.isDir() {
+		err = pathError("open", name, syscall.ENOTDIR)
+	}
+	return n, err
+}
+
+// read returns the content of a file; "-" is standard input.
+func (c *command) read(name string) ([]byte, error) {
+	switch {
+	case name == "-" || name == "/dev/stdin":
+		return io.ReadAll(c.in)
+	case name == nullPath:
+		return nil, nil
+	}
+	n, err := c.node(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.isDir():
+		return nil, pathError("read", name, syscall.EISDIR)
+	}
+	return n.data, c.run.m.charge(len(n.data))
+}
+
+// inputs calls f with the content of each operand, or of standard input if there is none. It
+// returns 1 if one could not be read.
+func (c *command) inputs(f func(name string, data []byte)) int {
+	names, status := c.args, 0
+	if len(names) == 0 {
+		names = []string{"-"}
+	}
+	for _, name := range names {
+		data, err := c.read(name)
+		if c.run.m.why.Load() != nil {
+			return 1
+		}
+		if err != nil {
+			status = c.failed(name, err)
+			continue
+		}
+		f(name, data)
+	}
+	return status
+}
+
+// lines splits a text into lines without their ends.
+func lines(data []byte) []string {
+	if len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// exec runs a command that is not the shell's own.
+func (run *run) exec(ctx context.Context, args []string) error {
+	hc := interp.HandlerCtx(ctx)
+	code := 0
+	if args[0] == internal {
+		code = run.internal(ctx, hc, args[1:])
+	} else {
+		code = run.start(ctx, hc, args, run.stdin(hc.Stdin))
+	}
+	if why := run.m.why.Load(); why != nil {
+		return why
+	}
+	if code != 0 {
+		return interp.ExitStatus(code)
+	}
+	return nil
+}
+
+// start runs a utility, a script or, for exec, xargs and find, a command of the shell.
+func (run *run) start(ctx context.Context, hc interp.HandlerContext, args []string, in io.Reader) int {
+	name := args[0]
+	c := &command{name: path.Base(name), args: args[1:], run: run, ctx: ctx, hc: hc, in: in, out: sink{run.m, hc.Stdout}, err: sink{run.m, hc.Stderr}}
+	if dir, base := path.Split(name); dir == "/bin/" || dir == "/usr/bin/" {
+		name = base
+	}
+	switch {
+	case run.m.Err() != nil:
+		return 1
+	case lookup(name) != nil:
+		return lookup(name)(c)
+	case isSh(name):
+		return run.sh(c)
+	case strings.Contains(name, "/"):
+		return run.script(c, name, nil, false)
+	}
+	args = append([]string{name}, args[1:]...)
+	switch name {
+	case "echo", "printf", "test", "[", "true", "false", ":":
+		ready, err := run.call(ctx, args)
+		if err != nil {
+			return 1
+		}
+		if ready[0] == internal {
+			return run.internal(ctx, hc, ready[1:])
+		}
+		var code interp.ExitStatus
+		if err := hc.Builtin(ctx, ready); err != nil && !errors.As(err, &code) {
+			return 1
+		}
+		return int(code)
+	}
+	fmt.Fprintf(c.err, "sh: %s: command not found; the virtual executor has %s\n", name, utilityNames)
+	return 127
+}
+
+// internal runs what stands where a program was rewritten.
+func (run *run) internal(ctx context.Context, hc interp.HandlerContext, args []string) int {
+	if len(args) < 2 {
+		return 2
+	}
+	switch args[0] {
+	case "guard":
+		i, err := strconv.Atoi(args[1])
+		if err != nil || i < 0 || i >= len(run.guards) || run.check(run.guards[i], hc.Env, args[2:]) != nil {
+			return 2
+		}
+		return hc.LastExitStatus
+	case "piped":
+		run.statuses = append(run.statuses, status{args[1], hc.LastExitStatus})
+	case "joined":
+		return run.joined(args[1], hc.LastExitStatus)
+	case "fail":
+		code, _ := strconv.Atoi(args[1])
+		fmt.Fprintln(sink{run.m, hc.Stderr}, strings.Join(args[2:], " "))
+		return code
+	case "run":
+		return run.start(ctx, hc, args[1:], run.stdin(hc.Stdin))
+	case "which", "type":
+		return run.which(hc, args[0] == "type", args[1:])
+	}
+	return 0
+}
+
+// joined returns the status of a pipe whose second side ended with last.
+func (run *run) joined(id string, last int) int {
+	for i := len(run.statuses) - 1; i >= 0; i-- {
+		s := run.statuses[i]
+		run.statuses = run.statuses[:i] // those after it were left by sides that returned
+		if s.id == id {
+			if last == 0 && run.pipefail {
+				return s.code
+			}
+			break
+		}
+	}
+	return last
+}
+
+// which says what the names stand for, as "command -v" and "type".
+func (run *run) which(hc interp.HandlerContext, long bool, names []string) int {
+	out, status := sink{run.m, hc.Stdout}, 0
+	for _, name := range names {
+		kind := ""
+		switch n, _, err := run.t.lookup("open", absolute(hc.Dir, name)); {
+		case run.functions[name]:
+			kind = "a function"
+		case isShellWord(name):
+			kind = "a shell builtin"
+		case lookup(name) != nil || isSh(name):
+			kind = "a utility"
+		case strings.Contains(name, "/") && err == nil && !n.isDir() && n.mode&0o111 != 0:
+			kind = "a script"
+		}
+		switch {
+		case kind == "":
+			status = 1
+			if long {
+				fmt.Fprintf(sink{run.m, hc.Stderr}, "type: %s: not found\n", name)
+			}
+		case long:
+			fmt.Fprintf(out, "%s is %s\n", name, kind)
+		default:
+			fmt.Fprintln(out, name)
+		}
+	}
+	return status
+}
+
+func isSh(name string) bool {
+	switch name {
+	case "sh", "bash", "dash", "ash":
+		return true
+	}
+	return false
+}
+
+// sh is the command sh: "sh file args", "sh -c text name args", "sh" for standard input.
+func (run *run) sh(c *command) int {
+	var flags []string
+	text := false
+	for len(c.args) > 0 && len(c.args[0]) > 1 && strings.ContainsRune("-+", rune(c.args[0][0])) {
+		a := c.args[0]
+		c.args = c.args[1:]
+		if a == "--" || a == "--norc" || a == "--noprofile" || a == "--posix" {
+			continue
+		}
+		text = text || a[0] == '-' && strings.Contains(a, "c")
+		if kept := run.set([]string{"set", strings.NewReplacer("c", "", "l", "", "i", "", "s", "").Replace(a)}); kept[0] == "set" && len(kept) == 2 && len(kept[1]) > 1 {
+			if strings.HasSuffix(kept[1], "o") && len(c.args) > 0 {
+				kept = run.set([]string{"set", kept[1], c.args[0]})
+				c.args = c.args[1:]
+			}
+			if strings.Trim(kept[1][1:], "aefnuo") != "" {
+				return c.usage(fmt.Errorf("unknown option %s", a))
+			}
+			flags = append(flags, kept[1:]...)
+		}
+	}
+	switch {
+	case text && len(c.args) == 0:
+		return c.usage(errors.New("-c needs a program"))
+	case text:
+		name := "sh"
+		if len(c.args) > 1 {
+			name = c.args[1]
+		}
+		return run.nested(c, c.args[0], name, c.args[min(2, len(c.args)):], flags)
+	case len(c.args) == 0:
+		data, err := io.ReadAll(io.LimitReader(c.in, maxProgram+1))
+		if err != nil {
+			return 2
+		}
+		c.in = strings.NewReader("")
+		return run.nested(c, string(data), "sh", nil, flags)
+	}
+	name := c.args[0]
+	c.args = c.args[1:]
+	return run.script(c, name, flags, true)
+}
+
+// script runs a file. byShell means that it is the argument of sh, which does not ask for
+// the permission to run it.
+func (run *run) script(c *command, name string, flags []string, byShell bool) int {
+	n, err := c.node(name)
+	status := 126
+	switch {
+	case err != nil:
+		if errors.Is(err, fs.ErrNotExist) {
+			status = 127
+			fmt.Fprintf(c.err, "sh: %s: No such file\n", name)
+		} else {
+			fmt.Fprintf(c.err, "sh: %s: %s\n", name, reason(err))
+		}
+		return status
+	case n.isDir():
+		fmt.Fprintf(c.err, "sh: %s: Is a directory\n", name)
+		return status
+	case !byShell && n.mode.Perm()&0o111 == 0:
+		fmt.Fprintf(c.err, "sh: %s: Permission denied; the file is not executable, run it as `sh %s`\n", name, name)
+		return status
+	}
+	own, other := shebang(n.data, name)
+	if other != "" {
+		fmt.Fprintf(c.err, "sh: %s: this is for %s; the virtual executor runs shell scripts only\n", name, other)
+		return status
+	}
+	return run.nested(c, string(n.data), name, c.args, append(own, flags...))
+}
+
+// shebang returns the options in the first line of a script, or what runs it instead of sh.
+func shebang(data []byte, name string) (flags []string, other string) {
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	line, ok := strings.CutPrefix(string(first), "#!")
+	words := strings.Fields(line)
+	switch {
+	case bytes.IndexByte(first, 0) >= 0:
+		return nil, "the system: it is not text"
+	case !ok || len(words) == 0:
+		if ext := path.Ext(name); ext == ".py" || ext == ".js" || ext == ".rb" || ext == ".pl" {
+			return nil, "an interpreter of " + ext + " files"
+		}
+		return nil, ""
+	}
+	if path.Base(words[0]) == "env" {
+		words = slices.DeleteFunc(words[1:], func(w string) bool { return w == "-S" })
+	}
+	if len(words) == 0 || !isSh(path.Base(words[0])) {
+		return nil, strings.Join(words[:min(1, len(words))], "")
+	}
+	for _, w := range words[1:] {
+		if len(w) > 1 && w[0] == '-' && strings.Trim(w[1:], "aefu") == "" {
+			flags = append(flags, w)
+		}
+	}
+	return flags, ""
+}
+
+// nested runs a program in a shell of its own. It has the exported variables and the folder
+// of the one that started it.
+func (run *run) nested(c *command, text, name string, params, flags []string) int {
+	file, err := run.parse(text, name)
+	if err != nil {
+		if run.m.why.Load() == nil {
+			fmt.Fprintf(c.err, "sh: %v\n", err)
+		}
+		return 2
+	}
+	env := map[string]string{}
+	size := 0
+	for name, v := range c.hc.Env.Each {
+		delete(env, name)
+		if v.Exported && v.IsSet() {
+			env[name] = v.String()
+			size += len(name) + len(v.String())
+		}
+	}
+	if run.m.charge(size) != nil {
+		return 2
+	}
+	old := run.pipefail
+	defer func() { run.pipefail = old }()
+	run.pipefail = false
+	return run.shell(program{file: file, name: name, dir: c.hc.Dir, env: env, params: params, flags: flags,
+		in: run.input(c.in), out: c.hc.Stdout, err: c.hc.Stderr})
+}

@@ -1,0 +1,109 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/sandbox"
+)
+
+// maxFile is the size of the largest file that is copied into a sandbox.
+const maxFile = 16 << 20
+
+// mountRequest copies the skill of a request, from Files or from Dir.
+func (s *Sandbox) mountRequest(r sandbox.Request) error {
+	if r.Files != nil {
+		return s.mount(r.Skill, r.Files)
+	}
+	if r.Dir == "" {
+		return errors.New("the request has neither a folder nor files")
+	}
+	root, err := os.OpenRoot(r.Dir) // no link leads out of it
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return s.mount(r.Skill, root.FS())
+}
+
+func (s *Sandbox) mount(name string, files fs.FS) error {
+	if name == "" || name == "." || name == ".." || len(name) > maxName || strings.ContainsAny(name, "/\\\x00") {
+		return fmt.Errorf("mounting %q: a skill's name is one folder's name", words.Line(name))
+	}
+	dir := s.skillDir(name)
+	if _, _, err := s.tree.lookup("mount", dir); err == nil {
+		if err := s.tree.remove(dir); err != nil {
+			return err
+		}
+		delete(s.skills, name)
+	}
+	if err := s.tree.mkdirAll(dir); err != nil {
+		return err
+	}
+	if err := s.copyIn(dir, files, nil); err != nil {
+		return errors.Join(fmt.Errorf("mounting skill %q: %w", words.Line(name), err), s.tree.remove(dir))
+	}
+	s.skills[name] = true
+	return nil
+}
+
+// copyIn copies folders and regular files. seen is called for each file. nil means nobody
+// asks: then links to regular files that files can open are copied as well.
+func (s *Sandbox) copyIn(dir string, files fs.FS, seen func(name string, n *node, info fs.FileInfo)) error {
+	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		to := path.Join(dir, name)
+		switch {
+		case err != nil && name == ".":
+			return err
+		case err != nil:
+			return nil // what cannot be read is not there
+		case d.IsDir():
+			return s.tree.mkdirAll(to)
+		}
+		info, err := fs.Stat(files, name)
+		if err != nil || !info.Mode().IsRegular() || seen != nil && !d.Type().IsRegular() {
+			return nil
+		}
+		data, err := readFile(files, name)
+		if err != nil {
+			return err
+		}
+		mode := info.Mode().Perm() | 0o600
+		if strings.HasPrefix(string(data), "#!") && !keepsModes(info) {
+			mode |= 0o111
+		}
+		if err := s.tree.put(to, data, mode); err != nil {
+			return err
+		}
+		if n, _, err := s.tree.lookup("open", to); err == nil && seen != nil {
+			seen(name, n, info)
+		}
+		return nil
+	})
+}
+
+// keepsModes reports whether the permissions of a file come from a disk. Not every other
+// source of skills has them.
+func keepsModes(info fs.FileInfo) bool { return info.Sys() != nil }
+
+// readFile reads a file that must not be larger than maxFile.
+func readFile(files fs.FS, name string) ([]byte, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d MiB", words.Line(name), maxFile>>20)
+	}
+	return data, nil
+}

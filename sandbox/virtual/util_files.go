@@ -1,0 +1,400 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+var errOperand = errors.New("an operand is missing")
+
+func cat(c *command) int {
+	if err := c.parse("nu"); err != nil {
+		return c.usage(err)
+	}
+	n := 0
+	return c.inputs(func(_ string, data []byte) {
+		if !c.has('n') {
+			c.out.Write(data)
+			return
+		}
+		for _, line := range lines(data) {
+			n++
+			fmt.Fprintf(c.out, "%6d\t%s\n", n, line)
+		}
+	})
+}
+
+func ls(c *command) int {
+	if err := c.parse("1aAldFRhpCrtS"); err != nil {
+		return c.usage(err)
+	}
+	names := c.args
+	if len(names) == 0 {
+		names = []string{"."}
+	}
+	var files, dirs []info
+	status := 0
+	for _, name := range names {
+		n, err := c.node(name)
+		switch {
+		case err != nil:
+			fmt.Fprintf(c.err, "ls: cannot access '%s': %s\n", name, reason(err))
+			status = 2
+		case n.isDir() && !c.has('d'):
+			dirs = append(dirs, info{name, n})
+		default:
+			files = append(files, info{name, n})
+		}
+	}
+	c.list(files)
+	for i, d := range dirs {
+		if i > 0 || len(files) > 0 {
+			fmt.Fprintln(c.out)
+		}
+		c.listDir(d, len(names) > 1 || c.has('R'))
+	}
+	return status
+}
+
+func (c *command) listDir(d info, title bool) {
+	if title {
+		fmt.Fprintf(c.out, "%s:\n", d.name)
+	}
+	entries := d.n.list()
+	if c.has('a') {
+		entries = append([]info{{".", d.n}, {"..", d.n}}, entries...)
+	} else if !c.has('A') {
+		entries = slices.DeleteFunc(entries, func(i info) bool { return strings.HasPrefix(i.name, ".") })
+	}
+	c.list(entries)
+	if !c.has('R') {
+		return
+	}
+	for _, e := range entries {
+		if e.n.isDir() && e.name != "." && e.name != ".." && c.run.m.Err() == nil {
+			fmt.Fprintln(c.out)
+			c.listDir(info{path.Join(d.name, e.name), e.n}, true)
+		}
+	}
+}
+
+// list prints files, one a line: nothing here is a terminal.
+func (c *command) list(entries []info) {
+	less := func(a, b info) int { return strings.Compare(a.name, b.name) }
+	switch {
+	case c.has('t'):
+		less = func(a, b info) int { return int(b.n.changed - a.n.changed) }
+	case c.has('S'):
+		less = func(a, b info) int { return len(b.n.data) - len(a.n.data) }
+	}
+	slices.SortStableFunc(entries, less)
+	if c.has('r') {
+		slices.Reverse(entries)
+	}
+	for _, e := range entries {
+		end := ""
+		switch {
+		case e.n.isDir() && (c.has('F') || c.has('p')):
+			end = "/"
+		case c.has('F') && e.n.mode&0o111 != 0 && !e.n.isDir():
+			end = "*"
+		}
+		if c.has('l') {
+			fmt.Fprintf(c.out, "%s 1 user user %7d %s %s%s\n", e.n.mode, len(e.n.data), e.ModTime().Format("Jan _2  2006"), e.name, end)
+		} else {
+			fmt.Fprintln(c.out, e.name+end)
+		}
+	}
+}
+
+// targets returns where each of the operands but the last goes to.
+func (c *command) targets() (from, to []string, err error) {
+	if len(c.args) < 2 {
+		return nil, nil, errOperand
+	}
+	from, last := c.args[:len(c.args)-1], c.args[len(c.args)-1]
+	n, err := c.node(last)
+	isDir := err == nil && n.isDir()
+	if !isDir && (len(from) > 1 || strings.HasSuffix(last, "/")) {
+		return nil, nil, fmt.Errorf("%s: is not a directory", last)
+	}
+	for _, name := range from {
+		if isDir {
+			to = append(to, path.Join(c.abs(last), path.Base(c.abs(name))))
+		} else {
+			to = append(to, c.abs(last))
+		}
+	}
+	return from, to, nil
+}
+
+func cp(c *command) int {
+	if err := c.parse("rRapfnv"); err != nil {
+		return c.usage(err)
+	}
+	from, to, err := c.targets()
+	if err != nil {
+		return c.usage(err)
+	}
+	status := 0
+	for i, name := range from {
+		n, err := c.node(name)
+		switch {
+		case err == nil && n.isDir() && !c.has('r') && !c.has('R') && !c.has('a'):
+			err = errors.New("is a directory; -r copies it")
+		case err == nil && (to[i] == c.abs(name) || strings.HasPrefix(to[i], c.abs(name)+"/")):
+			err = errors.New("cannot be copied to itself")
+		case err == nil:
+			err = c.copyNode(n, to[i])
+		}
+		if err != nil {
+			status = c.failed(name, err)
+		} else if c.has('v') {
+			fmt.Fprintf(c.out, "'%s' -> '%s'\n", name, to[i])
+		}
+	}
+	return status
+}
+
+func (c *command) copyNode(n *node, to string) error {
+	if err := c.run.m.charge(len(n.data) + 64); err != nil {
+		return err
+	}
+	if !n.isDir() {
+		if _, _, err := c.run.t.lookup("open", to); err == nil && c.has('n') {
+			return nil
+		}
+		return c.run.t.put(to, n.data, n.mode)
+	}
+	if err := c.run.t.mkdir(to, n.mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for _, e := range n.list() {
+		if err := c.copyNode(e.n, path.Join(to, e.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mv(c *command) int {
+	if err := c.parse("fnv"); err != nil {
+		return c.usage(err)
+	}
+	from, to, err := c.targets()
+	if err != nil {
+		return c.usage(err)
+	}
+	status := 0
+	for i, name := range from {
+		if _, _, err := c.run.t.lookup("open", to[i]); err == nil && c.has('n') {
+			continue
+		}
+		if err := c.run.t.rename(c.abs(name), to[i]); err != nil {
+			status = c.failed(name, err)
+		} else if c.has('v') {
+			fmt.Fprintf(c.out, "renamed '%s' -> '%s'\n", name, to[i])
+		}
+	}
+	return status
+}
+
+func rm(c *command) int {
+	if err := c.parse("rRfvd"); err != nil {
+		return c.usage(err)
+	}
+	if len(c.args) == 0 && !c.has('f') {
+		return c.usage(errOperand)
+	}
+	status := 0
+	for _, name := range c.args {
+		n, err := c.node(name)
+		switch full := c.abs(name); {
+		case err != nil && errors.Is(err, fs.ErrNotExist) && c.has('f'):
+			continue
+		case err == nil && n.isDir() && !c.has('r') && !c.has('R') && (!c.has('d') || len(n.entries) > 0):
+			err = errors.New("is a directory; -r removes it")
+		case err == nil && (full == "/" || full == c.hc.Dir || strings.HasPrefix(c.hc.Dir, full+"/") || strings.HasPrefix(c.run.s.skillDir(""), full)):
+			err = errors.New("the working folder and the folders of the sandbox stay")
+		case err == nil:
+			err = c.run.t.remove(full)
+		}
+		if err != nil {
+			status = c.failed(name, err)
+		} else if c.has('v') {
+			fmt.Fprintf(c.out, "removed '%s'\n", name)
+		}
+	}
+	return status
+}
+
+func mkdir(c *command) int {
+	if err := c.parse("pvm:"); err != nil {
+		return c.usage(err)
+	}
+	if len(c.args) == 0 {
+		return c.usage(errOperand)
+	}
+	status := 0
+	for _, name := range c.args {
+		var err error
+		if c.has('p') {
+			err = c.run.t.mkdirAll(c.abs(name))
+		} else {
+			err = c.run.t.mkdir(c.abs(name), 0o755)
+		}
+		if err != nil {
+			status = c.failed(name, err)
+		} else if c.has('v') {
+			fmt.Fprintf(c.out, "created directory '%s'\n", name)
+		}
+	}
+	return status
+}
+
+func touch(c *command) int {
+	if err := c.parse("camt:d:r:"); err != nil {
+		return c.usage(err)
+	}
+	if c.has('t') || c.has('d') || c.has('r') {
+		return c.usage(errors.New("times cannot be set: each change is a second later than the one before"))
+	}
+	status := 0
+	for _, name := range c.args {
+		n, readOnly, err := c.run.t.lookup("open", c.abs(name))
+		switch {
+		case err == nil && readOnly:
+			err = pathError("touch", name, syscall.EROFS)
+		case err == nil:
+			n.changed = c.run.t.tick()
+		case c.has('c') && errors.Is(err, fs.ErrNotExist):
+			err = nil
+		default:
+			_, err = c.run.t.create(c.abs(name), 0o644, false)
+		}
+		if err != nil {
+			status = c.failed(name, err)
+		}
+	}
+	return status
+}
+
+func tee(c *command) int {
+	if err := c.parse("ai"); err != nil {
+		return c.usage(err)
+	}
+	data, err := c.read("-")
+	if err != nil {
+		return c.failed("standard input", err)
+	}
+	c.out.Write(data)
+	status := 0
+	for _, name := range c.args {
+		full := c.abs(name)
+		if device(full) {
+			continue
+		}
+		n, err := c.run.t.create(full, 0o644, !c.has('a'))
+		if err == nil {
+			_, err = c.run.t.write(full, n, data)
+		}
+		if err != nil {
+			status = c.failed(name, err)
+		}
+	}
+	return status
+}
+
+func basename(c *command) int {
+	if err := c.parse("as:"); err != nil {
+		return c.usage(err)
+	}
+	suffix, many := c.value('s')
+	if many = many || c.has('a'); !many && len(c.args) == 2 {
+		suffix, c.args = c.args[1], c.args[:1]
+	}
+	if len(c.args) == 0 || !many && len(c.args) > 1 {
+		return c.usage(errors.New("usage: basename NAME [SUFFIX]"))
+	}
+	for _, name := range c.args {
+		base := path.Base(name)
+		if name == "" {
+			base = ""
+		}
+		if base != suffix {
+			base = strings.TrimSuffix(base, suffix)
+		}
+		fmt.Fprintln(c.out, base)
+	}
+	return 0
+}
+
+func dirname(c *command) int {
+	if err := c.parse(""); err != nil {
+		return c.usage(err)
+	}
+	if len(c.args) == 0 {
+		return c.usage(errOperand)
+	}
+	for _, name := range c.args {
+		trimmed := strings.TrimRight(name, "/")
+		switch i := strings.LastIndexByte(trimmed, '/'); {
+		case trimmed == "" && name != "":
+			fmt.Fprintln(c.out, "/")
+		case i < 0:
+			fmt.Fprintln(c.out, ".")
+		default:
+			fmt.Fprintln(c.out, or(strings.TrimRight(trimmed[:i], "/"), "/"))
+		}
+	}
+	return 0
+}
+
+// mktemp gives out names in order, so that each run has the same.
+func mktemp(c *command) int {
+	if err := c.parse("dqutp:"); err != nil {
+		return c.usage(err)
+	}
+	dir, template := c.run.s.tempDir(), "tmp.XXXXXXXXXX"
+	if len(c.args) > 0 {
+		template = c.args[0]
+		if !c.has('p') && !c.has('t') {
+			dir = c.hc.Dir
+		}
+	}
+	if d, ok := c.value('p'); ok {
+		dir = c.abs(d)
+	}
+	trimmed := strings.TrimRight(template, "X")
+	if len(template)-len(trimmed) < 3 {
+		return c.errorf("too few X's at the end of template '%s'", template)
+	}
+	for {
+		c.run.temps++
+		name := absolute(dir, fmt.Sprintf("%s%0*d", trimmed, len(template)-len(trimmed), c.run.temps))
+		if _, _, err := c.run.t.lookup("open", name); err == nil {
+			if c.run.m.Err() != nil {
+				return 1
+			}
+			continue
+		}
+		var err error
+		switch {
+		case c.has('u'):
+		case c.has('d'):
+			err = c.run.t.mkdir(name, 0o700)
+		default:
+			_, err = c.run.t.create(name, 0o600, false)
+		}
+		if err != nil {
+			return c.failed(name, err)
+		}
+		fmt.Fprintln(c.out, name)
+		return 0
+	}
+}
