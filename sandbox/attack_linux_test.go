@@ -121,7 +121,7 @@ var processAttempts = []attempt{
 	{"make a namespace", "seccomp", unix.EPERM, false, func(target) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_FS) }},
 	{"start a process in a namespace", "seccomp", unix.EPERM, false, func(target) error { return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD)) }},
 	{"hide flags of clone", "seccomp", unix.ENOSYS, false, func(target) error { return call(unix.SYS_CLONE3) }},
-	{"mount", "seccomp", unix.EPERM, false, func(target) error { return unix.Mount("x", "/", "tmpfs", 0, "") }},
+	{"mount", "seccomp", unix.EPERM, false, func(target) error { return unix.Mount("x", "/nowhere/at/all", "tmpfs", 0, "") }},
 	{"type into a terminal", "seccomp", unix.EPERM, false, func(target) error { return call(unix.SYS_IOCTL, 0, unix.TIOCSTI) }},
 	{"type into a terminal, upper bits set", "seccomp", unix.EPERM, false, func(target) error { return call(unix.SYS_IOCTL, 0, 1<<32|unix.TIOCSTI) }},
 	{"read keys", "seccomp", unix.EPERM, true, func(target) error { return call(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, ^uintptr(2), 1) }},
