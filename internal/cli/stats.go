@@ -16,9 +16,10 @@ import (
 )
 
 const statsHelp = `Stats counts what the log of usage says: which skills were offered, loaded and
-run, how many tokens they added to conversations, as far as this program sees
-it ("skills chat" and agents made with the library tell), which were offered but never loaded, which were never offered, which a session
-loaded without an offer, and which prompts got nothing.
+run, which were offered but never loaded, which were never offered, which a
+session loaded without an offer, and which prompts got nothing. The tokens that
+a skill added to conversations are known of those that this program holds
+itself.
 
 The log is off until the configuration says "usage: true". It stays on this
 machine, in the folder usage of $REPERTOIRE_STATE or your state folder: a file
@@ -34,9 +35,9 @@ other clients nobody knows.
 --json prints an object with from, events, damaged (lines that cannot be read),
 prompts, needed (that are no replies, logs or code), silent (of the needed, how
 many got nothing), clients (name, prompts, offers, loads), skills (id, gone,
-offered, searched, loaded, read, ran, failed_runs, run_seconds, tokens, followed:
-offers after which the session loaded the skill), never (skills that were never offered), gaps (prompt, times) and
-misses (id, times, searched, prompt).`
+offered, searched, loaded, read, ran, failed_runs, run_seconds, tokens, followed
+(offers after which the session loaded it)), never (skills that were never
+offered), gaps (prompt, times) and misses (id, times, searched, prompt).`
 
 func (a *app) statsCommand() *cobra.Command {
 	days := 30

@@ -104,7 +104,7 @@ func (a *app) test(ctx context.Context, c *catalog, ids []string, e *executorCho
 	case a.json:
 		err = a.printJSON(list)
 	case format == "junit":
-		err = skilltest.WriteJUnit(a.raw, list)
+		err = skilltest.WriteJUnit(a.stdout, list)
 	default:
 		a.printOutcomes(list)
 	}
