@@ -14,7 +14,7 @@ import (
 
 // A Setup says how an executor differs from running a command on this system as it is.
 type Setup struct {
-	Path  string // folders with programs, as in PATH; "" means PATH of this process
+	Path  string // folders with programs, as in PATH, unless Request.Env has PATH; "" means PATH of this process
 	Temp  string // where private folders are made; "" means os.TempDir()
 	Mount string // where the command sees the skill's folder; "" means where it is
 	Home  string // where the command sees its private folder; "" means where it is

@@ -113,11 +113,7 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 		return sandbox.Result{}, &sandbox.Error{Reason: sandbox.Unavailable, Fact: "bubblewrap cannot confine a command completely: " + strings.Join(unprotected, "; "),
 			Hint: "remove the cause, or do without strict"}
 	}
-	path := e.path
-	if own, ok := r.Env["PATH"]; ok {
-		path = own
-	}
-	run, err := sandbox.Prepare(r, &sandbox.Setup{Path: cmp.Or(path, "/usr/bin:/bin"), Home: home})
+	run, err := sandbox.Prepare(r, &sandbox.Setup{Path: cmp.Or(e.path, "/usr/bin:/bin"), Home: home})
 	if err != nil {
 		return sandbox.Result{}, err
 	}
