@@ -54,7 +54,7 @@ func (run *run) builtin(hc interp.HandlerContext, args []string) ([]string, erro
 	switch name {
 	case "command", "builtin":
 		return run.plain(hc, args)
-	case "type", "which":
+	case "type":
 		return append([]string{internal, "type"}, args[1:]...), nil
 	case "eval":
 		return run.eval(strings.Join(args[1:], " "), "eval")

@@ -337,6 +337,10 @@ func (run *run) joined(id string, last int) int {
 // which says what the names stand for, as "command -v" and "type".
 func (run *run) which(hc interp.HandlerContext, long bool, names []string) int {
 	out, status := sink{run.m, hc.Stdout}, 0
+	short := long && len(names) > 0 && names[0] == "-t"
+	if short {
+		names = names[1:]
+	}
 	for _, name := range names {
 		kind := ""
 		switch n, _, err := run.t.lookup("open", absolute(hc.Dir, name)); {
@@ -352,9 +356,12 @@ func (run *run) which(hc interp.HandlerContext, long bool, names []string) int {
 		switch {
 		case kind == "":
 			status = 1
-			if long {
+			if long && !short {
 				fmt.Fprintf(sink{run.m, hc.Stderr}, "type: %s: not found\n", name)
 			}
+		case short: // function, builtin or file
+			last := kind[strings.LastIndexByte(kind, ' ')+1:]
+			fmt.Fprintln(out, strings.NewReplacer("utility", "file", "script", "file").Replace(last))
 		case long:
 			fmt.Fprintf(out, "%s is %s\n", name, kind)
 		default:
