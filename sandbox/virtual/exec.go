@@ -292,7 +292,10 @@ func (run *run) start(ctx context.Context, hc interp.HandlerContext, args []stri
 
 // internal runs what stands where a program was rewritten.
 func (run *run) internal(ctx context.Context, hc interp.HandlerContext, args []string) int {
-	if len(args) < 2 {
+	switch {
+	case len(args) > 0 && args[0] == "printf":
+		return printf(&command{name: "printf", args: args[1:], run: run, out: sink{run.m, hc.Stdout}, err: sink{run.m, hc.Stderr}})
+	case len(args) < 2:
 		return 2
 	}
 	switch args[0] {
