@@ -54,7 +54,7 @@ func (run *run) builtin(hc interp.HandlerContext, args []string) ([]string, erro
 	switch name {
 	case "command", "builtin":
 		return run.plain(hc, args)
-	case "type", "which":
+	case "type":
 		return append([]string{internal, "type"}, args[1:]...), nil
 	case "eval":
 		return run.eval(strings.Join(args[1:], " "), "eval")
@@ -89,7 +89,7 @@ func (run *run) builtin(hc interp.HandlerContext, args []string) ([]string, erro
 	case "test", "[":
 		return testArgs(args), nil
 	case "printf":
-		return printfArgs(args), nil
+		return append([]string{internal, "printf"}, args[1:]...), nil
 	case "shopt":
 		for _, a := range args[1:] {
 			if a == "expand_aliases" || a == "extglob" {
@@ -258,32 +258,6 @@ func testArgs(args []string) []string {
 				return fail(2, "%s: -v needs a name", args[0])
 			}
 		}
-	}
-	return args
-}
-
-// printfArgs bounds the widths in a format, which say how many bytes to make.
-func printfArgs(args []string) []string {
-	format := 1
-	if len(args) > 2 && args[1] == "--" {
-		args = append([]string{"printf"}, args[2:]...)
-	}
-	if len(args) <= format {
-		return args
-	}
-	total, width := 0, 0
-	for _, c := range args[format] {
-		if c < '0' || c > '9' {
-			width = 0
-			continue
-		}
-		if width = width*10 + int(c-'0'); width > 4096 {
-			return fail(2, "printf: a width is larger than 4096")
-		}
-		total += width
-	}
-	if mul(total, len(args)) > maxValue || mul(len(args[format]), len(args)) > 16*maxValue {
-		return fail(2, "printf: the format makes more than 1 MiB")
 	}
 	return args
 }

@@ -49,6 +49,17 @@ func TestMount(t *testing.T) {
 	}
 	wants(t, s, sandbox.Request{Command: "ls; cat data/pair.txt", Skill: "zeta"}, "README.md\ndata\nscripts\nleft right\n")
 
+	wants(t, s, sandbox.Request{Command: "rm -r zeta; mv alpha beta; mkdir -p d/$(printf '%050d' 0 | sed 's/0/a\\//g') e/$(printf '%020d' 0 | sed 's/0/a\\//g'); mv d e/a/a/a/a/a/a/a/a/a/a/a/a/a || echo deep"}, "deep\n! mv: d: File name too long\n")
+	if got := s.MountedSkills(); len(got) > 0 {
+		t.Error(got)
+	}
+	wants(t, s, sandbox.Request{Command: "cat data/pair.txt", Skill: "zeta", Files: demo()}, "left right\n") // mounted again
+	r := sandbox.Request{Command: "echo 12345678901234567890 > f", Skill: "zeta", Limits: sandbox.Limits{Disk: 10}}
+	if res, err := s.Execute(t.Context(), r); err != nil || !strings.Contains(res.Stopped, "no space left") {
+		t.Errorf("%+v %v", res, err)
+	}
+	wants(t, s, sandbox.Request{Command: "echo 12345678901234567890 > f", Skill: "zeta"}, "")
+
 	small := New(Options{Disk: 100})
 	if err := small.Mount("demo", demo()); err == nil || len(small.MountedSkills()) > 0 || small.tree.size > 0 {
 		t.Error("a skill that is too large is mounted:", err, small.MountedSkills(), small.tree.size)

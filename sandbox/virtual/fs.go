@@ -252,6 +252,9 @@ func (t *tree) rename(from, to string) error {
 	if err != nil {
 		return err
 	}
+	if strings.Count(to, "/")+n.height() > maxDepth {
+		return pathError("rename", from, syscall.ENAMETOOLONG)
+	}
 	if old := toDir.entries[toBase]; old != nil {
 		if old.isDir() {
 			return pathError("rename", to, syscall.EEXIST)
@@ -263,6 +266,15 @@ func (t *tree) rename(from, to string) error {
 	dir.changed = t.tick()
 	toDir.changed = dir.changed
 	return nil
+}
+
+// height returns how many folders are in each other below a node.
+func (n *node) height() int {
+	most := 0
+	for _, below := range n.entries {
+		most = max(most, 1+below.height())
+	}
+	return most
 }
 
 // info describes a node as package fs does.

@@ -48,7 +48,7 @@ func (run *run) check(e estimate, env expand.Environ, params []string) error {
 	case m.steps > maxMatch:
 		return run.m.stop("a command would match patterns for too long")
 	}
-	return run.m.charge(total + m.steps)
+	return run.m.charge(total + 4*m.steps)
 }
 
 // huge is larger than every limit, and small enough to be added up.

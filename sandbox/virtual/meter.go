@@ -15,7 +15,7 @@ const (
 	maxValue   = 1 << 20   // bytes of a variable, and of what a command substitution yields
 	maxArgs    = 256 << 10 // bytes of the arguments of a command
 	maxLine    = 16 << 20  // bytes that one command may expand to
-	maxMatch   = 64 << 20  // steps of matching of one command, some half a second
+	maxMatch   = 16 << 20  // steps of matching of one command, some half a second
 	maxWork    = 512 << 20 // bytes that a run may make and read, and steps of matching
 	maxFrames  = 5_000     // calls on the stack of this program: some 500 functions of the shell
 	maxOpen    = 256       // files that a run has open at once

@@ -109,23 +109,8 @@ func (t *translator) next(start bool) (bool, error) {
 		}
 		ch = t.in[t.at]
 		t.at++
-		switch {
-		case !t.extended && strings.IndexByte("(){}|+?", ch) >= 0:
-			special = true
-		case strings.IndexByte("wWsSbB", ch) >= 0:
-			t.out.WriteString(`\` + string(ch))
-			return false, nil
-		case ch == '<' || ch == '>':
-			t.out.WriteString(`\b`)
-			return false, nil
-		case ch == 'n' || ch == 't':
-			t.out.WriteString(`\` + string(ch))
-			return false, nil
-		case ch >= '1' && ch <= '9':
-			return false, errors.New("references such as \\1 are not available in patterns: matching would take too long")
-		default:
-			t.out.WriteString(regexp.QuoteMeta(t.in[t.at-1 : t.at]))
-			return false, nil
+		if special = !t.extended && strings.IndexByte("(){}|+?", ch) >= 0; !special {
+			return false, t.escaped(ch)
 		}
 	}
 	switch {
@@ -161,6 +146,21 @@ func (t *translator) next(start bool) (bool, error) {
 		t.out.WriteString(regexp.QuoteMeta(t.in[t.at-1 : t.at]))
 	}
 	return false, nil
+}
+
+// escaped translates what follows a backslash and is no operator.
+func (t *translator) escaped(ch byte) error {
+	switch {
+	case strings.IndexByte("wWsSbBnt", ch) >= 0:
+		t.out.WriteString(`\` + string(ch))
+	case ch == '<' || ch == '>':
+		t.out.WriteString(`\b`)
+	case ch >= '1' && ch <= '9':
+		return errors.New("references such as \\1 are not available in patterns: matching would take too long")
+	default:
+		t.out.WriteString(regexp.QuoteMeta(t.in[t.at-1 : t.at]))
+	}
+	return nil
 }
 
 // ends reports whether a $ is at the end of a basic pattern or group.

@@ -93,11 +93,18 @@ func (s *Sandbox) Mount(name string, files fs.FS) error {
 	return s.mount(name, files)
 }
 
-// MountedSkills returns the names of the skills in the sandbox, sorted.
+// MountedSkills returns the names of the skills in the sandbox, sorted. Like Mount, it waits
+// for the end of a run.
 func (s *Sandbox) MountedSkills() []string {
 	s.busy <- struct{}{}
 	defer s.unlock()
-	return slices.Sorted(maps.Keys(s.skills))
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.skills)), func(name string) bool { return !s.mounted(name) })
+}
+
+// mounted reports whether a skill is in the sandbox: a script may have removed it.
+func (s *Sandbox) mounted(name string) bool {
+	n, _, err := s.tree.lookup("open", s.skillDir(name))
+	return s.skills[name] && err == nil && n.isDir()
 }
 
 // Run runs a program of the shell in the sandbox; its working folder is the one that holds
@@ -127,6 +134,7 @@ func (s *Sandbox) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resul
 	if err := ctx.Err(); err != nil {
 		return sandbox.Result{}, err
 	}
+	defer func() { s.tree.maxSize = s.opts.Disk }()
 	dir, err := s.open(r)
 	if err != nil {
 		return sandbox.Result{}, err
@@ -151,7 +159,7 @@ func (s *Sandbox) open(r sandbox.Request) (string, error) {
 	if r.Skill == "" && r.Dir == "" && r.Files == nil {
 		return s.skillDir(""), nil
 	}
-	if s.skills[r.Skill] {
+	if s.mounted(r.Skill) {
 		return s.skillDir(r.Skill), nil
 	}
 	if err := s.mountRequest(r); err != nil {
@@ -167,7 +175,6 @@ func (s *Sandbox) execute(ctx context.Context, r sandbox.Request, dir string) (s
 	if timeout <= 0 {
 		timeout = sandbox.DefaultTimeout
 	}
-	s.tree.maxSize = s.opts.Disk
 	if r.Limits.Disk > 0 {
 		s.tree.maxSize = min(s.opts.Disk, s.tree.size+r.Limits.Disk)
 	}
