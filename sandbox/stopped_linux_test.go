@@ -145,18 +145,19 @@ func TestLeftBehind(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 
-	var helper string
+	helper := make(chan string, 1)
 	go func() {
-		helper, _, _ = strings.Cut(line(t, r.Workspace.Dir+"/up"), " ")
-		pid, _ := strconv.Atoi(helper)
+		text, _, _ := strings.Cut(line(t, r.Workspace.Dir+"/up"), " ")
+		pid, _ := strconv.Atoi(text)
 		kill(pid)
+		helper <- text
 	}()
 	res, err = c.Execute(t.Context(), r)
 	try(t, err)
 	if list := strings.Fields(string(res.Stdout)); len(list) != 2 || res.Stopped != "its supervisor was killed" {
 		t.Errorf("%+v\n%s", res, res.Stderr)
 	} else {
-		gone(t, append(list, helper)...)
+		gone(t, append(list, <-helper)...)
 	}
 	if list, err := os.ReadDir(temp); err != nil || len(list) > 0 {
 		t.Errorf("left in the folder for temporary files: %v, %v", list, err)
