@@ -312,6 +312,7 @@ func TestProjectSettings(t *testing.T) {
 		{"bundled: false\n", "FILE:1: bundled: a project's configuration cannot set this; move it to your own"},
 		{"schedule: never\n", "FILE:1: schedule: a project's configuration cannot set this; move it to your own"},
 		{"max_file: 9\n", "FILE:1: max_file: a project's configuration cannot set this; move it to your own"},
+		{"model: {base_url: \"http://192.0.2.1/v1\"}\n", "FILE:1: model: a project's configuration cannot set this; move it to your own"},
 		{"reranker: {tei: {base_url: \"http://x\"}}\n", "FILE:1: reranker: a project's configuration cannot set this; move it to your own"},
 		{"deadline: 1h\n", "FILE:1: deadline: a project's configuration cannot set this; move it to your own"},
 		{"threshold: 0\n", "FILE:1: threshold: a project's configuration cannot set this; move it to your own"},
