@@ -144,7 +144,7 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 	if err != nil {
 		return nil, fmt.Errorf("reading which tools it allows: %w", err)
 	}
-	r.Skill, r.Allowed, r.Workspace = b.Name, parsed.AllowedTools, s.cfg.Workspace
+	r.Skill, r.Allowed, r.Workspace = b.Name, slices.Concat(r.Allowed, parsed.AllowedTools), s.cfg.Workspace
 	if filepath.IsAbs(b.Location) {
 		r.Dir = b.Folder
 	} else {

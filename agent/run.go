@@ -6,9 +6,10 @@ import (
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
-// Run runs a command of a skill as it would for the model. Of r, what the catalog and the
-// Config know is replaced: the skill and its files, the tools that it allows and the
-// workspace. A command that did not run is a [*sandbox.Error].
+// Run runs a command of a skill as it would for the model. The Conversation sets what the
+// catalog and the Config know: the skill and its files, the workspace and the limits. The
+// tools that the skill allows are added to r.Allowed. A command that did not run is a
+// [*sandbox.Error].
 func (c *Conversation) Run(ctx context.Context, skill string, r sandbox.Request) (sandbox.Result, error) {
 	return c.run(ctx, skill, r)
 }

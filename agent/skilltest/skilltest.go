@@ -27,11 +27,11 @@ import (
 
 // Config says what tests run with.
 type Config struct {
-	// Agent is the agent of the tests; Run sets its Model, Executor and Workspace.
+	// Agent is the agent of the tests; Run sets its Model and Workspace.
 	Agent agent.Config
 
-	// Executor returns a new executor for each test.
-	Executor func() (sandbox.Executor, error)
+	// Executors sets new executors of the agent, for each test.
+	Executors func(*agent.Config)
 }
 
 // A Status is how a test ended.
@@ -131,12 +131,9 @@ func (o *Outcome) run(ctx context.Context, cfg Config, id string, t *Test) error
 			return err
 		}
 	}
-	executor, err := cfg.Executor()
-	if err != nil {
-		return err
-	}
 	script := agenttest.New(t.Turns...)
-	cfg.Agent.Executor, cfg.Agent.Model, cfg.Agent.Workspace = executor, script, sandbox.Workspace{Dir: dir, Write: true}
+	cfg.Executors(&cfg.Agent)
+	cfg.Agent.Model, cfg.Agent.Workspace = script, sandbox.Workspace{Dir: dir, Write: true}
 	a, err := agent.New(cfg.Agent)
 	if err != nil {
 		return err

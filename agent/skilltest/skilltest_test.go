@@ -70,8 +70,8 @@ func run(t *testing.T, files ...string) ([]skilltest.Outcome, error) {
 	if _, err := c.Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	cfg := skilltest.Config{Agent: agent.Config{Catalog: c}, Executor: func() (sandbox.Executor, error) {
-		return sandbox.NewPlain(sandbox.Options{AllowUnconfined: true}), nil
+	cfg := skilltest.Config{Agent: agent.Config{Catalog: c}, Executors: func(c *agent.Config) {
+		c.Executor = sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})
 	}}
 	return skilltest.Run(t.Context(), cfg, "notes")
 }

@@ -98,6 +98,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if errors.Is(err, errReported) {
 		return exitError
 	}
+	if status, ok := errors.AsType[exitStatus](err); ok {
+		return int(status)
+	}
 	fmt.Fprintf(errs, "skills: %s\n", messageOf(err))
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(errs, "skills: hint: %s\n", hint)
@@ -216,7 +219,10 @@ func (a *app) command() *cobra.Command {
 		a.rootCommand(), a.indexCommand(), a.embedCommand(),
 		a.disableCommand(), a.enableCommand(), a.pinCommand(), a.unpinCommand(), a.trustCommand(), a.configCommand())
 	addGroup(root, "Check and change skills:",
-		a.doctorCommand(), a.proposalsCommand(), a.proposeCommand(), a.historyCommand(), a.revertCommand())
+		a.doctorCommand(), a.proposalsCommand(), a.proposeCommand(), a.historyCommand(), a.revertCommand(),
+		a.testCommand())
+	addGroup(root, "Use skills:",
+		a.runCommand())
 	addGroup(root, "Serve clients:",
 		a.setupCommand(), a.hookCommand(), a.mcpCommand(), a.wellKnownCommand(),
 		a.toolsCommand())

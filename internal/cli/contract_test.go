@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/agent/skilltest"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -46,6 +47,8 @@ func TestHelpNamesFields(t *testing.T) {
 		"unpin":   editResult{},
 		"root":    rootsResult{},
 		"prompt":  promptResult{},
+		"run":     runResult{},
+		"test":    skilltest.Outcome{},
 
 		"well-known": wellKnownResult{},
 
@@ -352,7 +355,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context disable doctor embed enable history hook index install list mcp pin proposals propose read remove revert root search setup show stats tools trust unpin update verify version well-known why"
+	want := "bench completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats test tools trust unpin update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestMain lets the test binary be the command, for scripts and for tests that
 // kill it.
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	debug.SetGCPercent(400) // also of the command: it ends before the collector is of use
 	testscript.Main(m, map[string]func(){"skills": func() { os.Exit(Main()) }})
 }

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/skilltest"
+)
+
+const testHelp = `Test runs the tests that a skill ships: its files tests/*.txtar. Each runs a
+command of the skill and compares what it prints and leaves, or holds a
+conversation with a model that follows a script. A test has a workspace of its
+own, the folder $WORKSPACE, which is empty but for the files of the test.
+
+  Two lines are counted.         (a comment)
+  -- command --
+  scripts/count.sh
+  -- files/notes.txt --          in the workspace before
+  one
+  two
+  -- stdin --
+  -- stdout --
+  2 lines
+  -- stderr --
+  -- exit --
+  0
+  -- want/count.txt --           in the workspace afterwards
+  2 lines
+
+All sections but the command may be left out. A conversation has these instead:
+
+  -- prompt --
+  How many lines have my notes?
+  -- turn --                     what the model does when it is asked first
+  call run_skill_script: {"skill_name": "notes", "command": "scripts/count.sh"}
+  -- turn --
+  want: 2 lines
+
+  They have two.
+  -- answer --
+  They have two.
+
+"want: TEXT" says that the model was just told the text, "not: TEXT" that it was
+not; "call TOOL: JSON" calls a tool. What follows the first empty line of a turn
+is what the model writes.
+
+{executors}
+
+Exit status: 1 if a test does not pass, or a skill has no tests.
+
+--format junit prints the XML that continuous integration reads.
+
+--json prints a list of objects with skill, name (the file), about, status
+("passed", "failed", or "broken" if it could not be run), message, diffs (what,
+text), duration_ns and unprotected (see "skills run").`
+
+func (a *app) testCommand() *cobra.Command {
+	var e executorChoice
+	format := "text"
+	cmd := &cobra.Command{
+		Use:     "test SKILL…",
+		Short:   "Run the tests that a skill ships",
+		Long:    strings.ReplaceAll(testHelp, "{executors}", executorHelp),
+		Example: "  skills test notes\n  skills test notes pdf-forms --executor virtual --format junit >report.xml",
+		Args:    args(1, -1),
+		PreRunE: checked(func([]string) error {
+			if !slices.Contains([]string{"text", "json", "junit"}, format) {
+				return fmt.Errorf("--format %s: text, json or junit", format)
+			}
+			if a.json && format == "junit" {
+				return errors.New("--json and --format junit exclude each other; leave one of them out")
+			}
+			a.json = a.json || format == "json"
+			return e.check()
+		}),
+		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+			return a.test(ctx, c, args, &e, format)
+		}),
+	}
+	e.flags(cmd)
+	cmd.Flags().StringVar(&format, "format", format, "print `text`, json or junit")
+	return cmd
+}
+
+func (a *app) test(ctx context.Context, c *catalog, ids []string, e *executorChoice, format string) error {
+	cfg := skilltest.Config{Agent: agent.Config{Catalog: c, Agent: c.agent}, Executors: e.set}
+	list := []skilltest.Outcome{}
+	var errs []error
+	for _, id := range ids {
+		outcomes, err := skilltest.Run(ctx, cfg, id)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		list, errs = append(list, outcomes...), append(errs, err)
+	}
+	var err error
+	switch {
+	case a.json:
+		err = a.printJSON(list)
+	case format == "junit":
+		err = skilltest.WriteJUnit(a.raw, list)
+	default:
+		a.printOutcomes(list)
+	}
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	if skilltest.Bad(list) {
+		return errReported
+	}
+	return nil
+}
+
+// printOutcomes prints a line for each test, and below it what is not as wanted.
+func (a *app) printOutcomes(list []skilltest.Outcome) {
+	passed := 0
+	for i := range list {
+		o := &list[i]
+		line := fmt.Sprintf("%s %s/%s", o.Status, o.Skill, o.Name)
+		if o.Status == skilltest.Passed {
+			passed++
+			fmt.Fprintln(a.stdout, line)
+			continue
+		}
+		fmt.Fprintf(a.stdout, "%s: %s\n", line, message(o.Message))
+		for _, d := range o.Diffs {
+			fmt.Fprintf(a.stdout, "  %s:\n    %s\n", d.What, strings.ReplaceAll(strings.TrimRight(d.Text, "\n"), "\n", "\n    "))
+		}
+	}
+	if len(list) > 0 {
+		a.note("%d of %s passed", passed, count(len(list), "test"))
+	}
+}
