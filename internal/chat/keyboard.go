@@ -93,6 +93,10 @@ type typed struct {
 
 // Read implements io.Reader.
 func (t *typed) Read(p []byte) (int, error) {
+	if len(p) == 0 { // the editor waits for the end of a key that has none
+		t.keys.rest = nil
+		return 0, ErrInterrupted
+	}
 	for len(t.out) == 0 {
 		if len(t.keys.rest) == 0 || t.partial() {
 			if err := t.keys.more(t.ctx); err != nil {
@@ -114,7 +118,7 @@ func (t *typed) Read(p []byte) (int, error) {
 // partial reports whether what was read may be the start of a mark.
 func (t *typed) partial() bool {
 	s := string(t.keys.rest)
-	return (len(s) > 1 || t.paste) && len(s) < len(pasteStart) && (strings.HasPrefix(pasteStart, s) || strings.HasPrefix(pasteEnd, s))
+	return s != "" && len(s) < len(pasteStart) && (strings.HasPrefix(pasteStart, s) || strings.HasPrefix(pasteEnd, s))
 }
 
 // fold moves bytes from the keyboard to out: one mark, or all up to the next one, Ctrl-C or
