@@ -101,7 +101,7 @@ func edited(in io.Reader) (lines []string, err error) {
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, unfold(line))
+		lines = append(lines, k.unfold(line))
 	}
 }
 
@@ -117,6 +117,7 @@ func TestEdited(t *testing.T) {
 		{"ab\x03cd\r", nil, ErrInterrupted},
 		{"say: " + pasteStart + "a\r\n\tb\nc\rd" + pasteEnd + "!\r", []string{"say: a\n\tb\nc\nd!"}, io.EOF},
 		{pasteStart + "a\x03\x04\x1b[31m\x7fb\n" + pasteEnd + "\rnext\r", []string{"a[31mb\n", "next"}, io.EOF},
+		{"in " + pasteStart + strings.Repeat("line\r\n", 9000) + pasteEnd + "?\r", []string{"in " + strings.Repeat("line\n", 9000) + "?"}, io.EOF},
 		{pasteStart + "never ends\r", nil, io.EOF},
 		{pasteStart + "x\u009b31m\u202ey" + pasteEnd + "\r", []string{"x31my"}, io.EOF},
 		{"\x1b" + strings.Repeat("0", 600) + "\r", nil, ErrInterrupted},

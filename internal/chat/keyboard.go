@@ -3,8 +3,12 @@ package chat
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A keyboard reads what is typed, one read at a time. A read that nobody waits for any more
@@ -13,8 +17,9 @@ type keyboard struct {
 	in      io.Reader
 	chunks  chan chunk // of a read that is under way; it has room for one
 	reading bool
-	rest    []byte // read, and not yet returned
-	err     error  // after rest
+	rest    []byte   // read, and not yet returned
+	err     error    // after rest
+	pastes  []string // long ones, for which a mark stands in lines
 }
 
 type chunk struct {
@@ -70,9 +75,35 @@ const (
 	foldedTab  = "␉"
 )
 
+// maxPaste is how many characters of a paste a line shows. The editor takes 4,096 at most.
+const maxPaste = 400
+
 // unfold returns the text of an edited line.
-func unfold(line string) string {
-	return strings.NewReplacer(foldedFeed, "\n", foldedTab, "\t").Replace(line)
+func (k *keyboard) unfold(line string) string {
+	line = strings.NewReplacer(foldedFeed, "\n", foldedTab, "\t").Replace(line)
+	if len(k.pastes) == 0 {
+		return line
+	}
+	var marks []string // and what they stand for
+	for i, text := range k.pastes {
+		marks = append(marks, markOf(i, text), text)
+	}
+	return strings.NewReplacer(marks...).Replace(line)
+}
+
+// markOf returns what stands in a line for a long paste.
+func markOf(i int, text string) string {
+	return fmt.Sprintf("[paste %d: %d characters in %d lines]", i+1, utf8.RuneCountInString(text), strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1)
+}
+
+// fold returns a paste as it stands in a line.
+func (k *keyboard) fold(paste string) string {
+	text := words.Clean(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(paste))
+	if utf8.RuneCountInString(text) > maxPaste {
+		k.pastes = append(k.pastes, text)
+		return markOf(len(k.pastes)-1, text)
+	}
+	return strings.NewReplacer("\n", foldedFeed, "\t", foldedTab).Replace(text)
 }
 
 const (
@@ -82,13 +113,13 @@ const (
 )
 
 // typed is the keyboard as the editor of a line reads it: up to the Enter that ends the line,
-// and with the line feeds of a paste folded, so that a paste ends no line.
+// and with pastes folded, so that a paste ends no line.
 type typed struct {
-	keys  *keyboard
-	ctx   context.Context // of one line
-	paste bool
-	cr    bool   // the last byte of the paste was a carriage return
-	out   []byte // folded, and not yet returned
+	keys    *keyboard
+	ctx     context.Context // of one line
+	pasting bool
+	paste   []byte // as far as it was read
+	out     []byte // not yet returned
 }
 
 // Read implements io.Reader.
@@ -104,58 +135,53 @@ func (t *typed) Read(p []byte) (int, error) {
 			}
 			continue
 		}
-		if t.keys.rest[0] == ctrlC && !t.paste {
+		if t.keys.rest[0] == ctrlC && !t.pasting {
 			t.keys.rest = t.keys.rest[1:]
 			return 0, ErrInterrupted
 		}
-		t.fold()
+		t.next()
 	}
 	n := copy(p, t.out)
 	t.out = t.out[n:]
 	return n, nil
 }
 
-// partial reports whether what was read may be the start of a mark.
+// partial reports whether what was read may be the start of a mark of a paste.
 func (t *typed) partial() bool {
-	s := string(t.keys.rest)
+	s := string(t.keys.rest[:min(len(t.keys.rest), len(pasteStart))])
 	return s != "" && len(s) < len(pasteStart) && (strings.HasPrefix(pasteStart, s) || strings.HasPrefix(pasteEnd, s))
 }
 
-// fold moves bytes from the keyboard to out: one mark, or all up to the next one, Ctrl-C or
+// next takes from the keyboard one mark of a paste, or all up to the next escape, Ctrl-C or
 // Enter.
-func (t *typed) fold() {
+func (t *typed) next() {
 	rest := t.keys.rest
-	for i := 0; ; i++ {
-		s := rest[i:]
-		switch {
-		case len(s) == 0 || i > 0 && s[0] == '\x1b' || s[0] == ctrlC && !t.paste:
-			t.keys.rest = s
-			return
-		case bytes.HasPrefix(s, []byte(pasteStart)), bytes.HasPrefix(s, []byte(pasteEnd)):
-			t.paste, t.cr = s[4] == '0', false
-			t.keys.rest = s[len(pasteStart):]
-			return
-		case t.paste:
-			t.pasted(s[0])
-		default:
-			t.out = append(t.out, s[0])
-			if s[0] == '\r' || s[0] == '\n' {
-				t.keys.rest = s[1:]
-				return
-			}
+	switch {
+	case bytes.HasPrefix(rest, []byte(pasteStart)):
+		t.pasting = true
+		t.keys.rest = rest[len(pasteStart):]
+	case bytes.HasPrefix(rest, []byte(pasteEnd)):
+		t.out = append(t.out, t.keys.fold(string(t.paste))...)
+		t.pasting, t.paste = false, nil
+		t.keys.rest = rest[len(pasteEnd):]
+	case t.pasting:
+		n := upTo(rest, "\x1b")
+		t.paste = append(t.paste, rest[:n]...)
+		t.keys.rest = rest[n:]
+	default:
+		n := upTo(rest, "\x1b\x03")
+		if i := bytes.IndexAny(rest[:n], "\r\n"); i >= 0 {
+			n = i + 1
 		}
+		t.out = append(t.out, rest[:n]...)
+		t.keys.rest = rest[n:]
 	}
 }
 
-// pasted adds a byte of a paste.
-func (t *typed) pasted(b byte) {
-	switch {
-	case b == '\r' || b == '\n' && !t.cr:
-		t.out = append(t.out, foldedFeed...)
-	case b == '\t':
-		t.out = append(t.out, foldedTab...)
-	case b >= ' ' && b != 0x7f:
-		t.out = append(t.out, b)
+// upTo returns the index of the first of some bytes after the first byte of b, or its length.
+func upTo(b []byte, some string) int {
+	if i := bytes.IndexAny(b[1:], some); i >= 0 {
+		return i + 1
 	}
-	t.cr = b == '\r'
+	return len(b)
 }

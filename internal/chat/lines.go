@@ -76,7 +76,7 @@ func (l *Lines) read(ctx context.Context, prompt string) (string, error) {
 		io.WriteString(l.out, "\r\n")
 		return "", err
 	}
-	return unfold(line), nil
+	return l.keys.unfold(line), nil
 }
 
 // swallow drops hidden characters of a paste, which the terminal could obey.
