@@ -40,7 +40,7 @@ func Missing(m config.Model) []string {
 // nothing beyond what the error says.
 func Advice(err error, m config.Model) string {
 	if limit, ok := errors.AsType[*agent.LimitError](err); ok && limit.Limit > 0 {
-		return `the chat goes on: "go on" lets the model continue; --max-iterations allows more at once`
+		return "ask it to go on, or allow more with --max-iterations"
 	}
 	if errors.Is(err, openai.ErrContextLength) {
 		return "/compact shortens the chat"

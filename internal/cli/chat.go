@@ -218,7 +218,7 @@ func (k *chatter) gate() (func(context.Context, contextprovider.Body, string) er
 		lower = cfg.Policy.Lower
 	}
 	g := &runner.Gate{Catalog: k.catalog, Scope: k.catalog.agent, Trusted: trust.Open(state), Foreign: runner.Foreign(cfg.Sources, lower),
-		Hint: "tell the user that \"skills chat\" asks about the skill %s on a terminal, and that --yes lets all skills run their scripts"}
+		Hint: "\"skills chat\" without a prompt asks the user about it on a terminal, and --yes lets all skills run their scripts"}
 	if k.lines != nil {
 		g.Ask = k.ask
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,15 +55,7 @@ type chatAnswer struct {
 }
 
 // print prints one line of JSON.
-func (s *chatScreen) print(l chatLine) {
-	out := s.app.raw
-	if _, ok := terminal(out); ok {
-		out = s.app.stdout
-	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.Encode(l)
-}
+func (s *chatScreen) print(l chatLine) { s.app.encoder().Encode(l) }
 
 // piece prints what the model writes.
 func (s *chatScreen) piece(text string) {
@@ -82,7 +73,7 @@ func (s *chatScreen) end(a *agent.Answer, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.waiting; e != nil && (err == nil || !errors.Is(err, e.Err)) {
-		s.note("%s", e.Error)
+		s.aside("%s", e.Error)
 	}
 	s.waiting = nil
 	s.close()
@@ -93,7 +84,7 @@ func (s *chatScreen) end(a *agent.Answer, err error) {
 		s.app.printText(a.Text)
 	}
 	if a.Cut {
-		s.note("the answer was cut off at the most tokens that the server writes")
+		s.aside("the answer was cut off at the most tokens that the server writes")
 	}
 }
 
@@ -105,8 +96,8 @@ func (s *chatScreen) close() {
 	}
 }
 
-// note prints a dim line on standard error.
-func (s *chatScreen) note(format string, args ...any) {
+// aside prints a dim line on standard error.
+func (s *chatScreen) aside(format string, args ...any) {
 	if s.app.quiet || s.app.json {
 		return
 	}
@@ -142,29 +133,29 @@ func (s *chatScreen) event(e agent.Event) {
 		return
 	}
 	if s.waiting != nil {
-		s.note("%s", s.waiting.Error)
+		s.aside("%s", s.waiting.Error)
 		s.waiting = nil
 	}
 	skills := strings.Join(e.Skills, ", ")
 	switch e.Kind {
 	case agent.Offered:
 		if len(e.Skills) > 0 {
-			s.note("offered: %s", skills)
+			s.aside("offered: %s", skills)
 		}
 	case agent.Loaded:
-		s.note("loaded %s (%s)", skills, count(e.Tokens, "token"))
+		s.aside("loaded %s (%s)", skills, count(e.Tokens, "token"))
 	case agent.Read:
-		s.note("read %s: %s", skills, e.What)
+		s.aside("read %s: %s", skills, e.What)
 	case agent.Ran:
 		s.ran(e, skills)
 	case agent.Compacted:
-		s.note("compacted: %s fewer", count(e.Tokens, "token"))
+		s.aside("compacted: %s fewer", count(e.Tokens, "token"))
 	case agent.Failed:
 		if len(e.Skills) == 0 && e.What == "" {
 			s.waiting = &e
 			return
 		}
-		s.note("not done: %s", e.Error)
+		s.aside("not done: %s", e.Error)
 	}
 }
 
@@ -177,11 +168,11 @@ func (s *chatScreen) ran(e agent.Event, skill string) {
 	if e.Exit != 0 {
 		status = fmt.Sprintf("exit status %d, ", e.Exit)
 	}
-	s.note("ran %s%s (%s%v)", skill, e.What, status, e.Duration.Round(time.Millisecond))
+	s.aside("ran %s%s (%s%v)", skill, e.What, status, e.Duration.Round(time.Millisecond))
 	for _, gap := range e.Unprotected {
 		if !slices.Contains(s.told, gap) {
 			s.told = append(s.told, gap)
-			s.note("not confined: %s", gap)
+			s.aside("not confined: %s", gap)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (k *chatter) talk(parent context.Context) error {
 	i, end := newInterrupts(parent)
 	defer end()
 	k.mu.Lock()
-	k.note("%s; /help lists the commands, Ctrl-D ends", k.where())
+	k.aside("%s; /help lists the commands, Ctrl-D ends", k.where())
 	k.mu.Unlock()
 	for {
 		line, err := k.next(i)
@@ -30,7 +30,7 @@ func (k *chatter) talk(parent context.Context) error {
 			return errReported
 		case errors.Is(err, chat.ErrInterrupted):
 			k.mu.Lock()
-			k.note("Ctrl-D ends the chat")
+			k.aside("Ctrl-D ends the chat")
 			k.mu.Unlock()
 			continue
 		case errors.Is(err, io.EOF):
