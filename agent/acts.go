@@ -106,8 +106,8 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 
 // noteRun notes a command that ran; id is "" if it is of no skill.
 func (s *acts) noteRun(id, command string, start time.Time, r *sandbox.Result) {
-	e := Event{Kind: Ran, What: command, Exit: r.ExitCode, Duration: time.Since(start),
-		Tokens: words.Tokens(string(r.Stdout)) + words.Tokens(string(r.Stderr))}
+	stdout, stderr, _ := printed(r)
+	e := Event{Kind: Ran, What: command, Exit: r.ExitCode, Duration: time.Since(start), Tokens: words.Tokens(stdout) + words.Tokens(stderr)}
 	if id != "" {
 		e.Skills = []string{id}
 	}
