@@ -77,3 +77,31 @@ func TestRead(t *testing.T) {
 		t.Errorf("a program in Options.Read: %+v\n%s", res, res.Stderr)
 	}
 }
+
+// TestInstallations: beside programs, a command reads their libraries, but not the folder of
+// a user or the root because it happens to have folders bin and lib.
+func TestInstallations(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	try(t, err)
+	for _, name := range []string{"me/bin", "me/lib", "me/shims", "me/.local/bin", "me/.local/lib", "other/bin", "other/lib", "other/shims", "me/node/bin", "me/node/lib", "me/pyenv/shims", "me/go/bin", "me/tools"} {
+		try(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+	}
+	t.Setenv("HOME", filepath.Join(dir, "me"))
+	for programs, want := range map[string]string{
+		"me/bin": "me/bin", "me/shims": "me/shims", "me/.local/bin": "me/.local/bin", "other/bin": "other/bin", "other/shims": "other/shims",
+		"me/node/bin": "me/node", "me/pyenv/shims": "me/pyenv", "me/go/bin": "me/go/bin", "me/tools": "",
+	} {
+		if want != "" {
+			want = filepath.Join(dir, want)
+		}
+		if got := installation(filepath.Join(dir, programs)); got != want {
+			t.Errorf("%s: %q, want %q", programs, got, want)
+		}
+	}
+	for _, home := range []string{"", "/", "/nonexistent"} {
+		t.Setenv("HOME", home)
+		if got := installation("/bin"); got != "/bin" {
+			t.Errorf("with the home %q, programs in /bin open %q", home, got)
+		}
+	}
+}
