@@ -8,7 +8,10 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -65,11 +68,17 @@ func help() int {
 	}
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, unix.SIGTERM)
+	var orphan atomic.Bool
 	go func() { // the pipe ends with the caller
 		_, _ = io.Copy(io.Discard, orders)
+		orphan.Store(true)
 		gone <- unix.SIGHUP
 	}()
-	if err := json.NewEncoder(answer).Encode(supervise(&o, gone)); err != nil {
+	r := supervise(&o, gone)
+	if temp := filepath.Dir(o.Private); orphan.Load() && strings.HasPrefix(filepath.Base(temp), runPrefix) {
+		_ = (&Run{temp: temp}).Close() // nobody else does it, and nobody is left to be told of an error
+	}
+	if err := json.NewEncoder(answer).Encode(r); err != nil {
 		return 2
 	}
 	return 0
