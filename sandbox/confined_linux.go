@@ -104,7 +104,7 @@ func (c *confined) Execute(ctx context.Context, r Request) (Result, error) {
 
 // order says what the helper has to do.
 func (c *confined) order(run *Run) (*order, error) {
-	o := &order{Argv: run.Argv, Env: run.Env, Dir: run.Dir, Private: run.Private, Limits: run.Request.Limits,
+	o := &order{Argv: run.Argv, Env: run.Env, Dir: []byte(run.Dir), Private: []byte(run.Private), Limits: run.Request.Limits,
 		ABI: c.abi, Filter: c.filter, Ports: slices.Clone(run.Request.Limits.Network),
 		Read: []string{run.Dir}, Write: []string{run.Private}}
 	if w := run.Request.Workspace; w.Dir != "" && w.Write {

@@ -105,3 +105,23 @@ func TestInstallations(t *testing.T) {
 		}
 	}
 }
+
+// TestBytes: paths, arguments and variables that are not UTF-8 reach a command as they are. A
+// path that became another one would open another folder.
+func TestBytes(t *testing.T) {
+	c := walls(t, 0, Options{})
+	dir := filepath.Join(t.TempDir(), "skill\xff")
+	try(t, os.MkdirAll(dir, 0o700))
+	try(t, os.WriteFile(filepath.Join(dir, "show.sh"), []byte("#!/bin/sh\nprintf '%s|%s|' \"$1\" \"$X\"; basename \"$PWD\"; cat show.sh >$WORKSPACE/new\n"), 0o700))
+	workspace := filepath.Join(t.TempDir(), "w\xfe")
+	try(t, os.MkdirAll(workspace, 0o700))
+	res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./show.sh", Args: []string{"a\xff<&>\u2028"}, Env: map[string]string{"X": "\xfd"},
+		Allowed: []string{"*"}, Workspace: Workspace{Dir: workspace, Write: true}})
+	try(t, err)
+	if want := "a\xff<&>\u2028|\xfd|skill\xff\n"; string(res.Stdout) != want || res.ExitCode != 0 {
+		t.Errorf("%q %q, want %q", res.Stdout, res.Stderr, want)
+	}
+	if _, err := os.Stat(filepath.Join(workspace, "new")); err != nil {
+		t.Error(err)
+	}
+}
