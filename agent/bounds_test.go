@@ -3,11 +3,14 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -91,5 +94,35 @@ func TestManyArguments(t *testing.T) {
 	got := newAgent(t, agent.Config{Catalog: c}).Handle(t.Context(), "get_skill", `{`+b.String()+`"k0":1}`)
 	if !strings.Contains(got, "get_skill has no argument 'k0'") {
 		t.Errorf("%.200s", got)
+	}
+}
+
+// TestAllowAgain: who allowed a skill to run scripts is asked again when the skill is no
+// longer what it was.
+func TestAllowAgain(t *testing.T) {
+	c, dir := toolCatalog(t, runSkills)
+	asked := 0
+	talk := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Allow: func(context.Context, contextprovider.Body, string) error {
+		asked++
+		return nil
+	}}).NewConversation()
+	for i, change := range []func() error{
+		nil,
+		nil,
+		func() error {
+			return os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: '*'\n---\nConvert.\n"), 0o600)
+		},
+		func() error { return os.WriteFile(filepath.Join(dir, "pdf", "scripts", "new.sh"), nil, 0o700) },
+		nil,
+	} {
+		if change != nil {
+			toolTry(t, change())
+		}
+		if got := talk.Handle(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`); !strings.Contains(got, `"exit_code":0`) {
+			t.Errorf("run %d: %s", i, got)
+		}
+		if want := []int{1, 1, 2, 3, 3}[i]; asked != want {
+			t.Errorf("run %d: asked %d times, want %d", i, asked, want)
+		}
 	}
 }
