@@ -100,6 +100,10 @@ func (r *Runner) allow(ctx context.Context, b contextprovider.Body, _ string) er
 		return err
 	}
 	refused := &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("Scripts of the skill '%s' may not run: the user does not trust it as it is now", words.Line(b.ID))}
+	if l.Partial {
+		refused.Hint = "it cannot be trusted, because it has too many files or folders to be compared"
+		return refused
+	}
 	if i := slices.IndexFunc(l.Files, func(f contextprovider.Resource) bool { return f.SHA256 == "" }); i >= 0 {
 		refused.Hint = "it cannot be trusted, because its file " + words.Line(l.Files[i].Path) + " is too large to be compared"
 		return refused
