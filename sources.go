@@ -64,7 +64,7 @@ func (r reader) Instructions(ctx context.Context, label, dir string, digests boo
 			return in, err
 		}
 		in.Content = contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}
-		in.Files, in.Digest, in.Unserved = m.Files, m.Digest, m.Unserved
+		in.Files, in.Digest, in.Unserved, in.Partial = m.Files, m.Digest, m.Unserved, m.Partial
 		return in, nil
 	}
 	f, err := source.ReadInstructions(ctx, s, dir)
@@ -72,7 +72,7 @@ func (r reader) Instructions(ctx context.Context, label, dir string, digests boo
 		return in, err
 	}
 	l, err := s.List(ctx, dir)
-	in.Content, in.Files, in.Unserved = contentOf(f), l.Files, l.Unserved
+	in.Content, in.Files, in.Unserved, in.Partial = contentOf(f), l.Files, l.Unserved, l.Partial
 	return in, err
 }
 

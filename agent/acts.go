@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -23,7 +24,7 @@ type acts struct {
 
 	mu      sync.Mutex
 	loaded  []contextprovider.Body // in the order in which they were loaded, each skill once
-	allowed map[string]bool        // IDs of the skills whose scripts may run
+	allowed map[string][32]byte    // the skills whose scripts may run as they were then, by ID
 	scripts map[string]readScripts // of the loaded skills, by ID, as far as they are tools
 	events  []Event
 }
@@ -106,23 +107,30 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 
 // noteRun notes a command that ran; id is "" if it is of no skill.
 func (s *acts) noteRun(id, command string, start time.Time, r *sandbox.Result) {
+	stdout, stderr, _ := printed(r)
 	e := Event{Kind: Ran, What: command, Exit: r.ExitCode, Duration: time.Since(start),
-		Tokens: words.Tokens(string(r.Stdout)) + words.Tokens(string(r.Stderr)), Unprotected: r.Unprotected}
+		Tokens: words.Tokens(stdout) + words.Tokens(stderr), Unprotected: r.Unprotected}
 	if id != "" {
 		e.Skills = []string{id}
 	}
 	s.note(e)
 }
 
-// allow asks once for each skill whether its scripts may run.
+// allow asks once for each skill whether its scripts may run, and again when its SKILL.md or
+// the list of its files changes: a script that may write to a folder that holds skills can
+// change them.
 func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string) error {
 	if s.cfg.Executor == nil {
 		return errors.New("scripts do not run here: the program that runs this agent has no executor")
 	}
+	if s.cfg.Allow == nil {
+		return nil
+	}
+	now := fingerprint(&b)
 	s.mu.Lock()
-	known := s.allowed[b.ID]
+	then, known := s.allowed[b.ID]
 	s.mu.Unlock()
-	if known || s.cfg.Allow == nil {
+	if known && then == now {
 		return nil
 	}
 	if err := s.cfg.Allow(ctx, b, command); err != nil {
@@ -131,10 +139,20 @@ func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.allowed == nil {
-		s.allowed = make(map[string]bool)
+		s.allowed = make(map[string][32]byte)
 	}
-	s.allowed[b.ID] = true
+	s.allowed[b.ID] = now
 	return nil
+}
+
+// fingerprint tells a skill from what it was before.
+func fingerprint(b *contextprovider.Body) [32]byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q", b.Text)
+	for _, r := range b.Resources {
+		fmt.Fprintf(h, "%q %d %s\n", r.Path, r.Size, r.SHA256)
+	}
+	return [32]byte(h.Sum(nil))
 }
 
 // prepare completes a request with what the skill and the agent say, and returns who

@@ -142,8 +142,9 @@ type Config struct {
 	// [Conversation.Compact]. 0 means no limit.
 	History int
 
-	// Allow is asked before a skill runs a script for the first time in a conversation; an
-	// error, which the model reads, refuses it. nil allows all.
+	// Allow is asked before a skill runs a script for the first time in a conversation, and
+	// again if its SKILL.md or the list of its files has changed since; an error, which the
+	// model reads, refuses it. nil allows all.
 	Allow func(ctx context.Context, skill contextprovider.Body, command string) error
 
 	// Observe is told what happens, in the order in which it happens; nil means nobody. It

@@ -167,6 +167,9 @@ func (c *Conversation) ask(ctx context.Context, system string, tools []Tool, tex
 	return m, nil
 }
 
+// maxCalls is how many calls of one answer are done: a server can send any number.
+const maxCalls = 64
+
 // act does what the model asks for, call by call. Each call has a result in the end,
 // whatever happened.
 func (c *Conversation) act(ctx context.Context, m Message) []Message {
@@ -174,17 +177,25 @@ func (c *Conversation) act(ctx context.Context, m Message) []Message {
 		return c.do(ctx, m)
 	}
 	var results []Message
-	for _, call := range m.Calls {
+	size := 0 // of the results
+	for i, call := range m.Calls {
 		var r []Message
-		if ctx.Err() == nil {
+		why := "no such tool"
+		switch err := ctx.Err(); {
+		case err != nil:
+			why = "not done: " + err.Error()
+		case i >= maxCalls:
+			why = fmt.Sprintf("not done: only the first %d calls of an answer are done", maxCalls)
+		case size > maxReply:
+			why = "not done: the results of the calls before are long; read them, and call again what you still need"
+		default:
 			r = c.do(ctx, Message{Role: Assistant, Calls: []Call{call}})
 		}
 		if len(r) == 0 {
-			why := "no such tool"
-			if err := ctx.Err(); err != nil {
-				why = "not done: " + err.Error()
-			}
 			r = []Message{{Role: Result, Call: call.ID, Text: why}}
+		}
+		for i := range r {
+			size += len(r[i].Text)
 		}
 		results = append(results, r...)
 	}

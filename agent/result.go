@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -83,10 +84,37 @@ func runText(r *sandbox.Result, in *instruction) string {
 	if r.Stopped != "" {
 		attrs += attr("stopped", r.Stopped)
 	}
-	if r.Truncated {
+	out, err, cut := printed(r)
+	if cut {
 		attrs += attr("truncated", "true")
 	}
-	return element(scriptResult, attrs, element(stdout, "", shielded(string(r.Stdout)))+element(stderr, "", shielded(string(r.Stderr))))
+	return element(scriptResult, attrs, element(stdout, "", shielded(out))+element(stderr, "", shielded(err)))
+}
+
+// maxOutput is how many bytes a model gets of what a command prints, to standard output and
+// to standard error: some 8,000 tokens each. The Result has all.
+const maxOutput = 32_000
+
+// printed returns what a model gets of what a command printed, and whether that is not all.
+func printed(r *sandbox.Result) (stdout, stderr string, cut bool) {
+	stdout, cutOut := readable(r.Stdout)
+	stderr, cutErr := readable(r.Stderr)
+	return stdout, stderr, r.Truncated || cutOut || cutErr
+}
+
+// readable returns an output without characters that a reader cannot see, and of a long one
+// the start and the end.
+func readable(output []byte) (text string, cut bool) {
+	text = words.Clean(string(output))
+	if len(text) <= maxOutput {
+		return text, false
+	}
+	start, end := words.Cut(text, maxOutput*3/4), text[len(text)-maxOutput/4:]
+	for len(end) > 0 && !utf8.RuneStart(end[0]) {
+		end = end[1:]
+	}
+	return fmt.Sprintf("%s\n[%d bytes are left out here: a message has no room for them; let the command print less]\n%s",
+		start, len(text)-len(start)-len(end), end), true
 }
 
 // A message says what is so, and what to do.

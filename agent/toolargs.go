@@ -187,6 +187,7 @@ func argumentsOf(data []byte) ([]toolArgument, error) {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	in.Token() // the brace
 	var fields []toolArgument
+	at := make(map[string]int) // in fields, by key
 	for in.More() {
 		key, err := in.Token()
 		if err != nil {
@@ -196,7 +197,11 @@ func argumentsOf(data []byte) ([]toolArgument, error) {
 		if err := in.Decode(&f.value); err != nil {
 			return nil, malformed(data, err)
 		}
-		fields = slices.DeleteFunc(fields, func(old toolArgument) bool { return old.key == f.key })
+		if i, again := at[f.key]; again {
+			fields[i] = f
+			continue
+		}
+		at[f.key] = len(fields)
 		fields = append(fields, f)
 	}
 	return fields, nil

@@ -259,7 +259,8 @@ type toolRun struct {
 }
 
 func ranOf(r *sandbox.Result) toolRun {
-	return toolRun{ExitCode: r.ExitCode, Stdout: string(r.Stdout), Stderr: string(r.Stderr), Truncated: r.Truncated, Signal: r.Signal, Stopped: r.Stopped}
+	stdout, stderr, cut := printed(r)
+	return toolRun{ExitCode: r.ExitCode, Stdout: stdout, Stderr: stderr, Truncated: cut, Signal: r.Signal, Stopped: r.Stopped}
 }
 
 func runScript(ctx context.Context, s *acts, in toolArguments) (any, error) {

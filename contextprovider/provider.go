@@ -43,6 +43,9 @@ type Instructions struct {
 	// Unserved says why Files are not all files of the folder, or cannot all be
 	// read with File; "" when they are and can.
 	Unserved string
+
+	// Partial means that Files lacks some: there are too many, or a folder cannot be read.
+	Partial bool
 }
 
 // Content is a file as it was just read.
@@ -154,7 +157,11 @@ type Listing struct {
 	ID     string     `json:"id"`               // of the skill
 	Folder string     `json:"folder"`           // what the paths are relative to
 	Files  []Resource `json:"files"`            // with their digests if asked for
-	Digest string     `json:"digest,omitempty"` // over all of them, if asked for
+	Digest string     `json:"digest,omitempty"` // over all of them, if asked for; "" if Partial
+
+	// Partial means that Files lacks some: there are too many, or a folder cannot be read.
+	// Nobody would notice a change of those.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Listing lists the files of a skill as they are in its source now. It reads all
@@ -164,7 +171,11 @@ func (p *Provider) Listing(ctx context.Context, id string, a *search.Agent, dige
 	if err != nil {
 		return Listing{}, err
 	}
-	return Listing{ID: e.ID, Folder: folder(e), Files: resourcesOf(in.Files), Digest: in.Digest}, nil
+	l := Listing{ID: e.ID, Folder: folder(e), Files: resourcesOf(in.Files), Digest: in.Digest, Partial: in.Partial}
+	if in.Partial {
+		l.Digest = ""
+	}
+	return l, nil
 }
 
 // find looks up a skill and reads it.

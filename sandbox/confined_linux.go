@@ -106,7 +106,7 @@ func (c *confined) Execute(ctx context.Context, r Request) (Result, error) {
 
 // order says what the helper has to do.
 func (c *confined) order(run *Run) (*order, error) {
-	o := &order{Argv: run.Argv, Env: run.Env, Dir: run.Dir, Private: run.Private, Limits: run.Request.Limits,
+	o := &order{Argv: run.Argv, Env: run.Env, Dir: []byte(run.Dir), Private: []byte(run.Private), Limits: run.Request.Limits,
 		ABI: c.abi, Filter: c.filter, Ports: slices.Clone(run.Request.Limits.Network),
 		Read: []string{run.Dir}, Write: []string{run.Private}}
 	if w := run.Request.Workspace; w.Dir != "" && w.Write {
@@ -157,20 +157,28 @@ func installations(run *Run) []string {
 }
 
 // installation returns the folder that holds a folder of programs and their libraries, as
-// version managers and /opt have it. Folders called bin alone hold programs only, such as
-// those in the home.
+// version managers and /opt have it; "" means none. Folders called bin alone hold programs
+// only, such as those in a home: what lies beside them may be anything.
 func installation(programs string) string {
 	root := filepath.Dir(programs)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/" // unknown, so it could be anywhere
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	// The homes of other users lie beside the home.
+	private := root == "/" || within(root, home) || filepath.Dir(root) == filepath.Dir(home) || root == filepath.Join(home, ".local")
 	switch filepath.Base(programs) {
 	case "shims":
+		if private {
+			return programs
+		}
 		return root
 	case "bin", "sbin":
-		home, _ := os.UserHomeDir() // without a home there is none to protect
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			home = real
-		}
 		info, err := os.Stat(filepath.Join(root, "lib"))
-		if err == nil && info.IsDir() && !within(root, home) && root != filepath.Join(home, ".local") {
+		if err == nil && info.IsDir() && !private {
 			return root
 		}
 		return programs

@@ -77,3 +77,51 @@ func TestRead(t *testing.T) {
 		t.Errorf("a program in Options.Read: %+v\n%s", res, res.Stderr)
 	}
 }
+
+// TestInstallations: beside programs, a command reads their libraries, but not the folder of
+// a user or the root because it happens to have folders bin and lib.
+func TestInstallations(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	try(t, err)
+	for _, name := range []string{"me/bin", "me/lib", "me/shims", "me/.local/bin", "me/.local/lib", "other/bin", "other/lib", "other/shims", "me/node/bin", "me/node/lib", "me/pyenv/shims", "me/go/bin", "me/tools"} {
+		try(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+	}
+	t.Setenv("HOME", filepath.Join(dir, "me"))
+	for programs, want := range map[string]string{
+		"me/bin": "me/bin", "me/shims": "me/shims", "me/.local/bin": "me/.local/bin", "other/bin": "other/bin", "other/shims": "other/shims",
+		"me/node/bin": "me/node", "me/pyenv/shims": "me/pyenv", "me/go/bin": "me/go/bin", "me/tools": "",
+	} {
+		if want != "" {
+			want = filepath.Join(dir, want)
+		}
+		if got := installation(filepath.Join(dir, programs)); got != want {
+			t.Errorf("%s: %q, want %q", programs, got, want)
+		}
+	}
+	for _, home := range []string{"", "/", "/nonexistent"} {
+		t.Setenv("HOME", home)
+		if got := installation("/bin"); got != "/bin" {
+			t.Errorf("with the home %q, programs in /bin open %q", home, got)
+		}
+	}
+}
+
+// TestBytes: paths, arguments and variables that are not UTF-8 reach a command as they are. A
+// path that became another one would open another folder.
+func TestBytes(t *testing.T) {
+	c := walls(t, 0, Options{})
+	dir := filepath.Join(t.TempDir(), "skill\xff")
+	try(t, os.MkdirAll(dir, 0o700))
+	try(t, os.WriteFile(filepath.Join(dir, "show.sh"), []byte("#!/bin/sh\nprintf '%s|%s|' \"$1\" \"$X\"; basename \"$PWD\"; cat show.sh >$WORKSPACE/new\n"), 0o700))
+	workspace := filepath.Join(t.TempDir(), "w\xfe")
+	try(t, os.MkdirAll(workspace, 0o700))
+	res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./show.sh", Args: []string{"a\xff<&>\u2028"}, Env: map[string]string{"X": "\xfd"},
+		Allowed: []string{"*"}, Workspace: Workspace{Dir: workspace, Write: true}})
+	try(t, err)
+	if want := "a\xff<&>\u2028|\xfd|skill\xff\n"; string(res.Stdout) != want || res.ExitCode != 0 {
+		t.Errorf("%q %q, want %q", res.Stdout, res.Stderr, want)
+	}
+	if _, err := os.Stat(filepath.Join(workspace, "new")); err != nil {
+		t.Error(err)
+	}
+}

@@ -8,25 +8,53 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// An order says what a helper has to do.
+// An order says what a helper has to do. It is sent as JSON, whose texts are UTF-8; paths and
+// arguments need not be, so they are sent as bytes.
 type order struct {
-	Argv    []string // the program, an absolute path, and its arguments
-	Env     []string
-	Dir     string // where the command starts
-	Private string // the folder whose size is bounded
-	Read    []string
-	Write   []string
+	Argv    byteList // the program, an absolute path, and its arguments
+	Env     byteList
+	Dir     []byte // where the command starts
+	Private []byte // the folder whose size is bounded
+	Read    byteList
+	Write   byteList
 	Ports   []int
 	Limits  Limits
 	ABI     int  // the version of Landlock to use
 	Filter  bool // filter system calls
+}
+
+// A byteList is a list of texts that is written as a list of bytes.
+type byteList []string
+
+// MarshalJSON is of interface json.Marshaler.
+func (l byteList) MarshalJSON() ([]byte, error) {
+	list := make([][]byte, len(l))
+	for i, text := range l {
+		list[i] = []byte(text)
+	}
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON is of interface json.Unmarshaler.
+func (l *byteList) UnmarshalJSON(data []byte) error {
+	var list [][]byte
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	for _, text := range list {
+		*l = append(*l, string(text))
+	}
+	return nil
 }
 
 // A report says what became of a command.
@@ -65,11 +93,17 @@ func help() int {
 	}
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, unix.SIGTERM)
+	var orphan atomic.Bool
 	go func() { // the pipe ends with the caller
 		_, _ = io.Copy(io.Discard, orders)
+		orphan.Store(true)
 		gone <- unix.SIGHUP
 	}()
-	if err := json.NewEncoder(answer).Encode(supervise(&o, gone)); err != nil {
+	r := supervise(&o, gone)
+	if temp := filepath.Dir(string(o.Private)); orphan.Load() && strings.HasPrefix(filepath.Base(temp), runPrefix) {
+		_ = (&Run{temp: temp}).Close() // nobody else does it, and nobody is left to be told of an error
+	}
+	if err := json.NewEncoder(answer).Encode(r); err != nil {
 		return 2
 	}
 	return 0
@@ -85,7 +119,7 @@ func launch(o *order, limits map[int]uint64) (pid, notes int, err error) {
 		notes, err = confine(o)
 		if err == nil {
 			giveBack := lend(limits)
-			pid, err = syscall.ForkExec(o.Argv[0], o.Argv, &syscall.ProcAttr{Dir: o.Dir, Env: o.Env, Files: []uintptr{0, 1, 2},
+			pid, err = syscall.ForkExec(o.Argv[0], o.Argv, &syscall.ProcAttr{Dir: string(o.Dir), Env: o.Env, Files: []uintptr{0, 1, 2},
 				Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}})
 			giveBack()
 			if err != nil {

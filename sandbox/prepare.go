@@ -40,6 +40,9 @@ type Run struct {
 	temp string
 }
 
+// runPrefix begins the names of the folders that runs make.
+const runPrefix = "skill-run-"
+
 // Bounds of a skill that is copied to a private folder.
 const (
 	maxCopied     = 64 << 20
@@ -113,7 +116,7 @@ func seenWorkspace(r *Request, s *Setup) string {
 // folders makes the private folder, and finds or copies the folder of the skill.
 func (run *Run) folders(temp string) error {
 	var err error
-	if run.temp, err = os.MkdirTemp(temp, "skill-run-"); err == nil {
+	if run.temp, err = os.MkdirTemp(temp, runPrefix); err == nil {
 		run.temp, err = filepath.EvalSymlinks(run.temp)
 	}
 	run.Private = filepath.Join(run.temp, "private")

@@ -164,18 +164,22 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestCallerKilled kills the process that calls the executor.
+// TestCallerKilled kills the process that calls the executor. No process and no folder may be
+// left.
 func TestCallerKilled(t *testing.T) {
 	walls(t, 0, Options{})
-	dir, workspace := write(t, scripts), pipes(t)
+	dir, workspace, temp := write(t, scripts), pipes(t), t.TempDir()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{callerVar + "=" + dir, "WORK=" + workspace, "TMPDIR=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{callerVar + "=" + dir, "WORK=" + workspace, "TMPDIR=" + temp, "PATH=" + os.Getenv("PATH")}
 	cmd.Stderr = os.Stderr
 	try(t, cmd.Start())
 	pids := strings.Fields(line(t, workspace+"/up"))
 	try(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	gone(t, pids...)
+	if list, err := os.ReadDir(temp); err != nil || len(list) > 0 {
+		t.Errorf("left in the folder for temporary files: %v, %v", list, err)
+	}
 }
 
 func runAsCaller() {

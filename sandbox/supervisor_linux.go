@@ -165,11 +165,12 @@ func (s *supervisor) sample() string {
 	case memory > l.Memory:
 		return fmt.Sprintf("it used more than %s of memory", size(l.Memory))
 	}
-	used, err := usage(s.order.Private)
+	private := string(s.order.Private)
+	used, err := usage(private)
 	switch {
 	case err != nil:
 		return "it hid files in its private folder"
-	case used+removed(s.order.Private, list) > l.Disk:
+	case used+removed(private, list) > l.Disk:
 		return fmt.Sprintf("it wrote more than %s to its private folder", size(l.Disk))
 	}
 	return ""

@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// maxParams bounds the parameters of a script.
-const maxParams = 64
+// Bounds of what one script declares.
+const (
+	maxParams = 64
+	maxSchema = 8 << 10 // bytes of the schema, as it is written
+)
 
 // build makes the schema of a script. declared may be nil. With a usage line it only says
 // more of its parameters; without, it says which there are: x-position, from 1, makes a
@@ -21,6 +25,9 @@ const maxParams = 64
 func (s *Script) build(declared json.RawMessage, usage bool) error {
 	root := &jsonschema.Schema{}
 	if declared != nil {
+		if err := acceptable(declared); err != nil {
+			return err
+		}
 		if err := unmarshal(declared, root); err != nil {
 			return fmt.Errorf("parameters are no JSON Schema: %w", err)
 		}
@@ -46,6 +53,38 @@ func (s *Script) build(declared json.RawMessage, usage bool) error {
 	s.schema = resolved
 	s.Parameters, err = json.Marshal(root)
 	return err
+}
+
+// acceptable refuses a schema that would cost too much. One that refers to itself is checked
+// without end, which fills the stack, and nothing can catch that. A model reads it with each
+// prompt, so it is short and hides nothing.
+func acceptable(declared json.RawMessage) error {
+	var v any
+	switch err := json.Unmarshal(declared, &v); {
+	case err != nil:
+		return fmt.Errorf("parameters are no JSON: %w", err)
+	case len(declared) > maxSchema:
+		return fmt.Errorf("the schema has %d bytes, and may have %d", len(declared), maxSchema)
+	}
+	for todo := []any{v}; len(todo) > 0; {
+		v, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		switch v := v.(type) {
+		case string:
+			if _, hidden := words.CleanAndCount(v); len(hidden) > 0 {
+				return errors.New("the schema holds characters that nobody can see")
+			}
+		case []any:
+			todo = append(todo, v...)
+		case map[string]any:
+			for key, value := range v {
+				if strings.HasSuffix(strings.ToLower(key), "ref") && strings.HasPrefix(key, "$") {
+					return fmt.Errorf("the schema refers to another (%s), which is not available; write it out", key)
+				}
+				todo = append(todo, key, value)
+			}
+		}
+	}
+	return nil
 }
 
 // unmarshal reads a schema. The library has its own idea of some malformed ones.

@@ -180,7 +180,7 @@ func TestFrontmatter(t *testing.T) {
 		{"metadata:\n  tools: [{script: scripts/a.sh, parameters: {properties: {x: {type: string, x-flag: '-rf /'}}}}]\n", "", "is no name of an option"},
 		{"metadata:\n  tools: [{script: scripts/a.sh, parameters: {properties: {x: {type: string, x-position: 1}, y: {type: string, x-position: 1}}}}]\n", "", "have the same x-position"},
 		{"metadata:\n  tools: [{script: scripts/a.sh, usage: 'a.sh X', parameters: {properties: {y: {type: string}}}}]\n", "", `the usage line has no parameter "y"`},
-		{"metadata:\n  tools: [{script: scripts/a.sh, parameters: {properties: {x: {$ref: 'https://example.com/x'}}}}]\n", "", "parameter x is no text"},
+		{"metadata:\n  tools: [{script: scripts/a.sh, parameters: {properties: {x: {$ref: 'https://example.com/x'}}}}]\n", "", "refers to another ($ref)"},
 	} {
 		found, problems := scripts(t, test.frontmatter, files)
 		var names []string
@@ -244,4 +244,24 @@ func FuzzScripts(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHostileSchemas: a schema that would never be done, or is too long, or hides a text,
+// makes no tool. The first ones would end the whole program if they were checked.
+func TestHostileSchemas(t *testing.T) {
+	property := func(more string) string { return `{"properties":{"a":{"type":"string"` + more + `}}}` }
+	for schema, want := range map[string]string{
+		`{"properties":{"a":{"type":"string"}},"allOf":[{"$ref":"#"}]}`:                                                         "refers to another",
+		property(`,"$ref":"#/properties/a"`):                                                                                    "refers to another",
+		`{"properties":{"a":{"type":"string"}},"$dynamicAnchor":"x","not":{"$dynamicRef":"#x"}}`:                                "refers to another",
+		`{"properties":{"a":{"type":"string","anyOf":[{"\u0024ref":"#/$defs/x"}]}},"$defs":{"x":{"not":{"$ref":"#/$defs/x"}}}}`: "refers to another",
+		property(`,"description":"` + strings.Repeat("x", 9<<10) + `"`):                                                         "bytes",
+		property(`,"description":"a\u202eb"`):                                                                                   "nobody can see",
+		property(`,"enum":["a\udb40\udc41"]`):                                                                                   "nobody can see",
+	} {
+		found, problems := scripts(t, "", map[string]string{"scripts/a.py": "# Parameters: " + schema + "\n"})
+		if len(found) > 0 || len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
+			t.Errorf("%.80s: %d tools, %v, want %q", schema, len(found), problems, want)
+		}
+	}
 }

@@ -43,7 +43,7 @@ func aboutUnsure(ctx context.Context, q *runner.Question) string {
 	b.WriteString(lineOf("The skill %s wants to run: %s", q.Skill.ID, q.Command))
 	b.WriteString(lineOf("  It is not trusted. Its source is %s; %s in %s", q.Skill.Source, count(len(q.Files.Files), "file"), q.Files.Folder))
 	if q.Unknown != "" {
-		b.WriteString(lineOf("  its file %s is too large to be compared, so nobody would notice a change of it", q.Unknown))
+		b.WriteString(lineOf("  %s, so nobody would notice a change of it", q.Unknown))
 	}
 	if ch := q.Change; ch != nil {
 		b.WriteString(lineOf("  changed since you trusted it on %s%s", ch.Since.Date.Local().Format(time.DateOnly), sinceTrusted(ch, q.Files.Folder)))

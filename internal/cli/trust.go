@@ -210,6 +210,10 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File, name 
 			a.note("%v", err)
 			continue
 		}
+		if l.Partial {
+			a.note("%s cannot be trusted: it has too many files or folders to be compared, or one that cannot be read, so nobody would notice a change of it", e.ID)
+			continue
+		}
 		if i := slices.IndexFunc(l.Files, func(f contextprovider.Resource) bool { return f.SHA256 == "" }); i >= 0 {
 			a.note("%s cannot be trusted: its file %s is too large to hash, or cannot be read, so nobody would notice a change of it", e.ID, l.Files[i].Path)
 			continue

@@ -48,8 +48,8 @@ type Question struct {
 	Files   trust.Seen    // as they are now
 	Change  *trust.Change // since a skill of this name was trusted; nil means that none was
 
-	// Unknown is a file that is too large to be compared, or cannot be read: the skill can
-	// be allowed once, but not trusted. "" means none.
+	// Unknown says why nobody would notice a change of the skill, such as "its file x is too
+	// large to be compared": it can be allowed once, but not trusted. "" means nothing.
 	Unknown string
 }
 
@@ -119,8 +119,11 @@ func (g *Gate) look(ctx context.Context, b contextprovider.Body, command string)
 	for _, f := range l.Files {
 		q.Files.Files = append(q.Files.Files, skill.File{Path: f.Path, Size: f.Size, SHA256: f.SHA256})
 		if f.SHA256 == "" {
-			q.Unknown = f.Path
+			q.Unknown = "its file " + words.Line(f.Path) + " is too large to be compared"
 		}
+	}
+	if l.Partial {
+		q.Unknown = "it has too many files or folders to be compared"
 	}
 	if q.Unknown == "" && trusts(g.Trusted, l.Digest) {
 		return q, true, nil
@@ -134,7 +137,7 @@ func (g *Gate) refuse(q *Question) error {
 	id := q.Skill.ID
 	refused := &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("Scripts of the skill '%s' may not run: the user does not trust it as it is now", words.Line(id))}
 	if q.Unknown != "" {
-		refused.Hint = "it cannot be trusted, because its file " + words.Line(q.Unknown) + " is too large to be compared"
+		refused.Hint = "it cannot be trusted, because " + q.Unknown
 	} else {
 		refused.Hint = strings.ReplaceAll(g.Hint, "%s", quoted(id))
 	}

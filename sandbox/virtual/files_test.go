@@ -92,6 +92,11 @@ func TestMountFolder(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "file")); string(data) != "text\n" {
 		t.Errorf("%q %v", data, err)
 	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "file"), []byte("other\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, s, sandbox.Request{Skill: "x", Dir: other, Command: "cat file"}, "other\n") // another skill of this name
 	r.Skill, r.Dir = "y", filepath.Join(dir, "none")
 	if _, err := s.Execute(t.Context(), r); err == nil || err.(*sandbox.Error).Reason != sandbox.NotFound {
 		t.Error(err)

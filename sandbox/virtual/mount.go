@@ -29,7 +29,11 @@ func (s *Sandbox) mountRequest(r sandbox.Request) error {
 		return err
 	}
 	defer root.Close()
-	return s.mount(r.Skill, root.FS())
+	if err := s.mount(r.Skill, root.FS()); err != nil {
+		return err
+	}
+	s.skills[r.Skill] = r.Dir
+	return nil
 }
 
 func (s *Sandbox) mount(name string, files fs.FS) error {
@@ -49,7 +53,7 @@ func (s *Sandbox) mount(name string, files fs.FS) error {
 	if err := s.copyIn(dir, files, nil); err != nil {
 		return errors.Join(fmt.Errorf("mounting skill %q: %w", words.Line(name), err), s.tree.remove(dir))
 	}
-	s.skills[name] = true
+	s.skills[name] = ""
 	return nil
 }
 

@@ -50,14 +50,14 @@ type Sandbox struct {
 	opts   Options
 	busy   chan struct{} // holds one value while a run uses the fields below
 	tree   *tree
-	skills map[string]bool
+	skills map[string]string // the folder that each came from, by name; "" is unknown
 }
 
 // New returns an empty sandbox.
 func New(o Options) *Sandbox {
 	o.Root = absolute("", or(o.Root, DefaultRoot))
 	o.Disk, o.Files, o.Steps = or(o.Disk, DefaultDisk), or(o.Files, DefaultFiles), or(o.Steps, DefaultSteps)
-	return &Sandbox{opts: o, busy: make(chan struct{}, 1), tree: newTree(o.Disk, o.Files), skills: map[string]bool{}}
+	return &Sandbox{opts: o, busy: make(chan struct{}, 1), tree: newTree(o.Disk, o.Files), skills: map[string]string{}}
 }
 
 func or[T comparable](v, otherwise T) T {
@@ -104,7 +104,8 @@ func (s *Sandbox) MountedSkills() []string {
 // mounted reports whether a skill is in the sandbox: a script may have removed it.
 func (s *Sandbox) mounted(name string) bool {
 	n, _, err := s.tree.lookup("open", s.skillDir(name))
-	return s.skills[name] && err == nil && n.isDir()
+	_, known := s.skills[name]
+	return known && err == nil && n.isDir()
 }
 
 // Run runs a program of the shell in the sandbox; its working folder is the one that holds
@@ -114,7 +115,8 @@ func (s *Sandbox) Run(ctx context.Context, command string) (sandbox.Result, erro
 }
 
 // Execute runs Request.Command, which may be a whole program of the shell, in a new shell
-// whose working folder is the skill's. It mounts the skill if it is not mounted yet. Args
+// whose working folder is the skill's. It mounts the skill if it is not mounted yet, in
+// the place of one of this name from another folder. Args
 // are appended to a command that is a single one. A list of allowed tools is not needed:
 // the commands here can harm nothing. Of Limits, Timeout, Output and Disk hold; there is
 // no network and no second process.
@@ -159,8 +161,8 @@ func (s *Sandbox) open(r sandbox.Request) (string, error) {
 	if r.Skill == "" && r.Dir == "" && r.Files == nil {
 		return s.skillDir(""), nil
 	}
-	if s.mounted(r.Skill) {
-		return s.skillDir(r.Skill), nil
+	if from := s.skills[r.Skill]; s.mounted(r.Skill) && (from == "" || r.Dir == "" || from == r.Dir) {
+		return s.skillDir(r.Skill), nil // else it is another skill of this name
 	}
 	if err := s.mountRequest(r); err != nil {
 		return "", &sandbox.Error{Reason: sandbox.NotFound, Fact: fmt.Sprintf("the files of the skill %q cannot be read", words.Line(r.Skill)),

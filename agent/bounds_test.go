@@ -1,0 +1,128 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/sandbox"
+)
+
+// flood is an executor for tests: each command prints much, and something that nobody sees.
+type flood struct{ runs int }
+
+func (f *flood) Execute(context.Context, sandbox.Request) (sandbox.Result, error) {
+	f.runs++
+	return sandbox.Result{Stdout: []byte("start\u202e" + strings.Repeat("é", 60_000) + "end"), Stderr: []byte("\U000e0041\x1b[2J")}, nil
+}
+
+// TestOutputForModels: a model gets the start and the end of a long output, which says how
+// much is missing, and nothing that a reader cannot see. This holds in both modes.
+func TestOutputForModels(t *testing.T) {
+	c, _ := toolCatalog(t, runSkills)
+	for _, tags := range []bool{false, true} {
+		m := agent.Message{Text: `<execute_script skill="pdf">scripts/fields.sh</execute_script>`}
+		if !tags {
+			m = agent.Message{Calls: []agent.Call{{Name: "run_skill_script", Arguments: `{"skill_name":"pdf","command":"scripts/fields.sh"}`}}}
+		}
+		var got string
+		a := newAgent(t, agent.Config{Catalog: c, Executor: &flood{}, Instructions: tags, Model: answers(func(q agent.Question) agent.Message {
+			if len(q.Messages) == 1 {
+				return m
+			}
+			got = q.Messages[2].Text
+			return agent.Message{Text: "done"}
+		})})
+		answer, err := a.Chat(t.Context(), "Convert this PDF to an image")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) > 33_000 || !utf8.ValidString(got) || !strings.Contains(got, "startéé") || !strings.Contains(got, "éend") ||
+			!strings.Contains(got, "bytes are left out here") || !strings.Contains(got, "truncated") || strings.ContainsAny(got, "\u202e\U000e0041\x1b") {
+			t.Errorf("tags %t: the model got %d bytes: %.100s", tags, len(got), got)
+		}
+		if u := agent.SumUses(answer.Events); u[0].Output > 20_000 {
+			t.Errorf("tags %t: %+v", tags, u[0])
+		}
+	}
+}
+
+// TestManyCalls: of an answer with any number of calls, and of results of any length, so
+// much is done as has room, and each call has a result.
+func TestManyCalls(t *testing.T) {
+	c, _ := toolCatalog(t, runSkills)
+	for _, test := range []struct {
+		tool, args, want string
+		at, runs         int // which result says it, and how many commands run
+	}{
+		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`, "read them, and call again", 20, 13},
+		{"run_skill_script", `{"skill_name":"none","command":"x"}`, "only the first 64 calls", 64, 0},
+	} {
+		x := &flood{}
+		a := newAgent(t, agent.Config{Catalog: c, Executor: x, Model: answers(func(q agent.Question) agent.Message {
+			if n := len(q.Messages); n > 1 {
+				if n != 102 || !strings.Contains(q.Messages[2+test.at].Text, test.want) {
+					t.Errorf("%s: %d messages, that one is %.200s", test.args, n, q.Messages[2+test.at].Text)
+				}
+				return agent.Message{Text: "done"}
+			}
+			var m agent.Message
+			for i := range 100 {
+				m.Calls = append(m.Calls, agent.Call{ID: fmt.Sprint(i), Name: test.tool, Arguments: test.args})
+			}
+			return m
+		})})
+		if _, err := a.Chat(t.Context(), "Convert this PDF to an image"); err != nil || x.runs != test.runs {
+			t.Errorf("%s: %d runs, error %v", test.args, x.runs, err)
+		}
+	}
+}
+
+// TestManyArguments: the time for the arguments of a call grows with their length alone.
+func TestManyArguments(t *testing.T) {
+	c, _ := toolCatalog(t, runSkills)
+	var b strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&b, `"k%d":0,`, i)
+	}
+	got := newAgent(t, agent.Config{Catalog: c}).Handle(t.Context(), "get_skill", `{`+b.String()+`"k0":1}`)
+	if !strings.Contains(got, "get_skill has no argument 'k0'") {
+		t.Errorf("%.200s", got)
+	}
+}
+
+// TestAllowAgain: who allowed a skill to run scripts is asked again when the skill is no
+// longer what it was.
+func TestAllowAgain(t *testing.T) {
+	c, dir := toolCatalog(t, runSkills)
+	asked := 0
+	talk := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Allow: func(context.Context, contextprovider.Body, string) error {
+		asked++
+		return nil
+	}}).NewConversation()
+	for i, change := range []func() error{
+		nil,
+		nil,
+		func() error {
+			return os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: '*'\n---\nConvert.\n"), 0o600)
+		},
+		func() error { return os.WriteFile(filepath.Join(dir, "pdf", "scripts", "new.sh"), nil, 0o700) },
+		nil,
+	} {
+		if change != nil {
+			toolTry(t, change())
+		}
+		if got := talk.Handle(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`); !strings.Contains(got, `"exit_code":0`) {
+			t.Errorf("run %d: %s", i, got)
+		}
+		if want := []int{1, 1, 2, 3, 3}[i]; asked != want {
+			t.Errorf("run %d: asked %d times, want %d", i, asked, want)
+		}
+	}
+}
