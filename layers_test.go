@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	"install/unpack":      {"skill", "internal/words"},
 	"internal/hook":       {".", "contextprovider", "internal/client", "internal/hook/event", "internal/session", "internal/words", "usage"},
 	"internal/hook/event": {"internal/client"},
+	"internal/runner":     {"agent", "contextprovider", "internal/trust", "internal/words", "sandbox", "sandbox/executors", "search"},
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},

@@ -112,9 +112,18 @@ func (s *acts) fetch(ctx context.Context, name string, show func(b *contextprovi
 	return r, nil
 }
 
+// mountPath returns where the executor has the files of a skill: in its folder, or in a
+// sandbox with files of its own.
+func (s *acts) mountPath(b *contextprovider.Body) string {
+	if e, ok := s.cfg.Executor.(interface{ SkillPath(name string) string }); ok {
+		return e.SkillPath(b.Name)
+	}
+	return b.Folder
+}
+
 func getSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.MountPath, to.Instructions = b.Folder, b.Text
+		to.MountPath, to.Instructions = s.mountPath(b), b.Text
 		if parsed, err := skill.ParseBytes([]byte(b.Text), "SKILL.md", b.Name); err == nil {
 			to.Description, to.Instructions = parsed.Description, strings.TrimSpace(parsed.Body)
 		}
@@ -123,13 +132,13 @@ func getSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 
 func loadSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.RootPath, to.Content = b.Folder, b.Text
+		to.RootPath, to.Content = s.mountPath(b), b.Text
 	})
 }
 
 func readSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.RootPath, to.Content = b.Folder, b.Text
+		to.RootPath, to.Content = s.mountPath(b), b.Text
 		to.Resources = pathsOf(b.Resources)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/sandbox/virtual"
 )
 
 // echo is an executor for tests in which nothing runs.
@@ -69,6 +70,35 @@ func TestRunScript(t *testing.T) {
 	}
 	if got := a.Handle(t.Context(), "pdf__forbidden", `{"file":"x"}`); strings.Contains(got, "done") || !strings.Contains(got, "allowed-tools") {
 		t.Errorf("a script that allowed-tools does not name: %s", got)
+	}
+}
+
+// TestSandboxExecute runs commands in a sandbox that lasts, with the files of a skill.
+func TestSandboxExecute(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the virtual executor does not run on Windows")
+	}
+	c, _ := toolCatalog(t, runSkills)
+	a := newAgent(t, agent.Config{Catalog: c, Agent: clerkOf(), Executor: virtual.New(virtual.Options{}), Offer: []string{"get_skill", "sandbox_execute"}})
+	tools, err := a.Tools(t.Context(), "")
+	toolTry(t, err)
+	if got := toolNames(tools); !slices.Equal(got, []string{"get_skill", "sandbox_execute"}) {
+		t.Errorf("tools %q", got)
+	}
+	for _, test := range []struct{ tool, args, want string }{
+		{"get_skill", `{"skill_name":"pdf"}`, `"mount_path":"/.sandbox/skills/pdf"`},
+		{"sandbox_execute", `{"command":"echo b > /.sandbox/tmp/x; echo a >> /.sandbox/tmp/x; sort /.sandbox/tmp/x | head -n 1"}`, `{"exit_code":0,"stdout":"a\n","stderr":""}`},
+		{"sandbox_execute", `{"command":"cat /.sandbox/tmp/x"}`, `"stdout":"b\na\n"`},
+		{"sandbox_execute", `{"command":"./scripts/fields.sh form </dev/null && pwd","skill_name":"pdf"}`, `"stdout":"fields of form\n/.sandbox/skills/pdf\n"`},
+		{"sandbox_execute", `{"command":"cat /.sandbox/skills/pdf/SKILL.md | head -n 2"}`, `name: pdf`},
+		{"sandbox_execute", `{"command":"ls /etc"}`, `"exit_code":`},
+		{"sandbox_execute", `{"command":"curl example.com"}`, `"exit_code":127`},
+		{"sandbox_execute", `{"command":"cat x","skill_name":"secret"}`, `Skill 'secret' not found`},
+		{"run_skill_script", `{"skill_name":"other","command":"sh scripts/hello.sh"}`, `"stdout":"hello\n"`},
+	} {
+		if got := a.Handle(t.Context(), test.tool, test.args); !strings.Contains(got, test.want) {
+			t.Errorf("%s %s: %s, want %s", test.tool, test.args, got, test.want)
+		}
 	}
 }
 

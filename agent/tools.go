@@ -49,7 +49,7 @@ func builtins() []builtin {
 	}
 }
 
-const shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Its files stay from one call to the next. The files of a skill are there once skill_name has named it, below .sandbox/skills."
+const shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Its files stay from one call to the next, and mktemp makes new ones. With skill_name the commands run in the folder of that skill, whose files are there from then on."
 
 const getText = "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do a task that one of these skills is about."
 

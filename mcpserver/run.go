@@ -15,8 +15,9 @@ type Runs struct {
 	// Tools returns the tools as they may be called now.
 	Tools func(ctx context.Context) ([]RunTool, error)
 
-	// Call answers a call: a JSON object, with the field error if it failed, and the ID of
-	// the skill that it is about, "" for none. It also refuses tools that do not exist.
+	// Call answers a call: a JSON object, with the fields error and hint if it failed, and
+	// the ID of the skill that it is about, "" for none. It also refuses tools that do not
+	// exist.
 	Call func(ctx context.Context, name, arguments string) (answer, skill string)
 
 	// OpenWorld says that scripts can reach other machines.
@@ -84,6 +85,9 @@ func (s *Server) listRuns(ctx context.Context, list *mcp.ListToolsResult) error 
 		return internal(err)
 	}
 	list.Tools = slices.Delete(list.Tools, at, at+1)
+	if list.TTLMs > fresh.TTLMs {
+		list.Cacheable = fresh
+	}
 	yes, open := true, s.opts.Runs.OpenWorld
 	for _, t := range tools {
 		list.Tools = append(list.Tools, &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters,
@@ -106,12 +110,13 @@ func (s *Server) callRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Ca
 		e.Skills = []string{skill}
 		s.use(ctx, skill)
 	}
-	var failed struct{ Error *string }
-	r := text(answer)
-	if json.Unmarshal([]byte(answer), &failed) == nil && failed.Error != nil {
+	var failed struct{ Error, Hint string }
+	if json.Unmarshal([]byte(answer), &failed) == nil && failed.Error != "" {
+		r := text(strings.TrimSuffix(failed.Error+"; "+failed.Hint, "; "))
 		r.IsError = true
 		return r, nil
 	}
+	r := text(answer)
 	r.StructuredContent = json.RawMessage(answer)
 	return r, nil
 }

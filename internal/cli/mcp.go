@@ -44,6 +44,15 @@ list_proposals, show_proposal, approve_proposal and reject_proposal, for skills
 that it may see and that it did not propose itself; it is served with --agent
 NAME, or over HTTP at /mcp/NAME.
 
+With --allow-run agents may also run scripts of skills that you trust ("skills
+trust NAME"; a changed skill has to be trusted again): run_skill_script, and
+each script that says what it takes as a tool of its own ("skills tools --help"
+explains how). A skill's allowed-tools say which of its scripts may run. They
+run inside walls, by the executor that the agent is configured with, or the one
+given with --executor; --allow-unconfined lets them run without walls where
+there are none. With --executor virtual there is also sandbox_execute, a shell
+in memory. Servers over HTTP run nothing.
+
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
 /mcp/NAME what the configured agent of that name may see; with --agent NAME
 there is nothing else. A session belongs to the path on which it began. An
@@ -66,13 +75,14 @@ func (a *app) mcpCommand() *cobra.Command {
 	var addr, tokenFile string
 	var o mcpserver.HTTPOptions
 	var p proposing
+	var r running
 	cmd := &cobra.Command{
 		Use:     "mcp",
 		Short:   "Serve the catalog over the Model Context Protocol",
 		Long:    mcpHelp,
 		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
 		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error { return p.check(addr != "", a.agent) }),
+		PreRunE: checked(func([]string) error { return cmp.Or(p.check(addr != "", a.agent), r.check(addr != "")) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if addr != "" {
 				return a.serveHTTP(cmd.Context(), addr, tokenFile, p, o)
@@ -81,7 +91,7 @@ func (a *app) mcpCommand() *cobra.Command {
 			if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
 				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", names[i])}
 			}
-			return a.serve(cmd.Context(), p)
+			return a.serve(cmd.Context(), p, r)
 		},
 	}
 	flags := cmd.Flags()
@@ -91,6 +101,7 @@ func (a *app) mcpCommand() *cobra.Command {
 	flags.StringArrayVar(&o.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
 	flags.BoolVar(&p.allowed, "allow-proposals", false, "agents may propose changes of skills")
 	flags.StringVar(&p.reviewer, "reviewer", "", "the agent of this `name` may decide on proposals")
+	r.flags(flags)
 	flags.Float64Var(&o.Rate, "rate", 100, "requests a second of one client; 0 for any")
 	return cmd
 }
@@ -115,7 +126,7 @@ func (p proposing) check(http bool, agent string) error {
 }
 
 // serve answers on standard input and output until the input or ctx ends.
-func (a *app) serve(ctx context.Context, p proposing) error {
+func (a *app) serve(ctx context.Context, p proposing, r running) error {
 	// Some clients say in which project they are.
 	dir := client.ProjectDir(os.Getenv)
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -126,6 +137,9 @@ func (a *app) serve(ctx context.Context, p proposing) error {
 		return err
 	}
 	defer c.Close()
+	if c.runs, err = r.open(c); err != nil {
+		return err
+	}
 	// There is only one client, so a read belongs to its last session.
 	server := c.server(c.agent, nil, func(ctx context.Context, session, id string) { c.memory.Load(ctx, session, id, "") })
 	c.servers.Store(&[]*mcpserver.Server{server})
@@ -140,6 +154,8 @@ type served struct {
 	project *config.Project
 	log     *slog.Logger
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
+
+	runs *mcpserver.Runs // nil means that no scripts run
 
 	proposing
 	box atomic.Pointer[proposal.Box] // nil until the catalog is open
@@ -218,7 +234,7 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 	log := usageOf(s.Catalog)
 	o := &mcpserver.Options{
 		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels,
-		Suggest: s.suggest, Loaded: loaded, Logger: s.log,
+		Suggest: s.suggest, Loaded: loaded, Runs: s.runs, Logger: s.log,
 		Observe: func(e mcpserver.Event) {
 			if observe != nil {
 				observe(e)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
@@ -26,12 +27,14 @@ const trustHelp = `Trust shows the skills of the project in FOLDER (the working 
 left out) that you have not trusted yet, what has changed since you did, and
 signs that a skill misleads its reader ("skills doctor --rules"), and asks
 whether to trust them. To be told of no sign does not mean that a skill is safe.
-Where nobody can be asked, --yes trusts them.
+Where nobody can be asked, --yes trusts them. With the NAME of a skill, or
+SOURCE/NAME, it shows that skill alone, wherever it comes from.
 
 With "trust: {project: ask}" in your configuration the skills of projects are
 offered to nobody until you trust them. Trust is for the digest of all files of
 a skill: the same skill in a clone or a worktree is trusted at once, a changed
-one is asked for again. Programs that are running notice it at once.
+one is asked for again. Programs that are running notice it at once. With
+"skills mcp --allow-run" the scripts of a skill run once you trust it.
 
 --list prints what you trust, --forget removes skills of that name or in that
 folder, or --all. The file is "trusted" in $REPERTOIRE_STATE or your state
@@ -75,10 +78,10 @@ type trustFlags struct{ yes, list, forget, all bool }
 func (a *app) trustCommand() *cobra.Command {
 	var l trustFlags
 	cmd := &cobra.Command{
-		Use:     "trust [FOLDER] | --list | --forget NAME|FOLDER|--all",
-		Short:   "Trust the skills of a project",
+		Use:     "trust [FOLDER|NAME] | --list | --forget NAME|FOLDER|--all",
+		Short:   "Trust the skills of a project, or one skill",
 		Long:    trustHelp,
-		Example: "  skills trust\n  skills trust ~/src/website --yes\n  skills trust --forget pdf-forms",
+		Example: "  skills trust\n  skills trust ~/src/website --yes\n  skills trust pdf-forms\n  skills trust --forget pdf-forms",
 		Args:    args(0, 1),
 		PreRunE: checked(l.check),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,19 +89,22 @@ func (a *app) trustCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			file := trust.Open(state)
+			file, name := trust.Open(state), ""
 			switch {
 			case l.list:
 				return a.listTrusted(file)
 			case l.forget:
 				return a.forgetTrusted(cmd.Context(), file, strings.Join(args, ""))
 			case len(args) == 1:
-				if err := a.enter(args[0]); err != nil {
+				switch err := a.enter(args[0]); {
+				case errors.Is(err, errNoFolder):
+					name = args[0]
+				case err != nil:
 					return err
 				}
 			}
 			return a.ask(cmd.Context(), freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
-				return a.trust(ctx, c, file, l.yes)
+				return a.trust(ctx, c, file, name, l.yes)
 			})
 		},
 	}
@@ -113,7 +119,7 @@ func (a *app) trustCommand() *cobra.Command {
 func (l *trustFlags) check(args []string) error {
 	switch {
 	case l.list && (l.forget || l.yes || len(args) > 0):
-		return errors.New("--list takes no FOLDER and none of --yes and --forget")
+		return errors.New("--list takes no FOLDER or NAME and none of --yes and --forget")
 	case l.forget && l.yes:
 		return errors.New("--yes is not for --forget, which does not ask")
 	case l.all && !l.forget:
@@ -124,11 +130,14 @@ func (l *trustFlags) check(args []string) error {
 	return nil
 }
 
+// errNoFolder means that there is no such folder.
+var errNoFolder = errors.New("there is no such folder")
+
 // enter makes a folder the one whose project counts.
 func (a *app) enter(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s", dir)
+		return fmt.Errorf("%w: %s", errNoFolder, dir)
 	}
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a folder", dir)
@@ -139,14 +148,15 @@ func (a *app) enter(dir string) error {
 	return err
 }
 
-// trust shows the skills that are not trusted, and trusts them if the user agrees.
-func (a *app) trust(ctx context.Context, c *catalog, file *trust.File, yes bool) error {
-	list, err := a.untrusted(ctx, c, file)
+// trust shows the skills that are not trusted, or the one of a name, and trusts them if the
+// user agrees.
+func (a *app) trust(ctx context.Context, c *catalog, file *trust.File, name string, yes bool) error {
+	list, err := a.untrusted(ctx, c, file, name)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 && !a.json {
-		a.noteTrusted(c)
+		a.noteTrusted(c, name)
 		return nil
 	}
 	if !a.json {
@@ -174,7 +184,11 @@ func (a *app) trust(ctx context.Context, c *catalog, file *trust.File, yes bool)
 }
 
 // noteTrusted says why there is nothing to trust.
-func (a *app) noteTrusted(c *catalog) {
+func (a *app) noteTrusted(c *catalog, name string) {
+	if name != "" {
+		a.note("%s is trusted as it is now", name)
+		return
+	}
 	if p := c.Config().Policy; p == nil || len(p.Ask) == 0 {
 		a.note("the skills of projects are offered without asking; \"trust: {project: ask}\" in your configuration changes that")
 		return
@@ -183,12 +197,13 @@ func (a *app) noteTrusted(c *catalog) {
 }
 
 // untrusted returns the skills that are not trusted, as they are on disk now.
-func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]unsureSkill, error) {
-	entries, err := (&listFlags{untrusted: true}).entries(ctx, c)
+func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File, name string) ([]unsureSkill, error) {
+	entries, err := toTrust(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
 	list := []unsureSkill{}
+	file.Version() // reads it
 	for _, e := range entries {
 		l, err := c.Listing(ctx, e.ID, asOwner(c.agent), true)
 		if err != nil {
@@ -197,6 +212,9 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]un
 		}
 		if i := slices.IndexFunc(l.Files, func(f contextprovider.Resource) bool { return f.SHA256 == "" }); i >= 0 {
 			a.note("%s cannot be trusted: its file %s is too large to hash, or cannot be read, so nobody would notice a change of it", e.ID, l.Files[i].Path)
+			continue
+		}
+		if file.Trusted(l.Digest) {
 			continue
 		}
 		s := trust.Skill{Digest: l.Digest, Name: e.Name, Folder: l.Folder, Date: a.start.UTC().Truncate(time.Second)}
@@ -211,6 +229,18 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File) ([]un
 		list = append(list, u)
 	}
 	return list, nil
+}
+
+// toTrust returns the skill of a name, for "" those that are held back until they are trusted.
+func toTrust(ctx context.Context, c *catalog, name string) ([]repertoire.Entry, error) {
+	if name == "" {
+		return (&listFlags{untrusted: true}).entries(ctx, c)
+	}
+	e, err := c.Lookup(ctx, name, asOwner(c.agent))
+	if err != nil {
+		return nil, fmt.Errorf("there is no folder %s, and %w", name, err)
+	}
+	return []repertoire.Entry{e}, nil
 }
 
 func fileOf(r contextprovider.Resource) skill.File {

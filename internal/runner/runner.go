@@ -6,6 +6,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/sandbox/executors"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -34,11 +36,23 @@ type Runner struct {
 	agent   *agent.Agent
 }
 
+// Executor returns the executor of that name, "" for the one that scope is configured with, or
+// else the best that works here, and whether scripts in it can reach other machines.
+func Executor(name string, unconfined bool, scope *search.Agent) (e sandbox.Executor, open bool, err error) {
+	o := executors.Options{AllowUnconfined: unconfined}
+	if scope != nil {
+		name, o.Runtime = cmp.Or(name, scope.Script.Executor), scope.Script.Runtime
+		open = len(scope.Script.Network) > 0
+	}
+	e, err = executors.New(name, o)
+	return e, open || name == "plain" || name == "" && unconfined, err
+}
+
 // New returns a runner for the skills that scope may see, nil for all.
-func New(c Catalog, scope *search.Agent, e sandbox.Executor, w sandbox.Workspace, trusted *trust.File) (*Runner, error) {
+func New(c Catalog, scope *search.Agent, e sandbox.Executor, trusted *trust.File) (*Runner, error) {
 	r := &Runner{catalog: c, scope: scope, trusted: trusted}
 	var err error
-	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Workspace: w, Allow: r.allow,
+	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Allow: r.allow,
 		Offer: []string{"run_skill_script", "sandbox_execute"}})
 	return r, err
 }
