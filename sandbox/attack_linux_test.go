@@ -255,5 +255,5 @@ func attack() {
 		}
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(results)
-	os.Exit(0)
+	syscall.Exit(0) // as in Main
 }

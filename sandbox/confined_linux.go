@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // New returns the executor that puts walls around commands.
@@ -198,6 +200,7 @@ func (c *confined) start(ctx context.Context, run *Run, o *order) (Result, error
 	var r report
 	if err2 := json.NewDecoder(io.LimitReader(answers, 1<<20)).Decode(&r); err2 != nil {
 		killOrphans(run.Private)
+		res.ExitCode, res.Signal = 128+int(unix.SIGKILL), "SIGKILL" // the kernel kills the command with its supervisor
 		if err == nil && res.Stopped == "" {
 			res.Stopped = "its supervisor was killed"
 		}

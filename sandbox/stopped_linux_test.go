@@ -27,7 +27,7 @@ var scripts = map[string]string{
 	"names.sh":    "#!/bin/sh\ni=0\nwhile [ $i -lt 500 ]; do : >$HOME/$i; i=$((i+1)); done\nsleep 9\n",
 	"hidden.sh":   "#!/bin/sh\nmkdir $HOME/a $HOME/a/b\nchmod 0 $HOME/a\nsleep 9\n",
 	"memory.sh":   "#!/bin/sh\nuntil [ $(ulimit -v) = 40960 ]; do :; done\nexec dd bs=60000000 count=1 if=/dev/zero of=/dev/null\n",
-	"hogs.sh":     "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do { x=$(head -c 6000000 /dev/zero | tr '\\000' x); sleep 9; } & done; wait\n",
+	"hogs.sh":     "#!/bin/sh\nfor i in 1 2; do head -c 24000000 /dev/zero | tail -c 24000000 | sleep 9 & done; wait\n",
 	"stubborn.sh": "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 9\nsleep 9\n",
 	"limits.sh":   "#!/bin/sh\nuntil [ $(ulimit -t)/$(ulimit -v)/$(ulimit -c)/$(ulimit -n) = 1/40960/0/1024 ]; do :; done\n",
 	"flood.sh":    "#!/bin/sh\nexec head -c 3000000 /dev/zero\n",
@@ -145,18 +145,19 @@ func TestLeftBehind(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 
-	var helper string
+	helper := make(chan string, 1)
 	go func() {
-		helper, _, _ = strings.Cut(line(t, r.Workspace.Dir+"/up"), " ")
-		pid, _ := strconv.Atoi(helper)
+		text, _, _ := strings.Cut(line(t, r.Workspace.Dir+"/up"), " ")
+		pid, _ := strconv.Atoi(text)
 		kill(pid)
+		helper <- text
 	}()
 	res, err = c.Execute(t.Context(), r)
 	try(t, err)
 	if list := strings.Fields(string(res.Stdout)); len(list) != 2 || res.Stopped != "its supervisor was killed" {
 		t.Errorf("%+v\n%s", res, res.Stderr)
 	} else {
-		gone(t, append(list, helper)...)
+		gone(t, append(list, <-helper)...)
 	}
 	if list, err := os.ReadDir(temp); err != nil || len(list) > 0 {
 		t.Errorf("left in the folder for temporary files: %v, %v", list, err)
