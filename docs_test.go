@@ -78,10 +78,8 @@ func checkNames(t *testing.T, page, text string) int {
 			}
 		}
 	}
-	for _, name := range testName.FindAllString(list.ReplaceAllString(text, ""), -1) {
-		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
-			t.Errorf("%s: %s stands in no list of a package", page, name)
-		}
+	for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`).FindAllString(list.ReplaceAllString(text, ""), -1) {
+		t.Errorf("%s: %s stands in no list of a package", page, name)
 	}
 	return n
 }
