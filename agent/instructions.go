@@ -29,7 +29,7 @@ func (byTags) offer(_ context.Context, c *Conversation, b contextprovider.Block)
 	if b.Text != "" {
 		system = strings.TrimRight(b.Text, "\n") + "\n\n"
 	}
-	return system + howTo(name, c.cfg.Executor != nil, c.cfg.FirstOnly), nil, nil
+	return system + howTo(name, c.cfg), nil, nil
 }
 
 // anySkill returns the name of a skill that the model knows of, for examples; "" means that it
@@ -52,7 +52,7 @@ func (c *Conversation) anySkill(b contextprovider.Block) string {
 }
 
 // howTo explains the tags. The examples use a skill that is there: small models repeat them.
-func howTo(name string, scripts, firstOnly bool) string {
+func howTo(name string, cfg *Config) string {
 	name = strings.TrimSpace(shielded(words.Line(name)))
 	var b strings.Builder
 	b.WriteString(`How to work with skills: write one of these tags in your answer, on a line of its own, as plain text. In a code block, in backticks, in a block quote or in quotation marks it does nothing. Then end your answer: the next message brings the result.
@@ -63,14 +63,17 @@ Load the instructions of a skill, before the work that it is for:
 Read a file of a skill, by its path in the skill's folder:
 <read_resource skill="` + name + `">references/example.md</read_resource>
 `)
-	if scripts {
+	if cfg.Executor != nil {
 		b.WriteString(`
 Run one command in the skill's folder, such as a script of the skill:
 <execute_script skill="` + name + `">scripts/example.sh "an argument"</execute_script>
 `)
+		if text := cfg.workspaceText(); text != "" {
+			b.WriteString(text[1:] + "\n")
+		}
 	}
 	b.WriteString("\n")
-	if firstOnly {
+	if cfg.FirstOnly {
 		b.WriteString("Only the first tag of an answer is done. ")
 	} else {
 		b.WriteString("Several tags in one answer are done in their order. ")

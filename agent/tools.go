@@ -105,9 +105,23 @@ func (a *Agent) offered(list string) ([]Tool, error) {
 		if b.name == "get_skill" {
 			t.Description += "\n\n" + orElse(strings.TrimSpace(list), noSkills)
 		}
+		if b.runs {
+			t.Description += a.cfg.workspaceText()
+		}
 		tools = append(tools, t)
 	}
 	return tools, nil
+}
+
+// workspaceText tells a model where commands find the files of the user; "" if they find none.
+func (c *Config) workspaceText() string {
+	switch {
+	case c.Workspace.Dir == "":
+		return ""
+	case c.Workspace.Write:
+		return " The one variable is $WORKSPACE, the folder with the user's files, which commands may change."
+	}
+	return " The one variable is $WORKSPACE, the folder with the user's files, which commands may only read."
 }
 
 func orElse(s, other string) string {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -234,5 +236,36 @@ func TestTools(t *testing.T) {
 	_, err := newAgent(t, agent.Config{Catalog: c, Offer: []string{"get_skil"}}).Tools(t.Context(), "")
 	if err == nil || !strings.Contains(err.Error(), "did you mean get_skill") {
 		t.Errorf("an unknown tool is offered: %v", err)
+	}
+}
+
+// TestWorkspaceTold: a model that may run scripts is told where the files of the user are, and
+// whether it may change them.
+func TestWorkspaceTold(t *testing.T) {
+	catalog, _ := toolCatalog(t, toolSkills)
+	for _, c := range []struct {
+		work      sandbox.Workspace
+		has, not  string
+		withTools bool
+	}{
+		{sandbox.Workspace{}, "", "$WORKSPACE", true},
+		{sandbox.Workspace{Dir: t.TempDir()}, "may only read", "may change", true},
+		{sandbox.Workspace{Dir: t.TempDir(), Write: true}, "may change", "may only read", true},
+		{sandbox.Workspace{Dir: t.TempDir()}, "may only read", "may change", false},
+	} {
+		script := agenttest.New(agenttest.Say("Done."))
+		a := newAgent(t, agent.Config{Model: script, Catalog: catalog, Workspace: c.work, Instructions: !c.withTools,
+			Executor: sandbox.NewPlain(sandbox.Options{})})
+		if _, err := a.Chat(t.Context(), "Fill in the fields of this PDF form"); err != nil {
+			t.Fatal(err)
+		}
+		q := script.Asked()[0]
+		text := q.System
+		for _, tool := range q.Tools {
+			text += tool.Description
+		}
+		if !strings.Contains(text, c.has) || strings.Contains(text, c.not) {
+			t.Errorf("workspace %+v, tools %t: the model is told\n%s", c.work, c.withTools, text)
+		}
 	}
 }

@@ -53,34 +53,34 @@ func Prepare(r Request, s *Setup) (*Run, error) {
 	if s == nil {
 		s = new(Setup)
 	}
-	line, err := Split(r.Command)
-	if err != nil {
-		return nil, err
-	}
 	for _, arg := range r.Args {
 		if strings.ContainsRune(arg, 0) {
 			return nil, notOne("an argument holds a zero byte", "remove it")
 		}
 	}
-	line = append(line, r.Args...)
 	r.Limits = r.Limits.withDefaults()
 	run := &Run{Request: r}
-	if err := run.prepare(line, s); err != nil {
+	if err := run.prepare(s); err != nil {
 		_ = run.Close() // the error that is returned says more
 		return nil, err
 	}
 	return run, nil
 }
 
-func (run *Run) prepare(line []string, s *Setup) error {
-	if err := run.folders(s.Temp); err != nil {
-		return err
-	}
+func (run *Run) prepare(s *Setup) error {
 	if err := run.workspace(); err != nil {
 		return err
 	}
-	var err error
 	r := &run.Request
+	workspace := seenWorkspace(r, s)
+	line, err := split(r.Command, workspace)
+	if err != nil {
+		return err
+	}
+	line = append(line, r.Args...)
+	if err := run.folders(s.Temp); err != nil {
+		return err
+	}
 	list := s.Path
 	if own, ok := r.Env["PATH"]; ok {
 		list = own
@@ -95,14 +95,19 @@ func (run *Run) prepare(line []string, s *Setup) error {
 	if run.Argv, run.Script, err = v.argv(line); err != nil {
 		return err
 	}
-	workspace := r.Workspace.Dir
-	if workspace != "" {
-		workspace = cmp.Or(s.Workspace, workspace)
-	}
 	env := maps.Clone(r.Env)
 	delete(env, "PATH") // it is in list
 	run.Env, err = environ(list, cmp.Or(s.Home, run.Private), workspace, env)
 	return err
+}
+
+// seenWorkspace returns where the command sees the folder of the user; "" means that there is
+// none.
+func seenWorkspace(r *Request, s *Setup) string {
+	if r.Workspace.Dir == "" {
+		return ""
+	}
+	return cmp.Or(s.Workspace, r.Workspace.Dir)
 }
 
 // folders makes the private folder, and finds or copies the folder of the skill.

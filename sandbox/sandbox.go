@@ -31,9 +31,9 @@ type Request struct {
 	// without processes; nil means those in Dir.
 	Files fs.FS
 
-	// Command is split into words as a shell does it. Nothing in it is expanded, and it is
-	// one command: pipes, lists and redirections are refused, but by an executor that is a
-	// shell itself.
+	// Command is split into words as a shell does it. Nothing in it is expanded but
+	// $WORKSPACE, and it is one command: pipes, lists and redirections are refused, but by an
+	// executor that is a shell itself.
 	Command string
 
 	Args  []string          // further arguments, each as it is; nil means none
@@ -50,6 +50,7 @@ type Request struct {
 }
 
 // A Workspace is a folder of the user that a command may use beside its skill.
+// The command finds it in the variable WORKSPACE.
 type Workspace struct {
 	Dir   string // absolute; "" means none
 	Write bool   // false means that the command may only read it

@@ -14,7 +14,10 @@ const maxCommand = 32 << 10
 
 // Split returns the words of a command line as a shell would split it. Only one simple
 // command of plain and quoted words is accepted; every error is an *Error.
-func Split(command string) ([]string, error) {
+func Split(command string) ([]string, error) { return split(command, "") }
+
+// split is Split that writes workspace in the place of $WORKSPACE; "" means that there is none.
+func split(command, workspace string) ([]string, error) {
 	switch {
 	case strings.TrimSpace(command) == "":
 		return nil, blank()
@@ -34,6 +37,9 @@ func Split(command string) ([]string, error) {
 	call, err := simple(file.Stmts)
 	if err != nil {
 		return nil, err
+	}
+	if workspace != "" {
+		fill(call, workspace)
 	}
 	list := make([]string, len(call.Args))
 	for i, w := range call.Args {
@@ -98,6 +104,33 @@ func simple(stmts []*syntax.Stmt) (*syntax.CallExpr, error) {
 		return nil, notOne("the command line joins commands with "+c.Op.String(), intoScript)
 	}
 	return nil, notOne("the command line is a program of the shell's language", intoScript)
+}
+
+// fill puts the path of the workspace in the place of its variable, which so is part of one
+// word, whatever the path holds.
+func fill(call *syntax.CallExpr, workspace string) {
+	isWorkspace := func(part syntax.WordPart) bool {
+		p, ok := part.(*syntax.ParamExp)
+		return ok && p.Param != nil && p.Param.Value == WorkspaceVar && !p.Excl && !p.Length && !p.Width && !p.IsSet &&
+			p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
+	}
+	for _, w := range call.Args {
+		for i, part := range w.Parts {
+			q, ok := part.(*syntax.DblQuoted)
+			switch {
+			case isWorkspace(part):
+				w.Parts[i] = &syntax.SglQuoted{Value: workspace}
+			case !ok:
+				continue
+			default:
+				for j, inner := range q.Parts {
+					if isWorkspace(inner) {
+						q.Parts[j] = &syntax.Lit{Value: strings.ReplaceAll(workspace, `\`, `\\`)}
+					}
+				}
+			}
+		}
+	}
 }
 
 // plainWord returns the text of a word that a shell would not expand.

@@ -100,6 +100,29 @@ func TestSplitRefused(t *testing.T) {
 	}
 }
 
+// TestSplitWorkspace: the variable of the workspace is the one that is known, and its value
+// stays in one word.
+func TestSplitWorkspace(t *testing.T) {
+	const dir = `/my files/*$x\y"'`
+	for command, want := range map[string][]string{
+		"cat $WORKSPACE/a.txt":              {"cat", dir + "/a.txt"},
+		`cat "${WORKSPACE}/a b" $WORKSPACE`: {"cat", dir + "/a b", dir},
+		`cat '$WORKSPACE' \$WORKSPACE`:      {"cat", "$WORKSPACE", "$WORKSPACE"},
+	} {
+		if got, err := split(command, dir); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s gives %q, %v; want %q", command, got, err, want)
+		}
+	}
+	for _, command := range []string{"cat ${WORKSPACE:-x}", "cat ${#WORKSPACE}", "cat $WORKSPACES", "cat ${WORKSPACE%/*}", "cat ${!WORKSPACE}", "cat $HOME"} {
+		if got, err := split(command, dir); err == nil {
+			t.Errorf("%s gives %q", command, got)
+		}
+	}
+	if got, err := split("cat $WORKSPACE", ""); err == nil {
+		t.Errorf("without a workspace it gives %q", got)
+	}
+}
+
 // FuzzSplit: quoting the words again gives a line of the same words, and a word is never
 // something that the line does not hold.
 func FuzzSplit(f *testing.F) {
