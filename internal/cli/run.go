@@ -147,6 +147,9 @@ func (a *app) run(ctx context.Context, c *catalog, e *executorChoice, allow, arg
 		r.Stdin = a.stdin
 	}
 	res, err := g.NewConversation().Run(ctx, args[0], r)
+	if e, ok := errors.AsType[*sandbox.Error](err); ok && e.Reason == sandbox.Refused {
+		return fmt.Errorf("%w, or pass it to --allow for this call", err)
+	}
 	if err != nil {
 		return err
 	}
