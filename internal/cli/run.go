@@ -150,6 +150,9 @@ func (a *app) run(ctx context.Context, c *catalog, e *executorChoice, allow, arg
 	if e, ok := errors.AsType[*sandbox.Error](err); ok && e.Reason == sandbox.Refused {
 		return fmt.Errorf("%w, or pass it to --allow for this call", err)
 	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted; the command was killed")
+	}
 	if err != nil {
 		return err
 	}
