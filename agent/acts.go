@@ -107,7 +107,7 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 // noteRun notes a command that ran; id is "" if it is of no skill.
 func (s *acts) noteRun(id, command string, start time.Time, r *sandbox.Result) {
 	e := Event{Kind: Ran, What: command, Exit: r.ExitCode, Duration: time.Since(start),
-		Tokens: words.Tokens(string(r.Stdout)) + words.Tokens(string(r.Stderr))}
+		Tokens: words.Tokens(string(r.Stdout)) + words.Tokens(string(r.Stderr)), Unprotected: r.Unprotected}
 	if id != "" {
 		e.Skills = []string{id}
 	}

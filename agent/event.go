@@ -32,6 +32,8 @@ type Event struct {
 	Tokens   int           `json:"tokens,omitempty"`      // that it added to the conversation, estimated; Compacted: that it saved
 	Error    string        `json:"error,omitempty"`       // of Failed
 	Err      error         `json:"-"`                     // of Failed
+
+	Unprotected []string `json:"unprotected,omitempty"` // of a run: what nothing kept it from, see [sandbox.Result]
 }
 
 // attrs returns the fields that are set, for a log.

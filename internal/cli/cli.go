@@ -224,7 +224,7 @@ func (a *app) command() *cobra.Command {
 		a.doctorCommand(), a.proposalsCommand(), a.proposeCommand(), a.historyCommand(), a.revertCommand(),
 		a.testCommand())
 	addGroup(root, "Use skills:",
-		a.runCommand())
+		a.runCommand(), a.chatCommand())
 	addGroup(root, "Serve clients:",
 		a.setupCommand(), a.hookCommand(), a.mcpCommand(), a.wellKnownCommand(),
 		a.toolsCommand())

@@ -65,6 +65,7 @@ const configExample = `  roots:
   form: full             # of skills in a block: full or short
   embedder: static       # the built-in one; or none; or a server:
   # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
+  model: {base_url: "http://127.0.0.1:11434/v1", model: NAME, key_env: NAME}
   agents:
     reviewer:            # skills --agent reviewer …
       include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}

@@ -47,6 +47,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"unpin":   editResult{},
 		"root":    rootsResult{},
 		"prompt":  promptResult{},
+		"chat":    chatLine{},
 		"run":     runResult{},
 		"test":    skilltest.Outcome{},
 
@@ -355,7 +356,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats test tools trust unpin update verify version well-known why"
+	want := "bench chat completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats test tools trust unpin update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -13,14 +13,20 @@ import (
 // printJSON prints v, indented, without escaping what is plain in JSON. On a terminal
 // the printer escapes more; the JSON means the same.
 func (a *app) printJSON(v any) error {
+	enc := a.encoder()
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// encoder returns what writes JSON to standard output.
+func (a *app) encoder() *json.Encoder {
 	out := a.raw
 	if _, ok := terminal(out); ok {
 		out = a.stdout
 	}
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return enc
 }
 
 // mapped returns f of each element of list; never nil, so that JSON has a list.

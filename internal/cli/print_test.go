@@ -18,9 +18,11 @@ import (
 var exact = map[string]string{
 	"Main":              "hands them to run",
 	"terminal":          "looks, and writes nothing",
-	"printJSON":         "JSON in a pipe; on a terminal the printer is used",
+	"encoder":           "JSON in a pipe; on a terminal the printer is used",
 	"rows":              "styles cells that were made visible before",
 	"progress":          "draws a bar, with constant words",
+	"newChat":           "hands the terminal to the editor of lines, which shows what is typed without hidden characters",
+	"aside":             "makes a line dim that was made visible before",
 	"complete":          "a hook's answer, which is JSON for a client",
 	"serve":             "messages of a protocol",
 	"completionCommand": "a script for a shell",

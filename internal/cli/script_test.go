@@ -29,7 +29,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               prepare,
 		Condition:           condition,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until, "models": models},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until, "models": models, "chatserver": chatServer},
 	})
 }
 

@@ -42,6 +42,7 @@ type Settings struct {
 	Triggers  string        // one of TriggersEvidence, TriggersCertain; "" means the first
 	Form      string        // of blocks, one of Forms; "" means the default of each block
 	Reranker  *Reranker     // nil means none
+	Model     Model         // that "skills chat" asks
 
 	Order       []string     // of sources, see source.Groups; nil means the default
 	Installed   bool         // look in InstallDir

@@ -71,9 +71,15 @@ func (p *parser) shownValue(key string, v value, o *Options) Shown {
 		set.Origin, set.Place = OriginFlag, "--db"
 	case key == "db" && os.Getenv("REPERTOIRE_DB") != "":
 		set.Origin, set.Place = OriginVariable, "REPERTOIRE_DB"
+	case key == "model.base_url" && os.Getenv(modelBase) != "":
+		set.Value, set.Origin, set.Place = words.Address(os.Getenv(modelBase)), OriginVariable, modelBase
+	case key == "model.model" && os.Getenv(modelName) != "":
+		set.Value, set.Origin, set.Place = os.Getenv(modelName), OriginVariable, modelName
 	case o.OnlyRoots && (key == "project" || key == "user" || key == "bundled"):
 		set.Origin, set.Place = OriginFlag, "--only-root"
 	case set.Origin != OriginDefault:
+	case key == "model.base_url" && os.Getenv(openAIBase) != "":
+		set.Value, set.Origin, set.Place = words.Address(os.Getenv(openAIBase)), OriginVariable, openAIBase
 	case key == "install_dir":
 		set.Value, _ = s.InstalledDir() // without a home there is none
 	case key == "disturb" && s.Threshold != 0:

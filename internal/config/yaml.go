@@ -128,6 +128,7 @@ func (p *parser) personal() keys {
 		"triggers":    p.choice(&s.Triggers, []string{TriggersEvidence, TriggersCertain}).doc("what it means that a prompt has a trigger of a skill; certain offers the skill whatever else speaks against it", TriggersEvidence),
 		"form":        p.choice(&s.Form, Forms()).doc("of skills in a block", nil),
 		"reranker":    p.reranker().doc("a server that orders the best candidates anew", "none"),
+		"model":       p.object("model", "model", p.model).doc("the model that \"skills chat\" asks", nil),
 		"order":       p.order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),
 		"install_dir": p.path(&s.InstallDir).doc("folder of installed skills, instead of one in your data folder", nil),
 		"user_dir":    p.path(&s.UserDir).doc("folder with your skills, instead of the usual ones in your home", nil),

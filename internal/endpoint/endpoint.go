@@ -61,12 +61,20 @@ func Exposed(u *url.URL) bool {
 	return u.Scheme == "http" && !local
 }
 
+// CheckKeyName checks the name of an environment variable for a key.
+func CheckKeyName(name string) error {
+	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		// Do not repeat the name: some people put the key itself here.
+		return errors.New("the name of the variable for the key holds more than capitals, digits and underscores; is it the key itself?")
+	}
+	return nil
+}
+
 // ReadKey returns the key in the environment variable with this name; "" means that the
 // variable is not set, which is an error if the key is required.
 func ReadKey(name string, required bool) (string, error) {
-	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
-		// Do not repeat the name: some people put the key itself here.
-		return "", errors.New("the name of the variable for the key holds more than capitals, digits and underscores; is it the key itself?")
+	if err := CheckKeyName(name); err != nil {
+		return "", err
 	}
 	key := strings.TrimSpace(os.Getenv(name))
 	if strings.ContainsFunc(key, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {

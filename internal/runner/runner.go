@@ -8,12 +8,9 @@ package runner
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/agent"
-	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -24,7 +21,7 @@ import (
 // A Catalog has the skills; *repertoire.Catalog is one.
 type Catalog interface {
 	agent.Catalog
-	Listing(ctx context.Context, id string, a *search.Agent, digests bool) (contextprovider.Listing, error)
+	Lister
 }
 
 // A Runner answers calls of the tools that run scripts. It may be used from several
@@ -51,8 +48,9 @@ func Executor(name string, unconfined bool, scope *search.Agent) (e sandbox.Exec
 // New returns a runner for the skills that scope may see, nil for all.
 func New(c Catalog, scope *search.Agent, e sandbox.Executor, trusted *trust.File) (*Runner, error) {
 	r := &Runner{catalog: c, scope: scope, trusted: trusted}
+	gate := &Gate{Catalog: c, Scope: scope, Trusted: trusted, Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 	var err error
-	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Allow: r.allow,
+	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Allow: gate.Allow,
 		Offer: []string{"run_skill_script", "sandbox_execute"}})
 	return r, err
 }
@@ -81,7 +79,7 @@ func (r *Runner) scripts(ctx context.Context) ([]agent.Tool, error) {
 	}
 	var tools []agent.Tool
 	for _, e := range entries {
-		if e.State != search.Offered || e.Away || !r.trusts(e.Digest) || len(tools) >= maxTools {
+		if e.State != search.Offered || e.Away || !trusts(r.trusted, e.Digest) || len(tools) >= maxTools {
 			continue
 		}
 		if own, _, err := r.agent.ScriptTools(ctx, e.ID); err == nil { // else it is gone since
@@ -100,29 +98,6 @@ func (r *Runner) Call(ctx context.Context, name, arguments string) (answer, skil
 		}
 	}
 	return answer, skill
-}
-
-func (r *Runner) trusts(digest string) bool {
-	r.trusted.Version() // looks whether the file has changed
-	return digest != "" && r.trusted.Trusted(digest)
-}
-
-// allow refuses a run of a skill that is not trusted as it is now.
-func (r *Runner) allow(ctx context.Context, b contextprovider.Body, _ string) error {
-	l, err := r.catalog.Listing(ctx, b.ID, r.scope, true)
-	if err != nil {
-		return err
-	}
-	refused := &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("Scripts of the skill '%s' may not run: the user does not trust it as it is now", words.Line(b.ID))}
-	if i := slices.IndexFunc(l.Files, func(f contextprovider.Resource) bool { return f.SHA256 == "" }); i >= 0 {
-		refused.Hint = "it cannot be trusted, because its file " + words.Line(l.Files[i].Path) + " is too large to be compared"
-		return refused
-	}
-	if r.trusts(l.Digest) {
-		return nil
-	}
-	refused.Hint = "ask the user to look at its scripts and to type: skills trust " + quoted(b.ID)
-	return refused
 }
 
 // quoted returns a name as it is typed in a shell.

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/repertoire-skills/repertoire/agent"
+)
+
+// A chatScreen prints what happens in a chat: what the model writes on standard output, all
+// else on standard error. On a terminal the model is read as it writes; a pipe gets the last
+// thing that it wrote, which is the answer.
+type chatScreen struct {
+	app    *app
+	stream bool // standard output is a terminal
+	dim    bool // of standard error, lines can be dim
+
+	mu      sync.Mutex
+	open    bool         // the model has written a part of a line
+	told    []string     // what was said about walls
+	waiting *agent.Event // a failure that may be the end of the answer, and then is told there
+}
+
+func (a *app) newChatScreen() *chatScreen {
+	s := &chatScreen{app: a}
+	_, s.stream = terminal(a.stdout)
+	_, s.dim = terminal(a.stderr)
+	s.stream = s.stream && !a.json
+	s.dim = s.dim && os.Getenv("NO_COLOR") == ""
+	return s
+}
+
+// chatLine is a line that "chat --json" prints.
+type chatLine struct {
+	Event  *agent.Event `json:"event,omitempty"`
+	Answer *chatAnswer  `json:"answer,omitempty"`
+	Error  string       `json:"error,omitempty"`
+	Hint   string       `json:"hint,omitempty"`
+}
+
+// chatAnswer is an answer that "chat --json" prints.
+type chatAnswer struct {
+	Text       string      `json:"text"`
+	Iterations int         `json:"iterations"`
+	Usage      agent.Usage `json:"usage"`
+	Cut        bool        `json:"cut,omitempty"`
+}
+
+// print prints one line of JSON.
+func (s *chatScreen) print(l chatLine) { s.app.encoder().Encode(l) }
+
+// piece prints what the model writes.
+func (s *chatScreen) piece(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text == "" || !s.stream {
+		return
+	}
+	io.WriteString(s.app.stdout, text)
+	s.open = !strings.HasSuffix(text, "\n")
+}
+
+// end prints what is left to print of an answer.
+func (s *chatScreen) end(a *agent.Answer, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.waiting; e != nil && (err == nil || !errors.Is(err, e.Err)) {
+		s.aside("%s", e.Error)
+	}
+	s.waiting = nil
+	s.close()
+	switch {
+	case s.app.json && err == nil:
+		s.print(chatLine{Answer: &chatAnswer{a.Text, a.Iterations, a.Usage, a.Cut}})
+	case !s.app.json && !s.stream && a.Text != "":
+		s.app.printText(a.Text)
+	}
+	if a.Cut {
+		s.aside("the answer was cut off at the most tokens that the server writes")
+	}
+}
+
+// close ends a line that the model began.
+func (s *chatScreen) close() {
+	if s.open {
+		io.WriteString(s.app.stdout, "\n")
+		s.open = false
+	}
+}
+
+// aside prints a dim line on standard error.
+func (s *chatScreen) aside(format string, args ...any) {
+	if s.app.quiet || s.app.json {
+		return
+	}
+	s.close()
+	line := "  " + message(fmt.Sprintf(format, args...))
+	if s.dim {
+		lipgloss.Fprintln(bare(s.app.stderr), lipgloss.NewStyle().Faint(true).Render(line))
+		return
+	}
+	fmt.Fprintln(s.app.stderr, line)
+}
+
+// problem says what went wrong, and what to do.
+func (s *chatScreen) problem(text, hint string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.close()
+	if s.app.json {
+		s.print(chatLine{Error: text, Hint: hint})
+	}
+	fmt.Fprintf(s.app.stderr, "skills: %s\n", message(text))
+	if hint != "" {
+		fmt.Fprintf(s.app.stderr, "skills: hint: %s\n", message(hint))
+	}
+}
+
+// event prints an event.
+func (s *chatScreen) event(e agent.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.app.json {
+		s.print(chatLine{Event: &e})
+		return
+	}
+	if s.waiting != nil {
+		s.aside("%s", s.waiting.Error)
+		s.waiting = nil
+	}
+	skills := strings.Join(e.Skills, ", ")
+	switch e.Kind {
+	case agent.Offered:
+		if len(e.Skills) > 0 {
+			s.aside("offered: %s", skills)
+		}
+	case agent.Loaded:
+		s.aside("loaded %s (%s)", skills, count(e.Tokens, "token"))
+	case agent.Read:
+		s.aside("read %s: %s", skills, e.What)
+	case agent.Ran:
+		s.ran(e, skills)
+	case agent.Compacted:
+		s.aside("compacted: %s fewer", count(e.Tokens, "token"))
+	case agent.Failed:
+		if len(e.Skills) == 0 && e.What == "" {
+			s.waiting = &e
+			return
+		}
+		s.aside("not done: %s", e.Error)
+	}
+}
+
+// ran prints a run, and once what nothing kept it from.
+func (s *chatScreen) ran(e agent.Event, skill string) {
+	if skill != "" {
+		skill += ": "
+	}
+	status := ""
+	if e.Exit != 0 {
+		status = fmt.Sprintf("exit status %d, ", e.Exit)
+	}
+	s.aside("ran %s%s (%s%v)", skill, e.What, status, e.Duration.Round(time.Millisecond))
+	for _, gap := range e.Unprotected {
+		if !slices.Contains(s.told, gap) {
+			s.told = append(s.told, gap)
+			s.aside("not confined: %s", gap)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/trust"
+	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/usage"
+)
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	try(t, os.WriteFile(name, []byte(text), 0o600))
+}
+
+// catalog opens a catalog with a skill bread in a folder of each of these kinds, whose labels
+// are the kinds too, and returns its folder.
+func catalog(t *testing.T, kinds ...string) (*repertoire.Catalog, string) {
+	t.Helper()
+	dir := t.TempDir()
+	cfg := repertoire.Config{DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Embedder: embed.None{}}
+	for i, kind := range kinds {
+		write(t, filepath.Join(dir, kind, "bread", "SKILL.md"), "---\nname: bread-"+kind+"\ndescription: Bakes.\n---\nBake.\n")
+		write(t, filepath.Join(dir, kind, "bread", "run.sh"), "echo "+kind+"\n")
+		s, err := source.Dir(filepath.Join(dir, kind), &source.Options{Label: kind, Kind: kind, Priority: -i})
+		try(t, err)
+		cfg.Sources = append(cfg.Sources, s)
+	}
+	c, err := repertoire.Open(t.Context(), cfg)
+	try(t, err)
+	t.Cleanup(func() { try(t, c.Close()) })
+	_, err = c.Rescan(t.Context(), nil)
+	try(t, err)
+	return c, dir
+}
+
+// TestForeign: skills of projects and of what is trusted less need trust, and those of a
+// source that nobody knows.
+func TestForeign(t *testing.T) {
+	c, _ := catalog(t, source.KindProject, source.KindUser, source.KindRoot, source.KindInstalled)
+	foreign := Foreign(c.Config().Sources, []string{source.KindRoot})
+	for label, want := range map[string]bool{source.KindProject: true, source.KindUser: false, source.KindRoot: true, source.KindInstalled: false, "gone": true} {
+		if got := foreign(label); got != want {
+			t.Errorf("%s: %v", label, got)
+		}
+	}
+}
+
+// TestGate: who is asked, and what each reply leads to.
+func TestGate(t *testing.T) {
+	c, dir := catalog(t, source.KindProject, source.KindUser)
+	file := trust.Open(t.TempDir())
+	bread, err := c.Body(t.Context(), "bread-project", nil)
+	try(t, err)
+	own, err := c.Body(t.Context(), "bread-user", nil)
+	try(t, err)
+	script := filepath.Join(dir, source.KindProject, "bread", "run.sh")
+	var reply Reply
+	var meanwhile func()
+	var asked []Question
+	g := &Gate{Catalog: c, Trusted: file, Foreign: Foreign(c.Config().Sources, nil), Hint: "say yes to %s"}
+	wants := func(what, message string, questions int) {
+		t.Helper()
+		err := g.Allow(t.Context(), bread, "./run.sh")
+		refused, _ := errors.AsType[*sandbox.Error](err)
+		if (err == nil) != (message == "") || err != nil && (!strings.Contains(err.Error(), message) || refused == nil) || len(asked) != questions {
+			t.Errorf("%s: %v after %d questions, want %q after %d", what, err, len(asked), message, questions)
+		}
+		asked = nil
+	}
+	wants("nobody to ask", "the user does not trust it as it is now; say yes to bread-project", 0)
+	g.Ask = func(_ context.Context, q Question) (Reply, error) {
+		asked = append(asked, q)
+		if meanwhile != nil {
+			meanwhile()
+		}
+		return reply, nil
+	}
+	try(t, g.Allow(t.Context(), own, "./run.sh"))
+	wants("an unclear reply", "does not want scripts of the skill 'bread-project' to run", 1)
+	reply = Once
+	wants("once", "", 1)
+	wants("again", "", 1)
+	meanwhile = func() { write(t, script, "rm -rf /\n") }
+	reply = Always
+	wants("a change while the user reads", "changed while the user was asked", 1)
+	meanwhile = nil
+	if list, _ := file.List(); len(list) != 0 {
+		t.Errorf("trusted: %v", list)
+	}
+	wants("always", "", 1)
+	wants("trusted", "", 0)
+	reply = No
+	write(t, script, "echo other\n")
+	if err := g.Allow(t.Context(), bread, "./run.sh"); err == nil || len(asked) != 1 || asked[0].Change == nil || len(asked[0].Change.Changed) != 1 {
+		t.Errorf("changed: %v, %+v", err, asked)
+	}
+	asked, reply = nil, Always
+	large := filepath.Join(filepath.Dir(script), "large.bin")
+	write(t, large, "")
+	try(t, os.Truncate(large, 17<<20)) // 16 MiB are hashed
+	if err := g.Allow(t.Context(), bread, "./run.sh"); err != nil || len(asked) != 1 || asked[0].Unknown != "large.bin" {
+		t.Errorf("a large file: %v, %+v", err, asked)
+	}
+	asked = nil
+	wants("it is not trusted for it", "", 1)
+	g.Ask = nil
+	wants("and cannot be", "its file large.bin is too large to be compared", 0)
+}
+
+// TestUsageOf: what the log of usage notes of events.
+func TestUsageOf(t *testing.T) {
+	skills := []string{"a"}
+	for _, c := range []struct {
+		event agent.Event
+		want  usage.Event // without Kind: nothing
+	}{
+		{agent.Event{Kind: agent.Offered, Skills: skills, Tokens: 9}, usage.Event{Kind: usage.Offered, Skills: []usage.Skill{{ID: "a"}}}},
+		{agent.Event{Kind: agent.Offered}, usage.Event{Kind: usage.Offered}},
+		{agent.Event{Kind: agent.Loaded, Skills: skills, Tokens: 9}, usage.Event{Kind: usage.Loaded, Skills: []usage.Skill{{ID: "a"}}, Tokens: 9}},
+		{agent.Event{Kind: agent.Read, Skills: skills, What: "x.md", Tokens: 9}, usage.Event{Kind: usage.Read, File: "x.md", Skills: []usage.Skill{{ID: "a"}}, Tokens: 9}},
+		{agent.Event{Kind: agent.Ran, Skills: skills, What: "x.sh", Exit: 3, Duration: 5e8, Tokens: 9},
+			usage.Event{Kind: usage.Ran, File: "x.sh", Exit: 3, Took: .5, Skills: []usage.Skill{{ID: "a"}}, Tokens: 9}},
+		{agent.Event{Kind: agent.Ran, What: "ls"}, usage.Event{}},
+		{agent.Event{Kind: agent.Asked, Tokens: 9}, usage.Event{}},
+		{agent.Event{Kind: agent.Failed, Skills: skills}, usage.Event{}},
+	} {
+		got, ok := UsageOf(c.event)
+		if ok != (c.want.Kind != "") || ok && !cmp.Equal(got, c.want) {
+			t.Errorf("%+v: %+v, %v", c.event, got, ok)
+		}
+	}
+}
