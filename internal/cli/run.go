@@ -27,9 +27,11 @@ prints what it prints when it ends. The field "allowed-tools" of the skill says
 which commands it may run; --allow adds a rule for this call, such as
 'scripts/*'.
 
-COMMAND is a script of the skill or a program, with its arguments. One word is
-split as a shell does it; nothing in it is expanded, and pipes and lists of
-commands are refused, but by the virtual executor, which is a shell.
+COMMAND is a script of the skill or a program. Alone, as in 'scripts/x.sh a', it
+is split into words as a shell does it. $WORKSPACE in it is the folder of
+--workspace; nothing else is expanded, and pipes and lists of commands are
+refused, but by the virtual executor, which is a shell. With ARGUMENTs, each of
+them is handed over as it is.
 
 {executors}
 
@@ -43,7 +45,7 @@ standard error if it did not run.
 
 --json prints an object with exit_code, stdout, stderr, truncated, duration_ns,
 signal, stopped (why the executor ended it), executor, and unprotected (what
-nothing kept the command from).`
+nothing kept the command from; --verbose prints that too).`
 
 // executorHelp explains the flag --executor.
 const executorHelp = `--executor chooses where it runs: "confined" (Linux; the kernel lets it read the
@@ -147,6 +149,12 @@ func (a *app) run(ctx context.Context, c *catalog, e *executorChoice, allow, arg
 		r.Stdin = a.stdin
 	}
 	res, err := g.NewConversation().Run(ctx, args[0], r)
+	if e, ok := errors.AsType[*sandbox.Error](err); ok && e.Reason == sandbox.Refused {
+		return fmt.Errorf("%w, or pass it to --allow for this call", err)
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted; the command was killed")
+	}
 	if err != nil {
 		return err
 	}

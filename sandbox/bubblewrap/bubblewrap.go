@@ -144,12 +144,14 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 // args returns the arguments of bwrap. Later mounts cover earlier ones.
 func (e *Executor) args(run *sandbox.Run) []string {
 	limits, workspace := run.Request.Limits, run.Request.Workspace
+	disk := strconv.FormatInt(limits.Disk, 10)
 	args := []string{"--unshare-all"}
 	if len(limits.Network) > 0 {
 		args = append(args, "--share-net")
 	}
 	args = append(args, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--json-status-fd", "3",
-		"--proc", "/proc", "--dev", "/dev", "--size", strconv.FormatInt(limits.Disk, 10), "--perms", "0700", "--tmpfs", "/tmp", "--dir", home)
+		"--proc", "/proc", "--dev", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", // which has no bound
+		"--size", disk, "--perms", "0700", "--tmpfs", "/tmp", "--dir", home)
 	for _, m := range e.mounts {
 		if m.link != "" {
 			args = append(args, "--symlink", m.link, m.name)
@@ -172,7 +174,7 @@ func (e *Executor) args(run *sandbox.Run) []string {
 	args = append(args, "--ro-bind", run.Dir, run.Dir, "--remount-ro", "/", "--chdir", run.Dir, "--")
 	if e.limiter != "" {
 		args = append(args, e.limiter, "--core=0", "--cpu="+strconv.FormatInt(int64(limits.CPU.Seconds()+1), 10),
-			"--as="+strconv.FormatInt(limits.Memory, 10), "--nproc="+strconv.Itoa(limits.Processes), "--fsize="+strconv.FormatInt(limits.Disk, 10), "--")
+			"--as="+strconv.FormatInt(limits.Memory, 10), "--nproc="+strconv.Itoa(limits.Processes), "--fsize="+disk, "--")
 	}
 	return append(args, run.Argv...)
 }

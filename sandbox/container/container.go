@@ -207,7 +207,7 @@ func unprotected(l sandbox.Limits) []string {
 // codes that a command can have too, and by messages that begin like theirs.
 func (e *Executor) failed(r sandbox.Result, run *sandbox.Run) error {
 	name := run.Argv[0]
-	line := firstLine(r.Stderr)
+	line := firstLine(withoutLog(r.Stderr))
 	own := slices.ContainsFunc([]string{"docker: ", "Error: ", "Error response from daemon", "Cannot connect to the Docker daemon"},
 		func(s string) bool { return strings.HasPrefix(line, s) })
 	if !own || r.Stopped != "" || len(r.Stdout) > 0 || r.ExitCode < 125 || r.ExitCode > 127 {
@@ -232,6 +232,14 @@ func (e *Executor) failed(r sandbox.Result, run *sandbox.Run) error {
 		err.Hint = "start the docker daemon, or install podman, which needs none"
 	}
 	return err
+}
+
+// withoutLog returns a text without the lines of podman's log that it starts with.
+func withoutLog(text []byte) []byte {
+	for bytes.HasPrefix(text, []byte(`time="`)) {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	return text
 }
 
 func firstLine(text []byte) string {

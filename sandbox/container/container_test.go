@@ -121,6 +121,7 @@ func TestFailed(t *testing.T) {
 	}{
 		{125, "docker: Error response from daemon: No such image: img:latest.\nSee 'docker run --help'.\n", sandbox.Unavailable, "docker pull img"},
 		{125, "Error: img: image not known\n", sandbox.Unavailable, "docker pull img"},
+		{125, "time=\"2026-11-22T16:37:01Z\" level=error msg=\"no subuid ranges\"\nError: img: image not known\n", sandbox.Unavailable, "docker pull img"},
 		{125, "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n", sandbox.Unavailable, "start the docker daemon"},
 		{125, "docker: Error response from daemon: unknown or invalid runtime name: runsc.\n", sandbox.Unavailable, "runsc"},
 		{127, "docker: Error response from daemon: failed to create task: exec: \"tool\": executable file not found in $PATH\n", sandbox.NotFound, "sh: tool: command not found"},

@@ -1,0 +1,85 @@
+package repertoire_test
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPages: the tests that the pages name exist, and so do the files and headings that
+// they link to.
+func TestPages(t *testing.T) {
+	for _, page := range []string{"README.md", "docs/agents.md", "docs/sandbox.md", "docs/security.md", "docs/relevance.md", "docs/ci.md"} {
+		text, err := os.ReadFile(page)
+		try(t, err)
+		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(link[1], "://") {
+				checkLink(t, page, link[1])
+			}
+		}
+	}
+	for page, least := range map[string]int{"docs/agents.md": 60, "docs/sandbox.md": 40} {
+		text, err := os.ReadFile(page)
+		try(t, err)
+		if n := checkNames(t, page, string(text)); n < least {
+			t.Errorf("%s names %d tests", page, n)
+		}
+	}
+}
+
+// checkLink checks a link to a file, a heading, or a heading of a file.
+func checkLink(t *testing.T, page, link string) {
+	t.Helper()
+	name, heading, _ := strings.Cut(link, "#")
+	file := page
+	if name != "" {
+		file = path.Join(path.Dir(page), name)
+	}
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		t.Errorf("%s links to %s: %v", page, link, err)
+	case heading != "" && !info.IsDir():
+		text, err := os.ReadFile(file)
+		try(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+			if anchor(m[1]) == heading {
+				return
+			}
+		}
+		t.Errorf("%s links to %s, and there is no such heading", page, link)
+	}
+}
+
+// anchor returns the name that GitHub gives a heading.
+func anchor(heading string) string {
+	return regexp.MustCompile(`[^\p{L}\p{N}_-]`).ReplaceAllString(strings.ReplaceAll(strings.ToLower(heading), " ", "-"), "")
+}
+
+// checkNames checks lists such as "`sandbox`: TestRules, FuzzRules" and returns how many tests
+// they name. A test that a page names stands in such a list.
+func checkNames(t *testing.T, page, text string) int {
+	t.Helper()
+	list := regexp.MustCompile("(?:`([\\w/]+)`|the (root)):((?:[,\\s]+(?:(?:Test|Fuzz)\\w+|[\\w-]+\\.txt)(?: \\([^)]*\\))?)+)")
+	n := 0
+	for _, m := range list.FindAllStringSubmatch(text, -1) {
+		dir := m[1]
+		if m[2] != "" {
+			dir = "."
+		}
+		have := testsIn(t, dir)
+		for _, name := range testName.FindAllString(m[3], -1) {
+			n++
+			if !slices.Contains(have, name) {
+				t.Errorf("%s: %s has no %s", page, dir, name)
+			}
+		}
+	}
+	for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`).FindAllString(list.ReplaceAllString(text, ""), -1) {
+		t.Errorf("%s: %s stands in no list of a package", page, name)
+	}
+	return n
+}
