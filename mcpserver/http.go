@@ -53,8 +53,12 @@ type HTTPOptions struct {
 	// Size returns the number of skills, or an error while that is not known.
 	Size func(ctx context.Context) (int, error)
 
-	Metrics *Metrics     // what /metrics shows; nil means only figures of HTTP
-	Logger  *slog.Logger // gets messages about failures; nil means no messages
+	Metrics *Metrics // what /metrics shows; nil means only figures of HTTP
+
+	// More writes further counts behind those of Metrics; nil means that there are none.
+	More func(w io.Writer) error
+
+	Logger *slog.Logger // gets messages about failures; nil means no messages
 }
 
 // HTTP serves any number of scopes over streamable HTTP, to clients of both versions
@@ -334,6 +338,9 @@ func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	var b bytes.Buffer
 	h.opts.Metrics.write(&b)
+	if h.opts.More != nil {
+		_ = h.opts.More(&b) // a buffer takes all
+	}
 	gauge := func(name, help string, n int) {
 		head(&b, name, "gauge", help)
 		fmt.Fprintf(&b, "%s %d\n", name, n)

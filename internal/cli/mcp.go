@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/session"
@@ -51,7 +52,8 @@ explains how). A skill's allowed-tools say which of its scripts may run. They
 run inside walls, by the executor that the agent is configured with, or the one
 given with --executor; --allow-unconfined lets them run without walls where
 there are none. With --executor virtual there is also sandbox_execute, a shell
-in memory. Servers over HTTP run nothing.
+in memory, whose files all clients of a path share. Over HTTP this needs a
+token, and /metrics counts the runs.
 
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
 /mcp/NAME what the configured agent of that name may see; with --agent NAME
@@ -82,10 +84,10 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long:    mcpHelp,
 		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
 		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error { return cmp.Or(p.check(addr != "", a.agent), r.check(addr != "")) }),
+		PreRunE: checked(func([]string) error { return cmp.Or(p.check(addr != "", a.agent), r.check()) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if addr != "" {
-				return a.serveHTTP(cmd.Context(), addr, tokenFile, p, o)
+				return a.serveHTTP(cmd.Context(), addr, tokenFile, p, r, o)
 			}
 			names := []string{"token-file", "allow-host", "allow-origin", "rate"}
 			if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
@@ -132,16 +134,16 @@ func (a *app) serve(ctx context.Context, p proposing, r running) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		a.dir = dir
 	}
-	c, err := a.openServed(ctx, p)
+	c, err := a.openServed(ctx, p, r)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if c.runs, err = r.open(c); err != nil {
+	// There is only one client, so a read belongs to its last session.
+	server, err := c.server(c.agent, nil, func(ctx context.Context, session, id string) { c.memory.Load(ctx, session, id, "") })
+	if err != nil {
 		return err
 	}
-	// There is only one client, so a read belongs to its last session.
-	server := c.server(c.agent, nil, func(ctx context.Context, session, id string) { c.memory.Load(ctx, session, id, "") })
 	c.servers.Store(&[]*mcpserver.Server{server})
 	return server.Serve(ctx, a.stdin, a.raw)
 }
@@ -155,14 +157,15 @@ type served struct {
 	log     *slog.Logger
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
 
-	runs *mcpserver.Runs // nil means that no scripts run
+	run running
+	ran agent.Metrics // which scripts ran
 
 	proposing
 	box atomic.Pointer[proposal.Box] // nil until the catalog is open
 }
 
 // openServed opens the catalog for servers.
-func (a *app) openServed(ctx context.Context, p proposing) (*served, error) {
+func (a *app) openServed(ctx context.Context, p proposing, r running) (*served, error) {
 	cfg, err := a.readConfig(true)
 	if err != nil {
 		return nil, err
@@ -172,7 +175,7 @@ func (a *app) openServed(ctx context.Context, p proposing) (*served, error) {
 	if a.verbose {
 		level = slog.LevelInfo
 	}
-	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p}
+	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p, run: r}
 	s.project = config.NewProject(a.dir)
 	cfg.Background, cfg.Logger = true, s.log
 	cfg.Changed = func() {
@@ -230,11 +233,15 @@ func (s *served) recordEdits(ctx context.Context) {
 }
 
 // server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
-func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) *mcpserver.Server {
+func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) (*mcpserver.Server, error) {
+	runs, err := s.runs(agent)
+	if err != nil {
+		return nil, err
+	}
 	log := usageOf(s.Catalog)
 	o := &mcpserver.Options{
 		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels,
-		Suggest: s.suggest, Loaded: loaded, Runs: s.runs, Logger: s.log,
+		Suggest: s.suggest, Loaded: loaded, Runs: runs, Logger: s.log,
 		Observe: func(e mcpserver.Event) {
 			if observe != nil {
 				observe(e)
@@ -247,7 +254,7 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 	if s.allowed {
 		o.Proposals, o.Reviews = s.box.Load(), agent != nil && agent.Name == s.reviewer
 	}
-	return mcpserver.New(s.Catalog, o)
+	return mcpserver.New(s.Catalog, o), nil
 }
 
 func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
@@ -264,8 +271,11 @@ func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.
 }
 
 // serveHTTP serves at an address until ctx ends.
-func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, p proposing, o mcpserver.HTTPOptions) (err error) {
+func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, p proposing, r running, o mcpserver.HTTPOptions) (err error) {
 	if o.Token, err = config.Token(tokenFile); err != nil {
+		return err
+	}
+	if err := r.checkToken(o.Token); err != nil {
 		return err
 	}
 	l, err := mcpserver.Listen(ctx, addr, o.Token != "")
@@ -273,17 +283,26 @@ func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, p proposing
 		return err
 	}
 	defer l.Close() // Serve closes it, but an error may come first
-	c, err := a.openServed(ctx, p)
+	c, err := a.openServed(ctx, p, r)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	o.Metrics, o.Logger, o.Rate = new(mcpserver.Metrics), c.log, cmp.Or(o.Rate, -1)
 	o.Size = func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) }
-	scopes := map[string]*mcpserver.Server{"": c.server(c.agent, o.Metrics.Observe, nil)}
+	if r.allowed {
+		o.More = c.ran.Write
+	}
+	scopes := make(map[string]*mcpserver.Server)
+	if scopes[""], err = c.server(c.agent, o.Metrics.Observe, nil); err != nil {
+		return err
+	}
 	for _, agent := range c.Config().Agents {
-		if c.agent == nil || agent == c.agent {
-			scopes[agent.Name] = c.server(agent, o.Metrics.Observe, nil)
+		if c.agent != nil && agent != c.agent {
+			continue
+		}
+		if scopes[agent.Name], err = c.server(agent, o.Metrics.Observe, nil); err != nil {
+			return err
 		}
 	}
 	servers := slices.Collect(maps.Values(scopes))

@@ -25,6 +25,7 @@ type httpServer struct {
 	url    string // of /mcp
 	cmd    *exec.Cmd
 	stderr chan string // what it prints until it ends, after the address
+	token  string      // that calls bear; "" means none
 }
 
 // serveHTTP starts a server with more arguments and waits for its address.
@@ -252,6 +253,9 @@ func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments stri
 			req.Header.Set(name, value)
 		}
 	}
+	if s.token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.token)
+	}
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	client := &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
 	resp, err := client.Do(req)
@@ -264,6 +268,46 @@ func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments stri
 		t.Fatalf("%d, %v: %s", resp.StatusCode, err, data)
 	}
 	return string(data)
+}
+
+// TestServeHTTPRuns: with a token, clients run scripts of trusted skills of their scope, and
+// /metrics counts them.
+func TestServeHTTPRuns(t *testing.T) {
+	home := fixture(t)
+	write(t, "config.yaml", "bundled: false\nusage: true\nagents: {keeper: {include: {names: [cat]}}, other: {include: {names: [post]}}}\n")
+	write(t, ".agents/skills/cat/scripts/feed.sh", "echo fed with $1\n")
+	const token = "0123456789abcdef"
+	write(t, "token", token)
+	if out, err := exec.Command("skills", "mcp", "--http", "127.0.0.1:0", "--allow-run").CombinedOutput(); err == nil || !strings.Contains(string(out), "needs a token") {
+		t.Fatalf("without a token: %v, %s", err, out)
+	}
+	s := serveHTTP(t, "--allow-run", "--executor", "virtual", "--token-file", filepath.Join(home, "token"))
+	s.token = token
+	s.healthy(t)
+	feed := func(path string) string {
+		return s.call(t, "127.0.0.1", path, "tools/call", "run_skill_script", `{"skill_name":"cat","command":"sh scripts/feed.sh fish"}`)
+	}
+	if out := feed("/keeper"); !strings.Contains(out, "does not trust it as it is now") {
+		t.Error(out)
+	}
+	if out, err := exec.Command("skills", "trust", "cat", "--yes").CombinedOutput(); err != nil {
+		t.Fatalf("%v, %s", err, out)
+	}
+	if out := feed("/keeper"); !strings.Contains(out, "fed with fish") {
+		t.Error(out)
+	}
+	if out := feed("/other"); !strings.Contains(out, "Skill 'cat' not found") {
+		t.Error(out)
+	}
+	_, counts := get(t, strings.TrimSuffix(s.url, "/mcp")+"/metrics", "Authorization", "Bearer "+token)
+	for _, want := range []string{"\nrepertoire_agent_runs_total 1\n", `repertoire_agent_skill_events_total{skill="cat",event="ran"} 1`} {
+		if !strings.Contains(counts, want) {
+			t.Errorf("no %s in\n%s", want, counts)
+		}
+	}
+	if out, err := exec.Command("skills", "stats", "--json").Output(); err != nil || !strings.Contains(string(out), `"ran": 1`) {
+		t.Errorf("%v, %s", err, out)
+	}
 }
 
 // TestServeHTTPProposals: everybody may propose, and only the reviewer decides, where it is

@@ -6,11 +6,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/runner"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // running says whether a server runs scripts, and how.
@@ -26,30 +28,43 @@ func (r *running) flags(f *pflag.FlagSet) {
 	f.BoolVar(&r.unconfined, "allow-unconfined", false, "scripts may run without walls around them")
 }
 
-func (r *running) check(http bool) error {
+func (r *running) check() error {
 	switch {
-	case r.allowed && http:
-		return errors.New("--allow-run is not for --http: whoever can reach the server could run scripts on this machine")
 	case !r.allowed && (r.executor != "" || r.unconfined):
 		return errors.New("--executor and --allow-unconfined need --allow-run")
 	}
 	return nil
 }
 
-// open returns the tools that run scripts; nil means that there are none.
-func (r *running) open(s *served) (*mcpserver.Runs, error) {
-	if !r.allowed {
+// checkToken refuses a server over HTTP that anybody on this machine could ask.
+func (r *running) checkToken(token string) error {
+	if r.allowed && token == "" {
+		return errors.New("--allow-run needs a token with --http, or whoever reaches the server could run scripts: give one with --token-file or $REPERTOIRE_TOKEN")
+	}
+	return nil
+}
+
+// runs returns the tools with which the clients of a scope run scripts; nil means that there
+// are none. Each scope has an executor of its own, which may have files.
+func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
+	if !s.run.allowed {
 		return nil, nil
 	}
 	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	e, open, err := runner.Executor(r.executor, r.unconfined, s.agent)
+	e, open, err := runner.Executor(s.run.executor, s.run.unconfined, scope)
 	if err != nil {
 		return nil, err
 	}
-	run, err := runner.New(s.Catalog, s.agent, e, trust.Open(state))
+	log := usageOf(s.Catalog)
+	run, err := runner.New(s.Catalog, scope, e, trust.Open(state), func(e agent.Event) {
+		s.ran.Observe(e)
+		if err := noteRun(log, scope, e); err != nil {
+			s.log.Warn("usage is not noted", "error", err)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -57,4 +72,17 @@ func (r *running) open(s *served) (*mcpserver.Runs, error) {
 		tools, err := run.Tools(ctx)
 		return mapped(tools, func(t agent.Tool) mcpserver.RunTool { return mcpserver.RunTool(t) }), err
 	}}, nil
+}
+
+// noteRun notes a command of a skill that a server ran. What its clients load and read, the
+// server's own events tell.
+func noteRun(log *usage.Log, scope *repertoire.Agent, e agent.Event) error {
+	u, ok := runner.UsageOf(e)
+	if log == nil || !ok || u.Kind != usage.Ran {
+		return nil
+	}
+	if u.Client = "mcp"; scope != nil {
+		u.Agent = scope.Name
+	}
+	return log.Add(u)
 }

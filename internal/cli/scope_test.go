@@ -95,14 +95,18 @@ func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[
 func (r *realm) serve(t *testing.T) (*served, *post) {
 	t.Helper()
 	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now(), agent: "a", quiet: true}
-	c, err := a.openServed(t.Context(), proposing{})
+	c, err := a.openServed(t.Context(), proposing{}, running{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": c.server(c.agent, nil, nil)}, &mcpserver.HTTPOptions{Rate: -1})
+	whole, err := c.server(c.agent, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": whole}, &mcpserver.HTTPOptions{Rate: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

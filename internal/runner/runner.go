@@ -45,12 +45,13 @@ func Executor(name string, unconfined bool, scope *search.Agent) (e sandbox.Exec
 	return e, open || name == "plain" || name == "" && unconfined, err
 }
 
-// New returns a runner for the skills that scope may see, nil for all.
-func New(c Catalog, scope *search.Agent, e sandbox.Executor, trusted *trust.File) (*Runner, error) {
+// New returns a runner for the skills that scope may see, nil for all. observe is told what
+// happens; nil means nobody.
+func New(c Catalog, scope *search.Agent, e sandbox.Executor, trusted *trust.File, observe func(agent.Event)) (*Runner, error) {
 	r := &Runner{catalog: c, scope: scope, trusted: trusted}
 	gate := &Gate{Catalog: c, Scope: scope, Trusted: trusted, Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 	var err error
-	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Allow: gate.Allow,
+	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Allow: gate.Allow, Observe: observe,
 		Offer: []string{"run_skill_script", "sandbox_execute"}})
 	return r, err
 }
