@@ -42,10 +42,10 @@ func TestRead(t *testing.T) {
 	c := walls(t, 0, Options{})
 	opt := write(t, map[string]string{
 		"tool/bin/tool": "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n", "tool/lib/data": "of the tool\n",
-		"alone/bin/tool": "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n",
-		"home/bin/tool":  "#!/bin/sh\ncat \"$OPT/home/lib/secret\"\n", "home/lib/secret": "secret\n",
+		"alone/bin/tool":    "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n",
+		"homes/me/bin/tool": "#!/bin/sh\ncat \"$OPT/homes/me/lib/secret\"\n", "homes/me/lib/secret": "secret\n",
 	})
-	t.Setenv("HOME", opt+"/home")
+	t.Setenv("HOME", opt+"/homes/me")
 	skill := write(t, map[string]string{"x.sh": "#!/bin/sh\nexec tool\n", "y.sh": "#!" + opt + "/odd/sh\necho odd\n", "z.sh": "#!/bin/sh\n" + opt + "/odd/sh -c 'echo odd'\n"})
 	run := func(command, path string) Result {
 		t.Helper()
@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 	if res := run("./x.sh", "tool"); string(res.Stdout) != "of the tool\n" {
 		t.Errorf("a tool on PATH and its library: %+v\n%s", res, res.Stderr)
 	}
-	for _, path := range []string{"alone", "home"} {
+	for _, path := range []string{"alone", "homes/me"} {
 		if res := run("./x.sh", path); len(res.Stdout) > 0 || !strings.Contains(string(res.Stderr), "Permission denied") {
 			t.Errorf("a tool in %s/bin alone: %s %s", path, res.Stdout, res.Stderr)
 		}
