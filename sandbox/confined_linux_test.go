@@ -125,3 +125,19 @@ func TestBytes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSkillInWorkspace: a command may change its own skill if the workspace that it may write
+// holds the skill. The result says so.
+func TestSkillInWorkspace(t *testing.T) {
+	c := walls(t, 0, Options{})
+	work := write(t, map[string]string{"skills/x/x.sh": "#!/bin/sh\necho more >>x.sh\n"})
+	r := Request{Skill: "x", Dir: filepath.Join(work, "skills", "x"), Command: "./x.sh", Allowed: []string{"*"}, Workspace: Workspace{Dir: work}}
+	for _, r.Workspace.Write = range []bool{false, true} {
+		res, err := c.Execute(t.Context(), r)
+		try(t, err)
+		told := strings.Contains(strings.Join(res.Unprotected, ";"), "its own skill")
+		if (res.ExitCode == 0) != r.Workspace.Write || told != r.Workspace.Write {
+			t.Errorf("writable %t: %+v", r.Workspace.Write, res)
+		}
+	}
+}
