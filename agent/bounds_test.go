@@ -126,3 +126,27 @@ func TestAllowAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestLongInstructions: a model gets the start of instructions that are too long, in each form.
+func TestLongInstructions(t *testing.T) {
+	c, _ := toolCatalog(t, map[string]string{"pdf/SKILL.md": "---\nname: pdf\ndescription: Convert PDF files to images.\n---\n" + strings.Repeat("Convert. ", 50_000)})
+	a := newAgent(t, agent.Config{Catalog: c})
+	got := []string{
+		a.Handle(t.Context(), "get_skill", `{"skill_name":"pdf"}`), a.Handle(t.Context(), "load_skill", `{"skill_name":"pdf"}`), a.Handle(t.Context(), "read_skill", `{"skill_name":"pdf"}`),
+	}
+	talk := newAgent(t, agent.Config{Catalog: c, Instructions: true, Model: answers(func(q agent.Question) agent.Message {
+		if len(q.Messages) == 1 {
+			return agent.Message{Text: "<use_skill>pdf</use_skill>"}
+		}
+		got = append(got, q.Messages[2].Text)
+		return agent.Message{Text: "done"}
+	})})
+	if _, err := talk.Chat(t.Context(), "Convert this PDF to an image"); err != nil || len(got) != 4 {
+		t.Fatal(len(got), err)
+	}
+	for i, text := range got {
+		if len(text) > 102_000 || !strings.Contains(text, "Convert. Convert.") || !strings.Contains(text, "more bytes are left out here") {
+			t.Errorf("form %d: %d bytes: %.200s", i, len(text), text)
+		}
+	}
+}

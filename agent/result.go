@@ -28,7 +28,16 @@ func skillText(b *contextprovider.Body, again, scripts bool) string {
 	if again {
 		return element(skillContent, attrs+attr("loaded", "before"), "The instructions of this skill stand in this conversation already, and have not changed.")
 	}
-	return element(skillContent, attrs, shielded(about(b, scripts)+"Its SKILL.md, as its author wrote it:\n\n"+b.Text))
+	return element(skillContent, attrs, shielded(about(b, scripts)+"Its SKILL.md, as its author wrote it:\n\n"+bounded(b.Text)))
+}
+
+// bounded returns the start of instructions that are too long for a message, and says so.
+func bounded(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	start := words.Cut(text, maxText)
+	return fmt.Sprintf("%s\n[%d more bytes are left out here: a message has no room for them]", start, len(text)-len(start))
 }
 
 // about returns the lines that stand before the instructions of a skill.

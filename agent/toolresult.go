@@ -127,18 +127,19 @@ func getSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 		if parsed, err := skill.ParseBytes([]byte(b.Text), "SKILL.md", b.Name); err == nil {
 			to.Description, to.Instructions = parsed.Description, strings.TrimSpace(parsed.Body)
 		}
+		to.Instructions = bounded(to.Instructions)
 	})
 }
 
 func loadSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.RootPath, to.Content = s.mountPath(b), b.Text
+		to.RootPath, to.Content = s.mountPath(b), bounded(b.Text)
 	})
 }
 
 func readSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.RootPath, to.Content = s.mountPath(b), b.Text
+		to.RootPath, to.Content = s.mountPath(b), bounded(b.Text)
 		to.Resources = pathsOf(b.Resources)
 	})
 }
@@ -213,7 +214,7 @@ type toolFile struct {
 	Note   string `json:"note,omitempty"`
 }
 
-// maxText bounds the text of a file in an answer, in bytes.
+// maxText bounds the text of a file and the instructions of a skill in an answer, in bytes.
 const maxText = 100_000
 
 func readResource(ctx context.Context, s *acts, in toolArguments) (any, error) {

@@ -118,6 +118,9 @@ var processAttempts = []attempt{
 		return unix.Prlimit(os.Getppid(), unix.RLIMIT_CPU, nil, &old)
 	}},
 	{"slow the supervisor down", "seccomp", unix.EPERM, true, func(target) error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 0) }},
+	{"slow all processes of the user down", "seccomp", unix.EPERM, false, func(target) error {
+		return call(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) // without the wall, the priority is malformed
+	}},
 	{"make a namespace", "seccomp", unix.EPERM, false, func(target) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_FS) }},
 	{"start a process in a namespace", "seccomp", unix.EPERM, false, func(target) error { return call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD)) }},
 	{"hide flags of clone", "seccomp", unix.ENOSYS, false, func(target) error { return call(unix.SYS_CLONE3) }},
@@ -164,6 +167,26 @@ var netAttempts = []attempt{
 	{"connect to an abstract socket", "seccomp", unix.EPERM, true, func(t target) error { return connectUnix(unix.SOCK_STREAM, "@"+t.Abstract) }},
 	{"send from a socket pair", "seccomp", unix.EPERM, true, func(t target) error {
 		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		return err
+	}},
+	{"connect by sending data", "seccomp", unix.EPERM, false, func(t target) error { // TCP Fast Open, which Landlock does not see
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: t.Port, Addr: [4]byte{127, 0, 0, 1}})
+	}},
+	{"listen without an address", "seccomp", unix.EPERM, true, func(target) error { // Landlock sees bind alone
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Listen(fd, 1)
+	}},
+	{"make a pair of another family", "seccomp", unix.EPERM, false, func(target) error {
+		_, err := unix.Socketpair(unix.AF_TIPC, unix.SOCK_STREAM, 0)
 		return err
 	}},
 	{"use a pair of streams", "nothing", 0, true, func(target) error {

@@ -101,6 +101,9 @@ func (c *confined) Execute(ctx context.Context, r Request) (Result, error) {
 	}
 	res, err := c.start(ctx, run, o)
 	res.Executor, res.Unprotected = "confined", c.unprotected(o.Ports)
+	if w := run.Request.Workspace; w.Write && within(w.Dir, run.Dir) { // Landlock cannot take back what a rule gives
+		res.Unprotected = append(res.Unprotected, "it can change its own skill, which is in the workspace")
+	}
 	return res, err
 }
 

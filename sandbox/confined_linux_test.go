@@ -42,10 +42,10 @@ func TestRead(t *testing.T) {
 	c := walls(t, 0, Options{})
 	opt := write(t, map[string]string{
 		"tool/bin/tool": "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n", "tool/lib/data": "of the tool\n",
-		"alone/bin/tool": "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n",
-		"home/bin/tool":  "#!/bin/sh\ncat \"$OPT/home/lib/secret\"\n", "home/lib/secret": "secret\n",
+		"alone/bin/tool":    "#!/bin/sh\ncat \"$OPT/tool/lib/data\"\n",
+		"homes/me/bin/tool": "#!/bin/sh\ncat \"$OPT/homes/me/lib/secret\"\n", "homes/me/lib/secret": "secret\n",
 	})
-	t.Setenv("HOME", opt+"/home")
+	t.Setenv("HOME", opt+"/homes/me")
 	skill := write(t, map[string]string{"x.sh": "#!/bin/sh\nexec tool\n", "y.sh": "#!" + opt + "/odd/sh\necho odd\n", "z.sh": "#!/bin/sh\n" + opt + "/odd/sh -c 'echo odd'\n"})
 	run := func(command, path string) Result {
 		t.Helper()
@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 	if res := run("./x.sh", "tool"); string(res.Stdout) != "of the tool\n" {
 		t.Errorf("a tool on PATH and its library: %+v\n%s", res, res.Stderr)
 	}
-	for _, path := range []string{"alone", "home"} {
+	for _, path := range []string{"alone", "homes/me"} {
 		if res := run("./x.sh", path); len(res.Stdout) > 0 || !strings.Contains(string(res.Stderr), "Permission denied") {
 			t.Errorf("a tool in %s/bin alone: %s %s", path, res.Stdout, res.Stderr)
 		}
@@ -123,5 +123,21 @@ func TestBytes(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(workspace, "new")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSkillInWorkspace: a command may change its own skill if the workspace that it may write
+// holds the skill. The result says so.
+func TestSkillInWorkspace(t *testing.T) {
+	c := walls(t, 0, Options{})
+	work := write(t, map[string]string{"skills/x/x.sh": "#!/bin/sh\necho more >>x.sh\n"})
+	r := Request{Skill: "x", Dir: filepath.Join(work, "skills", "x"), Command: "./x.sh", Allowed: []string{"*"}, Workspace: Workspace{Dir: work}}
+	for _, r.Workspace.Write = range []bool{false, true} {
+		res, err := c.Execute(t.Context(), r)
+		try(t, err)
+		told := strings.Contains(strings.Join(res.Unprotected, ";"), "its own skill")
+		if (res.ExitCode == 0) != r.Workspace.Write || told != r.Workspace.Write {
+			t.Errorf("writable %t: %+v", r.Workspace.Write, res)
+		}
 	}
 }

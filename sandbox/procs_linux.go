@@ -99,14 +99,16 @@ func usage(dir string) (int64, error) {
 	return used, err
 }
 
-// removed returns what files take that are removed from dir but open in one of the processes.
-func removed(dir string, list []process) int64 {
+// opened returns how many files are open in the processes, and what those take that are
+// removed from dir.
+func opened(dir string, list []process) (count int, removed int64) {
 	sizes := make(map[uint64]int64) // by inode
 	for _, p := range list {
 		files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.pid))
 		if err != nil {
 			continue // the process has ended
 		}
+		count += len(files)
 		for _, f := range files {
 			name := fmt.Sprintf("/proc/%d/fd/%s", p.pid, f.Name())
 			file, err := os.Readlink(name)
@@ -116,9 +118,8 @@ func removed(dir string, list []process) int64 {
 			}
 		}
 	}
-	var used int64
 	for _, size := range sizes {
-		used += size
+		removed += size
 	}
-	return used
+	return count, removed
 }

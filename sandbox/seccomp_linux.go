@@ -27,6 +27,7 @@ var deniedCalls = []uintptr{
 	unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK, unix.SYS_INOTIFY_ADD_WATCH,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_LISTEN, // without bind, which Landlock sees, it takes a free port of all addresses
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
@@ -47,12 +48,19 @@ var attributeCalls = map[uintptr]string{
 	unix.SYS_FCHOWN: "fchown", unix.SYS_FCHOWNAT: "fchownat",
 }
 
-// selfCalls change a process, the one in the argument; 0 is the caller. Landlock lets them
-// reach each process of the user, the supervisor too.
-var selfCalls = map[uintptr]int{
-	unix.SYS_PRLIMIT64: 0, unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1, unix.SYS_SCHED_SETAFFINITY: 0,
-	unix.SYS_SCHED_SETATTR: 0, unix.SYS_SCHED_SETPARAM: 0, unix.SYS_SCHED_SETSCHEDULER: 0,
+// selfCalls change a process, and are for the caller alone: these arguments must have these
+// values. 0 is the caller where a process is meant, and where a user is meant it is all that
+// the user runs. Landlock lets the calls reach each process of the user, the supervisor too.
+var selfCalls = map[uintptr]map[int]uint32{
+	unix.SYS_PRLIMIT64: {0: 0}, unix.SYS_SCHED_SETAFFINITY: {0: 0}, unix.SYS_SCHED_SETATTR: {0: 0}, unix.SYS_SCHED_SETPARAM: {0: 0},
+	unix.SYS_SCHED_SETSCHEDULER: {0: 0}, unix.SYS_SETPRIORITY: {0: unix.PRIO_PROCESS, 1: 0}, unix.SYS_IOPRIO_SET: {0: ioprioProcess, 1: 0},
 }
+
+const ioprioProcess = 1 // IOPRIO_WHO_PROCESS
+
+// sendCalls send, with flags in an argument. MSG_FASTOPEN connects, which Landlock does not
+// see.
+var sendCalls = map[uintptr]int{unix.SYS_SENDTO: 3, unix.SYS_SENDMSG: 2, unix.SYS_SENDMMSG: 3}
 
 // namespaces are the flags of clone that make one. CLONE_NEWTIME is none of them: in clone,
 // its bit belongs to a signal number.
@@ -114,6 +122,28 @@ func (f *filter) block(nr uintptr, body filter) {
 	*f = append(*f, body...)
 }
 
+// arguments looks at the arguments of selfCalls and sendCalls.
+func (f *filter) arguments(denied uint32) {
+	for nr, args := range selfCalls {
+		var body filter
+		for arg, value := range args {
+			body.load(atArgs + 8*uint32(arg))
+			body.unless(unix.BPF_JEQ, value, 1)
+			body.ret(denied)
+		}
+		body.ret(retAllow)
+		f.block(nr, body)
+	}
+	for nr, arg := range sendCalls {
+		var body filter
+		body.load(atArgs + 8*uint32(arg))
+		body.when(unix.BPF_JSET, unix.MSG_FASTOPEN, 1)
+		body.ret(denied)
+		body.ret(retAllow)
+		f.block(nr, body)
+	}
+}
+
 // newFilter returns the filter of a command.
 func newFilter(abi int, ports bool) filter {
 	denied := retError(unix.EPERM)
@@ -133,14 +163,7 @@ func newFilter(abi int, ports bool) filter {
 	if abi < 3 {
 		f.calls([]uintptr{unix.SYS_TRUNCATE}, denied) // later versions of Landlock see it
 	}
-	for nr, arg := range selfCalls {
-		var body filter
-		body.load(atArgs + 8*uint32(arg))
-		body.when(unix.BPF_JEQ, 0, 1)
-		body.ret(retAllow)
-		body.ret(denied)
-		f.block(nr, body)
-	}
+	f.arguments(denied)
 	var clone filter
 	clone.load(atArgs)
 	clone.when(unix.BPF_JSET, namespaces, 1)
@@ -167,10 +190,13 @@ func newFilter(abi int, ports bool) filter {
 	return f
 }
 
-// socketPair allows pairs of streams. A pair of datagram sockets could be connected to any
-// other socket of the machine.
+// socketPair allows pairs of Unix streams. A pair of datagram sockets could be connected to
+// any other socket of the machine.
 func socketPair() filter {
 	var f filter
+	f.load(atArgs)
+	f.unless(unix.BPF_JEQ, unix.AF_UNIX, 1)
+	f.ret(retError(unix.EPERM))
 	f.load(atArgs + 8)
 	f = append(f, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf})
 	f.when(unix.BPF_JEQ, unix.SOCK_STREAM, 1)

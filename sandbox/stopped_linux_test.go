@@ -28,6 +28,7 @@ var scripts = map[string]string{
 	"hidden.sh":   "#!/bin/sh\nmkdir $HOME/a $HOME/a/b\nchmod 0 $HOME/a\nsleep 9\n",
 	"memory.sh":   "#!/bin/sh\nuntil [ $(ulimit -v) = 40960 ]; do :; done\nexec dd bs=60000000 count=1 if=/dev/zero of=/dev/null\n",
 	"hogs.sh":     "#!/bin/sh\nfor i in 1 2; do head -c 24000000 /dev/zero | tail -c 24000000 | sleep 9 & done; wait\n",
+	"files.sh":    "#!/bin/sh\nuntil [ $# -ge 900 ]; do set -- \"$0\" \"$@\"; done\ntail -n 0 -f \"$@\" & exec tail -n 0 -f \"$@\"\n",
 	"stubborn.sh": "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 9\nsleep 9\n",
 	"limits.sh":   "#!/bin/sh\nuntil [ $(ulimit -t)/$(ulimit -v)/$(ulimit -c)/$(ulimit -n) = 1/40960/0/1024 ]; do :; done\n",
 	"flood.sh":    "#!/bin/sh\nexec head -c 3000000 /dev/zero\n",
@@ -56,6 +57,7 @@ func TestStopped(t *testing.T) {
 		{"deleted.sh", "it wrote more than 1 MiB to its private folder", "SIGKILL", 137, small},
 		{"hidden.sh", "it hid files in its private folder", "SIGKILL", 137, small},
 		{"hogs.sh", "it used more than 40 MiB of memory", "SIGKILL", 137, more},
+		{"files.sh", "it had more than 1024 files open at once", "SIGKILL", 137, small},
 		{"stubborn.sh", "it ran longer than 100ms", "SIGKILL", 137, Limits{Timeout: 100 * time.Millisecond}},
 		{"file.sh", "", "", 153, small}, // RLIMIT_FSIZE
 		{"memory.sh", "", "", 1, small}, // RLIMIT_AS

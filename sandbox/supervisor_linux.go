@@ -167,14 +167,21 @@ func (s *supervisor) sample() string {
 	}
 	private := string(s.order.Private)
 	used, err := usage(private)
+	files, removed := opened(private, list)
 	switch {
 	case err != nil:
 		return "it hid files in its private folder"
-	case used+removed(private, list) > l.Disk:
+	case files > mostFiles(l):
+		return fmt.Sprintf("it had more than %d files open at once", mostFiles(l))
+	case used+removed > l.Disk:
 		return fmt.Sprintf("it wrote more than %s to its private folder", size(l.Disk))
 	}
 	return ""
 }
+
+// mostFiles is how many files all processes may have open. The kernel keeps memory for each
+// pipe and socket, which no other limit counts.
+func mostFiles(l Limits) int { return max(maxFiles, filesPerProcess*l.Processes) }
 
 // limit sets the limits of a process, which those that it starts inherit. A process that was
 // started before its parent had limits gets them with the next sample.
@@ -220,6 +227,7 @@ func lend(limits map[int]uint64) (giveBack func()) {
 const (
 	maxFiles          = 1024 // open in one process
 	threadsPerProcess = 8    // on average
+	filesPerProcess   = 64   // open, on average
 )
 
 func size(n int64) string {

@@ -160,7 +160,9 @@ type pattern struct {
 	owners  []snapshot.Pattern
 }
 
-// patternsOf returns the patterns of a catalog, the cheapest first.
+// patternsOf returns the patterns of a catalog: the first of each skill, then the second, and
+// so on, and of these the cheapest first. So no skill takes the time of the others by having
+// many.
 func patternsOf(v *snapshot.View) []*pattern {
 	type keyOfPatterns struct{}
 	list, err := v.Cached(keyOfPatterns{}, func() (any, error) {
@@ -175,6 +177,10 @@ func patternsOf(v *snapshot.View) []*pattern {
 				return re
 			}), []snapshot.Pattern{p}})
 		}
+		turn := func(p *pattern) int {
+			return slices.MinFunc(p.owners, func(a, b snapshot.Pattern) int { return cmp.Compare(a.Index, b.Index) }).Index
+		}
+		slices.SortStableFunc(list, func(a, b *pattern) int { return cmp.Compare(turn(a), turn(b)) })
 		return list, v.Err()
 	})
 	if err != nil {
@@ -183,8 +189,8 @@ func patternsOf(v *snapshot.View) []*pattern {
 	return list.([]*pattern)
 }
 
-// matchPatterns tries the patterns of the skills in the scope, the cheapest first, until
-// they have taken their time.
+// matchPatterns tries the patterns of the skills in the scope that have room in the time for
+// all.
 func (r *retrieval) matchPatterns() {
 	list := patternsOf(r.view)
 	if len(list) == 0 {
@@ -197,11 +203,11 @@ func (r *retrieval) matchPatterns() {
 		if len(owners) == 0 {
 			continue
 		}
-		tried, steps = tried+1, steps+p.cost*len(text)
-		if tried > maxPatternsTried || steps > maxPatternSteps {
+		if tried == maxPatternsTried || steps+p.cost*len(text) > maxPatternSteps {
 			r.triggers.untried = append(r.triggers.untried, owners...)
 			continue
 		}
+		tried, steps = tried+1, steps+p.cost*len(text)
 		if re := p.compile(); re != nil && re.MatchString(text) {
 			for _, o := range owners {
 				r.triggers.note(o.Doc, trigger{list: 2, index: o.Index, value: patternValue * r.prompt.exclusive(len(p.owners))})
@@ -224,7 +230,7 @@ func (r *retrieval) triggerOf(i int, all *skill.Triggers) *Trigger {
 func (r *retrieval) ignoredPatterns(i int) (list []string) {
 	for _, p := range r.triggers.untried {
 		if p.Doc == i {
-			list = append(list, fmt.Sprintf("trigger pattern %q was not tried: cheaper patterns of the catalog took the time that one prompt may take", p.Text))
+			list = append(list, fmt.Sprintf("trigger pattern %q was not tried: other patterns of the catalog took the time that one prompt may take", p.Text))
 		}
 	}
 	return list

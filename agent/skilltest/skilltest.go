@@ -103,7 +103,7 @@ func runFile(ctx context.Context, cfg Config, body *contextprovider.Body, name s
 	}
 	if err == nil {
 		o.About = t.About
-		err = o.run(ctx, cfg, body.ID, t)
+		err = o.run(ctx, cfg, body, t)
 	}
 	if err != nil {
 		o.Status, o.Message = Broken, words.Line(err.Error())
@@ -112,7 +112,7 @@ func runFile(ctx context.Context, cfg Config, body *contextprovider.Body, name s
 }
 
 // run runs a test in a workspace of its own.
-func (o *Outcome) run(ctx context.Context, cfg Config, id string, t *Test) error {
+func (o *Outcome) run(ctx context.Context, cfg Config, body *contextprovider.Body, t *Test) error {
 	dir, err := os.MkdirTemp("", "skill-test-")
 	if err != nil {
 		return err
@@ -134,6 +134,7 @@ func (o *Outcome) run(ctx context.Context, cfg Config, id string, t *Test) error
 	script := agenttest.New(t.Turns...)
 	cfg.Executors(&cfg.Agent)
 	cfg.Agent.Model, cfg.Agent.Workspace = script, sandbox.Workspace{Dir: dir, Write: true}
+	cfg.Agent.Allow = onlyFor(body)
 	a, err := agent.New(cfg.Agent)
 	if err != nil {
 		return err
@@ -141,12 +142,24 @@ func (o *Outcome) run(ctx context.Context, cfg Config, id string, t *Test) error
 	if t.Prompt != "" {
 		err = o.talk(ctx, a, t, script)
 	} else {
-		err = o.command(ctx, a, id, t)
+		err = o.command(ctx, a, body.ID, t)
 	}
 	for _, f := range t.Want {
 		o.compareFile(root, f)
 	}
 	return err
+}
+
+// onlyFor lets scripts run of a skill and of those that it asks for. Its author wrote what the
+// model says in a test, and the user who runs the tests chose this skill alone.
+func onlyFor(body *contextprovider.Body) func(context.Context, contextprovider.Body, string) error {
+	return func(_ context.Context, b contextprovider.Body, _ string) error {
+		asked := func(q contextprovider.Requirement) bool { return q.Name == b.ID }
+		if b.ID == body.ID || slices.ContainsFunc(body.Requires, asked) {
+			return nil
+		}
+		return fmt.Errorf("a test of the skill %s runs no scripts of the skill %s, which it does not require", body.ID, b.ID)
+	}
 }
 
 // command runs the command of a test.

@@ -271,3 +271,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestOtherSkills: what a model says in a test, which the author of the skill wrote, runs no
+// scripts of other skills.
+func TestOtherSkills(t *testing.T) {
+	list, err := run(t,
+		"../../other/SKILL.md", "---\nname: other\ndescription: Another skill.\nallowed-tools: '*'\n---\nBody.\n",
+		"../../other/scripts/x.sh", "#!/bin/sh\necho gone >$WORKSPACE/gone\n",
+		"a.txtar", "-- prompt --\nHow many lines have my notes?\n-- turn --\n"+
+			`call run_skill_script: {"skill_name": "other", "command": "sh scripts/x.sh"}`+"\n-- turn --\nwant: runs no scripts of the skill other\n\nOne.\n")
+	if err != nil || len(list) != 1 || list[0].Status != skilltest.Passed {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
