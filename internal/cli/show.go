@@ -39,7 +39,8 @@ other files: path, kind, size), requires (skills that this one asks for: name,
 available), required (these skills as further objects, if the configuration says
 that they are loaded with it), unavailable (what it needs and is not there),
 stale (SKILL.md changed since it was indexed) and hidden_chars. With --manifest
-it has id, folder, files (path, kind, size, sha256) and digest (over all files).`
+it has id, folder, files (path, kind, size, sha256), digest (over all files) and
+partial (files lacks some: there are too many, or a folder cannot be read).`
 
 func (a *app) showCommand() *cobra.Command {
 	var manifest, held bool
@@ -138,7 +139,8 @@ A binary file is not printed; --output writes any file, byte for byte.
 --json prints an object with id, path, size, sha256, binary, text (unless it is
 binary) and hidden_chars; without a path, one with id, folder (what the paths
 are relative to) and files (path, kind, size). "skills show NAME --manifest"
-prints the files with sha256 and their digest.`
+prints the files with sha256 and their digest. partial says that files lacks
+some: there are too many, or a folder cannot be read.`
 
 func (a *app) readCommand() *cobra.Command {
 	var output string

@@ -49,7 +49,7 @@ func TestPartial(t *testing.T) {
 	_, err = c.Rescan(t.Context(), nil)
 	try(t, err)
 	trusted := trust.Open(t.TempDir())
-	r, err := runner.New(c, nil, echo{}, sandbox.Workspace{}, trusted)
+	r, err := runner.New(c, nil, echo{}, trusted)
 	try(t, err)
 	for _, test := range []struct {
 		more    int // further files
