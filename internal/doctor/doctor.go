@@ -49,9 +49,9 @@ func (r *Report) Add(problems ...skill.Problem) {
 	r.finish()
 }
 
-// finish sorts and counts the findings.
+// finish sorts and counts the findings, each once.
 func (r *Report) finish() {
-	r.Findings = append([]Finding{}, r.Findings...) // JSON has a list even if there are none
+	r.Findings = distinct(r.Findings)
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(weight(a.Severity), weight(b.Severity)),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
@@ -61,6 +61,25 @@ func (r *Report) finish() {
 		n[weight(f.Severity)]++
 	}
 	r.Errors, r.Warnings, r.Notes = n[0], n[1], n[2]
+}
+
+// distinct returns the findings in their order, each once: two sources may have one file. JSON
+// has a list even if there are none.
+func distinct(findings []Finding) []Finding {
+	type place struct {
+		file, rule, message string
+		line                int
+	}
+	seen := make(map[place]bool)
+	list := []Finding{}
+	for _, f := range findings {
+		p := place{f.Path, f.Rule, f.Message, f.Line}
+		if f.Path == "" || !seen[p] {
+			seen[p] = true
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // Fails reports whether there is a finding of a severity or a worse one; "" means that no

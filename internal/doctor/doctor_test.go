@@ -280,3 +280,16 @@ func TestHeld(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// TestOnce: two sources that have one file make one finding of it.
+func TestOnce(t *testing.T) {
+	var r doctor.Report
+	p := skill.Problem{Rule: "name", Severity: skill.Warning, Path: "a/SKILL.md", Line: 2, Message: "one"}
+	other := p
+	other.Message = "other"
+	r.Add(p, other)
+	r.Add(p)
+	if r.Warnings != 2 || len(r.Findings) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
