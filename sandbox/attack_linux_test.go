@@ -117,7 +117,10 @@ var processAttempts = []attempt{
 		var old unix.Rlimit
 		return unix.Prlimit(os.Getppid(), unix.RLIMIT_CPU, nil, &old)
 	}},
-	{"slow the supervisor down", "seccomp", unix.EPERM, true, func(target) error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 0) }},
+	{"slow the supervisor down", "seccomp", unix.EPERM, true, func(target) error {
+		p, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getppid()) // 20 less the nice value
+		return errors.Join(err, unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 20-p))
+	}},
 	{"slow all processes of the user down", "seccomp", unix.EPERM, false, func(target) error {
 		return call(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) // without the wall, the priority is malformed
 	}},
