@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,6 +148,32 @@ func TestLongInstructions(t *testing.T) {
 	for i, text := range got {
 		if len(text) > 102_000 || !strings.Contains(text, "Convert. Convert.") || !strings.Contains(text, "more bytes are left out here") {
 			t.Errorf("form %d: %d bytes: %.200s", i, len(text), text)
+		}
+	}
+}
+
+// TestAskedOnce: a model that asks again and again for what was refused bothers nobody. With
+// the next prompt, the user may say something else.
+func TestAskedOnce(t *testing.T) {
+	c, _ := toolCatalog(t, runSkills)
+	asked := 0
+	call := agent.Call{Name: "run_skill_script", Arguments: `{"skill_name":"pdf","command":"scripts/fields.sh"}`}
+	talk := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Allow: func(context.Context, contextprovider.Body, string) error {
+		asked++
+		return errors.New("the user said no")
+	}, Model: answers(func(q agent.Question) agent.Message {
+		last := q.Messages[len(q.Messages)-1]
+		if last.Role == agent.User {
+			return agent.Message{Calls: []agent.Call{call, call, call}}
+		}
+		if !strings.Contains(last.Text, "the user said no") {
+			t.Errorf("the result is %s", last.Text)
+		}
+		return agent.Message{Text: "done"}
+	})}).NewConversation()
+	for want := 1; want <= 2; want++ {
+		if _, err := talk.Chat(t.Context(), "Convert this PDF to an image"); err != nil || asked != want {
+			t.Errorf("prompt %d: asked %d times, error %v", want, asked, err)
 		}
 	}
 }

@@ -79,6 +79,8 @@ func (c *Conversation) answer(ctx context.Context, prompt string, text func(stri
 	if err != nil {
 		return Answer{}, fmt.Errorf("agent: finding the skills for the prompt: %w", err)
 	}
+	c.refuse(make(map[string]refusal))
+	defer c.refuse(nil)
 	c.add(Message{Role: User, Text: prompt})
 	var a Answer
 	for a.Iterations < c.cfg.MaxIterations {
@@ -102,6 +104,13 @@ func (c *Conversation) answer(ctx context.Context, prompt string, text func(stri
 		}
 	}
 	return a, &LimitError{Limit: c.cfg.MaxIterations, Transcript: c.Transcript()}
+}
+
+// refuse sets which skills may not run scripts.
+func (c *Conversation) refuse(skills map[string]refusal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = skills
 }
 
 // offer returns what the model is told before the conversation, and its tools: the role of
