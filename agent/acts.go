@@ -90,7 +90,7 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 	if err != nil {
 		return sandbox.Result{}, s.failedAt("", name, err)
 	}
-	if err := s.allow(ctx, b, r.Command); err != nil {
+	if err := s.allow(ctx, b, whole(&r)); err != nil {
 		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
 	}
 	x, err := s.prepare(ctx, &b, &r)
@@ -158,6 +158,21 @@ func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string
 	}
 	s.allowed[b.ID] = now
 	return nil
+}
+
+// maxAsked is how many characters of a command are shown to who is asked.
+const maxAsked = 500
+
+// whole returns a command with its arguments as one line for people, shortened.
+func whole(r *sandbox.Request) string {
+	line := r.Command
+	for _, arg := range r.Args {
+		if len(line) > 4*maxAsked {
+			break
+		}
+		line += " " + shellQuoted(arg)
+	}
+	return words.Shorten(words.Line(line), maxAsked)
 }
 
 // fingerprint tells a skill from what it was before.

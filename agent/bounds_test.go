@@ -157,9 +157,12 @@ func TestLongInstructions(t *testing.T) {
 func TestAskedOnce(t *testing.T) {
 	c, _ := toolCatalog(t, runSkills)
 	asked := 0
-	call := agent.Call{Name: "run_skill_script", Arguments: `{"skill_name":"pdf","command":"scripts/fields.sh"}`}
-	talk := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Allow: func(context.Context, contextprovider.Body, string) error {
+	call := agent.Call{Name: "run_skill_script", Arguments: `{"skill_name":"pdf","command":"scripts/fields.sh","args":["a  b\nc","` + strings.Repeat("x", 9000) + `"]}`}
+	talk := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Allow: func(_ context.Context, _ contextprovider.Body, command string) error {
 		asked++
+		if !strings.HasPrefix(command, `scripts/fields.sh 'a b c' xxx`) || len(command) > 600 || strings.HasSuffix(command, "x") {
+			t.Errorf("asked about %s", command)
+		}
 		return errors.New("the user said no")
 	}, Model: answers(func(q agent.Question) agent.Message {
 		last := q.Messages[len(q.Messages)-1]
