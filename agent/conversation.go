@@ -134,7 +134,7 @@ func (c *Conversation) offer(ctx context.Context, prompt string) (system string,
 		return "", nil, err
 	}
 	list, tools, err := c.agent.mode.offer(ctx, c, b)
-	return joined(p.text, list), tools, err
+	return unmarked(joined(p.text, list)), tools, err
 }
 
 // block returns the skills that fit a prompt, in a list that says how this mode loads them,
