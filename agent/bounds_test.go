@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/toolset"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
@@ -234,5 +235,34 @@ func TestTemplateMarks(t *testing.T) {
 	}
 	if !strings.Contains(got, "f <| g |> h a<b>[x] <||> end") {
 		t.Errorf("what is no mark: a model gets\n%s", got)
+	}
+}
+
+// TestToolsOfOneName: of two scripts whose tools would have one name, the model is offered
+// that of the skill that was loaded first. Servers refuse a request with both.
+func TestToolsOfOneName(t *testing.T) {
+	name := toolset.Name("a_b_", "scripts/c.sh", nil) // with a hash, which the author of another skill can write too
+	script, _ := strings.CutPrefix(name, "a_b__")
+	c, _ := toolCatalog(t, map[string]string{
+		"a_b_/SKILL.md": "---\nname: a_b_\ndescription: Convert PDF files to images.\n---\nConvert.\n", "a_b_/scripts/c.sh": "#!/bin/sh\n# Usage: c.sh FILE\n",
+		"a_b/SKILL.md": "---\nname: a_b\ndescription: Convert images to PDF files.\n---\nConvert.\n", "a_b/scripts/" + script + ".sh": "#!/bin/sh\n# Usage: " + script + ".sh [FILE]\n",
+	})
+	talk := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Model: answers(func(q agent.Question) agent.Message {
+		if len(q.Messages) == 1 {
+			return agent.Message{Calls: []agent.Call{{Name: "get_skill", Arguments: `{"skill_name":"a_b_"}`}, {Name: "get_skill", Arguments: `{"skill_name":"a_b"}`}}}
+		}
+		var same []string
+		for _, tool := range q.Tools {
+			if tool.Name == name {
+				same = append(same, tool.Description)
+			}
+		}
+		if len(same) != 1 || !strings.Contains(same[0], "a_b_") {
+			t.Errorf("tools %q; those named %s: %q", toolNames(q.Tools), name, same)
+		}
+		return agent.Message{Text: "done"}
+	})})
+	if _, err := talk.Chat(t.Context(), "Convert this PDF to an image"); err != nil {
+		t.Fatal(err)
 	}
 }
