@@ -32,11 +32,16 @@ type Runner struct {
 	scope   *search.Agent
 	trusted *trust.File
 	agent   *agent.Agent
+	running chan struct{} // holds a value for each call that is answered
 }
+
+// maxRunning is how many calls are answered at once: each may take the memory and the
+// processes of a whole command. The others wait.
+const maxRunning = 8
 
 // New returns a runner for the skills that scope may see, nil for all.
 func New(c Catalog, scope *search.Agent, e sandbox.Executor, w sandbox.Workspace, trusted *trust.File) (*Runner, error) {
-	r := &Runner{catalog: c, scope: scope, trusted: trusted}
+	r := &Runner{catalog: c, scope: scope, trusted: trusted, running: make(chan struct{}, maxRunning)}
 	var err error
 	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Workspace: w, Allow: r.allow,
 		Offer: []string{"run_skill_script", "sandbox_execute"}})
@@ -79,6 +84,12 @@ func (r *Runner) scripts(ctx context.Context) ([]agent.Tool, error) {
 
 // Call answers a call, and returns the skill whose script ran or was refused, "" for none.
 func (r *Runner) Call(ctx context.Context, name, arguments string) (answer, skill string) {
+	select {
+	case r.running <- struct{}{}:
+		defer func() { <-r.running }()
+	case <-ctx.Done():
+		return `{"error":"not done: too many other scripts run now"}`, ""
+	}
 	answer, events := r.agent.HandleEvents(ctx, name, arguments)
 	for _, e := range events {
 		if len(e.Skills) > 0 {
