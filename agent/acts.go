@@ -25,6 +25,7 @@ type acts struct {
 	mu      sync.Mutex
 	loaded  []contextprovider.Body // in the order in which they were loaded, each skill once
 	allowed map[string][32]byte    // the skills whose scripts may run as they were then, by ID
+	refused map[string]refusal     // the skills whose scripts may not run, by ID; nil while no prompt is answered
 	scripts map[string]readScripts // of the loaded skills, by ID, as far as they are tools
 	events  []Event
 }
@@ -89,7 +90,7 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 	if err != nil {
 		return sandbox.Result{}, s.failedAt("", name, err)
 	}
-	if err := s.allow(ctx, b, r.Command); err != nil {
+	if err := s.allow(ctx, b, whole(&r)); err != nil {
 		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
 	}
 	x, err := s.prepare(ctx, &b, &r)
@@ -116,9 +117,16 @@ func (s *acts) noteRun(id, command string, start time.Time, r *sandbox.Result) {
 	s.note(e)
 }
 
+// A refusal is the answer that scripts of a skill may not run.
+type refusal struct {
+	skill [32]byte // as it was then
+	err   error
+}
+
 // allow asks once for each skill whether its scripts may run, and again when its SKILL.md or
 // the list of its files changes: a script that may write to a folder that holds skills can
-// change them.
+// change them. While a prompt is answered, a refusal holds: a model must not ask until its
+// user is tired.
 func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string) error {
 	if s.cfg.Executor == nil {
 		return errors.New("scripts do not run here: the program that runs this agent has no executor")
@@ -129,20 +137,43 @@ func (s *acts) allow(ctx context.Context, b contextprovider.Body, command string
 	now := fingerprint(&b)
 	s.mu.Lock()
 	then, known := s.allowed[b.ID]
+	no, refused := s.refused[b.ID]
 	s.mu.Unlock()
-	if known && then == now {
+	switch {
+	case known && then == now:
 		return nil
+	case refused && no.skill == now:
+		return no.err
 	}
-	if err := s.cfg.Allow(ctx, b, command); err != nil {
-		return err
-	}
+	err := s.cfg.Allow(ctx, b, command)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err != nil {
+		if s.refused != nil && ctx.Err() == nil {
+			s.refused[b.ID] = refusal{now, err}
+		}
+		return err
+	}
 	if s.allowed == nil {
 		s.allowed = make(map[string][32]byte)
 	}
 	s.allowed[b.ID] = now
 	return nil
+}
+
+// maxAsked is how many characters of a command are shown to who is asked.
+const maxAsked = 500
+
+// whole returns a command with its arguments as one line for people, shortened.
+func whole(r *sandbox.Request) string {
+	line := r.Command
+	for _, arg := range r.Args {
+		if len(line) > 4*maxAsked {
+			break
+		}
+		line += " " + shellQuoted(arg)
+	}
+	return words.Shorten(words.Line(line), maxAsked)
 }
 
 // fingerprint tells a skill from what it was before.

@@ -144,7 +144,8 @@ type Config struct {
 
 	// Allow is asked before a skill runs a script for the first time in a conversation, and
 	// again if its SKILL.md or the list of its files has changed since; an error, which the
-	// model reads, refuses it. nil allows all.
+	// model reads, refuses it as long as the prompt is answered. command is one line with all arguments,
+	// shortened. nil allows all.
 	Allow func(ctx context.Context, skill contextprovider.Body, command string) error
 
 	// Observe is told what happens, in the order in which it happens; nil means nobody. It

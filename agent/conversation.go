@@ -79,6 +79,8 @@ func (c *Conversation) answer(ctx context.Context, prompt string, text func(stri
 	if err != nil {
 		return Answer{}, fmt.Errorf("agent: finding the skills for the prompt: %w", err)
 	}
+	c.refuse(make(map[string]refusal))
+	defer c.refuse(nil)
 	c.add(Message{Role: User, Text: prompt})
 	var a Answer
 	for a.Iterations < c.cfg.MaxIterations {
@@ -104,6 +106,13 @@ func (c *Conversation) answer(ctx context.Context, prompt string, text func(stri
 	return a, &LimitError{Limit: c.cfg.MaxIterations, Transcript: c.Transcript()}
 }
 
+// refuse sets which skills may not run scripts.
+func (c *Conversation) refuse(skills map[string]refusal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = skills
+}
+
 // offer returns what the model is told before the conversation, and its tools: the role of
 // the agent, the skills that it uses, its instructions, and the skills that fit the prompt.
 func (c *Conversation) offer(ctx context.Context, prompt string) (system string, tools []Tool, err error) {
@@ -125,7 +134,7 @@ func (c *Conversation) offer(ctx context.Context, prompt string) (system string,
 		return "", nil, err
 	}
 	list, tools, err := c.agent.mode.offer(ctx, c, b)
-	return joined(p.text, list), tools, err
+	return unmarked(joined(p.text, list)), tools, err
 }
 
 // block returns the skills that fit a prompt, in a list that says how this mode loads them,

@@ -116,7 +116,7 @@ func (s *acts) obey(ctx context.Context, text string) (reply string, asked bool)
 			break
 		}
 	}
-	return b.String(), len(found) > 0
+	return unmarked(b.String()), len(found) > 0
 }
 
 func tags(n int) string {

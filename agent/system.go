@@ -67,7 +67,7 @@ func SystemPrompt(ctx context.Context, c Catalog, a *search.Agent, prompt string
 		return System{}, err
 	}
 	s := System{Loaded: p.loaded, Listed: b.Skills, Omitted: b.Omitted, Problems: append(p.problems, b.Problems...), Ranking: b.Ranking}
-	s.Text = joined(p.text, b.Text)
+	s.Text = unmarked(joined(p.text, b.Text))
 	s.Tokens = words.Tokens(s.Text)
 	return s, nil
 }

@@ -103,7 +103,7 @@ func (a *Agent) offered(list string) ([]Tool, error) {
 		}
 		t := Tool{Name: b.name, Description: b.text, Parameters: schemaOf(b.params)}
 		if b.name == "get_skill" {
-			t.Description += "\n\n" + orElse(strings.TrimSpace(list), noSkills)
+			t.Description += "\n\n" + unmarked(orElse(strings.TrimSpace(list), noSkills))
 		}
 		if b.runs {
 			t.Description += a.cfg.workspaceText()
@@ -201,9 +201,9 @@ func (a *Agent) HandleEvents(ctx context.Context, name, arguments string) (answe
 func (s *acts) handle(ctx context.Context, name, args string, every bool) string {
 	answer, err := s.call(ctx, name, args, every)
 	if err != nil {
-		return encoded(problemOf(err))
+		return unmarked(encoded(problemOf(err)))
 	}
-	return encoded(answer)
+	return unmarked(encoded(answer))
 }
 
 // call does what one call asks for.

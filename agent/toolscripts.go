@@ -99,7 +99,11 @@ func (s *acts) loadedScripts(ctx context.Context) []scriptTool {
 			known = readScripts{b.Text, tools}
 			s.keepScripts(b.ID, known, problems)
 		}
-		list = append(list, known.tools...)
+		for _, t := range known.tools {
+			if !slices.ContainsFunc(list, func(o scriptTool) bool { return o.Name == t.Name }) { // servers refuse two tools of one name
+				list = append(list, t)
+			}
+		}
 	}
 	return list
 }

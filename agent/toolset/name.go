@@ -45,7 +45,7 @@ func plain(id, file string) (name string, exact bool) {
 	base := path.Base(file)
 	script, same := letters(strings.TrimSuffix(base, path.Ext(base)))
 	own, exact := letters(id)
-	exact = exact && same && !strings.Contains(own, separator) && len(own) <= maxPrefix
+	exact = exact && same && !strings.Contains(own+"_", separator) && len(own) <= maxPrefix
 	return Prefix(id) + script, exact
 }
 

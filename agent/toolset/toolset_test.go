@@ -199,9 +199,9 @@ func TestFrontmatter(t *testing.T) {
 // TestName: names hold to the rules of providers, and differ where scripts differ.
 func TestName(t *testing.T) {
 	long := strings.Repeat("long-", 20)
-	all := []string{"scripts/a.py", "scripts/a.sh", "scripts/b.py", "scripts/ä.py", "scripts/" + long + ".py", "scripts/" + long + "2.py"}
+	all := []string{"scripts/a.py", "scripts/a.sh", "scripts/b.py", "scripts/ä.py", "scripts/_a.go", "scripts/" + long + ".py", "scripts/" + long + "2.py"}
 	seen := make(map[string]string)
-	for _, id := range []string{"pdf", "3d-print", "team/pdf", "team_pdf", "日本", long} {
+	for _, id := range []string{"pdf", "3d-print", "team/pdf", "team_pdf", "pdf_", "日本", long} {
 		for _, file := range all {
 			name := toolset.Name(id, file, all)
 			if seen[name] != "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" || !strings.HasPrefix(name, toolset.Prefix(id)) {

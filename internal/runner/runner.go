@@ -31,7 +31,12 @@ type Runner struct {
 	scope   *search.Agent
 	trusted *trust.File
 	agent   *agent.Agent
+	running chan struct{} // holds a value for each call that is answered
 }
+
+// maxRunning is how many calls are answered at once: each may take the memory and the
+// processes of a whole command. The others wait.
+const maxRunning = 8
 
 // Executor returns the executor of that name, "" for the one that scope is configured with, or
 // else the best that works here, and whether scripts in it can reach other machines.
@@ -48,7 +53,7 @@ func Executor(name string, unconfined bool, scope *search.Agent) (e sandbox.Exec
 // New returns a runner for the skills that scope may see, nil for all. observe is told what
 // happens; nil means nobody.
 func New(c Catalog, scope *search.Agent, e sandbox.Executor, trusted *trust.File, observe func(agent.Event)) (*Runner, error) {
-	r := &Runner{catalog: c, scope: scope, trusted: trusted}
+	r := &Runner{catalog: c, scope: scope, trusted: trusted, running: make(chan struct{}, maxRunning)}
 	gate := &Gate{Catalog: c, Scope: scope, Trusted: trusted, Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 	var err error
 	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Allow: gate.Allow, Observe: observe,
@@ -92,6 +97,12 @@ func (r *Runner) scripts(ctx context.Context) ([]agent.Tool, error) {
 
 // Call answers a call, and returns the skill whose script ran or was refused, "" for none.
 func (r *Runner) Call(ctx context.Context, name, arguments string) (answer, skill string) {
+	select {
+	case r.running <- struct{}{}:
+		defer func() { <-r.running }()
+	case <-ctx.Done():
+		return `{"error":"not done: too many other scripts run now"}`, ""
+	}
 	answer, events := r.agent.HandleEvents(ctx, name, arguments)
 	for _, e := range events {
 		if len(e.Skills) > 0 {

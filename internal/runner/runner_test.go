@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +32,19 @@ func try(t testing.TB, err error) {
 	}
 }
 
+// open returns a catalog of the skills in a folder.
+func open(t *testing.T, dir string) *repertoire.Catalog {
+	t.Helper()
+	s, err := source.Dir(dir, &source.Options{Label: "team"})
+	try(t, err)
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
+	try(t, err)
+	t.Cleanup(func() { try(t, c.Close()) })
+	_, err = c.Rescan(t.Context(), nil)
+	try(t, err)
+	return c
+}
+
 // TestPartial: a skill with more files than are compared cannot be trusted. It could change
 // those that are not, and would stay trusted.
 func TestPartial(t *testing.T) {
@@ -41,13 +56,7 @@ func TestPartial(t *testing.T) {
 	}
 	add("SKILL.md", "---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: scripts/*\n---\nConvert.\n")
 	add("scripts/z.sh", "#!/bin/sh\necho fine\n")
-	s, err := source.Dir(dir, &source.Options{Label: "team"})
-	try(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
-	try(t, err)
-	defer c.Close()
-	_, err = c.Rescan(t.Context(), nil)
-	try(t, err)
+	c := open(t, dir)
 	trusted := trust.Open(t.TempDir())
 	r, err := runner.New(c, nil, echo{}, trusted, nil)
 	try(t, err)
@@ -68,5 +77,64 @@ func TestPartial(t *testing.T) {
 		if strings.Contains(answer, `"error"`) != test.refused || test.refused && !strings.Contains(answer, "too many files") {
 			t.Errorf("%d more files: %s", test.more, answer)
 		}
+	}
+}
+
+// slow is an executor for tests: commands run until they are told to end.
+type slow struct {
+	started, end chan struct{}
+	now, peak    atomic.Int32
+}
+
+func (s *slow) Execute(ctx context.Context, _ sandbox.Request) (sandbox.Result, error) {
+	n := s.now.Add(1)
+	defer s.now.Add(-1)
+	for old := s.peak.Load(); n > old && !s.peak.CompareAndSwap(old, n); old = s.peak.Load() {
+	}
+	s.started <- struct{}{}
+	<-s.end
+	return sandbox.Result{}, nil
+}
+
+// TestManyRuns: of any number of calls, few run at once. The others wait, as long as their
+// clients do.
+func TestManyRuns(t *testing.T) {
+	dir := t.TempDir()
+	try(t, os.Mkdir(filepath.Join(dir, "pdf"), 0o755))
+	try(t, os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\n---\nConvert.\n"), 0o600))
+	c := open(t, dir)
+	l, err := c.Listing(t.Context(), "pdf", nil, true)
+	try(t, err)
+	trusted := trust.Open(t.TempDir())
+	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}))
+	x := &slow{started: make(chan struct{}, 30), end: make(chan struct{})}
+	r, err := runner.New(c, nil, x, sandbox.Workspace{}, trusted)
+	try(t, err)
+	call := func(ctx context.Context) string {
+		answer, _ := r.Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
+		return answer
+	}
+	var calls sync.WaitGroup
+	for range 30 {
+		calls.Go(func() {
+			if got := call(t.Context()); !strings.Contains(got, `"exit_code":0`) {
+				t.Errorf("a call is answered with %s", got)
+			}
+		})
+	}
+	for range 8 {
+		<-x.started
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := call(gone); !strings.Contains(got, `"error"`) {
+		t.Errorf("a call whose client is gone is answered with %s", got)
+	}
+	for range 30 {
+		x.end <- struct{}{}
+	}
+	calls.Wait()
+	if n := x.peak.Load(); n != 8 {
+		t.Errorf("%d commands ran at once", n)
 	}
 }
