@@ -37,6 +37,7 @@ var shortened = map[string]string{
 	"proposal":          "proposals beyond the bound, and kills",
 	"sandbox/container": "containers, of which there are none",
 	"sandbox/virtual":   "attempts that a bound of a run stops late, and random programs",
+	"search":            "rates of disturbance with vectors",
 	"search/searchtest": "skills, names and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",
