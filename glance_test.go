@@ -175,7 +175,7 @@ func TestGlanceOtherCatalog(t *testing.T) {
 func TestGlanceGoesOn(t *testing.T) {
 	t.Parallel()
 	var names []string
-	n := testsize.Rounds(700, 2000)
+	n := testsize.Rounds(450, 2000)
 	for i := range n {
 		names = append(names, fmt.Sprintf("skill-%04d", i))
 	}

@@ -153,7 +153,7 @@ func TestHeals(t *testing.T) {
 	t.Parallel()
 	for i, ill := range ills() {
 		for _, resident := range []bool{false, true} {
-			if !resident && i%testsize.Rounds(6, 1) > 0 {
+			if !resident && i%testsize.Rounds(7, 1) > 0 {
 				continue
 			}
 			name := ill.name + ", cold"

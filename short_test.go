@@ -30,17 +30,18 @@ var shortened = map[string]string{
 	"agent":             "histories that are compacted",
 	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, and damages that a new process finds",
 	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
-	"index":             "skills, prompts, damages of each file, versions that are published, and kills",
+	"index":             "skills, prompts, damages of each file, steps at which the disk is full, versions that are published, and kills",
 	"internal/cli":      "hooks at once, sizes whose speed is measured, and scopes",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
 	"internal/setup":    "megabytes of settings",
 	"proposal":          "proposals beyond the bound, and kills",
 	"sandbox/container": "containers, of which there are none",
 	"sandbox/virtual":   "attempts that a bound of a run stops late, and random programs",
+	"search":            "rates of disturbance with vectors",
 	"search/searchtest": "skills, names and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",
-	"store/sqlite":      "kills of a process that makes a catalog",
+	"store/sqlite":      "kills of a process that makes a catalog, and pages that are damaged",
 }
 
 // TestShort ties the lists to the tests: one that is left out or shortened

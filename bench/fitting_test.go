@@ -27,7 +27,7 @@ func TestFittingLosesNothing(t *testing.T) {
 	}
 	defer c.Close()
 	wanted, lost := 0, 0
-	for _, q := range d.Sample(testsize.Rounds(200, 4250), 1) {
+	for _, q := range d.Sample(testsize.Rounds(120, 4250), 1) {
 		found := func(fitting bool) int {
 			_, ids, err := c.Search(t.Context(), search.Query{Text: q.Text, Limit: 10, Fitting: fitting})
 			if err != nil {

@@ -38,7 +38,7 @@ func TestGateHolds(t *testing.T) {
 			prompts = append(prompts, q)
 		}
 	}
-	skills := publishedSkills(t, testsize.Rounds(900, 2000))
+	skills := publishedSkills(t, testsize.Rounds(500, 2000))
 	embedder, err := static.Default()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func publishedSkills(t *testing.T, n int) []*skill.Skill {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list = append(list, d.Skill); len(list) == testsize.Rounds(2500, math.MaxInt) {
+		if list = append(list, d.Skill); len(list) == testsize.Rounds(1500, math.MaxInt) {
 			break // reading all takes most of the time of the test
 		}
 	}

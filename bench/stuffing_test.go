@@ -26,7 +26,7 @@ func TestStuffing(t *testing.T) {
 		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		return strings.Join(list, " ")
 	}
-	docs := everyday(everydayNames(t)[:testsize.Rounds(30, 60)])
+	docs := everyday(everydayNames(t)[:testsize.Rounds(20, 60)])
 	honest, other := docs[0].Skill, docs[1].Skill
 	honest.Description = "Repairs a leaking garden hose and plans when to water tomatoes. Use it in the garden."
 	honest.Body = "Find the leak of the hose, cut it out and join the ends. Water tomatoes in the morning."

@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -208,30 +209,25 @@ func sourcesOf(list []searchtest.Source) []index.Source {
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	testsize.Long(t)
-	var want []search.Answer // the same each time
+	p, other := newPatient(t, 1), newPatient(t, 2)
+	other.path = filepath.Join(filepath.Dir(p.path), "other.db") // in one folder
+	other.openStore(t)
+	for _, c := range []*patient{p, other} {
+		x := c.open()
+		c.step(t, x, 0)
+		c.step(t, x, 1)
+		x.Close()
+	}
+	queries := searchtest.Queries(p.sources, 5, 12, nil)
+	want := answers(t, truth(t, p.e, p.sources), queries)
+	files, others := p.files(t), other.files(t)
+	if len(files) != 3 || len(others) != 3 {
+		t.Fatalf("there are %q and %q", files, others)
+	}
 	for at, suffix := range []string{".current", ".base", ".delta"} {
-		p, other := newPatient(t, 1), newPatient(t, 2)
-		other.path = filepath.Join(filepath.Dir(p.path), "other.db") // in one folder
-		other.openStore(t)
-		for _, c := range []*patient{p, other} {
-			x := c.open()
-			c.step(t, x, 0)
-			c.step(t, x, 1)
-			x.Close()
-		}
-		queries := searchtest.Queries(p.sources, 5, 12, nil)
-		if want == nil {
-			want = answers(t, truth(t, p.e, p.sources), queries)
-		}
-		files, others := p.files(t), other.files(t)
-		if len(files) != 3 || len(others) != 3 {
-			t.Fatalf("there are %q and %q", files, others)
-		}
-		data, err := os.ReadFile(others[at])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := replace(files[at], data); err != nil {
+		own, err1 := os.ReadFile(files[at])
+		foreign, err2 := os.ReadFile(others[at])
+		if err := errors.Join(err1, err2, replace(files[at], foreign)); err != nil {
 			t.Fatal(err)
 		}
 		x := p.open()
@@ -239,6 +235,13 @@ func TestForeignFiles(t *testing.T) {
 			if diff := searchtest.Differ(want[i], a, 10); diff != "" {
 				t.Errorf("with %s of another catalog, %.60q: %s", suffix, queries[i].Text, diff)
 			}
+		}
+		x.Close()
+		if err := replace(files[at], own); err != nil {
+			t.Fatal(err)
+		}
+		if x = p.open(); !x.Published(t.Context(), sourcesOf(p.sources)) {
+			t.Errorf("with its own %s again, what is published cannot be used", suffix)
 		}
 		x.Close()
 	}

@@ -144,7 +144,7 @@ func TestFresh(t *testing.T) {
 func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x, other := searchtest.Open(t, path, e, nil), searchtest.Open(t, path, e, nil)
-	sources := searchtest.Generate(testsize.Rounds(45, 120), 5)
+	sources := searchtest.Generate(testsize.Rounds(30, 120), 5)
 	agents := []*search.Agent{nil, {Name: "work", Include: search.Rules{Sources: []string{"work"}, Tags: []string{"tag1"}}, Pinned: []string{"plugin/inner"}}}
 	deltas := 0
 	for _, c := range changes {
@@ -155,7 +155,7 @@ func testFresh(t *testing.T, e embed.Embedder, merge bool) {
 		if n := len(beside(t, path, "")); n > 5 { // of SQLite 3, the manifest, a base and a delta
 			t.Errorf("%s: there are %d files: %q", c.name, n, beside(t, path, ""))
 		}
-		queries := searchtest.Queries(sources, 6, testsize.Rounds(15, 20), agents)
+		queries := searchtest.Queries(sources, 6, testsize.Rounds(10, 20), agents)
 		want := truth(t, e, sources)
 		if searchtest.Compare(t, want, x, queries); t.Failed() {
 			t.Fatalf("after %s, with %q", c.name, beside(t, path, ""))

@@ -55,7 +55,7 @@ func TestHTTPOrder(t *testing.T) {
 	s.rescan(t)
 	url := s.url + "/mcp"
 	first := modern(t, url, "skills/list", "{}").result(t)
-	for i := range 40 {
+	for i := range 15 {
 		arguments := fmt.Sprintf(`{"id":"sort-%02d","path":"SKILL.md","prompt":"sort-%02d"}`, i, i)
 		for _, name := range []string{"read_skill", "read_skill_resource", "suggest_skills"} {
 			modern(t, url, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments)).result(t)

@@ -300,8 +300,10 @@ func TestListOrder(t *testing.T) {
 	for i := range 600 {
 		name := fmt.Sprintf("sort-%03d", i)
 		files[name+"/SKILL.md"] = doc(name, "Sorts one of many.")
-		other := fmt.Sprintf("sort-0_%03d", i) // which hosts do not take, and which comes first
-		files[other+"/SKILL.md"] = doc(other, "Sorts one of many more.")
+		if i < 50 {
+			other := fmt.Sprintf("sort-0_%03d", i) // which hosts do not take, and which comes first
+			files[other+"/SKILL.md"] = doc(other, "Sorts one of many more.")
+		}
 	}
 	c := serve(t, files, "clerk").connect(t, true)
 	c.tool("read_skill", object{"id": "sort-333"})

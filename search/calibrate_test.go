@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -95,20 +96,24 @@ func TestDisturb(t *testing.T) {
 			t.Errorf("%s, not calibrated: threshold %v, background %+v", name, before.Threshold, b)
 		}
 		calibrate(t, x)
-		prompts, offered := backgroundOf(t, x), make(map[float64]int)
-		for _, rate := range []float64{.02, rank.DefaultRate} {
+		prompts := backgroundOf(t, x)
+		for rate, want := range map[float64]int{.02: 10, rank.DefaultRate: 25} {
+			if rate == .02 && e != nil && testsize.Rounds(0, 1) == 0 {
+				continue // by text there are both
+			}
+			offered := 0
 			for _, p := range prompts {
 				a := searchtest.Ask(t, x, search.Query{Text: p, Disturb: rate})
 				if offers(a) {
-					offered[rate]++
+					offered++
 				}
 				if might := a.Background.Higher < int(rate*500); offers(a) != might && a.Kind == "" {
 					t.Errorf("%s, rate %v: %d score higher than %q, offered %v", name, rate, a.Background.Higher, p, offers(a))
 				}
 			}
-		}
-		if offered[.02] != 10 || offered[.05] != 25 {
-			t.Errorf("%s: of 500 prompts these are disturbed: %v", name, offered)
+			if offered != want {
+				t.Errorf("%s, rate %v: %d of 500 prompts are disturbed", name, rate, offered)
+			}
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package search_test
 
 import (
+	"os"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -9,6 +11,12 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
+
+// TestMain lets garbage gather: these tests make much of it and need little memory.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 func TestSearchFindsBody(t *testing.T) {
 	t.Parallel()

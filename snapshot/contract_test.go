@@ -63,7 +63,7 @@ func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 // score may be off by one hundredth).
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{3, 200, testsize.Rounds(1000, 3000)} {
+	for _, n := range []int{3, 200, testsize.Rounds(600, 3000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
 			docs := g.documents(n, 100, 0)
@@ -125,7 +125,7 @@ func TestRecall(t *testing.T) {
 		return v[0]
 	}
 	var docs []document
-	for lines := json.NewDecoder(z); lines.More() && len(docs) < testsize.Rounds(2000, 6000); {
+	for lines := json.NewDecoder(z); lines.More() && len(docs) < testsize.Rounds(1200, 6000); {
 		var r struct{ Name, Description, Body string }
 		if err := lines.Decode(&r); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, 2, 11, 63, 64, 300, testsize.Rounds(2000, 5000)} {
+	for _, n := range []int{0, 1, 2, 11, 63, 64, 300, testsize.Rounds(1000, 5000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			docs := newGenerator(uint64(n)).documents(n, 60, dim)
 			meta := snapshot.Meta{Generation: generation, Model: "test", Dim: dim, Weights: weights, Extra: bytes.Repeat([]byte("extra"), 7*n)}
@@ -283,12 +283,12 @@ func checkHits(t *testing.T, hits []snapshot.Hit, scores []float64, allowed snap
 func TestSearchAgainstDefinition(t *testing.T) {
 	t.Parallel()
 	testsize.Long(t)
-	for _, n := range []int{1, 2, 40, 700, testsize.Rounds(1500, 3000)} {
+	for _, n := range []int{1, 2, 40, 700, testsize.Rounds(1100, 3000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			g := newGenerator(uint64(n))
 			docs := g.documents(n, 60, 0)
 			s := build(t, docs, 0)
-			for range testsize.Rounds(30, 60) {
+			for range testsize.Rounds(20, 60) {
 				terms := append(g.terms(g.rng.IntN(12)), "absent")
 				terms = append(terms, terms[0]) // counts twice
 				allowed := snapshot.Bitmap(nil)

@@ -268,7 +268,7 @@ func TestHookParallel(t *testing.T) {
 		var mu sync.Mutex
 		var hooks sync.WaitGroup
 		var slowest, idle time.Duration // hook, and process that does nothing
-		for i := range testsize.Rounds(12, 20) {
+		for i := range testsize.Rounds(9, 20) {
 			hooks.Go(func() {
 				start := time.Now()
 				err := exec.Command("skills", "version").Run()

@@ -187,7 +187,7 @@ func (r *realm) askCommand(t *testing.T, m map[string]any) {
 		site[name] = string(data)
 	}
 	m["site"] = site
-	for _, id := range r.some(testsize.Rounds(30, 12)) {
+	for _, id := range r.some(testsize.Rounds(60, 12)) {
 		call("show", "--json", "--", id)
 		call("read", "--json", "--", id, "scripts/run.sh")
 		call("read", "--json", "--", id)
@@ -265,7 +265,7 @@ func (r *realm) askServer(t *testing.T, p *post, m map[string]any) {
 	m["resources/list"] = sorted(p.call(t, "resources/list", map[string]any{}))
 	call("resources/templates/list", map[string]any{})
 	call("prompts/list", map[string]any{})
-	for _, id := range r.some(testsize.Rounds(5, 2)) {
+	for _, id := range r.some(testsize.Rounds(9, 2)) {
 		tool("read_skill", map[string]any{"id": id})
 		tool("read_skill_resource", map[string]any{"id": id, "path": "scripts/run.sh"})
 		uri := "skill://" + url.PathEscape(id)

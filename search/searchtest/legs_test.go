@@ -63,7 +63,7 @@ func TestLegs(t *testing.T) {
 	t.Parallel()
 	testsize.Long(t)
 	for name, leg := range legs {
-		leg.Skills = testsize.Rounds(80, 240)
+		leg.Skills = testsize.Rounds(50, 240)
 		t.Run(name, func(t *testing.T) { t.Parallel(); searchtest.Run(t, leg) })
 	}
 }
@@ -72,7 +72,7 @@ func TestLegs(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for vectors, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
-		for _, n := range []int{1, 60, testsize.Rounds(120, 300)} {
+		for _, n := range []int{1, testsize.Rounds(30, 60), testsize.Rounds(90, 300)} {
 			t.Run(fmt.Sprintf("%s-%d", vectors, n), func(t *testing.T) { compareLegs(t, e, n) })
 		}
 	}
@@ -136,7 +136,7 @@ func TestCompareNotices(t *testing.T) {
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	testsize.Long(t)
-	skills := corpus(t, testsize.Rounds(450, 1200))
+	skills := corpus(t, testsize.Rounds(300, 1200))
 	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {
@@ -144,7 +144,7 @@ func TestCorpus(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	var prompts []string
-	for len(prompts) < testsize.Rounds(100, 200) {
+	for len(prompts) < testsize.Rounds(60, 200) {
 		words := strings.Fields(skills[rng.IntN(len(skills))].Description)
 		if len(words) < 12 {
 			continue

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -171,8 +172,9 @@ func TestDamagedPages(t *testing.T) {
 	path := dbPath(t)
 	data := writeCatalog(t, path)
 	const page = 32768
-	found := 0
-	for at := 0; at < len(data); at += page {
+	found, tried := 0, 0
+	for at := 0; at < len(data); at += page * testsize.Rounds(2, 1) {
+		tried++
 		broken := filepath.Join(t.TempDir(), "catalog.db")
 		garbage := bytes.Clone(data)
 		for i := at; i < at+page; i++ {
@@ -194,8 +196,8 @@ func TestDamagedPages(t *testing.T) {
 		}
 		db.Close()
 	}
-	if found < len(data)/page/4 {
-		t.Errorf("damage of %d pages of %d was found; this test needs more", found, len(data)/page)
+	if found < tried/4 {
+		t.Errorf("damage of %d pages of %d was found; this test needs more", found, tried)
 	}
 }
 

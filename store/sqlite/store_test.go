@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"modernc.org/sqlite"
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	debug.SetGCPercent(400) // these tests make much garbage and need little memory
 	sqlite.MustRegisterScalarFunction("test_running", 0, sendRunning)
 	os.Exit(m.Run())
 }
