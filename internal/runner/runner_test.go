@@ -108,7 +108,7 @@ func TestManyRuns(t *testing.T) {
 	trusted := trust.Open(t.TempDir())
 	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}))
 	x := &slow{started: make(chan struct{}, 30), end: make(chan struct{})}
-	r, err := runner.New(c, nil, x, sandbox.Workspace{}, trusted)
+	r, err := runner.New(c, nil, x, trusted, nil)
 	try(t, err)
 	call := func(ctx context.Context) string {
 		answer, _ := r.Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
