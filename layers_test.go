@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/words", "internal/lazyregexp", "internal/yamledit"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
 	"internal/doctor":     {".", "bench", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
-	"agent":               {"agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/words"},
+	"agent":               {"agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/words", "internal/lazyregexp"},
 	"agent/toolset":       {"skill", "internal/words"},
 	"agent/skilltest":     {"agent", "agent/agenttest", "contextprovider", "sandbox", "internal/words"},
 	"agent/openai":        {"agent", "internal/endpoint", "internal/words"},
