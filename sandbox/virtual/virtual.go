@@ -116,10 +116,9 @@ func (s *Sandbox) Run(ctx context.Context, command string) (sandbox.Result, erro
 
 // Execute runs Request.Command, which may be a whole program of the shell, in a new shell
 // whose working folder is the skill's. It mounts the skill if it is not mounted yet, in
-// the place of one of this name from another folder. Args
-// are appended to a command that is a single one. A list of allowed tools is not needed:
-// the commands here can harm nothing. Of Limits, Timeout, Output and Disk hold; there is
-// no network and no second process.
+// the place of one of this name from another folder. Args are appended to a command that is
+// a single one. A list of allowed tools is not needed: the commands here can harm nothing.
+// Of Limits, Timeout, Output and Disk hold; there is no network and no second process.
 //
 // A workspace is at Root/workspace during the run, whose environment has the path in
 // WORKSPACE. What a successful run changed there is written back if Workspace.Write is
