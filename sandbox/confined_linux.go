@@ -204,7 +204,7 @@ func (c *confined) start(ctx context.Context, run *Run, o *order) (Result, error
 	defer answers.Close()
 	defer answer.Close()
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{helperName}, Dir: "/", ExtraFiles: []*os.File{ordered, answer},
-		Env: []string{"GOTRACEBACK=none", "GOGC=off", "GOMAXPROCS=1", "GOMEMLIMIT=64MiB"}} // nothing of this process
+		Env: []string{"GOTRACEBACK=none", "GOGC=off", "GOMAXPROCS=2", "GOMEMLIMIT=64MiB"}} // nothing of this process
 	go func() { _ = json.NewEncoder(orders).Encode(o) }() // a helper that cannot read it says so
 	res, err := run.Do(ctx, cmd)
 	_ = answer.Close()

@@ -52,6 +52,16 @@ func (k *keyboard) more(ctx context.Context) error {
 	}
 }
 
+// forget drops what was read and not yet returned.
+func (k *keyboard) forget() {
+	k.rest = nil
+	select {
+	case c := <-k.chunks:
+		k.reading, k.err = false, c.err
+	default:
+	}
+}
+
 // line returns the next line of a terminal that does the editing itself.
 func (k *keyboard) line(ctx context.Context) (string, error) {
 	for {

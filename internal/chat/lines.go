@@ -41,9 +41,12 @@ func (l *Lines) Read(ctx context.Context, prompt string) (string, error) {
 	return l.read(ctx, prompt)
 }
 
-// Ask is Read for an answer to a question, which does not enter the history.
+// Ask is Read for an answer to a question, which does not enter the history. What was typed
+// before the question is dropped: it is no answer to it.
 func (l *Lines) Ask(ctx context.Context, question string) (string, error) {
 	l.history.closed = true
+	flush(int(l.in.Fd()))
+	l.keys.forget()
 	return l.read(ctx, question)
 }
 

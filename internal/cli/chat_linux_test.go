@@ -154,7 +154,7 @@ func TestChatAtTerminal(t *testing.T) {
 		agenttest.Say("Still here.").Wants("go on"),
 	))
 	c := newConsole(t, "chat", "--base-url", s.URL, "--executor", "plain", "--allow-unconfined")
-	c.types("stop it\r", "m at http://127.0.0.1", "> ")
+	c.types("stop it\ra\r", "m at http://127.0.0.1", "> ") // what is typed ahead does not answer the question
 	c.types("\x03", "[N]o: ")
 	c.types("bake bread\r", "skills: stopped", "> ")
 	c.types("n\r", "The skill bread wants to run: ./run.sh", "Its source is project:.claude; 2 files in ", "fetches a program and runs it unseen", "[N]o: ")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"unicode/utf8"
 
@@ -18,13 +19,18 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
+// exact returns standard output for what other programs read: byte for byte in a pipe, with
+// escapes on a terminal.
+func (a *app) exact() io.Writer {
+	if _, ok := terminal(a.raw); ok {
+		return a.stdout
+	}
+	return a.raw
+}
+
 // encoder returns what writes JSON to standard output.
 func (a *app) encoder() *json.Encoder {
-	out := a.raw
-	if _, ok := terminal(out); ok {
-		out = a.stdout
-	}
-	enc := json.NewEncoder(out)
+	enc := json.NewEncoder(a.exact())
 	enc.SetEscapeHTML(false)
 	return enc
 }

@@ -18,7 +18,7 @@ import (
 var exact = map[string]string{
 	"Main":              "hands them to run",
 	"terminal":          "looks, and writes nothing",
-	"encoder":           "JSON in a pipe; on a terminal the printer is used",
+	"exact":             "in a pipe; on a terminal the printer is used",
 	"rows":              "styles cells that were made visible before",
 	"progress":          "draws a bar, with constant words",
 	"newChat":           "hands the terminal to the editor of lines, which shows what is typed without hidden characters",

@@ -189,10 +189,10 @@ func ranResult(r *sandbox.Result) runResult {
 	return runResult{r.ExitCode, string(r.Stdout), string(r.Stderr), r.Truncated, r.Duration, r.Signal, r.Stopped, r.Executor, append([]string{}, r.Unprotected...)}
 }
 
-// printResult prints what a command printed, as it is in a pipe, and says why it was
+// printResult prints what a command printed, byte for byte in a pipe, and says why it was
 // stopped.
 func (a *app) printResult(r *sandbox.Result) error {
-	_, err := fmt.Fprintf(a.stdout, "%s", r.Stdout)
+	_, err := a.exact().Write(r.Stdout)
 	fmt.Fprintf(a.stderr, "%s", r.Stderr)
 	if r.Stopped != "" {
 		a.note("the command was stopped: %s", r.Stopped)
