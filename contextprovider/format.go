@@ -173,9 +173,9 @@ func mayOpen(s string) bool {
 	return s != "" && (s[0] >= utf8.RuneSelf || strings.IndexByte("huasHUAS`~", s[0]) >= 0)
 }
 
-// contentTag matches whatever a reader may take for a tag of the element that
-// bodies stand in.
-var contentTag = lazyregexp.New(`(?i)<(\s*/?\s*skill_content)`)
+// contentTag matches whatever a reader may take for a tag of the element that bodies stand in,
+// of the list of skills, or of what package agent tells a model of skills and scripts.
+var contentTag = lazyregexp.New(`(?i)<(\s*/?\s*(?:available_skills|(?:skill|resource)_(?:content|error)|script_(?:result|error)))`)
 
 // Element returns the instructions of a skill in an element of their own, with the ID of the skill
 // and the folder that its paths start at. Nothing in the instructions can end the element.
@@ -184,7 +184,7 @@ func Element(b *Body) string {
 		html.EscapeString(words.Line(b.ID)), html.EscapeString(place(b.Folder)), fenced(b.Text))
 }
 
-// fenced keeps a body from closing its element and from opening another.
+// fenced keeps a body from closing its element, and from opening another that means something.
 func fenced(text string) string {
 	return contentTag().ReplaceAllString(strings.TrimSpace(text), "&lt;$1")
 }
