@@ -107,6 +107,13 @@ func (c *console) wants(texts ...string) {
 	}
 }
 
+// printed returns all that the command has printed until now.
+func (c *console) printed() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.screen
+}
+
 // types types a text once the command has printed others.
 func (c *console) types(text string, after ...string) {
 	c.t.Helper()
@@ -174,14 +181,14 @@ func TestChatAtTerminal(t *testing.T) {
 	c.types("/skils\r", "the chat is shortened from", "> ")
 	c.types("\x04", "no command /skils", "did you mean skills?", "> ")
 	if err := <-c.done; err != nil {
-		t.Errorf("the end is %v\n%q", err, c.screen)
+		t.Errorf("the end is %v\n%q", err, c.printed())
 	}
 	c.done <- nil
 	if mode, err := unix.IoctlGetTermios(int(c.slave.Fd()), unix.TCGETS); err != nil || mode.Lflag&unix.ICANON == 0 || mode.Lflag&unix.ECHO == 0 {
 		t.Errorf("the terminal is left raw: %v", err)
 	}
-	if strings.Contains(c.screen, "\x1b[2J") {
-		t.Errorf("the model cleared the screen: %q", c.screen)
+	if strings.Contains(c.printed(), "\x1b[2J") {
+		t.Errorf("the model cleared the screen: %q", c.printed())
 	}
 	if trusted, err := os.ReadFile(filepath.Join(app, "../state/trusted")); err != nil || !strings.Contains(string(trusted), "\tbread\t") {
 		t.Errorf("what is trusted: %s, %v", trusted, err)
