@@ -77,7 +77,7 @@ var layers = map[string][]string{
 	"mcpserver":           {"skill", "search", "contextprovider", "proposal", "internal/words"},
 	".":                   {"skill", "embed", "rerank", "source", "install", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/trust", "internal/words"},
 	"internal/cli":        {"*"},
-	"cmd/skills":          {"internal/cli", "sandbox"},
+	"cmd/skills":          {"internal/cli"},
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},

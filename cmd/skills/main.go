@@ -5,10 +5,6 @@ import (
 	"os"
 
 	"github.com/repertoire-skills/repertoire/internal/cli"
-	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
-func main() {
-	sandbox.Main() // in a helper of the sandbox, it does not return
-	os.Exit(cli.Main())
-}
+func main() { os.Exit(cli.Main()) }

@@ -59,7 +59,7 @@ type app struct {
 // signal ends it in good order, a second one at once. A hook watches for no signal:
 // it leaves nothing to be put in order, and watching costs it time.
 func Main() int {
-	sandbox.Main()
+	sandbox.Main() // in a helper of the sandbox it does not return
 	// Most runs end within milliseconds, a quarter of which collecting garbage would take.
 	setGarbage(400)
 	cobra.EnableCommandSorting = false // the help lists commands in the order in which people need them
