@@ -28,7 +28,7 @@ func running(t *testing.T, scope string, trusted *trust.File, tell func(mcpserve
 	run := func() *runner.Runner {
 		a, err := k.catalog.Agent(scope)
 		try(t, err)
-		r, err := runner.New(k.catalog, a, sandbox.NewPlain(sandbox.Options{AllowUnconfined: true}), trusted, nil)
+		r, err := runner.New(k.catalog, a, runner.Executors{Executor: sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})}, trusted, nil)
 		try(t, err)
 		return r
 	}

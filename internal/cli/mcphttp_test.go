@@ -274,14 +274,14 @@ func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments stri
 // /metrics counts them.
 func TestServeHTTPRuns(t *testing.T) {
 	home := fixture(t)
-	write(t, "config.yaml", "bundled: false\nusage: true\nagents: {keeper: {include: {names: [cat]}}, other: {include: {names: [post]}}}\n")
+	write(t, "config.yaml", "bundled: false\nusage: true\nagents: {keeper: {include: {names: [cat]}}, other: {include: {names: [post]}}}\nscripts: [{skills: [cat], executor: virtual}]\n")
 	write(t, ".agents/skills/cat/scripts/feed.sh", "echo fed with $1\n")
 	const token = "0123456789abcdef"
 	write(t, "token", token)
 	if out, err := exec.Command("skills", "mcp", "--http", "127.0.0.1:0", "--allow-run").CombinedOutput(); err == nil || !strings.Contains(string(out), "needs a token") {
 		t.Fatalf("without a token: %v, %s", err, out)
 	}
-	s := serveHTTP(t, "--allow-run", "--executor", "virtual", "--token-file", filepath.Join(home, "token"))
+	s := serveHTTP(t, "--allow-run", "--allow-unconfined", "--token-file", filepath.Join(home, "token"))
 	s.token = token
 	s.healthy(t)
 	feed := func(path string) string {

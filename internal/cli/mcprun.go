@@ -54,7 +54,7 @@ func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, open, err := runner.Executor(s.run.executor, s.run.unconfined, scope)
+	e, err := runner.ExecutorsFor(s.run.executor, s.run.unconfined, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mcpserver.Runs{OpenWorld: open, Call: run.Call, Tools: func(ctx context.Context) ([]mcpserver.RunTool, error) {
+	return &mcpserver.Runs{OpenWorld: e.Open, Call: run.Call, Tools: func(ctx context.Context) ([]mcpserver.RunTool, error) {
 		tools, err := run.Tools(ctx)
 		return mapped(tools, func(t agent.Tool) mcpserver.RunTool { return mcpserver.RunTool(t) }), err
 	}}, nil

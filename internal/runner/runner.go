@@ -38,25 +38,41 @@ type Runner struct {
 // processes of a whole command. The others wait.
 const maxRunning = 8
 
-// Executor returns the executor of that name, "" for the one that scope is configured with, or
-// else the best that works here, and whether scripts in it can reach other machines.
-func Executor(name string, unconfined bool, scope *search.Agent) (e sandbox.Executor, open bool, err error) {
-	o := executors.Options{AllowUnconfined: unconfined}
-	if scope != nil {
-		name, o.Runtime = cmp.Or(name, scope.Script.Executor), scope.Script.Runtime
-		open = len(scope.Script.Network) > 0
+// Executors say where scripts run.
+type Executors struct {
+	Executor sandbox.Executor // of all skills but those that For is asked for
+
+	// For returns the executor of a skill whose configuration names one; nil means that
+	// Executor runs all scripts.
+	For func(search.Script) (sandbox.Executor, error)
+
+	Open bool // scripts can reach other machines
+}
+
+// ExecutorsFor returns the executor of that name for all scripts. For "", skills run in the one
+// that the configuration names for the scope or the skill, or else in the best that works here.
+func ExecutorsFor(name string, unconfined bool, scope *search.Agent) (e Executors, err error) {
+	pool := executors.NewPool(executors.Options{AllowUnconfined: unconfined})
+	if name == "" {
+		e.For = func(s search.Script) (sandbox.Executor, error) { return pool.Get(s.Executor, s.Runtime) }
 	}
-	e, err = executors.New(name, o)
-	return e, open || name == "plain" || name == "" && unconfined, err
+	runtime := ""
+	if scope != nil {
+		name, runtime = cmp.Or(name, scope.Script.Executor), scope.Script.Runtime
+		e.Open = len(scope.Script.Network) > 0
+	}
+	e.Executor, err = pool.Get(name, runtime)
+	e.Open = e.Open || name == "plain" || name == "" && unconfined
+	return e, err
 }
 
 // New returns a runner for the skills that scope may see, nil for all. observe is told what
 // happens; nil means nobody.
-func New(c Catalog, scope *search.Agent, e sandbox.Executor, trusted *trust.File, observe func(agent.Event)) (*Runner, error) {
+func New(c Catalog, scope *search.Agent, e Executors, trusted *trust.File, observe func(agent.Event)) (*Runner, error) {
 	r := &Runner{catalog: c, scope: scope, trusted: trusted, running: make(chan struct{}, maxRunning)}
 	gate := &Gate{Catalog: c, Scope: scope, Trusted: trusted, Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 	var err error
-	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e, Allow: gate.Allow, Observe: observe,
+	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e.Executor, Executors: e.For, Allow: gate.Allow, Observe: observe,
 		Offer: []string{"run_skill_script", "sandbox_execute"}})
 	return r, err
 }

@@ -58,7 +58,7 @@ func TestPartial(t *testing.T) {
 	add("scripts/z.sh", "#!/bin/sh\necho fine\n")
 	c := open(t, dir)
 	trusted := trust.Open(t.TempDir())
-	r, err := runner.New(c, nil, echo{}, trusted, nil)
+	r, err := runner.New(c, nil, runner.Executors{Executor: echo{}}, trusted, nil)
 	try(t, err)
 	for _, test := range []struct {
 		more    int // further files
@@ -108,7 +108,7 @@ func TestManyRuns(t *testing.T) {
 	trusted := trust.Open(t.TempDir())
 	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}))
 	x := &slow{started: make(chan struct{}, 30), end: make(chan struct{})}
-	r, err := runner.New(c, nil, x, trusted, nil)
+	r, err := runner.New(c, nil, runner.Executors{Executor: x}, trusted, nil)
 	try(t, err)
 	call := func(ctx context.Context) string {
 		answer, _ := r.Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
