@@ -3,6 +3,7 @@ package repertoire_test
 import (
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,9 +13,12 @@ import (
 // TestPages: the tests that the pages name exist, and so do the files and headings that
 // they link to.
 func TestPages(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/agents.md", "docs/sandbox.md", "docs/security.md", "docs/relevance.md", "docs/ci.md"} {
+	pages, err := filepath.Glob("docs/*.md")
+	try(t, err)
+	for _, page := range append(pages, "README.md") {
 		text, err := os.ReadFile(page)
 		try(t, err)
+		checkContents(t, page, string(text))
 		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(string(text), -1) {
 			if !strings.Contains(link[1], "://") {
 				checkLink(t, page, link[1])
@@ -26,6 +30,31 @@ func TestPages(t *testing.T) {
 		try(t, err)
 		if n := checkNames(t, page, string(text)); n < least {
 			t.Errorf("%s names %d tests", page, n)
+		}
+	}
+}
+
+// checkContents checks that a page of docs begins with links to all its headings, and that
+// the README links to the page.
+func checkContents(t *testing.T, page, text string) {
+	t.Helper()
+	if page == "README.md" {
+		return
+	}
+	readme, err := os.ReadFile("README.md")
+	try(t, err)
+	if !strings.Contains(string(readme), "("+page+")") {
+		t.Errorf("the README does not link to %s", page)
+	}
+	plain := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(text, "")
+	headings := regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(plain, -1)
+	if len(headings) < 3 {
+		return
+	}
+	contents, _, _ := strings.Cut(text, "\n## ")
+	for _, h := range headings {
+		if !strings.Contains(contents, "](#"+anchor(h[1])+")") {
+			t.Errorf("the contents of %s lack %q", page, h[1])
 		}
 	}
 }

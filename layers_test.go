@@ -79,6 +79,7 @@ var layers = map[string][]string{
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/skills-fit":      {"*"},
+	"cmd/skills-picture":  {},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},
 

@@ -12,7 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
-// The program of the README. Its main calls sandbox.Main() first, then ask; here the server
+// The program of docs/agents.md. Its main calls sandbox.Main() first, then ask; here the server
 // follows a script, in which the model loads a skill before it answers.
 func Example() {
 	server, stop := exampleServer(

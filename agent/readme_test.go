@@ -20,12 +20,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestReadme: the program of the README compiles, and its function ask is the example of
+// TestReadme: the program of docs/agents.md compiles, and its function ask is the example of
 // this package.
 func TestReadme(t *testing.T) {
-	page, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../docs/agents.md")
 	toolTry(t, err)
-	_, section, _ := bytes.Cut(page, []byte("\n## Build an agent with it\n"))
+	_, section, _ := bytes.Cut(page, []byte("\n## A program\n"))
 	_, program, _ := bytes.Cut(section, []byte("\n```go\n"))
 	program, _, _ = bytes.Cut(program, []byte("```\n"))
 	example, err := os.ReadFile("example_test.go")
