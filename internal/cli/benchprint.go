@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 )
 
 // benchResult is what "bench --json" prints.
 type benchResult struct {
 	Mode string `json:"mode"`
 	bench.Result
-	Unusable []bench.Unusable   `json:"unusable,omitempty"`
+	Unusable []evals.Unusable   `json:"unusable,omitempty"`
 	Compared []bench.Comparison `json:"compared,omitempty"`
 }
 
