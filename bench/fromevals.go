@@ -29,7 +29,7 @@ func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 		return nil, nil, err
 	}
 	o := &evalCatalog{c, a, warn}
-	d := &Dataset{Name: "from-evals", Corpus: o.documents(ctx, entries)}
+	d := &Dataset{Name: "from-evals", Corpus: o.documents(ctx, entries), beside: true}
 	var bad []evals.Unusable
 	for _, e := range entries {
 		prompts, unusable, err := evals.Read(ctx, c, e, a)

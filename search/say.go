@@ -6,9 +6,9 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/intent"
 )
 
-// percents writes two probabilities as people say them, with as many decimals as
+// Percents writes two probabilities as people say them, with as many decimals as
 // are needed to tell them apart.
-func percents(a, b float64) (string, string) {
+func Percents(a, b float64) (string, string) {
 	for decimals := 0; ; decimals++ {
 		x, y := fmt.Sprintf("%.*f %%", decimals, 100*a), fmt.Sprintf("%.*f %%", decimals, 100*b)
 		if x != y || decimals == 3 {
@@ -23,7 +23,7 @@ func (r *Ranking) Quiet() string {
 	case r.Kind != "":
 		return "the prompt is " + intent.Kind(r.Kind).Phrase()
 	case r.Demand.Probability < r.Threshold:
-		likely, threshold := percents(r.Demand.Probability, r.Threshold)
+		likely, threshold := Percents(r.Demand.Probability, r.Threshold)
 		return fmt.Sprintf("this prompt looks %s likely to need a skill; the threshold is %s", likely, threshold)
 	}
 	return ""

@@ -20,7 +20,8 @@ type Explanation struct {
 	Rank    int      // among the candidates, from 1; 0 when it is not one
 	Of      int      // number of candidates
 	Best    string   // ID of the first candidate
-	Missing []string // terms of the prompt that the skill does not have
+	Missing []string // terms of the prompt that the skill does not have, but other skills have
+	Absent  []string // all terms of the prompt that the skill does not have
 	Ignored []string // triggers of the skill that do not count, and why
 	Filter  string   // the rule of the agent's scope that keeps the skill out; "" when none does
 	Verdict string   // one sentence
@@ -129,6 +130,7 @@ func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row
 		}
 	}
 	body, m := words.Terms(s.Body), &e.Matched
+	e.Absent = absent(p.sequence, append(words.Terms(s.Name+"\n"+s.Description+"\n"+strings.Join(s.Tags, "\n")), body...))
 	head := slices.Concat(m.Name, m.Description, m.Tags)
 	for _, t := range p.terms {
 		switch {
@@ -139,6 +141,21 @@ func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row
 		}
 	}
 	return nil
+}
+
+// absent returns the different terms of a prompt that are not in those of a skill.
+func absent(prompt, skill []string) []string {
+	known := make(map[string]bool, len(skill))
+	for _, t := range skill {
+		known[t] = true
+	}
+	var list []string
+	for _, t := range prompt {
+		if !known[t] {
+			known[t], list = true, append(list, t)
+		}
+	}
+	return list
 }
 
 // mostProbable returns the most probable of the skills that the prompt does not name.
@@ -179,7 +196,7 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case e.Demand.Probability < e.Threshold:
 		return "Not offered: " + e.Quiet() + "."
 	}
-	own, others := percents(e.Probability, best.Probability)
+	own, others := Percents(e.Probability, best.Probability)
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 
