@@ -4,18 +4,8 @@ import (
 	"fmt"
 
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
-
-// Percents writes two probabilities as people say them, with as many decimals as
-// are needed to tell them apart.
-func Percents(a, b float64) (string, string) {
-	for decimals := 0; ; decimals++ {
-		x, y := fmt.Sprintf("%.*f %%", decimals, 100*a), fmt.Sprintf("%.*f %%", decimals, 100*b)
-		if x != y || decimals == 3 {
-			return x, y
-		}
-	}
-}
 
 // Quiet says why a prompt gets no skill but those that it names; "" if it may get others.
 func (r *Ranking) Quiet() string {
@@ -23,7 +13,7 @@ func (r *Ranking) Quiet() string {
 	case r.Kind != "":
 		return "the prompt is " + intent.Kind(r.Kind).Phrase()
 	case r.Demand.Probability < r.Threshold:
-		likely, threshold := Percents(r.Demand.Probability, r.Threshold)
+		likely, threshold := words.Percents(r.Demand.Probability, r.Threshold)
 		return fmt.Sprintf("this prompt looks %s likely to need a skill; the threshold is %s", likely, threshold)
 	}
 	return ""

@@ -196,7 +196,7 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case e.Demand.Probability < e.Threshold:
 		return "Not offered: " + e.Quiet() + "."
 	}
-	own, others := Percents(e.Probability, best.Probability)
+	own, others := words.Percents(e.Probability, best.Probability)
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 

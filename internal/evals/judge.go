@@ -99,7 +99,7 @@ func (o *Outcome) Says() string {
 	case o.Result == Lost:
 		return "lost to " + o.To
 	case o.Result == Below:
-		likely, threshold := search.Percents(o.Demand, o.Threshold)
+		likely, threshold := words.Percents(o.Demand, o.Threshold)
 		return fmt.Sprintf("below the rate (%s, needed %s)", likely, threshold)
 	case o.Result == Kind:
 		return "of a kind that needs no skill"
