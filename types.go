@@ -189,7 +189,8 @@ type Entry = search.Entry
 //     of 0 means that the skill is no candidate
 //   - Best: ID of the first candidate
 //   - CopyOf: ID of the skill that is kept instead of this copy; "" when it is none
-//   - Missing: words of the prompt that the skill does not have, stemmed
+//   - Missing: words of the prompt that the skill does not have, but others, stemmed
+//   - Absent: all words of the prompt that the skill does not have, stemmed
 //   - Ignored: triggers of the skill that do not count, and why
 //   - Filter: the rule of the agent that keeps the skill out; "" when none does
 type Explanation = search.Explanation

@@ -85,43 +85,6 @@ func TestMean(t *testing.T) {
 	}
 }
 
-func TestParseEvals(t *testing.T) {
-	yes := []Eval{{"a", true}}
-	for _, tt := range []struct {
-		text string
-		want []Eval
-		err  string
-	}{
-		{`{"should_trigger":["a"],"should_not_trigger":["b"]}`, []Eval{{"a", true}, {"b", false}}, ""},
-		{`{"should_not_trigger":[{"prompt":"b"}]}`, []Eval{{"b", false}}, ""},
-		{`{"skill_name":"x","evals":[{"id":1,"prompt":"a","expected_output":"z"}]}`, yes, ""},
-		{`{"evals":[{"query":"a","should_trigger":true},{"input":"b","should_trigger":false}]}`, []Eval{{"a", true}, {"b", false}}, ""},
-		{`["a"]`, yes, ""},
-		{"\ufeff [{\"query\":\"a\"}] ", yes, ""},
-		{`[{"prompt":"a"},{"prompt":" "},{"files":[]}]`, yes, ""},
-		{`{"prompts":["a",{"prompt":"b","should_trigger":false}]}`, []Eval{{"a", true}, {"b", false}}, ""},
-		{`{}`, nil, "no prompts"},
-		{`[]`, nil, "no prompts"},
-		{``, nil, "line 1: unexpected end"},
-		{"[\n\"a\",\n}", nil, "line 3: invalid character"},
-		{`[1]`, nil, "cannot unmarshal"},
-		{`{"evals":"a"}`, nil, "cannot unmarshal"},
-		{`"a"`, nil, "cannot unmarshal"},
-	} {
-		got, err := ParseEvals([]byte(tt.text))
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
-		}
-		if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%s: error %v, want %q", tt.text, err, tt.err)
-		}
-	}
-	want := []Query{{ID: "s/e.json#1", Text: "a", Kind: "positive", Owner: "s", Wanted: []string{"s"}}, {ID: "s/e.json#2", Text: "b", Kind: "negative", Owner: "s"}}
-	if diff := cmp.Diff(want, Queries("s/e.json", "s", []Eval{{"a", true}, {"b", false}})); diff != "" {
-		t.Errorf("queries (-want +got):\n%s", diff)
-	}
-}
-
 // TestCompareBlocks: blocks are compared at the thresholds that keep a rate, each result
 // with its own, and what is significantly worse is named.
 func TestCompareBlocks(t *testing.T) {

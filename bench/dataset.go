@@ -58,6 +58,7 @@ type Dataset struct {
 	Name    string
 	Queries []Query
 	Corpus  iter.Seq2[Document, error] // each use reads it again; it ends at an error
+	beside  bool                       // the prompts stand beside the skills, see FromEvals
 	labels  []label                    // for the check that the corpus has these skills
 }
 

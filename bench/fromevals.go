@@ -5,18 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/skill"
 )
-
-// An Unusable is a file of evals that could not be used.
-type Unusable struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
 
 // An evalCatalog is a catalog that is measured by the evals beside its skills.
 type evalCatalog struct {
@@ -29,50 +23,43 @@ type evalCatalog struct {
 // evals/*.json files beside them. A nil agent sees all skills. The catalog must stay
 // open while the corpus of the set is read. warn is called for each file of evals and
 // each skill that is left out because it cannot be used.
-func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, warn func(error)) (*Dataset, []Unusable, error) {
+func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, warn func(error)) (*Dataset, []evals.Unusable, error) {
 	entries, err := c.List(ctx, a, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := &evalCatalog{c, a, warn}
-	d := &Dataset{Name: "from-evals", Corpus: o.documents(ctx, entries)}
-	var bad []Unusable
+	d := &Dataset{Name: "from-evals", Corpus: o.documents(ctx, entries), beside: true}
+	var bad []evals.Unusable
 	for _, e := range entries {
-		in, err := c.Listing(ctx, e.ID, a, false)
+		prompts, unusable, err := evals.Read(ctx, c, e, a)
 		if err != nil {
 			warn(fmt.Errorf("%s: not used: %w", e.Location, err))
 			continue
 		}
-		for _, f := range in.Files {
-			if ok, _ := path.Match("evals/*.json", f.Path); !ok { // no error: the pattern is valid
-				continue
-			}
-			queries, err := o.queries(ctx, e, f.Path)
-			if err != nil {
-				at := strings.TrimSuffix(e.Location, e.File()) + f.Path
-				bad = append(bad, Unusable{at, err.Error()})
-				warn(fmt.Errorf("%s: not used: %w", at, err))
-			}
-			d.Queries = append(d.Queries, queries...)
+		for _, u := range unusable {
+			warn(fmt.Errorf("%s: not used: %s", u.Path, u.Reason))
 		}
+		bad, d.Queries = append(bad, unusable...), append(d.Queries, queriesOf(e.ID, prompts)...)
 	}
 	if len(d.Queries) == 0 {
-		return nil, nil, errors.New("no skill of the catalog has prompts in an evals/*.json file")
+		return nil, nil, errors.New("no skill of the catalog has prompts in an " + evals.Pattern + " file")
 	}
 	return d, bad, ctx.Err()
 }
 
-// queries reads one file of evals.
-func (o *evalCatalog) queries(ctx context.Context, e repertoire.Entry, name string) ([]Query, error) {
-	file, err := o.catalog.File(ctx, e.ID, name, o.agent)
-	if err != nil {
-		return nil, err
+// queriesOf turns the evals of a skill into labelled prompts. A prompt that should not
+// trigger the skill may still need another one.
+func queriesOf(skill string, prompts []evals.Prompt) []Query {
+	list := make([]Query, len(prompts))
+	for i, p := range prompts {
+		q := Query{ID: p.ID, Text: p.Prompt, Kind: "negative", Owner: skill}
+		if p.Trigger {
+			q.Kind, q.Wanted = "positive", []string{skill}
+		}
+		list[i] = q
 	}
-	evals, err := ParseEvals([]byte(file.Text))
-	if err != nil {
-		return nil, err
-	}
-	return Queries(e.ID+"/"+name, e.ID, evals), nil
+	return list
 }
 
 // documents reads the skills as they are now.

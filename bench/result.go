@@ -1,5 +1,7 @@
 package bench
 
+import "github.com/repertoire-skills/repertoire/internal/evals"
+
 // A Result is a measurement of one or more data sets.
 type Result struct {
 	Seed uint64  `json:"seed"`
@@ -30,6 +32,8 @@ type Set struct {
 	Latency     Latency        `json:"latency"`
 	Calibration *Calibration   `json:"calibration,omitempty"` // when hits carry probabilities
 	Queries     []Answered     `json:"queries"`
+	// Evals says how each prompt of FromEvals fares, see evals.Sort.
+	Evals []evals.Outcome `json:"evals,omitempty"`
 }
 
 // A Part is the relevance over the prompts of one kind, language or style.

@@ -56,7 +56,10 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	s := summary(answered, r.threshold, opts.Seed)
 	s.Set, s.Skills, s.Modes, s.Gate.AllTokens = d.Name, c.Skills, r.modes, c.Tokens
 	s.Latency, s.Calibration = latency(r.searcher.took), r.calibration()
-	return s, nil
+	if d.beside {
+		s.Evals, err = explain(ctx, c, d, answered, opts)
+	}
+	return s, err
 }
 
 // known returns the near misses whose skill is in the catalog.

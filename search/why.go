@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -21,7 +20,8 @@ type Explanation struct {
 	Rank    int      // among the candidates, from 1; 0 when it is not one
 	Of      int      // number of candidates
 	Best    string   // ID of the first candidate
-	Missing []string // terms of the prompt that the skill does not have
+	Missing []string // terms of the prompt that the skill does not have, but other skills have
+	Absent  []string // all terms of the prompt that the skill does not have
 	Ignored []string // triggers of the skill that do not count, and why
 	Filter  string   // the rule of the agent's scope that keeps the skill out; "" when none does
 	Verdict string   // one sentence
@@ -130,6 +130,7 @@ func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row
 		}
 	}
 	body, m := words.Terms(s.Body), &e.Matched
+	e.Absent = absent(p.sequence, append(words.Terms(s.Name+"\n"+s.Description+"\n"+strings.Join(s.Tags, "\n")), body...))
 	head := slices.Concat(m.Name, m.Description, m.Tags)
 	for _, t := range p.terms {
 		switch {
@@ -142,6 +143,21 @@ func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row
 	return nil
 }
 
+// absent returns the different terms of a prompt that are not in those of a skill.
+func absent(prompt, skill []string) []string {
+	known := make(map[string]bool, len(skill))
+	for _, t := range skill {
+		known[t] = true
+	}
+	var list []string
+	for _, t := range prompt {
+		if !known[t] {
+			known[t], list = true, append(list, t)
+		}
+	}
+	return list
+}
+
 // mostProbable returns the most probable of the skills that the prompt does not name.
 func (r *retrieval) mostProbable() (best rank.Scored) {
 	for _, s := range r.scored {
@@ -150,17 +166,6 @@ func (r *retrieval) mostProbable() (best rank.Scored) {
 		}
 	}
 	return best
-}
-
-// percents writes two probabilities as people say them, with as many decimals as
-// are needed to tell them apart.
-func percents(a, b float64) (string, string) {
-	for decimals := 0; ; decimals++ {
-		x, y := fmt.Sprintf("%.*f %%", decimals, 100*a), fmt.Sprintf("%.*f %%", decimals, 100*b)
-		if x != y || decimals == 3 {
-			return x, y
-		}
-	}
 }
 
 // verdict says in one sentence what decided. best is the most probable skill.
@@ -179,7 +184,7 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case len(e.chain) > 0:
 		return fmt.Sprintf("Offered, if the budget has room, because %s requires %s.", e.chain[0], strings.Join(append(slices.Clone(e.chain[1:]), "it"), ", which requires "))
 	case e.Kind != "" && !e.Relevant:
-		return "Not offered: the prompt is " + intent.Kind(e.Kind).Phrase() + "."
+		return "Not offered: " + e.Quiet() + "."
 	case e.CopyOf != "" && e.Relevant: // the skill that stays is relevant too
 		return fmt.Sprintf("Not offered: it is the same as %s, which is offered.", e.CopyOf)
 	case e.Rank == 0 && e.Strength == 0:
@@ -189,10 +194,9 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case e.Relevant:
 		return fmt.Sprintf("Offered, as number %d of %d candidates.", e.Rank, e.Of)
 	case e.Demand.Probability < e.Threshold:
-		likely, threshold := percents(e.Demand.Probability, e.Threshold)
-		return fmt.Sprintf("Not offered: this prompt looks %s likely to need a skill; the threshold is %s.", likely, threshold)
+		return "Not offered: " + e.Quiet() + "."
 	}
-	own, others := percents(e.Probability, best.Probability)
+	own, others := words.Percents(e.Probability, best.Probability)
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 

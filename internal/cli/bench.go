@@ -30,7 +30,11 @@ as it is. A set is a folder with
                  relevance of 0 says that the skill is not wanted
 A set without corpus.jsonl is measured on the corpus that --corpus names. With
 --from-evals the set is made of your own catalog and of the prompts in the
-evals/*.json files beside its skills.
+evals/*.json files beside its skills ("skills help try" describes them), and
+each prompt is listed: offered, lost to another skill, or below the rate, with
+the words that the skill lacks. The skills with a prompt that does not get what
+its author wants come first. A terminal shows the first of these prompts, and
+all prompts with --all.
 
 Prompts of the kinds none, no_tool and hard_negative_none, and all of --none,
 need no skill: what "context" would offer for them is a false injection. Another
@@ -67,11 +71,11 @@ count as wrong.
 none, and as many near misses.
 
 When the output is piped, each line holds set, measure, value, lower and upper
-bound and number of prompts, separated by tabs. --compare adds set, measure,
-before, after, difference and p, then set, "significantly worse" and the
-measures that are (p < .05; fewer entries are neither better nor worse) or
-"nothing", then set, "better" or "worse", prompt, rank before and after, and
-difference of nDCG@10.
+bound and number of prompts, separated by tabs. --from-evals adds skill, result,
+prompt and missing words. --compare adds set, measure, before, after, difference
+and p, then set, "significantly worse" and the measures that are (p < .05; fewer
+entries are neither better nor worse) or "nothing", then set, "better" or
+"worse", prompt, rank before and after, and difference of nDCG@10.
 
 --json prints an object with mode and seed (as asked for), and
   sets      a list of objects with set, skills, prompts (that need a skill),
@@ -106,6 +110,11 @@ difference of nDCG@10.
                 threshold: listed, fitting, own: 1 with the skill of a near
                 miss), certain (of it what the prompt names for certain),
                 distracted (rank, text_rank)
+    evals       with --from-evals: id, skill, prompt, should_trigger, right
+                (as its author wants), result (offered, lost, below: the rate,
+                kind: needs no skill, hidden: the skill is offered for no
+                prompt), lost_to, demand, threshold, missing (words of the
+                prompt that the skill lacks), verdict (why it is not offered)
   mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
             counts the same
   breakdown as of a set: means over the sets that have a part, if several do
@@ -125,7 +134,7 @@ type benchFlags struct {
 	limit           int
 	seed            uint64
 	fromEvals       bool
-	details         bool
+	details, all    bool
 	markdown        bool
 	level           level
 	speed           speedFlags
@@ -152,6 +161,7 @@ func (a *app) benchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&b.datasets, "dataset", nil, "measure the set in this `folder` (repeatable)")
 	f.BoolVar(&b.fromEvals, "from-evals", false, "measure your own catalog by the evals beside its skills")
+	f.BoolVar(&b.all, "all", false, "list on a terminal too how each prompt of the evals fares")
 	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none, or the skills of --speed")
 	f.StringArrayVar(&b.none, "none", nil, "add the prompts of queries.jsonl in this `folder`, which need no skill (repeatable)")
 	f.StringVar(&b.distractors, "distractors", "", "also mix the skills of this `file` (JSON lines of a corpus, perhaps gzipped) into each set")

@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 )
 
 // benchResult is what "bench --json" prints.
 type benchResult struct {
 	Mode string `json:"mode"`
 	bench.Result
-	Unusable []bench.Unusable   `json:"unusable,omitempty"`
+	Unusable []evals.Unusable   `json:"unusable,omitempty"`
 	Compared []bench.Comparison `json:"compared,omitempty"`
 }
 
@@ -61,7 +62,40 @@ func (a *app) printBench(out benchResult, b *benchFlags) error {
 	if err := a.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
 		return err
 	}
+	if err := a.printEvals(out.Sets, b.all); err != nil {
+		return err
+	}
 	return a.printCompared(out.Compared)
+}
+
+// fewEvals is how many prompts of evals a terminal shows.
+const fewEvals = 15
+
+// printEvals prints how the prompts of evals fare: on a terminal the first that do not get
+// what their authors want, unless all are asked for.
+func (a *app) printEvals(sets []bench.Set, all bool) error {
+	for _, s := range sets {
+		if len(s.Evals) == 0 {
+			continue
+		}
+		shown := s.Evals
+		if _, ok := terminal(a.stdout); ok && !all {
+			shown = slices.DeleteFunc(slices.Clone(shown), func(o evals.Outcome) bool { return o.Right })
+			shown = shown[:min(len(shown), fewEvals)]
+		}
+		rows := mapped(shown, func(o evals.Outcome) []string {
+			return []string{o.Skill, o.Says(), o.Prompt, strings.Join(o.Missing, " ")}
+		})
+		if err := a.further([]string{"SKILL", "RESULT", "PROMPT", "NOT IN THE SKILL"}, rows); err != nil {
+			return err
+		}
+		summary := evals.Summary(s.Evals)
+		if len(shown) < len(s.Evals) {
+			summary += fmt.Sprintf(" --all lists all %d.", len(s.Evals))
+		}
+		a.note("%s", summary)
+	}
+	return nil
 }
 
 // setRows are the rows of one set: relevance, gate, curve, tokens, latency, modes.

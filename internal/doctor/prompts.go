@@ -3,12 +3,11 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -30,14 +29,14 @@ type askedPrompt struct {
 func (c *contents) evalPrompts() []string {
 	var prompts []string
 	for _, name := range c.names {
-		if ok, _ := path.Match("evals/*.json", name); !ok { // no error: the pattern is valid
+		if !evals.IsFile(name) {
 			continue
 		}
-		evals, err := bench.ParseEvals([]byte(c.text[name]))
+		list, err := evals.Parse([]byte(c.text[name]))
 		if err != nil {
 			continue // "skills bench --from-evals" reports it
 		}
-		for _, e := range evals {
+		for _, e := range list {
 			if e.Trigger && len(prompts) < maxEvals {
 				prompts = append(prompts, e.Prompt)
 			}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -76,11 +76,11 @@ type prompt struct{ before, after string }
 func promptsOf(t *proposal.Trial) []prompt {
 	before, after := description(t.Before, t.Name), description(t.After, t.Name)
 	list := []prompt{{before, after}}
-	evals := evalsOf(t.Before)
-	if len(evals) == 0 {
-		evals = evalsOf(t.After)
+	texts := evalsOf(t.Before)
+	if len(texts) == 0 {
+		texts = evalsOf(t.After)
 	}
-	for _, text := range evals[:min(len(evals), maxPrompts)] {
+	for _, text := range texts[:min(len(texts), maxPrompts)] {
 		list = append(list, prompt{text, text})
 	}
 	return list
@@ -102,17 +102,17 @@ func description(files proposal.Files, name string) string {
 func evalsOf(files proposal.Files) (list []string) {
 	var names []string
 	for name := range files {
-		if ok, _ := path.Match("evals/*.json", name); ok { // no error: the pattern is valid
+		if evals.IsFile(name) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		evals, err := bench.ParseEvals(files[name].Data)
+		prompts, err := evals.Parse(files[name].Data)
 		if err != nil {
 			continue // "skills bench --from-evals" reports it
 		}
-		for _, e := range evals {
+		for _, e := range prompts {
 			if e.Trigger {
 				list = append(list, e.Prompt)
 			}

@@ -1,4 +1,9 @@
-package bench
+// Package evals reads the prompts that authors keep beside a skill to try it, and says how
+// each of them fares in a catalog.
+//
+// The one rule: no other package knows where the files of evals are and what they look
+// like.
+package evals
 
 import (
 	"bytes"
@@ -6,8 +11,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 )
+
+// Pattern is where the files of evals are in the folder of a skill.
+const Pattern = "evals/*.json"
+
+// IsFile reports whether a file of a skill holds evals, by its path in the folder.
+func IsFile(name string) bool {
+	ok, _ := path.Match(Pattern, name) // no error: the pattern is valid
+	return ok
+}
 
 // An Eval is a prompt that the author of a skill wrote to try the skill.
 type Eval struct {
@@ -15,22 +30,22 @@ type Eval struct {
 	Trigger bool // the prompt should lead to the skill
 }
 
-// An evalFile is a file of evals whose top level is an object.
-type evalFile struct {
-	ShouldTrigger    []evalEntry `json:"should_trigger"`
-	ShouldNotTrigger []evalEntry `json:"should_not_trigger"`
-	Evals            []evalEntry `json:"evals"`
-	Prompts          []evalEntry `json:"prompts"`
+// A file is a file of evals whose top level is an object.
+type file struct {
+	ShouldTrigger    []entry `json:"should_trigger"`
+	ShouldNotTrigger []entry `json:"should_not_trigger"`
+	Evals            []entry `json:"evals"`
+	Prompts          []entry `json:"prompts"`
 }
 
-// An evalEntry is a prompt: in the file a string, or an object with a prompt.
-type evalEntry struct {
+// An entry is a prompt: in the file a string, or an object with a prompt.
+type entry struct {
 	prompt  string
 	trigger *bool // nil means that the entry does not say
 }
 
 // UnmarshalJSON reads a string or an object.
-func (e *evalEntry) UnmarshalJSON(data []byte) error {
+func (e *entry) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
 		return json.Unmarshal(data, &e.prompt)
 	}
@@ -45,25 +60,25 @@ func (e *evalEntry) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParseEvals reads the forms in which authors keep evals beside a skill: a list
+// Parse reads the forms in which authors keep evals beside a skill: a list
 // of strings or of objects with prompt, query or input and perhaps
 // should_trigger; such a list as evals or prompts of an object; and lists of
 // both signs, should_trigger and should_not_trigger. Entries without a prompt
 // are skipped; a file without any prompt is an error.
-func ParseEvals(data []byte) ([]Eval, error) {
+func Parse(data []byte) ([]Eval, error) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
-	var file evalFile
+	var f file
 	var err error
 	if bytes.HasPrefix(data, []byte("[")) {
-		err = json.Unmarshal(data, &file.Evals)
+		err = json.Unmarshal(data, &f.Evals)
 	} else {
-		err = json.Unmarshal(data, &file)
+		err = json.Unmarshal(data, &f)
 	}
 	if err != nil {
 		return nil, withLine(data, err)
 	}
 	var list []Eval
-	add := func(entries []evalEntry, trigger bool) {
+	add := func(entries []entry, trigger bool) {
 		for _, e := range entries {
 			if strings.TrimSpace(e.prompt) == "" {
 				continue
@@ -75,10 +90,10 @@ func ParseEvals(data []byte) ([]Eval, error) {
 			}
 		}
 	}
-	add(file.ShouldTrigger, true)
-	add(file.ShouldNotTrigger, false)
-	add(file.Evals, true)
-	add(file.Prompts, true)
+	add(f.ShouldTrigger, true)
+	add(f.ShouldNotTrigger, false)
+	add(f.Evals, true)
+	add(f.Prompts, true)
 	if len(list) == 0 {
 		return nil, errors.New("no prompts")
 	}
@@ -94,18 +109,4 @@ func withLine(data []byte, err error) error {
 	}
 	n := min(syntax.Offset, int64(len(data)))
 	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:n], []byte("\n")), err)
-}
-
-// Queries turns the evals in a skill's file into labelled prompts. A prompt that should
-// not trigger the skill may still need another one.
-func Queries(file, skill string, evals []Eval) []Query {
-	list := make([]Query, len(evals))
-	for i, e := range evals {
-		q := Query{ID: fmt.Sprintf("%s#%d", file, i+1), Text: e.Prompt, Kind: "negative", Owner: skill}
-		if e.Trigger {
-			q.Kind, q.Wanted = "positive", []string{skill}
-		}
-		list[i] = q
-	}
-	return list
 }

@@ -1,0 +1,43 @@
+package evals_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/evals"
+)
+
+func TestParse(t *testing.T) {
+	yes := []evals.Eval{{"a", true}}
+	for _, tt := range []struct {
+		text string
+		want []evals.Eval
+		err  string
+	}{
+		{`{"should_trigger":["a"],"should_not_trigger":["b"]}`, []evals.Eval{{"a", true}, {"b", false}}, ""},
+		{`{"should_not_trigger":[{"prompt":"b"}]}`, []evals.Eval{{"b", false}}, ""},
+		{`{"skill_name":"x","evals":[{"id":1,"prompt":"a","expected_output":"z"}]}`, yes, ""},
+		{`{"evals":[{"query":"a","should_trigger":true},{"input":"b","should_trigger":false}]}`, []evals.Eval{{"a", true}, {"b", false}}, ""},
+		{`["a"]`, yes, ""},
+		{"\ufeff [{\"query\":\"a\"}] ", yes, ""},
+		{`[{"prompt":"a"},{"prompt":" "},{"files":[]}]`, yes, ""},
+		{`{"prompts":["a",{"prompt":"b","should_trigger":false}]}`, []evals.Eval{{"a", true}, {"b", false}}, ""},
+		{`{}`, nil, "no prompts"},
+		{`[]`, nil, "no prompts"},
+		{``, nil, "line 1: unexpected end"},
+		{"[\n\"a\",\n}", nil, "line 3: invalid character"},
+		{`[1]`, nil, "cannot unmarshal"},
+		{`{"evals":"a"}`, nil, "cannot unmarshal"},
+		{`"a"`, nil, "cannot unmarshal"},
+	} {
+		got, err := evals.Parse([]byte(tt.text))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+		}
+		if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: error %v, want %q", tt.text, err, tt.err)
+		}
+	}
+}
