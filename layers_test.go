@@ -79,6 +79,7 @@ var layers = map[string][]string{
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/repertoire":      {"internal/cli"},
+	"cmd/skills-docs":     {"internal/cli"},
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},
@@ -135,6 +136,9 @@ func TestLayers(t *testing.T) {
 		seen[f.dir] = true
 		for _, imp := range f.ast.Imports {
 			p := strings.Trim(imp.Path.Value, `"`)
+			if p == "github.com/spf13/cobra/doc" && f.dir != "cmd/skills-docs" {
+				t.Errorf("%s imports the maker of man pages, which the program does not need", f.name)
+			}
 			if p != module && !strings.HasPrefix(p, module+"/") {
 				continue
 			}
