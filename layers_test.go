@@ -83,6 +83,7 @@ var layers = map[string][]string{
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},
+	"packaging":           {}, // a module of its own
 
 	// For tests only.
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
@@ -172,7 +173,7 @@ func TestPackageComments(t *testing.T) {
 		switch {
 		case dir == ".":
 			want = "Package repertoire "
-		case strings.HasPrefix(dir, "cmd/"):
+		case strings.HasPrefix(dir, "cmd/") || dir == "packaging":
 			want = "Command " + path.Base(dir) + " "
 		}
 		doc := docs[dir]
