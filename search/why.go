@@ -152,17 +152,6 @@ func (r *retrieval) mostProbable() (best rank.Scored) {
 	return best
 }
 
-// percents writes two probabilities as people say them, with as many decimals as
-// are needed to tell them apart.
-func percents(a, b float64) (string, string) {
-	for decimals := 0; ; decimals++ {
-		x, y := fmt.Sprintf("%.*f %%", decimals, 100*a), fmt.Sprintf("%.*f %%", decimals, 100*b)
-		if x != y || decimals == 3 {
-			return x, y
-		}
-	}
-}
-
 // verdict says in one sentence what decided. best is the most probable skill.
 func (e *Explanation) verdict(best rank.Scored) string {
 	switch {
@@ -189,10 +178,10 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case e.Relevant:
 		return fmt.Sprintf("Offered, as number %d of %d candidates.", e.Rank, e.Of)
 	case e.Demand.Probability < e.Threshold:
-		likely, threshold := percents(e.Demand.Probability, e.Threshold)
+		likely, threshold := words.Percents(e.Demand.Probability, e.Threshold)
 		return fmt.Sprintf("Not offered: this prompt looks %s likely to need a skill; the threshold is %s.", likely, threshold)
 	}
-	own, others := percents(e.Probability, best.Probability)
+	own, others := words.Percents(e.Probability, best.Probability)
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 
