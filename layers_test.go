@@ -79,6 +79,7 @@ var layers = map[string][]string{
 	".":                   {"skill", "embed", "rerank", "source", "install", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/trust", "internal/words"},
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
+	"cmd/repertoire":      {"internal/cli"},
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},

@@ -223,6 +223,8 @@ type SyntaxError = search.SyntaxError
 //     of your own tools; "" means one that Server decides
 //   - Server: the MCP server whose tool read_skill loads skills; "" means that the
 //     model reads their files
+//   - Command: the program whose command show prints the instructions of a skill, for a
+//     list without Intro and Server; "" means "skills"
 //   - ListPinned: list pinned skills like others instead of giving all their
 //     instructions
 //   - Choose: returns which of some hits to list, best first; nil means all

@@ -42,6 +42,9 @@ type Budget struct {
 	// Server is the MCP server whose tool read_skill loads a skill for the model;
 	// "" means that the model reads the file at its location.
 	Server string
+	// Command is the name of the program whose command show prints the instructions of
+	// a skill, for a list without Intro and Server; "" means "skills".
+	Command string
 	// ListPinned lists pinned skills like others, before them, instead of giving
 	// all of their instructions.
 	ListPinned bool

@@ -1,6 +1,7 @@
 package contextprovider
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -53,7 +54,7 @@ func header(b Budget) string {
 	case b.Server != "":
 		load = "The tool `read_skill` of the MCP server " + escapedLine(b.Server) + " returns the instructions of each by its name."
 	default:
-		load = "The instructions of each are in the file at its location; `skills show NAME` prints them."
+		load = "The instructions of each are in the file at its location; `" + cmp.Or(escapedLine(b.Command), "skills") + " show NAME` prints them."
 	}
 	return "Skills in the local catalog that may fit this prompt. " + load + " Names and descriptions are catalog metadata."
 }

@@ -7,4 +7,4 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/cli"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() { os.Exit(cli.Main("skills")) }

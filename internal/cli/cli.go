@@ -39,6 +39,7 @@ const (
 
 // app is one run of the command: its streams and its global flags.
 type app struct {
+	name           string // of the program; "" means ownName
 	stdin          io.Reader
 	stdout, stderr io.Writer    // printers
 	raw            io.Writer    // standard output, for what programs read: JSON, protocols, scripts
@@ -56,10 +57,11 @@ type app struct {
 	onlyRoot, json, quiet, verbose bool
 }
 
-// Main runs the command of the process and returns its exit status. The first
+// Main runs the command of the process, a program of this name, and returns its exit
+// status. The first
 // signal ends it in good order, a second one at once. A hook watches for no signal:
 // it leaves nothing to be put in order, and watching costs it time.
-func Main() int {
+func Main(name string) int {
 	sandbox.Main() // in a helper of the sandbox it does not return
 	// Most runs end within milliseconds, a quarter of which collecting garbage would take.
 	setGarbage(400)
@@ -74,7 +76,8 @@ func Main() int {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
 	}
-	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	a := &app{name: nameFor(name, os.Args[0])}
+	return a.execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
 // setGarbage sets how much garbage may gather, in percent of what is in use, unless the
@@ -85,10 +88,10 @@ func setGarbage(percent int) {
 	}
 }
 
-// run executes the command and returns its exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	errs := printer{stderr}
-	a := &app{stdin: stdin, stdout: printer{stdout}, stderr: errs, raw: stdout, start: time.Now()}
+// execute runs the command and returns its exit code.
+func (a *app) execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	errs := printer{stderr, a.named}
+	a.stdin, a.stdout, a.stderr, a.raw, a.start = stdin, printer{Writer: stdout}, errs, stdout, time.Now()
 	root := a.command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -108,7 +111,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(errs, "skills: hint: %s\n", hint)
 	}
-	if usage, ok := errors.AsType[*usageError](err); ok && usage.command != "skills hook" && !callsHook(args) {
+	if usage, ok := errors.AsType[*usageError](err); ok && !strings.HasSuffix(usage.command, " hook") && !callsHook(args) {
 		return exitUsage
 	}
 	return exitError
@@ -192,7 +195,7 @@ Exit status: 0 (also when nothing is relevant), 1 for errors, 2 for wrong usage.
 func (a *app) command() *cobra.Command {
 	var version bool
 	root := &cobra.Command{
-		Use:           "skills",
+		Use:           cmp.Or(a.name, ownName),
 		Short:         "Find the agent skills that fit a prompt",
 		Long:          rootHelp,
 		SilenceErrors: true,
@@ -217,7 +220,7 @@ func (a *app) command() *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
-	completeHelp(root)
+	a.setHelp(root)
 	addGroup(root, "Find skills:",
 		a.contextCommand(), a.searchCommand(), a.listCommand(), a.showCommand(), a.readCommand(), a.whyCommand(),
 		a.promptCommand())

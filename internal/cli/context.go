@@ -53,7 +53,7 @@ room. "skills why NAME PROMPT" explains a decision.
   disturb   as in "search --json"`
 
 func (a *app) contextCommand() *cobra.Command {
-	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML}
+	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: a.name}
 	var least level
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",

@@ -57,6 +57,9 @@ func (o *doctorOutput) check(json bool) error {
 
 // printReport prints a report in a format.
 func (a *app) printReport(r *doctor.Report, format string) error {
+	for i, f := range r.Findings {
+		r.Findings[i].Hint = a.named(f.Hint)
+	}
 	switch format {
 	case "json":
 		return a.printJSON(r)
@@ -85,6 +88,9 @@ func workingFolder() string {
 // printRules prints the rules of all findings.
 func (a *app) printRules(format string) error {
 	rules := doctor.Rules()
+	for i, r := range rules {
+		rules[i].Fix = a.named(r.Fix)
+	}
 	if format == "json" {
 		return a.printJSON(map[string][]doctor.Rule{"rules": rules})
 	}
@@ -111,7 +117,7 @@ func (a *app) printFindings(r *doctor.Report) error {
 	}
 	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
 		count(r.Errors, "error"), count(r.Warnings, "warning"), count(r.Notes, "note"))
-	return a.printText(out.String())
+	return a.printText(a.named(out.String()))
 }
 
 // printGroups prints how often each rule was broken, and its first few findings: with

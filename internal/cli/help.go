@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func (a *app) completionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:       "completion SHELL",
 		Short:     "Print a script for completion in a shell",
-		Long:      completionHelp,
+		Long:      strings.ReplaceAll(completionHelp, ownName, cmp.Or(a.name, ownName)),
 		Example:   "  skills completion bash",
 		Args:      args(1, 1),
 		ValidArgs: shells,
@@ -136,15 +137,20 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 	}
 }
 
-// completeHelp fills in marks such as {folders} from the descriptions of clients, when
-// help is printed.
-func completeHelp(root *cobra.Command) {
+// setHelp has the help of a command completed when it is printed.
+func (a *app) setHelp(root *cobra.Command) {
 	print := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
-		cmd.Long = marks.Replace(cmd.Long)
+		a.completeHelp(cmd)
 		print(cmd, args)
 	})
+}
+
+// completeHelp fills in marks such as {folders} from the descriptions of clients, and the
+// name of the program.
+func (a *app) completeHelp(cmd *cobra.Command) {
+	marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
+	cmd.Long, cmd.Example = a.named(marks.Replace(cmd.Long)), a.named(cmd.Example)
 }
 
 // foldersHelp returns the text that says where skills are looked for.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (a *app) hookCommand() *cobra.Command {
 
 // complete adds to a call of a hook what all calls have in common.
 func (a *app) complete(call hook.Call) hook.Call {
-	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.raw
+	call.Name, call.Start, call.Stdin, call.Stdout = a.name, a.start, a.stdin, a.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command, call.Usage = a.openForHook, a.indexArgs, a.commandLine, a.hookUsage
 	call.Waiting = func(state string) int { return proposal.Count(proposalsIn(state)) }
@@ -129,7 +130,7 @@ func callsHook(args []string) bool {
 func (a *app) commandLine() string {
 	self, err := os.Executable()
 	if err != nil {
-		self = "skills"
+		self = cmp.Or(a.name, ownName)
 	}
 	flags, _ := a.flags() // if a path cannot be made absolute, a relative one is better than none
 	words := append([]string{self}, flags...)

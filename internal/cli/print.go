@@ -11,10 +11,17 @@ import (
 // A printer writes text for people. Names, paths and errors come from whoever wrote a
 // skill, so it shows what a terminal would obey as escapes, see words.Visible. Each Write
 // is a whole text: a character must not be cut in two.
-type printer struct{ io.Writer }
+type printer struct {
+	io.Writer
+	edit func(text string) string // of each text; nil changes nothing
+}
 
 func (p printer) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(p.Writer, words.Visible(string(text))); err != nil {
+	shown := words.Visible(string(text))
+	if p.edit != nil {
+		shown = p.edit(shown)
+	}
+	if _, err := io.WriteString(p.Writer, shown); err != nil {
 		return 0, err
 	}
 	return len(text), nil

@@ -87,12 +87,12 @@ func pastPrinter(n ast.Expr) bool {
 
 func TestPrinter(t *testing.T) {
 	var out bytes.Buffer
-	p := printer{&out}
+	p := printer{Writer: &out}
 	const text = "a\x1b[31m\u202e\r\n\tb\n"
 	if n, err := p.Write([]byte(text)); n != len(text) || err != nil || out.String() != `a\x1b[31m\u202e\r`+"\n\tb\n" {
 		t.Errorf("%d, %v, %q", n, err, out.String())
 	}
-	if n, err := (printer{closed{}}).Write([]byte("a")); n != 0 || !errors.Is(err, os.ErrClosed) {
+	if n, err := (printer{Writer: closed{}}).Write([]byte("a")); n != 0 || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("%d, %v", n, err)
 	}
 	if got, want := lineOf("  %s", "a\nb  c"), `  a\nb  c`+"\n"; got != want {

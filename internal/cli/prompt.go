@@ -60,7 +60,7 @@ type promptSkill struct {
 }
 
 func (a *app) promptCommand() *cobra.Command {
-	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens}
+	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens, Budget: repertoire.Budget{Command: a.name}}
 	cmd := &cobra.Command{
 		Use:     "prompt [PROMPT… | -]",
 		Short:   "Print the system prompt of an agent",

@@ -202,11 +202,11 @@ func (a *app) approve(ctx context.Context, c *catalog, box *proposal.Box, id str
 	}
 	switch {
 	case d.to != "":
-		return a.printText(lineOf("Made %s; \"skills list --shadowed\" shows which skill of this name is offered.", filepath.Join(d.to, s.Skill)))
+		return a.printText(a.named(lineOf("Made %s; \"skills list --shadowed\" shows which skill of this name is offered.", filepath.Join(d.to, s.Skill))))
 	case s.Kind == proposal.KindNew:
-		return a.printText(lineOf("Made the new skill %s; \"skills show %s\" prints it.", s.Skill, s.Skill))
+		return a.printText(a.named(lineOf("Made the new skill %s; \"skills show %s\" prints it.", s.Skill, s.Skill)))
 	}
-	return a.printText(lineOf("Changed %s; \"skills history %s\" shows its versions.", s.Skill, s.Skill))
+	return a.printText(a.named(lineOf("Changed %s; \"skills history %s\" shows its versions.", s.Skill, s.Skill)))
 }
 
 // printProposal prints a proposal; texts: all of it, not only what it would do.

@@ -109,7 +109,7 @@ func (a *app) printProposed(p proposal.Proposal, err error) error {
 	case p.State == proposal.StateRejected:
 		return a.printText(lineOf("The same was rejected as %s: %s", p.ID, p.Reason))
 	}
-	return a.printText(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID))
+	return a.printText(a.named(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID)))
 }
 
 // An ownersCatalog is a catalog for the commands of its owner, who also decides about skills

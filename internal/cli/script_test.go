@@ -19,7 +19,10 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	debug.SetGCPercent(400) // also of the command: it ends before the collector is of use
-	testscript.Main(m, map[string]func(){"skills": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){
+		ownName:      func() { os.Exit(Main(ownName)) },
+		"repertoire": func() { os.Exit(Main("repertoire")) },
+	})
 }
 
 // TestScript runs testdata/*.txt, see testdata/README.md.

@@ -33,7 +33,7 @@ func (a *app) printVersion() error {
 	if v.Revision != "" {
 		revision = fmt.Sprintf("revision %.12s, ", v.Revision)
 	}
-	_, err := fmt.Fprintf(a.stdout, "skills %s (%s%s, %s)\n", v.Version, revision, v.Go, v.Platform)
+	_, err := fmt.Fprintf(a.stdout, "%s %s (%s%s, %s)\n", cmp.Or(a.name, ownName), v.Version, revision, v.Go, v.Platform)
 	return err
 }
 

@@ -23,12 +23,13 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// A Call is one call of a hook. All fields but Server and Usage are needed.
+// A Call is one call of a hook. All fields but Server, Name and Usage are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Start    time.Time     // of the process
 	Deadline time.Duration // after Start; nothing is answered later
 	Server   string        // the MCP server that loads skills for the model; "": it reads their files
+	Name     string        // of this program, for a model that reads files; "" means "skills"
 
 	Stdin   io.Reader // the event
 	Stdout  io.Writer // the answer
@@ -198,7 +199,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if e.Kind == client.Start {
 		return r.introduction(ctx, c, agent)
 	}
-	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, ListPinned: true}
+	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, Command: r.Name, ListPinned: true}
 	if asks, _ := client.Find(r.Arg); asks.Hook != nil && asks.Hook.Markdown {
 		budget.Format = contextprovider.Markdown
 	}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+)
+
+// ownName is the name of the program in the texts of this package. A program of another
+// name replaces it where a text tells people what to type, see app.named.
+const ownName = "skills"
+
+// quotedName matches the name at the start of a message, in a quoted command, and in a
+// line of code of a help.
+var quotedName = lazyregexp.New("(?m)(^|^  |[\"`(]|\\| |# )skills(: |[ \n](?:--|[a-z]))")
+
+// nameFor returns the name of a program: the given one, unless it was started through a
+// link or a copy that has another of our names.
+func nameFor(given, started string) string {
+	name := strings.TrimSuffix(strings.ToLower(filepath.Base(started)), ".exe")
+	if slices.Contains([]string{ownName, "repertoire"}, name) {
+		return name
+	}
+	return given
+}
+
+// named returns a text of this program in which commands have the name of the program
+// that runs. Texts of others, such as instructions of a skill, must not get here.
+func (a *app) named(text string) string {
+	if a.name == ownName || a.name == "" {
+		return text
+	}
+	return quotedName().ReplaceAllStringFunc(text, func(found string) string {
+		before, after, _ := strings.Cut(found, ownName)
+		if before == "" && after != ": " {
+			return found // a line of prose that begins with the word
+		}
+		return before + a.name + after
+	})
+}
+
+// Command returns the tree of commands of the program of a name, with all its help, for
+// what is made from it: man pages and scripts for completion.
+func Command(name string) *cobra.Command {
+	a := &app{name: name}
+	root := a.command()
+	var complete func(cmd *cobra.Command)
+	complete = func(cmd *cobra.Command) {
+		a.completeHelp(cmd)
+		for _, c := range cmd.Commands() {
+			complete(c)
+		}
+	}
+	complete(root)
+	return root
+}
