@@ -146,6 +146,11 @@ func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
 	return n[0], n[1], err
 }
 
+// SourceSizes returns how many skills each source has. It reads no skill.
+func (c *Catalog) SourceSizes(ctx context.Context) ([]search.SourceSize, error) {
+	return asked(ctx, c, func(s *state) ([]search.SourceSize, error) { return s.search.SourceSizes(ctx) })
+}
+
 // Count returns how many skills an agent is offered; nil means all agents.
 func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
 	if a == nil {

@@ -153,6 +153,37 @@ func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {
 	return offered, found, err
 }
 
+// A SourceSize says how many skills a source has.
+type SourceSize struct {
+	Source string // its label
+	Skills int    // that can be used, also those that are not offered
+	Away   bool   // it cannot be read now
+}
+
+// SourceSizes returns the sizes of the sources of the catalog. It reads no skill.
+func (x *Searcher) SourceSizes(ctx context.Context) (sizes []SourceSize, err error) {
+	err = x.read(ctx, nil, func(v *snapshot.View, _ *snapshot.Scope) error {
+		sizes = make([]SourceSize, len(v.Sources)) // read may call this function again
+		for i, s := range v.Sources {
+			sizes[i].Source, sizes[i].Away = s.Label, s.Away
+		}
+		v.Segments(func(_ int, r *snapshot.Reader, live snapshot.Bitmap) error {
+			for i := range sizes {
+				in, ok, err := r.Source(sizes[i].Source)
+				if err != nil {
+					return err
+				}
+				if ok {
+					sizes[i].Skills += live.And(in).Count()
+				}
+			}
+			return nil
+		})
+		return v.Err()
+	})
+	return sizes, err
+}
+
 // entryOf returns the entry of skill i.
 func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, i, v.Doc(i)) }
 

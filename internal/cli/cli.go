@@ -193,6 +193,7 @@ Exit status: 0 (also when nothing is relevant), 1 for errors, 2 for wrong usage.
 
 // command builds the tree of commands.
 func (a *app) command() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:           cmp.Or(a.name, ownName),
 		Short:         "Find the agent skills that fit a prompt",
@@ -201,8 +202,10 @@ func (a *app) command() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.noteWaiting()
-			return cmd.Help()
+			if version {
+				return a.printVersion()
+			}
+			return a.status(cmd.Context(), cmd.Root().Name())
 		},
 	}
 	f := root.PersistentFlags()
@@ -214,6 +217,7 @@ func (a *app) command() *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "print the result as JSON")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print nothing but the result and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
 	a.setHelp(root)
@@ -233,7 +237,7 @@ func (a *app) command() *cobra.Command {
 		a.setupCommand(), a.hookCommand(), a.mcpCommand(), a.wellKnownCommand(),
 		a.toolsCommand())
 	addGroup(root, "Measure:", a.statsCommand(), a.benchCommand())
-	root.AddCommand(a.completionCommand(), a.versionCommand())
+	root.AddCommand(a.statusCommand(), a.completionCommand(), a.versionCommand())
 	return root
 }
 

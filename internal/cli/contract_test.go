@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -40,6 +41,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"index":   indexResult{},
 		"embed":   embedResult{},
 		"version": versionResult{},
+		"status":  status.Status{},
 		"trust":   trustResult{},
 		"stats":   usage.Stats{},
 		"config":  configResult{},
@@ -255,6 +257,9 @@ func TestJSON(t *testing.T) {
 		{"proposals", []string{"proposals"}, "proposals waiting"},
 		{"history", []string{"history", "cat", "--record"}, "folder skill versions"},
 		{"version", []string{"version"}, "go platform revision version"},
+		{"version as a flag", []string{"--version"}, "go platform revision version"},
+		{"status", []string{"status"}, "catalog clients held next offers skills sources usage verdict waiting"},
+		{"no command", nil, "catalog clients held next offers skills sources usage verdict waiting"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := object(t, call(t, 0, append(c.args, "--json")...))
@@ -363,7 +368,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench chat completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats test tools trust unpin update verify version well-known why"
+	want := "bench chat completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats status test tools trust unpin update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -119,7 +119,7 @@ func args(least, most int) cobra.PositionalArgs {
 			name := strings.Trim(strings.Fields(cmd.Use)[1+len(args)], "[]…")
 			return &usageError{cmd.CommandPath(), fmt.Errorf("%s is missing. Usage: %s", name, cmd.UseLine())}
 		case most >= 0 && len(args) > most:
-			return &usageError{cmd.CommandPath(), fmt.Errorf("too many arguments; usage: %s", cmd.UseLine())}
+			return &usageError{cmd.CommandPath(), fmt.Errorf("%q is an argument too many. Usage: %s", args[most], cmd.UseLine())}
 		}
 		return nil
 	}

@@ -153,17 +153,6 @@ func (a *app) box(c *catalog, skills proposal.Catalog) (*proposal.Box, error) {
 // sources returns the sources of the catalog as they are now.
 func (c *catalog) sources() []source.Source { return c.Config().Sources }
 
-// noteWaiting says how many proposals wait for a decision, if any do.
-func (a *app) noteWaiting() {
-	state, err := config.StateDir()
-	if err != nil {
-		return
-	}
-	if n := proposal.Count(proposalsIn(state)); n > 0 {
-		a.note("proposals that wait for your decision: %d; \"skills proposals\" lists them", n)
-	}
-}
-
 // proposalsIn returns the folder of proposals in the state folder.
 func proposalsIn(state string) string { return filepath.Join(state, "proposals") }
 

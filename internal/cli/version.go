@@ -14,24 +14,27 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long: `Version prints the version of the program, the revision it was built from, and
-the Go version and platform it was built with.
+the Go version and platform it was built with. So does the flag --version.
 
 --json prints an object with version, revision, go and platform.`,
 		Example: "  skills version --json",
 		Args:    args(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			v := versionOf()
-			if a.json {
-				return a.printJSON(v)
-			}
-			revision := ""
-			if v.Revision != "" {
-				revision = fmt.Sprintf("revision %.12s, ", v.Revision)
-			}
-			_, err := fmt.Fprintf(a.stdout, "%s %s (%s%s, %s)\n", cmp.Or(a.name, ownName), v.Version, revision, v.Go, v.Platform)
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
 	}
+}
+
+// printVersion prints the version, also for the flag --version.
+func (a *app) printVersion() error {
+	v := versionOf()
+	if a.json {
+		return a.printJSON(v)
+	}
+	revision := ""
+	if v.Revision != "" {
+		revision = fmt.Sprintf("revision %.12s, ", v.Revision)
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s %s (%s%s, %s)\n", cmp.Or(a.name, ownName), v.Version, revision, v.Go, v.Platform)
+	return err
 }
 
 // versionResult is what "version --json" prints.

@@ -15,6 +15,24 @@ import (
 // pause is how long no further index is started after one, which may fail each time.
 const pause = 10 * time.Second
 
+// lockFile returns the file that a process locks while it indexes into db in the background.
+func lockFile(state, db string) string {
+	sum := sha256.Sum256([]byte(db))
+	return filepath.Join(state, fmt.Sprintf("index-%x.lock", sum[:6]))
+}
+
+// Indexing reports whether a process that a hook started indexes into db now.
+func Indexing(state, db string) bool {
+	name := lockFile(state, db)
+	if _, err := os.Stat(name); err != nil {
+		return false
+	}
+	lock := flock.New(name, flock.SetPermissions(0o600))
+	ok, err := lock.TryRLock()
+	lock.Close()
+	return !ok && err == nil
+}
+
 // indexInBackground starts a process that indexes the catalog in the file db, unless one
 // does so or did a moment ago. The process does not get the pipes that the client gave
 // this one: the client waits until all processes have closed them.
@@ -22,8 +40,7 @@ func (r *run) indexInBackground(db string) error {
 	if r.state == "" {
 		return errors.New("there is no state folder")
 	}
-	sum := sha256.Sum256([]byte(db))
-	name := filepath.Join(r.state, fmt.Sprintf("index-%x.lock", sum[:6]))
+	name := lockFile(r.state, db)
 	if err := os.MkdirAll(r.state, 0o700); err != nil {
 		return err
 	}

@@ -1,0 +1,346 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/internal/status"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+const statusHelp = `Status shows on one screen how things stand: which clients are set up, how many
+skills come from where, whether the catalog is up to date, what was offered
+last, what is wrong, and the next command. The program prints the same without a
+command. It only looks: nothing is indexed, written or sent, and what costs more
+than a moment ("skills doctor") is not checked.
+
+--json prints an object with
+  clients   those on this machine and those that are set up: client, title,
+            found (on this machine), mcp and hook (whether they are set up)
+  skills    number of offered skills, or of found ones while nothing is indexed
+  held      number of further skills, such as shadowed and disabled ones
+  sources   places with skills, the first wins: source (its label), kind,
+            folder, skills (found there), away (it cannot be read now)
+  catalog   its file and state: current, changed (or perhaps; the next question
+            looks), part (not all skills are read yet), building, missing or
+            broken, with the error
+  usage     whether the log of usage is on
+  offers    the last ones: time, client, skills (IDs), and because (why the
+            prompt wanted none, such as "reply")
+  waiting   number of proposed changes that wait for your decision
+  verdict   what is wrong, as "doctor --json" counts it: skills, unseen,
+            confusing, author, setup, first and next
+  unchecked whether the skills are so many that verdict leaves them out
+  next      the most useful command now, and why`
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "status",
+		Short:   "Show how things stand, and what to do next",
+		Long:    statusHelp,
+		Example: "  skills status --json",
+		Args:    args(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), cmd.Root().Name()) },
+	}
+}
+
+// status prints how things stand. program is the name by which people call this one.
+func (a *app) status(ctx context.Context, program string) error {
+	var mistaken []skill.Problem
+	a.lastGood, a.warn = true, func(err error) { mistaken = append(mistaken, mistakes(err)...) }
+	if _, err := a.options(); err != nil {
+		return err
+	}
+	look := status.Look{Open: a.openForStatus, Building: buildingIn(a.stateDir()), State: a.stateDir(), Now: a.start,
+		Mistakes: func(unusable error) []skill.Problem {
+			if unusable != nil {
+				return append(mistaken, mistakes(unusable)...)
+			}
+			return mistaken
+		}}
+	look.Env, _ = a.setupEnv("") // without a home nothing is set up
+	s, err := status.Gather(ctx, look)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	width := 80
+	if w, ok := terminal(a.stdout); ok {
+		width = min(w, 100)
+	}
+	home, _ := os.UserHomeDir() // without one, paths are shown as they are
+	return a.printText(statusScreen{s, program, home, width, a.start}.String())
+}
+
+// openForStatus opens the catalog without bringing it up to date.
+func (a *app) openForStatus(ctx context.Context) (*repertoire.Catalog, *repertoire.Agent, error) {
+	c, err := a.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Catalog, c.agent, nil
+}
+
+// stateDir returns the state folder; "" if there is none.
+func (a *app) stateDir() string {
+	state, _ := config.StateDir()
+	return state
+}
+
+// buildingIn returns whether a process that a hook started indexes into a file.
+func buildingIn(state string) func(db string) bool {
+	return func(db string) bool { return state != "" && hook.Indexing(state, db) }
+}
+
+// A statusScreen is a Status for people.
+type statusScreen struct {
+	*status.Status
+	program string
+	home    string
+	width   int
+	now     time.Time
+}
+
+// A line of the screen: what it is about, and what it says.
+type line struct{ label, text string }
+
+const (
+	labels     = 10 // characters of the column of labels
+	maxSources = 7  // lines of sources
+)
+
+// String returns the screen: at most 24 lines.
+func (s statusScreen) String() string {
+	if s.New() {
+		return s.welcome()
+	}
+	var b strings.Builder
+	for _, part := range [][]line{s.clients(), s.skills(), s.catalog(), s.offers(), s.waiting(), s.problems(), s.next()} {
+		for _, l := range part {
+			text := cut(words.Visible(l.text), s.width-labels)
+			b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labels, l.label, text), " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// lines returns a text in at most two lines.
+func (s statusScreen) lines(label, text string) []line { return s.linesUpTo(2, label, text) }
+
+// linesUpTo returns a text in at most most lines. The last one may be too long.
+func (s statusScreen) linesUpTo(most int, label, text string) []line {
+	text = oneLine(text)
+	if s.home != "" {
+		text = strings.ReplaceAll(text, s.home+string(filepath.Separator), "~"+string(filepath.Separator))
+	}
+	first, rest := fill(text, s.width-labels)
+	if rest == "" || most == 1 {
+		return []line{{label, text}}
+	}
+	return append([]line{{label, first}}, s.linesUpTo(most-1, "", rest)...)
+}
+
+// fill returns as many words of a text as fit into a width, and the others.
+func fill(text string, width int) (first, rest string) {
+	if lipgloss.Width(text) <= width {
+		return text, ""
+	}
+	first, _, _ = strings.Cut(lipgloss.Wrap(text, width, ""), "\n")
+	return strings.TrimRight(first, " "), strings.TrimLeft(strings.TrimPrefix(text, first), " ")
+}
+
+// welcome says what to do on a machine where nothing is set up and there are no skills.
+func (s statusScreen) welcome() string {
+	clients := "no client is found on this machine"
+	if len(s.Clients) > 0 {
+		clients = "found here: " + titles(s.Clients)
+	}
+	first, rest := fill(clients, s.width-len("2. Connect your clients ()."))
+	if rest != "" {
+		first += " …"
+	}
+	return fmt.Sprintf(`Welcome. This program gives a model the few skills that fit a prompt, or none.
+Nothing is set up yet, and there are no skills but the %[3]d that come with it.
+
+1. Get skills, which are folders with a SKILL.md:
+     %[1]s install OWNER/REPOSITORY   from GitHub; or a folder, archive or site
+     %[1]s root add FOLDER            if you have a folder of skills
+2. Connect your clients (%[2]s):
+     %[1]s setup
+3. See what a prompt gets:
+     %[1]s context "PROMPT"
+
+"%[1]s --help" lists all commands.
+`, s.program, first, s.Skills)
+}
+
+// titles names clients.
+func titles(clients []status.Client) string {
+	var names []string
+	for _, c := range clients {
+		names = append(names, c.Title)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s statusScreen) clients() []line {
+	var set, idle []status.Client
+	for _, c := range s.Clients {
+		if c.SetUp() {
+			set = append(set, c)
+		} else {
+			idle = append(idle, c)
+		}
+	}
+	var lines []line
+	switch {
+	case len(s.Clients) == 0:
+		return s.lines("Clients", "none found on this machine")
+	case len(set) == 0:
+		lines = s.lines("Clients", "none is set up")
+	default:
+		lines = s.lines("Clients", "set up: "+titles(set))
+	}
+	if len(idle) > 0 {
+		lines = append(lines, s.lines("", "found, but not set up: "+titles(idle))...)
+	}
+	return lines
+}
+
+func (s statusScreen) skills() []line {
+	what := words.Count(s.Skills, "skill") + " offered"
+	switch {
+	case s.Catalog.State == status.Broken:
+		return nil
+	case s.Skills+s.Held == 0:
+		what = "none"
+	case s.Catalog.State == status.Missing:
+		what = words.Count(s.Skills, "skill") + " found, and none is read yet"
+	case s.Held > 0:
+		what += fmt.Sprintf(", %s not (shadowed, disabled, refused …)", words.Thousands(s.Held))
+	}
+	lines := s.lines("Skills", what)
+	shown, more := s.Sources, 0
+	if len(shown) > maxSources+1 {
+		for _, src := range shown[maxSources:] {
+			more += src.Skills
+		}
+		shown = shown[:maxSources]
+	}
+	for _, src := range shown {
+		lines = append(lines, line{"", fmt.Sprintf("%6s  %s", words.Thousands(src.Skills), oneLine(s.place(src)))})
+	}
+	if more > 0 {
+		lines = append(lines, line{"", fmt.Sprintf("%6s  in %d more places", words.Thousands(more), len(s.Sources)-maxSources)})
+	}
+	return lines
+}
+
+// place says where skills come from.
+func (s statusScreen) place(src status.Source) string {
+	place := cmp.Or(s.short(src.Folder), src.Source)
+	if src.Kind == source.KindBundled {
+		place = "come with this program"
+	}
+	if src.Away {
+		place += " (cannot be read now)"
+	}
+	return place
+}
+
+// short returns a path with ~ for the home.
+func (s statusScreen) short(path string) string {
+	if rel, err := filepath.Rel(s.home, path); err == nil && s.home != "" && path != "" && filepath.IsLocal(rel) {
+		return filepath.Join("~", rel)
+	}
+	return path
+}
+
+func (s statusScreen) catalog() []line {
+	if s.Catalog.State == status.Broken {
+		return s.linesUpTo(4, "Catalog", "cannot be used: "+s.Catalog.Error)
+	}
+	return s.lines("Catalog", map[string]string{
+		status.Current:  "up to date",
+		status.Changed:  "skills may have changed; the next question looks",
+		status.Partial:  "not all skills are read yet; the next question goes on",
+		status.Building: "skills are being read now",
+		status.Missing:  "not built yet",
+	}[s.Catalog.State])
+}
+
+func (s statusScreen) offers() []line {
+	switch {
+	case s.Catalog.State == status.Broken:
+		return nil
+	case !s.Usage:
+		return s.lines("Offers", "not noted; \"usage: true\" in the configuration notes them")
+	case len(s.Offers) == 0:
+		return s.lines("Offers", "none yet")
+	}
+	var lines []line
+	for _, o := range s.Offers {
+		what := strings.Join(o.Skills, ", ")
+		if what == "" {
+			what = "nothing"
+			if o.Because != "" {
+				what += " (" + o.Because + ")"
+			}
+		}
+		lines = append(lines, line{"", oneLine(fmt.Sprintf("%s, %s: %s", words.Ago(s.now.Sub(o.Time)), cmp.Or(o.Client, "unknown"), what))})
+	}
+	lines[0].label = "Offers"
+	return lines
+}
+
+func (s statusScreen) waiting() []line {
+	if s.Waiting == 0 {
+		return nil
+	}
+	return s.lines("Proposals", fmt.Sprintf("%s of skills to decide on; \"%s proposals\" shows more", words.Count(s.Waiting, "change"), s.program))
+}
+
+func (s statusScreen) problems() []line {
+	v := s.Verdict
+	var parts []string
+	say := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, words.Thousands(n)+" "+what)
+		}
+	}
+	say(v.Setup, "with clients or settings")
+	say(v.Unseen, "with skills that no model sees")
+	say(v.Confusing, "with skills that may confuse one")
+	say(v.Author, "for authors of skills")
+	switch {
+	case s.Catalog.State == status.Broken:
+	case s.Unchecked:
+		parts = append(parts, fmt.Sprintf("so many skills are checked by \"%s doctor\" only", s.program))
+	case len(parts) == 0:
+		parts = append(parts, fmt.Sprintf("none known; \"%s doctor\" looks closer", s.program))
+	}
+	lines := s.lines("Problems", strings.Join(parts, ", "))
+	if v.Setup+v.Unseen > 0 && v.First != "" && s.Catalog.State != status.Broken {
+		lines = append(lines, s.lines("", "First: "+v.First)...)
+	}
+	return lines
+}
+
+func (s statusScreen) next() []line {
+	return s.lines("Next", fmt.Sprintf("%s %s  (%s)", s.program, s.Next.Command, s.Next.Why))
+}

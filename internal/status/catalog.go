@@ -1,0 +1,123 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/usage"
+)
+
+const (
+	look    = 20 * time.Millisecond  // how long the folders of an indexed catalog are looked at
+	walking = 200 * time.Millisecond // how long skills are looked for while there is no catalog
+	checked = 2500                   // skills of the largest catalog that is checked: that takes 50 ms
+)
+
+// stateOf returns the state of a catalog, as far as the catalog itself shows it, and how many
+// SKILL.md files it knows. It makes no file.
+func stateOf(ctx context.Context, c *repertoire.Catalog) (state string, found int, err error) {
+	if _, err := os.Stat(c.Path()); errors.Is(err, fs.ErrNotExist) {
+		return Missing, 0, nil
+	}
+	current := c.Glance(ctx, look).Current
+	indexed := current
+	if !current {
+		if indexed, err = c.Indexed(ctx); err != nil {
+			return Broken, 0, err
+		}
+	}
+	_, found, err = c.Size(ctx)
+	switch {
+	case err != nil:
+		return Broken, 0, err
+	case current:
+		return Current, found, nil
+	case indexed:
+		return Changed, found, nil
+	case found == 0:
+		return Missing, 0, nil
+	}
+	return Partial, found, nil
+}
+
+// count adds how many skills there are, and from where. It returns what is wrong with them,
+// and what clients may list themselves; of a large catalog neither.
+func (s *Status) count(ctx context.Context, c *repertoire.Catalog, agent *repertoire.Agent, found int) (*doctor.Report, []setup.Listed, error) {
+	var err error
+	if s.Skills, err = c.Count(ctx, agent); err != nil {
+		return nil, nil, err
+	}
+	s.Held = found - s.Skills
+	sizes, err := c.SourceSizes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	bySource := make(map[string]search.SourceSize)
+	for _, size := range sizes {
+		bySource[size.Source] = size
+	}
+	for _, src := range c.Config().Sources {
+		size := bySource[src.Info().Label]
+		s.addSource(src, size.Skills, size.Away)
+	}
+	if s.Unchecked = found > checked; s.Unchecked {
+		return &doctor.Report{Skills: found}, nil, nil
+	}
+	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	listed := make([]setup.Listed, len(entries))
+	for i, e := range entries {
+		listed[i] = setup.Listed{Name: e.Name, Description: e.Description, Location: e.Location}
+	}
+	r, err := doctor.Quick(ctx, c, entries)
+	return r, listed, err
+}
+
+// walk counts the skills in sources that are not indexed yet, within a time limit.
+func (s *Status) walk(ctx context.Context, sources []source.Source) {
+	ctx, cancel := context.WithTimeout(ctx, walking)
+	defer cancel()
+	for _, src := range sources {
+		n := 0
+		for _, err := range src.Skills(ctx, nil) {
+			if err == nil {
+				n++
+			}
+		}
+		s.Skills += n
+		s.addSource(src, n, false)
+	}
+}
+
+// addSource adds a source that has skills.
+func (s *Status) addSource(src source.Source, skills int, away bool) {
+	if info := src.Info(); skills > 0 && info.Kind != source.KindPreloaded {
+		s.Sources = append(s.Sources, Source{info.Label, info.Kind, info.Root, skills, away})
+	}
+}
+
+// addOffers adds the last offers of the log of usage. A log that cannot be read has none.
+func (s *Status) addOffers(ctx context.Context, state string, agent *repertoire.Agent) {
+	name := ""
+	if agent != nil {
+		name = agent.Name
+	}
+	events, _ := usage.New(state, usage.Options{}).Recent(ctx, name, offers)
+	for _, e := range events {
+		o := Offer{Time: e.Time, Client: e.Client, Skills: []string{}, Because: e.Because}
+		for _, used := range e.Skills {
+			o.Skills = append(o.Skills, used.ID)
+		}
+		s.Offers = append(s.Offers, o)
+	}
+}

@@ -1,0 +1,167 @@
+// Package status gathers how things stand: which clients are set up, where skills come from,
+// how the catalog is, what was offered last, what is wrong, and which command is useful next.
+//
+// The one rule: it only looks. It writes no settings, builds no catalog and runs no command of
+// a client.
+package status
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// A Status says how things stand.
+type Status struct {
+	Clients []Client `json:"clients"` // that are on this machine or set up
+	Skills  int      `json:"skills"`  // offered, or, while there is no catalog, found
+	Held    int      `json:"held"`    // further skills: shadowed, disabled, refused and so on
+	Sources []Source `json:"sources"` // in which there are skills, the first wins
+	Catalog Catalog  `json:"catalog"`
+	Usage   bool     `json:"usage"`   // the log of usage is on
+	Offers  []Offer  `json:"offers"`  // the last, the newest first
+	Waiting int      `json:"waiting"` // proposed changes that wait for a decision
+
+	Verdict   doctor.Verdict `json:"verdict"`             // of what is known without a look at the files of skills
+	Unchecked bool           `json:"unchecked,omitempty"` // the skills are so many that Verdict leaves them out
+	Next      Step           `json:"next"`
+}
+
+// A Client is a client on this machine.
+type Client struct {
+	Client string `json:"client"`
+	Title  string `json:"title"`
+	Found  bool   `json:"found"` // it is on this machine
+	MCP    bool   `json:"mcp"`   // its MCP server is set up
+	Hook   bool   `json:"hook"`  // its hook is set up
+}
+
+// SetUp reports whether the client uses the catalog.
+func (c Client) SetUp() bool { return c.MCP || c.Hook }
+
+// A Source is a place with skills.
+type Source struct {
+	Source string `json:"source"` // its label
+	Kind   string `json:"kind"`
+	Folder string `json:"folder,omitempty"` // "" if it is not on disk
+	Skills int    `json:"skills"`           // that were found in it, also those that are not offered
+	Away   bool   `json:"away,omitempty"`   // it cannot be read now
+}
+
+// The states of a catalog.
+const (
+	Current  = "current"  // it has all skills as they are, as far as a short look shows
+	Changed  = "changed"  // skills have changed, or may have; the next question looks
+	Partial  = "part"     // it does not have all skills yet; the next question reads them
+	Building = "building" // another process reads skills now
+	Missing  = "missing"  // nothing is indexed yet
+	Broken   = "broken"   // it cannot be opened, or the configuration has a mistake
+)
+
+// A Catalog is the index of the skills.
+type Catalog struct {
+	State string `json:"state"`
+	File  string `json:"file,omitempty"`
+	Error string `json:"error,omitempty"` // why it is broken
+}
+
+// An Offer is what a prompt got.
+type Offer struct {
+	Time    time.Time `json:"time"`
+	Client  string    `json:"client"`
+	Skills  []string  `json:"skills"`            // IDs; none for a prompt that got nothing
+	Because string    `json:"because,omitempty"` // why it wanted none: "reply", "log" and so on
+}
+
+// A Look says what to look at.
+type Look struct {
+	// Open opens the catalog for an agent; nil means all agents. Its error makes the catalog broken.
+	Open func(context.Context) (*repertoire.Catalog, *repertoire.Agent, error)
+	// Mistakes returns the findings about the configuration, and about what keeps the catalog
+	// from being used; nil if nothing does.
+	Mistakes func(unusable error) []skill.Problem
+	// Building reports whether another process indexes into this file.
+	Building func(db string) bool
+
+	Env   *setup.Env // whose clients; nil means that nothing can be known of clients
+	State string     // the state folder; "" means none
+	Now   time.Time
+}
+
+// offers is how many offers a Status has.
+const offers = 3
+
+// Gather returns how things stand.
+func Gather(ctx context.Context, l Look) (*Status, error) {
+	s := &Status{Clients: []Client{}, Sources: []Source{}, Offers: []Offer{}}
+	if l.Env != nil {
+		s.Clients = clientsOf(l.Env)
+	}
+	if l.State != "" {
+		s.Waiting = proposal.Count(filepath.Join(l.State, "proposals"))
+	}
+	r, listed := new(doctor.Report), []setup.Listed(nil)
+	c, agent, err := l.Open(ctx)
+	if err == nil {
+		defer c.Close()
+		r, listed, err = s.catalog(ctx, c, agent, l)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		r, s.Catalog.State, s.Catalog.Error = new(doctor.Report), Broken, err.Error()
+	}
+	r.Add(l.Mistakes(err)...)
+	if l.Env != nil {
+		r.Add(setup.Check(l.Env, listed)...)
+	}
+	s.Verdict = r.Verdict()
+	s.Next = s.next()
+	return s, nil
+}
+
+// clientsOf returns the clients that are on the machine or set up.
+func clientsOf(env *setup.Env) []Client {
+	clients := []Client{}
+	for _, st := range setup.Scan(env) {
+		c := Client{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed}
+		for _, r := range st.Registrations {
+			c.MCP = c.MCP || r.Kind == setup.MCP && !r.Gone
+			c.Hook = c.Hook || r.Kind == setup.Hook && !r.Gone
+		}
+		if c.Found || len(st.Registrations) > 0 {
+			clients = append(clients, c)
+		}
+	}
+	return clients
+}
+
+// catalog adds what a catalog says. It returns the findings about it, and what clients may
+// list themselves.
+func (s *Status) catalog(ctx context.Context, c *repertoire.Catalog, agent *repertoire.Agent, l Look) (*doctor.Report, []setup.Listed, error) {
+	cfg := c.Config()
+	s.Usage, s.Catalog.File = cfg.Usage, c.Path()
+	if l.State != "" && s.Usage {
+		s.addOffers(ctx, l.State, agent)
+	}
+	var found int
+	var err error
+	if s.Catalog.State, found, err = stateOf(ctx, c); err != nil {
+		return nil, nil, err
+	}
+	if s.Catalog.State != Current && l.Building(c.Path()) {
+		s.Catalog.State = Building
+	}
+	if found == 0 {
+		s.walk(ctx, cfg.Sources)
+		return &doctor.Report{Skills: s.Skills}, nil, nil
+	}
+	return s.count(ctx, c, agent, found)
+}
