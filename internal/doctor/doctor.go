@@ -29,6 +29,8 @@ type Finding struct {
 	Cost   Cost     `json:"cost"`
 	Family []string `json:"family,omitempty"` // IDs of all skills that the finding is about, if there are several
 	skill.Problem
+
+	refused bool // no model is offered the skill because of the finding
 }
 
 // A Report holds the findings, the worst severity first, and counts them by severity.

@@ -135,7 +135,7 @@ func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
 	if p.Path != source && !filepath.IsAbs(p.Path) && !strings.HasPrefix(p.Path, source+":") {
 		p.Path = source + ":" + p.Path // an embedded file has no absolute path: name its source
 	}
-	f := Finding{Source: source, Skill: cmp.Or(d.skillAt(p.Path), name), Problem: p}
+	f := Finding{Source: source, Skill: cmp.Or(d.skillAt(p.Path), name), Problem: p, refused: refused}
 	if f.Cost = costOf(p, f.Skill != ""); refused {
 		f.Cost = Unseen
 	}
