@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,10 +69,10 @@ func (a *app) doctorCommand() *cobra.Command {
 	var o doctorOutput
 	var fix fixFlags
 	cmd := &cobra.Command{
-		Use:     "doctor [FOLDER…]",
+		Use:     "doctor [FOLDER…|NAME…]",
 		Short:   "Report what is wrong with the skills",
 		Long:    doctorHelp + doctorFixHelp,
-		Example: "  skills doctor\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
+		Example: "  skills doctor\n  skills doctor pdf\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
 		Args:    args(0, -1),
 		PreRunE: checked(func([]string) error { return cmp.Or(o.check(a.json), fix.check(strict)) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,15 +82,10 @@ func (a *app) doctorCommand() *cobra.Command {
 			case fix.on:
 				return a.fix(cmd.Context(), args, fix)
 			}
-			var r *doctor.Report
-			var err error
-			if len(args) > 0 {
-				r, err = doctor.Folders(cmd.Context(), args, strict)
-			} else {
-				r, err = a.diagnose(cmd.Context(), strict)
-			}
+			r, single, err := a.report(cmd.Context(), args, strict)
+			o.all = o.all || single
 			if err == nil {
-				err = a.printReport(r, o.format)
+				err = a.printReport(r, o)
 			}
 			if err == nil && r.Fails(severities[o.failOn]) {
 				err = errReported
@@ -104,14 +100,32 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
+// report reports what is wrong with everything, with folders, or with single skills. single
+// means that it is about one folder with one skill, or about skills by name.
+func (a *app) report(ctx context.Context, args []string, strict bool) (r *doctor.Report, single bool, err error) {
+	isFolder := func(arg string) bool {
+		_, err := os.Stat(arg)
+		return err == nil || !errors.Is(err, fs.ErrNotExist)
+	}
+	if len(args) > 0 && slices.ContainsFunc(args, isFolder) {
+		r, err := doctor.Folders(ctx, args, strict)
+		return r, err == nil && r.Skills == 1, err
+	}
+	r, skills, err := a.diagnose(ctx, strict)
+	if err == nil && len(args) > 0 {
+		r, err = r.Only(args, mapped(skills, func(l setup.Listed) string { return l.Name }))
+	}
+	return r, len(args) > 0, err
+}
+
 // diagnose reports what is wrong with the configuration, the catalog and the clients that
 // use it. What cannot be used is a finding, and the rest is checked all the same.
-func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error) {
+func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, []setup.Listed, error) {
 	found := checkState()
 	a.lastGood, a.warn = true, func(err error) { found = append(found, mistakes(err)...) }
 	cfg, err := a.readConfig(false)
 	if _, usage := errors.AsType[*usageError](err); usage {
-		return nil, err
+		return nil, nil, err
 	}
 	var r *doctor.Report
 	var skills []setup.Listed
@@ -122,13 +136,13 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 		r, err = doctor.Sources(ctx, nil, strict)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if env, err := a.setupEnv(""); err == nil { // without a home nothing is set up
 		found = append(found, setup.Check(env, skills)...)
 	}
 	r.Add(found...)
-	return r, nil
+	return r, skills, nil
 }
 
 // examine reports what is wrong with the catalog, and returns what clients may list. If the
