@@ -82,17 +82,29 @@ func workingFolder() string {
 	return real
 }
 
-// printRules prints the rules of all findings.
+// A ruleResult is a rule that "doctor --rules --json" prints.
+type ruleResult struct {
+	doctor.Rule
+	Group doctor.Cost `json:"group"`
+}
+
+// printRules prints the rules of all findings: as JSON by ID, for people by group.
 func (a *app) printRules(format string) error {
-	rules := doctor.Rules()
+	rules := mapped(doctor.Rules(), func(r doctor.Rule) ruleResult { return ruleResult{r, r.Group()} })
 	if format == "json" {
-		return a.printJSON(map[string][]doctor.Rule{"rules": rules})
+		return a.printJSON(map[string][]ruleResult{"rules": rules})
 	}
 	var out strings.Builder
-	for _, r := range rules {
-		fmt.Fprintf(&out, "%s (%s)\n  %s\n  %s\n", r.ID, r.Severity, r.About, r.Fix)
+	for _, group := range doctor.Groups() {
+		fmt.Fprintf(&out, "%s (%s):\n\n", group.Title(), group)
+		for _, r := range rules {
+			if r.Group == group {
+				fmt.Fprintf(&out, "%s (%s)\n  %s\n  %s\n", r.ID, r.Severity, r.About, r.Fix)
+			}
+		}
+		out.WriteString("\n")
 	}
-	return a.printText(out.String())
+	return a.printText(strings.TrimSpace(out.String()))
 }
 
 // printFindings prints a report for people: a summary that fits on a screen, or one line for

@@ -14,8 +14,8 @@ import (
 // Setup is the group of the findings about clients and settings, whatever they cost.
 const Setup Cost = "setup"
 
-// groups returns the groups of findings, in the order in which reports show them.
-func groups() []Cost { return []Cost{Unseen, Setup, Confusing, Author} }
+// Groups returns the groups of findings, in the order in which reports show them.
+func Groups() []Cost { return []Cost{Unseen, Setup, Confusing, Author} }
 
 // Title returns the heading of a group.
 func (c Cost) Title() string {
@@ -79,7 +79,7 @@ const many = 4
 func (r *Report) Sections() []Section {
 	s := summarize(r.Findings)
 	var sections []Section
-	for _, group := range groups() {
+	for _, group := range Groups() {
 		section := Section{Group: group}
 		for i := range r.Findings {
 			if f := &r.Findings[i]; f.Group() == group {
@@ -149,7 +149,7 @@ func summarize(findings []Finding) *summary {
 
 // dearer reports whether a finding costs more than another one.
 func (f *Finding) dearer(g *Finding) bool {
-	order := groups()
+	order := Groups()
 	return cmp.Or(cmp.Compare(slices.Index(order, f.Group()), slices.Index(order, g.Group())), cmp.Compare(weight(f.Severity), weight(g.Severity))) < 0
 }
 

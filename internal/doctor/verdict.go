@@ -15,13 +15,14 @@ type Verdict struct {
 	Confusing int    `json:"confusing"` // number of other skills that confuse a model that sees them
 	Author    int    `json:"author"`    // number of other skills that only their authors can mend
 	Setup     int    `json:"setup"`     // number of errors and warnings about clients and settings
+	Ignored   int    `json:"ignored"`   // number of findings that the configuration leaves out
 	First     string `json:"first"`     // what matters first, one sentence; "" means nothing
 	Next      string `json:"next"`      // the next command, without the name of the program; "" means none
 }
 
 // Verdict sums up the report. It counts each skill once, for its most costly finding.
 func (r *Report) Verdict() Verdict {
-	v := Verdict{Skills: r.Skills}
+	v := Verdict{Skills: r.Skills, Ignored: r.Ignored}
 	var first *Row
 	for _, s := range r.Sections() {
 		switch s.Group {
@@ -73,6 +74,13 @@ func (v Verdict) String() string {
 		s += "no model misses any of them"
 	default:
 		s += "nothing is wrong"
+	}
+	switch v.Ignored {
+	case 0:
+	case 1:
+		s += "; 1 finding is ignored"
+	default:
+		s += "; " + words.Number(v.Ignored) + " findings are ignored"
 	}
 	s += "."
 	if v.First != "" {
