@@ -48,7 +48,7 @@ var layers = map[string][]string{
 	"internal/hook":       {".", "contextprovider", "internal/client", "internal/hook/event", "internal/session", "internal/words", "usage"},
 	"internal/hook/event": {"internal/client"},
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
-	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp"},
+	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp", "internal/words"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},
 	"internal/words":      {},
