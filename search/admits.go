@@ -11,7 +11,7 @@ import (
 // no source yet. A malformed pattern matches nothing.
 func (a *Agent) Admits(name string, tags []string) bool {
 	match := func(r Rules) bool {
-		return r.matchName(name) || slices.ContainsFunc(r.Tags, func(tag string) bool {
+		return r.MatchName(name) || slices.ContainsFunc(r.Tags, func(tag string) bool {
 			return slices.ContainsFunc(tags, func(t string) bool { return strings.EqualFold(t, tag) })
 		})
 	}

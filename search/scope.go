@@ -67,8 +67,9 @@ func (r Rules) match(v *snapshot.View, i int) bool {
 	return matching(v, r)[n].Has(doc)
 }
 
-// matchName reports whether a pattern for names matches a name.
-func (r Rules) matchName(name string) bool {
+// MatchName reports whether a pattern for names matches a name. A malformed pattern matches
+// nothing.
+func (r Rules) MatchName(name string) bool {
 	return slices.ContainsFunc(r.Names, func(pattern string) bool {
 		g, err := parseGlob(pattern)
 		return err == nil && g.match(words.NameKey(name))
@@ -117,9 +118,9 @@ func (a *Agent) checkNames(key string, names []string, instead string) error {
 	for _, name := range names {
 		switch {
 		case key == keyUses && hasSource(name):
-		case a.Exclude.matchName(name):
+		case a.Exclude.MatchName(name):
 			return a.errorf(Rule{key, name}, "skill %q is excluded too; remove one of the two", name)
-		case onlyNames && !a.Include.matchName(name):
+		case onlyNames && !a.Include.MatchName(name):
 			return a.errorf(Rule{key, name}, "skill %q is not included; add it to include.names, or %s", name, instead)
 		}
 	}

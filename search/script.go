@@ -70,7 +70,7 @@ func ScriptFor(rules []ScriptRule, m *skill.Meta, foreign bool, a *Agent) Script
 
 // matches reports whether a rule holds for a skill.
 func (r *ScriptRule) matches(m *skill.Meta) bool {
-	return (r.Sources == nil || slices.Contains(r.Sources, m.Source)) && Rules{Names: r.Skills}.matchName(m.Name)
+	return (r.Sources == nil || slices.Contains(r.Sources, m.Source)) && Rules{Names: r.Skills}.MatchName(m.Name)
 }
 
 // specific returns how closely a rule that matches a skill names it, from 0.

@@ -15,9 +15,10 @@ configuration folder, and from .agents/repertoire.yaml of the project:
 
 {configuration}
 
-A project's file may hold roots in the project, agents, and disabled, which
-holds for the skills of the project only. Its agents use skills by name, and may
-only narrow how scripts run: shorter, without network, in the virtual executor.
+A project's file may hold roots in the project, agents, and disabled and ignore,
+which hold for the skills of the project only. Its agents use skills by name,
+and may only narrow how scripts run: shorter, without network, in the virtual
+executor.
 "skills disable", "skills pin" and "skills root" edit your file; all comments in
 it stay.
 
@@ -41,6 +42,7 @@ const configExample = `  roots:
     - {git: "https://git.example/team/skills", ref: v2, path: skills}
     - {url: "https://example.com/skills.zip", fetch: "@daily", trusted: true}
   disabled: [legacy-*]   # or {names: […], tags: […], sources: […]}
+  ignore: [no-trigger, {rules: unused-file, skills: ["x-*"]}]  # by doctor
   projects: {~/work/app: {disabled: [deploy]}}  # in that project only
   project: true          # look at the project's folders
   user: true             # look at the folders in your home

@@ -238,7 +238,7 @@ func TestJSON(t *testing.T) {
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
 		{"read without a path", []string{"read", "cat"}, "files folder id"},
 		{"why", []string{"why", "cat", "feed the cat"}, "background best demand demand_terms description disturb id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
-		{"doctor", []string{"doctor"}, "errors not_analysed notes problems skills warnings"},
+		{"doctor", []string{"doctor"}, "errors ignored not_analysed notes problems skills warnings"},
 		{"doctor --rules", []string{"doctor", "--rules"}, "rules"},
 		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills"}, "changes files written"},
 		{"setup --list", []string{"setup", "--list"}, "clients written"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,15 +37,27 @@ list their skills. It runs whatever is broken: a mistake in a configuration, a
 catalog that cannot be opened and a folder that cannot be used are findings, and
 the rest is checked all the same.
 
-With folders as arguments it checks the skills in them instead, without the
-catalog. --strict applies the Agent Skills specification to the letter, as its
-reference validator does: other clients may refuse what it reports.
-
-On a terminal, a summary by rule with a few examples is printed, and with
---verbose everything. Otherwise each finding is a line
+It begins with a verdict and the next command. Then follow the findings by what
+they cost, shorter than a screen: skills that no model sees now (also what a
+client has no room to list), clients and settings, what may confuse models, and
+what only authors can mend. Each skill has one line, for its most costly
+finding; a rule that many skills break has one line for all of them. --all (or
+--verbose) prints each finding as a line
   PATH:LINE: SEVERITY: MESSAGE [RULE] (HINT)
+
+With the names of skills it prints all findings about them. With folders it
+checks the skills in them instead, without the catalog and the key ignore.
+--strict applies the Agent Skills specification to the letter, as its reference
+validator does: other clients may refuse what it reports.
+
+The key ignore of a configuration leaves findings out: a list of rules, and of
+mappings of rules, skills and sources, of which all must match. The file of a
+project can so silence findings about the project's own skills, but no trust
+checks. What is refused stays refused. --no-ignore reports all.
+
 The severities are error, warning and note. The exit status is 1 when there are
-errors; --fail-on sets another severity. --rules tells what each rule means.
+errors; --fail-on sets another severity. --rules tells what each rule means, by
+group.
 
 Trust checks look for signs that a skill misleads its reader: hidden text, names
 that imitate others, commands that run what they fetch, credentials that are
@@ -56,22 +69,23 @@ annotations of GitHub Actions. Their paths are relative to the working folder.
 
 --json prints an object with skills (how many were looked at), not_analysed (how
 many of them the trust checks did not look at as a whole), errors, warnings,
-notes (numbers), and problems, a list of objects with source, skill (its ID, or
-its folder when it was refused), family (IDs of all skills, if there are
-several), cost, rule, severity, path, line, message and hint. The cost is
-"unseen" (no model sees the skill as things are), "confusing" (it misleads a
-model that sees it) or "author" (only its author need care). With --rules it is
-an object with rules, a list of objects with rule, severity, about and fix.`
+notes, ignored (numbers of findings), and problems, a list of objects with
+source, skill (its ID, or its folder when it was refused), family (IDs of all
+skills, if there are several), cost, rule, severity, path, line, message and
+hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
+(it misleads a model that sees it) or "author" (only its author need care). With
+--rules it is an object with rules, a list of objects with rule, group,
+severity, about and fix.`
 
 func (a *app) doctorCommand() *cobra.Command {
-	var strict, listRules bool
+	var strict, listRules, noIgnore bool
 	var o doctorOutput
 	var fix fixFlags
 	cmd := &cobra.Command{
-		Use:     "doctor [FOLDER…]",
+		Use:     "doctor [FOLDER…|NAME…]",
 		Short:   "Report what is wrong with the skills",
 		Long:    doctorHelp + doctorFixHelp,
-		Example: "  skills doctor\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
+		Example: "  skills doctor\n  skills doctor pdf\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
 		Args:    args(0, -1),
 		PreRunE: checked(func([]string) error { return cmp.Or(o.check(a.json), fix.check(strict)) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,15 +95,10 @@ func (a *app) doctorCommand() *cobra.Command {
 			case fix.on:
 				return a.fix(cmd.Context(), args, fix)
 			}
-			var r *doctor.Report
-			var err error
-			if len(args) > 0 {
-				r, err = doctor.Folders(cmd.Context(), args, strict)
-			} else {
-				r, err = a.diagnose(cmd.Context(), strict)
-			}
+			r, single, err := a.report(cmd.Context(), args, strict, noIgnore)
+			o.all = o.all || single
 			if err == nil {
-				err = a.printReport(r, o.format)
+				err = a.printReport(r, o)
 			}
 			if err == nil && r.Fails(severities[o.failOn]) {
 				err = errReported
@@ -98,20 +107,39 @@ func (a *app) doctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "apply the specification to the letter")
+	cmd.Flags().BoolVar(&noIgnore, "no-ignore", false, "report what the key ignore of the configuration leaves out, too")
 	cmd.Flags().BoolVar(&listRules, "rules", false, "list the rules: what each finding means, and what to do")
 	o.flags(cmd)
 	fix.flags(cmd)
 	return cmd
 }
 
+// report reports what is wrong with everything, with folders, or with single skills. single
+// means that it is about one folder with one skill, or about skills by name.
+func (a *app) report(ctx context.Context, args []string, strict, noIgnore bool) (r *doctor.Report, single bool, err error) {
+	isFolder := func(arg string) bool {
+		_, err := os.Stat(arg)
+		return err == nil || !errors.Is(err, fs.ErrNotExist)
+	}
+	if len(args) > 0 && slices.ContainsFunc(args, isFolder) {
+		r, err := doctor.Folders(ctx, args, strict)
+		return r, err == nil && r.Skills == 1, err
+	}
+	r, skills, err := a.diagnose(ctx, strict, noIgnore)
+	if err == nil && len(args) > 0 {
+		r, err = r.Only(args, mapped(skills, func(l setup.Listed) string { return l.Name }))
+	}
+	return r, len(args) > 0, err
+}
+
 // diagnose reports what is wrong with the configuration, the catalog and the clients that
 // use it. What cannot be used is a finding, and the rest is checked all the same.
-func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error) {
+func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Report, []setup.Listed, error) {
 	found := checkState()
 	a.lastGood, a.warn = true, func(err error) { found = append(found, mistakes(err)...) }
 	cfg, err := a.readConfig(false)
 	if _, usage := errors.AsType[*usageError](err); usage {
-		return nil, err
+		return nil, nil, err
 	}
 	var r *doctor.Report
 	var skills []setup.Listed
@@ -122,13 +150,16 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 		r, err = doctor.Sources(ctx, nil, strict)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if env, err := a.setupEnv(""); err == nil { // without a home nothing is set up
 		found = append(found, setup.Check(env, skills)...)
 	}
 	r.Add(found...)
-	return r, nil
+	if s, err := a.settings(); err == nil && !noIgnore { // else the mistake is reported
+		r.Ignore(mapped(s.Ignore, func(e config.Ignore) doctor.Ignore { return doctor.Ignore(e) }), cfg.Sources, strict)
+	}
+	return r, skills, nil
 }
 
 // examine reports what is wrong with the catalog, and returns what clients may list. If the

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +18,7 @@ import (
 // A doctorOutput holds the flags for the output and the exit status of doctor.
 type doctorOutput struct {
 	format, failOn string
-	sarif          bool
+	sarif, all     bool
 }
 
 // severities are the values of --fail-on.
@@ -27,6 +26,7 @@ var severities = map[string]skill.Severity{"error": skill.Error, "warn": skill.W
 
 func (o *doctorOutput) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.format, "format", "", "print `text`, json, sarif or github")
+	cmd.Flags().BoolVar(&o.all, "all", false, "print every finding with its place and what to do")
 	cmd.Flags().BoolVar(&o.sarif, "sarif", false, "the same as --format sarif")
 	cmd.Flags().StringVar(&o.failOn, "fail-on", "error", "exit with 1 from this `severity` on: error, warn, note or never")
 }
@@ -56,11 +56,11 @@ func (o *doctorOutput) check(json bool) error {
 }
 
 // printReport prints a report in a format.
-func (a *app) printReport(r *doctor.Report, format string) error {
+func (a *app) printReport(r *doctor.Report, o doctorOutput) error {
 	for i, f := range r.Findings {
 		r.Findings[i].Hint = a.named(f.Hint)
 	}
-	switch format {
+	switch o.format {
 	case "json":
 		return a.printJSON(r)
 	case "sarif":
@@ -68,7 +68,7 @@ func (a *app) printReport(r *doctor.Report, format string) error {
 	case "github":
 		return r.GitHub(a.stdout, workingFolder())
 	}
-	return a.printFindings(r)
+	return a.printFindings(r, o.all || a.verbose)
 }
 
 // workingFolder returns the working folder without links, as findings have it; "" if it
@@ -85,63 +85,53 @@ func workingFolder() string {
 	return real
 }
 
-// printRules prints the rules of all findings.
-func (a *app) printRules(format string) error {
-	rules := doctor.Rules()
-	for i, r := range rules {
-		rules[i].Fix = a.named(r.Fix)
-	}
-	if format == "json" {
-		return a.printJSON(map[string][]doctor.Rule{"rules": rules})
-	}
-	var out strings.Builder
-	for _, r := range rules {
-		fmt.Fprintf(&out, "%s (%s)\n  %s\n  %s\n", r.ID, r.Severity, r.About, r.Fix)
-	}
-	return a.printText(out.String())
+// A ruleResult is a rule that "doctor --rules --json" prints.
+type ruleResult struct {
+	doctor.Rule
+	Group doctor.Cost `json:"group"`
 }
 
-// printFindings prints a report for people, or one line for each finding.
-func (a *app) printFindings(r *doctor.Report) error {
-	out := new(strings.Builder)
-	if _, ok := terminal(a.stdout); ok && !a.verbose {
-		printGroups(out, r.Groups())
-	} else {
-		for _, f := range r.Findings {
-			line := f.String()
-			if f.Hint != "" {
-				line += " (" + f.Hint + ")"
+// printRules prints the rules of all findings: as JSON by ID, for people by group.
+func (a *app) printRules(format string) error {
+	rules := mapped(doctor.Rules(), func(r doctor.Rule) ruleResult {
+		r.Fix = a.named(r.Fix)
+		return ruleResult{r, r.Group()}
+	})
+	if format == "json" {
+		return a.printJSON(map[string][]ruleResult{"rules": rules})
+	}
+	var out strings.Builder
+	for _, group := range doctor.Groups() {
+		fmt.Fprintf(&out, "%s (%s):\n\n", group.Title(), group)
+		for _, r := range rules {
+			if r.Group == group {
+				fmt.Fprintf(&out, "%s (%s)\n  %s\n  %s\n", r.ID, r.Severity, r.About, r.Fix)
 			}
-			fmt.Fprintln(out, oneLine(line))
 		}
+		out.WriteString("\n")
+	}
+	return a.printText(strings.TrimSpace(out.String()))
+}
+
+// printFindings prints a report for people: a summary that fits on a screen, or one line for
+// each finding.
+func (a *app) printFindings(r *doctor.Report, all bool) error {
+	if !all {
+		width, ok := terminal(a.stdout)
+		if !ok {
+			width = screenColumns
+		}
+		return a.printText(a.named(summaryOf(r, width)))
+	}
+	out := new(strings.Builder)
+	for _, f := range r.Findings {
+		line := f.String()
+		if f.Hint != "" {
+			line += " (" + f.Hint + ")"
+		}
+		fmt.Fprintln(out, oneLine(line))
 	}
 	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
 		count(r.Errors, "error"), count(r.Warnings, "warning"), count(r.Notes, "note"))
 	return a.printText(a.named(out.String()))
-}
-
-// printGroups prints how often each rule was broken, and its first few findings: with
-// thousands of skills nobody reads all findings, and one rule must not hide the others.
-func printGroups(w io.Writer, groups []doctor.Group) {
-	const examples = 3 // of each rule
-	hidden := 0
-	for _, g := range groups {
-		fmt.Fprintf(w, "%s: %s\n", g.Rule, count(len(g.Findings), string(g.Severity)))
-		shown := g.Findings[:min(examples, len(g.Findings))]
-		for i, f := range shown {
-			at := strings.TrimSuffix(fmt.Sprintf("%s:%d", f.Path, f.Line), ":0")
-			fmt.Fprintf(w, "  %s\n    %s\n", oneLine(at), oneLine(f.Message))
-			if last := i == len(shown)-1; f.Hint != "" && (last || shown[i+1].Hint != f.Hint) {
-				fmt.Fprintf(w, "    (%s)\n", oneLine(f.Hint))
-			}
-		}
-		if more := len(g.Findings) - len(shown); more > 0 {
-			fmt.Fprintf(w, "  … and %d more\n", more)
-			hidden += more
-		}
-		fmt.Fprintln(w)
-	}
-	if hidden > 0 {
-		fmt.Fprintf(w, "\"skills doctor -v\" shows the %d that are left out here.\n", hidden)
-	}
 }

@@ -41,10 +41,11 @@ var all = sync.OnceValue(func() []Client {
 func claude() Client {
 	dir := variable("CLAUDE_CONFIG_DIR", home(".claude"))
 	settings := Places{paths(dir.below("settings.json")), paths(project(".claude/settings.json"))}
+	own := variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")
 	local := project(".claude/settings.local.json")
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
-		MCP: MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		MCP: MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
 			Handler: commandSeconds, Lines: []string{"command"},
 			Events: []Event{
@@ -58,10 +59,11 @@ func claude() Client {
 			Tools: Tools{Skill: []string{"Skill"}, Read: []string{"Read"}, Shell: []string{"Bash"}}},
 		// It lists as much as fits into 1 % of a context of 200,000 tokens of 4
 		// characters each, "- name: description" and a line feed for each skill.
-		Listing: &Listing{Chars: 8000, Overhead: 5, Cut: 1536, Settings: &ListingSettings{
+		Listing: &Listing{Chars: 8000, Overhead: 5, Cut: 1536, Drops: DropsUnused, Settings: &ListingSettings{
 			Files: settings, Read: append(paths(settings.User[0], settings.Project[0]), local),
 			Fraction: "skillListingBudgetFraction", Context: 800_000, Cut: "skillListingMaxDescChars", CharsVar: "SLASH_COMMAND_TOOL_CHAR_BUDGET",
 			Overrides: "skillOverrides", NameOnly: "name-only", Hidden: []string{"off", "user-invocable-only"},
+			Used: own, Uses: []string{"skillUsage"}, Use: "usageCount",
 		}}}
 }
 
@@ -79,7 +81,7 @@ func codex() Client {
 				{Name: "PostToolUse", Kind: Tool},
 			},
 			Tools: Tools{Shell: []string{"Bash", "shell", "exec_command"}}},
-		Listing: &Listing{Chars: 8000, Overhead: 5}}
+		Listing: &Listing{Chars: 8000, Overhead: 5, Drops: DropsEvenly}}
 }
 
 func gemini() Client {

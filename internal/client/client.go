@@ -77,9 +77,20 @@ type Listing struct {
 	Skills   int // skills that it has room for; 0 means no limit
 	Overhead int // characters around the name and the description of a skill
 	Cut      int // characters of the longest description; 0 means no limit
+	Drops    Dropping
 
 	Settings *ListingSettings // nil: the user cannot change it
 }
+
+// A Dropping says what a client leaves out of a listing that has no room for everything.
+type Dropping int
+
+// What is left out.
+const (
+	DropsUnknown Dropping = iota // it is not known what
+	DropsUnused                  // descriptions, of the least invoked skills first; all names are listed
+	DropsEvenly                  // all descriptions are shortened alike; skills, where that does not suffice
+)
 
 // ListingSettings are the settings with which a user changes a listing. The
 // files are in JSON.
@@ -94,6 +105,10 @@ type ListingSettings struct {
 	Overrides string   // name of the mapping from a skill to how it is listed
 	NameOnly  string   // lists a skill without its description
 	Hidden    []string // do not list a skill
+
+	Used Path     // the file in which the client counts how often it invoked each skill
+	Uses []string // names from the top of the file to the mapping from a skill to its use
+	Use  string   // name of the count there
 }
 
 // Find returns the client of a name.

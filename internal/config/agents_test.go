@@ -13,7 +13,7 @@ import (
 
 // withoutPlaces compares agents without the places of their rules.
 var withoutPlaces = cmp.Options{
-	cmpopts.IgnoreFields(search.Agent{}, "Places"), cmpopts.IgnoreFields(search.Ban{}, "Place"),
+	cmpopts.IgnoreFields(search.Agent{}, "Places"), cmpopts.IgnoreFields(search.Ban{}, "Place"), cmpopts.IgnoreFields(config.Ignore{}, "Place"),
 	cmpopts.IgnoreFields(config.Settings{}, "Places"), cmpopts.IgnoreFields(config.Root{}, "Place"),
 }
 

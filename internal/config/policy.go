@@ -96,6 +96,11 @@ func (p *parser) checkRules(n *yaml.Node, what string, r search.Rules) error {
 	if n.Value == "" {
 		return p.errorf(n, "%s: a name is missing", what)
 	}
+	return p.checkNames(n, what, r)
+}
+
+// checkNames returns an error for malformed patterns for names.
+func (p *parser) checkNames(n *yaml.Node, what string, r search.Rules) error {
 	err := (&search.Agent{Exclude: r}).Check()
 	if bad, ok := errors.AsType[*search.RuleError](err); ok {
 		return p.errorf(n, "%s: %w", what, bad.Err)

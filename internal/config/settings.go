@@ -50,6 +50,7 @@ type Settings struct {
 	UserDir     string       // folder with skills of the user, instead of the usual ones; "" means the usual ones
 	BundledOnly []string     // names of the only compiled-in skills that are offered; nil means all
 	Disabled    []search.Ban // skills that nobody is offered
+	Ignore      []Ignore     // what doctor leaves out
 	Projects    []ProjectRules
 	Trust       Trust
 	Requires    Requires
@@ -250,7 +251,7 @@ func (s *Settings) parse(name string, data []byte, f *fence) error {
 	}
 	changed := *s
 	changed.Roots, changed.Agents = slices.Clone(s.Roots), slices.Clone(s.Agents)
-	changed.Disabled, changed.Preloaded = slices.Clone(s.Disabled), slices.Clone(s.Preloaded)
+	changed.Disabled, changed.Preloaded, changed.Ignore = slices.Clone(s.Disabled), slices.Clone(s.Preloaded), slices.Clone(s.Ignore)
 	changed.Places = make(map[string]search.Place)
 	maps.Copy(changed.Places, s.Places)
 	p := &parser{file: name, dir: filepath.Dir(name), user: f == nil, fence: f, settings: &changed}

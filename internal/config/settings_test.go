@@ -90,6 +90,10 @@ func TestSettings(t *testing.T) {
 		{"disabled rules", "disabled:\n  names: [a]\n  tags: [t]\n  sources: user:.claude\n", settings(func(s *config.Settings) {
 			s.Disabled = []search.Ban{ban("names", "a"), ban("tags", "t"), ban("sources", "user:.claude")}
 		})},
+		{"ignored rule", "ignore: no-trigger\n", settings(func(s *config.Settings) { s.Ignore = []config.Ignore{{Rules: []string{"no-trigger"}}} })},
+		{"ignored", "ignore:\n- no-trigger\n- {rules: missing-resource, skills: [\"x-*\"]}\n- {sources: [\"root:lib\"]}\n", settings(func(s *config.Settings) {
+			s.Ignore = []config.Ignore{{Rules: []string{"no-trigger"}}, {Rules: []string{"missing-resource"}, Skills: []string{"x-*"}}, {Sources: []string{"root:lib"}}}
+		})},
 		{"projects", "projects:\n  ~/work/app: {disabled: [a]}\n  /abs: {disabled: {tags: [t]}}\n", settings(func(s *config.Settings) {
 			s.Projects = []config.ProjectRules{{Folder: "HOME/work/app", Disabled: []search.Ban{ban("names", "a")}}, {Folder: "/abs", Disabled: []search.Ban{ban("tags", "t")}}}
 		})},
@@ -180,9 +184,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"not a mapping", "- a\n", "FILE:1: configuration must be a mapping of keys to values"},
 		{"text", "hello\n", "FILE:1: configuration must be a mapping of keys to values"},
 
-		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are 26, such as agents, bundled, db, deadline, disabled, disturb, embedder, form, install_dir, limits"},
+		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are 27, such as agents, bundled, db, deadline, disabled, disturb, embedder, form, ignore, install_dir"},
 		{"misspelt key", "root: [x]\n", "FILE:1: configuration: no key \"root\"; did you mean roots?"},
-		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are 26, such as agents, bundled, db, deadline, disabled, disturb, embedder, form, install_dir, limits"},
+		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are 27, such as agents, bundled, db, deadline, disabled, disturb, embedder, form, ignore, install_dir"},
 		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
 		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
 		{"malformed pattern", "agents:\n  a:\n    exclude: {names: [x,\n      \"[y\"]}\n", "FILE:4: agent a: exclude.names: \"[y\" is not a pattern (* ? [a-z] and \\ are special)"},
@@ -227,6 +231,12 @@ func TestSettingsErrors(t *testing.T) {
 		{"disabled", "disabled: {name: x}\n", "FILE:1: disabled: no key \"name\"; did you mean names?"},
 		{"disabled pattern", "disabled:\n- a\n- \"[y\"\n", "FILE:3: disabled: \"[y\" is not a pattern (* ? [a-z] and \\ are special)"},
 		{"disabled nothing", "disabled: [\"\"]\n", "FILE:1: disabled: a name is missing"},
+		{"ignore nothing", "ignore: [{}]\n", "FILE:1: ignore: name rules, skills or sources"},
+		{"ignore no name", "ignore: [\"\"]\n", "FILE:1: ignore: a name is missing"},
+		{"ignore key", "ignore: [{rule: x}]\n", "FILE:1: ignore: no key \"rule\"; did you mean rules?"},
+		{"ignore pattern", "ignore:\n- {skills: [\"[a\"]}\n", "FILE:2: ignore: \"[a\" is not a pattern (* ? [a-z] and \\ are special)"},
+		{"ignore list", "ignore: [[x]]\n", "FILE:1: expected a rule, or rules, skills and sources"},
+		{"ignore mapping", "ignore: {skills: x}\n", "FILE:1: expected a rule, or rules, skills and sources"},
 		{"projects", "projects: [x]\n", "FILE:1: projects must be a mapping of keys to values"},
 		{"project key", "projects:\n  ~/x: {pinned: [y]}\n", "FILE:2: project ~/x: no key \"pinned\"; there are: disabled"},
 		{"order", "order:\n- user\n- usr\n", "FILE:3: order: no group of sources \"usr\"; did you mean user?"},

@@ -48,6 +48,8 @@ func (p *parser) shown(known keys, prefix string, o *Options) (list []Shown) {
 			list = append(list, p.shownScripts()...)
 		case key == "disabled":
 			list = append(list, shownBans(key, p.settings.Disabled)...)
+		case key == "ignore":
+			list = append(list, shownIgnores(p.settings.Ignore)...)
 		case key == "projects":
 			for _, r := range p.settings.Projects {
 				list = append(list, shownBans(key+"."+r.Folder+".disabled", r.Disabled)...)

@@ -104,6 +104,7 @@ func (p *parser) keys() keys {
 		"roots":    p.rootList().doc("folders with skills; the first wins", nil),
 		"agents":   p.agentMap().doc("what each agent may see, and what it is told", nil),
 		"disabled": p.disabled(&s.Disabled).doc("skills that nobody is offered: a list of names, or a mapping of rules", nil),
+		"ignore":   p.ignore().doc("findings that \"skills doctor\" leaves out: rules, or mappings of rules, skills and sources that all must match", nil),
 	}
 	if p.user {
 		maps.Copy(known, p.personal())

@@ -6,9 +6,11 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -40,6 +42,7 @@ type Report struct {
 	Errors      int       `json:"errors"`
 	Warnings    int       `json:"warnings"`
 	Notes       int       `json:"notes"`
+	Ignored     int       `json:"ignored"` // number of findings that were left out, see Ignore
 	Findings    []Finding `json:"problems"`
 }
 
@@ -109,28 +112,38 @@ func weight(s skill.Severity) int {
 	return 2
 }
 
-// A Group holds all findings of one rule and severity.
-type Group struct {
-	Rule     string
-	Severity skill.Severity
-	Findings []Finding
+// Only returns the findings about single skills, which are named by ID, by name, or by folder
+// if they were refused. It fails if no finding and none of known has a name.
+func (r *Report) Only(names, known []string) (*Report, error) {
+	only := &Report{Skills: len(names), Ignored: r.Ignored}
+	all := slices.Clone(known)
+	for _, f := range r.Findings {
+		all = append(all, f.Family...)
+		if f.Skill != "" {
+			all = append(all, f.Skill)
+		}
+		if slices.ContainsFunc(names, f.isAbout) {
+			only.Findings = append(only.Findings, f)
+		}
+	}
+	slices.Sort(all)
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(id string) bool { return named(id, name) }) {
+			return nil, fmt.Errorf("no skill and no folder %q%s", name, words.Suggest(name, slices.Compact(all)))
+		}
+	}
+	only.finish()
+	return only, nil
 }
 
-// Groups returns the findings by rule: the worst severity first, then the most frequent rule.
-func (r *Report) Groups() []Group {
-	var groups []Group
-	for _, f := range r.Findings {
-		i := slices.IndexFunc(groups, func(g Group) bool { return g.Rule == f.Rule && g.Severity == f.Severity })
-		if i < 0 {
-			i = len(groups)
-			groups = append(groups, Group{Rule: f.Rule, Severity: f.Severity})
-		}
-		groups[i].Findings = append(groups[i].Findings, f)
-	}
-	slices.SortStableFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(weight(a.Severity), weight(b.Severity)), cmp.Compare(len(b.Findings), len(a.Findings)))
-	})
-	return groups
+// isAbout reports whether a finding is about the skill of a name.
+func (f *Finding) isAbout(name string) bool {
+	return named(f.Skill, name) || slices.ContainsFunc(f.Family, func(id string) bool { return named(id, name) })
+}
+
+// named reports whether the skill of an ID has a name: source/name has two.
+func named(id, name string) bool {
+	return strings.EqualFold(id, name) || strings.EqualFold(id[strings.LastIndex(id, "/")+1:], name)
 }
 
 // costOf returns the cost of a problem; inSkill: in the folder of an offered skill.

@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,20 +202,37 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestGroups: one rule with many findings does not hide the others.
-func TestGroups(t *testing.T) {
-	var r doctor.Report
-	for _, p := range []skill.Problem{
-		{Rule: "b", Severity: skill.Warning}, {Rule: "a", Severity: skill.Warning, Path: "x"}, {Rule: "a", Severity: skill.Warning, Path: "y"},
-		{Rule: "a", Severity: skill.Note}, {Rule: "c", Severity: skill.Error},
-	} {
-		r.Add(p)
+// TestSections: one row for each skill, for its most costly finding, and one for a rule that
+// many skills break, which hides no other rule.
+func TestSections(t *testing.T) {
+	r := &doctor.Report{Skills: 9}
+	find := func(id string, cost doctor.Cost, rule string, severity skill.Severity) {
+		r.Findings = append(r.Findings, doctor.Finding{Skill: id, Cost: cost, Problem: skill.Problem{Rule: rule, Severity: severity, Path: "/s/" + id, Message: "It is\n" + rule}})
 	}
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		find(id, doctor.Confusing, "no-trigger", skill.Note)
+	}
+	find("a", doctor.Confusing, "over-broad", skill.Warning)
+	find("a", doctor.Author, "unused-file", skill.Note)
+	find("b", doctor.Unseen, "shadowed", skill.Warning)
+	find("f", doctor.Author, "unused-file", skill.Note)
+	find("", doctor.Unseen, "away", skill.Warning)
+	find("", doctor.Unseen, "client-broken", skill.Error)
+	find("", doctor.Author, "client", skill.Note)
 	var got []string
-	for _, g := range r.Groups() {
-		got = append(got, string(g.Severity)+" "+g.Rule+strings.Repeat(" +", len(g.Findings)))
+	for _, s := range r.Sections() {
+		got = append(got, fmt.Sprintf("%s, %d skills, %d problems", s.Group.Title(), s.Skills, s.Problems))
+		for _, row := range s.Rows {
+			got = append(got, fmt.Sprintf("- %s|%s|%s|%s|%d|%s", row.Rule, row.Skill, row.Text, row.Place, row.More, strings.Join(row.Many, " ")))
+		}
 	}
-	if diff := cmp.Diff([]string{"error c +", "warning a + +", "warning b +", "note a +"}, got); diff != "" {
+	want := []string{
+		"Not seen now, 1 skills, 2 problems", "- away||It is away|/s/|0|", "- shadowed|b|It is shadowed||1|",
+		"Clients and settings, 0 skills, 1 problems", "- client-broken||It is client-broken||0|", "- client||It is client||0|",
+		"May confuse models, 4 skills, 1 problems", "- over-broad|a|It is over-broad||2|", "- no-trigger||The description does not say when to use the skill||0|a b c d e",
+		"For authors to mend, 1 skills, 0 problems", "- unused-file|f|It is unused-file||0|",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -225,7 +243,7 @@ func TestJSON(t *testing.T) {
 	r.Add()
 	data, err := json.Marshal(&r)
 	try(t, err)
-	if want := `{"skills":0,"not_analysed":0,"errors":0,"warnings":0,"notes":0,"problems":[]}`; string(data) != want {
+	if want := `{"skills":0,"not_analysed":0,"errors":0,"warnings":0,"notes":0,"ignored":0,"problems":[]}`; string(data) != want {
 		t.Errorf("got %s, want %s", data, want)
 	}
 	data, err = json.Marshal(doctor.Finding{Source: "s", Skill: "cat", Cost: doctor.Confusing,

@@ -16,6 +16,20 @@ type Rule struct {
 	Fix      string         `json:"fix"`
 }
 
+// Group returns the group in which reports show the findings of a rule; of several, the most
+// costly one.
+func (r Rule) Group() Cost {
+	group := costOf(skill.Problem{Rule: r.ID, Severity: r.Severity}, false)
+	strict := func() bool { return slices.Contains(strictRules(), r) }
+	switch {
+	case aboutSetup(r.ID):
+		return Setup
+	case r.ID == "shadowed", r.ID == "changed", r.ID == "untrusted", r.Severity == skill.Error && group == Author && !strict():
+		return Unseen // the skill is not offered
+	}
+	return group
+}
+
 // Rules returns the rules of all findings, by ID.
 func Rules() []Rule { return slices.Clone(rules()) }
 
@@ -145,6 +159,7 @@ func catalogRules() []Rule {
 		{"client-twice", skill.Warning, "A client is set up twice and offers skills twice.", "Remove one of the two."},
 		{"configuration", skill.Error, "The configuration has a mistake.", "Correct the line."},
 		{"folder-left-out", skill.Warning, "A folder of the configuration is left out.", "Do as the message says."},
+		{"ignore", skill.Error, "An entry of the key ignore has an unknown rule, or matches nothing.", "Correct or remove it."},
 		{"near-duplicate", skill.Warning, "The descriptions of two skills are nearly the same, so models cannot tell them apart.", "Say in each description what sets it apart, or keep one."},
 		{"shadowed", skill.Warning, "Another skill of the same name comes first.", "Remove or rename one of them."},
 		{"stale", skill.Warning, "The catalog cannot be brought up to date.", "Make room, or make its folder writable."},

@@ -28,8 +28,8 @@ func TestVerdict(t *testing.T) {
 		{[]doctor.Finding{fine}, "9 skills: nothing is wrong.", ""},
 		{[]doctor.Finding{cat}, "9 skills: 1 is for its author to mend. First: cat: is unused-file.", "doctor cat"},
 		{[]doctor.Finding{twins, cat}, "9 skills: 3 may confuse models. First: is near-duplicate.", "doctor cat"},
-		{[]doctor.Finding{twins, cat, dog, room}, "9 skills: no model sees 1 of them now, 2 may confuse models. First: is client-budget.", "setup claude"},
-		{[]doctor.Finding{dog, room, broken}, "9 skills: no model sees 1 of them now, 1 client or setting needs you. First: is client-broken.", "doctor --all"},
+		{[]doctor.Finding{twins, cat, dog, room}, "9 skills: 1 is not seen by any model now, 2 may confuse models. First: is client-budget.", "setup claude"},
+		{[]doctor.Finding{dog, room, broken}, "9 skills: 1 is not seen by any model now, 1 client or setting needs you. First: is client-broken.", "doctor --all"},
 	} {
 		v := (&doctor.Report{Skills: 9, Findings: c.findings}).Verdict()
 		if v.String() != c.want || v.Next != c.next {

@@ -1,14 +1,12 @@
 package setup
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -69,63 +67,6 @@ func checkProgram(c client.Client, r Registration) skill.Problem {
 		Hint: fmt.Sprintf("%q writes the place of this program", "skills setup "+c.Name+" --"+r.Kind+scopeFlag(r.Scope))}
 }
 
-// checkListing reports a client whose own listing has no room for all its skills.
-func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
-	c := st.Client
-	folders := slices.Concat(e.SkillDirs(c, client.User), e.SkillDirs(c, client.Project))
-	if c.Listing == nil || len(folders) == 0 {
-		return nil
-	}
-	var found []skill.Problem
-	for _, b := range budgetsOf(e, c, below(folders, skills)) {
-		if !b.over() {
-			continue
-		}
-		p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: folders[0],
-			Message: b.shortage(c.Title) + longest(e, c, below(folders, skills)),
-			Hint:    "what is left out is still found by the catalog; move skills to a folder that is configured as a root"}
-		if b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r Registration) bool { return r.Scope == client.User }) {
-			p.Hint = fmt.Sprintf("%q has it list names only; the catalog offers the rest", "skills setup "+c.Name+" --listing name-only")
-		}
-		found = append(found, p)
-	}
-	return found
-}
-
-// shortage says how much of its skills a client with a title has no room for.
-func (b budget) shortage(title string) string {
-	if b.Unit == "skills" {
-		return fmt.Sprintf("%s lists %s of your %s skills: the others are dropped.", title, thousands(b.Lists), thousands(b.Skills))
-	}
-	dropped := "the rest is dropped"
-	switch {
-	case b.Names == 0: // it is not known what the client drops
-	case b.Needs > 2*b.Lists:
-		dropped = "most descriptions are dropped"
-	default:
-		dropped = "some descriptions are dropped"
-	}
-	return fmt.Sprintf("%s has room for %s of the %s characters of your %s skills: %s.", title, thousands(b.Lists), thousands(b.Needs), thousands(b.Skills), dropped)
-}
-
-// longest says which skills take most of the room in a client's listing; "" if there are
-// only a few.
-func longest(env *Env, c client.Client, skills []Listed) string {
-	const named = 3
-	l, listed := tuned(env, *c.Listing, skills)
-	if len(listed) <= named {
-		return ""
-	}
-	chars := func(s Listed) int { return charsOf(l, []Listed{s}) }
-	listed = slices.Clone(listed)
-	slices.SortStableFunc(listed, func(a, b Listed) int { return cmp.Compare(chars(b), chars(a)) })
-	var list []string
-	for _, s := range listed[:named] {
-		list = append(list, fmt.Sprintf("%s (%s)", s.Name, thousands(chars(s))))
-	}
-	return " The longest are " + strings.Join(list, ", ") + "."
-}
-
 // NamesIn returns the names of the skills that a client lists itself in a scope. It
 // is an error if there are none.
 func NamesIn(env *Env, c client.Client, s client.Scope, skills []Listed) ([]string, error) {
@@ -159,6 +100,3 @@ func below(folders []string, skills []Listed) []Listed {
 	}
 	return found
 }
-
-// thousands writes a number with commas.
-func thousands(n int) string { return words.Thousands(n) }

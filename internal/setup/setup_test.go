@@ -407,12 +407,6 @@ func TestBudgets(t *testing.T) {
 	if b := budgets("claude")[0]; !b.over() || (budget{Needs: 8000, Lists: 8000}).over() {
 		t.Errorf("%+v", b)
 	}
-	if got, want := longest(e, named(t, "claude"), skills), " The longest are long (1,545), "; !strings.HasPrefix(got, want) {
-		t.Errorf("longest: %q, want %q…", got, want)
-	}
-	if got := longest(e, named(t, "claude"), skills[:3]); got != "" {
-		t.Errorf("longest of three: %q", got)
-	}
 	write(t, e, "home/.claude/settings.json", []byte(`{"skillListingBudgetFraction": 0.02, "skillListingMaxDescChars": 10, "skillOverrides": {"long": "off"}}`))
 	check("claude with settings", budgets("claude"), budget{119, 118 * (5 + 10 + 10), 118 * (5 + 10), 16_000, "characters"})
 	write(t, e, "project/.claude/settings.local.json", []byte(`{"skillOverrides": {"long": "name-only"}}`))

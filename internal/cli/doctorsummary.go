@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+const (
+	screenLines   = 23 // of a summary: a screen of 24 lines without the next prompt
+	screenColumns = 80 // where the width is unknown
+	placeLines    = 3  // at most, of a finding about no skill
+	leastLines    = 2  // of each group, if it has as many
+)
+
+// summaryOf returns a report for people, shorter than a screen: the verdict, then the
+// findings by what they cost.
+func summaryOf(r *doctor.Report, width int) string {
+	v := r.Verdict()
+	lines := folded(oneLine(v.String()), "", "", width)
+	if v.Next != "" {
+		lines = append(lines, cut("Next: skills "+oneLine(v.Next), width))
+	}
+	sections := r.Sections()
+	if len(sections) == 0 {
+		return strings.Join(lines, "\n")
+	}
+	blocks := make([][][]string, len(sections))
+	for i, s := range sections {
+		for _, row := range s.Rows {
+			blocks[i] = append(blocks[i], rowLines(row, width))
+		}
+	}
+	lines = append(lines, "")
+	room := screenLines - len(lines) - len(sections) - 1
+	for i, n := range shares(blocks, room) {
+		lines = append(lines, headingOf(sections[i]))
+		lines = append(lines, within(blocks[i], n)...)
+	}
+	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" all %s findings.", words.Number(len(r.Findings)))
+	return strings.Join(append(lines, cut(last, width)), "\n")
+}
+
+func headingOf(s doctor.Section) string {
+	if s.Skills == 0 {
+		return s.Group.Title()
+	}
+	return fmt.Sprintf("%s (%s)", s.Group.Title(), words.Number(s.Skills)+strings.TrimLeft(count(s.Skills, "skill"), "0123456789"))
+}
+
+// shares divides lines among groups: each gets a few, and what is left goes to the first
+// groups that want more.
+func shares(groups [][][]string, lines int) []int {
+	want := make([]int, len(groups))
+	got := make([]int, len(groups))
+	for i, rows := range groups {
+		for _, row := range rows {
+			want[i] += len(row)
+		}
+		got[i] = min(want[i], leastLines)
+		lines -= got[i]
+	}
+	for i := range groups {
+		more := max(0, min(want[i]-got[i], lines))
+		got[i] += more
+		lines -= more
+	}
+	return got
+}
+
+// within returns the rows that fit into n lines; the last line counts the others.
+func within(rows [][]string, n int) []string {
+	var lines []string
+	for i, row := range rows {
+		left := n - len(lines)
+		if i < len(rows)-1 {
+			left-- // for the line that counts
+		}
+		switch {
+		case len(row) <= left:
+			lines = append(lines, row...)
+			continue
+		case len(lines) == 0:
+			lines = row[:max(1, left)]
+			i++
+		}
+		if i < len(rows) {
+			lines = append(lines, fmt.Sprintf("  … and %s more", words.Number(len(rows)-i)))
+		}
+		break
+	}
+	return lines
+}
+
+// rowLines returns the lines of a row: one, or a few for what is about no single skill.
+func rowLines(row doctor.Row, width int) []string {
+	const indent, namesWidth = "  ", 26
+	switch {
+	case row.Many != nil:
+		names := cut(oneLine(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
+		return []string{cut(fmt.Sprintf("%s%s %s (%s): %s", indent, words.Number(len(row.Many)), row.Rule, names, row.Text), width)}
+	case row.Skill == "":
+		text := row.Text
+		if row.Place != "" {
+			text += " (" + row.Place + ")"
+		}
+		if row.Note {
+			return []string{cut(indent+oneLine(text), width)}
+		}
+		return folded(oneLine(text), indent, indent+indent, width)
+	}
+	end := " [" + row.Rule + "]"
+	if row.More > 0 {
+		end += fmt.Sprintf(" and %d more", row.More)
+	}
+	text := indent + oneLine(row.Skill+": "+row.Text)
+	return []string{cut(cut(text, max(0, width-lipgloss.Width(end)))+end, width)}
+}
+
+// folded breaks a text between words into lines of a width, at most placeLines of them. The
+// first line starts with first, the others with rest.
+func folded(text, first, rest string, width int) []string {
+	lines := []string{first}
+	start := first
+	for word := range strings.FieldsSeq(text) {
+		last := len(lines) - 1
+		switch line := lines[last]; {
+		case line == start:
+			lines[last] += word
+		case lipgloss.Width(line)+1+lipgloss.Width(word) <= width || len(lines) == placeLines:
+			lines[last] += " " + word
+		default:
+			start = rest
+			lines = append(lines, rest+word)
+		}
+	}
+	for i, line := range lines {
+		lines[i] = cut(line, width)
+	}
+	return lines
+}
