@@ -14,6 +14,19 @@ const Room = 6000
 // Code.
 const wrapped = `{"hookSpecificOutput":{"hookEventName":` + MarkEvent + `,"additionalContext":` + MarkText + `}}`
 
+// The fields of all events of a client.
+const (
+	claudeFields  = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"permission_mode":"default","hook_event_name":` + MarkEvent
+	codexFields   = `"session_id":` + MarkSession + `,"transcript_path":null,"cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"model":"","permission_mode":"default"`
+	geminiFields  = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"timestamp":"2026-01-01T00:00:00.000Z"`
+	cursorFields  = `"conversation_id":` + MarkSession + `,"generation_id":` + MarkTurn + `,"model":"","hook_event_name":` + MarkEvent + `,"cursor_version":"","workspace_roots":[` + MarkDir + `],"user_email":null,"transcript_path":null`
+	copilotFields = `"sessionId":` + MarkSession + `,"timestamp":1767225600000,"cwd":` + MarkDir
+	vscodeFields  = `"timestamp":"2026-01-01T00:00:00.000Z","cwd":` + MarkDir + `,"sessionId":` + MarkSession + `,"hookEventName":` + MarkEvent + `,"transcript_path":""`
+
+	samplePrompt = `,"prompt":` + MarkPrompt
+	sampleSource = `,"source":` + MarkSource
+)
+
 const afterRestart = "sessions that are open see it after a restart"
 
 // All returns the description of every client but the generic one, in the order
@@ -35,9 +48,9 @@ func claude() Client {
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
 			Handler: commandSeconds, Lines: []string{"command"},
 			Events: []Event{
-				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
+				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + claudeFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
 				// What was offered is forgotten then.
-				{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Matcher: "clear|compact", NoMCP: "clear|compact"},
+				{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Matcher: "clear|compact", NoMCP: "clear|compact", Sample: `{` + claudeFields + sampleSource + `}`},
 				{Name: "PostToolUse", Kind: Tool, SetUp: true, Matcher: "Skill|mcp__%__read_skill", NoMCP: "Skill"},
 				{Name: "PreCompact", Kind: Compact},
 				{Name: "PostCompact", Kind: Compact},
@@ -61,8 +74,8 @@ func codex() Client {
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
 			Events: []Event{
-				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true},
-				{Name: "SessionStart", Kind: Start, Answer: wrapped},
+				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + codexFields + `,"turn_id":` + MarkTurn + samplePrompt + `}`},
+				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + codexFields + sampleSource + `}`},
 				{Name: "PostToolUse", Kind: Tool},
 			},
 			Tools: Tools{Shell: []string{"Bash", "shell", "exec_command"}}},
@@ -78,10 +91,10 @@ func gemini() Client {
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
 			Events: []Event{
-				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true},
+				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + geminiFields + samplePrompt + `}`},
 				{Name: "AfterTool", Kind: Tool, SetUp: true, Matcher: "activate_skill|.*read_skill", NoMCP: "activate_skill"},
 				{Name: "PreCompress", Kind: Compact, SetUp: true},
-				{Name: "SessionStart", Kind: Start, Answer: wrapped},
+				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + geminiFields + sampleSource + `}`},
 			},
 			Tools: Tools{Skill: []string{"activate_skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}}}
 }
@@ -94,8 +107,10 @@ func cursor() Client {
 		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
 			Handler: commandOnly, Lines: []string{"command"}, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
 			Events: []Event{
-				{Name: "beforeSubmitPrompt", Kind: Prompt, Answer: `{"continue":true,"additional_context":` + MarkText + `}`, SetUp: true},
-				{Name: "sessionStart", Kind: Start, Answer: `{"additional_context":` + MarkText + `}`, SetUp: true, Arg: SessionStart},
+				{Name: "beforeSubmitPrompt", Kind: Prompt, Answer: `{"continue":true,"additional_context":` + MarkText + `}`, SetUp: true,
+					Sample: `{` + cursorFields + samplePrompt + `,"attachments":[]}`},
+				{Name: "sessionStart", Kind: Start, Answer: `{"additional_context":` + MarkText + `}`, SetUp: true, Arg: SessionStart,
+					Sample: `{` + cursorFields + `,"session_id":` + MarkSession + `,"is_background_agent":false,"composer_mode":"agent"}`},
 				{Name: "postToolUse", Kind: Tool},
 				{Name: "preCompact", Kind: Compact},
 			},
@@ -111,10 +126,11 @@ func copilot() Client {
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
 			Handler: perShell, Lines: []string{"bash", "powershell", "command"},
 			Events: []Event{
-				{Name: "userPromptTransformed", Kind: Prompt, Field: "transformedPrompt", Answer: `{"modifiedTransformedPrompt":` + MarkPrompt + `}`, SetUp: true},
+				{Name: "userPromptTransformed", Kind: Prompt, Field: "transformedPrompt", Answer: `{"modifiedTransformedPrompt":` + MarkPrompt + `}`, SetUp: true,
+					Sample: `{` + copilotFields + samplePrompt + `,"transformedPrompt":` + MarkPrompt + `}`},
 				{Name: "postToolUse", Kind: Tool, Field: "toolName"},
 				{Name: "preCompact", Kind: Compact, Field: "trigger", SetUp: true},
-				{Name: "sessionStart", Kind: Start, Field: "source", Answer: `{"additionalContext":` + MarkText + `}`},
+				{Name: "sessionStart", Kind: Start, Field: "source", Answer: `{"additionalContext":` + MarkText + `}`, Sample: `{` + copilotFields + sampleSource + `,"initialPrompt":""}`},
 			},
 			Tools: Tools{Skill: []string{"skill"}, Read: []string{"view", "read"}, Shell: []string{"bash"}},
 			Drops: func(name string, has func(string) bool) bool {
@@ -130,7 +146,7 @@ func vscode() Client {
 		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
 		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"},
-			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true}},
+			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Sample: `{` + vscodeFields + sampleSource + `}`}},
 			Drops:  func(_ string, has func(string) bool) bool { return has("hookEventName") }}}
 }
 

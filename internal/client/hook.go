@@ -57,6 +57,7 @@ type Event struct {
 	// has a field of this name. "" means that events have names.
 	Field  string
 	Answer string // the form of the answer, JSON with the marks below; "": none is taken
+	Sample string // the form of the event itself, of prompts and starts, with the marks below
 
 	SetUp   bool   // setup registers the hook for it
 	Arg     string // what follows "skills hook" for it; "" means the Arg of the Hook
@@ -64,11 +65,15 @@ type Event struct {
 	NoMCP   string // the matcher without an MCP server
 }
 
-// The marks in the form of an answer.
+// The marks in the form of an answer, and of a sample.
 const (
-	MarkEvent  = "$EVENT"  // the name of the event
-	MarkText   = "$TEXT"   // the text for the model
-	MarkPrompt = "$PROMPT" // the field that marks the event, with the text after it
+	MarkEvent   = "$EVENT"   // the name of the event
+	MarkText    = "$TEXT"    // of an answer: the text for the model
+	MarkPrompt  = "$PROMPT"  // the prompt; of an answer, the field that marks the event with the text after it
+	MarkSession = "$SESSION" // of a sample, as are the others: the session
+	MarkTurn    = "$TURN"    // the prompt in its session
+	MarkDir     = "$DIR"     // the working folder
+	MarkSource  = "$SOURCE"  // what began the session
 )
 
 // Tools are the names of a client's tools with which a model can load a skill.

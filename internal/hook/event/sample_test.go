@@ -1,0 +1,92 @@
+package event_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/hook/event"
+)
+
+// TestSample: every client's prompts and starts can be made, hold the fields that the client
+// documents (those of its events in testdata), and say after Decode what they were made
+// from, whatever stands in the prompt.
+func TestSample(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range client.All() {
+		if c.Hook == nil {
+			continue
+		}
+		for _, ev := range c.Hook.Events {
+			if ev.Kind != client.Prompt && ev.Kind != client.Start {
+				continue
+			}
+			want := event.Event{Kind: ev.Kind, Session: "s-1", Dir: dir}
+			arg := client.SessionStart
+			switch ev.Kind {
+			case client.Prompt:
+				arg, want.Prompt, want.Turn = c.Hook.Arg, "Fill in \"$DIR\" </x> \\ \u2028\n$PROMPT 😀", "t-1"
+			case client.Start:
+				want.Source = "startup"
+			}
+			checkSample(t, c, arg, want)
+			file := "testdata/sessionstart-" + c.Name + ".txtar"
+			if ev.Kind == client.Prompt {
+				file = "testdata/" + c.Name + "-prompt.txtar"
+			}
+			checkFields(t, c.Name, want, file)
+		}
+	}
+}
+
+func checkSample(t *testing.T, c client.Client, arg string, want event.Event) {
+	t.Helper()
+	data, err := event.Sample(c.Name, want)
+	try(t, err)
+	read, err := event.Read(bytes.NewReader(data))
+	try(t, err)
+	got, err := event.Decode(arg, read)
+	try(t, err)
+	if got.Kind != want.Kind || !got.Asks || got.Prompt != want.Prompt || got.Session != want.Session || got.Dir != want.Dir {
+		t.Errorf("%s: %s is decoded as %+v", c.Name, data, got)
+	}
+	// Some clients do not number their prompts, or do not say what began a session.
+	if got.Turn != "" && want.Turn != "" && got.Turn != want.Turn || got.Source != "" && got.Source != want.Source {
+		t.Errorf("%s: turn %q, source %q", c.Name, got.Turn, got.Source)
+	}
+	if answer := got.Answer("Skills"); !json.Valid(answer) || !bytes.Contains(answer, []byte("Skills")) {
+		t.Errorf("%s: the answer is %s", c.Name, answer)
+	}
+}
+
+// checkFields: a sample has the fields of the event in a golden file.
+func checkFields(t *testing.T, name string, e event.Event, file string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	try(t, err)
+	data, err := event.Sample(name, e)
+	try(t, err)
+	var documented, sample map[string]any
+	try(t, json.Unmarshal(archive.Files[0].Data, &documented))
+	try(t, json.Unmarshal(data, &sample))
+	for field := range documented {
+		if _, ok := sample[field]; !ok {
+			t.Errorf("%s: the sample lacks %s of %s", name, field, file)
+		}
+	}
+}
+
+// TestSampleRefuses: a client without such an event is an error.
+func TestSampleRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		kind client.Kind
+	}{{"zed", client.Prompt}, {"vscode", client.Prompt}, {"nobody", client.Prompt}, {"claude", client.Tool}} {
+		if data, err := event.Sample(tt.name, event.Event{Kind: tt.kind}); err == nil {
+			t.Errorf("%s: %s", tt.name, data)
+		}
+	}
+}
