@@ -93,8 +93,9 @@ type setupRun struct {
 	setup.Request
 	env *setup.Env
 
-	dryRun, yes, list           bool
+	dryRun, yes, list, noCheck  bool
 	listing, file, key, program string
+	path                        string // of the command
 }
 
 func (a *app) setupCommand() *cobra.Command {
@@ -108,7 +109,10 @@ func (a *app) setupCommand() *cobra.Command {
 		Args:              args(0, -1),
 		ValidArgsFunction: completed(client.Names, 0),
 		PreRunE:           checked(s.check),
-		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.path = cmd.CommandPath()
+			return s.run(cmd.Context(), args)
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&s.MCP, "mcp", false, "only the MCP server")
@@ -123,6 +127,7 @@ func (a *app) setupCommand() *cobra.Command {
 	f.StringVar(&s.file, "file", "", "the settings `file` of a generic client")
 	f.StringVar(&s.key, "key", "mcpServers", "the `key` of the servers in it")
 	f.StringVar(&s.program, "program", "", "have clients run this `file` instead of this program")
+	f.BoolVar(&s.noCheck, "no-check", false, "only write: what is named is not here yet")
 	return cmd
 }
 
@@ -164,6 +169,11 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 	}
 	if s.program == "" && s.listing == "" && !s.Remove && setup.IsTemporary(s.env.Program) {
 		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)
+	}
+	if !s.Remove && s.listing == "" && !s.noCheck {
+		if err := s.checkNamed(ctx); err != nil {
+			return err
+		}
 	}
 	plan, err := s.plan(ctx, args)
 	if err != nil {
