@@ -57,8 +57,9 @@ func checkSample(t *testing.T, c client.Client, arg string, want event.Event) {
 	if got.Turn != "" && want.Turn != "" && got.Turn != want.Turn || got.Source != "" && got.Source != want.Source {
 		t.Errorf("%s: turn %q, source %q", c.Name, got.Turn, got.Source)
 	}
-	if answer := got.Answer("Skills"); !json.Valid(answer) || !bytes.Contains(answer, []byte("Skills")) {
-		t.Errorf("%s: the answer is %s", c.Name, answer)
+	const text = "Skills: <a> & \"b\"\n"
+	if told, err := event.Told(c.Name, want, got.Answer(text)); err != nil || told != text {
+		t.Errorf("%s: %s tells %q, error %v", c.Name, got.Answer(text), told, err)
 	}
 }
 
@@ -88,5 +89,25 @@ func TestSampleRefuses(t *testing.T) {
 		if data, err := event.Sample(tt.name, event.Event{Kind: tt.kind}); err == nil {
 			t.Errorf("%s: %s", tt.name, data)
 		}
+	}
+}
+
+// TestToldRefuses: an answer in another form gives the model nothing.
+func TestToldRefuses(t *testing.T) {
+	e := event.Event{Kind: client.Prompt, Prompt: "x"}
+	for _, tt := range []struct{ name, answer string }{
+		{"claude", `{"additional_context":"Skills"}`},
+		{"claude", `{"hookSpecificOutput":{"hookEventName":"BeforeAgent","additionalContext":"Skills"}}`},
+		{"claude", `{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":5}}`},
+		{"cursor", `{"continue":false,"additional_context":"Skills"}`},
+		{"cursor", `Skills`},
+		{"zed", `{}`},
+	} {
+		if text, err := event.Told(tt.name, e, []byte(tt.answer)); err == nil {
+			t.Errorf("%s: %s tells %q", tt.name, tt.answer, text)
+		}
+	}
+	if text, err := event.Told("claude", e, nil); err != nil || text != "" {
+		t.Errorf("no answer tells %q, error %v", text, err)
 	}
 }
