@@ -183,8 +183,11 @@ func (a *app) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, erro
 	return a.rescanWith(ctx, c.Rescan)
 }
 
+// A scanner brings a catalog up to date and calls found for each skill.
+type scanner func(ctx context.Context, found func()) ([]repertoire.Report, error)
+
 // rescanWith is rescan with another kind of scan.
-func (a *app) rescanWith(ctx context.Context, scan func(context.Context, func()) ([]repertoire.Report, error)) ([]repertoire.Report, error) {
+func (a *app) rescanWith(ctx context.Context, scan scanner) ([]repertoire.Report, error) {
 	bar := a.progress("indexing", -1)
 	reports, err := scan(ctx, bar.step)
 	bar.done()

@@ -240,7 +240,7 @@ func TestJSON(t *testing.T) {
 		{"why", []string{"why", "cat", "feed the cat"}, "background best demand demand_terms description disturb id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
 		{"doctor", []string{"doctor"}, "errors ignored not_analysed notes problems skills warnings"},
 		{"doctor --rules", []string{"doctor", "--rules"}, "rules"},
-		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills"}, "changes files written"},
+		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills", "--no-check"}, "changes files written"},
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
 		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept old omitted removed skills"},

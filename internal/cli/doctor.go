@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -33,7 +34,8 @@ with nearly the same description or instructions are reported as one family. It
 also checks that every configured agent and what is disabled names only what
 exists, and tells what listing the skills would cost, which clients are set up
 ("skills setup"), what is wrong with that, and which of them have no room to
-list their skills. It runs whatever is broken: a mistake in a configuration, a
+list their skills. The commands that are registered in clients are run with a
+sample event, and whether they answer is told. It runs whatever is broken: a mistake in a configuration, a
 catalog that cannot be opened and a folder that cannot be used are findings, and
 the rest is checked all the same.
 
@@ -142,9 +144,9 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 		return nil, nil, err
 	}
 	var r *doctor.Report
-	var skills []setup.Listed
+	var seen clientsView
 	if err == nil {
-		r, skills, err = a.examine(ctx, cfg, strict)
+		r, seen, err = a.examine(ctx, cfg, strict)
 	} else {
 		found = append(found, mistakes(err)...)
 		r, err = doctor.Sources(ctx, nil, strict)
@@ -153,7 +155,9 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 		return nil, nil, err
 	}
 	if env, err := a.setupEnv(""); err == nil { // without a home nothing is set up
-		found = append(found, setup.Check(env, skills)...)
+		statuses := setup.Scan(env)
+		trial.Run(ctx, env, statuses, seen.sample)
+		found = append(found, setup.Check(env, statuses, seen.skills)...)
 	}
 	r.Add(found...)
 	if s, err := a.settings(); err == nil && !noIgnore { // else the mistake is reported
@@ -162,33 +166,39 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 	return r, skills, nil
 }
 
-// examine reports what is wrong with the catalog, and returns what clients may list. If the
+// clientsView is what clients see of a catalog.
+type clientsView struct {
+	skills []setup.Listed // which they may list themselves
+	sample trial.Sample   // which their hooks have an answer for
+}
+
+// examine reports what is wrong with the catalog, and returns what clients see of it. If the
 // catalog cannot be used, it checks the skills in the sources.
-func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool) (*doctor.Report, []setup.Listed, error) {
-	r, skills, unusable := a.examineCatalog(ctx, cfg, strict)
+func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool) (*doctor.Report, clientsView, error) {
+	r, seen, unusable := a.examineCatalog(ctx, cfg, strict)
 	if unusable == nil {
-		return r, skills, nil
+		return r, seen, nil
 	}
 	r, err := doctor.Sources(ctx, cfg.Sources, strict)
 	if err == nil {
 		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(unusable)})
 	}
-	return r, nil, err
+	return r, seen, err
 }
 
 // examineCatalog is examine for a catalog that can be used.
-func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool) (*doctor.Report, []setup.Listed, error) {
+func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool) (r *doctor.Report, seen clientsView, err error) {
 	c, err := a.openWith(ctx, cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, seen, err
 	}
 	defer c.Close()
 	reports, stale := a.rescan(ctx, c)
 	examining := a.progress("examining", 1)
-	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
+	r, err = doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
 	examining.done()
 	if err != nil {
-		return nil, nil, err
+		return nil, seen, err
 	}
 	if stale != nil {
 		r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(), Message: "the catalog cannot be brought up to date: " + stale.Error(),
@@ -198,8 +208,11 @@ func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict 
 		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
 			Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
 	}
-	skills, err := c.listable(ctx)
-	return r, skills, err
+	if seen.sample, err = a.sample(ctx, c); err != nil {
+		return nil, seen, err
+	}
+	seen.skills, err = c.listable(ctx)
+	return r, seen, err
 }
 
 // mistakes returns the finding for something that the configuration names and that cannot

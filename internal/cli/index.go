@@ -111,23 +111,30 @@ func (a *app) index(ctx context.Context, full, watch bool, forget string) error 
 	if full {
 		scan = c.RescanAll
 	}
-	reports, err := a.rescanWith(ctx, scan)
+	reports, err := a.completeIndex(ctx, c, scan)
 	if err != nil {
-		return err
-	}
-	a.recordEdits(ctx, c) // also of changes that other commands have indexed
-	if err := a.embed(ctx, c); ctx.Err() != nil {
-		return ctx.Err()
-	} else if err != nil { // a server does not answer, but text ranks too
-		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
-	}
-	if err := a.calibrate(ctx, c); err != nil {
 		return err
 	}
 	if err := a.printIndex(ctx, c, reports, start); err != nil || !watch {
 		return err
 	}
 	return a.watch(ctx)
+}
+
+// completeIndex does everything that makes a catalog answer at once, with progress bars: it
+// scans, embeds and calibrates.
+func (a *app) completeIndex(ctx context.Context, c *catalog, scan scanner) ([]repertoire.Report, error) {
+	reports, err := a.rescanWith(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	a.recordEdits(ctx, c) // also of changes that other commands have indexed
+	if err := a.embed(ctx, c); ctx.Err() != nil {
+		return nil, ctx.Err()
+	} else if err != nil { // a server does not answer, but text ranks too
+		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
+	}
+	return reports, a.calibrate(ctx, c)
 }
 
 // calibrate calibrates a catalog, which also answers without.

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
@@ -31,8 +28,13 @@ written; a file that nobody has changed since is restored to the byte.
 Without --mcp and --hook a client gets what it has of both. With --scope project
 the files of the project are written; they hold paths of this machine, so keep
 them out of version control. Links that lie in the project are not followed.
+
 --root, --only-root, --config, --db and --agent are written into the commands,
-as absolute paths.
+as absolute paths. Nothing is written if one of them names what is not there.
+Afterwards setup brings the catalog up to date, as "skills index" does, and runs
+each written command once with a sample prompt, which is not remembered and does
+not count as use. --no-index leaves the catalog as it is; --no-check only
+writes, for what is not here yet or for another machine.
 
 Everything but the entry stays as it is, comments and layout too; a file where
 that cannot be done is left alone, and what to put into it is shown. An entry of
@@ -52,7 +54,10 @@ title, found, mcp and hook (whether it has them), registrations (kind, scope,
 file, name, command, gone) and problems (file, message); otherwise changes, a
 list of objects with client, kind (mcp, hook or listing), scope, file, action
 (added, updated, unchanged, removed, absent or refused), message and snippet
-(for a refused one), then files (file, diff, backup), warnings, and written.`
+(for a refused one), then files (file, diff, backup), warnings, written, skills
+(how many are offered), and tried, a list of objects with client, kind, scope,
+file, ok, took_ms, offered (names of skills), tools (how many), late (longer
+than the deadline), problem and hint.`
 
 // setupResult is what "setup --json" prints.
 type setupResult struct {
@@ -61,6 +66,17 @@ type setupResult struct {
 	Files    []setupFile    `json:"files,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
 	Written  bool           `json:"written"`
+	Skills   int            `json:"skills,omitempty"`
+	Tried    []setupTried   `json:"tried,omitempty"`
+}
+
+// setupTried is a registered command with what came of running it.
+type setupTried struct {
+	Client string       `json:"client"`
+	Kind   string       `json:"kind"`
+	Scope  client.Scope `json:"scope"`
+	File   string       `json:"file"`
+	setup.Answer
 }
 
 // setupClient is one client of a list.
@@ -93,8 +109,9 @@ type setupRun struct {
 	setup.Request
 	env *setup.Env
 
-	dryRun, yes, list           bool
-	listing, file, key, program string
+	dryRun, yes, list, noCheck, noIndex bool
+	listing, file, key, program         string
+	path                                string // of the command
 }
 
 func (a *app) setupCommand() *cobra.Command {
@@ -108,7 +125,10 @@ func (a *app) setupCommand() *cobra.Command {
 		Args:              args(0, -1),
 		ValidArgsFunction: completed(client.Names, 0),
 		PreRunE:           checked(s.check),
-		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.path = cmd.CommandPath()
+			return s.run(cmd.Context(), args)
+		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&s.MCP, "mcp", false, "only the MCP server")
@@ -123,6 +143,8 @@ func (a *app) setupCommand() *cobra.Command {
 	f.StringVar(&s.file, "file", "", "the settings `file` of a generic client")
 	f.StringVar(&s.key, "key", "mcpServers", "the `key` of the servers in it")
 	f.StringVar(&s.program, "program", "", "have clients run this `file` instead of this program")
+	f.BoolVar(&s.noIndex, "no-index", false, "leave the catalog as it is")
+	f.BoolVar(&s.noCheck, "no-check", false, "only write: what is named is not here yet")
 	return cmd
 }
 
@@ -165,11 +187,16 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 	if s.program == "" && s.listing == "" && !s.Remove && setup.IsTemporary(s.env.Program) {
 		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)
 	}
+	if !s.Remove && s.listing == "" && !s.noCheck {
+		if err := s.checkNamed(ctx); err != nil {
+			return err
+		}
+	}
 	plan, err := s.plan(ctx, args)
 	if err != nil {
 		return err
 	}
-	return s.carryOut(plan)
+	return s.carryOut(ctx, plan)
 }
 
 func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error) {
@@ -210,154 +237,6 @@ func (s *setupRun) listingPlan(ctx context.Context, name string) (*setup.Plan, e
 		return nil, err
 	}
 	return setup.NewListingPlan(s.env, lists, s.Scope, names, false)
-}
-
-// carryOut shows a plan and, if the user wants that, does it.
-func (s *setupRun) carryOut(plan *setup.Plan) error {
-	result := setupResult{Changes: plan.Changes, Warnings: plan.Warnings}
-	for _, ed := range plan.Edits {
-		f := setupFile{File: ed.Shown, Diff: ed.Diff()}
-		if ed.Existed {
-			f.Backup = setup.BackupFile(s.env.State, ed.File)
-		}
-		result.Files = append(result.Files, f)
-		if !s.json {
-			fmt.Fprint(s.stdout, f.Diff)
-		}
-	}
-	s.printWarnings(plan)
-	write := !s.dryRun && len(plan.Edits) > 0
-	if write && !s.confirm() {
-		s.note("nothing was written")
-		return errReported
-	}
-	var failed error
-	if write {
-		failed = plan.Apply(s.env)
-		result.Written, result.Changes = failed == nil, plan.Changes
-	}
-	if s.json {
-		failed = errors.Join(failed, s.printJSON(result))
-	} else {
-		s.printChanges(result)
-	}
-	return errors.Join(failed, s.printRefusals(plan.Changes, failed))
-}
-
-// printWarnings prints what the user should know before a plan is carried out.
-func (s *setupRun) printWarnings(plan *setup.Plan) {
-	for _, w := range plan.Warnings {
-		s.note("%s", w)
-	}
-	if absent := plan.Missing(s.env); len(absent) > 0 {
-		s.note("not found on this machine: %s", strings.Join(absent, ", "))
-	}
-}
-
-// confirm asks the user on a terminal. It does not ask scripts.
-func (s *setupRun) confirm() bool {
-	f, ok := s.stdin.(*os.File)
-	if s.yes || s.json || !ok || !term.IsTerminal(int(f.Fd())) {
-		return true
-	}
-	fmt.Fprint(s.stderr, "skills: write this? [y/N] ")
-	answer, _ := bufio.NewReader(s.stdin).ReadString('\n')
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
-}
-
-// printChanges prints what happened to each client.
-func (s *setupRun) printChanges(r setupResult) {
-	kinds := map[string]string{setup.MCP: "MCP server", setup.Hook: "hook", setup.Listing: "listing"}
-	done := make(map[string]bool)
-	for _, c := range r.Changes {
-		if c.Action == setup.Refused {
-			continue
-		}
-		action := c.Action
-		if s.dryRun && (action == setup.Added || action == setup.Updated || action == setup.Removed) {
-			action = "would be " + action
-		}
-		line := fmt.Sprintf("%s: %s %s in %s", c.Client, kinds[c.Kind], action, c.File)
-		if c.Message != "" {
-			line += " (" + c.Message + ")"
-		}
-		fmt.Fprint(s.stdout, lineOf("%s", line))
-		done[c.Client] = done[c.Client] || c.Action == setup.Added || c.Action == setup.Updated
-	}
-	if !r.Written {
-		return
-	}
-	for _, c := range client.All() {
-		if done[c.Name] && c.After != "" && s.listing == "" {
-			s.note("%s: %s", c.Title, c.After)
-		}
-	}
-	if slices.ContainsFunc(r.Files, func(f setupFile) bool { return f.Backup != "" }) {
-		s.note("the files as they were are in %s", filepath.Join(s.env.State, "backup"))
-	}
-}
-
-// printRefusals prints the refused changes, with what to do by hand, and returns the
-// exit status. If writing has failed, the refusals are part of that error already.
-func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
-	refused := false
-	for _, c := range changes {
-		if c.Action != setup.Refused {
-			continue
-		}
-		refused = true
-		if failed == nil {
-			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, message(c.Message))
-		}
-		if c.Snippet != "" && c.File != "" && !s.json {
-			fmt.Fprintf(s.stderr, "skills: hint: put this into %s:\n%s\n", c.File, c.Snippet)
-		}
-	}
-	if refused && failed == nil {
-		return errReported
-	}
-	return nil
-}
-
-// printClients prints what --list shows.
-func (s *setupRun) printClients() error {
-	clients := mapped(setup.Scan(s.env), clientOf)
-	if s.json {
-		return s.printJSON(setupResult{Clients: clients})
-	}
-	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, mapped(clients, clientRow))
-}
-
-func clientOf(st setup.Status) setupClient {
-	c := st.Client
-	return setupClient{c.Name, c.Title, st.Installed, true, c.Hook != nil, append([]setup.Registration{}, st.Registrations...),
-		mapped(st.Problems, func(p setup.FileProblem) setupProblem { return setupProblem{p.File, p.Err.Error()} })}
-}
-
-func clientRow(c setupClient) []string {
-	found := "no"
-	if c.Found {
-		found = "yes"
-	}
-	files := mapped(c.Registrations, func(r setup.Registration) string { return r.File })
-	for _, p := range c.Problems {
-		files = append(files, p.Message)
-	}
-	return []string{c.Client, found, scopesOf(c, setup.MCP, c.MCP), scopesOf(c, setup.Hook, c.Hook), strings.Join(files, ", ")}
-}
-
-// scopesOf names the scopes in which an MCP server or a hook is set up.
-func scopesOf(c setupClient, kind string, has bool) string {
-	if !has {
-		return "-"
-	}
-	var scopes []string
-	for _, r := range c.Registrations {
-		if r.Kind == kind && !slices.Contains(scopes, string(r.Scope)) {
-			scopes = append(scopes, string(r.Scope))
-		}
-	}
-	return cmp.Or(strings.Join(scopes, ","), "no")
 }
 
 // setupEnv describes this machine. Clients should run program; "" means this program.

@@ -164,12 +164,24 @@ func ProjectDir(getenv func(string) string) string {
 }
 
 // Installed reports whether a client seems to be on the machine.
-func (m *Machine) Installed(c Client) bool {
-	info, err := os.Stat(c.Home(m))
-	return err == nil && info.IsDir() || slices.ContainsFunc(c.Bins, func(bin string) bool {
-		_, err := exec.LookPath(bin)
-		return err == nil
-	})
+func (m *Machine) Installed(c Client) bool { return m.Found(c) != "" }
+
+// Found returns the folder or the program that shows that a client is on the machine; ""
+// means that it does not seem to be.
+func (m *Machine) Found(c Client) string {
+	if c.Home == nil { // the generic client
+		return ""
+	}
+	dir := c.Home(m)
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return dir
+	}
+	for _, bin := range c.Bins {
+		if program, err := exec.LookPath(bin); err == nil {
+			return program
+		}
+	}
+	return ""
 }
 
 // SkillDirs returns the folders whose skills a client lists itself, in one scope.

@@ -37,6 +37,9 @@ func Indexing(state, db string) bool {
 // does so or did a moment ago. The process does not get the pipes that the client gave
 // this one: the client waits until all processes have closed them.
 func (r *run) indexInBackground(db string) error {
+	if r.Index == nil {
+		return nil
+	}
 	if r.state == "" {
 		return errors.New("there is no state folder")
 	}

@@ -41,7 +41,7 @@ type Call struct {
 	// Open opens the catalog of a project for an agent; nil means all agents.
 	Open func(context.Context, Opening) (Catalog, *repertoire.Agent, error)
 	// Index returns the arguments with which this program indexes the catalog in
-	// the file db while it holds a lock.
+	// the file db while it holds a lock; nil means that nothing is indexed.
 	Index func(db, lock string) ([]string, error)
 	// Usage returns the log of the use of skills, nil if the user wants none.
 	Usage func(dir string) *usage.Log

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,10 +11,10 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Check reports which clients are set up, what is wrong with their settings, and which
-// clients have no room to list all skills that lie in their own folders.
-func Check(env *Env, skills []Listed) []skill.Problem {
-	statuses := Scan(env)
+// Check reports which clients are set up, what is wrong with their settings and with the
+// answers of what they run, and which clients have no room to list all skills that lie in
+// their own folders.
+func Check(env *Env, statuses []Status, skills []Listed) []skill.Problem {
 	var found []skill.Problem
 	for _, st := range statuses {
 		found = append(found, env.checkClient(st)...)
@@ -33,12 +34,16 @@ func Check(env *Env, skills []Listed) []skill.Problem {
 func (e *Env) checkClient(st Status) []skill.Problem {
 	title, name := st.Client.Title, st.Client.Name
 	var found []skill.Problem
+	if at := e.foundWithoutUs(st.Client); at != "" && len(st.Registrations) == 0 {
+		found = append(found, skill.Problem{Rule: "client-unused", Severity: skill.Note, Path: at,
+			Message: title + " is on this machine, but not set up", Hint: fmt.Sprintf("%q sets it up", "skills setup "+name)})
+	}
 	for _, p := range st.Problems {
 		found = append(found, skill.Problem{Rule: "client-settings", Severity: skill.Warning, Path: p.File,
 			Message: fmt.Sprintf("%s: %v", title, p.Err), Hint: "what cannot be read here is not set up, and perhaps not read by the client either"})
 	}
 	for _, r := range st.Registrations {
-		found = append(found, checkProgram(st.Client, r))
+		found = append(found, e.checkProgram(st.Client, r))
 		if server := r.server(); server != "" && !slices.ContainsFunc(st.Registrations, func(o Registration) bool { return o.Kind == MCP && o.Name == server }) {
 			found = append(found, skill.Problem{Rule: "client-broken", Severity: skill.Warning, Path: r.File,
 				Message: fmt.Sprintf("%s: the hook refers to the MCP server %q, which is not set up", title, server), Hint: fmt.Sprintf("\"skills setup %s\" sets up both", name)})
@@ -54,17 +59,47 @@ func (e *Env) checkClient(st Status) []skill.Problem {
 	return found
 }
 
-// checkProgram reports that an entry is set up, or that the program it runs is gone.
-func checkProgram(c client.Client, r Registration) skill.Problem {
+// foundWithoutUs is Found, but a folder that setup has made, perhaps for another client, does
+// not show that the client is on the machine.
+func (e *Env) foundWithoutUs(c client.Client) string {
+	at := e.Found(c)
+	rec, err := readRecord(e.State)
+	if err != nil || at == "" || !slices.Contains(rec.Folders, at) {
+		return at
+	}
+	for _, bin := range c.Bins {
+		if program, err := exec.LookPath(bin); err == nil {
+			return program
+		}
+	}
+	return ""
+}
+
+// checkProgram reports that an entry is set up, or that the command in it does not work.
+func (e *Env) checkProgram(c client.Client, r Registration) skill.Problem {
 	what := "hook"
 	if r.Kind == MCP {
 		what = fmt.Sprintf("MCP server %q", r.Name)
 	}
-	if !r.Gone {
-		return skill.Problem{Rule: "client", Severity: skill.Note, Path: r.File, Message: fmt.Sprintf("%s: the %s is set up (%s)", c.Title, what, r.Scope)}
+	p := skill.Problem{Rule: "client", Severity: skill.Note, Path: r.File, Message: fmt.Sprintf("%s: the %s is set up (%s)", c.Title, what, r.Scope)}
+	a := cmp.Or(r.Answer, &Answer{OK: true})
+	switch {
+	case r.Gone:
+		p.Rule, p.Severity, p.Message = "client-broken", skill.Error, fmt.Sprintf("%s: the %s runs %s, which is not there", c.Title, what, r.Words[0])
+		p.Hint = fmt.Sprintf("%q writes the place of this program", "skills setup "+c.Name+" --"+r.Kind+scopeFlag(r.Scope))
+	case !a.OK:
+		p.Rule, p.Severity, p.Message, p.Hint = "client-silent", skill.Error, fmt.Sprintf("%s: the %s does not work: %s", c.Title, what, a.Problem), a.Hint
+	case a.Late:
+		p.Rule, p.Severity, p.Message = "client-silent", skill.Warning, fmt.Sprintf("%s: the %s took %d ms, longer than its deadline: a prompt goes on without it", c.Title, what, a.TookMS)
+		p.Hint = "run it again when the machine has less to do, or set a longer --deadline"
+	case r.Answer != nil:
+		p.Message += fmt.Sprintf(" and answers in %d ms", a.TookMS)
+	default:
+		if err := e.MayRun(r); err != nil {
+			p.Hint = "it was not tried: " + err.Error()
+		}
 	}
-	return skill.Problem{Rule: "client-broken", Severity: skill.Error, Path: r.File, Message: fmt.Sprintf("%s: the %s runs %s, which is not there", c.Title, what, r.Words[0]),
-		Hint: fmt.Sprintf("%q writes the place of this program", "skills setup "+c.Name+" --"+r.Kind+scopeFlag(r.Scope))}
+	return p
 }
 
 // NamesIn returns the names of the skills that a client lists itself in a scope. It

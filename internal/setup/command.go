@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -151,4 +152,19 @@ func texts(v any) []string {
 		}
 	}
 	return out
+}
+
+// environOf returns the variables of the entry of a server.
+func environOf(entry any) []string {
+	m, _ := entry.(map[string]any)
+	var list []string
+	for _, key := range []string{"env", "envs", "environment"} {
+		vars, _ := m[key].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			if v, ok := vars[name].(string); ok {
+				list = append(list, name+"="+v)
+			}
+		}
+	}
+	return list
 }

@@ -157,7 +157,7 @@ func (p *planner) finish() {
 	for _, c := range p.plan.Changes {
 		asked[c.Client] = true
 	}
-	statuses := scan(p.env, func(file string, f format) (any, error) {
+	statuses := scan(p.env, client.All(), func(file string, f format) (any, error) {
 		if ed := p.plan.files[realPath(file)]; ed != nil {
 			return ed.tree, nil
 		}

@@ -20,7 +20,12 @@ type Registration struct {
 	Words []string     `json:"command"`
 	Gone  bool         `json:"gone,omitempty"` // the program no longer exists
 
-	at path // of a handler: "hooks", the event, then its place
+	// Answer is what came of running it; nil means that it was not run.
+	Answer *Answer `json:"-"`
+
+	at      path     // of a handler: "hooks", the event, then its place
+	line    string   // of a handler: the command as it stands in the file
+	environ []string // of a server
 }
 
 // A Status says what is set up for a client.
@@ -43,7 +48,7 @@ func (e *Env) servers(tree any, form client.MCP) []Registration {
 	var found []Registration
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if words := e.mcpWords(m[name]); words != nil {
-			found = append(found, Registration{Kind: MCP, Name: name, Words: words})
+			found = append(found, Registration{Kind: MCP, Name: name, Words: words, environ: environOf(m[name])})
 		}
 	}
 	return found
@@ -58,7 +63,7 @@ func (e *Env) handlers(tree any, form *client.Hook) []Registration {
 		for _, key := range form.Lines {
 			line, _ := lookup(handler, path{key}).(string)
 			if words := e.hookWords(line, form.Args()...); words != nil {
-				found = append(found, Registration{Kind: Hook, Words: words, at: at})
+				found = append(found, Registration{Kind: Hook, Words: words, at: at, line: line})
 				return
 			}
 		}
@@ -84,7 +89,7 @@ func (e *Env) handlers(tree any, form *client.Hook) []Registration {
 type settings struct {
 	files  client.Places
 	format format
-	find   func(tree any) []Registration // our entries in a file: each server, the first handler
+	find   func(tree any) []Registration // our entries in a file: each server, one handler
 }
 
 // settingsOf returns the settings of a client.
@@ -93,6 +98,9 @@ func (e *Env) settingsOf(c client.Client) []settings {
 	if c.Hook != nil {
 		find := func(tree any) []Registration {
 			ours := e.handlers(tree, c.Hook)
+			if i := slices.IndexFunc(ours, func(r Registration) bool { return r.Asks(c.Hook) }); i > 0 {
+				ours = ours[i:]
+			}
 			return ours[:min(len(ours), 1)]
 		}
 		all = append(all, settings{c.Hook.Files, jsonFormat{}, find}, settings{c.Hook.Also, jsonFormat{}, find})
@@ -118,14 +126,17 @@ func (e *Env) anyOurs(ed *Edit, rec *record) bool {
 }
 
 // Scan returns the status of all clients.
-func Scan(env *Env) []Status { return scan(env, readTree) }
+func Scan(env *Env) []Status { return scan(env, client.All(), readTree) }
+
+// ScanOf returns the status of some clients.
+func ScanOf(env *Env, clients []client.Client) []Status { return scan(env, clients, readTree) }
 
 // scan reads each file once: some files are large, and some hold both MCP servers and
 // hooks.
-func scan(env *Env, read func(file string, f format) (any, error)) []Status {
+func scan(env *Env, clients []client.Client, read func(file string, f format) (any, error)) []Status {
 	trees, bad := make(map[string]any), make(map[string]error)
 	var all []Status
-	for _, c := range client.All() {
+	for _, c := range clients {
 		st := Status{Client: c, Installed: env.Installed(c)}
 		for _, scope := range scopes {
 			for _, set := range env.settingsOf(c) {

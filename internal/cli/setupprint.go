@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+)
+
+// carryOut shows a plan and, if the user wants that, does it. Then it tries what is set up.
+func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
+	result := setupResult{Changes: plan.Changes, Warnings: plan.Warnings, Files: s.showDiffs(plan)}
+	s.printWarnings(plan)
+	write := !s.dryRun && len(plan.Edits) > 0
+	if write && !s.confirm("write this?") {
+		s.note("nothing was written")
+		return errReported
+	}
+	var failed error
+	if write {
+		failed = plan.Apply(s.env)
+		result.Written, result.Changes = failed == nil, plan.Changes
+	}
+	if !s.json {
+		s.printChanges(result)
+	}
+	failed = errors.Join(failed, s.printRefusals(plan.Changes, failed))
+	if s.tries() {
+		failed = errors.Join(failed, s.tryOut(ctx, &result))
+	}
+	if s.json {
+		return errors.Join(failed, s.printJSON(result))
+	}
+	if result.Written {
+		s.printNext(result)
+	}
+	return failed
+}
+
+// showDiffs prints how the files will change, and returns it for --json.
+func (s *setupRun) showDiffs(plan *setup.Plan) []setupFile {
+	var files []setupFile
+	for _, ed := range plan.Edits {
+		f := setupFile{File: ed.Shown, Diff: ed.Diff()}
+		if ed.Existed {
+			f.Backup = setup.BackupFile(s.env.State, ed.File)
+		}
+		files = append(files, f)
+		if !s.json {
+			fmt.Fprint(s.stdout, f.Diff)
+		}
+	}
+	return files
+}
+
+// printWarnings prints what the user should know before a plan is carried out.
+func (s *setupRun) printWarnings(plan *setup.Plan) {
+	for _, w := range plan.Warnings {
+		s.note("%s", w)
+	}
+	if absent := plan.Missing(s.env); len(absent) > 0 {
+		s.note("not found on this machine: %s", strings.Join(absent, ", "))
+	}
+}
+
+// canAsk reports whether somebody is there who can be asked.
+func (s *setupRun) canAsk() bool {
+	f, ok := s.stdin.(*os.File)
+	return ok && !s.yes && term.IsTerminal(int(f.Fd()))
+}
+
+// confirm asks the user on a terminal. It does not ask scripts, which have named what to do.
+func (s *setupRun) confirm(question string) bool {
+	return !s.canAsk() || slices.Contains([]string{"y", "yes"}, s.ask(question+" [y/N]"))
+}
+
+// ask prints a question and returns the answer in lower case.
+func (s *setupRun) ask(question string) string {
+	fmt.Fprintf(s.stderr, "skills: %s ", question)
+	answer, _ := bufio.NewReader(s.stdin).ReadString('\n')
+	return strings.ToLower(strings.TrimSpace(answer))
+}
+
+// kindName names a kind of change.
+func kindName(kind string) string {
+	switch kind {
+	case setup.MCP:
+		return "MCP server"
+	case setup.Listing:
+		return "listing"
+	}
+	return "hook"
+}
+
+// printChanges prints what happened to each client.
+func (s *setupRun) printChanges(r setupResult) {
+	for _, c := range r.Changes {
+		if c.Action == setup.Refused {
+			continue
+		}
+		action := c.Action
+		if s.dryRun && (action == setup.Added || action == setup.Updated || action == setup.Removed) {
+			action = "would be " + action
+		}
+		line := fmt.Sprintf("%s: %s %s in %s", c.Client, kindName(c.Kind), action, c.File)
+		if c.Message != "" {
+			line += " (" + c.Message + ")"
+		}
+		fmt.Fprint(s.stdout, lineOf("%s", line))
+	}
+}
+
+// printNext says what the user does next.
+func (s *setupRun) printNext(r setupResult) {
+	done := make(map[string]bool)
+	for _, c := range r.Changes {
+		done[c.Client] = done[c.Client] || c.Action == setup.Added || c.Action == setup.Updated
+	}
+	for _, c := range client.All() {
+		if done[c.Name] && c.After != "" && s.listing == "" {
+			s.note("%s: %s", c.Title, c.After)
+		}
+	}
+	if slices.ContainsFunc(r.Files, func(f setupFile) bool { return f.Backup != "" }) {
+		s.note("the files as they were are in %s", filepath.Join(s.env.State, "backup"))
+	}
+	switch {
+	case !s.tries():
+	case r.Skills == 0 && !s.noIndex:
+		s.note("there are no skills yet: \"skills install SOURCE\" gets some")
+	default:
+		s.note("\"skills context PROMPT\" shows which skills a prompt gets, \"skills doctor\" whether all is well")
+	}
+}
+
+// printRefusals prints the refused changes, with what to do by hand, and returns the
+// exit status. If writing has failed, the refusals are part of that error already.
+func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
+	refused := false
+	for _, c := range changes {
+		if c.Action != setup.Refused {
+			continue
+		}
+		refused = true
+		if failed == nil {
+			fmt.Fprintf(s.stderr, "skills: %s: %s\n", c.Client, message(c.Message))
+		}
+		if c.Snippet != "" && c.File != "" && !s.json {
+			fmt.Fprintf(s.stderr, "skills: hint: put this into %s:\n%s\n", c.File, c.Snippet)
+		}
+	}
+	if refused && failed == nil {
+		return errReported
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/trial"
+)
+
+// tries reports whether what is set up is tried.
+func (s *setupRun) tries() bool {
+	return !s.dryRun && !s.noCheck && !s.Remove && s.listing == ""
+}
+
+// tryOut brings the catalog up to date, so that the first prompt is answered, and runs the
+// commands that are registered in the files of a result.
+func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
+	if !slices.ContainsFunc(r.Changes, func(c setup.Change) bool { return c.Action != setup.Refused }) {
+		return nil
+	}
+	sample, err := s.prepareCatalog(ctx, r)
+	if err != nil {
+		return err
+	}
+	statuses := setup.ScanOf(s.env, s.Clients)
+	for i := range statuses {
+		st := &statuses[i]
+		st.Registrations = slices.DeleteFunc(st.Registrations, func(reg setup.Registration) bool {
+			return !slices.ContainsFunc(r.Changes, func(c setup.Change) bool {
+				return c.Client == st.Client.Name && c.Kind == reg.Kind && c.File == reg.File && c.Action != setup.Refused
+			})
+		})
+	}
+	if !s.json && len(sample.Skills) > 0 {
+		fmt.Fprint(s.stdout, lineOf("sample prompt: %s", sample.Prompt))
+	}
+	trial.Run(ctx, s.env, statuses, sample)
+	return s.printTried(statuses, sample, r)
+}
+
+// prepareCatalog indexes the catalog and returns a sample of what it answers.
+func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sample, error) {
+	c, err := s.open(ctx)
+	if err != nil {
+		return trial.Sample{}, err
+	}
+	defer c.Close()
+	if !s.noIndex {
+		setGarbage(100)
+		reports, err := s.completeIndex(ctx, c, c.Rescan)
+		if err != nil {
+			return trial.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
+		}
+		offered, found, err := c.Size(ctx)
+		if err != nil {
+			return trial.Sample{}, err
+		}
+		if r.Skills = offered; !s.json {
+			fmt.Fprint(s.stdout, lineOf("catalog: %s offered, of %d found in %s", count(offered, "skill"), found, count(len(reports), "source")))
+		}
+	}
+	return s.sample(ctx, c)
+}
+
+// sample returns a prompt that a catalog has an answer for.
+func (a *app) sample(ctx context.Context, c *catalog) (trial.Sample, error) {
+	flags, err := a.flags()
+	if err != nil {
+		return trial.Sample{}, err
+	}
+	return trial.SampleFor(ctx, c.Catalog, c.agent, flags)
+}
+
+// printTried prints what came of running each command, and adds it to a result.
+func (s *setupRun) printTried(statuses []setup.Status, sample trial.Sample, r *setupResult) error {
+	var failed error
+	for _, st := range statuses {
+		for _, reg := range st.Registrations {
+			if reg.Answer == nil {
+				s.noteUntried(st.Client, reg)
+				continue
+			}
+			a := *reg.Answer
+			r.Tried = append(r.Tried, setupTried{st.Client.Name, reg.Kind, reg.Scope, reg.File, a})
+			switch {
+			case !a.OK:
+				fmt.Fprintf(s.stderr, "skills: %s: the %s does not work: %s\n", st.Client.Name, kindName(reg.Kind), message(a.Problem))
+				if a.Hint != "" {
+					fmt.Fprintf(s.stderr, "skills: hint: %s\n", message(a.Hint))
+				}
+				failed = errReported
+			case !s.json:
+				fmt.Fprint(s.stdout, lineOf("%s: %s %s", st.Client.Name, kindName(reg.Kind), toldOf(a, reg.Kind, sample)))
+			}
+			if a.Late {
+				s.note("%s: the answer took longer than the hook's deadline, so a prompt would go on without it", st.Client.Name)
+			}
+		}
+	}
+	return failed
+}
+
+// noteUntried says why a command was not run.
+func (s *setupRun) noteUntried(c client.Client, r setup.Registration) {
+	err := s.env.MayRun(r)
+	if r.Gone {
+		err = errors.New(r.Words[0] + " is not there")
+	}
+	s.note("%s: the %s was not tried: %v", c.Name, kindName(r.Kind), err)
+}
+
+// toldOf says what a command has answered.
+func toldOf(a setup.Answer, kind string, sample trial.Sample) string {
+	text := fmt.Sprintf("answered in %d ms", a.TookMS)
+	switch {
+	case kind == setup.MCP:
+		return text + ": it has " + count(a.Tools, "tool")
+	case len(a.Offered) > 0:
+		return text + " and offered " + strings.Join(a.Offered, ", ")
+	case len(sample.Skills) > 0:
+		return text
+	}
+	return text + ": no skill, as there is none to offer"
+}
