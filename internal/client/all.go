@@ -31,6 +31,8 @@ func claude() Client {
 	local := project(".claude/settings.local.json")
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
+		Plugins: recordedPlugins(dir, on("windows", fixed(`C:\Program Files\ClaudeCode\managed-settings.json`),
+			on("darwin", fixed("/Library/Application Support/ClaudeCode/managed-settings.json"), fixed("/etc/claude-code/managed-settings.json")))),
 		MCP: MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
 			Handler: commandSeconds, Lines: []string{"command"},
@@ -105,7 +107,7 @@ func cursor() Client {
 func copilot() Client {
 	dir := copilotHome()
 	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"},
-		Folders: []string{".github"}, Skills: paths(dir.below("skills")),
+		Folders: []string{".github"}, Skills: paths(dir.below("skills")), Plugins: listedPlugins(dir),
 		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
 			Instead: "claude"},
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
@@ -148,7 +150,7 @@ func openCode() Client {
 func goose() Client {
 	dir := on("windows", roaming("Block/goose/config"), config("goose"))
 	return Client{Name: "goose", Title: "Goose", Home: dir, Bins: []string{"goose"},
-		Folders: []string{".goose"}, Skills: paths(config("goose/skills")),
+		Folders: []string{".goose"}, Skills: paths(config("goose/skills")), Plugins: pluginsIn(home(shared + "/plugins")),
 		MCP: MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
 }
 

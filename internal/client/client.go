@@ -31,6 +31,9 @@ type Client struct {
 	// Skills are the folders with the skills of the user that the client reads.
 	// Discovery looks at all of them.
 	Skills []Path
+	// Plugins finds the plugins of the client that are switched on, for work in a project with
+	// these folders, the nearest first. nil means that nothing is known about plugins.
+	Plugins func(m *Machine, projects []string) ([]Plugin, error)
 	// ProjectVar is the environment variable that tells an MCP server the folder
 	// of the project.
 	ProjectVar string

@@ -10,10 +10,12 @@ import (
 func Others() []Client { return others() }
 
 var others = sync.OnceValue(func() []Client {
+	antigravity := reads("Antigravity", ".agent", home(".gemini/antigravity"), home(".gemini/antigravity-cli"))
+	antigravity.Plugins = pluginsIn(home(".agent/plugins"))
 	return []Client{
 		reads("AdaL", ".adal"),
 		reads("AiderDesk", ".aider-desk"),
-		reads("Antigravity", ".agent", home(".gemini/antigravity"), home(".gemini/antigravity-cli")),
+		antigravity,
 		reads("AstrBot", "", home(".astrbot/data")),
 		reads("Augment", ".augment"),
 		reads("Autohand Code", ".autohand", set("AUTOHAND_HOME")),

@@ -27,6 +27,8 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	if err != nil {
 		return nil, err
 	}
+	plugins, err := s.plugins(&search)
+	warnEach(err, warn)
 	confine := confinement(&search, roots)
 	search.Confine = func(path, real string) error { return confine(path)(real) }
 	places, err := source.Discover(search)
@@ -36,11 +38,13 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)
 		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits}
-		switch p.Kind {
-		case source.KindProject:
+		switch plugin, ok := plugins[p.Path]; {
+		case p.Kind == source.KindProject:
 			o.Confine = confine(p.Path)
-		case source.KindBundled:
+		case p.Kind == source.KindBundled:
 			o.Only = s.BundledOnly
+		case ok && p.Kind == source.KindUser:
+			o.Only, o.Confine = plugin.only, plugin.confine
 		}
 		src, err := p.Open(&o)
 		if err != nil {
@@ -164,6 +168,9 @@ func confinement(search *source.Search, roots map[string]Root) func(path string)
 // userPlaces returns the places of the user's skills, also those that are not looked at.
 func userPlaces(search *source.Search) []string {
 	places := slices.Concat(search.Roots, search.Elsewhere)
+	for _, f := range search.More {
+		places = append(places, f.Path)
+	}
 	for _, path := range []string{search.Installed, search.User} {
 		if path != "" {
 			places = append(places, path)
@@ -185,10 +192,13 @@ func userPlaces(search *source.Search) []string {
 // warnEach calls warn, unless that is nil, for each of the errors that err joins.
 func warnEach(err error, warn func(error)) {
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || warn == nil {
-		return
-	}
-	for _, err := range joined.Unwrap() {
+	switch {
+	case err == nil || warn == nil:
+	case ok:
+		for _, err := range joined.Unwrap() {
+			warnEach(err, warn)
+		}
+	default:
 		warn(err)
 	}
 }
