@@ -26,7 +26,7 @@ var layers = map[string][]string{
 	"internal/regular":    {},
 	"internal/runner":     {"agent", "contextprovider", "internal/trust", "internal/words", "sandbox", "sandbox/executors", "search", "skill", "source", "usage"},
 	"internal/chat":       {"agent", "agent/openai", "internal/atomicfile", "internal/config", "internal/words"},
-	"internal/client":     {},
+	"internal/client":     {"internal/regular"},
 	"internal/commands":   {"skill"},
 	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/lazyregexp", "internal/yamledit"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},

@@ -136,9 +136,20 @@ func (c *Catalog) Coverage(ctx context.Context, model string) (index.Coverage, e
 	return asked(ctx, c, func(s *state) (index.Coverage, error) { return s.index.Coverage(ctx, model) })
 }
 
-// Size returns how many skills are offered and how many SKILL.md files there
-// are in all.
+// Size returns how many skills are offered and how many there are in all. Links to a skill do
+// not count, see SplitLinks.
 func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
+	offered, found, err = c.count(ctx)
+	if err != nil || offered == found {
+		return offered, found, err
+	}
+	entries, err := c.List(ctx, nil, &ListOptions{Shadowed: true})
+	_, links := SplitLinks(entries)
+	return offered, found - len(links), err
+}
+
+// count returns how many skills are offered and how many SKILL.md files there are in all.
+func (c *Catalog) count(ctx context.Context) (offered, found int, err error) {
 	n, err := asked(ctx, c, func(s *state) ([2]int, error) {
 		offered, found, err := s.search.Size(ctx)
 		return [2]int{offered, found}, err
@@ -154,7 +165,7 @@ func (c *Catalog) SourceSizes(ctx context.Context) ([]search.SourceSize, error) 
 // Count returns how many skills an agent is offered; nil means all agents.
 func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
 	if a == nil {
-		offered, _, err := c.Size(ctx)
+		offered, _, err := c.count(ctx)
 		return offered, err
 	}
 	entries, err := c.List(ctx, a, nil)

@@ -35,7 +35,8 @@ func (e *Entry) Verify(digest string) error {
 	return &HeldError{e.ID, e.Sealed, reasonFor(e.Sealed, e.Name), &NotFoundError{ID: e.ID}}
 }
 
-// Lookup returns the skill with an ID: a name, "source/name" or "source/folder". For
+// Lookup returns the skill with an ID: a name, "source/name", "source/folder", or
+// "plugin:name" for a skill of a plugin. For
 // a skill outside the agent's scope it returns a *NotFoundError, as for a skill that
 // does not exist. A skill that is held back is a *HeldError, unless Agent.Held is set; for
 // an agent it says as much as HeldError.ForAgent.

@@ -19,16 +19,24 @@ func lookup(v *snapshot.View, id string) (int, error) {
 	return 0, &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
 }
 
-// find finds a skill of the view by "source/name" or "source/folder", or else by its name, also
-// a skill of a source that is away. No name that an author chooses can take the place of an ID
-// that names the source.
+// find finds a skill of the view by "source/name" or "source/folder", by "plugin:name" as
+// clients call the skill of a plugin, or else by its name, also a skill of a source that is
+// away. No name that an author chooses can take the place of an ID that names the source.
 func find(v *snapshot.View, id string) (i int, ok bool) {
-	if hasSource(id) {
-		if i, ok := findByPlace(v, id); ok {
+	if place := placeOf(id); hasSource(place) {
+		if i, ok := findByPlace(v, place); ok {
 			return i, true
 		}
 	}
 	return v.First(words.NameKey(id))
+}
+
+// placeOf returns "source/name" for "plugin:name", and any other ID as it is.
+func placeOf(id string) string {
+	if plugin, name, ok := strings.Cut(id, ":"); ok && !hasSource(id) {
+		return skill.PluginLabel(plugin) + "/" + name
+	}
+	return id
 }
 
 // findByPlace finds a skill of the view by "source/name" or "source/folder".

@@ -42,3 +42,6 @@ func ComparePlaces(a, b *Meta) int {
 
 // File returns the base name of the skill's instructions: SKILL.md or skill.md.
 func (m *Meta) File() string { return path.Base(m.Path) }
+
+// PluginLabel returns the label of the source that holds the skills of a plugin.
+func PluginLabel(plugin string) string { return "plugin:" + plugin }

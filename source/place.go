@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,12 @@ func (p Place) Open(opts *Options) (*FS, error) {
 	return Dir(p.Path, &o)
 }
 
+// A Folder is a folder of skills with a label.
+type Folder struct {
+	Path  string // absolute
+	Label string // of the place; if another place has it, Discover appends the path
+}
+
 // A PlaceError says why a place cannot be looked at.
 type PlaceError struct {
 	Path    string
@@ -84,13 +91,17 @@ type Search struct {
 	WorkDir   string   // the folder in which the user works; "" means no project
 	Home      string   // the user's home folder; "" means no folders of the user
 	Config    string   // the user's configuration folder, $XDG_CONFIG_HOME; "" means .config in Home
-	User      string   // folder of the user instead of those in Home and Config; "" means those
+	User      string   // folder of the user instead of those in Home, Config and More; "" means those
 	Elsewhere []string // folders, absolute, whose skills were fetched from elsewhere and are not trusted
 
 	// Folders are the folders, such as .claude, in which Discover looks for a
 	// folder "skills": in each project folder and in Home. The highest priority
 	// is first. nil means .agents, which all agents share.
 	Folders []string
+
+	// More are more folders of the user. They come after those in Home and Config, and not
+	// at all if User is set.
+	More []Folder
 
 	NoBundled bool // leave out the skills that are compiled into the program
 
@@ -116,7 +127,7 @@ type Search struct {
 // time. The error joins one error for each of them, and for each missing folder of Project
 // or User.
 func Discover(search Search) ([]Place, error) {
-	d := discovery{folders: search.Folders, confine: search.Confine, labels: make(map[string]bool), seen: make(map[string]bool)}
+	d := discovery{folders: search.Folders, confine: search.Confine, labels: make(map[string]bool), seen: make(map[string]bool), names: make(map[string]map[string]bool)}
 	if d.folders == nil {
 		d.folders = []string{shared}
 	}
@@ -152,7 +163,8 @@ type discovery struct {
 	group   string                        // of the places that are added
 	places  []grouped
 	labels  map[string]bool
-	seen    map[string]bool // real paths
+	seen    map[string]bool            // real paths
+	names   map[string]map[string]bool // see mayHave
 	errs    []error
 }
 
@@ -210,6 +222,17 @@ func (d *discovery) user(search Search) {
 	}
 	config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
 	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
+	for _, f := range search.More {
+		if rel, err := filepath.Rel(search.Home, f.Path); err == nil && filepath.IsLocal(rel) && !d.mayHave(search.Home, rel) {
+			continue
+		}
+		d.add(KindUser, f.Path, func() string {
+			if d.labels[f.Label] {
+				return f.Label + ":" + filepath.ToSlash(f.Path)
+			}
+			return f.Label
+		})
+	}
 }
 
 func (d *discovery) fail(path string, leftOut bool, err error) {
@@ -278,7 +301,31 @@ func (d *discovery) rootLabel(path string) string {
 
 // addUsual adds the folder for skills of a client in a folder of a project or in Home.
 func (d *discovery) addUsual(kind, folder, up, name string) {
-	d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
+	if d.mayHave(folder, name) {
+		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
+	}
+}
+
+// mayHave reports whether a folder has, or may have, the first folder of a path in it. There
+// are dozens of clients, and asking the system for the folder of each costs more than
+// listing the folder once, unless it has many files.
+func (d *discovery) mayHave(folder, path string) bool {
+	const most = 500
+	names, listed := d.names[folder]
+	if !listed {
+		if f, err := os.Open(folder); err == nil {
+			if list, err := f.Readdirnames(most); len(list) < most && (err == nil || err == io.EOF) {
+				names = make(map[string]bool, len(list))
+				for _, name := range list {
+					names[strings.ToLower(name)] = true // where case makes no difference, a name has many forms
+				}
+			}
+			f.Close()
+		}
+		d.names[folder] = names
+	}
+	first, _, _ := strings.Cut(filepath.ToSlash(path), "/")
+	return names == nil || names[strings.ToLower(first)]
 }
 
 // ProjectFolders returns dir and the folders above it up to the root of its

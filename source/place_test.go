@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -151,6 +152,55 @@ func TestDiscoverConfig(t *testing.T) {
 	if diff := cmp.Diff(want, places); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
+}
+
+// TestDiscoverMore: more folders of the user come last among his, whether in Home or not, and
+// a label is given once.
+func TestDiscoverMore(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"home/.config/agents/skills/": "", "home/.Conf/goose/skills/": "", "home/.claude/skills/": "", "far/skills/": "", "home/.two/skills/": "", "home/.link": "-> .claude",
+	})
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	search := source.Search{Home: at("home"), More: []source.Folder{
+		{Path: at("home/.Conf/goose/skills"), Label: "user:goose"}, {Path: at("home/.none/skills"), Label: "user:none"}, {Path: at("home/.link/skills"), Label: "user:link"},
+		{Path: at("far/skills"), Label: "user:far"}, {Path: at("far/none"), Label: "user:gone"}, {Path: at("home/.two/skills"), Label: "user:far"},
+	}}
+	want := []string{"user:.claude", "user:.config/agents", "user:goose", "user:far", "user:far:" + filepath.ToSlash(at("home/.two/skills"))}
+	if diff := cmp.Diff(want, discover(t, search)); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+	search.User = at("far")
+	if diff := cmp.Diff([]string{"user"}, labels(t, search)); diff != "" {
+		t.Errorf("with another folder of the user (-want +got):\n%s", diff)
+	}
+}
+
+// TestDiscoverAmongMany: a folder that is too long to list, or that may not be listed, hides
+// nothing.
+func TestDiscoverAmongMany(t *testing.T) {
+	dir := folder(t, map[string]string{"w/.agents/skills/": "", "x/.agents/skills/": ""})
+	for i := range 600 {
+		try(t, os.WriteFile(filepath.Join(dir, "w", fmt.Sprint(i)), nil, 0o600))
+	}
+	try(t, os.Chmod(filepath.Join(dir, "x"), 0o100))
+	defer os.Chmod(filepath.Join(dir, "x"), 0o700)
+	for _, name := range []string{"w", "x"} {
+		if diff := cmp.Diff([]string{"project:.agents"}, labels(t, source.Search{WorkDir: filepath.Join(dir, name), NoBundled: true})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// labels returns the labels of the places of a search.
+func labels(t *testing.T, search source.Search) (list []string) {
+	t.Helper()
+	search.NoBundled = true
+	places, err := source.Discover(search)
+	try(t, err)
+	for _, p := range places {
+		list = append(list, p.Label)
+	}
+	return list
 }
 
 func TestPlaceOpen(t *testing.T) {

@@ -97,7 +97,7 @@ type Options struct {
 	// renames.
 	Names map[string]string
 
-	// Only are the names of the only folders at the top that are searched; nil means all.
+	// Only are the paths of the only folders that are searched; nil means all.
 	Only []string
 
 	// Limits are what a skill may be before its source reports a problem.

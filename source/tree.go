@@ -87,18 +87,21 @@ func openAndCheck(d folder, name string) (fs.File, error) {
 	return f, nil
 }
 
-// onlyTree is a tree of which only some folders are listed at the top.
+// onlyTree is a tree of which only some folders are listed.
 type onlyTree struct {
 	tree
-	names []string
+	paths []string // clean, with slashes
 }
 
 func (t onlyTree) readDir(dir string) ([]fs.DirEntry, error) {
 	entries, err := t.tree.readDir(dir)
-	if dir == "." {
-		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(t.names, e.Name()) })
+	if slices.ContainsFunc(t.paths, func(only string) bool { return within(dir, only) }) {
+		return entries, err
 	}
-	return entries, err
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		at := join(dir, e.Name())
+		return !slices.ContainsFunc(t.paths, func(only string) bool { return within(only, at) })
+	}), err
 }
 
 // diskTree walks by path. It does not walk through an os.Root: that would refuse links

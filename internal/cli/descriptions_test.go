@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +63,17 @@ func TestEveryClient(t *testing.T) {
 				write(t, filepath.Join(home, folder, "skills", name, "SKILL.md"), "---\nname: "+name+"\ndescription: Something else.\n---\n")
 				if !strings.Contains(call(t, 0, "list"), name) {
 					t.Errorf("a skill in %s is not found", folder)
+				}
+			}
+			m := client.Machine{OS: runtime.GOOS, Home: home, Getenv: func(string) string { return "" }}
+			for i, dir := range m.SkillDirs(c, client.User) {
+				name := fmt.Sprintf("%s-user-%d", c.Name, i)
+				if rel, err := filepath.Rel(home, dir); err != nil || !filepath.IsLocal(rel) {
+					continue // /etc is not ours
+				}
+				write(t, filepath.Join(dir, name, "SKILL.md"), "---\nname: "+name+"\ndescription: Something else.\n---\n")
+				if !strings.Contains(call(t, 0, "list"), name) {
+					t.Errorf("a skill in %s is not found", dir)
 				}
 			}
 			if c.Hook != nil {

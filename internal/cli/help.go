@@ -153,16 +153,21 @@ func (a *app) completeHelp(cmd *cobra.Command) {
 	cmd.Long, cmd.Example = a.named(marks.Replace(cmd.Long)), a.named(cmd.Example)
 }
 
-// foldersHelp returns the text that says where skills are looked for.
+// foldersHelp returns the text that says where skills are looked for. It names the folders of
+// the clients that setup serves.
 func foldersHelp() string {
 	var folders []string
-	for _, f := range client.SkillFolders() {
-		folders = append(folders, f+"/skills")
+	for _, c := range client.All() {
+		for _, f := range c.Folders {
+			folders = append(folders, f+"/skills")
+		}
 	}
-	last := len(folders) - 1
+	slices.Sort(folders)
+	folders = slices.Compact(folders) // .agents is the first
 	return wrap("A skill is a folder with a SKILL.md. Skills are looked for in the folders given with --root and in the configuration, among " +
 		"those that you installed, in " + folders[0] + " of the project (from the working folder up to the root of its repository), then in its " +
-		strings.Join(folders[1:last], ", ") + " and " + folders[last] + ", in the same folders of your home and in ~/.config/agents/skills, " +
+		strings.Join(folders[1:], ", ") + " and the folders of " + fmt.Sprint(len(client.Others())) + " other clients, in the same folders of " +
+		"your home and those that clients have there only (such as ~/.copilot/skills and ~/.config/agents/skills), " +
 		"among those that are compiled in, and last in repositories, archives and sites that the configuration names without " +
 		"\"trusted: true\". Of two skills of the same name the one that is found first is offered; " +
 		"\"skills doctor\" reports the other. The key order of the configuration sets another order.")

@@ -95,6 +95,7 @@ func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry
 	if err != nil {
 		return nil, err
 	}
+	entries, _ = repertoire.SplitLinks(entries)
 	if entries, err = search.Filter(entries, l.source, l.tag); err != nil {
 		return nil, err
 	}

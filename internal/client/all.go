@@ -45,6 +45,8 @@ func claude() Client {
 	local := project(".claude/settings.local.json")
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
+		Plugins: recordedPlugins(dir, on("windows", fixed(`C:\Program Files\ClaudeCode\managed-settings.json`),
+			on("darwin", fixed("/Library/Application Support/ClaudeCode/managed-settings.json"), fixed("/etc/claude-code/managed-settings.json")))),
 		MCP: MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
 			Handler: commandSeconds, Lines: []string{"command"},
@@ -71,7 +73,7 @@ func codex() Client {
 	dir := variable("CODEX_HOME", home(".codex"))
 	return Client{Name: "codex", Title: "Codex", Home: dir, Bins: []string{"codex"},
 		After:   "approve the hook once with /hooks in Codex: until then it does not run",
-		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills")),
+		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills"), on("windows", none, fixed("/etc/codex/skills"))),
 		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
@@ -88,8 +90,8 @@ func gemini() Client {
 	dir := variable("GEMINI_CLI_HOME", home("")).below(".gemini")
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
 	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart,
-		Folders: []string{".gemini"},
-		MCP:     MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
+		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")),
+		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
 			Events: []Event{
@@ -104,8 +106,8 @@ func gemini() Client {
 func cursor() Client {
 	dir := home(".cursor")
 	return Client{Name: "cursor", Title: "Cursor", Home: dir, Bins: []string{"cursor", "cursor-agent"},
-		Folders: []string{".cursor"},
-		MCP:     MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		Folders: []string{".cursor"}, Skills: paths(dir.below("skills")),
+		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
 		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
 			Handler: commandOnly, Lines: []string{"command"}, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
 			Events: []Event{
@@ -122,7 +124,7 @@ func cursor() Client {
 func copilot() Client {
 	dir := copilotHome()
 	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"},
-		Folders: []string{".github"},
+		Folders: []string{".github"}, Skills: paths(dir.below("skills")), Plugins: listedPlugins(dir),
 		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
 			Instead: "claude"},
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
@@ -156,7 +158,7 @@ func openCode() Client {
 	dir := config("opencode")
 	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"},
 		After:   "it has no hook that a program could serve: the model calls the tools by itself",
-		Folders: []string{".opencode"},
+		Folders: []string{".opencode"}, Skills: paths(config("opencode/skills")),
 		MCP: MCP{Files: Places{
 			paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
 			paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
@@ -166,12 +168,14 @@ func openCode() Client {
 func goose() Client {
 	dir := on("windows", roaming("Block/goose/config"), config("goose"))
 	return Client{Name: "goose", Title: "Goose", Home: dir, Bins: []string{"goose"},
+		Folders: []string{".goose"}, Skills: paths(config("goose/skills")), Plugins: pluginsIn(home(shared + "/plugins")),
 		MCP: MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
 }
 
 func amp() Client {
 	dir := on("windows", home(".config/amp"), config("amp"))
 	return Client{Name: "amp", Title: "Amp", Home: dir, Bins: []string{"amp"},
+		Folders: []string{shared}, Skills: paths(dir.below("skills"), config("amp/skills"), config("agents/skills")),
 		MCP: MCP{Files: Places{
 			paths(dir.below("settings.json"), dir.below("settings.jsonc")),
 			paths(project(".amp/settings.json"), project(".amp/settings.jsonc")),
@@ -181,6 +185,7 @@ func amp() Client {
 func windsurf() Client {
 	dir := home(".codeium/windsurf")
 	return Client{Name: "windsurf", Title: "Windsurf", Home: dir, Bins: []string{"windsurf"},
+		Folders: []string{".windsurf"}, Skills: paths(dir.below("skills")),
 		MCP: MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
 }
 

@@ -3,8 +3,8 @@
 // events of their hooks with the answers that they take, and how many skills
 // they list themselves.
 //
-// Each client is described once, in All. Other packages ask the description;
-// none of them tests for a client by its name.
+// Each client is described once: in All, or in Others if only its folders of skills are of
+// use. Other packages ask the description; none of them tests for a client by its name.
 package client
 
 import (
@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 )
 
 // A Client is a program that can use the catalog. Fields that a client has
@@ -29,7 +28,11 @@ type Client struct {
 	// the client reads. Discovery looks at them in the home as well.
 	Folders []string
 	// Skills are the folders with the skills of the user that the client reads.
+	// Discovery looks at all of them.
 	Skills []Path
+	// Plugins finds the plugins of the client that are switched on, for work in a project with
+	// these folders, the nearest first. nil means that nothing is known about plugins.
+	Plugins func(m *Machine, projects []string) ([]Plugin, error)
 	// ProjectVar is the environment variable that tells an MCP server the folder
 	// of the project.
 	ProjectVar string
@@ -138,18 +141,6 @@ func Names() []string {
 		names = append(names, c.Name)
 	}
 	return append(names, Generic)
-}
-
-// SkillFolders returns the folders in a project or a home whose folder "skills"
-// some client reads, for discovery. They are sorted, so that their order does not
-// depend on the order of the clients; the first is the one that clients share.
-func SkillFolders() []string {
-	var folders []string
-	for _, c := range All() {
-		folders = append(folders, c.Folders...)
-	}
-	slices.Sort(folders)
-	return slices.Compact(folders)
 }
 
 // ProjectDir returns the folder of the project that a client gives to an MCP server in an

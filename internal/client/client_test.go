@@ -85,9 +85,50 @@ func checkHook(t *testing.T, m *client.Machine, c client.Client) {
 
 // TestSkillFolders: the order decides which of two skills of a name is offered.
 func TestSkillFolders(t *testing.T) {
-	want := []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".opencode"}
-	if diff := cmp.Diff(want, client.SkillFolders()); diff != "" {
+	want := []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".goose", ".opencode", ".windsurf", ".adal", ".agent", ".aider-desk"}
+	got := client.SkillFolders()
+	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
 		t.Errorf("folders (-want +got):\n%s", diff)
+	}
+	if sorted := slices.Compact(slices.Sorted(slices.Values(got))); len(sorted) != len(got) || len(got) < 60 {
+		t.Errorf("%d folders, %d of them different", len(got), len(sorted))
+	}
+	for _, c := range client.Others() {
+		if c.Title == "" || len(c.Folders)+len(c.Skills) == 0 {
+			t.Errorf("%+v: its title or its folders are not known", c)
+		}
+	}
+}
+
+// TestUserFolders: the labels are the same wherever variables lead, unless they lead
+// elsewhere than to the usual folder of a client.
+func TestUserFolders(t *testing.T) {
+	m := machine(t, map[string]string{"XDG_CONFIG_HOME": "/x/conf", "CLAUDE_CONFIG_DIR": "/c/claude", "VIBE_HOME": "/v"})
+	got := make(map[string]string)
+	for _, f := range m.UserFolders() {
+		if got[f.Label] != "" {
+			t.Errorf("%s is there twice", f.Label)
+		}
+		got[f.Label] = f.Path
+	}
+	for label, want := range map[string]string{
+		".copilot":            filepath.Join(m.Home, ".copilot", "skills"),
+		".codeium/windsurf":   filepath.Join(m.Home, ".codeium", "windsurf", "skills"),
+		".openclaw":           filepath.Join(m.Home, ".openclaw", "skills"),
+		".pi/agent":           filepath.Join(m.Home, ".pi", "agent", "skills"),
+		".config/goose":       filepath.FromSlash("/x/conf/goose/skills"),
+		".config/amp":         filepath.FromSlash("/x/conf/amp/skills"),
+		".config/agents":      filepath.FromSlash("/x/conf/agents/skills"),
+		"/c/claude":           filepath.FromSlash("/c/claude/skills"),
+		"/v":                  filepath.FromSlash("/v/skills"),
+		"/etc/codex":          filepath.FromSlash("/etc/codex/skills"),
+		".claude":             "", // discovery finds it as it finds that of a project
+		".snowflake/cortex":   filepath.Join(m.Home, ".snowflake", "cortex", "skills"),
+		".gemini/antigravity": filepath.Join(m.Home, ".gemini", "antigravity", "skills"),
+	} {
+		if got[label] != want {
+			t.Errorf("%s is %q, want %q", label, got[label], want)
+		}
 	}
 }
 

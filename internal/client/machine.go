@@ -74,6 +74,9 @@ func project(name string) Path {
 	return func(m *Machine) string { return under(m.Project, name) }
 }
 
+// fixed returns a path that is the same on every machine.
+func fixed(path string) Path { return func(*Machine) string { return path } }
+
 // variable returns the path in a variable of the environment, or otherwise.
 func variable(key string, otherwise Path) Path {
 	return func(m *Machine) string {

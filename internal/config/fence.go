@@ -21,17 +21,17 @@ type fence struct {
 	user    func() []string // the places of the user's skills, links resolved
 }
 
-// newFence returns the fence of the project with this root. places are the places of the
-// user's skills.
-func newFence(project string, places []string) *fence {
+// newFence returns the fence of the project with this root. places returns the places of the
+// user's skills; few projects have links that ask for them. nil will do if usual is not asked.
+func newFence(project string, places func() []string) *fence {
 	home, err := os.UserHomeDir()
 	if err == nil {
 		home = resolved(home)
 	}
 	return &fence{project, home, sync.OnceValue(func() []string {
-		real := make([]string, len(places))
-		for i, place := range places {
-			real[i] = resolved(place)
+		var real []string
+		for _, place := range places() {
+			real = append(real, resolved(place))
 		}
 		return real
 	})}

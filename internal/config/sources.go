@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
@@ -26,6 +27,8 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	if err != nil {
 		return nil, err
 	}
+	plugins, err := s.plugins(&search)
+	warnEach(err, warn)
 	confine := confinement(&search, roots)
 	search.Confine = func(path, real string) error { return confine(path)(real) }
 	places, err := source.Discover(search)
@@ -35,11 +38,13 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)
 		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits}
-		switch p.Kind {
-		case source.KindProject:
+		switch plugin, ok := plugins[p.Path]; {
+		case p.Kind == source.KindProject:
 			o.Confine = confine(p.Path)
-		case source.KindBundled:
+		case p.Kind == source.KindBundled:
 			o.Only = s.BundledOnly
+		case ok && p.Kind == source.KindUser:
+			o.Only, o.Confine = plugin.only, plugin.confine
 		}
 		src, err := p.Open(&o)
 		if err != nil {
@@ -90,7 +95,7 @@ func (s *Settings) search(dir string, roots map[string]Root) (source.Search, err
 	if s.User {
 		// Without a home there are no folders of the user.
 		if home, err := os.UserHomeDir(); err == nil {
-			search.Home, search.Config = home, os.Getenv("XDG_CONFIG_HOME")
+			search.Home, search.Config, search.More = home, os.Getenv("XDG_CONFIG_HOME"), userFolders(home)
 		}
 		search.User = s.UserDir
 	}
@@ -99,6 +104,17 @@ func (s *Settings) search(dir string, roots map[string]Root) (source.Search, err
 		search.Installed, _ = s.InstalledDir()
 	}
 	return search, nil
+}
+
+// userFolders returns the folders of the user that clients read, except those that a project
+// may have too.
+func userFolders(home string) []source.Folder {
+	m := client.Machine{OS: runtime.GOOS, Home: home, Getenv: os.Getenv}
+	var folders []source.Folder
+	for _, f := range m.UserFolders() {
+		folders = append(folders, source.Folder{Path: f.Path, Label: source.KindUser + ":" + f.Label})
+	}
+	return folders
 }
 
 // InstalledDir returns the folder of installed skills.
@@ -140,7 +156,21 @@ func pathOf(e *source.PlaceError) string {
 // confinement returns a function that returns where the place of a project at a path may
 // lead to.
 func confinement(search *source.Search, roots map[string]Root) func(path string) func(real string) error {
-	places := slices.Concat(search.Roots, search.Elsewhere) // of the user, also if they are not looked at
+	usual := newFence(ProjectRoot(search.WorkDir), func() []string { return userPlaces(search) })
+	return func(path string) func(real string) error {
+		if project := roots[path].Project; project != "" {
+			return newFence(project, nil).folder
+		}
+		return usual.usual
+	}
+}
+
+// userPlaces returns the places of the user's skills, also those that are not looked at.
+func userPlaces(search *source.Search) []string {
+	places := slices.Concat(search.Roots, search.Elsewhere)
+	for _, f := range search.More {
+		places = append(places, f.Path)
+	}
 	for _, path := range []string{search.Installed, search.User} {
 		if path != "" {
 			places = append(places, path)
@@ -152,23 +182,23 @@ func confinement(search *source.Search, roots map[string]Root) func(path string)
 		}
 		config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 		places = append(places, filepath.Join(config, "agents", "skills"))
-	}
-	usual := newFence(ProjectRoot(search.WorkDir), places)
-	return func(path string) func(real string) error {
-		if project := roots[path].Project; project != "" {
-			return newFence(project, nil).folder
+		for _, f := range userFolders(home) {
+			places = append(places, f.Path)
 		}
-		return usual.usual
 	}
+	return places
 }
 
 // warnEach calls warn, unless that is nil, for each of the errors that err joins.
 func warnEach(err error, warn func(error)) {
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || warn == nil {
-		return
-	}
-	for _, err := range joined.Unwrap() {
+	switch {
+	case err == nil || warn == nil:
+	case ok:
+		for _, err := range joined.Unwrap() {
+			warnEach(err, warn)
+		}
+	default:
 		warn(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire"
@@ -39,6 +40,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	for _, e := range all {
 		d.byFolder[folderOf(e.Location)] = e.ID
 	}
+	all, links := repertoire.SplitLinks(all)
 	all = d.held(all)
 	if err := d.skills(ctx, c, o); err != nil {
 		return nil, err
@@ -71,8 +73,26 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 			return nil, err
 		}
 	}
+	d.dropLinks(links)
 	d.report.finish()
 	return &d.report, nil
+}
+
+// dropLinks removes the findings in folders that are links to skills: each is reported at the
+// skill.
+func (d *diagnosis) dropLinks(links []repertoire.Entry) {
+	folders := make(map[string]bool)
+	for _, e := range links {
+		folders[filepath.Dir(e.Location)] = true
+	}
+	d.report.Findings = slices.DeleteFunc(d.report.Findings, func(f Finding) bool {
+		for at := f.Path; len(folders) > 0 && at != filepath.Dir(at); at = filepath.Dir(at) {
+			if folders[at] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // examine reports what is wrong with the files and with the descriptions of offered skills.

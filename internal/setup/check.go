@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -117,21 +118,28 @@ func NamesIn(env *Env, c client.Client, s client.Scope, skills []Listed) ([]stri
 	return names, nil
 }
 
-// below returns the skills that lie in folders. It resolves links.
+// below returns the skills that lie in folders, also through a link, each once.
 func below(folders []string, skills []Listed) []Listed {
 	real := make([]string, len(folders))
 	for i, folder := range folders {
 		real[i] = realPath(folder)
 	}
+	seen := make(map[string]bool)
 	var found []Listed
 	for _, l := range skills {
 		at := realPath(l.Location)
-		if slices.ContainsFunc(real, func(folder string) bool {
-			rel, err := filepath.Rel(folder, at)
-			return err == nil && filepath.IsLocal(rel)
-		}) {
+		if !seen[at] && (inAny(folders, l.Location) || inAny(real, at)) {
+			seen[at] = true
 			found = append(found, l)
 		}
 	}
 	return found
+}
+
+// inAny reports whether a file is in one of some folders.
+func inAny(folders []string, file string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		rel, err := filepath.Rel(folder, file)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }

@@ -164,3 +164,27 @@ func TestUserLinks(t *testing.T) {
 		t.Errorf("the linked file is %q", got)
 	}
 }
+
+// TestNamesInLinks: a client lists a skill that a link brings into its folder, and lists it once.
+func TestNamesInLinks(t *testing.T) {
+	e := testEnv(t)
+	write(t, e, "home/.agents/skills/knit/SKILL.md", []byte("---\nname: knit\n---\n"))
+	symlink(t, e, "home/.agents/skills/knit", "home/.claude/skills/knit")
+	symlink(t, e, "home/.agents/skills/knit", "home/.claude/skills/again")
+	var skills []Listed
+	for _, folder := range []string{".agents/skills/knit", ".claude/skills/knit", ".claude/skills/again"} {
+		skills = append(skills, Listed{Name: "knit", Location: filepath.Join(e.Home, filepath.FromSlash(folder), "SKILL.md")})
+	}
+	for _, name := range []string{"claude", "codex"} {
+		names, err := NamesIn(e, named(t, name), client.User, skills)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"knit", "knit"}, names); diff != "" { // its own name and that of its folder
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if _, err := NamesIn(e, named(t, "claude"), client.User, skills[:1]); err == nil {
+		t.Error("a skill without a link counts as Claude Code's")
+	}
+}

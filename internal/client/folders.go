@@ -1,0 +1,71 @@
+package client
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Folder is a folder of skills of the user.
+type Folder struct {
+	Label string // short; the same on each machine unless a variable of the environment moves the folder
+	Path  string
+}
+
+// SkillFolders returns the folders in a project or a home whose folder "skills" some client
+// reads, for discovery. The first is the one that clients share. Those of the clients that
+// setup serves follow, then all others, both sorted, so that their order does not depend on
+// the order of the clients.
+func SkillFolders() []string {
+	folders := []string{shared}
+	for _, clients := range [][]Client{All(), Others()} {
+		var some []string
+		for _, c := range clients {
+			some = append(some, c.Folders...)
+		}
+		slices.Sort(some)
+		for _, f := range some {
+			if !slices.Contains(folders, f) {
+				folders = append(folders, f)
+			}
+		}
+	}
+	return folders
+}
+
+// UserFolders returns the folders of skills of the user that are not SkillFolders of the
+// home, for discovery.
+func (m *Machine) UserFolders() []Folder {
+	configs := config("")(m)
+	seen := make(map[string]bool)
+	for _, f := range SkillFolders() {
+		seen[f] = true
+	}
+	var folders []Folder
+	for _, clients := range [][]Client{All(), Others()} {
+		for _, c := range clients {
+			for _, at := range c.Skills {
+				dir := at(m)
+				if label := m.label(dir, configs); dir != "" && !seen[label] {
+					seen[label] = true
+					folders = append(folders, Folder{label, dir})
+				}
+			}
+		}
+	}
+	return folders
+}
+
+// label returns the path of a folder of skills without "skills", relative to the home. The
+// folder of configurations is .config, wherever it is.
+func (m *Machine) label(dir, configs string) string {
+	const separator = string(filepath.Separator)
+	dir = strings.TrimSuffix(dir, separator+"skills")
+	if rel, ok := strings.CutPrefix(dir, configs+separator); ok && configs != "" {
+		return ".config/" + filepath.ToSlash(rel)
+	}
+	if rel, ok := strings.CutPrefix(dir, m.Home+separator); ok && m.Home != "" {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(dir)
+}

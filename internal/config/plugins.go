@@ -1,0 +1,54 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// A plugin says what the source of a plugin's skills may read.
+type plugin struct {
+	only    []string // see source.Options; nil means all
+	confine func(real string) error
+}
+
+// plugins adds the plugins of clients to the folders of the user that are searched. It returns
+// them by their folders. The error joins what is wrong with some of them.
+func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
+	if search.Home == "" || search.User != "" {
+		return nil, nil
+	}
+	m := client.Machine{OS: runtime.GOOS, Home: search.Home, Getenv: os.Getenv}
+	var projects []string
+	if search.WorkDir != "" {
+		projects = source.ProjectFolders(search.WorkDir, search.Home)
+	}
+	found, err := m.Plugins(projects)
+	errs := []error{err}
+	plugins := make(map[string]plugin)
+	for _, p := range found {
+		if !plainLabel().MatchString(p.Name) {
+			errs = append(errs, fmt.Errorf("the plugin in %s is left out: its name %q has more than letters, digits, dots, hyphens and underscores", p.Dir, p.Name))
+			continue
+		}
+		at, only := p.Dir, p.Skills
+		if len(only) == 1 {
+			at, only = filepath.Join(p.Dir, filepath.FromSlash(only[0])), nil
+		}
+		// A link in a plugin must not bring in what the user has elsewhere.
+		plugins[at] = plugin{only, func(real string) error {
+			if within(resolved(p.Dir), real) {
+				return nil
+			}
+			return fmt.Errorf("it leads to %s, out of the plugin", real)
+		}}
+		search.More = append(search.More, source.Folder{Path: at, Label: skill.PluginLabel(p.Name)})
+	}
+	return plugins, errors.Join(errs...)
+}

@@ -1,0 +1,171 @@
+package config_test
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// cached is where Claude Code keeps the version of a plugin of a marketplace.
+func cached(plugin, version string) string {
+	return ".claude/plugins/cache/market/" + plugin + "/" + version
+}
+
+// pluginHome makes a home in which Claude Code has installed plugins with one skill each. The
+// name of a skill says which version of which plugin it belongs to.
+func pluginHome(t *testing.T, more map[string]string) (home, project string) {
+	t.Helper()
+	files := map[string]string{
+		".claude/settings.json": `{"model": "x", "enabledPlugins": {"alpha@market": true, "beta@market": false, "listed@market": ["^1"]}}`,
+	}
+	for _, at := range []string{"alpha/1.0", "alpha/2.0", "beta/1.0", "gamma/1.0", "listed/1.0", "old/1.0", "mine/1.0", "mine/3.0", "theirs/1.0"} {
+		name, version, _ := strings.Cut(at, "/")
+		files[cached(name, version)+"/skills/"+name+version[:1]+"/SKILL.md"] = aSkill(name + version[:1])
+		files[cached(name, version)+"/commands/x.md"] = "Do x."
+	}
+	maps.Copy(files, more)
+	home, project = homeWith(t, files)
+	type entry map[string]string
+	at := func(name, version string) entry {
+		return entry{"scope": "user", "installPath": filepath.Join(home, filepath.FromSlash(cached(name, version))), "version": version}
+	}
+	in := func(e entry, folder string) entry {
+		e["scope"], e["projectPath"] = "project", folder
+		return e
+	}
+	record := map[string]any{"version": 2, "plugins": map[string]any{
+		"alpha@market": []entry{at("alpha", "2.0")}, "beta@market": []entry{at("beta", "1.0")}, "gamma@market": []entry{at("gamma", "1.0")},
+		"listed@market": []entry{at("listed", "1.0")}, "old@market": at("old", "1.0"),
+		"mine@market": []entry{in(at("mine", "3.0"), project), at("mine", "1.0")}, "theirs@market": []entry{in(at("theirs", "1.0"), home)},
+	}}
+	data, err := json.Marshal(record)
+	try(t, err)
+	write(t, filepath.Join(home, ".claude/plugins/installed_plugins.json"), string(data))
+	return home, project
+}
+
+// TestPlugins: the skills of the plugins that are switched on are found, in the version that is
+// installed, and no other.
+func TestPlugins(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"those of the user", nil, []string{"plugin:alpha alpha2", "plugin:listed listed1"}},
+		{"one that the project switches on, one that it switches off", map[string]string{
+			"src/p/.claude/settings.json": `{"enabledPlugins": {"beta@market": true, "alpha@market": false, "none@market": true}}`,
+		}, []string{"plugin:beta beta1", "plugin:listed listed1"}},
+		{"local settings win, and may have comments", map[string]string{
+			"src/p/.claude/settings.json":       `{"enabledPlugins": {"beta@market": true, "alpha@market": false}}`,
+			"src/p/.claude/settings.local.json": "{\n// mine\n\"enabledPlugins\": {\"beta@market\": false, \"alpha@market\": true,},\n}",
+		}, []string{"plugin:alpha alpha2", "plugin:listed listed1"}},
+		{"the project's version, and one that another folder has", map[string]string{
+			".claude/settings.json": `{"enabledPlugins": {"mine@market": true, "theirs@market": true, "old@market": true}}`,
+		}, []string{"plugin:mine mine3", "plugin:old old1"}},
+		{"skills elsewhere in the plugin", map[string]string{
+			cached("alpha", "2.0") + "/.claude-plugin/plugin.json":  `{"name": "first", "skills": ["./extra/one", "./more/", "./skills/alpha2"]}`,
+			cached("alpha", "2.0") + "/extra/one/SKILL.md":          aSkill("one"),
+			cached("alpha", "2.0") + "/extra/two/SKILL.md":          aSkill("two"),
+			cached("alpha", "2.0") + "/more/deep/three/SKILL.md":    aSkill("three"),
+			cached("listed", "1.0") + "/.claude-plugin/plugin.json": `{"name": "listed", "skills": "./extra"}`,
+			cached("listed", "1.0") + "/extra/four/SKILL.md":        aSkill("four"),
+		}, []string{"plugin:first alpha2", "plugin:first one", "plugin:first three", "plugin:listed four", "plugin:listed listed1"}},
+		{"one that is switched on and not installed", map[string]string{
+			".claude/settings.json":            `{"enabledPlugins": {"alone@market": true}}`,
+			cached("alone", "1") + "/SKILL.md": aSkill("alone"),
+		}, nil},
+		{"a marketplace describes it", map[string]string{
+			cached("listed", "1.0") + "/.claude-plugin/marketplace.json": `{"plugins": [{"name": "other", "skills": ["./skills/x"]}, {"name": "listed", "strict": false, "skills": ["./skills/only"]}]}`,
+			cached("listed", "1.0") + "/skills/only/SKILL.md":            aSkill("only"),
+		}, []string{"plugin:alpha alpha2", "plugin:listed only"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, project := pluginHome(t, tt.files)
+			_, found, warned := skills(t, project)
+			if diff := cmp.Diff(tt.want, found); diff != "" || len(warned) > 0 {
+				t.Errorf("skills (-want +got):\n%s\nwarnings %v", diff, warned)
+			}
+		})
+	}
+}
+
+// TestPluginsBad: what is wrong with one plugin or file is said, and the others are there.
+func TestPluginsBad(t *testing.T) {
+	home, project := pluginHome(t, map[string]string{
+		".claude/settings.json":                                 `{"enabledPlugins": {"alpha@market": true, "beta@market": true, "gamma@market": true, "listed@market": true}}`,
+		"src/p/.claude/settings.json":                           `{"enabledPlugins": `,
+		cached("beta", "1.0") + "/.claude-plugin/plugin.json":   `[]`,
+		cached("gamma", "1.0") + "/.claude-plugin/plugin.json":  `{"name": "ga mma"}`,
+		cached("listed", "1.0") + "/.claude-plugin/plugin.json": `{"name": "listed", "skills": ["../../alpha/1.0/skills", "/etc"]}`,
+		cached("alpha", "2.0") + "/skills/out":                  "-> ../../../../../../../private",
+		"private/SKILL.md":                                      aSkill("private"),
+	})
+	_, found, warned := skills(t, project)
+	if diff := cmp.Diff([]string{"plugin:alpha alpha2", "plugin:listed listed1"}, found); diff != "" {
+		t.Errorf("skills (-want +got):\n%s", diff)
+	}
+	var text strings.Builder
+	for _, err := range warned {
+		text.WriteString(strings.ReplaceAll(err.Error(), home, "HOME") + "\n")
+	}
+	for _, want := range []string{"reading HOME/src/p/.claude/settings.json: ", "/beta/1.0/.claude-plugin/plugin.json: ", `its name "ga mma" has more than letters`,
+		`the path of skills "../../alpha/1.0/skills" leads out of the plugin`, `the path of skills "/etc" leads out of the plugin`} {
+		if !strings.Contains(text.String(), filepath.FromSlash(want)) {
+			t.Errorf("no warning has %q:\n%s", want, text.String())
+		}
+	}
+}
+
+// TestPluginFolders: the plugins that Copilot lists, and those in folders that clients share.
+func TestPluginFolders(t *testing.T) {
+	home, project := homeWith(t, map[string]string{
+		".agents/plugins/one/plugin.json":                     `{"name": "uno"}`,
+		".agents/plugins/one/skills/a/SKILL.md":               aSkill("a"),
+		".agents/plugins/marketplace.json":                    `{}`,
+		".agent/plugins/two/.claude-plugin/plugin.json":       `{"name": "two", "skills": "./"}`,
+		".agent/plugins/two/b/SKILL.md":                       aSkill("b"),
+		".agent/plugins/none/commands/c.md":                   "Do c.",
+		".agent/plugins/three/SKILL.md":                       aSkill("three"),
+		".copilot/installed-plugins/m/on/plugin.json":         `{"name": "on", "skills": ["skills/", "more/"]}`,
+		".copilot/installed-plugins/m/on/skills/d/SKILL.md":   aSkill("d"),
+		".copilot/installed-plugins/m/on/more/e/SKILL.md":     aSkill("e"),
+		".copilot/installed-plugins/m/off/skills/f/SKILL.md":  aSkill("f"),
+		".copilot/installed-plugins/m/gone/skills/g/SKILL.md": aSkill("g"),
+	})
+	at := func(name string) string {
+		data, err := json.Marshal(filepath.Join(home, ".copilot", "installed-plugins", "m", name))
+		try(t, err)
+		return string(data)
+	}
+	write(t, filepath.Join(home, ".copilot", "config.json"), "// kept by Copilot\n"+
+		`{"installed_plugins": [{"name": "on", "marketplace": "m", "enabled": true, "cache_path": `+at("on")+`}, {"name": "off", "enabled": false, "cache_path": `+at("off")+`}]}`)
+	_, found, warned := skills(t, project)
+	want := []string{"plugin:on d", "plugin:on e", "plugin:three three", "plugin:two b", "plugin:uno a"}
+	if diff := cmp.Diff(want, found); diff != "" || len(warned) > 0 {
+		t.Errorf("skills (-want +got):\n%s\nwarnings %v", diff, warned)
+	}
+}
+
+// TestPluginsSwitched: a plugin whose settings change has another set of folders, as follow
+// needs it; "user: false" looks at no plugin.
+func TestPluginsSwitched(t *testing.T) {
+	home, project := pluginHome(t, nil)
+	settings := filepath.Join(home, ".claude", "settings.json")
+	write(t, settings, `{}`)
+	if _, found, _ := skills(t, project); len(found) > 0 {
+		t.Errorf("switched off, and found: %q", found)
+	}
+	write(t, settings, `{"enabledPlugins": {"alpha@market": true}}`)
+	if _, found, _ := skills(t, project); len(found) != 1 {
+		t.Errorf("switched on, and found: %q", found)
+	}
+	write(t, filepath.Join(home, "own.yaml"), "bundled: false\nuser: false\n")
+	if _, found, _ := skills(t, project); len(found) > 0 {
+		t.Errorf("without folders of the user: %q", found)
+	}
+}
