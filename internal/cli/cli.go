@@ -89,6 +89,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	errs := printer{stderr}
 	a := &app{stdin: stdin, stdout: printer{stdout}, stderr: errs, raw: stdout, start: time.Now()}
 	root := a.command()
+	if completes(args) {
+		a.addCompletion(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(a.stdout)
