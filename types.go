@@ -104,6 +104,9 @@ type Place = search.Place
 //   - Relevant: leave out hits that are not relevant
 //   - Fitting: leave out hits that are hardly worth listing to somebody who asks, and
 //     all of them if nothing fits
+//   - Least: with Fitting, the least probability of a hit that is not relevant; 0 means
+//     that only a negligible one is too little
+//   - Source, Tag: the label of the only source, and the only tag, to search; "" means any
 //   - Syntax: read Text as a query with phrases, AND, OR, NOT, NEAR and fields,
 //     ranked by BM25 alone; a malformed one is a [*SyntaxError]
 type Query = search.Query

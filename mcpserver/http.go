@@ -9,12 +9,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // HTTPOptions configure an HTTP server. All of them may be zero.
@@ -62,7 +67,8 @@ type HTTPOptions struct {
 }
 
 // HTTP serves any number of scopes over streamable HTTP, to clients of both versions
-// of the protocol: the scope without a name at /mcp, the others at /mcp/NAME. A session
+// of the protocol: the scope without a name at /mcp, the others at /mcp/NAME and at
+// /NAME/mcp, for clients that rewrite addresses which do not end in /mcp. A session
 // belongs to one scope. HTTP also serves /healthz and /metrics.
 type HTTP struct {
 	opts    HTTPOptions // with defaults
@@ -108,10 +114,24 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	for name, server := range scopes {
 		h.scopes[name] = h.newScope(server)
 	}
+	h.mux.HandleFunc("/", h.serveNothing)
 	h.mux.HandleFunc("/mcp", h.serveScope)
 	h.mux.HandleFunc("/mcp/{name}", h.serveScope)
-	h.mux.HandleFunc("GET /healthz", h.serveHealth)
-	h.mux.HandleFunc("GET /metrics", h.serveMetrics)
+	h.mux.HandleFunc("/{name}/{last}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("last") != "mcp" {
+			h.serveNothing(w, r)
+			return
+		}
+		h.serveScope(w, r)
+	})
+	h.mux.HandleFunc("/.well-known/{last}", h.serveNothing) // clients look there whether there is OAuth
+	for path, get := range map[string]http.HandlerFunc{"/healthz": h.serveHealth, "/metrics": h.serveMetrics} {
+		h.mux.HandleFunc("GET "+path, get)
+		h.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, path+" is for GET", http.StatusMethodNotAllowed)
+		})
+	}
 	return h, nil
 }
 
@@ -182,7 +202,7 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	}
 	sc := h.scopes[r.PathValue("name")] // "" at /mcp
 	if sc == nil {
-		http.NotFound(w, r)
+		h.serveNothing(w, r)
 		return
 	}
 	var body []byte
@@ -209,6 +229,21 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.serveSession(sc, w, r)
+}
+
+// serveNothing answers that nothing is served at a path, and which paths there are. Which
+// scopes there are it says only to requests that bear the token.
+func (h *HTTP) serveNothing(w http.ResponseWriter, r *http.Request) {
+	list := []string{"/mcp"}
+	if _, ok := h.guard.authorized(r); ok {
+		for _, name := range slices.Sorted(maps.Keys(h.scopes)) {
+			if name != "" {
+				list = append(list, "/mcp/"+url.PathEscape(name))
+			}
+		}
+	}
+	list = append(list, "/healthz", "/metrics")
+	http.Error(w, fmt.Sprintf("nothing is served at %s; %s", quoted(r.URL.Path), words.ThereAre(list)), http.StatusNotFound)
 }
 
 // clientName is the header that tells the handlers of a scope which client a request is

@@ -241,7 +241,7 @@ func TestHTTPEras(t *testing.T) {
 func TestHTTPScopes(t *testing.T) {
 	s := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{})
 	sessions := make(map[string][]string)
-	for path, want := range map[string][]string{"/mcp": {"cat", "post"}, "/mcp/keeper": {"cat"}} {
+	for path, want := range map[string][]string{"/mcp": {"cat", "post"}, "/mcp/keeper": {"cat"}, "/keeper/mcp": {"cat"}} {
 		sessions[path] = session(t, s.url+path)
 		if got := names(t, send(t, "POST", s.url+path, tool("list_skills", "{}"), sessions[path]...)); !slices.Equal(got, want) {
 			t.Errorf("%s shows %q, want %q", path, got, want)
@@ -257,8 +257,9 @@ func TestHTTPScopes(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/mcp/", "/mcp/Keeper", "/mcp/nobody", "/mcp/keeper/", "/mcp/keeper/x", "/", "/sse", "/mcp/%6beeper%2f"} {
-		if r := send(t, "POST", s.url+path, message("tools/list", "{}")); r.status != http.StatusNotFound {
+	for _, path := range []string{"/mcp/", "/mcp/Keeper", "/mcp/nobody", "/mcp/keeper/", "/mcp/keeper/x", "/", "/sse", "/mcp/%6beeper%2f",
+		"/nobody/mcp", "/Keeper/mcp", "/keeper", "/keeper/", "/keeper/mcp/", "/keeper/sse", "/%2fmcp", "/mcp/keeper/mcp", "/mcp/mcp", "/.well-known/mcp"} {
+		if r := send(t, "POST", s.url+path, message("tools/list", "{}")); r.status != http.StatusNotFound || !strings.Contains(r.body, "/mcp/keeper") {
 			t.Errorf("%s: %+v", path, r)
 		}
 	}
@@ -374,6 +375,11 @@ func TestHTTPToken(t *testing.T) {
 			if strings.Contains(r.body, token) {
 				t.Errorf("%q: the answer holds the token", c.authorization)
 			}
+		}
+	}
+	for path, want := range map[string]int{"/nobody/mcp": 401, "/keeper/mcp": 401, "/keeper": 404, "/.well-known/oauth-protected-resource/mcp": 404} {
+		if r := send(t, "GET", s.url+path, ""); r.status != want || strings.Contains(r.body, "/mcp/keeper") {
+			t.Errorf("%s without the token: %+v", path, r)
 		}
 	}
 	if r := send(t, "GET", s.url+"/healthz", ""); r.status != 200 || strings.TrimSpace(r.body) != `{"status":"ok"}` {

@@ -14,7 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-const listText = `Browse the catalog of skills by name, a page at a time, optionally those with a tag or from a source. To find a skill for a task, call search_skills instead: a catalog may hold thousands. Call this when the user asks what skills there are.`
+const listText = `Browse the catalog of skills a page at a time: all by name, or with a query those that have to do with it, best first; of a tag or a source if one is given. Call this when the user asks what skills there are. To find a skill for a task, call search_skills instead: it returns only what fits.`
 
 // A page of the tool takes about 3,000 tokens.
 const (
@@ -23,13 +23,14 @@ const (
 )
 
 type listParams struct {
+	Query  string `json:"query,omitempty" jsonschema:"only skills that have to do with this, best first"`
 	Tag    string `json:"tag,omitempty" jsonschema:"only skills with this tag"`
 	Source string `json:"source,omitempty" jsonschema:"only skills from this source"`
 	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the page before"`
 }
 
 type listResult struct {
-	Skills     []listed `json:"skills" jsonschema:"by name"`
+	Skills     []listed `json:"skills" jsonschema:"by name, or for a query best first"`
 	Total      int      `json:"total" jsonschema:"skills on all pages"`
 	NextCursor string   `json:"next_cursor,omitempty" jsonschema:"for the next page, if there is one"`
 }
@@ -46,10 +47,8 @@ type listed struct {
 
 func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams) (*mcp.CallToolResult, listResult, error) {
 	var none listResult
-	c, err := decodeCursor(p.Cursor)
-	if err == nil && (c.After == "") != (p.Cursor == "") {
-		err = errCursor
-	}
+	p.Query = strings.TrimSpace(p.Query)
+	c, err := p.cursor()
 	if err != nil {
 		return nil, none, err
 	}
@@ -61,20 +60,53 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	if err := known(entries, p); err != nil {
 		return nil, none, err
 	}
-	entries = slices.DeleteFunc(entries, func(e search.Entry) bool {
-		return p.Source != "" && e.Source != p.Source || p.Tag != "" && !hasTag(e.Tags, p.Tag)
-	})
+	if p.Query == "" {
+		entries = slices.DeleteFunc(entries, func(e search.Entry) bool {
+			return p.Source != "" && e.Source != p.Source || p.Tag != "" && !hasTag(e.Tags, p.Tag)
+		})
+		slices.SortStableFunc(entries, func(a, b search.Entry) int { return strings.Compare(words.NameKey(a.ID), words.NameKey(b.ID)) })
+		c.Next = sort.Search(len(entries), func(i int) bool { return c.After == "" || words.NameKey(entries[i].ID) > c.After })
+	} else if entries, err = s.ranked(ctx, p, len(entries)); err != nil {
+		return nil, none, err
+	}
 	r := listResult{Total: len(entries), Skills: []listed{}}
-	slices.SortStableFunc(entries, func(a, b search.Entry) int { return strings.Compare(words.NameKey(a.ID), words.NameKey(b.ID)) })
-	from := sort.Search(len(entries), func(i int) bool { return c.After == "" || words.NameKey(entries[i].ID) > c.After })
+	from := min(c.Next, len(entries))
 	page := entries[from:min(from+pageOfNames, len(entries))]
 	for _, e := range page {
 		r.Skills = append(r.Skills, listed{ID: e.ID, Description: line(e.Description, maxListedText), Source: e.Source, Tags: e.Tags, Tokens: e.Tokens, Away: e.Away})
 	}
-	if from+len(page) < len(entries) {
+	switch next := from + len(page); {
+	case next >= len(entries):
+	case p.Query != "":
+		r.NextCursor = cursor{Next: next}.encode()
+	default:
 		r.NextCursor = cursor{After: words.NameKey(page[len(page)-1].ID)}.encode()
 	}
-	return text(r.text(from)), r, nil
+	return text(r.text(from, p.Query)), r, nil
+}
+
+// cursor returns the cursor of a call. Lists by name go on after a name, and lists for a query
+// at a place: the same query has the same order as long as the catalog does not change.
+func (p *listParams) cursor() (cursor, error) {
+	c, err := decodeCursor(p.Cursor)
+	if err == nil && p.Cursor != "" && (c.Order != "" || (p.Query == "") != (c.After != "") || (p.Query == "") == (c.Next > 0)) {
+		err = errCursor
+	}
+	return c, err
+}
+
+// ranked returns the skills of the list that have to do with its query, best first. A search
+// finds some hundred at most.
+func (s *Server) ranked(ctx context.Context, p listParams, most int) ([]search.Entry, error) {
+	a, err := s.catalog.Search(ctx, search.Query{Text: p.Query, Limit: most, Agent: s.opts.Agent, Source: p.Source, Tag: p.Tag, Fitting: true})
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]search.Entry, len(a.Hits))
+	for i := range a.Hits {
+		entries[i] = a.Hits[i].Entry
+	}
+	return entries, nil
 }
 
 // withoutUnavailable leaves out the skills that lack a command: a model that browses should
@@ -112,13 +144,21 @@ func unknown(kind, name string, known []string) error {
 	return errors.New(line(fmt.Sprintf("no skill has the %s %s%s", kind, quoted(name), words.Suggest(name, known)), maxMessage))
 }
 
-// text lists the skills, one on each line.
-func (r *listResult) text(from int) string {
-	if len(r.Skills) == 0 {
-		return "There are no skills here."
-	}
+// text lists the skills from a place on, one on each line.
+func (r *listResult) text(from int, query string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Skills %d-%d of %d, by name:\n", from+1, from+len(r.Skills), r.Total)
+	switch {
+	case len(r.Skills) == 0 && from > 0:
+		return "There are no more skills."
+	case len(r.Skills) == 0 && query != "":
+		return "No skill here has to do with this; without a query all are listed."
+	case len(r.Skills) == 0:
+		return "There are no skills here."
+	case query != "":
+		fmt.Fprintf(&b, "Skills %d-%d of %d that have to do with this, best first:\n", from+1, from+len(r.Skills), r.Total)
+	default:
+		fmt.Fprintf(&b, "Skills %d-%d of %d, by name:\n", from+1, from+len(r.Skills), r.Total)
+	}
 	for _, e := range r.Skills {
 		away := ""
 		if e.Away {

@@ -15,7 +15,7 @@ const proposeUpdateText = `Propose a change of a skill, for a person to decide o
 const proposeNewText = `Propose a new skill, for a person to decide on. No skill is added until then. Call it when you have worked out how to do a kind of task that will come again, and no skill of the catalog says it (search_skills first). It needs a SKILL.md with a frontmatter of name (as given here) and description (what it does, and when to use it), then instructions.`
 
 type proposeUpdateParams struct {
-	ID            string `json:"id" jsonschema:"the id or the name of the skill"`
+	reference
 	Diff          string `json:"diff" jsonschema:"unified diff of its files"`
 	Justification string `json:"justification" jsonschema:"why the change helps, for the person who decides"`
 	Evidence      string `json:"evidence,omitempty" jsonschema:"what happened: an error, a log, a quotation"`
@@ -53,9 +53,13 @@ func (s *Server) addProposals() {
 }
 
 func (s *Server) proposeUpdate(ctx context.Context, req *mcp.CallToolRequest, p proposeUpdateParams) (*mcp.CallToolResult, proposedResult, error) {
-	kept, err := s.opts.Proposals.ProposeUpdate(ctx, s.who(req), proposal.Change{Skill: p.ID, Diff: p.Diff, Justification: p.Justification, Evidence: p.Evidence})
+	id, err := p.skill()
 	if err != nil {
-		return nil, proposedResult{}, named(err, p.ID)
+		return nil, proposedResult{}, err
+	}
+	kept, err := s.opts.Proposals.ProposeUpdate(ctx, s.who(req), proposal.Change{Skill: id, Diff: p.Diff, Justification: p.Justification, Evidence: p.Evidence})
+	if err != nil {
+		return nil, proposedResult{}, named(err, id)
 	}
 	return proposed(kept)
 }

@@ -11,14 +11,12 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
-const readText = `Load a skill: its instructions (the whole SKILL.md as it is on disk now), the folder that relative paths in them start at, and the list of its other files. Call it when a skill found with search_skills, or named by the user, is about the task at hand, and before you do that task. The id is the one of the search, or the skill's name.`
+const readText = `Load a skill: its instructions (the whole SKILL.md as it is on disk now), the folder that relative paths in them start at, and the list of its other files. Call it when a skill found with search_skills, or named by the user, is about the task at hand, and before you do that task. Give the id from the search or the skill's name.`
 
 // maxFilesTold bounds the files that a text lists; the structured result has all.
 const maxFilesTold = 40
 
-type readParams struct {
-	ID string `json:"id" jsonschema:"the id or the name of the skill"`
-}
+type readParams struct{ reference }
 
 type readResult struct {
 	ID           string                        `json:"id"`
@@ -44,9 +42,13 @@ type requiredSkill struct {
 }
 
 func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams) (*mcp.CallToolResult, readResult, error) {
-	body, err := s.catalog.Body(ctx, p.ID, s.opts.Agent)
+	id, err := p.skill()
 	if err != nil {
-		return nil, readResult{}, named(err, p.ID)
+		return nil, readResult{}, err
+	}
+	body, err := s.catalog.Body(ctx, id, s.opts.Agent)
+	if err != nil {
+		return nil, readResult{}, named(err, id)
 	}
 	e := eventOf(ctx)
 	e.Stale, e.Session = body.Stale, s.lastSession()

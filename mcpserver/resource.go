@@ -18,7 +18,7 @@ const resourceText = `Read a file of a skill, such as references/forms.md or scr
 const maxBlob = 64 << 10
 
 type resourceParams struct {
-	ID    string `json:"id" jsonschema:"the id or the name of the skill"`
+	reference
 	Path  string `json:"path" jsonschema:"of the file, relative to the skill's folder"`
 	Lines string `json:"lines,omitempty" jsonschema:"lines to read, from 1: \"10-40\", \"10-\" or \"10\"; all if left out"`
 }
@@ -39,13 +39,17 @@ type resourceResult struct {
 
 func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourceParams) (*mcp.CallToolResult, resourceResult, error) {
 	var none resourceResult
+	id, err := p.skill()
+	if err != nil {
+		return nil, none, err
+	}
 	l, err := parseLines(p.Lines)
 	if err != nil {
 		return nil, none, err
 	}
-	f, err := s.catalog.File(ctx, p.ID, p.Path, s.opts.Agent)
+	f, err := s.catalog.File(ctx, id, p.Path, s.opts.Agent)
 	if err != nil {
-		return nil, none, named(err, p.ID)
+		return nil, none, named(err, id)
 	}
 	s.use(ctx, f.ID)
 	e := eventOf(ctx)

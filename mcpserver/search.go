@@ -14,22 +14,25 @@ import (
 
 const searchText = `Find agent skills (tested instructions, often with scripts) for a task. Search before starting any task that others have likely done before: working on a kind of file, with a tool, service, framework or API, or by a convention of this team; and again when the task changes. Do not search for small talk or when the right skill is already loaded.
 
-Write the query as one sentence about what is to be done and with what, in the user's words ("fill in the fields of a PDF form"). The answer has the best matches with the probability that the task wants each; those marked relevant are worth reading with read_skill. Probabilities below the threshold mostly mean that no skill is needed: go on without one.`
+Write the query as one sentence about what is to be done and with what, in the user's words ("fill in the fields of a PDF form"). The answer has the skills that fit, best first, with the probability that the task wants each; those marked relevant are worth reading with read_skill. If nothing fits, go on without a skill; all=true lists the nearest ones all the same.`
 
 const (
-	usualHits = 8
+	usualHits = 8 // unless a limit is given
 	maxHits   = 50
 )
 
 type searchParams struct {
 	Query string `json:"query" jsonschema:"what is to be done, as a sentence or as words"`
 	Limit int    `json:"limit,omitempty" jsonschema:"most skills to return, 1 to 50; 8 if left out"`
+	All   bool   `json:"all,omitempty" jsonschema:"also skills that hardly fit, up to the limit"`
 	Agent string `json:"agent,omitempty" jsonschema:"search only what this configured agent may see"`
 }
 
 type searchResult struct {
 	Skills      []found `json:"skills" jsonschema:"best first; none when nothing fits"`
 	NothingFits bool    `json:"nothing_fits" jsonschema:"no skill is about this"`
+	Nearest     string  `json:"nearest,omitempty" jsonschema:"id of the best skill when nothing fits"`
+	Unfit       int     `json:"unfit,omitempty" jsonschema:"number of skills that were found but hardly fit, which all=true lists"`
 	Ranking     string  `json:"ranking" jsonschema:"what the order is based on"`
 	Wanted      float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
 	Threshold   float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
@@ -72,13 +75,22 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 	if err != nil {
 		return nil, none, err
 	}
-	answer, err := s.catalog.Search(ctx, search.Query{Text: p.Query, Limit: cmp.Or(p.Limit, usualHits), Agent: agent, Fitting: true})
+	q := search.Query{Text: p.Query, Limit: cmp.Or(p.Limit, usualHits), Agent: agent, Fitting: !p.All, Least: search.WorthReading}
+	answer, err := s.catalog.Search(ctx, q)
 	if err != nil {
 		return nil, none, err
 	}
 	r := searchResult{
-		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Ranking: answer.Mode,
+		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
+	}
+	if r.NothingFits && answer.Unfit > 0 {
+		q.Limit, q.Fitting = 1, false
+		nearest, err := s.catalog.Search(ctx, q)
+		if err != nil {
+			return nil, none, err
+		}
+		r.Nearest = strings.Join(idsOf(nearest.Hits), "")
 	}
 	e := eventOf(ctx)
 	e.Skills, e.Session, e.Prompt = idsOf(answer.Hits), s.lastSession(), p.Query
@@ -88,7 +100,11 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 // text lists the hits, one on each line.
 func (r *searchResult) text() string {
 	if len(r.Skills) == 0 {
-		return "Nothing fits: no skill of the catalog is about this. Go on without one, or say it in other words."
+		nearest := ""
+		if r.Nearest != "" {
+			nearest = fmt.Sprintf(" The nearest is %s, which hardly fits.", line(r.Nearest, maxName))
+		}
+		return "Nothing fits: no skill of the catalog is about this." + nearest + " Go on without one, or say it in other words."
 	}
 	var b strings.Builder
 	relevant := 0

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -124,6 +125,7 @@ type Server struct {
 	used    recent
 	session atomic.Pointer[string] // the session that suggest_skills was last called with
 	orders  orders
+	inputs  map[string]*jsonschema.Schema // of the tools, by name
 }
 
 // template is the template of the URIs that resources/read accepts: all below
@@ -135,7 +137,7 @@ var template = mcp.ResourceTemplate{
 
 // New returns a server of the skills of c. opts may be nil.
 func New(c Catalog, opts *Options) *Server {
-	s := &Server{catalog: c}
+	s := &Server{catalog: c, inputs: make(map[string]*jsonschema.Schema)}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -156,7 +158,7 @@ func New(c Catalog, opts *Options) *Server {
 		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.opts.Logger.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
 	s.addTools()
 	s.addSkills()
-	s.mcp.AddReceivingMiddleware(s.observe, s.resources) // the first is the outer one
+	s.mcp.AddReceivingMiddleware(s.observe, s.resources, s.checkArguments) // the first is the outer one
 	return s
 }
 

@@ -9,12 +9,16 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-const suggestText = `The skills that a user's prompt wants, as a block of text for the model's context, or an empty text when it wants none. Made for clients that call it for every prompt, such as a hook; it stays silent unless a skill is probably wanted. To look for a skill yourself, call search_skills: that also shows near misses.`
+const suggestText = `The skills that a user's prompt wants, as a block of text for the model's context, if it wants any. Made for clients that call it for every prompt, such as a hook: these give a session, and then a prompt that wants no skill gets an empty text, and a skill is suggested once. To look for a skill yourself, call search_skills: that also finds skills that fit less surely.`
+
+// nothingFits is the text for a model that asks about a prompt that wants no skill. Hooks, which
+// give a session, get no text, because it would stand before each such prompt.
+const nothingFits = "No skill of the catalog fits this prompt."
 
 type suggestParams struct {
 	Prompt  string `json:"prompt" jsonschema:"the prompt as the user wrote it"`
 	CWD     string `json:"cwd,omitempty" jsonschema:"the folder that the user works in"`
-	Session string `json:"session,omitempty" jsonschema:"an identifier of the conversation"`
+	Session string `json:"session,omitempty" jsonschema:"for hooks: an identifier of the conversation"`
 }
 
 type suggestResult struct {
@@ -54,5 +58,8 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	}
 	e.Skills, e.Session, e.Prompt, e.Because = idsOf(b.Skills), p.Session, p.Prompt, b.Kind
 	e.Offered, e.Abstained = len(b.Skills), len(b.Skills) == 0
+	if b.Text == "" && p.Session == "" {
+		return text(nothingFits), r, nil
+	}
 	return text(b.Text), r, nil
 }

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,12 +39,14 @@ func addAs[In, Out any](s *Server, name, title, description string, hints mcp.To
 	if hints.DestructiveHint == nil {
 		hints.DestructiveHint = &no
 	}
-	output, err := jsonschema.For[Out](nil)
-	if err != nil {
-		panic(err) // unreachable: the results are structs of plain fields
+	input, err := jsonschema.For[In](nil)
+	output, err2 := jsonschema.For[Out](nil)
+	if err := errors.Join(err, err2); err != nil {
+		panic(err) // unreachable: arguments and results are structs of plain fields
 	}
+	s.inputs[name] = input
 	mcp.AddTool(s.mcp, &mcp.Tool{
-		Name: name, Title: title, Description: description, OutputSchema: withoutNull(output), Annotations: &hints,
+		Name: name, Title: title, Description: description, InputSchema: input, OutputSchema: withoutNull(output), Annotations: &hints,
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		eventOf(ctx).Tool = name
 		return h(ctx, req, in)

@@ -83,6 +83,26 @@ func TestFittingAlike(t *testing.T) {
 	}
 }
 
+// TestFittingLeast: Query.Least leaves out what is too unlikely, and nothing that is relevant.
+func TestFittingLeast(t *testing.T) {
+	t.Parallel()
+	x := offices(t, builtIn(t))
+	q := search.Query{Text: "read the log of the forms of the cluster", Fitting: true, Threshold: 1}
+	all := searchtest.Ask(t, x, q)
+	if len(all.Hits) < 2 {
+		t.Fatalf("found %v", searchtest.IDs(all.Hits))
+	}
+	q.Least = all.Hits[0].Probability
+	likely := searchtest.Ask(t, x, q)
+	if n := len(all.Hits); len(likely.Hits) != 1 || likely.Unfit != all.Unfit+n-1 {
+		t.Errorf("found %v, %d unfit; in all %v, %d unfit", searchtest.IDs(likely.Hits), likely.Unfit, searchtest.IDs(all.Hits), all.Unfit)
+	}
+	q.Least, q.Threshold = 1, search.Always
+	if hits := searchtest.Ask(t, x, q).Hits; len(hits) == 0 || !hits[0].Relevant {
+		t.Errorf("relevant hits are left out: %v", searchtest.IDs(hits))
+	}
+}
+
 // TestFittingIsAPart: the fitting hits are some of all hits, in the same order. All relevant
 // hits are among them, and Unfit counts the hits that are left out.
 func TestFittingIsAPart(t *testing.T) {

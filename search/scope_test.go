@@ -189,15 +189,47 @@ func TestScopeFiltersBeforeTop(t *testing.T) {
 		searchtest.Sync(t, x, "a", src.Refs())
 		searchtest.Embed(t, x)
 		for _, text := range []string{"mango papaya", "outside-001 mango", "papaya"} {
-			a := searchtest.Ask(t, x, search.Query{Text: text, Limit: 3, Agent: &search.Agent{Include: search.Rules{Tags: []string{"mine"}}}})
-			want := []string{"inside-0", "inside-1", "inside-2"}
-			if text == "outside-001 mango" && e == nil {
-				want = []string{} // these queries do not name it
+			for _, q := range []search.Query{{Agent: &search.Agent{Include: search.Rules{Tags: []string{"mine"}}}}, {Tag: "Mine"}} {
+				q.Text, q.Limit = text, 3
+				a := searchtest.Ask(t, x, q)
+				want := []string{"inside-0", "inside-1", "inside-2"}
+				if text == "outside-001 mango" && e == nil {
+					want = []string{} // these queries do not name it
+				}
+				got := searchtest.IDs(a.Hits)
+				slices.Sort(got)
+				if a.Mode != mode || !slices.Equal(got, want) {
+					t.Errorf("%s: %q finds %q by %s, want %q", mode, text, got, a.Mode, want)
+				}
 			}
-			got := searchtest.IDs(a.Hits)
-			slices.Sort(got)
-			if a.Mode != mode || !slices.Equal(got, want) {
-				t.Errorf("%s: %q finds %q by %s, want %q", mode, text, got, a.Mode, want)
+		}
+	}
+}
+
+// TestSearchNarrowed: a source and a tag leave out other skills, and change nothing else: what
+// is shadowed stays so, and what the agent does not see too.
+func TestSearchNarrowed(t *testing.T) {
+	t.Parallel()
+	x := zoo(t)
+	noCode := &search.Agent{Exclude: search.Rules{Tags: []string{"code"}}}
+	for _, tt := range []struct {
+		q    search.Query
+		want []string
+	}{
+		{search.Query{Source: "home"}, []string{"git", "pdf-forms", "pdf-merge"}},
+		{search.Query{Source: "work"}, []string{"deploy"}},
+		{search.Query{Tag: "OFFICE"}, []string{"pdf-forms", "pdf-merge"}},
+		{search.Query{Tag: "code", Source: "work"}, []string{"deploy"}},
+		{search.Query{Tag: "code", Agent: noCode}, []string{}},
+		{search.Query{Source: "home", Agent: noCode}, []string{"pdf-forms", "pdf-merge"}},
+		{search.Query{Source: "empty"}, []string{}},
+		{search.Query{Tag: "absent"}, []string{}},
+	} {
+		for _, tt.q.Syntax = range []bool{false, true} {
+			tt.q.Text = "animal"
+			got := searchtest.IDs(searchtest.Ask(t, x, tt.q).Hits)
+			if slices.Sort(got); !slices.Equal(got, tt.want) {
+				t.Errorf("%+v finds %q, want %q", tt.q, got, tt.want)
 			}
 		}
 	}

@@ -44,6 +44,12 @@ type Query struct {
 	// those with a negligible probability, and all of them if nothing fits. For a text
 	// of a kind that needs no skill, that is the probability without regard to the kind.
 	Fitting bool
+	// Least is, for Fitting, the least probability of a hit that is not relevant; 0 means
+	// that only a negligible one is too little. See WorthReading.
+	Least float64
+	// Source and Tag leave out the skills that are not of the source with this label, or do
+	// not have this tag, before the best are chosen; "" means any.
+	Source, Tag string
 	// Syntax makes Text a query in the language of SQLite's FTS5, with the columns
 	// name, description, tags and body; words match by their stems. Matches are
 	// ranked by BM25 alone: vectors, the reranker, Threshold, Fitting and probabilities
@@ -163,9 +169,10 @@ type retrieval struct {
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
 
-	nameless    bool // names in the prompt do not count
-	onlyFitting bool // see Query.Fitting
-	unfit       int  // how many candidates that leaves out
+	nameless    bool    // names in the prompt do not count
+	onlyFitting bool    // see Query.Fitting
+	least       float64 // see Query.Least
+	unfit       int     // how many candidates that leaves out
 
 	// What order makes of them.
 	all      []rank.Scored   // best first
@@ -208,7 +215,9 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	text := words.CutMiddle(q.Text, maxPrompt)
 	return x.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
-		r := &retrieval{view: v, scope: v.Scope(), held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), onlyFitting: q.Fitting}
+		v = q.narrowed(v)
+		r := &retrieval{view: v, scope: v.Scope(), held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set),
+			onlyFitting: q.Fitting, least: q.Least}
 		defer x.analyzers.Put(r.analyzer)
 		var err error
 		if r.lower, err = x.lowerIn(v); err != nil {
@@ -229,6 +238,19 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 		x.setThreshold(r, q)
 		return f(r)
 	})
+}
+
+// narrowed returns the view of the skills of Query.Source and Query.Tag.
+func (q *Query) narrowed(v *snapshot.View) *snapshot.View {
+	narrow := func(by string, rules Rules) {
+		if by != "" {
+			sets := matching(v, rules)
+			v = v.In(v.Narrow(func(n int) snapshot.Bitmap { return sets[n] }))
+		}
+	}
+	narrow(q.Source, Rules{Sources: []string{q.Source}})
+	narrow(q.Tag, Rules{Tags: []string{q.Tag}})
+	return v
 }
 
 // find runs the text leg, waits for the vector of the prompt, runs the vector leg and

@@ -38,14 +38,15 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 	if err != nil {
 		return Answer{}, err
 	}
-	err = x.read(ctx, q.Agent, func(v *snapshot.View, sc *snapshot.Scope) error {
+	err = x.read(ctx, q.Agent, func(v *snapshot.View, _ *snapshot.Scope) error {
+		v = q.narrowed(v)
 		leg, err := x.engine(v.Set)
 		if err != nil {
 			return err
 		}
 		a = Answer{Ranking: Ranking{Mode: "syntax"}}
 		for limit := q.Limit; ; limit *= 2 {
-			found, err := leg.find(ctx, v, c.fts, sc, limit)
+			found, err := leg.find(ctx, v, c.fts, v.Scope(), limit)
 			if err != nil {
 				return fmt.Errorf("searching by syntax: %w", err)
 			}

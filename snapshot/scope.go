@@ -70,6 +70,18 @@ func (s *Scope) promote(whole *View) {
 	}
 }
 
+// Narrow returns the part of the scope of the view that is in the documents of each segment
+// that in returns. It offers what the scope offers: nothing else is shadowed or not.
+func (v *View) Narrow(in func(n int) Bitmap) *Scope {
+	s := &Scope{segments: v.scope.segments, promoted: v.scope.promoted, Pinned: v.scope.Pinned}
+	for n := range v.readers {
+		set := in(n)
+		s.in, s.offered, s.away = append(s.in, v.scope.in[n].And(set)), append(s.offered, v.scope.offered[n].And(set)), append(s.away, v.scope.away[n].And(set))
+		s.Visible += s.offered[n].Count()
+	}
+	return s
+}
+
 // Only returns the scope that holds one skill.
 func (v *View) Only(i int) *Scope {
 	segment, doc := v.At(i)

@@ -24,11 +24,8 @@ type difference struct {
 	heals  string // what makes the answer right again
 }
 
-// An ask is a question to a catalog. A kind is a command; fitting is a search that leaves out
-// what hardly fits, which all others list.
+// An ask is a question to a catalog. A kind is a command; a search lists what hardly fits, too.
 type ask struct{ kind, agent, text string }
-
-const fitting = "fitting"
 
 // args returns the arguments of the command.
 func (a ask) args() []string {
@@ -41,8 +38,6 @@ func (a ask) args() []string {
 		return append(args, "list", "--shadowed")
 	case "search":
 		args = append(args, "search", "--all", "-n", "1000")
-	case fitting:
-		args = append(args, "search", "-n", "1000")
 	default:
 		args = append(args, a.kind)
 	}
@@ -404,8 +399,6 @@ func (w *world) borderline(want answer, h hit, others []hit) bool {
 		excuse = "the skill is hardly offered"
 	case inBlock && len(others) >= listedSkills && h.Score <= lowest(others)+near*scale(others)+.003:
 		excuse = "there is room for one of two near skills"
-	case want.kind == fitting && (h.Probability < .002 || math.Abs(best-.2) < near):
-		excuse = "the skill hardly fits"
 	case !inBlock && max(len(others), len(want.Results)) >= candidates:
 		excuse = "more candidates than a search looks at"
 	}

@@ -233,8 +233,7 @@ func (w *world) differServer(a ask, truth answer) string {
 		got = w.listServer()
 		return w.differ(withoutPlaces(truth), got)
 	case a.kind == "search" && (truth.failed != "" || len(truth.Results) < 45):
-		truth = w.ask(w.path("fresh", "catalog.db"), ask{fitting, a.agent, a.text})
-		got = w.callServer("search_skills", map[string]any{"query": a.text, "limit": 50, "agent": a.agent})
+		got = w.callServer("search_skills", map[string]any{"query": a.text, "limit": 50, "all": true, "agent": a.agent})
 	case a.kind == "context" && a.agent == "":
 		got = w.callServer("suggest_skills", map[string]any{"prompt": a.text, "cwd": w.path(project)})
 		truth = asSuggested(truth, got)

@@ -93,6 +93,9 @@ func (a *app) execute(ctx context.Context, args []string, stdin io.Reader, stdou
 	errs := printer{stderr, a.named}
 	a.stdin, a.stdout, a.stderr, a.raw, a.start = stdin, printer{Writer: stdout}, errs, stdout, time.Now()
 	root := a.command()
+	if completes(args) {
+		a.addCompletion(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(a.stdout)

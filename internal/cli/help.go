@@ -132,7 +132,7 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		others := func(name string) bool { return !strings.HasPrefix(name, begun) }
+		others := func(name string) bool { return !strings.HasPrefix(name, begun) || slices.Contains(args, name) }
 		return slices.DeleteFunc(names(), others), cobra.ShellCompDirectiveNoFileComp
 	}
 }

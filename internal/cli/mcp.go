@@ -56,11 +56,12 @@ in memory, whose files all clients of a path share. Over HTTP this needs a
 token, and /metrics counts the runs.
 
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
-/mcp/NAME what the configured agent of that name may see; with --agent NAME
-there is nothing else. A session belongs to the path on which it began. An
-address without a host means this machine only; others can reach the server
-only if there is a token, which REPERTOIRE_TOKEN or the file of --token-file
-holds: each request must bear it ("Authorization: Bearer …").
+/mcp/NAME what the configured agent of that name may see, as does /NAME/mcp, for
+clients that cut what follows /mcp; with --agent NAME there is nothing else. A
+session belongs to the agent with which it began. An address without a host
+means this machine only; others can reach the server only if there is a token,
+which REPERTOIRE_TOKEN or the file of --token-file holds: each request must bear
+it ("Authorization: Bearer …").
 
 Requests must call the server by its address, localhost or a host given with
 --allow-host, and web pages may call it only from an origin given with

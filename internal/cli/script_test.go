@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,8 +37,13 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition is "long", for lines of scripts that do more of what others do too.
+// condition is "long", for lines of scripts that do more of what others do too, or
+// "exists:FILE", for what the machine has.
 func condition(name string) (bool, error) {
+	if file, ok := strings.CutPrefix(name, "exists:"); ok {
+		_, err := os.Stat(file)
+		return err == nil, nil
+	}
 	if name != "long" {
 		return false, fmt.Errorf("there is no condition %q", name)
 	}
