@@ -73,14 +73,14 @@ func (a *app) hookCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&call.Deadline, "deadline", 300*time.Millisecond, "answer within this `time` or not at all")
+	cmd.Flags().DurationVar(&call.Deadline, "deadline", 300*time.Millisecond, "answer within this `time` of the event or not at all")
 	cmd.Flags().StringVar(&call.Server, "mcp-server", "", "the model can load skills from the MCP server `name`")
 	return cmd
 }
 
 // complete adds to a call of a hook what all calls have in common.
 func (a *app) complete(call hook.Call) hook.Call {
-	call.Start, call.Stdin, call.Stdout = a.start, a.stdin, a.raw
+	call.Stdin, call.Stdout = a.stdin, a.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command, call.Usage = a.openForHook, a.indexArgs, a.commandLine, a.hookUsage
 	call.Waiting = func(state string) int { return proposal.Count(proposalsIn(state)) }

@@ -87,7 +87,7 @@ func cacheDir() (string, error) {
 }
 
 // DefaultDB returns the catalog file that belongs to these sources, and removes
-// catalogs that nobody has opened for 60 days. Each set of sources has its own
+// catalogs that nobody has opened for 30 days. Each set of sources has its own
 // file, so that a ranking never depends on what another project has indexed, and
 // changing to and fro between projects costs nothing.
 func DefaultDB(sources []source.Source) (string, error) {
@@ -108,8 +108,9 @@ func DefaultDB(sources []source.Source) (string, error) {
 	return filepath.Join(folder, "catalog.db"), nil
 }
 
-// unusedAfter is the age at which a catalog that nobody opened is removed.
-const unusedAfter = 60 * 24 * time.Hour
+// unusedAfter is the age at which a catalog that nobody opened is removed. That a folder
+// of its skills is gone is no reason: the disk may come back.
+const unusedAfter = 30 * 24 * time.Hour
 
 // catalogFolder matches the names that DefaultDB gives to folders.
 var catalogFolder = lazyregexp.New(`^[0-9a-f]{12}$`)

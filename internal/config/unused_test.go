@@ -131,7 +131,7 @@ func TestUsedIsKept(t *testing.T) {
 	try(t, err)
 	used, err := DefaultDB([]source.Source{src})
 	try(t, err)
-	old := time.Now().Add(-2 * unusedAfter)
+	old := time.Now().Add(-31 * 24 * time.Hour)
 	unused := filepath.Join(cache, "0123456789ab", "catalog.db")
 	for _, name := range []string{used, unused} {
 		touch(t, name, old)

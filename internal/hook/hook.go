@@ -23,11 +23,11 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// A Call is one call of a hook. All fields but Server and Usage are needed.
+// A Call is one call of a hook. All fields but Patience, Server and Usage are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
-	Start    time.Time     // of the process
-	Deadline time.Duration // after Start; nothing is answered later
+	Deadline time.Duration // after the event has been read; nothing is answered later
+	Patience time.Duration // most time until the event has been read; 0 means 4 s
 	Server   string        // the MCP server that loads skills for the model; "": it reads their files
 
 	Stdin   io.Reader // the event
@@ -88,13 +88,61 @@ type run struct {
 	stale atomic.Pointer[string]
 }
 
-// Run answers one event. A goroutine does the work, and is left behind when it is
-// late: whatever it waits for, the client does not.
+// patience is how long a hook waits for a client that is slow to write the event. Setup
+// has clients stop a hook after 5 s, and their own limits are 30 s and more, so that the
+// rest is enough for an answer.
+const patience = 4 * time.Second
+
+// Run answers one event. The deadline starts when the event has been read, because the
+// client may write it late.
 func Run(ctx context.Context, c Call) {
-	r := &run{Call: c, end: c.Start.Add(c.Deadline - c.Deadline/10)}
+	r := &run{Call: c}
+	r.prepare()
+	data, err := r.read(ctx)
+	if err != nil {
+		r.log.Error("no answer", "error", err)
+		r.memory.Sweep()
+		return
+	}
+	r.end = time.Now().Add(c.Deadline - c.Deadline/10)
+	r.respond(ctx, data)
+	if db := r.stale.Load(); db != nil {
+		if err := r.indexInBackground(*db); err != nil {
+			r.log.Error("starting an index in the background", "error", err)
+		}
+	}
+	r.memory.Sweep()
+}
+
+// read reads the event. A client that never writes it leaves a goroutine behind.
+func (r *run) read(ctx context.Context) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := event.Read(r.Stdin)
+		done <- result{data, err}
+	}()
+	wait := cmp.Or(r.Patience, patience)
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case got := <-done:
+		return got.data, got.err
+	case <-late.C:
+		return nil, fmt.Errorf("reading event: the client has not written it within %v", wait)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// respond writes the answer to an event. A goroutine does the work, and is left behind when
+// it is late: whatever it waits for, the client does not.
+func (r *run) respond(ctx context.Context, event []byte) {
 	ctx, cancel := context.WithDeadline(ctx, r.end)
 	defer cancel()
-	r.prepare()
 	answer := make(chan []byte, 1)
 	go func() {
 		var out []byte
@@ -104,7 +152,7 @@ func Run(ctx context.Context, c Call) {
 			}
 			answer <- out
 		}()
-		data, err := r.answer(ctx)
+		data, err := r.answer(ctx, event)
 		if err != nil {
 			r.log.Error("no answer", "error", err)
 			return
@@ -121,12 +169,6 @@ func Run(ctx context.Context, c Call) {
 	case <-ctx.Done():
 		r.log.Warn("too late for an answer", "deadline", r.Deadline)
 	}
-	if db := r.stale.Load(); db != nil {
-		if err := r.indexInBackground(*db); err != nil {
-			r.log.Error("starting an index in the background", "error", err)
-		}
-	}
-	r.memory.Sweep()
 }
 
 // prepare finds the state folder and opens the log and the memory in it.
@@ -140,11 +182,7 @@ func (r *run) prepare() {
 	r.memory = session.New(r.state, session.Options{Logger: r.log})
 }
 
-func (r *run) answer(ctx context.Context) ([]byte, error) {
-	data, err := event.Read(r.Stdin)
-	if err != nil {
-		return nil, err
-	}
+func (r *run) answer(ctx context.Context, data []byte) ([]byte, error) {
 	e, err := event.Decode(r.caller(), data)
 	if err != nil {
 		return nil, err

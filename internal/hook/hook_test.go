@@ -61,7 +61,7 @@ func (p *place) index(t *testing.T) {
 
 // call is a call of a hook with much time.
 func (p *place) call(arg, event string, stdout io.Writer) hook.Call {
-	return hook.Call{Arg: arg, Start: time.Now(), Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout, Verbose: io.Discard,
+	return hook.Call{Arg: arg, Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout, Verbose: io.Discard,
 		Getenv: func(string) string { return "" }, StateDir: func() (string, error) { return p.state, nil }, Open: p.open,
 		Index:   func(string, string) ([]string, error) { return nil, errors.New("no index here") },
 		Command: func() string { return "skills" }, Waiting: func(string) int { return 0 }}
@@ -123,10 +123,17 @@ func TestRunTrouble(t *testing.T) {
 		want   string
 	}{
 		"no event": {func(c *hook.Call) { c.Stdin = strings.NewReader("hello") }, "reading event"},
-		"late": {func(c *hook.Call) {
+		"silent client": {func(c *hook.Call) {
 			in, _ := io.Pipe() // nobody writes to it
-			c.Stdin, c.Deadline = in, time.Millisecond
-		}, "too late for an answer"},
+			c.Stdin, c.Patience = in, time.Millisecond
+		}, "the client has not written it within 1ms"},
+		"late": {func(c *hook.Call) {
+			c.Deadline = time.Millisecond
+			c.Open = func(ctx context.Context, _ hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+				<-ctx.Done()
+				return nil, nil, ctx.Err()
+			}
+		}, "answer"},
 		"no catalog": {func(c *hook.Call) {
 			c.Open = func(context.Context, hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
 				return nil, nil, errors.New("nobody is at home")
@@ -148,6 +155,34 @@ func TestRunTrouble(t *testing.T) {
 				t.Errorf("answer %q, log %q, told %q", &out, p.log(t), &verbose)
 			}
 		})
+	}
+}
+
+// TestSlowClient: the deadline starts when the client has written the event, however late
+// that is.
+func TestSlowClient(t *testing.T) {
+	p := newPlace(t)
+	p.index(t)
+	in, client := io.Pipe()
+	var out bytes.Buffer
+	c := p.call("claude", "", &out)
+	c.Stdin, c.Deadline, c.Patience = in, 10*time.Second, time.Hour
+	begun := time.Now()
+	c.Open = func(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+		if end, _ := ctx.Deadline(); end.Before(begun.Add(c.Deadline)) {
+			t.Errorf("the answer must be there %v after the call, although the event came late", end.Sub(begun))
+		}
+		return p.open(ctx, o)
+	}
+	go func() {
+		io.WriteString(client, prompt[:10]) // returns when the hook is reading
+		begun = time.Now().Add(-c.Deadline / 10)
+		io.WriteString(client, prompt[10:])
+		client.Close()
+	}()
+	hook.Run(t.Context(), c)
+	if !strings.Contains(out.String(), "cat") {
+		t.Errorf("answer %q, log:\n%s", &out, p.log(t))
 	}
 }
 
