@@ -194,7 +194,10 @@ func (c *Catalog) file(sources []source.Source) (string, error) {
 
 // open opens the database file; the store replaces one that it found damaged.
 func (c *Catalog) open(ctx context.Context, path string, sources []source.Source) (*state, error) {
-	db := sqlite.Defer(path, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }})
+	db := sqlite.Defer(path, &sqlite.Options{
+		BeforeChange: func() error { return snapshot.Withdraw(path) },
+		Seeds:        func() []sqlite.Seed { return seeds(path, sources) },
+	})
 	if !c.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err
