@@ -111,6 +111,7 @@ func (s *state) with(sources []source.Source) (*state, error) {
 	t.sources, t.reader = sources, r
 	t.scanner, t.provider = index.NewScanner(s.index, sources), contextprovider.New(s.search, r)
 	t.search.SetPolicy(s.policy, r.kinds()) // before a rescan adds the skills of new sources
+	t.search.SetSources(t.labels())
 	return &t, nil
 }
 

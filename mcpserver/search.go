@@ -30,6 +30,7 @@ type searchParams struct {
 type searchResult struct {
 	Skills      []found `json:"skills" jsonschema:"best first; none when nothing fits"`
 	NothingFits bool    `json:"nothing_fits" jsonschema:"no skill is about this"`
+	Partial     bool    `json:"partial,omitempty" jsonschema:"some folders of skills have not been read yet; a later search may find more"`
 	Ranking     string  `json:"ranking" jsonschema:"what the order is based on"`
 	Wanted      float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
 	Threshold   float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
@@ -77,7 +78,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 		return nil, none, err
 	}
 	r := searchResult{
-		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Ranking: answer.Mode,
+		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Partial: answer.Partial, Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
 	}
 	e := eventOf(ctx)
@@ -87,6 +88,13 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 
 // text lists the hits, one on each line.
 func (r *searchResult) text() string {
+	if r.Partial {
+		return strings.TrimSuffix(r.list(), "\n") + "\nSo far this is " + search.PartOfCatalog + ". A later search may find more.\n"
+	}
+	return r.list()
+}
+
+func (r *searchResult) list() string {
 	if len(r.Skills) == 0 {
 		return "Nothing fits: no skill of the catalog is about this. Go on without one, or say it in other words."
 	}
