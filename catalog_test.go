@@ -49,6 +49,37 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// TestOldCopy: a copy that somebody keeps in "pdf-old" does not take the place of "pdf",
+// whichever of them is indexed first, compiled into one file or into two, and whoever asks.
+func TestOldCopy(t *testing.T) {
+	copies := []string{"pdf", "pdf-old"}
+	for i, first := range copies {
+		src, dir := folder(t, "a", docs("one", "two"))
+		put := func(name string) {
+			write(t, filepath.Join(dir, name, "SKILL.md"), doc("pdf", "Fills in forms of "+name+"."))
+		}
+		put(first)
+		c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
+		put(copies[1-i])
+		rescan(t, c)
+		want(t, first+" first: list", list(t, c, nil, true), "one", "pdf", "a/pdf-old", "two")
+		for _, id := range []string{"pdf", "a/pdf"} {
+			body, err := c.Body(t.Context(), id, nil)
+			try(t, err)
+			if filepath.Base(filepath.Dir(body.Location)) != "pdf" {
+				t.Errorf("%s first: %s is %s", first, id, body.Location)
+			}
+		}
+		for _, a := range []*repertoire.Agent{nil, {Name: "a", Include: repertoire.Rules{Names: []string{"pdf"}}, Pinned: []string{"pdf"}}} {
+			answer, err := c.Search(t.Context(), repertoire.Query{Text: "fill in forms", Agent: a})
+			try(t, err)
+			if len(answer.Hits) == 0 || answer.Hits[0].Path != "pdf/SKILL.md" {
+				t.Errorf("%s first: found %+v", first, answer.Hits)
+			}
+		}
+	}
+}
+
 // TestFolderGone: a folder that disappears empties nothing. The report says
 // that it is incomplete, and its skills say why they cannot be read.
 func TestFolderGone(t *testing.T) {

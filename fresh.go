@@ -12,10 +12,13 @@ import (
 // FreshenOptions bound what Freshen does. A nil *FreshenOptions is all zero
 // values.
 type FreshenOptions struct {
-	Look   time.Duration // most time for a look at the folders of the skills, see Glance; 0 means 1 s
-	Scan   time.Duration // most time for a rescan of a catalog that was indexed before; 0 means 1 s
-	Rescan bool          // rescan even if the look shows no change, for the reports
-	Found  func()        // called for each SKILL.md of a catalog that is indexed for the first time; nil means that nothing is called
+	Look time.Duration // most time for a look at the folders of the skills, see Glance; 0 means 1 s
+	Scan time.Duration // most time for a rescan of a catalog that was indexed before; 0 means 1 s
+	// Partial answers from the part of the catalog that is there when the time of Scan is over,
+	// instead of indexing completely a catalog that does not hold all of its sources yet.
+	Partial bool
+	Rescan  bool   // rescan even if the look shows no change, for the reports
+	Found   func() // called for each SKILL.md of a catalog that is indexed for the first time; nil means that nothing is called
 }
 
 // A Freshness says how up to date a catalog is.
@@ -26,6 +29,7 @@ type Freshness struct {
 	index.Glance
 	Reports []Report // of the rescan; nil when there was none
 	Cut     bool     // the rescan ran out of time
+	Partial bool     // the catalog does not hold all of its sources yet, see FreshenOptions
 
 	// Stale says why the catalog could not be brought up to date, such as a full disk:
 	// answers are as of the last scan. nil means that they are up to date, as far as
@@ -51,8 +55,13 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 	}
 	indexed, err := c.Indexed(ctx)
 	if err == nil && !indexed {
-		f.Reports, err = c.Rescan(ctx, o.Found)
-		return f, err
+		if o.Partial {
+			f.Partial, err = c.Usable(ctx)
+		}
+		if err != nil || !f.Partial {
+			f.Reports, err = c.Rescan(ctx, o.Found)
+			return f, err
+		}
 	}
 	if err == nil {
 		bounded, cancel := context.WithTimeout(ctx, cmp.Or(o.Scan, time.Second))
@@ -64,6 +73,10 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 	}
 	if ctx.Err() != nil {
 		return f, ctx.Err()
+	}
+	if f.Partial {
+		indexed, unknown := c.Indexed(ctx)
+		f.Partial = unknown != nil || !indexed
 	}
 	if err != nil && !c.answers(ctx) {
 		return f, err

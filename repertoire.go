@@ -111,6 +111,7 @@ func (s *state) with(sources []source.Source) (*state, error) {
 	t.sources, t.reader = sources, r
 	t.scanner, t.provider = index.NewScanner(s.index, sources), contextprovider.New(s.search, r)
 	t.search.SetPolicy(s.policy, r.kinds()) // before a rescan adds the skills of new sources
+	t.search.SetSources(t.labels())
 	return &t, nil
 }
 
@@ -194,7 +195,10 @@ func (c *Catalog) file(sources []source.Source) (string, error) {
 
 // open opens the database file; the store replaces one that it found damaged.
 func (c *Catalog) open(ctx context.Context, path string, sources []source.Source) (*state, error) {
-	db := sqlite.Defer(path, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }})
+	db := sqlite.Defer(path, &sqlite.Options{
+		BeforeChange: func() error { return snapshot.Withdraw(path) },
+		Seeds:        func() []sqlite.Seed { return seeds(path, sources) },
+	})
 	if !c.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/index"
@@ -115,6 +116,18 @@ func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
 		return true, nil // the file cannot be opened, as on a full disk, but what is published answers
 	}
 	return indexed, err
+}
+
+// Usable reports whether the catalog can answer about some of its sources: whether one of
+// them has been searched completely or is away, if only in the catalog of which this one is
+// a copy. Until all are, answers say so, see Ranking.Partial. Usable makes no catalog that
+// would be empty.
+func (c *Catalog) Usable(ctx context.Context) (bool, error) {
+	s := c.state.Load()
+	if _, err := os.Stat(s.path); err != nil && len(seeds(s.path, s.sources)) == 0 {
+		return false, nil
+	}
+	return repaired(ctx, c, func(s *state) (bool, error) { return s.index.Usable(ctx, s.labels()) })
 }
 
 // Forget removes the skills of the source with this label, with their vectors. It is for

@@ -74,13 +74,14 @@ func (c *Catalog) startScanned(ctx context.Context) error {
 	return nil
 }
 
-// startBehind answers at once if the catalog was scanned before.
+// startBehind answers at once if the catalog, or the one of which it is a copy, was scanned
+// before.
 func (c *Catalog) startBehind(ctx context.Context) error {
 	s := c.state.Load()
 	indexed := s.index.Published(ctx, s.scanner.Sources())
 	if !indexed {
 		var err error
-		if indexed, err = c.Indexed(ctx); err != nil {
+		if indexed, err = c.Usable(ctx); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ const candidates = 50
 // listed ones require follow them, if the budget has room.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *search.Agent) (Block, error) {
 	budget = budget.withDefaults()
-	layout, err := layoutOf(budget)
+	layout, err := layoutOf(budget, false)
 	if err != nil {
 		return Block{}, err
 	}
@@ -120,6 +120,11 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 		return Block{}, err
 	}
 	b.Ranking = answer.Ranking
+	if answer.Partial {
+		if layout, err = layoutOf(budget, true); err != nil {
+			return Block{}, err
+		}
+	}
 	entries, used := b.fill(append(first, budget.Choose(quota(relevant(answer.Hits, pinned), budget.Skills))...), budget, layout)
 	if entries, err = p.addRequired(ctx, &b, entries, used, budget, layout, a); err != nil {
 		return Block{}, err

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/skill"
@@ -63,7 +62,12 @@ func (s *syncer) finish(ctx context.Context) error {
 		if s.report.Away {
 			return nil
 		}
-		return errors.Join(tx.PruneVectors(), tx.Walked(s.row, s.start.UnixNano(), now))
+		if len(gone) > 0 { // a source that is walked for the first time may need vectors of a copied catalog
+			if err := tx.PruneVectors(); err != nil {
+				return err
+			}
+		}
+		return tx.Walked(s.row, s.start.UnixNano(), now)
 	})
 }
 

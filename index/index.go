@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -255,20 +256,25 @@ func (x *Index) Close() error {
 // Indexed reports whether every source with one of these labels has been walked
 // completely at least once, or is away. Then waiting for a walk finds no more skills.
 func (x *Index) Indexed(ctx context.Context, labels []string) (bool, error) {
+	settled, err := x.settled(ctx)
+	return err == nil && !slices.ContainsFunc(labels, func(label string) bool { return !settled[label] }), err
+}
+
+// Usable reports whether any of the sources with these labels has been walked completely,
+// or is away: then answers are right about a part of the skills.
+func (x *Index) Usable(ctx context.Context, labels []string) (bool, error) {
+	settled, err := x.settled(ctx)
+	return err == nil && slices.ContainsFunc(labels, func(label string) bool { return settled[label] }), err
+}
+
+// settled returns which sources have been walked or are away, by label.
+func (x *Index) settled(ctx context.Context) (map[string]bool, error) {
 	sources, err := x.store.Sources(ctx)
-	if err != nil {
-		return false, err
-	}
-	walked := make(map[string]bool)
+	settled := make(map[string]bool)
 	for _, src := range sources {
-		walked[src.Label] = src.Settled()
+		settled[src.Label] = src.Settled()
 	}
-	for _, label := range labels {
-		if !walked[label] {
-			return false, nil
-		}
-	}
-	return true, nil
+	return settled, err
 }
 
 // Problems returns what is wrong with the skills of the catalog, sorted by source

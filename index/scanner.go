@@ -82,26 +82,31 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 		return nil, err
 	}
 	s.seen = nil
-	seen := &scan{}
-	var reports []Report
+	order, err := s.order(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := &scan{reports: make([]Report, len(order))}
+	reports := make([]Report, len(order))
 	cut := false
-	for i, at := range s.Sources() {
+	for n, i := range order {
+		at := s.Sources()[i]
 		var problems []skill.Problem
 		first := len(seen.stamps)
 		refs := s.sources[i].Skills(ctx, func(t source.Trace) { seen.stamps = append(seen.stamps, stamp{i, t}) })
 		report, err := s.index.sync(ctx, at, watched(refs, found, &problems), options{all, identityOf(s.sources[i])})
-		reports = append(reports, report)
+		reports[i] = report
 		if err != nil {
-			return reports, err
+			return walked(reports, order[:n+1]), err
 		}
 		cut = cut || report.cut
 		forgetStamps(seen.stamps[first:], report.again)
 		problems = append(problems, report.empty...)
-		seen.reports = append(seen.reports, Report{
+		seen.reports[i] = Report{
 			Source: report.Source, Found: report.Found, Complete: report.Complete, Away: report.Away, Problems: problems, failed: report.failed,
-		})
+		}
 	}
-	err := s.index.Retain(ctx, s.labels())
+	err = s.index.Retain(ctx, s.labels())
 	if err == nil {
 		err = finish(ctx)
 	}
@@ -110,6 +115,31 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 		err = s.settle(ctx)
 	}
 	return reports, err
+}
+
+// order returns the indexes of the sources in the order of a walk: those first that have
+// never been walked, because their skills are missing from answers.
+func (s *Scanner) order(ctx context.Context) ([]int, error) {
+	settled, err := s.index.settled(ctx)
+	var first, rest []int
+	for i, label := range s.labels() {
+		if settled[label] {
+			rest = append(rest, i)
+		} else {
+			first = append(first, i)
+		}
+	}
+	return append(first, rest...), err
+}
+
+// walked returns the reports of these sources, in the order of all sources.
+func walked(reports []Report, sources []int) (list []Report) {
+	for i := range reports {
+		if slices.Contains(sources, i) {
+			list = append(list, reports[i])
+		}
+	}
+	return list
 }
 
 // settle records that the list of stamps describes the current generation of the

@@ -33,6 +33,7 @@ type searchResult struct {
 	NothingFits bool    `json:"nothing_fits" jsonschema:"no skill is about this"`
 	Nearest     string  `json:"nearest,omitempty" jsonschema:"id of the best skill when nothing fits"`
 	Unfit       int     `json:"unfit,omitempty" jsonschema:"number of skills that were found but hardly fit, which all=true lists"`
+	Partial     bool    `json:"partial,omitempty" jsonschema:"some folders of skills have not been read yet; a later search may find more"`
 	Ranking     string  `json:"ranking" jsonschema:"what the order is based on"`
 	Wanted      float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
 	Threshold   float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
@@ -81,7 +82,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 		return nil, none, err
 	}
 	r := searchResult{
-		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Ranking: answer.Mode,
+		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Partial: answer.Partial, Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
 	}
 	if r.NothingFits && answer.Unfit > 0 {
@@ -99,6 +100,13 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 
 // text lists the hits, one on each line.
 func (r *searchResult) text() string {
+	if r.Partial {
+		return strings.TrimSuffix(r.list(), "\n") + "\nSo far this is " + search.PartOfCatalog + ". A later search may find more.\n"
+	}
+	return r.list()
+}
+
+func (r *searchResult) list() string {
 	if len(r.Skills) == 0 {
 		nearest := ""
 		if r.Nearest != "" {

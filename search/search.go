@@ -82,6 +82,9 @@ type Ranking struct {
 	Demand     rank.Demand
 	Threshold  float64
 	Background Background // what Threshold follows from
+	// Partial means that the catalog does not hold all of its sources yet, see
+	// Searcher.SetSources: what is not found may still be there.
+	Partial bool
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
@@ -226,7 +229,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 		if x.outdated(v.Set) == "" {
 			r.scale = scaleOf(v.Calibration)
 		}
-		r.Kind = string(intent.Of(text))
+		r.Kind, r.Partial = string(intent.Of(text)), x.isPartial(v.Set)
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		err = x.find(ctx, r, text, func() (vector embed.Vector) {
 			vector, r.Mode = embedded()

@@ -42,8 +42,9 @@ type Searcher struct {
 	store     store.Reader
 	embedder  embed.Embedder // nil means none
 	opts      Options
-	policy    atomic.Pointer[policy] // nil means that nothing is held back
-	analyzers sync.Pool              // of *words.Analyzer, which caches words: prompts repeat words
+	policy    atomic.Pointer[policy]   // nil means that nothing is held back
+	labels    atomic.Pointer[[]string] // of all sources; nil means unknown
+	analyzers sync.Pool                // of *words.Analyzer, which caches words: prompts repeat words
 }
 
 // Options of New; nil means all defaults.

@@ -44,7 +44,7 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 		if err != nil {
 			return err
 		}
-		a = Answer{Ranking: Ranking{Mode: "syntax"}}
+		a = Answer{Ranking: Ranking{Mode: "syntax", Partial: x.isPartial(v.Set)}}
 		for limit := q.Limit; ; limit *= 2 {
 			found, err := leg.find(ctx, v, c.fts, v.Scope(), limit)
 			if err != nil {

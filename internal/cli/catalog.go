@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // How long a one-shot command checks for changes before it answers from what is
@@ -139,6 +140,7 @@ func (a *app) onCatalog(ask question) func(*cobra.Command, []string) error {
 // become one.
 func (a *app) onPrompt(first int, limit time.Duration, ask question) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		a.partial = true
 		prompt, err := a.prompt(cmd.Context(), args[first:])
 		if err != nil {
 			return err
@@ -161,10 +163,12 @@ func (a *app) ask(ctx context.Context, limit time.Duration, args []string, ask q
 func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
 	bar := a.progress("indexing", -1)
 	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
-		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step,
+		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step, Partial: a.partial,
 	})
 	bar.done()
 	switch {
+	case f.Partial:
+		a.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog)
 	case f.Cut:
 		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
 	case f.Stale != nil:

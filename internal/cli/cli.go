@@ -50,6 +50,7 @@ type app struct {
 	warn           func(error)  // gets what cannot be used and stops nothing; nil means standard error
 	warned         []string     // what warn was told
 	hookLog        *usage.Log   // in which a hook notes what is used; nil means none
+	partial        bool         // the answer may be about a part of the catalog
 	hookLogKnown   bool         // the configuration was read for hookLog
 
 	roots                          []string

@@ -46,6 +46,7 @@ room. "skills why NAME PROMPT" explains a decision.
   omitted   number of relevant skills that the budget left out
   tokens    estimated tokens of the block
   stale     why skills may have changed since they were indexed, if they may
+  partial   true if some folders have not been read yet
   mode      what the ranking is based on
   kind      what the prompt is, when it wants no skill
   demand    probability that the prompt wants a skill

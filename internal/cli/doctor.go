@@ -163,7 +163,7 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 	if s, err := a.settings(); err == nil && !noIgnore { // else the mistake is reported
 		r.Ignore(mapped(s.Ignore, func(e config.Ignore) doctor.Ignore { return doctor.Ignore(e) }), cfg.Sources, strict)
 	}
-	return r, skills, nil
+	return r, seen.skills, nil
 }
 
 // clientsView is what clients see of a catalog.

@@ -48,6 +48,7 @@ func mapped[T, U any](list []T, f func(T) U) []U {
 type ranking struct {
 	Mode      string  `json:"mode"`
 	Stale     string  `json:"stale,omitempty"`
+	Partial   bool    `json:"partial,omitempty"`
 	Kind      string  `json:"kind,omitempty"`
 	Demand    float64 `json:"demand"`
 	Threshold float64 `json:"threshold"`
@@ -56,7 +57,7 @@ type ranking struct {
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	out := ranking{r.Mode, c.stale, r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
+	out := ranking{r.Mode, c.stale, r.Partial, r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
 	if share := r.Background.Disturb; share >= 0 {
 		out.Disturb = &share
 	}

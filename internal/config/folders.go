@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -91,6 +92,21 @@ func cacheDir() (string, error) {
 // file, so that a ranking never depends on what another project has indexed, and
 // changing to and fro between projects costs nothing.
 func DefaultDB(sources []source.Source) (string, error) {
+	db, err := defaultDB(sources)
+	if err != nil {
+		return "", err
+	}
+	// Set the time at each opening: a catalog whose skills never change is never
+	// written. The time of the file itself shows whether somebody has replaced it.
+	folder := filepath.Dir(db)
+	if now := time.Now(); os.Chtimes(folder, now, now) != nil {
+		removeUnused(filepath.Dir(folder), now.Add(-unusedAfter))
+	}
+	return db, nil
+}
+
+// defaultDB returns the catalog file that belongs to these sources.
+func defaultDB(sources []source.Source) (string, error) {
 	dir, err := cacheDir()
 	if err != nil {
 		return "", err
@@ -99,13 +115,39 @@ func DefaultDB(sources []source.Source) (string, error) {
 	for _, s := range sources {
 		fmt.Fprintf(h, "%q %q\n", s.Info().Label, s.Info().Root)
 	}
-	folder := filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]))
-	// Set the time at each opening: a catalog whose skills never change is never
-	// written. The time of the file itself shows whether somebody has replaced it.
-	if now := time.Now(); os.Chtimes(folder, now, now) != nil {
-		removeUnused(dir, now.Add(-unusedAfter))
+	return filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]), catalogName), nil
+}
+
+// catalogName is the name of a catalog file that DefaultDB returns.
+const catalogName = "catalog.db"
+
+// maxBeside is how many other catalogs Beside returns: reading what 50 of them hold takes
+// about as long as reading ten skills.
+const maxBeside = 50
+
+// Beside returns the other catalogs of the cache folder, those first that were opened last,
+// if db is the default file of these sources; else it returns none.
+func Beside(db string, sources []source.Source) []string {
+	if own, err := defaultDB(sources); err != nil || own != db {
+		return nil
 	}
-	return filepath.Join(folder, "catalog.db"), nil
+	dir := filepath.Dir(filepath.Dir(db))
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	opened := make(map[string]time.Time)
+	var list []string
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name(), catalogName)
+		info, err := e.Info()
+		if err == nil && e.IsDir() && catalogFolder().MatchString(e.Name()) && name != db {
+			opened[name] = info.ModTime()
+			list = append(list, name)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return opened[b].Compare(opened[a]) })
+	return list[:min(len(list), maxBeside)]
 }
 
 // unusedAfter is the age at which a catalog that nobody opened is removed. That a folder
@@ -129,13 +171,22 @@ func removeUnused(dir string, before time.Time) {
 		if !f.IsDir() || !catalogFolder().MatchString(f.Name()) {
 			continue
 		}
-		db := filepath.Join(dir, f.Name(), "catalog.db")
-		written, err := os.Lstat(db)
-		opened, err2 := os.Lstat(filepath.Dir(db))
-		if err == nil && err2 == nil && written.Mode().IsRegular() && written.ModTime().Before(before) && opened.ModTime().Before(before) {
+		db := filepath.Join(dir, f.Name(), catalogName)
+		opened, err := os.Lstat(filepath.Dir(db))
+		if err == nil && opened.ModTime().Before(before) && isUnused(db, before) {
 			removeCatalog(db)
 		}
 	}
+}
+
+// isUnused reports whether a catalog was not written since a time, or never became one
+// because whoever made it was stopped.
+func isUnused(db string, before time.Time) bool {
+	written, err := os.Lstat(db)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	return err == nil && written.Mode().IsRegular() && written.ModTime().Before(before)
 }
 
 // removeCatalog removes the catalog file db, the files whose names begin with

@@ -70,6 +70,7 @@ type Catalog interface {
 	Path() string // of the database
 	Glance(ctx context.Context, limit time.Duration) repertoire.Freshness
 	Indexed(ctx context.Context) (bool, error)
+	Usable(ctx context.Context) (bool, error)
 	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
 	Count(ctx context.Context, a *repertoire.Agent) (int, error)
 	Pinned(ctx context.Context, a *repertoire.Agent) ([]repertoire.Entry, error)
@@ -279,8 +280,8 @@ func (r *run) note(u usage.Event) {
 	}
 }
 
-// ready reports whether the catalog can answer. If a quarter of the time is not enough to
-// bring it up to date, a process in the background will.
+// ready reports whether the catalog can answer. If there is no time to bring it up to date, a
+// process in the background will.
 func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	// A hook must not be felt, so it looks at a part of a large catalog each time.
 	if c.Glance(ctx, time.Millisecond).Current {
@@ -288,16 +289,31 @@ func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	}
 	db := c.Path()
 	r.stale.Store(&db)
-	if _, err := os.Stat(db); err != nil {
-		return false, nil
-	}
-	if indexed, err := c.Indexed(ctx); err != nil || !indexed {
+	if usable, err := c.Usable(ctx); err != nil || !usable {
 		return false, err
 	}
+	indexed, err := c.Indexed(ctx)
+	if err != nil {
+		return false, err
+	}
+	if r.rescan(ctx, c, indexed) {
+		r.stale.Store(nil)
+	}
+	return true, nil
+}
+
+// rescan brings the catalog up to date and reports whether the time was enough: a quarter of
+// the rest, or three if folders have never been read, as those of a new clone. An answer
+// from a compiled catalog takes less than the last quarter.
+func (r *run) rescan(ctx context.Context, c Catalog, indexed bool) bool {
+	quarters := time.Duration(1)
+	if !indexed {
+		quarters = 3
+	}
+	bounded, cancel := context.WithTimeout(ctx, time.Until(r.end)*quarters/4)
+	defer cancel() // not in the goroutine: a rescan that has ended would count as late
 	// A writer may wait for another for longer than ctx allows.
 	fresh := make(chan error, 1)
-	bounded, cancel := context.WithTimeout(ctx, time.Until(r.end)/4)
-	defer cancel() // not in the goroutine: a rescan that has ended would count as late
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
@@ -309,12 +325,10 @@ func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	}()
 	select {
 	case err := <-fresh:
-		if err == nil {
-			r.stale.Store(nil)
-		}
+		return err == nil
 	case <-bounded.Done():
+		return false
 	}
-	return true, nil
 }
 
 // bound divides most of the remaining time between embedder and reranker.

@@ -100,8 +100,10 @@ const offers = 3
 // Gather returns how things stand.
 func Gather(ctx context.Context, l Look) (*Status, error) {
 	s := &Status{Clients: []Client{}, Sources: []Source{}, Offers: []Offer{}}
+	var clients []setup.Status
 	if l.Env != nil {
-		s.Clients = clientsOf(l.Env)
+		clients = setup.Scan(l.Env)
+		s.Clients = clientsOf(clients)
 	}
 	if l.State != "" {
 		s.Waiting = proposal.Count(filepath.Join(l.State, "proposals"))
@@ -120,7 +122,7 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 	}
 	r.Add(l.Mistakes(err)...)
 	if l.Env != nil {
-		r.Add(setup.Check(l.Env, listed)...)
+		r.Add(setup.Check(l.Env, clients, listed)...)
 	}
 	s.Verdict = r.Verdict()
 	s.Next = s.next()
@@ -128,9 +130,9 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 }
 
 // clientsOf returns the clients that are on the machine or set up.
-func clientsOf(env *setup.Env) []Client {
+func clientsOf(statuses []setup.Status) []Client {
 	clients := []Client{}
-	for _, st := range setup.Scan(env) {
+	for _, st := range statuses {
 		c := Client{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed}
 		for _, r := range st.Registrations {
 			c.MCP = c.MCP || r.Kind == setup.MCP && !r.Gone

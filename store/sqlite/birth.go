@@ -13,13 +13,22 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
+// start makes the catalog at path: a copy of a seed if one is of use, else an empty one.
+func start(ctx context.Context, path string, o Options) error {
+	made, err := copySeed(ctx, path, o)
+	if !made && err == nil {
+		err = create(ctx, path, o)
+	}
+	return err
+}
+
 // create makes an empty catalog at path. It makes it under another name and then renames
 // it, so that whoever is stopped here leaves nothing that looks like a catalog. With large
 // pages, long bodies waste half as much space. auto_vacuum lets a catalog return the pages
 // that are free after a source was removed. The journal mode comes last: only with a
 // rollback journal is all content in one file.
 func create(ctx context.Context, path string, o Options) error {
-	young := path + ".new"
+	young := path + youngSuffix
 	if err := removeBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
 		return err
 	}
@@ -39,8 +48,17 @@ func create(ctx context.Context, path string, o Options) error {
 		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = wal")
 	}
 	if err = errors.Join(err, db.Close()); err == nil {
-		err = syncFile(young)
+		err = moveInto(path, young)
 	}
+	return err
+}
+
+// youngSuffix ends the name of a catalog that is being made.
+const youngSuffix = ".new"
+
+// moveInto gives a complete catalog its name.
+func moveInto(path, young string) error {
+	err := syncFile(young)
 	if err == nil {
 		err = removeBeside(path, journalSuffix, walSuffix, shmSuffix) // they are of another file
 	}

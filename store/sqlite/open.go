@@ -36,6 +36,9 @@ type Options struct {
 	// changes what readers see, and before a new or migrated file is committed. Its
 	// error cancels the commit. nil means no call.
 	BeforeChange func() error
+	// Seeds returns the catalogs from one of which a new file may be copied, the best
+	// first. It is called only when there is no file yet; nil means no seeds.
+	Seeds func() []Seed
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -120,7 +123,7 @@ func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, fmt.Errorf("opening catalog %s: %w", path, err)
 	}
 	if young {
-		if err := create(ctx, path, o); err != nil {
+		if err := start(ctx, path, o); err != nil {
 			return nil, fmt.Errorf("making catalog %s: %w", path, err)
 		}
 	}

@@ -29,6 +29,7 @@ func childJobs() map[string]func(path string) error {
 		"rewrite":   rewriteChild,
 		"pairs":     pairsChild,
 		"read-only": readOnlyChild,
+		"seed":      seedChild,
 	}
 }
 

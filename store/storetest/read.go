@@ -281,7 +281,7 @@ func testPrecedence(t *testing.T, s store.Store) {
 	var rows []int64
 	rows = append(rows, Put(t, s, store.Source{Label: "z", Priority: 1}, at("a"))...)
 	rows = append(rows, Put(t, s, store.Source{Label: "b", Priority: 5}, at("a"))...)
-	rows = append(rows, Put(t, s, store.Source{Label: "a", Priority: 5}, at("z"), at("b"), at("x/pdf"), at("pdf"))...)
+	rows = append(rows, Put(t, s, store.Source{Label: "a", Priority: 5}, at("z"), at("pdf-old"), at("b"), at("x/pdf"), at("pdf"))...)
 	refused := Refused("pdf/SKILL.md")
 	refused.NameKey = "pdf"
 	Put(t, s, store.Source{Label: "y", Priority: 9}, refused)

@@ -1,0 +1,1 @@
+UPDATE generations SET token = random()

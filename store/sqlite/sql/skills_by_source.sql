@@ -1,0 +1,1 @@
+SELECT source_id, count(*) FROM skills GROUP BY source_id
