@@ -51,7 +51,7 @@ var layers = map[string][]string{
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp"},
 	"internal/status":     {".", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
-	"internal/trial":      {".", "internal/client", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
+	"internal/probe":      {".", "internal/client", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},
 	"internal/words":      {},

@@ -16,7 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/trial"
+	"github.com/repertoire-skills/repertoire/internal/probe"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -156,7 +156,7 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 	}
 	if env, err := a.setupEnv(""); err == nil { // without a home nothing is set up
 		statuses := setup.Scan(env)
-		trial.Run(ctx, env, statuses, seen.sample)
+		probe.Run(ctx, env, statuses, seen.sample)
 		found = append(found, setup.Check(env, statuses, seen.skills)...)
 	}
 	r.Add(found...)
@@ -169,7 +169,7 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 // clientsView is what clients see of a catalog.
 type clientsView struct {
 	skills []setup.Listed // which they may list themselves
-	sample trial.Sample   // which their hooks have an answer for
+	sample probe.Sample   // which their hooks have an answer for
 }
 
 // examine reports what is wrong with the catalog, and returns what clients see of it. If the

@@ -17,7 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/hook"
-	"github.com/repertoire-skills/repertoire/internal/trial"
+	"github.com/repertoire-skills/repertoire/internal/probe"
 	"github.com/repertoire-skills/repertoire/proposal"
 )
 
@@ -86,9 +86,9 @@ func (a *app) complete(call hook.Call) hook.Call {
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command, call.Usage = a.openForHook, a.indexArgs, a.commandLine, a.hookUsage
 	call.Waiting = func(state string) int { return proposal.Count(proposalsIn(state)) }
-	if os.Getenv(trial.Var) != "" {
-		call.Deadline, call.Index, call.Usage = trial.Deadline, nil, nil
-		call.StateDir = func() (string, error) { return "", errors.New("this is a trial") }
+	if os.Getenv(probe.Var) != "" {
+		call.Deadline, call.Index, call.Usage = probe.Deadline, nil, nil
+		call.StateDir = func() (string, error) { return "", errors.New("this is a probe") }
 		a.verbose = true
 	}
 	if !a.verbose {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/trial"
+	"github.com/repertoire-skills/repertoire/internal/probe"
 )
 
 // tries reports whether what is set up is tried.
@@ -39,26 +39,26 @@ func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 	if !s.json && len(sample.Skills) > 0 {
 		fmt.Fprint(s.stdout, lineOf("sample prompt: %s", sample.Prompt))
 	}
-	trial.Run(ctx, s.env, statuses, sample)
+	probe.Run(ctx, s.env, statuses, sample)
 	return s.printTried(statuses, sample, r)
 }
 
 // prepareCatalog indexes the catalog and returns a sample of what it answers.
-func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sample, error) {
+func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (probe.Sample, error) {
 	c, err := s.open(ctx)
 	if err != nil {
-		return trial.Sample{}, err
+		return probe.Sample{}, err
 	}
 	defer c.Close()
 	if !s.noIndex {
 		setGarbage(100)
 		reports, err := s.completeIndex(ctx, c, c.Rescan)
 		if err != nil {
-			return trial.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
+			return probe.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
 		}
 		offered, found, err := c.Size(ctx)
 		if err != nil {
-			return trial.Sample{}, err
+			return probe.Sample{}, err
 		}
 		if r.Skills = offered; !s.json {
 			fmt.Fprint(s.stdout, lineOf("catalog: %s offered, of %d found in %s", count(offered, "skill"), found, count(len(reports), "source")))
@@ -68,16 +68,16 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sa
 }
 
 // sample returns a prompt that a catalog has an answer for.
-func (a *app) sample(ctx context.Context, c *catalog) (trial.Sample, error) {
+func (a *app) sample(ctx context.Context, c *catalog) (probe.Sample, error) {
 	flags, err := a.flags()
 	if err != nil {
-		return trial.Sample{}, err
+		return probe.Sample{}, err
 	}
-	return trial.SampleFor(ctx, c.Catalog, c.agent, flags)
+	return probe.SampleFor(ctx, c.Catalog, c.agent, flags)
 }
 
 // printTried prints what came of running each command, and adds it to a result.
-func (s *setupRun) printTried(statuses []setup.Status, sample trial.Sample, r *setupResult) error {
+func (s *setupRun) printTried(statuses []setup.Status, sample probe.Sample, r *setupResult) error {
 	var failed error
 	for _, st := range statuses {
 		for _, reg := range st.Registrations {
@@ -115,7 +115,7 @@ func (s *setupRun) noteUntried(c client.Client, r setup.Registration) {
 }
 
 // toldOf says what a command has answered.
-func toldOf(a setup.Answer, kind string, sample trial.Sample) string {
+func toldOf(a setup.Answer, kind string, sample probe.Sample) string {
 	text := fmt.Sprintf("answered in %d ms", a.TookMS)
 	switch {
 	case kind == setup.MCP:

@@ -8,7 +8,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
-// An Answer is what came of running a registered command, see package trial.
+// An Answer is what came of running a registered command, see package probe.
 type Answer struct {
 	OK      bool     `json:"ok"`                // it works; a prompt that needs no skill gets no answer
 	TookMS  int64    `json:"took_ms"`           // until it answered

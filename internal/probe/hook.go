@@ -1,4 +1,4 @@
-package trial
+package probe
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r 
 	if !r.Asks(c.Hook) {
 		return setup.Answer{Problem: "it is not registered for the event with which " + c.Title + " asks for skills", Hint: again}
 	}
-	e := event.Event{Kind: client.Start, Prompt: s.Prompt, Session: "trial", Turn: "1", Source: "startup"}
+	e := event.Event{Kind: client.Start, Prompt: s.Prompt, Session: "probe", Turn: "1", Source: "startup"}
 	if _, ok := c.Hook.Event(client.Prompt); ok {
 		e.Kind = client.Prompt
 	}

@@ -1,9 +1,9 @@
-// Package trial runs the commands that setup has registered in clients as the clients run
+// Package probe runs the commands that setup has registered in clients as the clients run
 // them, and says whether they answer.
 //
-// The one rule: a trial leaves no trace. It only runs what setup.Env.MayRun allows, it ends
+// The one rule: a probe leaves no trace. It only runs what setup.Env.MayRun allows, it ends
 // what it started, and a hook that finds the variable Var remembers nothing.
-package trial
+package probe
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ import (
 // Var is set in the environment of a hook that is tried. Such a hook remembers no session,
 // notes no use, starts nothing in the background, takes up to Deadline, and writes its log
 // to standard error.
-const Var = "REPERTOIRE_TRIAL"
+const Var = "REPERTOIRE_PROBE"
 
 // Deadline is how long a hook may take when it is tried: its own deadline would turn a slow
 // answer into none, and nobody could tell how slow it is.
