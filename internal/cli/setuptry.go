@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
-	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/probe"
+	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
 // tries reports whether what is set up is tried.
