@@ -50,6 +50,7 @@ var layers = map[string][]string{
 	"internal/hook/event": {"internal/client"},
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp", "internal/words"},
+	"internal/trial":      {".", "internal/client", "internal/evals", "internal/hook", "internal/hook/event", "internal/setup", "internal/words", "search"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},
 	"internal/words":      {},

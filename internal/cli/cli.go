@@ -216,7 +216,7 @@ func (a *app) command() *cobra.Command {
 	completeHelp(root)
 	addGroup(root, "Find skills:",
 		a.contextCommand(), a.searchCommand(), a.listCommand(), a.showCommand(), a.readCommand(), a.whyCommand(),
-		a.promptCommand())
+		a.promptCommand(), a.tryCommand())
 	addGroup(root, "Own a catalog:",
 		a.installCommand(), a.updateCommand(), a.verifyCommand(), a.removeCommand(),
 		a.rootCommand(), a.indexCommand(), a.embedCommand(),
