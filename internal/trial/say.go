@@ -8,6 +8,9 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
+// likely is the probability from which a skill that is not offered is worth advice.
+const likely = .01
+
 // Say says in lines of text what came of a trial. program is the name by which people call
 // this program.
 func (r *Trial) Say(program string) string {
@@ -93,7 +96,7 @@ func (s *sayer) nothing(r *Trial) {
 		}
 		s.line("  %s", line)
 	}
-	if first := r.Nearest[0]; len(first.Missing)+len(first.BodyOnly) > 0 {
+	if first := r.Nearest[0]; first.Probability >= likely && len(first.Missing)+len(first.BodyOnly) > 0 {
 		s.line("For %s to be offered, its description needs words such as: %s.", first.ID, strings.Join(append(first.BodyOnly, first.Missing...), ", "))
 	}
 }
@@ -114,8 +117,8 @@ func (s *sayer) threshold(r *Trial) {
 		s.line("The threshold is an estimate: %s (%q does that).", b.Missing, s.program+" index")
 	case b.Prompts == 0:
 		s.line("The threshold is an estimate: %s.", b.Missing)
-	case r.Outcome == Nothing:
-		s.line("It is more likely to need nothing: %s.", reference)
+	case r.Outcome == Nothing && b.Disturb >= 0:
+		s.line("It is more likely to need nothing: %s, and at most %d may.", reference, int(b.Disturb*float64(b.Prompts)))
 	}
 }
 
