@@ -26,6 +26,9 @@ func (r *Trial) Say(program string) string {
 	case Failed:
 		s.line("The model is told nothing: the hook failed.")
 	}
+	if r.Mode != "" && r.Mode != "hybrid" { // text and vectors: what everybody expects
+		s.line("Ranking: %s.", r.Mode)
+	}
 	for _, p := range r.Problems {
 		s.line("Problem: %s", p)
 	}

@@ -124,7 +124,7 @@ func TestEveryClient(t *testing.T) {
 		if r.Outcome != trial.Offered || !r.OK() || len(r.Skills) != 1 || !strings.Contains(r.Text, "balcony") || strings.Contains(r.Text, "water the plants on") || len(r.Problems) > 0 {
 			t.Errorf("%s: %+v", c.Name, r.Result)
 		}
-		if said := r.Say("repertoire"); !strings.Contains(said, `("repertoire setup `+c.Name+`" does so)`) {
+		if said := r.Say("repertoire"); !strings.Contains(said, `("repertoire setup `+c.Name+`" does so)`) || !strings.Contains(said, "\nRanking: text (no embedder).\n") {
 			t.Errorf("%s: %s", c.Name, said)
 		}
 	}
