@@ -27,7 +27,8 @@ Without CLIENT it is the first client whose hook is set up. The first argument
 is the name of a client only if another one follows: put a prompt in quotes.
 With - the prompt is read from standard input. A trial is no session and counts
 as no use; it starts no index. Flags of this command come after those of the
-hook. The exit status is 1 if the hook fails, is late, or has no index.
+hook. The exit status is 1 if the hook cannot be run, fails, is late, or has no
+complete index.
 
 With --skill, try asks each prompt of the skill's evals instead: is the skill
 offered, lost to another one, or is the prompt below the rate, that is, does it
@@ -37,7 +38,8 @@ skill lacks. "skills bench --from-evals" does this for all skills.
 ` + evalsHelp + `
 --json prints an object with
   client     the name of the client; "" if none was given and none is set up
-  set_up     whether its hook is in its settings, then in file, as command
+  set_up     whether its hook is in its settings, then in file, as command;
+             gone: the program of the command does not exist
   prompt     the prompt
   outcome    offered, nothing, not built (there is no complete index) or failed
   text       what the model is told, with tokens, their estimated number

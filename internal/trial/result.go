@@ -20,6 +20,7 @@ type Result struct {
 	SetUp   bool     `json:"set_up"`            // its hook is in its settings
 	File    string   `json:"file,omitempty"`    // the settings with the hook
 	Command []string `json:"command,omitempty"` // of the hook
+	Gone    bool     `json:"gone,omitempty"`    // its program does not exist
 	Prompt  string   `json:"prompt"`
 
 	Outcome Outcome `json:"outcome"`
@@ -93,13 +94,13 @@ func newTrial(o *Options) *Trial {
 		r.Client = ""
 	}
 	if reg := o.Hook.Registered; reg != nil {
-		r.SetUp, r.File, r.Command = true, reg.File, reg.Words
+		r.SetUp, r.File, r.Command, r.Gone = true, reg.File, reg.Words, reg.Gone
 	}
 	return r
 }
 
-// OK reports whether the hook has done its work in time.
-func (r *Trial) OK() bool { return !r.Late && (r.Outcome == Offered || r.Outcome == Nothing) }
+// OK reports whether the client gets what the hook says.
+func (r *Trial) OK() bool { return !r.Late && !r.Gone && (r.Outcome == Offered || r.Outcome == Nothing) }
 
 // tell takes over what an attempt did.
 func (r *Trial) tell(a *attempt) {

@@ -16,6 +16,7 @@ const likely = .01
 func (r *Trial) Say(program string) string {
 	s := &sayer{program: program}
 	s.hook(r)
+	s.late(r)
 	switch r.Outcome {
 	case Offered:
 		s.offered(r)
@@ -32,7 +33,6 @@ func (r *Trial) Say(program string) string {
 	for _, p := range r.Problems {
 		s.line("Problem: %s", p)
 	}
-	s.late(r)
 	return s.text.String()
 }
 
@@ -56,7 +56,7 @@ func (s *sayer) hook(r *Trial) {
 	case reg == nil:
 		s.line("The hook of %s is not set up (%q does so). With it, this would happen:", c.Title, s.program+" setup "+c.Name)
 	case reg.Gone:
-		s.line("%s cannot run its hook (%s): %s is not there. With this program, this would happen:", c.Title, r.File, r.Command[0])
+		s.line("%s cannot run the hook in %s: %s is not there. With this program, this would happen:", c.Title, r.File, r.Command[0])
 	default:
 		s.line("%s, with the hook in %s:", c.Title, r.File)
 	}
@@ -121,7 +121,7 @@ func (s *sayer) threshold(r *Trial) {
 	case b.Prompts == 0:
 		s.line("The threshold is an estimate: %s.", b.Missing)
 	case r.Outcome == Nothing && b.Disturb >= 0:
-		s.line("It is more likely to need nothing: %s, and at most %d may.", reference, int(b.Disturb*float64(b.Prompts)))
+		s.line("It is more likely to need nothing: %s, and at most %d may.", reference, int(b.Disturb*float64(b.Prompts)+1e-9))
 	}
 }
 
@@ -131,7 +131,7 @@ func (s *sayer) late(r *Trial) {
 		return
 	}
 	deadline, took := words.Duration(duration(r.DeadlineMS)), words.Duration(duration(r.TookMS))
-	s.line("Too late: the hook gives up before its deadline of %s, and the client gets nothing. A second call, with more time, took %s.", deadline, took)
+	s.line("Too late: the hook gives up before its deadline of %s, and the client gets nothing. With more time (%s in a second call), this would happen:", deadline, took)
 }
 
 // pace says how long the hook took.
