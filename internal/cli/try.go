@@ -72,7 +72,7 @@ fields are left alone.
 // tryFlags are the flags of try.
 type tryFlags struct {
 	skill string
-	raw   bool
+	text  bool
 }
 
 func (a *app) tryCommand() *cobra.Command {
@@ -88,11 +88,11 @@ func (a *app) tryCommand() *cobra.Command {
 			if f.skill != "" {
 				return a.trySkill(cmd.Context(), f.skill)
 			}
-			return a.try(cmd.Context(), args, f.raw)
+			return a.try(cmd.Context(), args, f.text)
 		},
 	}
 	cmd.Flags().StringVar(&f.skill, "skill", "", "try the prompts in the evals of the skill `name`")
-	cmd.Flags().BoolVar(&f.raw, "raw", false, "print only the text that the model is told")
+	cmd.Flags().BoolVar(&f.text, "raw", false, "print only the text that the model is told")
 	return cmd
 }
 
@@ -106,7 +106,7 @@ func (f *tryFlags) args(cmd *cobra.Command, args []string) error {
 	switch {
 	case cmd.Flags().Changed("skill") && f.skill == "":
 		return &usageError{cmd.CommandPath(), errors.New("--skill is empty")}
-	case f.skill != "" && (len(args) > 0 || f.raw):
+	case f.skill != "" && (len(args) > 0 || f.text):
 		return &usageError{cmd.CommandPath(), errors.New("--skill takes its prompts from the evals of the skill, so leave PROMPT and --raw out")}
 	case f.skill == "" && len(args) == 0:
 		return &usageError{cmd.CommandPath(), fmt.Errorf("PROMPT is missing. Usage: %s", cmd.UseLine())}
@@ -173,7 +173,7 @@ func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
 	if r != nil {
 		words, place = r.Words[1:], "the command of the hook in "+r.File+": "
 	}
-	b := &app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, raw: a.raw, start: a.start, quiet: true}
+	b := &app{stdout: a.stdout, stderr: a.stderr, start: a.start, quiet: true}
 	cmd, rest, err := b.command().Find(append(slices.Clone(words), flags...))
 	if err == nil {
 		err = cmd.ParseFlags(rest)
