@@ -227,7 +227,7 @@ func (a *app) command() *cobra.Command {
 	a.setHelp(root)
 	addGroup(root, "Find skills:",
 		a.contextCommand(), a.searchCommand(), a.listCommand(), a.showCommand(), a.readCommand(), a.whyCommand(),
-		a.promptCommand())
+		a.promptCommand(), a.tryCommand())
 	addGroup(root, "Own a catalog:",
 		a.installCommand(), a.updateCommand(), a.verifyCommand(), a.removeCommand(),
 		a.rootCommand(), a.indexCommand(), a.embedCommand(),

@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/status"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -54,6 +55,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"chat":    chatLine{},
 		"run":     runResult{},
 		"test":    skilltest.Outcome{},
+		"try":     tried{},
 
 		"well-known": wellKnownResult{},
 
@@ -92,6 +94,12 @@ func TestHelpNamesFields(t *testing.T) {
 	for name := range results {
 		t.Errorf("there is no command %s", name)
 	}
+}
+
+// tried is what try prints, depending on its flags.
+type tried struct {
+	Prompt trial.Result
+	Skill  trial.Skill
 }
 
 // shown and read are what these commands print, depending on their arguments.
@@ -238,6 +246,8 @@ func TestJSON(t *testing.T) {
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
 		{"read without a path", []string{"read", "cat"}, "files folder id"},
 		{"why", []string{"why", "cat", "feed the cat"}, "background best demand demand_terms description disturb id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
+		{"try", []string{"try", "feed the cat"}, "background client deadline_ms demand disturb late mode omitted outcome prompt set_up skills text threshold tokens took_ms"},
+		{"try --skill", []string{"try", "--skill", "cat"}, "id path prompts summary"},
 		{"doctor", []string{"doctor"}, "errors ignored not_analysed notes problems skills warnings"},
 		{"doctor --rules", []string{"doctor", "--rules"}, "rules"},
 		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills", "--no-check"}, "changes files written"},
@@ -368,7 +378,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench chat completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats status test tools trust unpin update verify version well-known why"
+	want := "bench chat completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats status test tools trust try unpin update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

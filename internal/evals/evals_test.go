@@ -41,3 +41,21 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParse: no file does harm, and each prompt that is read can be asked.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{`["a", {"prompt": "b"}]`, `{"should_trigger":["a"],"should_not_trigger":[{"query":"b"}]}`, `{"evals":[{"input":"a","should_trigger":null}],"prompts":"x"}`, "\ufeff[", "null", `{"evals":[null]}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := evals.Parse(data)
+		if (err == nil) != (len(list) > 0) {
+			t.Errorf("%d prompts, error %v", len(list), err)
+		}
+		for _, e := range list {
+			if strings.TrimSpace(e.Prompt) == "" {
+				t.Errorf("an empty prompt of %q", data)
+			}
+		}
+	})
+}

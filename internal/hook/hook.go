@@ -23,7 +23,8 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// A Call is one call of a hook. All fields but Patience, Server, Name and Usage are needed.
+// A Call is one call of a hook. All fields but Patience, Server, Name, Log, Index and Usage
+// are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Deadline time.Duration // after the event has been read; nothing is answered later
@@ -35,8 +36,12 @@ type Call struct {
 	Stdout  io.Writer // the answer
 	Verbose io.Writer // gets what the log gets
 
-	Getenv   func(string) string
-	StateDir func() (string, error) // the folder of the log and of what sessions were told
+	Log slog.Handler // the log; nil means the file hook.log in the state folder, and Verbose
+
+	Getenv func(string) string
+	// StateDir returns the folder of the log and of what sessions were told; "" means that
+	// nothing is remembered.
+	StateDir func() (string, error)
 
 	// Open opens the catalog of a project for an agent; nil means all agents.
 	Open func(context.Context, Opening) (Catalog, *repertoire.Agent, error)
@@ -108,7 +113,7 @@ func Run(ctx context.Context, c Call) {
 	}
 	r.end = time.Now().Add(c.Deadline - c.Deadline/10)
 	r.respond(ctx, data)
-	if db := r.stale.Load(); db != nil {
+	if db := r.stale.Load(); db != nil && r.Index != nil {
 		if err := r.indexInBackground(*db); err != nil {
 			r.log.Error("starting an index in the background", "error", err)
 		}
@@ -177,7 +182,10 @@ func (r *run) respond(ctx context.Context, event []byte) {
 func (r *run) prepare() {
 	var err error
 	r.state, err = r.StateDir()
-	r.log = slog.New(slog.NewTextHandler(r.logWriter(), nil)).With("client", r.Arg)
+	if r.Log == nil {
+		r.Log = slog.NewTextHandler(r.logWriter(), nil)
+	}
+	r.log = slog.New(r.Log).With("client", r.Arg)
 	if err != nil {
 		r.log.Warn("nothing is remembered", "error", err)
 	}

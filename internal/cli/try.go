@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/trial"
+)
+
+const tryHelp = `Try shows what the model of a client would be told for a prompt, or why nothing.
+It calls the hook as it is set up for CLIENT, with its flags, and says in words
+which skills are offered, how likely each is wanted, and how long it took
+against the deadline; for nothing, how the prompt compares with prompts that
+need no skill, which skills are nearest, and the words that they lack. --raw
+prints just the text that the model is told.
+
+Without CLIENT it is the first client whose hook is set up. The first argument
+is the name of a client only if another one follows: put a prompt in quotes.
+With - the prompt is read from standard input. A trial is no session and counts
+as no use; it starts no index. Flags of this command come after those of the
+hook. The exit status is 1 if the hook cannot be run, fails, is late, or has no
+complete index.
+
+With --skill, try asks each prompt of the skill's evals instead: is the skill
+offered, lost to another one, or is the prompt below the rate, that is, does it
+look as if it needs no skill? It also names the words of the prompt that the
+skill lacks. "skills bench --from-evals" does this for all skills.
+
+` + evalsHelp + `
+--json prints an object with
+  client     the name of the client; "" if none was given and none is set up
+  set_up     whether its hook is in its settings, then in file, as command;
+             gone: the program of the command does not exist
+  prompt     the prompt
+  outcome    offered, nothing, not built (there is no complete index) or failed
+  text       what the model is told, with tokens, their estimated number
+  skills     a list of id, name, probability, path, pinned, required_by
+  omitted    number of relevant skills for which there was no room
+  took_ms    from the event to the answer, against deadline_ms
+  late       the client got nothing; the rest is of a second call with more time
+  problems   what the hook warned of
+  nearest    if no skill is offered: a list of id, probability, missing (words
+             of the prompt that are nowhere in the skill), body_only (words that
+             only its instructions have)
+  background prompts that need no skill: prompts (how many were ranked in this
+             catalog), higher (how many score higher), missing (why none)
+  and mode, kind, demand, threshold and disturb as "context --json"
+and with --skill an object with id, path, summary, unusable (path, reason) and
+  prompts    a list of id, skill, prompt, should_trigger, right (as its author
+             wants), result (offered, lost, below, kind or hidden), lost_to,
+             demand, threshold, missing and verdict`
+
+// evalsHelp says which files of evals are read.
+const evalsHelp = `Evals are prompts that the author of a skill writes to try it. They lie in JSON
+files in the folder evals of the skill, evals/*.json, in one of these forms:
+  ["a prompt that needs the skill", {"prompt": "another one"}]
+  {"should_trigger": ["…"], "should_not_trigger": ["…"]}
+  {"evals": [{"prompt": "…", "should_trigger": false}]}
+"query" or "input" may stand for "prompt", and "prompts" for "evals". Other
+fields are left alone.
+`
+
+// tryFlags are the flags of try.
+type tryFlags struct {
+	skill string
+	text  bool
+}
+
+func (a *app) tryCommand() *cobra.Command {
+	var f tryFlags
+	cmd := &cobra.Command{
+		Use:               "try [CLIENT] PROMPT… | --skill NAME | -",
+		Short:             "Show what a client's model would be told for a prompt",
+		Long:              tryHelp,
+		Example:           "  skills try \"The totals in this spreadsheet are wrong\"\n  skills try claude \"fill in the W-9\"\n  skills try --skill pdf-forms",
+		Args:              f.args,
+		ValidArgsFunction: completed(clientsWithPrompts, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.skill != "" {
+				return a.trySkill(cmd.Context(), f.skill)
+			}
+			return a.try(cmd.Context(), args, f.text)
+		},
+	}
+	cmd.Flags().StringVar(&f.skill, "skill", "", "try the prompts in the evals of the skill `name`")
+	cmd.Flags().BoolVar(&f.text, "raw", false, "print only the text that the model is told")
+	return cmd
+}
+
+// clientsWithPrompts returns the clients that call a hook with each prompt.
+func clientsWithPrompts() []string {
+	return slices.DeleteFunc(client.HookArgs(), func(arg string) bool { return arg == client.SessionStart })
+}
+
+// args checks the arguments.
+func (f *tryFlags) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case cmd.Flags().Changed("skill") && f.skill == "":
+		return &usageError{cmd.CommandPath(), errors.New("--skill is empty")}
+	case f.skill != "" && (len(args) > 0 || f.text):
+		return &usageError{cmd.CommandPath(), errors.New("--skill takes its prompts from the evals of the skill, so leave PROMPT and --raw out")}
+	case f.skill == "" && len(args) == 0:
+		return &usageError{cmd.CommandPath(), fmt.Errorf("PROMPT is missing. Usage: %s", cmd.UseLine())}
+	}
+	return nil
+}
+
+func (a *app) try(ctx context.Context, args []string, raw bool) error {
+	name, words := trial.Split(args)
+	prompt, err := a.prompt(ctx, words)
+	if err != nil {
+		return err
+	}
+	h, err := a.chooseHook(name)
+	if err != nil {
+		return err
+	}
+	call, err := a.registeredCall(h.Registered)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	r, err := trial.Run(ctx, trial.Options{Hook: h, Prompt: prompt, Dir: dir, Call: call})
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.json:
+		err = a.printJSON(r.Result)
+	case raw && !r.OK():
+		_, err = io.WriteString(a.stderr, r.Say("skills"))
+	case raw:
+		_, err = io.WriteString(a.exact(), r.Text)
+	default:
+		_, err = io.WriteString(a.stdout, r.Say("skills"))
+	}
+	if err == nil && !r.OK() {
+		err = errReported
+	}
+	return err
+}
+
+// chooseHook finds the hook to try in the settings of the clients.
+func (a *app) chooseHook(name string) (trial.Hook, error) {
+	env, err := a.setupEnv("")
+	if err != nil {
+		return trial.Hook{}, err
+	}
+	return trial.Choose(setup.Scan(env), name)
+}
+
+// registeredCall returns the call of a hook with the flags of its registered command, if
+// there is one, and then those of this run.
+func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
+	flags, err := a.flags()
+	if err != nil {
+		return hook.Call{}, err
+	}
+	words := []string{"hook", clientsWithPrompts()[0]}
+	place := ""
+	if r != nil {
+		words, place = r.Words[1:], "the command of the hook in "+r.File+": "
+	}
+	b := &app{stdout: a.stdout, stderr: a.stderr, start: a.start, quiet: true}
+	cmd, rest, err := b.command().Find(append(slices.Clone(words), flags...))
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil {
+		return hook.Call{}, fmt.Errorf("%s%w", place, err)
+	}
+	call := hook.Call{Open: b.openForHook, Command: b.commandLine, Waiting: func(string) int { return 0 }}
+	if call.Deadline, err = cmd.Flags().GetDuration("deadline"); err != nil {
+		return hook.Call{}, fmt.Errorf("%s%w", place, err)
+	}
+	call.Server, err = cmd.Flags().GetString("mcp-server")
+	return call, err
+}
+
+func (a *app) trySkill(ctx context.Context, name string) error {
+	c, err := a.openFresh(ctx, freshen)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	s, err := trial.RunSkill(ctx, c.Catalog, name, c.agent)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.printJSON(s)
+	}
+	_, err = io.WriteString(a.stdout, s.Say())
+	return err
+}

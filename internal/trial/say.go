@@ -1,0 +1,142 @@
+package trial
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// likely is the probability from which a skill that is not offered is worth advice.
+const likely = .01
+
+// Say says in lines of text what came of a trial. program is the name by which people call
+// this program.
+func (r *Trial) Say(program string) string {
+	s := &sayer{program: program}
+	s.hook(r)
+	s.late(r)
+	switch r.Outcome {
+	case Offered:
+		s.offered(r)
+	case Nothing:
+		s.nothing(r)
+	case NotBuilt:
+		s.line("The model is told nothing: the catalog has no complete index yet. %q builds it; the hook would start that in the background.", program+" index")
+	case Failed:
+		s.line("The model is told nothing: the hook failed.")
+	}
+	if r.Mode != "" && r.Mode != "hybrid" { // text and vectors: what everybody expects
+		s.line("Ranking: %s.", r.Mode)
+	}
+	for _, p := range r.Problems {
+		s.line("Problem: %s", p)
+	}
+	return s.text.String()
+}
+
+// A sayer collects lines.
+type sayer struct {
+	program string
+	text    strings.Builder
+}
+
+// line adds a line. What is formatted, such as the name of a skill, cannot begin another.
+func (s *sayer) line(format string, args ...any) {
+	s.text.WriteString(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ") + "\n")
+}
+
+// hook says which hook was called.
+func (s *sayer) hook(r *Trial) {
+	c := r.hook.Client
+	switch reg := r.hook.Registered; {
+	case r.hook.Any:
+		s.line("No client has the hook yet (%q sets clients up). With it, this would happen:", s.program+" setup")
+	case reg == nil:
+		s.line("The hook of %s is not set up (%q does so). With it, this would happen:", c.Title, s.program+" setup "+c.Name)
+	case reg.Gone:
+		s.line("%s cannot run the hook in %s: %s is not there. With this program, this would happen:", c.Title, r.File, r.Command[0])
+	default:
+		s.line("%s, with the hook in %s:", c.Title, r.File)
+	}
+}
+
+func (s *sayer) offered(r *Trial) {
+	s.line("The model is told of %s, in %s (%s).", words.Count(len(r.Skills), "skill"), words.Count(r.Tokens, "token"), r.pace())
+	width := 0
+	for _, o := range r.Skills {
+		width = max(width, len(o.ID))
+	}
+	for _, o := range r.Skills {
+		why := words.Percent(o.Probability) + " likely"
+		switch {
+		case o.Pinned:
+			why = "pinned"
+		case o.RequiredBy != "":
+			why = "required by " + o.RequiredBy
+		}
+		s.line("  %-*s  %s, %s", width, o.ID, why, o.Path)
+	}
+	if r.Omitted > 0 {
+		s.line("  no room for %d more", r.Omitted)
+	}
+	s.threshold(r)
+}
+
+// nothing says why no skill is offered, and what would change that.
+func (s *sayer) nothing(r *Trial) {
+	s.line("The model is told nothing (%s).", r.pace())
+	s.threshold(r)
+	if len(r.Nearest) == 0 {
+		return
+	}
+	s.line("Nearest:")
+	for _, n := range r.Nearest {
+		line := fmt.Sprintf("%s, %s likely", n.ID, words.Percent(n.Probability))
+		if len(n.Missing) > 0 {
+			line += "; not in it: " + strings.Join(n.Missing, " ")
+		}
+		s.line("  %s", line)
+	}
+	if first := r.Nearest[0]; first.Probability >= likely && len(first.Missing)+len(first.BodyOnly) > 0 {
+		s.line("For %s to be offered, its description needs words such as: %s.", first.ID, strings.Join(append(first.BodyOnly, first.Missing...), ", "))
+	}
+}
+
+// threshold says why the prompt gets no skill, and how it compares with prompts that need
+// none.
+func (s *sayer) threshold(r *Trial) {
+	if why := r.ranking.Quiet(); why != "" && r.Outcome == Nothing {
+		if promise := r.ranking.Background.Promise(); promise != "" && r.Kind == "" {
+			why += ", so that " + promise
+		}
+		s.line("%s%s.", strings.ToUpper(why[:1]), why[1:])
+	}
+	b := &r.ranking.Background
+	switch reference := r.ranking.Reference(); {
+	case reference == "":
+	case b.Prompts == 0 && b.Due:
+		s.line("The threshold is an estimate: %s (%q does that).", b.Missing, s.program+" index")
+	case b.Prompts == 0:
+		s.line("The threshold is an estimate: %s.", b.Missing)
+	case r.Outcome == Nothing && b.Disturb >= 0:
+		s.line("It is more likely to need nothing: %s, and at most %d may.", reference, int(b.Disturb*float64(b.Prompts)+1e-9))
+	}
+}
+
+// late says that the client would not have got this answer.
+func (s *sayer) late(r *Trial) {
+	if !r.Late {
+		return
+	}
+	deadline, took := words.Duration(duration(r.DeadlineMS)), words.Duration(duration(r.TookMS))
+	s.line("Too late: the hook gives up before its deadline of %s, and the client gets nothing. With more time (%s in a second call), this would happen:", deadline, took)
+}
+
+// pace says how long the hook took.
+func (r *Trial) pace() string {
+	return fmt.Sprintf("%s of %s", words.Duration(duration(r.TookMS)), words.Duration(duration(r.DeadlineMS)))
+}
+
+func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

@@ -1,0 +1,72 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/evals"
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// A Skill says how the prompts of a skill's evals fare.
+type Skill struct {
+	ID       string           `json:"id"`
+	Path     string           `json:"path"` // of its SKILL.md
+	Summary  string           `json:"summary"`
+	Prompts  []evals.Outcome  `json:"prompts"` // those that do not get what their author wants first
+	Unusable []evals.Unusable `json:"unusable,omitempty"`
+}
+
+// RunSkill tries each prompt of the evals beside a skill, as the agent sees the catalog. A
+// skill without any is an error that says where to put them.
+func RunSkill(ctx context.Context, c *repertoire.Catalog, id string, a *repertoire.Agent) (*Skill, error) {
+	e, err := c.Lookup(ctx, id, a)
+	if err != nil {
+		return nil, err
+	}
+	prompts, bad, err := evals.Read(ctx, c, e, a)
+	if err != nil {
+		return nil, err
+	}
+	s := &Skill{ID: e.ID, Path: e.Location, Unusable: bad, Prompts: []evals.Outcome{}}
+	if len(prompts) == 0 {
+		folder := strings.TrimSuffix(e.Location, e.File())
+		why := "has no evals"
+		if len(bad) > 0 {
+			why = fmt.Sprintf("has no evals that can be used (%s: %s)", bad[0].Path, bad[0].Reason)
+		}
+		return nil, fmt.Errorf("%s %s: put prompts into %s, such as [%q]", e.ID, why, filepath.Join(folder, "evals", "evals.json"), "a prompt that needs it")
+	}
+	judge := &evals.Judge{Catalog: c, Agent: a}
+	for _, p := range prompts {
+		out, err := judge.Ask(ctx, e.ID, p)
+		if err != nil {
+			return nil, err
+		}
+		s.Prompts = append(s.Prompts, out)
+	}
+	evals.Sort(s.Prompts)
+	s.Summary = evals.Summary(s.Prompts)
+	return s, nil
+}
+
+// Say lists the prompts in lines of text, and sums them up.
+func (s *Skill) Say() string {
+	const shown = 100 // characters of a prompt
+	t := &sayer{}
+	for i := range s.Prompts {
+		o := &s.Prompts[i]
+		t.line("%s: %s", o.Says(), words.Shorten(words.Line(o.Prompt), shown))
+		if !o.Right && len(o.Missing) > 0 {
+			t.line("  not in the skill: %s", strings.Join(o.Missing, " "))
+		}
+	}
+	for _, u := range s.Unusable {
+		t.line("%s is not used: %s", u.Path, u.Reason)
+	}
+	t.line("%s: %s", s.ID, s.Summary)
+	return t.text.String()
+}
