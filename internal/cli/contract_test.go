@@ -254,7 +254,7 @@ func TestJSON(t *testing.T) {
 		{"propose", []string{"propose", "cat", "--diff", "cat.diff", "--why", "Better."}, "agent base base_text id kind made skill source state"},
 		{"proposals", []string{"proposals"}, "proposals waiting"},
 		{"history", []string{"history", "cat", "--record"}, "folder skill versions"},
-		{"version", []string{"version"}, "go platform revision version"},
+		{"version", []string{"version"}, "date go platform revision version"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := object(t, call(t, 0, append(c.args, "--json")...))
