@@ -45,7 +45,11 @@ func (r *release) build(ctx context.Context, p platform) (string, error) {
 	binary := filepath.Join(r.work, p.os+"-"+p.arch, program+p.extension())
 	// What could make the bytes depend on the machine is set here.
 	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
-	if _, err := r.output(ctx, env, "go", "build", fmt.Sprintf("-trimpath=%t", r.trim), "-buildvcs=auto", "-ldflags=-s -w", "-o", binary, "./cmd/"+program); err != nil {
+	args := []string{"build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w"}
+	if r.quick {
+		args = []string{"build", "-buildvcs=false", "-ldflags=-s -w"}
+	}
+	if _, err := r.output(ctx, env, "go", append(args, "-o", binary, "./cmd/"+program)...); err != nil {
 		return "", err
 	}
 	info, err := buildinfo.ReadFile(binary)

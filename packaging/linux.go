@@ -6,13 +6,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
 	"github.com/goreleaser/nfpm/v2/deb"
 	"github.com/goreleaser/nfpm/v2/files"
 	"github.com/goreleaser/nfpm/v2/rpm"
+)
+
+// The folders in which zsh looks for scripts of packages.
+const (
+	zshOfDebian = "/usr/share/zsh/vendor-completions/"
+	zshOfOthers = "/usr/share/zsh/site-functions/"
 )
 
 // linuxPackages makes the packages of Debian and of rpm.
@@ -73,13 +79,18 @@ func (r *release) contents(binary string) ([]files.Content, error) {
 			}
 		}
 		list = add(list, source, to, files.TypeFile, f.mode)
+		if folder, name := path.Split(to); folder == zshOfDebian {
+			list[len(list)-1].Packager = "deb"
+			list = add(list, source, zshOfOthers+name, files.TypeFile, f.mode)
+			list[len(list)-1].Packager = "rpm"
+		}
 	}
 	return list, nil
 }
 
 // place returns where a package installs a file of an archive; ok is false if it does not.
 func (r *release) place(name string) (to string, ok bool) {
-	base := filepath.Base(name)
+	base := path.Base(name)
 	switch {
 	case name == "LICENSE":
 		return "/usr/share/doc/" + project + "/copyright", true
@@ -90,7 +101,7 @@ func (r *release) place(name string) (to string, ok bool) {
 	case strings.HasSuffix(base, ".fish"):
 		return "/usr/share/fish/vendor_completions.d/" + base, true
 	case strings.HasPrefix(base, "_"):
-		return "/usr/share/zsh/vendor-completions/" + base, true
+		return zshOfDebian + base, true
 	}
 	return "", false
 }

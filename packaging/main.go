@@ -1,7 +1,7 @@
 // Command packaging builds what a release consists of: archives, packages of Debian and
 // of rpm, their checksums, a formula of Homebrew and a manifest of Scoop.
 //
-//	go -C packaging run . [--all] [--out FOLDER] [--tag v1.2.3]
+//	go -C packaging run . [--all | --quick] [--out FOLDER] [--tag v1.2.3]
 //
 // It needs a clone: Go writes no version into programs that are built in another worktree.
 //
@@ -44,7 +44,7 @@ var platforms = []platform{
 // A release is what is being built.
 type release struct {
 	root, out, work string    // folders: of the sources, of the result, for what is needed in between
-	trim            bool      // paths of this machine are not in the programs
+	quick           bool      // it is a trial, with paths of this machine and without a version
 	date            time.Time // of the commit
 	version         string    // without "v"; the programs that are built say it
 	shared          []file    // what archives hold beside the program
@@ -65,12 +65,12 @@ func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("packaging", flag.ContinueOnError)
 	all := flags.Bool("all", false, "build for all platforms, not only for this one")
 	out := flags.String("out", "dist", "write into this `folder`, below that of the sources; it must be empty")
-	trim := flags.Bool("trimpath", true, "keep paths of this machine out of the programs; without it, what other builds have compiled is used")
+	quick := flags.Bool("quick", false, "for a trial: use what other builds have compiled, with paths of this machine, and no version")
 	tag := flags.String("tag", "", "fail unless the programs say that they are this `version`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r := &release{out: *out, trim: *trim}
+	r := &release{out: *out, quick: *quick}
 	if r.root, err = filepath.Abs(".."); err != nil {
 		return err
 	}

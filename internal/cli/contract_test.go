@@ -266,8 +266,8 @@ func TestJSON(t *testing.T) {
 		{"propose", []string{"propose", "cat", "--diff", "cat.diff", "--why", "Better."}, "agent base base_text id kind made skill source state"},
 		{"proposals", []string{"proposals"}, "proposals waiting"},
 		{"history", []string{"history", "cat", "--record"}, "folder skill versions"},
-		{"version", []string{"version"}, "go platform revision version"},
-		{"version as a flag", []string{"--version"}, "go platform revision version"},
+		{"version", []string{"version"}, "date go platform revision version"},
+		{"version as a flag", []string{"--version"}, "date go platform revision version"},
 		{"status", []string{"status"}, "catalog clients held next offers skills sources usage verdict waiting"},
 		{"no command", nil, "catalog clients held next offers skills sources usage verdict waiting"},
 	} {

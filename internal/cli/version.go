@@ -16,7 +16,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Long: `Version prints the version of the program, the revision it was built from, and
 the Go version and platform it was built with. So does the flag --version.
 
---json prints an object with version, revision, go and platform.`,
+--json prints an object with version, revision, date (of the revision), go
+and platform.`,
 		Example: "  skills version --json",
 		Args:    args(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
@@ -41,6 +42,7 @@ func (a *app) printVersion() error {
 type versionResult struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"`
+	Date     string `json:"date"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
@@ -53,8 +55,11 @@ func versionOf() versionResult {
 	}
 	v.Version = cmp.Or(info.Main.Version, v.Version)
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		switch s.Key {
+		case "vcs.revision":
 			v.Revision = s.Value
+		case "vcs.time":
+			v.Date = s.Value
 		}
 	}
 	return v
