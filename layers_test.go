@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"internal/hook/event": {"internal/client"},
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp", "internal/words"},
-	"internal/status":     {".", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
+	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},
 	"internal/words":      {},

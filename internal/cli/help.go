@@ -14,27 +14,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// helpCommand replaces cobra's, which exits with status 0 for an unknown command.
-func (a *app) helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "Print the help of a command",
-		Long:    "Help prints the help of a command, or of the program.",
-		Example: "  skills help search",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			topic, rest, err := cmd.Root().Find(args)
-			if err == nil && len(rest) > 0 {
-				err = noCommand(topic, rest)
-			}
-			if err != nil {
-				return err
-			}
-			topic.InitDefaultHelpFlag()
-			return topic.Help()
-		},
-	}
-}
-
 const completionHelp = `Completion prints a script that makes a shell complete commands and flags.
 
   bash        source <(skills completion bash)
@@ -135,22 +114,6 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 		others := func(name string) bool { return !strings.HasPrefix(name, begun) }
 		return slices.DeleteFunc(names(), others), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// setHelp has the help of a command completed when it is printed.
-func (a *app) setHelp(root *cobra.Command) {
-	print := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		a.completeHelp(cmd)
-		print(cmd, args)
-	})
-}
-
-// completeHelp fills in marks such as {folders} from the descriptions of clients, and the
-// name of the program.
-func (a *app) completeHelp(cmd *cobra.Command) {
-	marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
-	cmd.Long, cmd.Example = a.named(marks.Replace(cmd.Long)), a.named(cmd.Example)
 }
 
 // foldersHelp returns the text that says where skills are looked for.
