@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -168,7 +167,7 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case len(e.chain) > 0:
 		return fmt.Sprintf("Offered, if the budget has room, because %s requires %s.", e.chain[0], strings.Join(append(slices.Clone(e.chain[1:]), "it"), ", which requires "))
 	case e.Kind != "" && !e.Relevant:
-		return "Not offered: the prompt is " + intent.Kind(e.Kind).Phrase() + "."
+		return "Not offered: " + e.Quiet() + "."
 	case e.CopyOf != "" && e.Relevant: // the skill that stays is relevant too
 		return fmt.Sprintf("Not offered: it is the same as %s, which is offered.", e.CopyOf)
 	case e.Rank == 0 && e.Strength == 0:
@@ -178,8 +177,7 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case e.Relevant:
 		return fmt.Sprintf("Offered, as number %d of %d candidates.", e.Rank, e.Of)
 	case e.Demand.Probability < e.Threshold:
-		likely, threshold := words.Percents(e.Demand.Probability, e.Threshold)
-		return fmt.Sprintf("Not offered: this prompt looks %s likely to need a skill; the threshold is %s.", likely, threshold)
+		return "Not offered: " + e.Quiet() + "."
 	}
 	own, others := words.Percents(e.Probability, best.Probability)
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)

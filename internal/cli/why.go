@@ -78,22 +78,15 @@ func addends(terms []rank.Term) string {
 // sayThreshold says what the threshold of an answer follows from, and how many prompts that
 // need no skill would score higher.
 func sayThreshold(say func(format string, args ...any), r search.Ranking) {
-	b := r.Background
-	if b.Disturb >= 0 {
-		say("  threshold %.3g %%, so that at most %.3g %% of the prompts that need no skill get one", 100*r.Threshold, 100*b.Disturb)
+	b := &r.Background
+	if promise := b.Promise(); promise != "" {
+		say("  threshold %.3g %%, so that %s", 100*r.Threshold, promise)
 	}
-	switch {
-	case b.Prompts == 0 && b.Disturb >= 0:
-		line := "  reference none, so that the threshold is an estimate"
-		if b.Missing != "" {
-			line += ": " + b.Missing
+	if reference := r.Reference(); reference != "" {
+		if b.Prompts == 0 && b.Due {
+			reference += "; run \"skills index\""
 		}
-		if b.Due {
-			line += "; run \"skills index\""
-		}
-		say("%s", line)
-	case b.Prompts > 0 && r.Kind == "":
-		say("  reference of %d prompts that need no skill, %d would score higher here", b.Prompts, b.Higher)
+		say("  reference %s", reference)
 	}
 }
 
