@@ -283,9 +283,9 @@ func (l *level) check() error {
 	case l.given("disturb") && l.given("threshold"):
 		return errors.New("--disturb and --threshold decide the same; leave one of them out")
 	case !(l.share >= 0 && l.share <= 1):
-		return fmt.Errorf("--disturb %g: a share from 0 to 1", l.share)
+		return fmt.Errorf("--disturb is a share from 0 to 1, not %g", l.share)
 	case !(l.probability >= 0 && l.probability <= 1):
-		return fmt.Errorf("--threshold %g: a probability from 0 to 1", l.probability)
+		return fmt.Errorf("--threshold is a probability from 0 to 1, not %g", l.probability)
 	}
 	return nil
 }

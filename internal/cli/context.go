@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -69,10 +69,8 @@ func (a *app) contextCommand() *cobra.Command {
 				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
 			case form != "" && !slices.Contains(forms, form):
 				return fmt.Errorf("no form %q%s", form, words.Suggest(form, forms))
-			case b.Tokens < 1 || b.Skills < 1:
-				return errors.New("--budget and --max are at least 1")
 			}
-			return least.check()
+			return cmp.Or(atLeast("budget", b.Tokens, 1), atLeast("max", b.Skills, 1), least.check())
 		}),
 		RunE: a.onPrompt(0, hurry, func(ctx context.Context, c *catalog, args []string) error {
 			b.Disturb, b.Threshold = least.disturb(), least.threshold()

@@ -76,7 +76,38 @@ func flagError(cmd *cobra.Command, err error) error {
 			err = fmt.Errorf("%w (put -- before a text that starts with -)", err)
 		}
 	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = fmt.Errorf("--%s takes %s, not %q", invalid.GetFlag().Name, takes(invalid.GetFlag()), invalid.GetValue())
+	}
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		f := missing.GetFlag()
+		name, _ := pflag.UnquoteUsage(f)
+		err = fmt.Errorf("%s is missing after --%s. Usage: %s", strings.ToUpper(name), f.Name, cmd.UseLine())
+	}
 	return &usageError{cmd.CommandPath(), err}
+}
+
+// takes says what kind of value a flag takes.
+func takes(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int", "intSlice":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "duration":
+		return "a time such as 300ms or 2s"
+	case "bool":
+		return "true or false"
+	}
+	return "another value"
+}
+
+// atLeast returns an error for a flag whose number is below the least one.
+func atLeast(flag string, n, least int) error {
+	if n >= least {
+		return nil
+	}
+	return fmt.Errorf("--%s is at least %d, not %d", flag, least, n)
 }
 
 // unknown returns the error for a name that is not among names. It suggests similar ones,
