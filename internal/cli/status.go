@@ -64,7 +64,7 @@ func (a *app) status(ctx context.Context, program string) error {
 	if _, err := a.options(); err != nil {
 		return err
 	}
-	look := status.Look{Open: a.openForStatus, Building: buildingIn(a.stateDir()), State: a.stateDir(), Now: a.start,
+	look := status.Look{Open: a.openForStatus, Building: buildingIn(a.stateDir()), State: a.stateDir(),
 		Mistakes: func(unusable error) []skill.Problem {
 			if unusable != nil {
 				return append(mistaken, mistakes(unusable)...)
