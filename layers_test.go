@@ -50,7 +50,7 @@ var layers = map[string][]string{
 	"internal/hook/event": {"internal/client"},
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp", "internal/words"},
-	"internal/status":     {".", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
+	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
 	"internal/probe":      {".", "internal/client", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
 	"internal/trial":      {".", "internal/client", "internal/evals", "internal/hook", "internal/hook/event", "internal/setup", "internal/words", "search"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},

@@ -2,13 +2,15 @@ package index
 
 import (
 	"fmt"
-	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // String returns the figures of r in one line, without its source and problems.
 func (r Report) String() string {
-	s := fmt.Sprintf("%d found, %d added, %d changed, %d removed, %d refused, %d unchanged in %v",
-		r.Found, r.Added, r.Changed, r.Removed, r.Refused, r.Unchanged, r.Took.Round(time.Millisecond))
+	n := words.Thousands
+	s := fmt.Sprintf("%s found, %s added, %s changed, %s removed, %s refused, %s unchanged in %s",
+		n(r.Found), n(r.Added), n(r.Changed), n(r.Removed), n(r.Refused), n(r.Unchanged), words.Duration(r.Took))
 	if r.Unreadable > 0 {
 		s += fmt.Sprintf(", %d unreadable", r.Unreadable)
 	}

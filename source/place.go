@@ -112,6 +112,10 @@ type Search struct {
 	// Confine says why the place of the project at path must not lead to the folder real,
 	// whose links are resolved; Discover leaves out the place. nil means that it may.
 	Confine func(path, real string) error
+
+	// Missing is called for each place that Discover leaves out because it does not exist, in
+	// the default order; nil means that nobody is told.
+	Missing func(Place)
 }
 
 // Discover returns the places of skills, the highest priority first. In the default order
@@ -127,7 +131,7 @@ type Search struct {
 // time. The error joins one error for each of them, and for each missing folder of Project
 // or User.
 func Discover(search Search) ([]Place, error) {
-	d := discovery{folders: search.Folders, confine: search.Confine, labels: make(map[string]bool), seen: make(map[string]bool), names: make(map[string]map[string]bool)}
+	d := discovery{folders: search.Folders, confine: search.Confine, missing: search.Missing, labels: make(map[string]bool), seen: make(map[string]bool), names: make(map[string]map[string]bool)}
 	if d.folders == nil {
 		d.folders = []string{shared}
 	}
@@ -160,6 +164,7 @@ type grouped struct {
 type discovery struct {
 	folders []string                      // of Search
 	confine func(path, real string) error // of Search
+	missing func(Place)                   // of Search
 	group   string                        // of the places that are added
 	places  []grouped
 	labels  map[string]bool
@@ -246,6 +251,9 @@ func (d *discovery) add(kind, path string, label func() string) bool {
 	info, err := os.Stat(path)
 	missing := isMissing(err) || err == nil && !info.IsDir()
 	if missing && kind != KindRoot {
+		if d.missing != nil {
+			d.missing(Place{Path: path, Label: label(), Kind: kind})
+		}
 		return false
 	}
 	if err != nil && !missing {

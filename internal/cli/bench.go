@@ -189,7 +189,7 @@ func (b *benchFlags) check(json bool) error {
 	case b.markdown && (json || b.compare != ""):
 		return errors.New("--markdown goes with neither --json nor --compare")
 	case b.limit < 0:
-		return fmt.Errorf("--limit %d: at least 1", b.limit)
+		return atLeast("limit", b.limit, 1)
 	}
 	if err := b.embedder.check(); err != nil {
 		return err
@@ -309,7 +309,7 @@ func (a *app) inCatalog(ctx context.Context, d *bench.Dataset, setup *bench.Setu
 		return fmt.Errorf("indexing %s: %w", d.Name, err)
 	}
 	defer c.Close() // a file in the temporary folder; what was measured holds
-	a.noteVerbose("%s: %s indexed in %v", d.Name, count(c.Skills, "skill"), time.Since(start).Round(time.Millisecond))
+	a.noteVerbose("%s: %s indexed in %s", d.Name, count(c.Skills, "skill"), words.Duration(time.Since(start)))
 	searching := a.progress("searching "+d.Name, 1)
 	defer searching.done()
 	o.Step = searching.set

@@ -82,13 +82,13 @@ func (s *speedFlags) check(b *benchFlags) error {
 	case s.on && (len(b.datasets) > 0 || len(b.none) > 0 || b.fromEvals || b.distractors != "" || b.details || b.markdown || b.compare != "" || b.mode != "" || b.limit != 0 || b.embedder.name != "" || len(b.embedder.ports) > 0):
 		return errors.New("--speed measures no data set; of the other flags only --corpus goes with it")
 	case s.Rounds < 0:
-		return fmt.Errorf("--rounds %d: at least 1", s.Rounds)
+		return atLeast("rounds", s.Rounds, 1)
 	case s.While < 0:
-		return fmt.Errorf("--while %v: at least 0", s.While)
+		return fmt.Errorf("--while is at least 0, not %v", s.While)
 	}
 	for i, sizes := range [][]int{s.Sizes, s.Compiled} {
 		if j := slices.IndexFunc(sizes, func(n int) bool { return n < 1 }); j >= 0 {
-			return fmt.Errorf("--%s %d: at least 1", []string{"size", "snapshot-only"}[i], sizes[j])
+			return atLeast([]string{"size", "snapshot-only"}[i], sizes[j], 1)
 		}
 	}
 	return nil

@@ -170,10 +170,11 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 	case f.Partial:
 		a.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog)
 	case f.Cut:
-		a.note("looking for changed skills was cut off after %v; the next command goes on (\"skills index\" does all)", freshen)
+		a.note("some changed skills are not read yet; the next command goes on, \"skills index\" reads all")
 	case f.Stale != nil:
 		a.note("the answer is as of the last index: %v", f.Stale)
 	default:
+		a.noteVerbose("checked %s for changes", count(f.Looked, "folder"))
 		a.reportVerbose(f.Reports)
 	}
 	if f.Stale != nil {

@@ -101,7 +101,7 @@ func (a *app) chatCommand() *cobra.Command {
 func (f *chatFlags) check(a *app, args []string) error {
 	switch {
 	case f.iterations < 1:
-		return fmt.Errorf("--max-iterations %d: at least 1", f.iterations)
+		return atLeast("max-iterations", f.iterations, 1)
 	case f.noScripts && (f.yes || f.given("executor") || f.given("workspace")):
 		return errors.New("--no-scripts runs no scripts, so --yes, --executor and --workspace have nothing to say; leave one out")
 	case a.json && len(args) == 0 && a.typist() != nil:

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"charm.land/lipgloss/v2"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A chatScreen prints what happens in a chat: what the model writes on standard output, all
@@ -168,7 +168,7 @@ func (s *chatScreen) ran(e agent.Event, skill string) {
 	if e.Exit != 0 {
 		status = fmt.Sprintf("exit status %d, ", e.Exit)
 	}
-	s.aside("ran %s%s (%s%v)", skill, e.What, status, e.Duration.Round(time.Millisecond))
+	s.aside("ran %s%s (%s%s)", skill, e.What, status, words.Duration(e.Duration))
 	for _, gap := range e.Unprotected {
 		if !slices.Contains(s.told, gap) {
 			s.told = append(s.told, gap)

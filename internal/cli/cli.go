@@ -167,41 +167,13 @@ func hintFor(err error) string {
 	return ""
 }
 
-const rootHelp = `Skills finds the agent skills that fit a prompt, among hundreds or thousands of
-them, by their full text. It lists the few that matter (names and descriptions)
-or none, prints the instructions of one, and the files that belong to it.
-
-{folders}
-
-The catalog is indexed by itself: every command looks first whether a skill has
-changed. The index is a cache, kept in $REPERTOIRE_CACHE or your cache folder;
-deleting it costs a rebuild. Ranking is by text and by the vectors of a built-in
-embedder. Nothing leaves this machine unless you configure an embeddings server
-that is elsewhere.
-
-Configuration is read from $REPERTOIRE_CONFIG or repertoire/config.yaml in your
-configuration folder, and from .agents/repertoire.yaml of the project, such as:
-
-  roots: [~/more/skills, {path: ../team, label: team}]
-  disabled: [legacy-*]   # skills that nobody is offered
-  agents:
-    reviewer:            # skills --agent reviewer …
-      include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
-
-"skills config --help" explains all keys, and what a project's file may hold.
-
-Control and other hidden characters are printed as escapes, such as \x1b. In a
-pipe, --json is exact.
-
-Exit status: 0 (also when nothing is relevant), 1 for errors, 2 for wrong usage.`
-
 // command builds the tree of commands.
 func (a *app) command() *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           cmp.Or(a.name, ownName),
 		Short:         "Find the agent skills that fit a prompt",
-		Long:          rootHelp,
+		Long:          about,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
@@ -213,9 +185,9 @@ func (a *app) command() *cobra.Command {
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringArrayVar(&a.roots, "root", nil, "look for skills in this `folder` too (repeatable; the first wins)")
+	f.StringArrayVar(&a.roots, "root", nil, "look for skills in this `folder` too (repeatable)")
 	f.BoolVar(&a.onlyRoot, "only-root", false, "look nowhere else than in the folders given with --root")
-	f.StringVar(&a.config, "config", "", "read this configuration `file` instead of yours and the project's")
+	f.StringVar(&a.config, "config", "", "read this configuration `file` instead of the usual ones")
 	f.StringVar(&a.db, "db", "", "keep the catalog in this `file`")
 	f.StringVar(&a.agent, "agent", "", "see only what the configured agent `name` may see")
 	f.BoolVar(&a.json, "json", false, "print the result as JSON")
@@ -223,31 +195,75 @@ func (a *app) command() *cobra.Command {
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(a.helpCommand())
 	a.setHelp(root)
-	addGroup(root, "Find skills:",
-		a.contextCommand(), a.searchCommand(), a.listCommand(), a.showCommand(), a.readCommand(), a.whyCommand(),
-		a.promptCommand(), a.tryCommand())
-	addGroup(root, "Own a catalog:",
-		a.installCommand(), a.updateCommand(), a.verifyCommand(), a.removeCommand(),
-		a.rootCommand(), a.indexCommand(), a.embedCommand(),
-		a.disableCommand(), a.enableCommand(), a.pinCommand(), a.unpinCommand(), a.trustCommand(), a.configCommand())
-	addGroup(root, "Check and change skills:",
-		a.doctorCommand(), a.proposalsCommand(), a.proposeCommand(), a.historyCommand(), a.revertCommand(),
-		a.testCommand())
-	addGroup(root, "Use skills:",
-		a.runCommand(), a.chatCommand())
-	addGroup(root, "Serve clients:",
-		a.setupCommand(), a.hookCommand(), a.mcpCommand(), a.wellKnownCommand(),
-		a.toolsCommand())
-	addGroup(root, "Measure:", a.statsCommand(), a.benchCommand())
-	root.AddCommand(a.statusCommand(), a.completionCommand(), a.versionCommand())
+	a.addCommands(root)
 	return root
+}
+
+// addCommands adds the commands in the order in which the help lists them.
+func (a *app) addCommands(root *cobra.Command) {
+	addGroup(root, "Start",
+		a.setupCommand(),
+		a.statusCommand(),
+		a.tryCommand(),
+		a.doctorCommand(),
+	)
+	addGroup(root, "Find skills",
+		a.searchCommand(),
+		a.contextCommand(),
+		a.whyCommand(),
+		a.listCommand(),
+		a.showCommand(),
+		a.readCommand(),
+		rare(a.promptCommand()),
+	)
+	addGroup(root, "Get skills",
+		a.installCommand(),
+		a.rootCommand(),
+		rare(a.updateCommand()),
+		rare(a.verifyCommand()),
+		rare(a.removeCommand()),
+		rare(a.indexCommand()),
+		rare(a.embedCommand()),
+	)
+	addGroup(root, "Decide what is offered",
+		a.configCommand(),
+		a.disableCommand(),
+		rare(a.enableCommand()),
+		rare(a.pinCommand()),
+		rare(a.unpinCommand()),
+		rare(a.trustCommand()),
+	)
+	addGroup(root, "Use skills",
+		a.mcpCommand(),
+		a.chatCommand(),
+		a.runCommand(),
+		rare(a.hookCommand()),
+		rare(a.toolsCommand()),
+		rare(a.wellKnownCommand()),
+	)
+	addGroup(root, "Improve skills",
+		a.statsCommand(),
+		a.testCommand(),
+		a.proposalsCommand(),
+		rare(a.proposeCommand()),
+		rare(a.historyCommand()),
+		rare(a.revertCommand()),
+		rare(a.benchCommand()),
+	)
+	help := rare(a.helpCommand())
+	root.SetHelpCommand(help)
+	addGroup(root, "This program",
+		rare(a.pathsCommand()),
+		rare(a.completionCommand()),
+		rare(a.versionCommand()),
+		help,
+	)
 }
 
 // addGroup adds commands that the help lists together, in this order, below a title.
 func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
 	for _, c := range commands {
 		c.GroupID = title
 	}
@@ -272,9 +288,9 @@ func (l *level) check() error {
 	case l.given("disturb") && l.given("threshold"):
 		return errors.New("--disturb and --threshold decide the same; leave one of them out")
 	case !(l.share >= 0 && l.share <= 1):
-		return fmt.Errorf("--disturb %g: a share from 0 to 1", l.share)
+		return fmt.Errorf("--disturb is a share from 0 to 1, not %g", l.share)
 	case !(l.probability >= 0 && l.probability <= 1):
-		return fmt.Errorf("--threshold %g: a probability from 0 to 1", l.probability)
+		return fmt.Errorf("--threshold is a probability from 0 to 1, not %g", l.probability)
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
-const configHelp = `Config shows the configuration, and describes its files to editors.
-
-It is read from $REPERTOIRE_CONFIG or repertoire/config.yaml in your
-configuration folder, and from .agents/repertoire.yaml of the project:
+const configHelp = `Config shows the configuration, and describes its files to editors. Yours is
+repertoire/config.yaml in your configuration folder, or $REPERTOIRE_CONFIG; a
+project's is .agents/repertoire.yaml in it. "skills paths" shows both. All keys,
+of which most people need few; what is left out has its default:
 
 {configuration}
 
@@ -19,55 +19,31 @@ A project's file may hold roots in the project, agents, and disabled and ignore,
 which hold for the skills of the project only. Its agents use skills by name,
 and may only narrow how scripts run: shorter, without network, in the virtual
 executor.
-"skills disable", "skills pin" and "skills root" edit your file; all comments in
-it stay.
 
-"skills config schema" prints the JSON Schema of your file, with --project of a
-project's, so that an editor completes and checks it; both are in docs/schema of
-the project, too. Save it, and begin the file with a line such as
+"skills disable", "skills pin" and "skills root" edit your file; comments stay.
+"skills config show" prints each setting with its origin, and no secrets; in a
+pipe each line holds key, value (as JSON), origin and place, with tabs between.
+"skills config schema" prints the JSON Schema, of a project's file with
+--project. An editor checks a file that begins with the line
   # yaml-language-server: $schema=/path/to/schema.json
-
-"skills config show" prints each setting with its origin: default, a file with
-its line, a variable, or a flag. It shows no password, header or token. When the
-output is piped, each line holds key, value (as JSON), origin and place,
-separated by tabs.
 
 --json prints an object with settings, a list of objects with key, value, origin
 (default, file, variable or flag) and place (path:line, or a name).`
 
-// configExample is the configuration that the help shows.
-const configExample = `  roots:
+// configExample is the configuration that the help shows: what people change first comes
+// first.
+const configExample = `  roots:                 # further folders, repositories, archives and sites
     - ~/more/skills
     - {path: ../team, label: team, names: {old: new}}
     - {git: "https://git.example/team/skills", ref: v2, path: skills}
     - {url: "https://example.com/skills.zip", fetch: "@daily", trusted: true}
   disabled: [legacy-*]   # or {names: […], tags: […], sources: […]}
   ignore: [no-trigger, {rules: unused-file, skills: ["x-*"]}]  # by doctor
-  projects: {~/work/app: {disabled: [deploy]}}  # in that project only
-  project: true          # look at the project's folders
-  user: true             # look at the folders in your home
-  # user_dir: ~/skills   # instead of the usual ones in your home
-  # install_dir: ~/inst  # instead of a folder in your data folder
-  bundled: true          # offer the skills that are compiled in, or [NAME, …]
-  order: [roots, installed, project, project-clients, user, bundled, elsewhere]
-  trust:
-    project: offer       # or ask: a project's skills wait until you trust them
-    require_digest: false  # hold back installed skills that were changed
-    lower: [other]       # sources whose skills rank below equals
-  requires: {ignore: false, assume: [gh], load: false}
   usage: false           # or true, or {prompts: true}: a local log of use
-  limits: {name: 64, description: 1024, body: 8000, files: 512, bytes: 16777216}
-  db: ~/catalog.db       # instead of one in the cache folder
-  schedule: "@every 5s"  # of rescans in programs that stay running
-  max_file: 1048576      # bytes of the largest file that is served
-  deadline: 250ms        # for the embedding of a prompt
   disturb: 0.05          # at most this share of prompts that need none gets one
   # threshold: 0.6       # instead: least probability that a prompt wants one
-  triggers: evidence     # or certain: a prompt with a skill's trigger gets it
   form: full             # of skills in a block: full or short
-  embedder: static       # the built-in one; or none; or a server:
-  # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
-  model: {base_url: "http://127.0.0.1:11434/v1", model: NAME, key_env: NAME}
+  triggers: evidence     # or certain: a prompt with a skill's trigger gets it
   agents:
     reviewer:            # skills --agent reviewer …
       include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}
@@ -80,7 +56,27 @@ const configExample = `  roots:
       script: {timeout: 1m, output: 1048576, network: [443]}
       executor: confined # or plain, bubblewrap, container, virtual
   scripts:               # of single skills; what an agent says wins
-    - {skills: ["fetch-*"], sources: [team], timeout: 2m, network: [443]}`
+    - {skills: ["fetch-*"], sources: [team], timeout: 2m, network: [443]}
+  projects: {~/work/app: {disabled: [deploy]}}  # in that project only
+  project: true          # look at the project's folders
+  user: true             # look at the folders in your home
+  # user_dir: ~/skills   # instead of the usual ones in your home
+  # install_dir: ~/inst  # instead of a folder in your data folder
+  bundled: true          # offer the skills that are compiled in, or [NAME, …]
+  order: [roots, installed, project, project-clients, user, bundled, elsewhere]
+  trust:
+    project: offer       # or ask: a project's skills wait until you trust them
+    require_digest: false  # hold back installed skills that were changed
+    lower: [other]       # sources whose skills rank below equals
+  requires: {ignore: false, assume: [gh], load: false}
+  embedder: static       # the built-in one; or none; or a server:
+  # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
+  model: {base_url: "http://127.0.0.1:11434/v1", model: NAME, key_env: NAME}
+  deadline: 250ms        # for the embedding of a prompt
+  schedule: "@every 5s"  # of rescans in programs that stay running
+  db: ~/catalog.db       # instead of one in the cache folder
+  limits: {name: 64, description: 1024, body: 8000, files: 512, bytes: 16777216}
+  max_file: 1048576      # bytes of the largest file that is served`
 
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{

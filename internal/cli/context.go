@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -70,10 +70,8 @@ func (a *app) contextCommand() *cobra.Command {
 				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
 			case form != "" && !slices.Contains(forms, form):
 				return fmt.Errorf("no form %q%s", form, words.Suggest(form, forms))
-			case b.Tokens < 1 || b.Skills < 1:
-				return errors.New("--budget and --max are at least 1")
 			}
-			return least.check()
+			return cmp.Or(atLeast("budget", b.Tokens, 1), atLeast("max", b.Skills, 1), least.check())
 		}),
 		RunE: a.onPrompt(0, hurry, func(ctx context.Context, c *catalog, args []string) error {
 			b.Disturb, b.Threshold = least.disturb(), least.threshold()
@@ -103,7 +101,26 @@ func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoi
 			c.rankingOf(block.Ranking)})
 	}
 	_, err = io.WriteString(a.stdout, block.Text)
+	if _, ok := terminal(a.stdout); ok && block.Text == "" {
+		a.noteSilence(ctx, c, block)
+	}
 	a.noteVerbose("%s in %s, %d left out; ranking: %s",
 		count(len(block.Skills), "skill"), count(block.Tokens, "token"), block.Omitted, block.Mode)
 	return err
+}
+
+// noteSilence says why a prompt gets nothing: a person at a terminal sees nothing else.
+func (a *app) noteSilence(ctx context.Context, c *catalog, block repertoire.Block) {
+	skills, err := c.Count(ctx, c.agent)
+	why := block.Quiet()
+	switch {
+	case err == nil && skills == 0:
+		a.note("Nothing fits: there are no skills.")
+		return
+	case why == "" && block.Omitted > 0:
+		why = "no skill that fits has room in the budget"
+	case why == "":
+		why = "no skill has enough in common with this prompt"
+	}
+	a.note("Nothing fits: %s. \"skills search\" lists the nearest skills, \"skills why\" explains one.", why)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
 	"github.com/repertoire-skills/repertoire/bench"
@@ -43,6 +44,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"embed":   embedResult{},
 		"version": versionResult{},
 		"status":  status.Status{},
+		"paths":   pathsResult{},
 		"trust":   trustResult{},
 		"stats":   usage.Stats{},
 		"config":  configResult{},
@@ -209,6 +211,7 @@ func TestQuotedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own = slices.DeleteFunc(own, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 	found := 0
 	for _, file := range slices.Concat(files, own, []string{"../../contextprovider/format.go"}) {
 		text, err := os.ReadFile(file)
@@ -268,6 +271,7 @@ func TestJSON(t *testing.T) {
 		{"history", []string{"history", "cat", "--record"}, "folder skill versions"},
 		{"version", []string{"version"}, "date go platform revision version"},
 		{"version as a flag", []string{"--version"}, "date go platform revision version"},
+		{"paths", []string{"paths"}, "paths"},
 		{"status", []string{"status"}, "catalog clients held next offers skills sources usage verdict waiting"},
 		{"no command", nil, "catalog clients held next offers skills sources usage verdict waiting"},
 	} {
@@ -378,9 +382,49 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench chat completion config context disable doctor embed enable history hook index install list mcp pin prompt proposals propose read remove revert root run search setup show stats status test tools trust try unpin update verify version well-known why"
+	want := "bench chat completion config context disable doctor embed enable help history hook index install list mcp paths pin prompt proposals propose read remove revert root run search setup show stats status test tools trust try unpin update verify version well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+// TestProgramHelp: the help of the program fits on little more than one screen, and leaves no
+// command, topic or flag out; each of them has a help of its own.
+func TestProgramHelp(t *testing.T) {
+	text := call(t, 0, "--help")
+	if n := strings.Count(text, "\n"); n > 45 {
+		t.Errorf("the help has %d lines, want 45 at most:\n%s", n, text)
+	}
+	root := new(app).command()
+	names := mapped(root.Commands(), (*cobra.Command).Name)
+	for _, topic := range topics() {
+		names = append(names, topic.name)
+	}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	for _, name := range names {
+		if !regexp.MustCompile(`(^|\W)` + name + `\b`).MatchString(text) {
+			t.Errorf("the help does not name %s", name)
+		}
+		if help := ""; !strings.HasPrefix(name, "-") {
+			if help = call(t, 0, "help", name); len(help) < 200 {
+				t.Errorf("the help of %s is %q", name, help)
+			}
+			checkWidth(t, "the help of "+name, help)
+		}
+	}
+	checkWidth(t, "the help", text)
+	if completed := call(t, 0, "__complete", "help", "fo"); !strings.HasPrefix(completed, "folders\t") {
+		t.Errorf("completions of help: %q", completed)
+	}
+}
+
+// checkWidth reports lines of more than 80 characters.
+func checkWidth(t *testing.T, what, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSuffix(line, "\n"); len([]rune(line)) > 80 {
+			t.Errorf("%s has a line of %d characters: %q", what, len([]rune(line)), line)
+		}
 	}
 }
 

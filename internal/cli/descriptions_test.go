@@ -28,7 +28,7 @@ func TestEveryClient(t *testing.T) {
 			t.Setenv(c.ProjectVar, "")
 		}
 	}
-	setupHelp, hookHelp, help := call(t, 0, "help", "setup"), call(t, 0, "help", "hook"), call(t, 0, "help")
+	setupHelp, hookHelp, help := call(t, 0, "help", "setup"), call(t, 0, "help", "hook"), call(t, 0, "help", "folders")
 	for mark, text := range map[string]string{"{clients}": setupHelp, "{events}": hookHelp, "{folders}": help} {
 		if strings.Contains(text, mark) {
 			t.Errorf("the help still has %s", mark)

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/detect"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // detectResult is what "embed --detect --json" prints.
@@ -70,7 +71,7 @@ func (p *portFlag) flag(cmd *cobra.Command) {
 func (p portFlag) check() error {
 	for _, port := range p {
 		if port < 1 || port > 65535 {
-			return fmt.Errorf("--port %d: a number from 1 to 65535", port)
+			return fmt.Errorf("--port is a number from 1 to 65535, not %d", port)
 		}
 	}
 	return nil
@@ -211,8 +212,8 @@ func (d *detectRun) propose(ctx context.Context, c detect.Choice) error {
 		Address: c.Address, Model: c.Name, Dimension: t.Dim, InUse: used, Batch: t.Size, Missing: missing,
 		FirstMS: ms(t.First), PromptMS: ms(t.Prompt), BatchMS: ms(t.Batch), Seconds: rounded(t.Estimate(missing).Seconds()),
 	}
-	d.note("%s: %d dimensions; %v for a prompt, %v for %d texts (medians of %d)",
-		c.Name, t.Dim, roughly(t.Prompt), roughly(t.Batch), t.Size, t.Rounds)
+	d.note("%s: %s dimensions; %s for a prompt, %s for %s (medians of %d)",
+		c.Name, words.Thousands(t.Dim), words.Duration(t.Prompt), words.Duration(t.Batch), count(t.Size, "text"), t.Rounds)
 	if deadline := cmp.Or(d.settings.Deadline, 250*time.Millisecond); t.Prompt > deadline {
 		d.note("prompts must be embedded within %v, so most would be ranked by text alone; set a longer deadline in the configuration, or take a smaller model", deadline)
 	}
@@ -309,7 +310,7 @@ func (d *detectRun) printNext(missing int, t detect.Timing) {
 	if missing == 0 {
 		d.note("next: \"skills index\" finds the skills and embeds them")
 	} else {
-		d.note("next: \"skills embed\" embeds %s, in about %v; until then ranking goes on without it", count(missing, "text"), roughly(t.Estimate(missing)))
+		d.note("next: \"skills embed\" embeds %s, in about %s; until then ranking goes on without it", count(missing, "text"), words.Duration(t.Estimate(missing)))
 	}
 	d.note("to see on the evals beside your skills what it buys: \"skills bench --from-evals --embedder static --json >before.json\", then \"skills bench --from-evals --compare before.json\"")
 }
@@ -336,14 +337,3 @@ func (d *detectRun) missing(ctx context.Context, c detect.Choice) int {
 }
 
 func ms(t time.Duration) float64 { return rounded(float64(t) / float64(time.Millisecond)) }
-
-// roughly rounds a duration to what people want to know of it.
-func roughly(t time.Duration) time.Duration {
-	switch {
-	case t < 10*time.Millisecond:
-		return t.Round(10 * time.Microsecond)
-	case t < 10*time.Second:
-		return t.Round(time.Millisecond)
-	}
-	return t.Round(time.Second)
-}

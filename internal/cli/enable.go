@@ -78,7 +78,7 @@ func (f *ruleFlags) command(use, short, long, example string) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(f.rules(args)) == 0 {
-			return &usageError{cmd.CommandPath(), errors.New("a name is missing, or --source or --tag")}
+			return &usageError{cmd.CommandPath(), errors.New("NAME is missing; or give --source or --tag")}
 		}
 		return nil
 	}
@@ -194,7 +194,7 @@ func (a *app) pinArgs(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	if a.agent == "" {
-		return &usageError{cmd.CommandPath(), errors.New("whose pins? --agent is missing")}
+		return &usageError{cmd.CommandPath(), errors.New("--agent is missing: it names the agent whose pins change")}
 	}
 	return nil
 }

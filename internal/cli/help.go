@@ -14,27 +14,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// helpCommand replaces cobra's, which exits with status 0 for an unknown command.
-func (a *app) helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "Print the help of a command",
-		Long:    "Help prints the help of a command, or of the program.",
-		Example: "  skills help search",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			topic, rest, err := cmd.Root().Find(args)
-			if err == nil && len(rest) > 0 {
-				err = noCommand(topic, rest)
-			}
-			if err != nil {
-				return err
-			}
-			topic.InitDefaultHelpFlag()
-			return topic.Help()
-		},
-	}
-}
-
 const completionHelp = `Completion prints a script that makes a shell complete commands and flags.
 
   bash        source <(skills completion bash)
@@ -97,7 +76,38 @@ func flagError(cmd *cobra.Command, err error) error {
 			err = fmt.Errorf("%w (put -- before a text that starts with -)", err)
 		}
 	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = fmt.Errorf("--%s takes %s, not %q", invalid.GetFlag().Name, takes(invalid.GetFlag()), invalid.GetValue())
+	}
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		f := missing.GetFlag()
+		name, _ := pflag.UnquoteUsage(f)
+		err = fmt.Errorf("%s is missing after --%s. Usage: %s", strings.ToUpper(name), f.Name, cmd.UseLine())
+	}
 	return &usageError{cmd.CommandPath(), err}
+}
+
+// takes says what kind of value a flag takes.
+func takes(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int", "intSlice":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "duration":
+		return "a time such as 300ms or 2s"
+	case "bool":
+		return "true or false"
+	}
+	return "another value"
+}
+
+// atLeast returns an error for a flag whose number is below the least one.
+func atLeast(flag string, n, least int) error {
+	if n >= least {
+		return nil
+	}
+	return fmt.Errorf("--%s is at least %d, not %d", flag, least, n)
 }
 
 // unknown returns the error for a name that is not among names. It suggests similar ones,
@@ -135,22 +145,6 @@ func completed(names func() []string, most int) cobra.CompletionFunc {
 		others := func(name string) bool { return !strings.HasPrefix(name, begun) || slices.Contains(args, name) }
 		return slices.DeleteFunc(names(), others), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// setHelp has the help of a command completed when it is printed.
-func (a *app) setHelp(root *cobra.Command) {
-	print := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		a.completeHelp(cmd)
-		print(cmd, args)
-	})
-}
-
-// completeHelp fills in marks such as {folders} from the descriptions of clients, and the
-// name of the program.
-func (a *app) completeHelp(cmd *cobra.Command) {
-	marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
-	cmd.Long, cmd.Example = a.named(marks.Replace(cmd.Long)), a.named(cmd.Example)
 }
 
 // foldersHelp returns the text that says where skills are looked for. It names the folders of

@@ -188,11 +188,14 @@ func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.R
 		return a.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
 	}
 	total := index.Total(reports)
-	err = a.printText(lineOf("%s offered, of %d found in %s: %d added, %d changed, %d removed",
-		count(offered, "skill"), found, count(len(reports), "source"), total.Added, total.Changed, total.Removed) +
+	n := words.Thousands
+	err = a.printText(lineOf("%s offered, of %s found in %s: %s added, %s changed, %s removed",
+		count(offered, "skill"), n(found), count(len(reports), "source"), n(total.Added), n(total.Changed), n(total.Removed)) +
 		lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path()))
-	if problems := len(total.Problems); problems > 0 {
-		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
+	// Once: who has seen them need not see them with every index.
+	first := total.Added > 0 && total.Unchanged+total.Changed+total.Removed == 0
+	if problems := len(total.Problems); problems > 0 && (first || a.verbose) {
+		a.note("%s found in the skills; \"skills doctor\" shows what matters", count(problems, "problem"))
 	}
 	return err
 }

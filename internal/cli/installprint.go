@@ -124,7 +124,7 @@ func (r *installRun) printChanges(result *install.Result) {
 	if len(result.Changes) == 0 {
 		r.note(noInstalled)
 	} else if same > 0 {
-		r.note("%d of %s: nothing new", same, count(len(result.Changes), "skill"))
+		r.note("%s of %s: nothing new", words.Thousands(same), count(len(result.Changes), "skill"))
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,5 +57,8 @@ func Command(name string) *cobra.Command {
 		}
 	}
 	complete(root)
+	for _, t := range topics() {
+		root.Long += fmt.Sprintf("\n\n%s\n\n%s", strings.ToUpper(t.about), a.filled(t.text))
+	}
 	return root
 }

@@ -71,8 +71,8 @@ func (a *app) promptCommand() *cobra.Command {
 			if a.agent == "" {
 				return errors.New("--agent is missing: it names the agent of the configuration whose prompt to print")
 			}
-			if o.Tokens < 1 {
-				return errors.New("--budget is at least 1")
+			if err := atLeast("budget", o.Tokens, 1); err != nil {
+				return err
 			}
 			format := string(o.Budget.Format)
 			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })

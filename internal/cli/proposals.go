@@ -94,9 +94,9 @@ func (a *app) proposalsCommand() *cobra.Command {
 			case action == listAction && len(args) == 2:
 				return errors.New("list takes no ID")
 			case action != listAction && len(args) == 1:
-				return fmt.Errorf("ID is missing: skills proposals %s ID", action)
+				return fmt.Errorf("ID is missing. Usage: skills proposals %s ID", action)
 			case action == rejectAction && d.reason == "":
-				return errors.New("--reason is needed: whoever proposed it learns from it")
+				return errors.New("--reason is missing: whoever proposed the change learns from it")
 			}
 			return nil
 		}),

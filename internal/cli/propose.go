@@ -49,9 +49,9 @@ func (a *app) proposeCommand() *cobra.Command {
 		PreRunE: checked(func([]string) error {
 			switch {
 			case (diff == "") == (folder == ""):
-				return errors.New("either --diff or --files is needed")
+				return errors.New("--diff or --files is missing: the change, or the files of a new skill")
 			case why == "":
-				return errors.New("--why is needed: say why the change helps")
+				return errors.New("--why is missing: say why the change helps")
 			}
 			return nil
 		}),

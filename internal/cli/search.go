@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,10 +86,7 @@ func (a *app) searchCommand() *cobra.Command {
 		Example: "  skills search fill in a pdf form\n  git diff | skills search -\n  skills search --syntax \"name: pdf NOT merge\"",
 		Args:    args(1, -1),
 		PreRunE: checked(func([]string) error {
-			if q.Limit < 1 {
-				return fmt.Errorf("--limit %d: at least 1", q.Limit)
-			}
-			if err := least.check(); err != nil || !q.Syntax {
+			if err := cmp.Or(atLeast("limit", q.Limit, 1), least.check()); err != nil || !q.Syntax {
 				return err
 			}
 			if all {
@@ -188,7 +186,11 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 		if marks && h.Relevant {
 			name += " *"
 		}
-		rows = append(rows, []string{name, decimals(h.Score), decimals(h.Probability), h.Source, h.Description})
+		wanted := decimals(h.Probability)
+		if marks {
+			wanted = words.Percent(h.Probability)
+		}
+		rows = append(rows, []string{name, decimals(h.Score), wanted, h.Source, h.Description})
 		if marks {
 			below = append(below, wrapped(snippets[i], width))
 		}
@@ -201,14 +203,14 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 	}
 	wanted := ""
 	if !q.Syntax {
-		wanted = fmt.Sprintf("probability that a skill is wanted: %.2f; ", answer.Demand.Probability)
+		wanted = fmt.Sprintf("this text looks %s likely to need a skill; ", words.Percent(answer.Demand.Probability))
 	}
 	if marks {
 		more := ""
 		if answer.Unfit > 0 && len(answer.Hits) < q.Limit {
 			more = "; --all lists skills that hardly fit"
 		}
-		a.note("%sranking: %s, %v%s", wanted, answer.Mode, took.Round(100*time.Microsecond), more)
+		a.note("%sranking: %s, %s%s", wanted, answer.Mode, words.Duration(took), more)
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func (a *app) read(ctx context.Context, c *catalog, id, name, output string) err
 	case a.json:
 		return a.printJSON(f)
 	case f.Binary:
-		return fmt.Errorf("%s of skill %s is a binary file (%d bytes, sha256 %s); --output FILE writes it", f.Path, f.ID, f.Size, f.SHA256)
+		return fmt.Errorf("%s of skill %s is a binary file (%s, sha256 %s); --output FILE writes it", f.Path, f.ID, count(int(f.Size), "byte"), f.SHA256)
 	}
 	a.noteHidden(f.HiddenChars, f.Path)
 	return a.printText(f.Text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -49,10 +50,7 @@ func (a *app) statsCommand() *cobra.Command {
 		Example: "  skills stats\n  skills stats --days 365 --json\n  skills stats --forget",
 		Args:    args(0, 0),
 		PreRunE: checked(func([]string) error {
-			if days < 1 {
-				return fmt.Errorf("--days %d: at least 1", days)
-			}
-			return nil
+			return atLeast("days", days, 1)
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if forget {
@@ -109,7 +107,8 @@ func (a *app) stats(ctx context.Context, c *catalog, days int) error {
 
 // printStats prints the counts, the longest lists cut.
 func (a *app) printStats(s *usage.Stats, skills int) error {
-	fmt.Fprintf(a.stdout, "%s since %s. Of %s, %d wanted work done; %d of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly), count(s.Prompts, "prompt"), s.Needed, s.Silent)
+	fmt.Fprintf(a.stdout, "%s since %s. Of %s, %s wanted work done; %s of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly),
+		count(s.Prompts, "prompt"), words.Thousands(s.Needed), words.Thousands(s.Silent))
 	number := strconv.Itoa
 	err := a.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, mapped(s.Clients, func(c usage.Client) []string {
 		return []string{c.Name, number(c.Prompts), number(c.Offers), number(c.Loads), unseenLoads(c)}
@@ -132,8 +131,8 @@ func (a *app) printStats(s *usage.Stats, skills int) error {
 			names = append(names, n.ID)
 		}
 	}
-	a.names(fmt.Sprintf("Offered but never loaded: %d", unloaded), names)
-	a.names(fmt.Sprintf("Never offered: %d of %s", len(s.Never), count(skills, "skill")), s.Never)
+	a.names("Offered but never loaded: "+words.Thousands(unloaded), names)
+	a.names(fmt.Sprintf("Never offered: %s of %s", words.Thousands(len(s.Never)), count(skills, "skill")), s.Never)
 	a.names("Loaded without an offer", mapped(s.Misses, func(m usage.Miss) string {
 		return fmt.Sprintf("%s (%d×, %d after a search)", m.ID, m.Times, m.Searched)
 	}))

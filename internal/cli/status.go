@@ -21,9 +21,9 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-const statusHelp = `Status shows on one screen how things stand: which clients are set up, how many
-skills come from where, whether the catalog is up to date, what was offered
-last, what is wrong, and the next command. The program prints the same without a
+const statusHelp = `Status shows on one screen how things stand: which clients are set up, where how
+many skills come from, whether the catalog is up to date, what was offered last,
+what is wrong, and the next command. The program prints the same without a
 command. It only looks: nothing is indexed, written or sent, and what costs more
 than a moment ("skills doctor") is not checked.
 
@@ -64,7 +64,7 @@ func (a *app) status(ctx context.Context, program string) error {
 	if _, err := a.options(); err != nil {
 		return err
 	}
-	look := status.Look{Open: a.openForStatus, Building: buildingIn(a.stateDir()), State: a.stateDir(), Now: a.start,
+	look := status.Look{Open: a.openForStatus, Building: buildingIn(a.stateDir()), State: a.stateDir(),
 		Mistakes: func(unusable error) []skill.Problem {
 			if unusable != nil {
 				return append(mistaken, mistakes(unusable)...)
@@ -277,9 +277,9 @@ func (s statusScreen) catalog() []line {
 	}
 	return s.lines("Catalog", map[string]string{
 		status.Current:  "up to date",
-		status.Changed:  "skills may have changed; the next question looks",
+		status.Changed:  "some skills may have changed; the next question looks",
 		status.Partial:  "not all skills are read yet; the next question goes on",
-		status.Building: "skills are being read now",
+		status.Building: "another process reads skills now",
 		status.Missing:  "not built yet",
 	}[s.Catalog.State])
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const testHelp = `Test runs the tests that a skill ships: its files tests/*.txtar. Each runs a
@@ -71,7 +72,7 @@ func (a *app) testCommand() *cobra.Command {
 		Args:    args(1, -1),
 		PreRunE: checked(func([]string) error {
 			if !slices.Contains([]string{"text", "json", "junit"}, format) {
-				return fmt.Errorf("--format %s: text, json or junit", format)
+				return fmt.Errorf("no format %q%s", format, words.Suggest(format, []string{"text", "json", "junit"}))
 			}
 			if a.json && format == "junit" {
 				return errors.New("--json and --format junit exclude each other; leave one of them out")

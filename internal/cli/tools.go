@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -67,13 +67,10 @@ func (a *app) toolsCommand() *cobra.Command {
 		Args:    args(0, 0),
 		PreRunE: checked(func([]string) error {
 			formats := mapped(agent.ToolFormats(), func(f agent.ToolFormat) string { return string(f) })
-			switch {
-			case !slices.Contains(formats, l.format):
+			if !slices.Contains(formats, l.format) {
 				return fmt.Errorf("no format %q%s", l.format, words.Suggest(l.format, formats))
-			case l.budget.Tokens < 1 || l.budget.Skills < 1:
-				return errors.New("--budget and --max are at least 1")
 			}
-			return nil
+			return cmp.Or(atLeast("budget", l.budget.Tokens, 1), atLeast("max", l.budget.Skills, 1))
 		}),
 		RunE: a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error { return a.tools(ctx, c, &l) }),
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const wellKnownHelp = `Well-known writes the skills to DIR/.well-known as static files, for a server
@@ -82,6 +83,6 @@ func (a *app) wellKnown(ctx context.Context, c *catalog, dir string) error {
 	for _, name := range done.Kept {
 		a.note("%s is not needed any more, but was changed since it was written, and is kept", name)
 	}
-	return a.printText(lineOf("%s in %s (%s), %d in the form of version 0.1; %s of before removed",
-		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), done.Old, count(len(done.Removed), "file")))
+	return a.printText(lineOf("%s in %s (%s), %s in the form of version 0.1; %s of before removed",
+		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), words.Thousands(done.Old), count(len(done.Removed), "file")))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -123,9 +124,10 @@ func explain(e repertoire.Explanation) string {
 		say("  rank      %d of %d%s", e.Rank, e.Of, behind)
 	}
 	say("  score     %.3f%s", e.Score, addends(e.Terms))
-	say("  wanted    with a probability of %.3f", e.Probability)
+	say("  wanted    %s likely", words.Percent(e.Probability))
 	if d := e.Demand; len(d.Terms) > 0 {
-		say("  demand    %.3f, threshold %.2f; log odds %.2f%s", d.Probability, e.Threshold, math.Log(d.Probability/(1-d.Probability)), addends(d.Terms))
+		likely, threshold := words.Percents(d.Probability, e.Threshold)
+		say("  demand    %s likely, threshold %s; log odds %.2f%s", likely, threshold, math.Log(d.Probability/(1-d.Probability)), addends(d.Terms))
 	}
 	sayThreshold(say, e.Ranking)
 	say("  match     strength %.2f, coverage %.2f, evidence %.2f", e.Strength, e.Coverage, e.Evidence)

@@ -18,7 +18,6 @@ import (
 const (
 	look    = 20 * time.Millisecond  // how long the folders of an indexed catalog are looked at
 	walking = 200 * time.Millisecond // how long skills are looked for while there is no catalog
-	checked = 2500                   // skills of the largest catalog that is checked: that takes 50 ms
 )
 
 // stateOf returns the state of a catalog, as far as the catalog itself shows it, and how many
@@ -50,7 +49,7 @@ func stateOf(ctx context.Context, c *repertoire.Catalog) (state string, found in
 
 // count adds how many skills there are, and from where. It returns what is wrong with them,
 // and what clients may list themselves; of a large catalog neither.
-func (s *Status) count(ctx context.Context, c *repertoire.Catalog, agent *repertoire.Agent, found int) (*doctor.Report, []setup.Listed, error) {
+func (s *Status) count(ctx context.Context, c *repertoire.Catalog, agent *repertoire.Agent, found, most int) (*doctor.Report, []setup.Listed, error) {
 	var err error
 	if s.Skills, err = c.Count(ctx, agent); err != nil {
 		return nil, nil, err
@@ -68,7 +67,7 @@ func (s *Status) count(ctx context.Context, c *repertoire.Catalog, agent *repert
 		size := bySource[src.Info().Label]
 		s.addSource(src, size.Skills, size.Away)
 	}
-	if s.Unchecked = found > checked; s.Unchecked {
+	if s.Unchecked = found > most; s.Unchecked {
 		return &doctor.Report{Skills: found}, nil, nil
 	}
 	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})

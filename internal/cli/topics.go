@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// about says what the program is.
+const about = `Skills finds the agent skills that fit a prompt, among thousands of them, by
+their full text. It gives a model the few that matter, or none.`
+
+// A topic is a text of the help that belongs to no command.
+type topic struct{ name, about, text string }
+
+// topics returns the topics of the help. The configuration is one, too: its text is the help
+// of the command of that name.
+func topics() []topic {
+	return []topic{
+		{"catalog", "How skills are indexed and ranked", catalogTopic},
+		{"folders", "Where skills are looked for", foldersTopic},
+		{"output", "What commands print, and their exit status", outputTopic},
+	}
+}
+
+const foldersTopic = `{folders}
+
+"skills paths" prints these places on this machine, and "skills root" adds and
+removes folders.`
+
+const catalogTopic = `The catalog is the index of all skills. It is kept by itself: every command
+looks first whether a skill has changed, and reads what has. It is a cache, in
+$REPERTOIRE_CACHE or your cache folder: deleting it costs a rebuild, no more.
+Each set of folders has a catalog of its own; a catalog that nobody opens for
+some weeks is removed.
+
+Ranking is by the full text of the skills and by the vectors of a built-in
+embedder. A prompt that needs no skill gets none: how often that fails is a rate
+that you set (--disturb), and that "skills index" makes hold in your catalog.
+
+Nothing leaves this machine unless you configure a server that is elsewhere, for
+embeddings, for ranking, or with skills.`
+
+const outputTopic = `The result is on standard output, messages are on standard error. On a terminal
+tables are aligned, coloured and cut to its width; in a pipe each line holds one
+thing, with tabs between its fields. --json prints an object, which the help of
+each command explains; in a pipe it is exact. Control and other hidden
+characters of texts and names are printed as escapes, such as \x1b.
+
+-v tells what is done, -q nothing but the result and errors. The variable
+NO_COLOR turns colours off.
+
+Exit status:
+  0  done, also when nothing is relevant
+  1  an error; of doctor, verify and test: something is wrong
+  2  wrong usage: no such command, flag or argument`
+
+// helpCommand replaces cobra's, which exits with status 0 for an unknown command.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [COMMAND | TOPIC]",
+		Short:             "Print the help of a command, or about a topic",
+		Long:              "Help prints the help of a command, of a topic, or of the program.\n\n" + topicsHelp(),
+		Example:           "  skills help search\n  skills help folders",
+		ValidArgsFunction: completeTopics,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if t := slices.IndexFunc(topics(), func(t topic) bool { return len(args) == 1 && t.name == args[0] }); t >= 0 {
+				return a.printText(a.filled(topics()[t].text))
+			}
+			found, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				err = noCommand(found, rest)
+			}
+			if err != nil {
+				return err
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+// topicsHelp lists the topics.
+func topicsHelp() string {
+	list := "The topics are:\n  config    The configuration, with examples\n"
+	for _, t := range topics() {
+		list += fmt.Sprintf("  %-8s  %s\n", t.name, t.about)
+	}
+	return strings.TrimSuffix(list, "\n")
+}
+
+// completeTopics completes the arguments of help: a topic, or a command and its commands.
+func completeTopics(cmd *cobra.Command, args []string, begun string) (list []string, _ cobra.ShellCompDirective) {
+	found, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	add := func(name, about string) {
+		if strings.HasPrefix(name, begun) {
+			list = append(list, name+"\t"+about)
+		}
+	}
+	for _, c := range found.Commands() {
+		if c.IsAvailableCommand() || c == cmd {
+			add(c.Name(), c.Short)
+		}
+	}
+	if len(args) == 0 {
+		for _, t := range topics() {
+			add(t.name, t.about)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// setHelp has the help of a command completed when it is printed. The program has a help of
+// its own form.
+func (a *app) setHelp(root *cobra.Command) {
+	print := root.HelpFunc()
+	root.SetUsageFunc(printUsage)
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root {
+			fmt.Fprint(cmd.OutOrStdout(), a.filled(programHelp(root)))
+			return
+		}
+		a.completeHelp(cmd)
+		print(cmd, args)
+	})
+}
+
+// completeHelp completes the texts of a command.
+func (a *app) completeHelp(cmd *cobra.Command) {
+	cmd.Long, cmd.Example = a.filled(cmd.Long), a.named(cmd.Example)
+}
+
+// filled fills marks such as {folders} of a text in, from the descriptions of clients, and
+// the name of the program.
+func (a *app) filled(text string) string {
+	marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
+	return a.named(marks.Replace(text))
+}
+
+// rareMark marks commands that the help of the program lists by name only.
+const rareMark = "rare"
+
+// rare marks a command as one that few people need.
+func rare(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{rareMark: ""}
+	return cmd
+}
+
+// programHelp returns the help of the program on little more than one screen: its commands by
+// groups, the main ones with a line each.
+func programHelp(root *cobra.Command) string {
+	var b strings.Builder
+	name := root.Name()
+	fmt.Fprintf(&b, "%s\n\nUsage: %s [COMMAND]   (without one: how things stand)\n\n", root.Long, name)
+	for _, group := range root.Groups() {
+		b.WriteString(groupHelp(root, group.ID))
+	}
+	names := append(mapped(topics(), func(t topic) string { return t.name }), "config")
+	slices.Sort(names)
+	fmt.Fprintf(&b, "Topics: %s\n", strings.Join(names, ", "))
+	fmt.Fprintf(&b, "\"%s help NAME\" explains a command or a topic.\n\n", name)
+	b.WriteString(wrap("Flags of all commands: "+strings.Join(flagsOf(root.PersistentFlags()), ", ")+", -h, --help") + "\n")
+	b.WriteString("Exit status: 0 (also when nothing fits), 1 for errors, 2 for wrong usage.\n")
+	return b.String()
+}
+
+// groupHelp returns the help of a group of commands. A group of rare commands has one line.
+func groupHelp(root *cobra.Command, group string) string {
+	var lines, others []string
+	for _, c := range root.Commands() {
+		_, rare := c.Annotations[rareMark]
+		switch {
+		case c.GroupID != group:
+		case rare:
+			others = append(others, c.Name())
+		default:
+			lines = append(lines, fmt.Sprintf("  %-11s %s\n", c.Name(), c.Short))
+		}
+	}
+	switch also := strings.Join(others, ", "); {
+	case len(lines) == 0:
+		return group + ": " + also + "\n"
+	case also != "":
+		group += "; also: " + also
+	}
+	return group + "\n" + strings.Join(lines, "") + "\n"
+}
+
+// flagsOf lists flags, each with what it takes.
+func flagsOf(set *pflag.FlagSet) (list []string) {
+	set.VisitAll(func(f *pflag.Flag) {
+		takes, _ := pflag.UnquoteUsage(f)
+		text := strings.TrimSpace("--" + f.Name + " " + strings.ToUpper(takes))
+		if f.Shorthand != "" {
+			text = "-" + f.Shorthand + ", " + text
+		}
+		list = append(list, text)
+	})
+	return list
+}
+
+// printUsage prints how a command is used, in at most 80 columns.
+func printUsage(cmd *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if cmd.Runnable() {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-*s %s\n", cmd.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	for _, set := range []struct {
+		title string
+		flags *pflag.FlagSet
+	}{{"Flags", cmd.LocalFlags()}, {"Flags of all commands", cmd.InheritedFlags()}} {
+		if set.flags.HasAvailableFlags() {
+			fmt.Fprintf(&b, "\n%s:\n%s", set.title, set.flags.FlagUsagesWrapped(80))
+		}
+	}
+	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
+	return err
+}
