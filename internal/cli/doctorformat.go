@@ -115,7 +115,8 @@ func (a *app) printFindings(r *doctor.Report, all bool) error {
 		if !ok {
 			width = screenColumns
 		}
-		return a.printText(summaryOf(r, width))
+		home, _ := os.UserHomeDir() // without one, paths are written in full
+		return a.printText(page{width, home}.summary(r))
 	}
 	out := new(strings.Builder)
 	for _, f := range r.Findings {
