@@ -185,7 +185,7 @@ func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.R
 		count(offered, "skill"), found, count(len(reports), "source"), total.Added, total.Changed, total.Removed) +
 		lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path()))
 	if problems := len(total.Problems); problems > 0 {
-		a.note("%s in what was read; \"skills doctor\" shows all", count(problems, "problem"))
+		a.note("%s in what was read; \"skills doctor --all\" shows all", count(problems, "problem"))
 	}
 	return err
 }
