@@ -84,7 +84,7 @@ func TestDoctorFits(t *testing.T) {
 		case 1:
 			body = "Read references/recipe.md and scripts/cook.sh."
 		case 2:
-			body = "Turn ‮ it."
+			body = "Turn \u202e it."
 		case 3:
 			about = "'"
 		case 4:
