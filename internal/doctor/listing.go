@@ -47,6 +47,6 @@ func (d *diagnosis) listing(ctx context.Context, c *repertoire.Catalog, a *reper
 	d.report.Add(skill.Problem{Rule: "listing-cost", Severity: skill.Note, Path: "configuration",
 		Message: fmt.Sprintf("Listing all %s skills of %s costs a client %s tokens in every prompt; the longest are %s",
 			words.Number(len(entries)), of, words.Number(total), strings.Join(longest, ", ")),
-		Hint:    "shorten the longest descriptions, or keep the skills out of folders that clients list themselves"})
+		Hint: "shorten the longest descriptions, or keep the skills out of folders that clients list themselves"})
 	return nil
 }
