@@ -121,7 +121,8 @@ func (a *app) printFindings(r *doctor.Report, all bool) error {
 		if !ok {
 			width = screenColumns
 		}
-		return a.printText(a.named(summaryOf(r, width)))
+		home, _ := os.UserHomeDir() // without one, paths are written in full
+		return a.printText(a.named(page{width, home}.summary(r)))
 	}
 	out := new(strings.Builder)
 	for _, f := range r.Findings {

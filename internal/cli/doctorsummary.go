@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -17,13 +18,27 @@ const (
 	leastLines    = 2  // of each group, if it has as many
 )
 
-// summaryOf returns a report for people, shorter than a screen: the verdict, then the
-// findings by what they cost.
-func summaryOf(r *doctor.Report, width int) string {
+// A page has a width, and writes paths in a home with "~".
+type page struct {
+	width int
+	home  string // "" means that there is none
+}
+
+// line returns a text on one line of any width.
+func (p page) line(text string) string {
+	if p.home != "" {
+		text = strings.ReplaceAll(text, p.home+string(filepath.Separator), "~"+string(filepath.Separator))
+	}
+	return oneLine(text)
+}
+
+// summary returns a report for people, shorter than a screen: the verdict, then the findings
+// by what they cost.
+func (p page) summary(r *doctor.Report) string {
 	v := r.Verdict()
-	lines := folded(oneLine(v.String()), "", "", width)
+	lines := p.folded(v.String(), "", "")
 	if v.Next != "" {
-		lines = append(lines, cut("Next: skills "+oneLine(v.Next), width))
+		lines = append(lines, cut("Next: skills "+p.line(v.Next), p.width))
 	}
 	sections := r.Sections()
 	if len(sections) == 0 {
@@ -31,18 +46,18 @@ func summaryOf(r *doctor.Report, width int) string {
 	}
 	blocks := make([][][]string, len(sections))
 	for i, s := range sections {
-		for _, row := range s.Rows {
-			blocks[i] = append(blocks[i], rowLines(row, width))
+		for _, row := range s.Rows[:min(len(s.Rows), screenLines)] {
+			blocks[i] = append(blocks[i], p.row(row))
 		}
 	}
 	lines = append(lines, "")
 	room := screenLines - len(lines) - len(sections) - 1
 	for i, n := range shares(blocks, room) {
-		lines = append(lines, headingOf(sections[i]))
-		lines = append(lines, within(blocks[i], n)...)
+		lines = append(lines, cut(headingOf(sections[i]), p.width))
+		lines = append(lines, within(blocks[i], n, len(sections[i].Rows))...)
 	}
 	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" all %s findings.", words.Number(len(r.Findings)))
-	return strings.Join(append(lines, cut(last, width)), "\n")
+	return strings.Join(append(lines, cut(last, p.width)), "\n")
 }
 
 func headingOf(s doctor.Section) string {
@@ -72,12 +87,13 @@ func shares(groups [][][]string, lines int) []int {
 	return got
 }
 
-// within returns the rows that fit into n lines; the last line counts the others.
-func within(rows [][]string, n int) []string {
+// within returns the first rows, as many as fit into n lines; the last line counts the others
+// of all rows.
+func within(rows [][]string, n, all int) []string {
 	var lines []string
 	for i, row := range rows {
 		left := n - len(lines)
-		if i < len(rows)-1 {
+		if i < all-1 {
 			left-- // for the line that counts
 		}
 		switch {
@@ -88,50 +104,50 @@ func within(rows [][]string, n int) []string {
 			lines = row[:max(1, left)]
 			i++
 		}
-		if i < len(rows) {
-			lines = append(lines, fmt.Sprintf("  … and %s more", words.Number(len(rows)-i)))
+		if i < all {
+			lines = append(lines, fmt.Sprintf("  … and %s more", words.Number(all-i)))
 		}
 		break
 	}
 	return lines
 }
 
-// rowLines returns the lines of a row: one, or a few for what is about no single skill.
-func rowLines(row doctor.Row, width int) []string {
+// row returns the lines of a row: one, or a few for what is about no single skill.
+func (p page) row(row doctor.Row) []string {
 	const indent, namesWidth = "  ", 26
 	switch {
 	case row.Many != nil:
-		names := cut(oneLine(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
-		return []string{cut(fmt.Sprintf("%s%s %s (%s): %s", indent, words.Number(len(row.Many)), row.Rule, names, row.Text), width)}
+		names := cut(p.line(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
+		return []string{cut(fmt.Sprintf("%s%s %s (%s): %s", indent, words.Number(len(row.Many)), row.Rule, names, row.Text), p.width)}
 	case row.Skill == "":
 		text := row.Text
 		if row.Place != "" {
 			text += " (" + row.Place + ")"
 		}
 		if row.Note {
-			return []string{cut(indent+oneLine(text), width)}
+			return []string{cut(indent+p.line(text), p.width)}
 		}
-		return folded(oneLine(text), indent, indent+indent, width)
+		return p.folded(text, indent, indent+indent)
 	}
 	end := " [" + row.Rule + "]"
 	if row.More > 0 {
 		end += fmt.Sprintf(" and %d more", row.More)
 	}
-	text := indent + oneLine(row.Skill+": "+row.Text)
-	return []string{cut(cut(text, max(0, width-lipgloss.Width(end)))+end, width)}
+	text := indent + p.line(row.Skill+": "+row.Text)
+	return []string{cut(cut(text, max(0, p.width-lipgloss.Width(end)))+end, p.width)}
 }
 
-// folded breaks a text between words into lines of a width, at most placeLines of them. The
+// folded breaks a text between words into lines, at most placeLines of them. The
 // first line starts with first, the others with rest.
-func folded(text, first, rest string, width int) []string {
+func (p page) folded(text, first, rest string) []string {
 	lines := []string{first}
 	start := first
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsSeq(p.line(text)) {
 		last := len(lines) - 1
 		switch line := lines[last]; {
 		case line == start:
 			lines[last] += word
-		case lipgloss.Width(line)+1+lipgloss.Width(word) <= width || len(lines) == placeLines:
+		case lipgloss.Width(line)+1+lipgloss.Width(word) <= p.width || len(lines) == placeLines:
 			lines[last] += " " + word
 		default:
 			start = rest
@@ -139,7 +155,7 @@ func folded(text, first, rest string, width int) []string {
 		}
 	}
 	for i, line := range lines {
-		lines[i] = cut(line, width)
+		lines[i] = cut(line, p.width)
 	}
 	return lines
 }

@@ -179,7 +179,7 @@ func (d *diagnosis) shadowed(entries []repertoire.Entry) {
 		}
 		f := Finding{Source: e.Source, Skill: e.ID, Cost: Unseen, Problem: skill.Problem{
 			Rule: "shadowed", Severity: skill.Warning, Path: e.Location,
-			Message: fmt.Sprintf("not offered: the skill %s at %s has the same name and comes first", e.Name, winner.Location),
+			Message: fmt.Sprintf("not offered: another skill of this name comes first: %s", winner.Location),
 			Hint:    fmt.Sprintf("remove or rename one of them, or use it as %s", e.ID)}}
 		if e.Digest == winner.Digest {
 			f.Cost, f.Severity = Author, skill.Note

@@ -31,32 +31,36 @@ func examine(ctx context.Context, c *repertoire.Catalog, entries []repertoire.En
 		sources[src.Info().Label] = src
 	}
 	list := make([]examined, len(entries))
-	var next, done atomic.Int64
-	var workers sync.WaitGroup
+	var done atomic.Int64
 	var show sync.Mutex
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(entries) || ctx.Err() != nil {
-					return
-				}
-				list[i] = examineOne(ctx, c, sources[entries[i].Source], entries[i], strict)
-				if n := int(done.Add(1)); step != nil {
-					show.Lock()
-					step(n, len(entries))
-					show.Unlock()
-				}
-			}
-		})
-	}
-	workers.Wait()
+	inParallel(ctx, len(entries), func(i int) {
+		list[i] = examineOne(ctx, c, sources[entries[i].Source], entries[i], strict)
+		if n := int(done.Add(1)); step != nil {
+			show.Lock()
+			step(n, len(entries))
+			show.Unlock()
+		}
+	})
 	for _, e := range list {
 		if e.err != nil {
 			return nil, e.err
 		}
 	}
 	return list, ctx.Err()
+}
+
+// inParallel calls do with the numbers below n on all cores, until ctx ends.
+func inParallel(ctx context.Context, n int, do func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // examineOne examines one skill. src is nil if its source is not open.

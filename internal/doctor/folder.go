@@ -98,7 +98,7 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 		for _, p := range problems {
 			d.add(label, s.Name, located(src, p), false)
 		}
-		d.inspect(ctx, src, s)
+		d.addInspected(inspectOne(ctx, src, s))
 	}
 }
 

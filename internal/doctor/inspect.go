@@ -16,18 +16,21 @@ import (
 // inspectSources reports signs that skills of sources mislead their readers. It says
 // nothing about skills that cannot be read: others report them.
 func (d *diagnosis) inspectSources(ctx context.Context, sources []source.Source) {
+	var list []inspected
 	for _, src := range slices.SortedStableFunc(slices.Values(sources), byPrecedence) {
 		for ref, err := range src.Skills(ctx, nil) {
-			if err != nil {
-				continue
+			if err == nil {
+				list = append(list, inspected{src: src, load: ref.Load})
 			}
-			s, err := ref.Load()
-			if err != nil {
-				d.report.NotAnalysed++
-				continue
-			}
-			d.inspect(ctx, src, s)
 		}
+	}
+	inParallel(ctx, len(list), func(i int) {
+		if s, err := list[i].load(); err == nil {
+			list[i] = inspectOne(ctx, list[i].src, s)
+		}
+	})
+	for _, one := range list {
+		d.addInspected(one)
 	}
 	d.inspectNames()
 }
@@ -48,22 +51,38 @@ func Folder(ctx context.Context, folder string) []skill.Problem {
 
 func byPrecedence(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) }
 
-// inspect reports signs that a skill misleads its readers, and keeps its name for
+// Inspected is what the trust checks say of one skill.
+type inspected struct {
+	src   source.Source
+	load  func() (*skill.Skill, error)
+	found []skill.Problem
+	named inspect.Named // without a path, the skill could not be read
+}
+
+// inspectOne looks for signs that a skill misleads its readers.
+func inspectOne(ctx context.Context, src source.Source, s *skill.Skill) inspected {
+	at := located(src, skill.Problem{Path: s.Path}).Path
+	if !filepath.IsAbs(at) {
+		at = src.Info().Label + ":" + at
+	}
+	return inspected{src: src, found: inspect.Skill(s, shipped(ctx, src, s)).Findings,
+		named: inspect.Named{Name: s.Name, Source: src.Info().Label, Path: at, About: s.Description}}
+}
+
+// addInspected reports what the trust checks found, and keeps the name of the skill for
 // inspectNames.
-func (d *diagnosis) inspect(ctx context.Context, src source.Source, s *skill.Skill) {
-	label := src.Info().Label
-	r := inspect.Skill(s, shipped(ctx, src, s))
-	for _, p := range r.Findings {
+func (d *diagnosis) addInspected(one inspected) {
+	if one.named.Path == "" {
+		d.report.NotAnalysed++
+		return
+	}
+	for _, p := range one.found {
 		if p.Rule == inspect.NotAnalysedRule {
 			d.report.NotAnalysed++
 		}
-		d.add(label, s.Name, located(src, p), false)
+		d.add(one.named.Source, one.named.Name, located(one.src, p), false)
 	}
-	at := located(src, skill.Problem{Path: s.Path}).Path
-	if !filepath.IsAbs(at) {
-		at = label + ":" + at
-	}
-	d.named = append(d.named, inspect.Named{Name: s.Name, Source: label, Path: at, About: s.Description})
+	d.named = append(d.named, one.named)
 }
 
 // inspectNames reports names that imitate others.

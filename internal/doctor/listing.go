@@ -38,14 +38,15 @@ func (d *diagnosis) listing(ctx context.Context, c *repertoire.Catalog, a *reper
 	})
 	var longest []string
 	for _, e := range entries[:min(3, len(entries))] {
-		longest = append(longest, fmt.Sprintf("%s (%d)", e.ID, costs[e.ID]))
+		longest = append(longest, fmt.Sprintf("%s (%s)", e.ID, words.Number(costs[e.ID])))
 	}
 	of := "the catalog"
 	if a != nil {
 		of = "agent " + a.Name
 	}
 	d.report.Add(skill.Problem{Rule: "listing-cost", Severity: skill.Note, Path: "configuration",
-		Message: fmt.Sprintf("a client that lists all %d skills of %s in every prompt spends %d tokens on it; the most on %s", len(entries), of, total, strings.Join(longest, ", ")),
-		Hint:    "shorten the longest descriptions, or keep the skills out of folders that clients list themselves"})
+		Message: fmt.Sprintf("Listing all %s skills of %s costs a client %s tokens in every prompt; the longest are %s",
+			words.Number(len(entries)), of, words.Number(total), strings.Join(longest, ", ")),
+		Hint: "shorten the longest descriptions, or keep the skills out of folders that clients list themselves"})
 	return nil
 }

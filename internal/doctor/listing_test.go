@@ -18,9 +18,9 @@ func TestListing(t *testing.T) {
 	few := &repertoire.Agent{Name: "few", Include: repertoire.Rules{Names: []string{"letter-[a-c]"}}}
 	most := &repertoire.Agent{Name: "most", Exclude: repertoire.Rules{Names: []string{"letter-t"}}}
 	found := of(examine(t, files, few, most), "listing-cost")
-	if len(found) != 2 || !strings.HasPrefix(found[0].Message, "a client that lists all 20 skills of the catalog in every prompt spends ") ||
-		!strings.Contains(found[0].Message, "the most on letter-t (") || !strings.Contains(found[1].Message, "all 19 skills of agent most") ||
-		!strings.Contains(found[1].Message, "the most on letter-s (") {
+	if len(found) != 2 || !strings.HasPrefix(found[0].Message, "Listing all 20 skills of the catalog costs a client ") ||
+		!strings.Contains(found[0].Message, "the longest are letter-t (") || !strings.Contains(found[1].Message, "all 19 skills of agent most") ||
+		!strings.Contains(found[1].Message, "the longest are letter-s (") {
 		t.Errorf("%v", found)
 	}
 }

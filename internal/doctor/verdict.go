@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -126,15 +127,21 @@ func (f *Finding) urgency() int {
 	return 7
 }
 
-// next returns the command that a hint names, or else the one that shows more.
+// next returns the command with which a hint begins, or else the one that shows more. What
+// stands elsewhere in a hint may be the text of a skill, which must not say what to run.
 func (f *Finding) next() string {
-	if _, rest, ok := strings.Cut(f.Hint, `"skills `); ok {
+	if rest, ok := strings.CutPrefix(f.Hint, `"skills `); ok {
 		if command, _, ok := strings.Cut(rest, `"`); ok {
 			return command
 		}
 	}
-	if f.Skill != "" {
-		return "doctor " + f.Skill
+	switch {
+	case f.Skill == "":
+		return "doctor --all"
+	case strings.HasPrefix(f.Skill, "-"): // no flag
+		return "doctor -- " + strconv.Quote(f.Skill)
+	case strings.ContainsFunc(f.Skill, func(r rune) bool { return !words.IsLetter(r) && !strings.ContainsRune("-_./:@", r) }):
+		return "doctor " + strconv.Quote(f.Skill)
 	}
-	return "doctor --all"
+	return "doctor " + f.Skill
 }
