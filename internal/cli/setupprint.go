@@ -19,7 +19,9 @@ import (
 // carryOut shows a plan and, if the user wants that, does it. Then it tries what is set up.
 func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 	result := setupResult{Changes: plan.Changes, Warnings: plan.Warnings, Files: s.showDiffs(plan)}
-	s.printWarnings(plan)
+	if !s.brief {
+		s.printWarnings(plan)
+	}
 	write := !s.dryRun && len(plan.Edits) > 0
 	if write && !s.confirm("write this?") {
 		s.note("nothing was written")
@@ -55,8 +57,12 @@ func (s *setupRun) showDiffs(plan *setup.Plan) []setupFile {
 			f.Backup = setup.BackupFile(s.env.State, ed.File)
 		}
 		files = append(files, f)
-		if !s.json {
+		switch {
+		case s.brief:
+		case !s.json:
 			fmt.Fprint(s.stdout, f.Diff)
+		case s.canAsk(): // the user must see what the question is about
+			fmt.Fprint(s.stderr, f.Diff)
 		}
 	}
 	return files

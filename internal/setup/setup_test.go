@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,7 +78,9 @@ func TestMoved(t *testing.T) {
 // TestEquivalent: a server that runs the same under another name is enough.
 func TestEquivalent(t *testing.T) {
 	e := testEnv(t)
-	write(t, e, "home/.cursor/mcp.json", []byte(`{"mcpServers": {"mine": {"command": "/usr/bin/skills", "args": ["mcp"]}}}`))
+	write(t, e, "bin/skills", nil)
+	old := filepath.Join(filepath.Dir(e.Home), "bin", "skills")
+	write(t, e, "home/.cursor/mcp.json", []byte(`{"mcpServers": {"mine": {"command": `+strconv.Quote(old)+`, "args": ["mcp"]}}}`))
 	p := run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User})
 	want := []Change{{Client: "cursor", Kind: MCP, Scope: client.User, File: filepath.Join(e.Home, ".cursor", "mcp.json"), Action: Unchanged, Message: `it is there under the name "mine"`}}
 	if d := cmp.Diff(want, p.Changes); d != "" {
@@ -86,6 +89,18 @@ func TestEquivalent(t *testing.T) {
 	run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, Hook: true, Scope: client.User})
 	if got := read(t, filepath.Join(e.Home, ".cursor", "hooks.json")); !strings.Contains(got, "--mcp-server mine") {
 		t.Errorf("the hook does not know the name of the server: %s", got)
+	}
+	// A program that is gone is replaced, under the name that it has.
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
+	}
+	p = run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User})
+	want[0].Action = Updated
+	if d := cmp.Diff(want, p.Changes); d != "" {
+		t.Error(d)
+	}
+	if got := read(t, filepath.Join(e.Home, ".cursor", "mcp.json")); !strings.Contains(got, `{"mine": {"command": "`+program+`", "args": ["mcp"]}}`) {
+		t.Errorf("the server is %s", got)
 	}
 	// One for an agent is not the same.
 	e.Flags = []string{"--agent", "reviewer"}
