@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,10 +116,15 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return nil, err
 	}
+	var statuses []setup.Status
+	env, homeless := a.setupEnv("")
+	if homeless == nil { // without a home nothing is set up
+		statuses = setup.Scan(env)
+	}
 	var r *doctor.Report
-	var seen clientsView
+	seen := clientsView{tried: slices.ContainsFunc(statuses, func(st setup.Status) bool { return len(st.Registrations) > 0 })}
 	if err == nil {
-		r, seen, err = a.examine(ctx, cfg, strict)
+		r, err = a.examine(ctx, cfg, strict, &seen)
 	} else {
 		found = append(found, mistakes(err)...)
 		r, err = doctor.Sources(ctx, nil, strict)
@@ -126,8 +132,7 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 	if err != nil {
 		return nil, err
 	}
-	if env, err := a.setupEnv(""); err == nil { // without a home nothing is set up
-		statuses := setup.Scan(env)
+	if homeless == nil {
 		trial.Run(ctx, env, statuses, seen.sample)
 		found = append(found, setup.Check(env, statuses, seen.skills)...)
 	}
@@ -138,36 +143,37 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 // clientsView is what clients see of a catalog.
 type clientsView struct {
 	skills []setup.Listed // which they may list themselves
+	tried  bool           // their hooks are tried
 	sample trial.Sample   // which their hooks have an answer for
 }
 
-// examine reports what is wrong with the catalog, and returns what clients see of it. If the
+// examine reports what is wrong with the catalog, and fills in what clients see of it. If the
 // catalog cannot be used, it checks the skills in the sources.
-func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool) (*doctor.Report, clientsView, error) {
-	r, seen, unusable := a.examineCatalog(ctx, cfg, strict)
+func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
+	r, unusable := a.examineCatalog(ctx, cfg, strict, seen)
 	if unusable == nil {
-		return r, seen, nil
+		return r, nil
 	}
 	r, err := doctor.Sources(ctx, cfg.Sources, strict)
 	if err == nil {
 		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(unusable)})
 	}
-	return r, seen, err
+	return r, err
 }
 
 // examineCatalog is examine for a catalog that can be used.
-func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool) (r *doctor.Report, seen clientsView, err error) {
+func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
 	c, err := a.openWith(ctx, cfg)
 	if err != nil {
-		return nil, seen, err
+		return nil, err
 	}
 	defer c.Close()
 	reports, stale := a.rescan(ctx, c)
 	examining := a.progress("examining", 1)
-	r, err = doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
+	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
 	examining.done()
 	if err != nil {
-		return nil, seen, err
+		return nil, err
 	}
 	if stale != nil {
 		r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(), Message: "the catalog cannot be brought up to date: " + stale.Error(),
@@ -177,11 +183,13 @@ func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict 
 		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
 			Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
 	}
-	if seen.sample, err = a.sample(ctx, c); err != nil {
-		return nil, seen, err
+	if seen.tried {
+		if seen.sample, err = a.sample(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	seen.skills, err = c.listable(ctx)
-	return r, seen, err
+	return r, err
 }
 
 // mistakes returns the finding for something that the configuration names and that cannot

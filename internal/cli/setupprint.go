@@ -35,8 +35,9 @@ func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 	if !s.json {
 		s.printChanges(result)
 	}
+	written := failed == nil
 	failed = errors.Join(failed, s.printRefusals(plan.Changes, failed))
-	if s.tries() {
+	if written && s.tries() {
 		failed = errors.Join(failed, s.tryOut(ctx, &result))
 	}
 	if s.json {

@@ -18,14 +18,15 @@ func (s *setupRun) tries() bool {
 }
 
 // tryOut brings the catalog up to date, so that the first prompt is answered, and runs the
-// commands that are registered in the files of a result.
+// commands that are registered in the files of a result. It prints what goes wrong.
 func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 	if !slices.ContainsFunc(r.Changes, func(c setup.Change) bool { return c.Action != setup.Refused }) {
 		return nil
 	}
 	sample, err := s.prepareCatalog(ctx, r)
 	if err != nil {
-		return err
+		fmt.Fprintf(s.stderr, "skills: what was written is not tried: %s\n", messageOf(err))
+		return errReported
 	}
 	statuses := setup.ScanOf(s.env, s.Clients)
 	for i := range statuses {
