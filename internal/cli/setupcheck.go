@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire"
@@ -50,7 +51,7 @@ func (s *setupRun) missing() []error {
 		errs = append(errs, checkPath("config", s.config, false))
 	}
 	if s.program != "" {
-		errs = append(errs, checkPath("program", s.program, false))
+		errs = append(errs, cmp.Or(checkPath("program", s.program, false), checkProgram(s.program)))
 	}
 	if s.db == "" {
 		return errs
@@ -59,6 +60,14 @@ func (s *setupRun) missing() []error {
 		return append(errs, cmp.Or(checkPath("db", s.db, false), checkDatabase(s.db)))
 	}
 	return append(errs, checkPath("db", filepath.Dir(s.db), true))
+}
+
+// checkProgram returns an error for a file that cannot be run.
+func checkProgram(name string) error {
+	if _, err := exec.LookPath(absolute(name)); err != nil {
+		return fmt.Errorf("--program: %s is not a program", absolute(name))
+	}
+	return nil
 }
 
 // checkDatabase returns an error for a file that is no database: opening it as a catalog

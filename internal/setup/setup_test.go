@@ -552,3 +552,58 @@ func TestLinked(t *testing.T) {
 		t.Errorf("removed, the files hold %q and %q", read(t, name), read(t, other))
 	}
 }
+
+// TestOtherName: what is written for a program of another name is found again.
+func TestOtherName(t *testing.T) {
+	e := testEnv(t)
+	e.Program = "/opt/bin/repertoire"
+	run(t, e, Request{Clients: client.All(), Scope: client.User})
+	e.Program = program // as the same program under its usual name sees it
+	for _, st := range Scan(e) {
+		kinds := make(map[string]bool)
+		for _, r := range st.Registrations {
+			kinds[r.Kind] = true
+			if r.Words[0] != "/opt/bin/repertoire" || r.Kind == Hook && !r.Asks(st.Client.Hook) {
+				t.Errorf("%s: %+v", st.Client.Name, r)
+			}
+		}
+		if !kinds[MCP] || kinds[Hook] != (st.Client.Hook != nil) {
+			t.Errorf("%s: found are %v", st.Client.Name, kinds)
+		}
+	}
+	run(t, e, Request{Clients: client.All(), Scope: client.User, Remove: true})
+	for name, data := range tree(t, e) {
+		if strings.Contains(data, "repertoire") {
+			t.Errorf("%s is left: %s", name, data)
+		}
+	}
+}
+
+// TestMayRun: what a project's settings hold runs only as setup wrote it, with this program.
+func TestMayRun(t *testing.T) {
+	e := testEnv(t)
+	claude := []client.Client{named(t, "claude")}
+	run(t, e, Request{Clients: claude, Scope: client.Project, Hook: true})
+	may := func() error { return e.MayRun(ScanOf(e, claude)[0].Registrations[0]) }
+	if err := may(); err != nil {
+		t.Errorf("as it was written: %v", err)
+	}
+	e.Program = "/another/skills"
+	if may() == nil {
+		t.Error("another program may run")
+	}
+	e.Program = program
+	file := filepath.Join(e.Project, ".claude", "settings.json")
+	changed := strings.Replace(read(t, file), "hook claude", "hook claude --agent x && rm y", 1)
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if may() == nil {
+		t.Error("what somebody has added may run")
+	}
+	write(t, e, "home/.claude/settings.json", []byte(changed))
+	e.Project = ""
+	if err := may(); err != nil {
+		t.Errorf("in the settings of the user: %v", err)
+	}
+}
