@@ -33,11 +33,13 @@ collide, and a skill that is not among the first three is unreachable. Skills
 with nearly the same description or instructions are reported as one family. It
 also checks that every configured agent and what is disabled names only what
 exists, and tells what listing the skills would cost, which clients are set up
-("skills setup"), what is wrong with that, and which of them have no room to
-list their skills. The commands that are registered in clients are run with a
-sample event, and whether they answer is told. It runs whatever is broken: a mistake in a configuration, a
-catalog that cannot be opened and a folder that cannot be used are findings, and
-the rest is checked all the same.
+("skills setup") or could be, what is wrong with that, and which of them have no
+room to list their skills. It runs each command that setup has registered with a
+sample event, and reports which do not answer.
+
+Doctor runs whatever is broken: a mistake in a configuration, a catalog that
+cannot be opened and a folder that cannot be used are findings, and the rest is
+checked all the same.
 
 With folders as arguments it checks the skills in them instead, without the
 catalog. --strict applies the Agent Skills specification to the letter, as its
