@@ -135,7 +135,9 @@ func (a *app) diagnose(ctx context.Context, strict bool) (*doctor.Report, error)
 		return nil, err
 	}
 	if homeless == nil {
-		trial.Run(ctx, env, statuses, seen.sample)
+		if trial.Run(ctx, env, statuses, seen.sample); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		found = append(found, setup.Check(env, statuses, seen.skills)...)
 	}
 	r.Add(found...)

@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -30,7 +32,7 @@ func (s *setupRun) checkNamed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Agent(s.agent); err != nil {
+	if err := s.checkAgent(c); err != nil {
 		return &usageError{s.path, errors.Join(err, c.Close())}
 	}
 	if _, err := os.Stat(c.Path()); err == nil {
@@ -39,6 +41,21 @@ func (s *setupRun) checkNamed(ctx context.Context) error {
 		}
 	}
 	return c.Close()
+}
+
+// checkAgent returns an error for an agent that is not configured wherever the client works.
+func (s *setupRun) checkAgent(c *repertoire.Catalog) error {
+	_, err := c.Agent(s.agent)
+	if err != nil || s.agent == "" || s.Scope == client.Project || s.env.Home == "" {
+		return err
+	}
+	everywhere := *s.app
+	everywhere.dir = s.env.Home
+	cfg, err := everywhere.readConfig(false)
+	if err == nil && !slices.ContainsFunc(cfg.Agents, func(a *repertoire.Agent) bool { return a.Name == s.agent }) {
+		err = fmt.Errorf("the agent %q is configured in this project only; add --scope project, or configure it in your own file", s.agent)
+	}
+	return err
 }
 
 // missing returns an error for each file and folder of the flags; nil means that it is there.

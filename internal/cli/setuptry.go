@@ -33,7 +33,7 @@ func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 		st := &statuses[i]
 		st.Registrations = slices.DeleteFunc(st.Registrations, func(reg setup.Registration) bool {
 			return !slices.ContainsFunc(r.Changes, func(c setup.Change) bool {
-				return c.Client == st.Client.Name && c.Kind == reg.Kind && c.File == reg.File && c.Action != setup.Refused
+				return c.Client == st.Client.Name && c.Kind == reg.Kind && c.Scope == reg.Scope && c.File == reg.File && c.Action != setup.Refused
 			})
 		})
 	}
@@ -41,6 +41,9 @@ func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 		fmt.Fprint(s.stdout, lineOf("sample prompt: %s", sample.Prompt))
 	}
 	trial.Run(ctx, s.env, statuses, sample)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return s.printTried(statuses, sample, r)
 }
 
