@@ -33,11 +33,13 @@ collide, and a skill that is not among the first three is unreachable. Skills
 with nearly the same description or instructions are reported as one family. It
 also checks that every configured agent and what is disabled names only what
 exists, and tells what listing the skills would cost, which clients are set up
-("skills setup"), what is wrong with that, and which of them have no room to
-list their skills. The commands that are registered in clients are run with a
-sample event, and whether they answer is told. It runs whatever is broken: a mistake in a configuration, a
-catalog that cannot be opened and a folder that cannot be used are findings, and
-the rest is checked all the same.
+("skills setup") or could be, what is wrong with that, and which of them have no
+room to list their skills. It runs each command that setup has registered with a
+sample event, and reports which do not answer.
+
+Doctor runs whatever is broken: a mistake in a configuration, a catalog that
+cannot be opened and a folder that cannot be used are findings, and the rest is
+checked all the same.
 
 It begins with a verdict and the next command. Then follow the findings by what
 they cost, shorter than a screen: skills that no model sees now (also what a
@@ -143,10 +145,15 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return nil, nil, err
 	}
+	var statuses []setup.Status
+	env, homeless := a.setupEnv("")
+	if homeless == nil { // without a home nothing is set up
+		statuses = setup.Scan(env)
+	}
 	var r *doctor.Report
-	var seen clientsView
+	seen := clientsView{tried: slices.ContainsFunc(statuses, func(st setup.Status) bool { return len(st.Registrations) > 0 })}
 	if err == nil {
-		r, seen, err = a.examine(ctx, cfg, strict)
+		r, err = a.examine(ctx, cfg, strict, &seen)
 	} else {
 		found = append(found, mistakes(err)...)
 		r, err = doctor.Sources(ctx, nil, strict)
@@ -154,9 +161,10 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 	if err != nil {
 		return nil, nil, err
 	}
-	if env, err := a.setupEnv(""); err == nil { // without a home nothing is set up
-		statuses := setup.Scan(env)
-		probe.Run(ctx, env, statuses, seen.sample)
+	if homeless == nil {
+		if probe.Run(ctx, env, statuses, seen.sample); ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
 		found = append(found, setup.Check(env, statuses, seen.skills)...)
 	}
 	r.Add(found...)
@@ -169,36 +177,37 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 // clientsView is what clients see of a catalog.
 type clientsView struct {
 	skills []setup.Listed // which they may list themselves
+	tried  bool           // their hooks are tried
 	sample probe.Sample   // which their hooks have an answer for
 }
 
-// examine reports what is wrong with the catalog, and returns what clients see of it. If the
+// examine reports what is wrong with the catalog, and fills in what clients see of it. If the
 // catalog cannot be used, it checks the skills in the sources.
-func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool) (*doctor.Report, clientsView, error) {
-	r, seen, unusable := a.examineCatalog(ctx, cfg, strict)
+func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
+	r, unusable := a.examineCatalog(ctx, cfg, strict, seen)
 	if unusable == nil {
-		return r, seen, nil
+		return r, nil
 	}
 	r, err := doctor.Sources(ctx, cfg.Sources, strict)
 	if err == nil {
 		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(unusable)})
 	}
-	return r, seen, err
+	return r, err
 }
 
 // examineCatalog is examine for a catalog that can be used.
-func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool) (r *doctor.Report, seen clientsView, err error) {
+func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
 	c, err := a.openWith(ctx, cfg)
 	if err != nil {
-		return nil, seen, err
+		return nil, err
 	}
 	defer c.Close()
 	reports, stale := a.rescan(ctx, c)
 	examining := a.progress("examining", 1)
-	r, err = doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
+	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
 	examining.done()
 	if err != nil {
-		return nil, seen, err
+		return nil, err
 	}
 	if stale != nil {
 		r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(), Message: "the catalog cannot be brought up to date: " + stale.Error(),
@@ -208,11 +217,13 @@ func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict 
 		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
 			Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
 	}
-	if seen.sample, err = a.sample(ctx, c); err != nil {
-		return nil, seen, err
+	if seen.tried {
+		if seen.sample, err = a.sample(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	seen.skills, err = c.listable(ctx)
-	return r, seen, err
+	return r, err
 }
 
 // mistakes returns the finding for something that the configuration names and that cannot

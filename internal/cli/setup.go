@@ -19,8 +19,12 @@ import (
 
 const setupHelp = `Setup writes the MCP server and the hooks of this program into the settings of
 clients, so that they find skills by themselves. It shows the changes, asks on a
-terminal, and writes; --dry-run only shows. --remove takes back what was
-written; a file that nobody has changed since is restored to the byte.
+terminal, and writes; --dry-run only shows. Without a client it offers those on
+this machine: on a terminal you choose, and --yes sets all of them up.
+
+--remove takes back what was written; a file that nobody has changed since is
+restored to the byte. "skills setup --remove --all" takes everything back, also
+in other projects and of clients that are gone.
 
 {clients}
   generic   --file FILE [--key mcpServers]: a JSON file of any other client
@@ -109,19 +113,20 @@ type setupRun struct {
 	setup.Request
 	env *setup.Env
 
-	dryRun, yes, list, noCheck, noIndex bool
-	listing, file, key, program         string
-	path                                string // of the command
+	dryRun, yes, list, all, noCheck, noIndex bool
+	listing, file, key, program              string
+	path                                     string // of the command
+	brief                                    bool   // show no diffs
 }
 
 func (a *app) setupCommand() *cobra.Command {
 	s := &setupRun{app: a}
 	cmd := &cobra.Command{
-		Use:   "setup CLIENT…",
+		Use:   "setup [CLIENT…]",
 		Short: "Set clients up to use the catalog",
 		Long:  setupHelp,
-		Example: "  skills setup claude codex\n  skills setup cursor --mcp --scope project --dry-run\n" +
-			"  skills setup claude --remove\n  skills setup claude --listing name-only\n  skills setup --list",
+		Example: "  skills setup\n  skills setup claude codex\n  skills setup cursor --mcp --scope project --dry-run\n" +
+			"  skills setup claude --remove\n  skills setup --remove --all\n  skills setup claude --listing name-only\n  skills setup --list",
 		Args:              args(0, -1),
 		ValidArgsFunction: completed(client.Names, 0),
 		PreRunE:           checked(s.check),
@@ -135,8 +140,9 @@ func (a *app) setupCommand() *cobra.Command {
 	f.BoolVar(&s.Hook, "hook", false, "only the hooks")
 	f.StringVar((*string)(&s.Scope), "scope", "user", "write the files of the `user` or of the project")
 	f.BoolVar(&s.Remove, "remove", false, "take back what was written")
+	f.BoolVar(&s.all, "all", false, "with --remove: all that was ever written, anywhere")
 	f.BoolVar(&s.dryRun, "dry-run", false, "only show what would be done")
-	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask")
+	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask; without a client: set up all on this machine")
 	f.BoolVar(&s.list, "list", false, "show which clients there are and what is set up")
 	f.StringVar(&s.listing, "listing", "", "how Claude Code lists our skills: name-only or on")
 	f.StringVar(&s.Name, "name", setup.DefaultName, "call the MCP server `name`")
@@ -161,8 +167,10 @@ func (s *setupRun) check(args []string) error {
 		return errors.New("--list takes no clients")
 	case s.list:
 		return nil
-	case len(args) == 0:
-		return fmt.Errorf("no client is named; there are: %s", strings.Join(names, ", "))
+	case s.all && (!s.Remove || len(args) > 0 || s.MCP || s.Hook):
+		return errAll
+	case len(args) == 0 && s.Remove && !s.all:
+		return errors.New("CLIENT is missing: name clients, or take back everything with --all")
 	case s.Scope != client.User && s.Scope != client.Project:
 		return fmt.Errorf("--scope is user or project, not %q", s.Scope)
 	case s.Name == "":
@@ -191,6 +199,12 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 		if err := s.checkNamed(ctx); err != nil {
 			return err
 		}
+	}
+	switch {
+	case s.all:
+		return s.removeAll(ctx)
+	case len(args) == 0:
+		return s.offer(ctx)
 	}
 	plan, err := s.plan(ctx, args)
 	if err != nil {

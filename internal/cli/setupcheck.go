@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -29,7 +32,7 @@ func (s *setupRun) checkNamed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Agent(s.agent); err != nil {
+	if err := s.checkAgent(c); err != nil {
 		return &usageError{s.path, errors.Join(err, c.Close())}
 	}
 	if _, err := os.Stat(c.Path()); err == nil {
@@ -38,6 +41,21 @@ func (s *setupRun) checkNamed(ctx context.Context) error {
 		}
 	}
 	return c.Close()
+}
+
+// checkAgent returns an error for an agent that is not configured wherever the client works.
+func (s *setupRun) checkAgent(c *repertoire.Catalog) error {
+	_, err := c.Agent(s.agent)
+	if err != nil || s.agent == "" || s.Scope == client.Project || s.env.Home == "" {
+		return err
+	}
+	everywhere := *s.app
+	everywhere.dir = s.env.Home
+	cfg, err := everywhere.readConfig(false)
+	if err == nil && !slices.ContainsFunc(cfg.Agents, func(a *repertoire.Agent) bool { return a.Name == s.agent }) {
+		err = fmt.Errorf("the agent %q is configured in this project only; add --scope project, or configure it in your own file", s.agent)
+	}
+	return err
 }
 
 // missing returns an error for each file and folder of the flags; nil means that it is there.
@@ -50,7 +68,7 @@ func (s *setupRun) missing() []error {
 		errs = append(errs, checkPath("config", s.config, false))
 	}
 	if s.program != "" {
-		errs = append(errs, checkPath("program", s.program, false))
+		errs = append(errs, cmp.Or(checkPath("program", s.program, false), checkProgram(s.program)))
 	}
 	if s.db == "" {
 		return errs
@@ -59,6 +77,14 @@ func (s *setupRun) missing() []error {
 		return append(errs, cmp.Or(checkPath("db", s.db, false), checkDatabase(s.db)))
 	}
 	return append(errs, checkPath("db", filepath.Dir(s.db), true))
+}
+
+// checkProgram returns an error for a file that cannot be run.
+func checkProgram(name string) error {
+	if _, err := exec.LookPath(absolute(name)); err != nil {
+		return fmt.Errorf("--program: %s is not a program", absolute(name))
+	}
+	return nil
 }
 
 // checkDatabase returns an error for a file that is no database: opening it as a catalog

@@ -19,7 +19,9 @@ import (
 // carryOut shows a plan and, if the user wants that, does it. Then it tries what is set up.
 func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 	result := setupResult{Changes: plan.Changes, Warnings: plan.Warnings, Files: s.showDiffs(plan)}
-	s.printWarnings(plan)
+	if !s.brief {
+		s.printWarnings(plan)
+	}
 	write := !s.dryRun && len(plan.Edits) > 0
 	if write && !s.confirm("write this?") {
 		s.note("nothing was written")
@@ -33,8 +35,9 @@ func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 	if !s.json {
 		s.printChanges(result)
 	}
+	written := failed == nil
 	failed = errors.Join(failed, s.printRefusals(plan.Changes, failed))
-	if s.tries() {
+	if written && s.tries() {
 		failed = errors.Join(failed, s.tryOut(ctx, &result))
 	}
 	if s.json {
@@ -55,8 +58,12 @@ func (s *setupRun) showDiffs(plan *setup.Plan) []setupFile {
 			f.Backup = setup.BackupFile(s.env.State, ed.File)
 		}
 		files = append(files, f)
-		if !s.json {
+		switch {
+		case s.brief:
+		case !s.json:
 			fmt.Fprint(s.stdout, f.Diff)
+		case s.canAsk(): // the user must see what the question is about
+			fmt.Fprint(s.stderr, f.Diff)
 		}
 	}
 	return files

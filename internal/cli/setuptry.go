@@ -18,21 +18,22 @@ func (s *setupRun) tries() bool {
 }
 
 // tryOut brings the catalog up to date, so that the first prompt is answered, and runs the
-// commands that are registered in the files of a result.
+// commands that are registered in the files of a result. It prints what goes wrong.
 func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 	if !slices.ContainsFunc(r.Changes, func(c setup.Change) bool { return c.Action != setup.Refused }) {
 		return nil
 	}
 	sample, err := s.prepareCatalog(ctx, r)
 	if err != nil {
-		return err
+		fmt.Fprintf(s.stderr, "skills: what was written is not tried: %s\n", messageOf(err))
+		return errReported
 	}
 	statuses := setup.ScanOf(s.env, s.Clients)
 	for i := range statuses {
 		st := &statuses[i]
 		st.Registrations = slices.DeleteFunc(st.Registrations, func(reg setup.Registration) bool {
 			return !slices.ContainsFunc(r.Changes, func(c setup.Change) bool {
-				return c.Client == st.Client.Name && c.Kind == reg.Kind && c.File == reg.File && c.Action != setup.Refused
+				return c.Client == st.Client.Name && c.Kind == reg.Kind && c.Scope == reg.Scope && c.File == reg.File && c.Action != setup.Refused
 			})
 		})
 	}
@@ -40,6 +41,9 @@ func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 		fmt.Fprint(s.stdout, lineOf("sample prompt: %s", sample.Prompt))
 	}
 	probe.Run(ctx, s.env, statuses, sample)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return s.printTried(statuses, sample, r)
 }
 

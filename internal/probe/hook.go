@@ -19,8 +19,10 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
-// usual is the deadline of a hook whose command names none.
-const usual = 300 * time.Millisecond
+const (
+	usual    = 300 * time.Millisecond // the deadline of a hook whose command names none
+	starting = 200 * time.Millisecond // until the hook has the event, when its deadline starts
+)
 
 // tryHook sends the sample to a hook in the form of its client, through the client's shell.
 func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r setup.Registration) setup.Answer {
@@ -61,18 +63,20 @@ func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r 
 		a.Problem = fmt.Sprintf("it says nothing to a prompt for which the catalog has %s%s", s.Skills[0], stderr.printed())
 		a.Hint = fmt.Sprintf("run \"skills why %s %s\"", s.Skills[0], "PROMPT")
 	default:
-		a.OK, a.Offered, a.Late = true, offered(text), time.Duration(a.TookMS)*time.Millisecond > deadline(r)
+		a.OK, a.Offered, a.Late = true, offered(text), time.Duration(a.TookMS)*time.Millisecond > starting+deadline(r)
 	}
 	return a
 }
 
-// run runs a command and waits for it. When its time is over, all processes that it has
-// started are killed.
+// run runs a command and waits for it. What it has started and left behind is killed.
 func run(cmd *exec.Cmd) error {
 	group(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 300 * time.Millisecond
 	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = killGroup(cmd) // nearly always there is nothing left
+	}
 	if errors.Is(err, exec.ErrWaitDelay) { // it has answered; something else holds its output
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -31,10 +32,8 @@ const Var = "REPERTOIRE_PROBE"
 // answer into none, and nobody could tell how slow it is.
 const Deadline = 5 * time.Second
 
-const (
-	limit    = 10 * time.Second // of one command
-	together = 4                // commands that run at once
-)
+// limit is how long one command may take.
+const limit = 10 * time.Second
 
 // A Sample is a prompt that a catalog has an answer for.
 type Sample struct {
@@ -80,25 +79,38 @@ func SampleFor(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 // each. What is gone or may not be run has none.
 func Run(ctx context.Context, env *setup.Env, statuses []setup.Status, s Sample) {
 	s.Prompt = cmp.Or(s.Prompt, "Thank you.")
+	try := func(c client.Client, r *setup.Registration) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		a := s.try(ctx, env, c, *r)
+		r.Answer = &a
+	}
 	var all sync.WaitGroup
-	slots := make(chan struct{}, together)
+	slots := make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
+	each(statuses, func(c client.Client, r *setup.Registration) {
+		if r.Gone || env.MayRun(*r) != nil {
+			return
+		}
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			try(c, r)
+		})
+	})
+	all.Wait()
+	each(statuses, func(c client.Client, r *setup.Registration) {
+		if r.Answer != nil && r.Answer.Late { // perhaps only because of the others
+			try(c, r)
+		}
+	})
+}
+
+func each(statuses []setup.Status, do func(client.Client, *setup.Registration)) {
 	for _, st := range statuses {
 		for i := range st.Registrations {
-			r := &st.Registrations[i]
-			if r.Gone || env.MayRun(*r) != nil {
-				continue
-			}
-			all.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				ctx, cancel := context.WithTimeout(ctx, limit)
-				defer cancel()
-				a := s.try(ctx, env, st.Client, *r)
-				r.Answer = &a
-			})
+			do(st.Client, &st.Registrations[i])
 		}
 	}
-	all.Wait()
 }
 
 func (s Sample) try(ctx context.Context, env *setup.Env, c client.Client, r setup.Registration) setup.Answer {

@@ -92,7 +92,7 @@ func (e *Env) checkProgram(c client.Client, r Registration) skill.Problem {
 		p.Rule, p.Severity, p.Message, p.Hint = "client-silent", skill.Error, fmt.Sprintf("%s: the %s does not work: %s", c.Title, what, a.Problem), a.Hint
 	case a.Late:
 		p.Rule, p.Severity, p.Message = "client-silent", skill.Warning, fmt.Sprintf("%s: the %s took %d ms, longer than its deadline: a prompt goes on without it", c.Title, what, a.TookMS)
-		p.Hint = "run it again when the machine has less to do, or set a longer --deadline"
+		p.Hint = "run \"skills doctor\" again when the machine has less to do; a slow embedding server may be the cause, too"
 	case r.Answer != nil:
 		p.Message += fmt.Sprintf(" and answers in %d ms", a.TookMS)
 	default:

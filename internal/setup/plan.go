@@ -235,10 +235,15 @@ func (p *planner) mcp(c client.Client) Change {
 		return settled(ch, Removed, ed.remove(at, p.record))
 	case existing == nil:
 		for _, s := range p.env.servers(ed.tree, c.MCP) {
-			if slices.Equal(s.Words[1:], words[1:]) {
-				ch.Message = fmt.Sprintf("it is there under the name %q", s.Name)
+			if !slices.Equal(s.Words[1:], words[1:]) {
+				continue
+			}
+			ch.Message = fmt.Sprintf("it is there under the name %q", s.Name)
+			if !isGone(s.Words[0]) {
 				return settled(ch, Unchanged, nil)
 			}
+			action, err := ed.update(pathTo(c.MCP.Key...).with(s.Name), c.MCP.Entry(s.Name, words))
+			return settled(ch, action, err)
 		}
 		return settled(ch, Added, ed.set(at, entry))
 	case !ours:
@@ -282,4 +287,33 @@ func snippet(f format, at path, v any) string {
 		return ""
 	}
 	return strings.TrimSpace(string(text))
+}
+
+// Offers returns the clients on this machine, or with entries of ours, that have what a
+// request is for.
+func Offers(env *Env, req Request) []client.Client {
+	var found []client.Client
+	for _, st := range Scan(env) {
+		mcp := len(st.Client.MCP.Files.In(req.Scope)) > 0
+		hook := len(hookFiles(st.Client).In(req.Scope)) > 0
+		has := mcp || hook
+		if req.MCP || req.Hook {
+			has = mcp && req.MCP || hook && req.Hook
+		}
+		if has && (len(st.Registrations) > 0 || env.foundWithoutUs(st.Client) != "") {
+			found = append(found, st.Client)
+		}
+	}
+	return found
+}
+
+// Changed returns the names of the clients whose settings a plan changes.
+func (p *Plan) Changed() []string {
+	var names []string
+	for _, c := range p.Changes {
+		if (c.Action == Added || c.Action == Updated || c.Action == Removed) && !slices.Contains(names, c.Client) {
+			names = append(names, c.Client)
+		}
+	}
+	return names
 }

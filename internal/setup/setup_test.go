@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,7 +78,9 @@ func TestMoved(t *testing.T) {
 // TestEquivalent: a server that runs the same under another name is enough.
 func TestEquivalent(t *testing.T) {
 	e := testEnv(t)
-	write(t, e, "home/.cursor/mcp.json", []byte(`{"mcpServers": {"mine": {"command": "/usr/bin/skills", "args": ["mcp"]}}}`))
+	write(t, e, "bin/skills", nil)
+	old := filepath.Join(filepath.Dir(e.Home), "bin", "skills")
+	write(t, e, "home/.cursor/mcp.json", []byte(`{"mcpServers": {"mine": {"command": `+strconv.Quote(old)+`, "args": ["mcp"]}}}`))
 	p := run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User})
 	want := []Change{{Client: "cursor", Kind: MCP, Scope: client.User, File: filepath.Join(e.Home, ".cursor", "mcp.json"), Action: Unchanged, Message: `it is there under the name "mine"`}}
 	if d := cmp.Diff(want, p.Changes); d != "" {
@@ -86,6 +89,18 @@ func TestEquivalent(t *testing.T) {
 	run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, Hook: true, Scope: client.User})
 	if got := read(t, filepath.Join(e.Home, ".cursor", "hooks.json")); !strings.Contains(got, "--mcp-server mine") {
 		t.Errorf("the hook does not know the name of the server: %s", got)
+	}
+	// A program that is gone is replaced, under the name that it has.
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
+	}
+	p = run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User})
+	want[0].Action = Updated
+	if d := cmp.Diff(want, p.Changes); d != "" {
+		t.Error(d)
+	}
+	if got := read(t, filepath.Join(e.Home, ".cursor", "mcp.json")); !strings.Contains(got, `{"mine": {"command": "`+program+`", "args": ["mcp"]}}`) {
+		t.Errorf("the server is %s", got)
 	}
 	// One for an agent is not the same.
 	e.Flags = []string{"--agent", "reviewer"}
@@ -529,5 +544,60 @@ func TestLinked(t *testing.T) {
 	req.Remove = true
 	if run(t, e, req); read(t, name) != before || read(t, other) != before {
 		t.Errorf("removed, the files hold %q and %q", read(t, name), read(t, other))
+	}
+}
+
+// TestOtherName: what is written for a program of another name is found again.
+func TestOtherName(t *testing.T) {
+	e := testEnv(t)
+	e.Program = "/opt/bin/repertoire"
+	run(t, e, Request{Clients: client.All(), Scope: client.User})
+	e.Program = program // as the same program under its usual name sees it
+	for _, st := range Scan(e) {
+		kinds := make(map[string]bool)
+		for _, r := range st.Registrations {
+			kinds[r.Kind] = true
+			if r.Words[0] != "/opt/bin/repertoire" || r.Kind == Hook && !r.Asks(st.Client.Hook) {
+				t.Errorf("%s: %+v", st.Client.Name, r)
+			}
+		}
+		if !kinds[MCP] || kinds[Hook] != (st.Client.Hook != nil) {
+			t.Errorf("%s: found are %v", st.Client.Name, kinds)
+		}
+	}
+	run(t, e, Request{Clients: client.All(), Scope: client.User, Remove: true})
+	for name, data := range tree(t, e) {
+		if strings.Contains(data, "repertoire") {
+			t.Errorf("%s is left: %s", name, data)
+		}
+	}
+}
+
+// TestMayRun: what a project's settings hold runs only as setup wrote it, with this program.
+func TestMayRun(t *testing.T) {
+	e := testEnv(t)
+	claude := []client.Client{named(t, "claude")}
+	run(t, e, Request{Clients: claude, Scope: client.Project, Hook: true})
+	may := func() error { return e.MayRun(ScanOf(e, claude)[0].Registrations[0]) }
+	if err := may(); err != nil {
+		t.Errorf("as it was written: %v", err)
+	}
+	e.Program = "/another/skills"
+	if may() == nil {
+		t.Error("another program may run")
+	}
+	e.Program = program
+	file := filepath.Join(e.Project, ".claude", "settings.json")
+	changed := strings.Replace(read(t, file), "hook claude", "hook claude --agent x && rm y", 1)
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if may() == nil {
+		t.Error("what somebody has added may run")
+	}
+	write(t, e, "home/.claude/settings.json", []byte(changed))
+	e.Project = ""
+	if err := may(); err != nil {
+		t.Errorf("in the settings of the user: %v", err)
 	}
 }

@@ -162,12 +162,16 @@ func (st *Status) add(file string, scope client.Scope, ours []Registration, err 
 	}
 	for _, r := range ours {
 		r.Scope, r.File = scope, file
-		if filepath.IsAbs(r.Words[0]) {
-			_, err := os.Stat(r.Words[0])
-			r.Gone = err != nil
-		}
+		r.Gone = isGone(r.Words[0])
 		st.Registrations = append(st.Registrations, r)
 	}
+}
+
+// isGone reports whether the program of a command no longer exists. One without a path may
+// be anywhere.
+func isGone(program string) bool {
+	_, err := os.Stat(program)
+	return err != nil && filepath.IsAbs(program)
 }
 
 // server returns the MCP server that the command of a hook refers to; "" means none.
