@@ -31,6 +31,7 @@ func claude() Client {
 	local := project(".claude/settings.local.json")
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
+		Commands: Places{paths(dir.below("commands")), paths(project(".claude/commands"))},
 		Plugins: recordedPlugins(dir, on("windows", fixed(`C:\Program Files\ClaudeCode\managed-settings.json`),
 			on("darwin", fixed("/Library/Application Support/ClaudeCode/managed-settings.json"), fixed("/etc/claude-code/managed-settings.json")))),
 		MCP: MCP{Files: Places{paths(variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},

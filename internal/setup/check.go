@@ -12,8 +12,8 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Check reports which clients are set up, what is wrong with their settings, and which
-// clients have no room to list all skills that lie in their own folders.
+// Check reports which clients are set up, what is wrong with their settings, which clients
+// have no room to list all skills that lie in their own folders, and files that are no skills.
 func Check(env *Env, skills []Listed) []skill.Problem {
 	statuses := Scan(env)
 	var found []skill.Problem
@@ -28,7 +28,7 @@ func Check(env *Env, skills []Listed) []skill.Problem {
 			found = append(found, env.checkListing(st, skills)...)
 		}
 	}
-	return found
+	return append(found, env.checkCommands()...)
 }
 
 // checkClient reports what is set up for one client.
