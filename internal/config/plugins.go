@@ -31,7 +31,7 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 	}
 	found, err := m.Plugins(projects)
 	errs := []error{err}
-	plugins := make(map[string]plugin)
+	plugins, labels := make(map[string]plugin), make(map[string]bool)
 	for _, p := range found {
 		if !plainLabel().MatchString(p.Name) {
 			errs = append(errs, fmt.Errorf("the plugin in %s is left out: its name %q has more than letters, digits, dots, hyphens and underscores", p.Dir, p.Name))
@@ -48,7 +48,12 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 			}
 			return fmt.Errorf("it leads to %s, out of the plugin", real)
 		}}
-		search.More = append(search.More, source.Folder{Path: at, Label: skill.PluginLabel(p.Name)})
+		label := skill.PluginLabel(p.Name)
+		if labels[label] && plainLabel().MatchString(p.From) {
+			label += "@" + p.From
+		}
+		labels[label] = true
+		search.More = append(search.More, source.Folder{Path: at, Label: label})
 	}
 	return plugins, errors.Join(errs...)
 }
