@@ -37,7 +37,7 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 			errs = append(errs, fmt.Errorf("the plugin in %s is left out: its name %q has more than letters, digits, dots, hyphens and underscores", p.Dir, p.Name))
 			continue
 		}
-		at, only := p.Dir, p.Skills
+		at, only := filepath.Clean(p.Dir), p.Skills
 		if len(only) == 1 {
 			at, only = filepath.Join(p.Dir, filepath.FromSlash(only[0])), nil
 		}
