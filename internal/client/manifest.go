@@ -56,7 +56,7 @@ func pluginAt(dir, name, from string, manifests ...string) ([]Plugin, error) {
 	var errs []error
 	for _, p := range about.paths() {
 		if p, err = inPlugin(p); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", dir, err))
+			errs = append(errs, &PluginError{dir, fmt.Errorf("plugin %s: %w", dir, err)})
 			continue
 		}
 		all = append(all, p)
@@ -137,7 +137,7 @@ func readFile(name string, v any, parse func([]byte, any) error) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
+		return &PluginError{name, fmt.Errorf("reading %s: %w", name, err)}
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSettings))
@@ -145,7 +145,7 @@ func readFile(name string, v any, parse func([]byte, any) error) error {
 		err = parse(data, v)
 	}
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
+		return &PluginError{name, fmt.Errorf("reading %s: %w", name, err)}
 	}
 	return nil
 }

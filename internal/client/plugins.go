@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -23,12 +25,21 @@ type Plugin struct {
 	Skills []string // slash-separated paths in Dir of skills or of folders of skills; "." is Dir
 }
 
+// A PluginError says why a plugin, or what a file says about plugins, is left out.
+type PluginError struct {
+	Path string // of the plugin or the file
+	Err  error
+}
+
+func (e *PluginError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *PluginError) Unwrap() error { return e.Err }
+
 // Plugins returns the plugins of all clients for work in a project. projects are the folders of
-// the project, the nearest first, with links resolved. The error joins what is wrong with single
-// plugins and files; the other plugins are there all the same.
-func (m *Machine) Plugins(projects []string) ([]Plugin, error) {
-	var all []Plugin
-	var errs []error
+// the project, the nearest first, with links resolved. Each of the errors is a *PluginError; the
+// other plugins are there all the same.
+func (m *Machine) Plugins(projects []string) (all []Plugin, errs []error) {
 	seen := make(map[string]bool)
 	for _, clients := range [][]Client{All(), Others()} {
 		for _, c := range clients {
@@ -36,7 +47,7 @@ func (m *Machine) Plugins(projects []string) ([]Plugin, error) {
 				continue
 			}
 			found, err := c.Plugins(m, projects)
-			errs = append(errs, err)
+			errs = appendErrors(errs, err)
 			for _, p := range found {
 				if !seen[p.Dir] {
 					seen[p.Dir] = true
@@ -45,7 +56,22 @@ func (m *Machine) Plugins(projects []string) ([]Plugin, error) {
 			}
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, errs
+}
+
+// appendErrors appends the single errors that err joins, at any depth.
+func appendErrors(errs []error, err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return errs
+	case !ok:
+		return append(errs, err)
+	}
+	for _, err := range joined.Unwrap() {
+		errs = appendErrors(errs, err)
+	}
+	return errs
 }
 
 // An installation is one version of a plugin, in the record that Claude Code keeps.
@@ -98,7 +124,9 @@ func enabledPlugins(files []string) (map[string]bool, error) {
 		var settings struct {
 			Enabled map[string]any `json:"enabledPlugins"`
 		}
-		errs = append(errs, readJSON(name, &settings))
+		if err := readJSON(name, &settings); err != nil {
+			errs = append(errs, &PluginError{name, fmt.Errorf("%w; which plugins it switches on or off is ignored", err)})
+		}
 		for id, value := range settings.Enabled {
 			enabled[id] = value != false && value != nil // a list names versions
 		}
@@ -223,10 +251,13 @@ func compareVersions(a, b string) int {
 func pluginsIn(dir Path) func(*Machine, []string) ([]Plugin, error) {
 	return func(m *Machine, _ []string) ([]Plugin, error) {
 		entries, err := os.ReadDir(dir(m))
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, nil
 		}
-		errs := []error{err}
+		var errs []error
+		if err != nil {
+			errs = append(errs, &PluginError{dir(m), fmt.Errorf("looking for plugins: %w", err)})
+		}
 		var plugins []Plugin
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), ".") || e.Type().IsRegular() {

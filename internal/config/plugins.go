@@ -29,12 +29,20 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 	if search.WorkDir != "" {
 		projects = source.ProjectFolders(search.WorkDir, search.Home)
 	}
-	found, err := m.Plugins(projects)
-	errs := []error{err}
+	found, wrong := m.Plugins(projects)
+	var errs []error
+	leave := func(path string, err error) {
+		errs = append(errs, &source.PlaceError{Path: path, LeftOut: true, Err: err})
+	}
+	for _, err := range wrong {
+		if of, ok := errors.AsType[*client.PluginError](err); ok {
+			leave(of.Path, err)
+		}
+	}
 	plugins, labels := make(map[string]plugin), make(map[string]bool)
 	for _, p := range found {
 		if !plainLabel().MatchString(p.Name) {
-			errs = append(errs, fmt.Errorf("the plugin in %s is left out: its name %q has more than letters, digits, dots, hyphens and underscores", p.Dir, p.Name))
+			leave(p.Dir, fmt.Errorf("the plugin in %s is left out: its name %q has more than letters, digits, dots, hyphens and underscores", p.Dir, p.Name))
 			continue
 		}
 		at, only := filepath.Clean(p.Dir), p.Skills

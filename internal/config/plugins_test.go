@@ -2,12 +2,15 @@ package config_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // cached is where Claude Code keeps the version of a plugin of a marketplace.
@@ -111,9 +114,12 @@ func TestPluginsBad(t *testing.T) {
 	}
 	var text strings.Builder
 	for _, err := range warned {
+		if place, ok := errors.AsType[*source.PlaceError](err); !ok || !place.LeftOut || !strings.HasPrefix(place.Path, home) {
+			t.Errorf("%v is about no place that is left out", err)
+		}
 		text.WriteString(strings.ReplaceAll(err.Error(), home, "HOME") + "\n")
 	}
-	for _, want := range []string{"reading HOME/src/p/.claude/settings.json: ", "/beta/1.0/.claude-plugin/plugin.json: ", `its name "ga mma" has more than letters`,
+	for _, want := range []string{"reading HOME/src/p/.claude/settings.json: ", "; which plugins it switches on or off is ignored", "/beta/1.0/.claude-plugin/plugin.json: ", `its name "ga mma" has more than letters`,
 		`the path of skills "../../alpha/1.0/skills" leads out of the plugin`, `the path of skills "/etc" leads out of the plugin`} {
 		if !strings.Contains(text.String(), filepath.FromSlash(want)) {
 			t.Errorf("no warning has %q:\n%s", want, text.String())

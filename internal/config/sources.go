@@ -192,13 +192,10 @@ func userPlaces(search *source.Search) []string {
 // warnEach calls warn, unless that is nil, for each of the errors that err joins.
 func warnEach(err error, warn func(error)) {
 	joined, ok := err.(interface{ Unwrap() []error })
-	switch {
-	case err == nil || warn == nil:
-	case ok:
-		for _, err := range joined.Unwrap() {
-			warnEach(err, warn)
-		}
-	default:
+	if !ok || warn == nil {
+		return
+	}
+	for _, err := range joined.Unwrap() {
 		warn(err)
 	}
 }
