@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -46,6 +47,7 @@ func Groups() []string {
 // A Place is a folder that may hold skills.
 type Place struct {
 	Path     string // absolute, links not resolved; "" for the bundled skills
+	Real     string // Path with links resolved as far as it exists; Open resolves them if it is ""
 	Label    string // unique among the places of one Discover
 	Priority int    // unique; the highest for the first place
 	Kind     string // one of the kinds
@@ -62,7 +64,7 @@ func (p Place) Open(opts *Options) (*FS, error) {
 	if p.Kind == KindBundled {
 		return New(Bundled(), &o)
 	}
-	return Dir(p.Path, &o)
+	return dirAt(p.Path, p.Real, &o)
 }
 
 // A Folder is a folder of skills with a label.
@@ -131,7 +133,8 @@ type Search struct {
 // time. The error joins one error for each of them, and for each missing folder of Project
 // or User.
 func Discover(search Search) ([]Place, error) {
-	d := discovery{folders: search.Folders, confine: search.Confine, missing: search.Missing, labels: make(map[string]bool), seen: make(map[string]bool), names: make(map[string]map[string]bool)}
+	d := discovery{folders: search.Folders, confine: search.Confine, missing: search.Missing,
+		labels: make(map[string]bool), seen: make(map[string]bool), reals: make(map[string]string), names: make(map[string]map[string]bool)}
 	if d.folders == nil {
 		d.folders = []string{shared}
 	}
@@ -169,6 +172,7 @@ type discovery struct {
 	places  []grouped
 	labels  map[string]bool
 	seen    map[string]bool            // real paths
+	reals   map[string]string          // see real
 	names   map[string]map[string]bool // see mayHave
 	errs    []error
 }
@@ -259,7 +263,7 @@ func (d *discovery) add(kind, path string, label func() string) bool {
 	if err != nil && !missing {
 		d.fail(path, false, fmt.Errorf("looking for skills in %s: %w", path, err))
 	}
-	real := realPath(path)
+	real := d.real(path)
 	if d.seen[real] {
 		return !missing
 	}
@@ -270,7 +274,7 @@ func (d *discovery) add(kind, path string, label func() string) bool {
 		}
 	}
 	d.seen[real] = true
-	p := Place{Path: path, Label: label(), Kind: kind}
+	p := Place{Path: path, Real: real, Label: label(), Kind: kind}
 	d.labels[p.Label] = true
 	d.places = append(d.places, grouped{p, d.group})
 	return !missing
@@ -357,6 +361,23 @@ func ProjectFolders(dir, home string) []string {
 		return nil
 	}
 	return []string{dir}
+}
+
+// real is realPath. It remembers folders, because places lie deep and have many of them in
+// common.
+func (d *discovery) real(path string) string {
+	real, ok := d.reals[path]
+	if ok {
+		return real
+	}
+	info, err := os.Lstat(path)
+	if up := filepath.Dir(path); err == nil && up != path && !isLink(info.Mode().Type()) && runtime.GOOS != "windows" {
+		real = filepath.Join(d.real(up), filepath.Base(path))
+	} else {
+		real = realPath(path) // on Windows it also finds the names as they are written
+	}
+	d.reals[path] = real
+	return real
 }
 
 // realPath returns the absolute path with links resolved as far as the path exists. So a

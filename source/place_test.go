@@ -148,7 +148,10 @@ func TestDiscoverConfig(t *testing.T) {
 	search := source.Search{Home: filepath.Join(dir, "home"), Config: filepath.Join(dir, "conf"), NoBundled: true}
 	places, err := source.Discover(search)
 	try(t, err)
-	want := []source.Place{{Path: filepath.Join(dir, "conf", "agents", "skills"), Label: "user:.config/agents", Priority: 1, Kind: source.KindUser}}
+	at := filepath.Join(dir, "conf", "agents", "skills")
+	real, err := filepath.EvalSymlinks(at)
+	try(t, err)
+	want := []source.Place{{Path: at, Real: real, Label: "user:.config/agents", Priority: 1, Kind: source.KindUser}}
 	if diff := cmp.Diff(want, places); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}

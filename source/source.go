@@ -120,7 +120,10 @@ type FS struct {
 // unreadable, such as a share that is not mounted: then Skills reports that, and finds the
 // skills as soon as the folder can be read. If path is a symbolic link, every use follows
 // it anew, so that a link moved to another folder is noticed.
-func Dir(path string, opts *Options) (*FS, error) {
+func Dir(path string, opts *Options) (*FS, error) { return dirAt(path, "", opts) }
+
+// dirAt is Dir for a path of which the real path is known, unless that is "".
+func dirAt(path, real string, opts *Options) (*FS, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("finding folder %s: %w", path, err)
@@ -129,7 +132,10 @@ func Dir(path string, opts *Options) (*FS, error) {
 	if opts != nil {
 		t.confine = opts.Confine
 	}
-	return newFS(t, realPath(abs), filepath.Base(abs), opts)
+	if real == "" {
+		real = realPath(abs)
+	}
+	return newFS(t, real, filepath.Base(abs), opts)
 }
 
 // New returns the source of the skills in fsys, which must confine itself. Symbolic

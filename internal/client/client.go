@@ -33,6 +33,8 @@ type Client struct {
 	// Plugins finds the plugins of the client that are switched on, for work in a project with
 	// these folders, the nearest first. nil means that nothing is known about plugins.
 	Plugins func(m *Machine, projects []string) ([]Plugin, error)
+	// Commands are the folders with texts that the user calls by name. They are no skills.
+	Commands Places
 	// ProjectVar is the environment variable that tells an MCP server the folder
 	// of the project.
 	ProjectVar string

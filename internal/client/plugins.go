@@ -1,37 +1,45 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
-	"github.com/tailscale/hujson"
-
-	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // A Plugin is a plugin that its client has switched on and that has skills.
 type Plugin struct {
 	Name   string   // what the client shows before the names of its skills
+	From   string   // a marketplace or a client, which tells plugins of one name apart
 	Dir    string   // absolute
 	Skills []string // slash-separated paths in Dir of skills or of folders of skills; "." is Dir
 }
 
+// A PluginError says why a plugin, or what a file says about plugins, is left out.
+type PluginError struct {
+	Path string // of the plugin or the file
+	Err  error
+}
+
+func (e *PluginError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *PluginError) Unwrap() error { return e.Err }
+
 // Plugins returns the plugins of all clients for work in a project. projects are the folders of
-// the project, the nearest first, with links resolved. The error joins what is wrong with single
-// plugins and files; the other plugins are there all the same.
-func (m *Machine) Plugins(projects []string) ([]Plugin, error) {
-	var all []Plugin
-	var errs []error
+// the project, the nearest first, with links resolved. Each of the errors is a *PluginError; the
+// other plugins are there all the same.
+func (m *Machine) Plugins(projects []string) (all []Plugin, errs []error) {
 	seen := make(map[string]bool)
 	for _, clients := range [][]Client{All(), Others()} {
 		for _, c := range clients {
@@ -39,7 +47,7 @@ func (m *Machine) Plugins(projects []string) ([]Plugin, error) {
 				continue
 			}
 			found, err := c.Plugins(m, projects)
-			errs = append(errs, err)
+			errs = appendErrors(errs, err)
 			for _, p := range found {
 				if !seen[p.Dir] {
 					seen[p.Dir] = true
@@ -48,7 +56,22 @@ func (m *Machine) Plugins(projects []string) ([]Plugin, error) {
 			}
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, errs
+}
+
+// appendErrors appends the single errors that err joins, at any depth.
+func appendErrors(errs []error, err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return errs
+	case !ok:
+		return append(errs, err)
+	}
+	for _, err := range joined.Unwrap() {
+		errs = appendErrors(errs, err)
+	}
+	return errs
 }
 
 // An installation is one version of a plugin, in the record that Claude Code keeps.
@@ -84,8 +107,8 @@ func recordedPlugins(dir, managed Path) func(*Machine, []string) ([]Plugin, erro
 			if !filepath.IsAbs(at) {
 				at = filepath.Join(base, at)
 			}
-			name, _, _ := strings.Cut(id, "@")
-			p, err := pluginAt(at, name, ".claude-plugin/plugin.json")
+			name, market, _ := strings.Cut(id, "@")
+			p, err := pluginAt(at, name, market, ".claude-plugin/plugin.json")
 			plugins, errs = append(plugins, p...), append(errs, err)
 		}
 		return plugins, errors.Join(errs...)
@@ -101,7 +124,9 @@ func enabledPlugins(files []string) (map[string]bool, error) {
 		var settings struct {
 			Enabled map[string]any `json:"enabledPlugins"`
 		}
-		errs = append(errs, readJSON(name, &settings))
+		if err := readJSON(name, &settings); err != nil {
+			errs = append(errs, &PluginError{name, fmt.Errorf("%w; which plugins it switches on or off is ignored", err)})
+		}
 		for id, value := range settings.Enabled {
 			enabled[id] = value != false && value != nil // a list names versions
 		}
@@ -151,170 +176,96 @@ func listedPlugins(dir Path) func(*Machine, []string) ([]Plugin, error) {
 			if !filepath.IsAbs(in.Path) || in.Enabled != nil && !*in.Enabled {
 				continue
 			}
-			p, err := pluginAt(in.Path, in.Name, "plugin.json", ".github/plugin/plugin.json", ".claude-plugin/plugin.json")
+			p, err := pluginAt(in.Path, in.Name, "copilot", "plugin.json", ".github/plugin/plugin.json", ".claude-plugin/plugin.json")
 			plugins, errs = append(plugins, p...), append(errs, err)
 		}
 		return plugins, errors.Join(errs...)
 	}
+}
+
+// cachedPlugins finds the plugins that Codex keeps as MARKETPLACE/NAME/VERSION and that its
+// settings in TOML switch on.
+func cachedPlugins(dir Path) func(*Machine, []string) ([]Plugin, error) {
+	return func(m *Machine, _ []string) ([]Plugin, error) {
+		cache := dir.below("plugins/cache")(m)
+		if _, err := os.Stat(cache); err != nil {
+			return nil, nil // most people have no plugins, so need not wait for the settings
+		}
+		var settings struct {
+			Plugins map[string]struct{ Enabled *bool }
+		}
+		if err := readFile(dir.below("config.toml")(m), &settings, toml.Unmarshal); err != nil {
+			return nil, err
+		}
+		var plugins []Plugin
+		var errs []error
+		for _, id := range slices.Sorted(maps.Keys(settings.Plugins)) {
+			name, market, ok := strings.Cut(id, "@")
+			if on := settings.Plugins[id].Enabled; !ok || on != nil && !*on || !filepath.IsLocal(name) || !filepath.IsLocal(market) {
+				continue
+			}
+			at := newestIn(filepath.Join(cache, market, name))
+			if at == "" {
+				continue // it is not installed
+			}
+			p, err := pluginAt(at, name, "codex", ".codex-plugin/plugin.json", "plugin.json", ".claude-plugin/plugin.json")
+			plugins, errs = append(plugins, p...), append(errs, err)
+		}
+		return plugins, errors.Join(errs...)
+	}
+}
+
+// newestIn returns the folder in dir whose name is the newest version; "" if there is none.
+func newestIn(dir string) string {
+	entries, _ := os.ReadDir(dir)
+	newest := ""
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && (newest == "" || compareVersions(e.Name(), newest) > 0) {
+			newest = e.Name()
+		}
+	}
+	if newest == "" {
+		return ""
+	}
+	return filepath.Join(dir, newest)
+}
+
+// compareVersions compares the numbers in two versions in turn. A version without a number, such
+// as "local", is newer than all others.
+func compareVersions(a, b string) int {
+	numbers := func(version string) (list []int) {
+		for _, part := range strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' }) {
+			n, _ := strconv.Atoi(part)
+			list = append(list, n)
+		}
+		return list
+	}
+	one, other := numbers(a), numbers(b)
+	if len(one) == 0 || len(other) == 0 {
+		return cmp.Or(cmp.Compare(len(other), len(one)), strings.Compare(a, b))
+	}
+	return cmp.Or(slices.Compare(one, other), strings.Compare(a, b))
 }
 
 // pluginsIn finds the plugins that a folder holds, each in a folder of its own.
 func pluginsIn(dir Path) func(*Machine, []string) ([]Plugin, error) {
 	return func(m *Machine, _ []string) ([]Plugin, error) {
 		entries, err := os.ReadDir(dir(m))
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, nil
 		}
-		errs := []error{err}
+		var errs []error
+		if err != nil {
+			errs = append(errs, &PluginError{dir(m), fmt.Errorf("looking for plugins: %w", err)})
+		}
 		var plugins []Plugin
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), ".") || e.Type().IsRegular() {
 				continue
 			}
-			p, err := pluginAt(filepath.Join(dir(m), e.Name()), e.Name(), "plugin.json", ".claude-plugin/plugin.json", ".codex-plugin/plugin.json")
+			p, err := pluginAt(filepath.Join(dir(m), e.Name()), e.Name(), "folder", "plugin.json", ".claude-plugin/plugin.json", ".codex-plugin/plugin.json")
 			plugins, errs = append(plugins, p...), append(errs, err)
 		}
 		return plugins, errors.Join(errs...)
 	}
-}
-
-// A manifest describes a plugin.
-type manifest struct {
-	Name   string          `json:"name"`
-	Skills json.RawMessage `json:"skills"` // a path or several
-}
-
-// paths returns the paths of skills that the manifest names.
-func (f *manifest) paths() (list []string) {
-	var one string
-	if json.Unmarshal(f.Skills, &one) == nil && one != "" {
-		return []string{one}
-	}
-	_ = json.Unmarshal(f.Skills, &list) // anything else names none
-	return list
-}
-
-// pluginAt returns the plugin in a folder, or none if it has no skills. The first of some
-// manifests that exists describes it. The skills that it names come beside those in "skills".
-// A plugin without a manifest may be described by the marketplace that it was copied with, which
-// names all of its skills.
-func pluginAt(dir, name string, manifests ...string) ([]Plugin, error) {
-	about, err := describe(dir, manifests)
-	if err != nil {
-		return nil, err
-	}
-	all := []string{"skills"}
-	if about == nil {
-		about = new(manifest)
-		if listed := listing(dir, name); listed != nil && len(listed.paths()) > 0 {
-			about.Skills, all = listed.Skills, nil
-		}
-	}
-	if about.Name != "" {
-		name = about.Name
-	}
-	var errs []error
-	for _, p := range about.paths() {
-		if p, err = inPlugin(p); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", dir, err))
-			continue
-		}
-		all = append(all, p)
-	}
-	if all = outermost(dir, all); len(all) == 0 && isThere(dir, "SKILL.md") {
-		all = []string{"."} // the plugin is a skill
-	}
-	if len(all) == 0 {
-		return nil, errors.Join(errs...)
-	}
-	return []Plugin{{name, dir, all}}, errors.Join(errs...)
-}
-
-// inPlugin cleans a path that a manifest names.
-func inPlugin(name string) (string, error) {
-	clean := path.Clean(name)
-	if !filepath.IsLocal(filepath.FromSlash(clean)) {
-		return "", fmt.Errorf("the path of skills %q leads out of the plugin", name)
-	}
-	return clean, nil
-}
-
-// describe reads the first of some manifests that exists; nil means none.
-func describe(dir string, manifests []string) (*manifest, error) {
-	for _, name := range manifests {
-		if isThere(dir, name) {
-			about := new(manifest)
-			return about, readJSON(under(dir, name), about)
-		}
-	}
-	return nil, nil
-}
-
-// listing returns what the marketplace in a folder says about a plugin; nil means nothing.
-func listing(dir, name string) *manifest {
-	var market struct {
-		Plugins []manifest `json:"plugins"`
-	}
-	if readJSON(under(dir, ".claude-plugin/marketplace.json"), &market) != nil {
-		return nil // the file is about the whole marketplace, of which the client has another copy
-	}
-	for _, p := range market.Plugins {
-		if p.Name == name {
-			return &p
-		}
-	}
-	return nil
-}
-
-// outermost returns the paths that exist below dir, without those in another one.
-func outermost(dir string, paths []string) []string {
-	slices.Sort(paths)
-	var kept []string
-	for _, p := range slices.Compact(paths) {
-		inside := func(outer string) bool { return outer == "." || strings.HasPrefix(p, outer+"/") }
-		if isThere(dir, p) && !slices.ContainsFunc(kept, inside) {
-			kept = append(kept, p)
-		}
-	}
-	return kept
-}
-
-func isThere(dir, name string) bool {
-	_, err := os.Stat(under(dir, name))
-	return err == nil
-}
-
-// maxSettings is how much of a file of settings is read: a project may come from anybody.
-const maxSettings = 4 << 20
-
-// readJSON reads a file of settings, which may have comments. It leaves v alone if there is no
-// such file.
-func readJSON(name string, v any) error {
-	f, err := regular.Open(name)
-	if name == "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSettings))
-	if err == nil && len(data) > 0 {
-		err = parseJSON(data, v)
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
-	}
-	return nil
-}
-
-func parseJSON(data []byte, v any) error {
-	if json.Unmarshal(data, v) == nil {
-		return nil
-	}
-	plain, err := hujson.Standardize(data) // a copy: only few files have comments
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(plain, v)
 }

@@ -39,3 +39,13 @@ func TestPipe(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestPluginPipe: nobody waits for a pipe that a project has in place of its settings.
+func TestPluginPipe(t *testing.T) {
+	_, project := pluginHome(t, map[string]string{"src/p/.claude/skills/own/SKILL.md": aSkill("own")})
+	try(t, makePipe(t, filepath.Join(project, ".claude", "settings.json")))
+	_, found, warned := skills(t, project)
+	if len(found) != 3 || len(warned) != 1 || !strings.Contains(warned[0].Error(), "not a regular file") {
+		t.Errorf("found %q, warnings %v", found, warned)
+	}
+}

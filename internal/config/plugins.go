@@ -29,15 +29,23 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 	if search.WorkDir != "" {
 		projects = source.ProjectFolders(search.WorkDir, search.Home)
 	}
-	found, err := m.Plugins(projects)
-	errs := []error{err}
-	plugins := make(map[string]plugin)
+	found, wrong := m.Plugins(projects)
+	var errs []error
+	leave := func(path string, err error) {
+		errs = append(errs, &source.PlaceError{Path: path, LeftOut: true, Err: err})
+	}
+	for _, err := range wrong {
+		if of, ok := errors.AsType[*client.PluginError](err); ok {
+			leave(of.Path, err)
+		}
+	}
+	plugins, labels := make(map[string]plugin), make(map[string]bool)
 	for _, p := range found {
 		if !plainLabel().MatchString(p.Name) {
-			errs = append(errs, fmt.Errorf("the plugin in %s is left out: its name %q has more than letters, digits, dots, hyphens and underscores", p.Dir, p.Name))
+			leave(p.Dir, fmt.Errorf("the plugin in %s is left out: its name %q has more than letters, digits, dots, hyphens and underscores", p.Dir, p.Name))
 			continue
 		}
-		at, only := p.Dir, p.Skills
+		at, only := filepath.Clean(p.Dir), p.Skills
 		if len(only) == 1 {
 			at, only = filepath.Join(p.Dir, filepath.FromSlash(only[0])), nil
 		}
@@ -48,7 +56,12 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 			}
 			return fmt.Errorf("it leads to %s, out of the plugin", real)
 		}}
-		search.More = append(search.More, source.Folder{Path: at, Label: skill.PluginLabel(p.Name)})
+		label := skill.PluginLabel(p.Name)
+		if labels[label] && plainLabel().MatchString(p.From) {
+			label += "@" + p.From
+		}
+		labels[label] = true
+		search.More = append(search.More, source.Folder{Path: at, Label: label})
 	}
 	return plugins, errors.Join(errs...)
 }

@@ -2,12 +2,15 @@ package config_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // cached is where Claude Code keeps the version of a plugin of a marketplace.
@@ -111,9 +114,12 @@ func TestPluginsBad(t *testing.T) {
 	}
 	var text strings.Builder
 	for _, err := range warned {
+		if place, ok := errors.AsType[*source.PlaceError](err); !ok || !place.LeftOut || !strings.HasPrefix(place.Path, home) {
+			t.Errorf("%v is about no place that is left out", err)
+		}
 		text.WriteString(strings.ReplaceAll(err.Error(), home, "HOME") + "\n")
 	}
-	for _, want := range []string{"reading HOME/src/p/.claude/settings.json: ", "/beta/1.0/.claude-plugin/plugin.json: ", `its name "ga mma" has more than letters`,
+	for _, want := range []string{"reading HOME/src/p/.claude/settings.json: ", "; which plugins it switches on or off is ignored", "/beta/1.0/.claude-plugin/plugin.json: ", `its name "ga mma" has more than letters`,
 		`the path of skills "../../alpha/1.0/skills" leads out of the plugin`, `the path of skills "/etc" leads out of the plugin`} {
 		if !strings.Contains(text.String(), filepath.FromSlash(want)) {
 			t.Errorf("no warning has %q:\n%s", want, text.String())
@@ -121,7 +127,8 @@ func TestPluginsBad(t *testing.T) {
 	}
 }
 
-// TestPluginFolders: the plugins that Copilot lists, and those in folders that clients share.
+// TestPluginFolders: the plugins that Copilot lists, the newest versions of those that Codex
+// keeps, and those in folders that clients share.
 func TestPluginFolders(t *testing.T) {
 	home, project := homeWith(t, map[string]string{
 		".agents/plugins/one/plugin.json":                     `{"name": "uno"}`,
@@ -137,6 +144,15 @@ func TestPluginFolders(t *testing.T) {
 		".copilot/installed-plugins/m/off/skills/f/SKILL.md":  aSkill("f"),
 		".copilot/installed-plugins/m/gone/skills/g/SKILL.md": aSkill("g"),
 	})
+	for name, version := range map[string]string{"one": "0.10.1", "two": "local"} {
+		for _, v := range []string{"0.9.2", "0.10.0", version} {
+			write(t, filepath.Join(home, ".codex/plugins/cache/shop", name, v, "skills/v/SKILL.md"), aSkill("c-"+name+"-"+strings.ReplaceAll(v, ".", "-")))
+		}
+	}
+	write(t, filepath.Join(home, ".codex/plugins/cache/shop/off/1/skills/h/SKILL.md"), aSkill("h"))
+	write(t, filepath.Join(home, ".codex/plugins/cache/shop/unknown/1/skills/i/SKILL.md"), aSkill("i"))
+	write(t, filepath.Join(home, ".codex/config.toml"), "model = \"m\"\n[plugins.\"one@shop\"]\nenabled = true\n[plugins.\"two@shop\"]\n[plugins.\"off@shop\"]\nenabled = false\n"+
+		"[plugins.\"gone@shop\"]\nenabled = true\n[plugins.\"x@../../..\"]\nenabled = true\n")
 	at := func(name string) string {
 		data, err := json.Marshal(filepath.Join(home, ".copilot", "installed-plugins", "m", name))
 		try(t, err)
@@ -145,7 +161,7 @@ func TestPluginFolders(t *testing.T) {
 	write(t, filepath.Join(home, ".copilot", "config.json"), "// kept by Copilot\n"+
 		`{"installed_plugins": [{"name": "on", "marketplace": "m", "enabled": true, "cache_path": `+at("on")+`}, {"name": "off", "enabled": false, "cache_path": `+at("off")+`}]}`)
 	_, found, warned := skills(t, project)
-	want := []string{"plugin:on d", "plugin:on e", "plugin:three three", "plugin:two b", "plugin:uno a"}
+	want := []string{"plugin:on d", "plugin:on e", "plugin:one c-one-0-10-1", "plugin:three three", "plugin:two c-two-local", "plugin:two@folder b", "plugin:uno a"}
 	if diff := cmp.Diff(want, found); diff != "" || len(warned) > 0 {
 		t.Errorf("skills (-want +got):\n%s\nwarnings %v", diff, warned)
 	}

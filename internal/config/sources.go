@@ -165,24 +165,29 @@ func confinement(search *source.Search, roots map[string]Root) func(path string)
 	}
 }
 
-// userPlaces returns the places of the user's skills, also those that are not looked at.
+// userPlaces returns the places of the user's skills, also those that are not looked at. It
+// leaves out folders of clients that do not exist: there are dozens, and each is compared with
+// each link that leads out of a project.
 func userPlaces(search *source.Search) []string {
 	places := slices.Concat(search.Roots, search.Elsewhere)
-	for _, f := range search.More {
-		places = append(places, f.Path)
-	}
 	for _, path := range []string{search.Installed, search.User} {
 		if path != "" {
 			places = append(places, path)
 		}
 	}
-	if home, err := os.UserHomeDir(); err == nil {
-		for _, folder := range search.Folders {
-			places = append(places, filepath.Join(home, folder, "skills"))
-		}
-		config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
-		places = append(places, filepath.Join(config, "agents", "skills"))
-		for _, f := range userFolders(home) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return places
+	}
+	clients := userFolders(home)
+	clients = append(clients, search.More...) // the plugins, too
+	config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	clients = append(clients, source.Folder{Path: filepath.Join(config, "agents", "skills")})
+	for _, folder := range search.Folders {
+		clients = append(clients, source.Folder{Path: filepath.Join(home, folder, "skills")})
+	}
+	for _, f := range clients {
+		if _, err := os.Stat(f.Path); err == nil {
 			places = append(places, f.Path)
 		}
 	}
@@ -192,13 +197,10 @@ func userPlaces(search *source.Search) []string {
 // warnEach calls warn, unless that is nil, for each of the errors that err joins.
 func warnEach(err error, warn func(error)) {
 	joined, ok := err.(interface{ Unwrap() []error })
-	switch {
-	case err == nil || warn == nil:
-	case ok:
-		for _, err := range joined.Unwrap() {
-			warnEach(err, warn)
-		}
-	default:
+	if !ok || warn == nil {
+		return
+	}
+	for _, err := range joined.Unwrap() {
 		warn(err)
 	}
 }

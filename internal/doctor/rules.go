@@ -154,6 +154,7 @@ func catalogRules() []Rule {
 		{"client", skill.Note, "A client is set up.", "Nothing."},
 		{"client-broken", skill.Error, "What is set up in a client does not work.", "Run \"skills setup\" again."},
 		{"client-budget", skill.Warning, "A client has no room to list its skills and drops descriptions.", "Let \"skills setup\" turn its listing off."},
+		{"client-commands", skill.Note, "Files of a client's commands are not skills.", "Make a skill of each that models should find."},
 		{"client-settings", skill.Warning, "The settings of a client cannot be read.", "Correct the file."},
 		{"client-silent", skill.Error, "What a client runs does not answer.", "Do as the message says."},
 		{"client-trust", skill.Warning, "A client does not trust the hook yet, or it is switched off there.", "Confirm the hook in the client."},

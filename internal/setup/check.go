@@ -13,8 +13,8 @@ import (
 )
 
 // Check reports which clients are set up, what is wrong with their settings and with the
-// answers of what they run, and which clients have no room to list all skills that lie in
-// their own folders.
+// answers of what they run, which clients have no room to list all skills that lie in their
+// own folders, and files that are no skills.
 func Check(env *Env, statuses []Status, skills []Listed) []skill.Problem {
 	var found []skill.Problem
 	for _, st := range statuses {
@@ -28,7 +28,7 @@ func Check(env *Env, statuses []Status, skills []Listed) []skill.Problem {
 			found = append(found, env.checkListing(st, skills)...)
 		}
 	}
-	return found
+	return append(found, env.checkCommands()...)
 }
 
 // checkClient reports what is set up for one client.
