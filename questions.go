@@ -14,7 +14,8 @@ import (
 )
 
 // Search returns the skills that fit a text, best first; with Query.Syntax those
-// that match a query.
+// that match a query, of which a malformed one is a *SyntaxError. A Query with both
+// Threshold and Disturb is an error.
 func (c *Catalog) Search(ctx context.Context, q Query) (Answer, error) {
 	return asked(ctx, c, func(s *state) (Answer, error) { return s.search.Search(ctx, q) })
 }
@@ -26,14 +27,17 @@ func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length
 }
 
 // Block returns the text that tells a model which skills fit a prompt, empty
-// when none does.
+// when none does. A Budget of an unknown format or form, or with both Threshold and
+// Disturb, is an error; a pinned skill that cannot be read is one of Block.Problems.
 func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) (Block, error) {
 	b.Form = cmp.Or(b.Form, c.cfg.Form)
 	return asked(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
 }
 
 // Body returns the instructions of a skill as they are in its source now, with
-// Config.LoadRequired also those of the skills that it requires.
+// Config.LoadRequired also those of the skills that it requires. id is the ID of an
+// Entry, or a name. The error is ErrNotFound for a skill that a does not see, else
+// why SKILL.md cannot be read: it is gone, is too large or is no text.
 func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
 	return asked(ctx, c, func(s *state) (Body, error) {
 		if c.cfg.LoadRequired {
@@ -43,12 +47,18 @@ func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
 	})
 }
 
-// File returns a file of a skill as it is in its source now.
+// File returns a file of a skill as it is in its source now. name is its path below
+// the folder of the skill, with slashes. The error is ErrNotFound for a skill that a
+// does not see, fs.ErrNotExist for a file that there is not, source.ErrRefused for a
+// path that leads out of the folder, and source.ErrTooLarge for a file that is larger
+// than the Options of its source allow.
 func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, error) {
 	return asked(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
 }
 
-// Lookup returns a skill as it is indexed: level 1. See search.Searcher.Lookup.
+// Lookup returns a skill as it is indexed: level 1. The error is ErrNotFound for a skill
+// that a does not see; a skill that is held back is one, but its message says so. See
+// search.Searcher.Lookup.
 func (c *Catalog) Lookup(ctx context.Context, id string, a *Agent) (Entry, error) {
 	return asked(ctx, c, func(s *state) (Entry, error) { return s.search.Lookup(ctx, id, a) })
 }
@@ -65,14 +75,15 @@ func (c *Catalog) Outline(ctx context.Context, id string, a *Agent) (contextprov
 	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a, false) })
 }
 
-// Listing lists the files of a skill as they are in its source now. It reads all
-// of them if their digests are asked for, and else none but SKILL.md.
+// Listing lists the files of a skill as they are in its source now, by path. It reads
+// all of them if their digests are asked for, and else none but SKILL.md. The errors are
+// those of Body.
 func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool) (contextprovider.Listing, error) {
 	return asked(ctx, c, func(s *state) (contextprovider.Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
 }
 
-// List returns all skills by name; shadowed and held ones only when asked for. o may be
-// nil.
+// List returns all skills that a sees by name, those of sources that are away too;
+// shadowed and held ones only when asked for. o may be nil.
 func (c *Catalog) List(ctx context.Context, a *Agent, o *ListOptions) ([]Entry, error) {
 	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, o) })
 }
@@ -104,7 +115,9 @@ func (c *Catalog) Unmatched(ctx context.Context, a *Agent) ([]skill.Problem, err
 	return asked(ctx, c, func(s *state) ([]skill.Problem, error) { return s.search.Unmatched(ctx, a) })
 }
 
-// Why explains why a skill is or is not offered for a query.
+// Why explains why a skill is or is not offered for a query, also one that the agent of
+// the query does not see: it is for the owner of the catalog. The error is ErrNotFound for
+// a skill that the catalog does not have.
 func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
 	return asked(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
 }

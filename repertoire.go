@@ -1,29 +1,3 @@
-// Package repertoire finds the agent skills that fit a prompt.
-//
-// A skill is a folder with a SKILL.md: a name, a description and instructions.
-// Repertoire indexes the full text of every skill of its sources in one SQLite
-// file and answers three questions, which are the levels of a skill:
-//
-//   - [Catalog.Block]: which skills does this prompt need? Names and
-//     descriptions of the relevant ones, or nothing (level 1).
-//   - [Catalog.Body]: what are the instructions of this skill? Read from the
-//     source now, not from the index (level 2).
-//   - [Catalog.File]: what is in this file of it? (level 3)
-//
-// Most programs need two calls, and put block.Text in front of the prompt:
-//
-//	catalog, err := repertoire.OpenDefault(ctx, "")
-//	block, err := catalog.Block(ctx, prompt, repertoire.Budget{}, nil)
-//
-// [OpenDefault] opens the catalog that the command "skills" would open, with the
-// settings of the user and the project, [Open] one of any sources.
-//
-// The file is a cache: deleting it costs a rebuild. Nothing leaves the machine
-// unless the configuration names an embedder or a reranker on another one. A
-// catalog that stays open rescans its sources on a schedule.
-//
-// An [Agent] sees a part of the catalog. Its scope holds in every method that
-// takes an agent: skills outside of it do not exist for the agent.
 package repertoire
 
 import (

@@ -25,9 +25,9 @@ import (
 
 // Completion is bounded, because somebody waits for the key to do something.
 const (
-	completeWithin = 200 * time.Millisecond
-	mostDescribed  = 200 // names; a shell takes long to lay out the descriptions of more
-	maxDescribed   = 60  // characters of a description
+	completeWithin = 200 * time.Millisecond // to ask the catalog; 5,000 skills take 50
+	mostDescribed  = 200                    // names; a shell takes long to lay out the descriptions of more
+	maxDescribed   = 60                     // characters of a description
 )
 
 // completes reports whether a shell calls the program to complete what is typed.
@@ -265,8 +265,7 @@ func commandNames(cmd *cobra.Command, args []string) (list []cobra.Completion) {
 // not brought up to date. One that is missing or broken has none, and says nothing.
 func (a *app) ofCatalog(names func(context.Context, *catalog, []string) []cobra.Completion) completer {
 	return completer{func(cmd *cobra.Command, args []string) []cobra.Completion {
-		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
-		defer cancel()
+		ctx := cmd.Context()
 		a.warn, a.lastGood, a.verbose = func(error) {}, true, false
 		c, err := a.open(ctx)
 		if err != nil {
@@ -288,6 +287,8 @@ func sourceLabels(_ context.Context, c *catalog, _ []string) []cobra.Completion 
 // asIs returns the skills of the catalog if its ranking is compiled, so that nothing needs
 // to be made or repaired to list them.
 func (c *catalog) asIs(ctx context.Context, o *repertoire.ListOptions) []repertoire.Entry {
+	ctx, cancel := context.WithTimeout(ctx, completeWithin)
+	defer cancel()
 	if c.Glance(ctx, 0).Looked == 0 {
 		return nil
 	}
@@ -336,6 +337,8 @@ func skillFiles(ctx context.Context, c *catalog, args []string) []cobra.Completi
 	if len(args) == 0 || len(c.asIs(ctx, nil)) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, completeWithin)
+	defer cancel()
 	l, err := c.Listing(ctx, args[0], c.agent, false)
 	if err != nil {
 		return nil

@@ -14,7 +14,9 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-const completionHelp = `Completion prints a script that makes a shell complete commands and flags.
+const completionHelp = `Completion prints a script that makes a shell complete commands, flags, and
+names of skills, agents, sources, tags and the like. Names are those of the
+catalog as it was last indexed. Bash needs the package bash-completion.
 
   bash        source <(skills completion bash)
   zsh         skills completion zsh > "${fpath[1]}/_skills"

@@ -32,7 +32,8 @@ skills/get, resources/directory/read and skill:// resources with digests; a
 skill that they could not load is left out ("skills doctor --strict" tells of
 most causes).
 
-Suggest_skills offers a skill once in a session, as hooks do; over HTTP the
+Suggest_skills offers a skill once in a session, as hooks do, and is silent if
+none fits; without a session it says that none does, for models. Over HTTP the
 last 250 sessions of each client are remembered, for a day or until the server
 ends. With --agent NAME only what that agent may see exists. Skills are looked
 for again on the configured schedule, and clients are notified when skills
