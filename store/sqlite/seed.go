@@ -54,6 +54,8 @@ func copySeed(ctx context.Context, path string, o Options) (made bool, err error
 }
 
 // copyTo makes the catalog at path from the seed, under another name until it is complete.
+// It does not wait for the disk, which takes longer than the copy: the first checkpoint
+// does. After a power cut before that, the file is damaged, and is made again.
 func (s *Seed) copyTo(ctx context.Context, path string, o Options) error {
 	young := path + youngSuffix
 	if err := removeBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
@@ -208,7 +210,7 @@ func (s *Seed) adapt(ctx context.Context, young string, sources []store.Source) 
 		return c, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.write.ExecContext(ctx, "PRAGMA synchronous = off"); err != nil { // moveInto syncs
+	if _, err := db.write.ExecContext(ctx, "PRAGMA synchronous = off"); err != nil {
 		return c, err
 	}
 	if c, err = renew(ctx, db); err != nil {
