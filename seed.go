@@ -18,6 +18,7 @@ import (
 type relative struct {
 	path   string
 	shared map[string]source.Info // by label: the sources of the new catalog that it has too
+	clones map[string]source.Info // by label: the sources that it has in another folder
 	labels int                    // sources with the same label, wherever they are
 	others int                    // sources that the new catalog does not have
 }
@@ -28,7 +29,8 @@ const maxSeeds = 3
 
 // seeds returns the catalogs from a copy of which that of these sources may start, if it is
 // in the default place: those first that share most sources. Among equals a catalog with
-// the same labels is first, as of a clone of the same project: its texts have vectors.
+// the same labels is first, as of a clone of the same project: skills with the same digests
+// need not be read anew.
 func seeds(path string, sources []source.Source) []sqlite.Seed {
 	var list []relative
 	for _, other := range config.Beside(path, sources) {
@@ -48,7 +50,7 @@ func seeds(path string, sources []source.Source) []sqlite.Seed {
 
 // relativeOf compares the sources of the catalog at path with those of a new one.
 func relativeOf(path string, sources []source.Source) relative {
-	r := relative{path: path, shared: make(map[string]source.Info)}
+	r := relative{path: path, shared: make(map[string]source.Info), clones: make(map[string]source.Info)}
 	have, _ := index.Scanned(path) // a catalog that was never complete has nothing to share
 	for _, old := range have {
 		i := slices.IndexFunc(sources, func(s source.Source) bool { return s.Info().Label == old.Label })
@@ -57,8 +59,12 @@ func relativeOf(path string, sources []source.Source) relative {
 			continue
 		}
 		r.labels++
-		if now := sources[i].Info(); now.Root == old.Root && now.Settings == old.Settings {
+		switch now := sources[i].Info(); {
+		case now.Root == old.Root && now.Settings == old.Settings:
 			r.shared[now.Label] = now
+		case now.Root == old.Root: // a copy may have skills that these settings leave out
+		case now.Root != "" && old.Root != "":
+			r.clones[now.Label] = now
 		}
 	}
 	return r
@@ -69,9 +75,13 @@ func (r *relative) seed(to string) sqlite.Seed {
 	return sqlite.Seed{
 		Path: r.path,
 		Keep: func(s store.Source) (store.Source, bool) {
-			now, ok := r.shared[s.Label]
-			s.Priority = now.Priority
-			return s, ok && s.Root == now.Root
+			if now, ok := r.shared[s.Label]; ok {
+				s.Priority = now.Priority
+				return s, s.Root == now.Root
+			}
+			now, ok := r.clones[s.Label]
+			s.Root, s.Priority = now.Root, now.Priority
+			return s, ok
 		},
 		Copied: func(c sqlite.Copy) {
 			l := snapshot.Legacy{

@@ -39,8 +39,8 @@ func newWorktrees(t *testing.T) worktrees {
 	}
 	w := worktrees{
 		at("user", 1, own),
-		at("project", 2, map[string]string{"deploy/SKILL.md": doc("deploy", "Deploys worktree one."), "one/SKILL.md": doc("one", "Paints the fence of worktree one.")}),
-		at("project", 2, map[string]string{"deploy/SKILL.md": doc("deploy", "Deploys worktree two."), "two/SKILL.md": doc("two", "Paints the fence of worktree two.")}),
+		at("project", 2, map[string]string{"deploy/SKILL.md": doc("deploy", "Deploys worktree one."), "one/SKILL.md": doc("one", "Paints the fence of worktree one."), "same/SKILL.md": doc("same", "Mows the lawn.")}),
+		at("project", 2, map[string]string{"deploy/SKILL.md": doc("deploy", "Deploys worktree two."), "two/SKILL.md": doc("two", "Paints the fence of worktree two."), "same/SKILL.md": doc("same", "Mows the lawn.")}),
 	}
 	c := w.open(t, w.user, w.one)
 	rescan(t, c)
@@ -86,7 +86,7 @@ func TestNewWorktree(t *testing.T) {
 	if len(all) != 12 {
 		t.Errorf("known: %q", all)
 	}
-	for _, id := range []string{"one", "project/one", "project/deploy"} {
+	for _, id := range []string{"one", "project/one", "project/deploy", "same", "project/same"} {
 		if e, err := c.Lookup(t.Context(), id, nil); !errors.Is(err, repertoire.ErrNotFound) {
 			t.Errorf("%s is %+v, %v", id, e, err)
 		}
@@ -99,6 +99,10 @@ func TestNewWorktree(t *testing.T) {
 			t.Errorf("found %s of %s at %s", h.ID, h.Source, h.Location)
 		}
 	}
+	syntax, err := c.Search(t.Context(), repertoire.Query{Text: "fence OR lawn OR worktree", Syntax: true})
+	if err != nil || len(syntax.Hits) != 0 || !syntax.Partial {
+		t.Errorf("found by syntax: %+v, %v, partial %t", syntax.Hits, err, syntax.Partial)
+	}
 	if !answer.Partial || answer.Background.Prompts == 0 {
 		t.Errorf("partial %t, calibrated with %d prompts (%s)", answer.Partial, answer.Background.Prompts, answer.Background.Missing)
 	}
@@ -109,10 +113,10 @@ func TestNewWorktree(t *testing.T) {
 	}
 
 	reports := rescan(t, c)
-	if reports[0].Unchanged != 12 || reports[1].Added != 2 {
+	if r := reports[1]; reports[0].Unchanged != 12 || r.Added != 1 || r.Changed != 1 || r.Unchanged != 1 || r.Removed != 1 {
 		t.Errorf("reports %+v", reports)
 	}
-	for _, step := range []struct{ prompt, want string }{{"deploy worktree two", "Deploys worktree two."}, {"paint the fence", "Paints the fence of worktree two."}} {
+	for _, step := range []struct{ prompt, want string }{{"deploy worktree two", "Deploys worktree two."}, {"paint the fence", "Paints the fence of worktree two."}, {"mow the lawn", w.two.Info().Root + "/same/SKILL.md"}} {
 		block, err := c.Block(t.Context(), step.prompt, repertoire.Budget{}, nil)
 		try(t, err)
 		if !strings.Contains(block.Text, step.want) || strings.Contains(block.Text, "part of the catalog") || strings.Contains(block.Text, "worktree one") {
@@ -121,6 +125,42 @@ func TestNewWorktree(t *testing.T) {
 	}
 	if usable, indexed := ready(t, c); !usable || !indexed {
 		t.Errorf("usable %t, indexed %t", usable, indexed)
+	}
+}
+
+// TestNewWorktreeBroken: of a folder that cannot be read, nothing is known from another
+// worktree.
+func TestNewWorktreeBroken(t *testing.T) {
+	for what, spoil := range map[string]func(dir string) error{
+		"no folder": os.RemoveAll,
+		"no skills": func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)) },
+		"unreadable skills": func(dir string) error {
+			for _, name := range []string{"deploy", "same", "two"} {
+				file := filepath.Join(dir, name, "SKILL.md")
+				if err := errors.Join(os.Remove(file), os.Symlink("nowhere", file)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		w := newWorktrees(t)
+		if err := spoil(w.two.Info().Root); err != nil {
+			t.Skip(what, err) // Windows may not allow links
+		}
+		c := w.open(t, w.user, w.two)
+		for range 2 {
+			if usable, _ := ready(t, c); !usable {
+				t.Errorf("%s: not usable", what)
+			}
+			if ids := list(t, c, nil, true); len(ids) != 12 {
+				t.Errorf("%s: %q", what, ids)
+			}
+			rescan(t, c)
+		}
+		if _, indexed := ready(t, c); !indexed {
+			t.Errorf("%s: still a part of the catalog after a rescan", what)
+		}
 	}
 }
 
@@ -136,7 +176,7 @@ func TestNewWorktreeFreshen(t *testing.T) {
 		t.Error("without time there are not the skills of the user")
 	}
 	f, err = c.Freshen(t.Context(), nil)
-	if err != nil || f.Partial || len(list(t, c, nil, false)) != 13 {
+	if err != nil || f.Partial || len(list(t, c, nil, false)) != 14 {
 		t.Errorf("with time: %+v, %v", f, err)
 	}
 }

@@ -123,6 +123,8 @@ type Query = search.Query
 //     skill, Demand.Terms are its reasons
 //   - Threshold: what that probability is compared with
 //   - Background: what Threshold follows from, a [Background]
+//   - Partial: the catalog does not hold all of its sources yet, as that of a new worktree:
+//     what is not found may still be there
 //   - RerankError: why the reranker had no part in the order; nil when it had, or
 //     when there is none or nothing to order
 type Answer = search.Answer

@@ -44,7 +44,7 @@ func (s *syncer) finish(ctx context.Context) error {
 	}
 	gone := s.gone()
 	turned := s.report.Away != s.old.Away
-	if len(gone) == 0 && !turned && (s.old.Walked != 0 && !other || s.report.Away) {
+	if len(gone) == 0 && !turned && !s.copied() && (s.old.Walked != 0 && !other || s.report.Away) {
 		return nil // the usual case writes nothing
 	}
 	s.report.Removed = len(gone)
@@ -59,6 +59,9 @@ func (s *syncer) finish(ctx context.Context) error {
 				return err
 			}
 		}
+		if s.report.Away && s.copied() {
+			return tx.Walked(s.row, 0, "") // nothing of the copy is left
+		}
 		if s.report.Away {
 			return nil
 		}
@@ -71,11 +74,15 @@ func (s *syncer) finish(ctx context.Context) error {
 	})
 }
 
-// gone returns the rows of the skills that do not exist any more.
+// copied reports whether the skills that the store knows were found in another folder.
+func (s *syncer) copied() bool { return s.old.Walked == store.Copied }
+
+// gone returns the rows of the skills that do not exist any more. Those that are known from
+// another folder exist only where the walk has found them.
 func (s *syncer) gone() []int64 {
 	var list []int64
 	for path, have := range s.known {
-		if !s.seen[path] && !s.mayHaveMissed(path) {
+		if !s.seen[path] && (s.copied() || !s.mayHaveMissed(path)) {
 			list = append(list, have.Row)
 		}
 	}

@@ -383,6 +383,8 @@ func refusal(p skill.Problem) *skill.Skill {
 func (s *syncer) put(tx store.Tx, l *loaded) error {
 	have := s.known[l.ref.Path]
 	switch {
+	case l.failed() && s.copied() && have.Row != 0:
+		return tx.DeleteSkill(have.Row)
 	case l.failed():
 		// The skill may be fine: what is indexed of it stays.
 	case l.Skill != nil:

@@ -90,7 +90,8 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 }
 
 // fill computes which documents of the segment count. Skills in replaced do not, and
-// those of sources that are away are not offered.
+// those of sources that are away are not offered. Nobody sees those of a source that was
+// copied.
 func (g *segment) fill(replaced []int64, sources []store.Source) error {
 	return g.Read(func(r *Reader) error {
 		gone := g.NewBitmap()
@@ -118,7 +119,9 @@ func (g *segment) fill(replaced []int64, sources []store.Source) error {
 			if err != nil {
 				return err
 			}
-			if ok {
+			if ok && s.Walked == store.Copied {
+				g.live, g.offered = g.live.AndNot(own), g.offered.AndNot(own)
+			} else if ok {
 				g.away = g.away.Or(g.offered.And(own))
 				g.offered = g.offered.AndNot(own)
 			}

@@ -30,14 +30,19 @@ type Source struct {
 	Label    string
 	Root     string // absolute path; "" if it is not on disk
 	Priority int    // of two skills with the same name, the one with the higher priority is offered
-	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet
+	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet; see Copied
 	Identity string `json:"-"`          // which folder was at Root in the last complete walk; "" means unknown
 	Away     bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered
 }
 
+// Copied is the Walked of a source whose skills are known from another folder, such as
+// another worktree of a project, and have not been found in its own yet. Nobody sees them
+// until a walk has found skills with the same digests: they need not be read anew then.
+const Copied = -1
+
 // Settled reports whether there is no more to wait for: the source has been walked, or is
 // away.
-func (s *Source) Settled() bool { return s.Walked != 0 || s.Away }
+func (s *Source) Settled() bool { return s.Walked > 0 || s.Away && s.Walked != Copied }
 
 // ComparePrecedence orders sources: of the skills with one name, the skill of the first
 // source is offered. A source that is away comes after all that are not.

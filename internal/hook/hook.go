@@ -304,8 +304,8 @@ func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if r.rescan(ctx, c, indexed) {
-		r.stale.Store(nil)
+	if r.rescan(ctx, c, indexed) && indexed {
+		r.stale.Store(nil) // otherwise thresholds of its own are still to be made
 	}
 	return true, nil
 }

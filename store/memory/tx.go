@@ -55,7 +55,7 @@ func (t *tx) DeleteSource(source int64) error {
 
 func (t *tx) Walked(source int64, at int64, identity string) error {
 	if s, ok := t.c.sources[source]; ok {
-		t.changed = t.changed || s.Walked == 0
+		t.changed = t.changed || s.Walked <= 0
 		s.Walked, s.Identity = at, identity
 		t.c.sources[source] = s
 	}

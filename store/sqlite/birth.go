@@ -48,6 +48,9 @@ func create(ctx context.Context, path string, o Options) error {
 		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = wal")
 	}
 	if err = errors.Join(err, db.Close()); err == nil {
+		err = syncFile(young)
+	}
+	if err == nil {
 		err = moveInto(path, young)
 	}
 	return err
@@ -58,10 +61,7 @@ const youngSuffix = ".new"
 
 // moveInto gives a complete catalog its name.
 func moveInto(path, young string) error {
-	err := syncFile(young)
-	if err == nil {
-		err = removeBeside(path, journalSuffix, walSuffix, shmSuffix) // they are of another file
-	}
+	err := removeBeside(path, journalSuffix, walSuffix, shmSuffix) // they are of another file
 	if err == nil {
 		err = os.Rename(young, path)
 	}

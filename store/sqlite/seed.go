@@ -17,7 +17,8 @@ import (
 type Seed struct {
 	Path string
 	// Keep returns the source of the copy for a source of the seed. It returns false if the
-	// copy must not have the source and its skills.
+	// copy must not have the source and its skills. If it returns another root, the source
+	// is one that was copied, see store.Copied.
 	Keep func(store.Source) (store.Source, bool)
 	// Copied is called when the copy is complete, before anybody can open it; nil means no
 	// call. What it does must do no harm if the copy is not used in the end.
@@ -53,6 +54,8 @@ func copySeed(ctx context.Context, path string, o Options) (made bool, err error
 }
 
 // copyTo makes the catalog at path from the seed, under another name until it is complete.
+// It does not wait for the disk, which takes longer than the copy: the first checkpoint
+// does. After a power cut before that, the file is damaged, and is made again.
 func (s *Seed) copyTo(ctx context.Context, path string, o Options) error {
 	young := path + youngSuffix
 	if err := removeBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
@@ -143,18 +146,20 @@ func (s *Seed) check() (string, error) {
 
 // useful fails if the copy would lose more skills than it keeps.
 func (s *Seed) useful(ctx context.Context, db *DB, list []store.Source) error {
-	kept := make(map[int64]bool)
+	kept, gone := make(map[int64]bool), make(map[int64]bool)
 	for _, src := range list {
-		_, kept[src.Row] = s.Keep(src)
+		now, ok := s.Keep(src)
+		kept[src.Row], gone[src.Row] = ok && now.Root == src.Root, !ok
 	}
 	stays, goes := 0, 0
 	err := db.query(ctx, "skills_by_source", func(rows *sql.Rows) error {
 		var source int64
 		var n int
 		err := rows.Scan(&source, &n)
-		if kept[source] {
+		switch {
+		case kept[source]:
 			stays += n
-		} else {
+		case gone[source]:
 			goes += n
 		}
 		return err
@@ -205,7 +210,7 @@ func (s *Seed) adapt(ctx context.Context, young string, sources []store.Source) 
 		return c, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.write.ExecContext(ctx, "PRAGMA synchronous = off"); err != nil { // moveInto syncs
+	if _, err := db.write.ExecContext(ctx, "PRAGMA synchronous = off"); err != nil {
 		return c, err
 	}
 	if c, err = renew(ctx, db); err != nil {
@@ -215,9 +220,12 @@ func (s *Seed) adapt(ctx context.Context, young string, sources []store.Source) 
 		for _, src := range sources {
 			now, ok := s.Keep(src)
 			var err error
-			if !ok {
+			switch {
+			case !ok:
 				err = tx.DeleteSource(src.Row)
-			} else if now != src {
+			case now.Root != src.Root:
+				err = tx.(*Tx).relocate(src, now)
+			case now != src:
 				_, err = tx.PutSource(now)
 			}
 			if err != nil {
@@ -227,6 +235,29 @@ func (s *Seed) adapt(ctx context.Context, young string, sources []store.Source) 
 		return nil
 	})
 	return c, err
+}
+
+// relocate makes a source one that was copied from another root. Its skills wait at their
+// new places until a walk has found them there.
+func (t *Tx) relocate(from, to store.Source) error {
+	to.Away = true // so that they hide no skill of another source
+	if _, err := t.PutSource(to); err != nil {
+		return err
+	}
+	row := sql.Named("source", from.Row)
+	strays, err := t.rows("strays", row, sql.Named("from", from.Root))
+	for _, skill := range strays {
+		if err == nil {
+			err = t.DeleteSkill(skill)
+		}
+	}
+	if err == nil {
+		_, err = t.exec("relocate", row, sql.Named("from", from.Root), sql.Named("to", to.Root))
+	}
+	if err == nil {
+		_, err = t.exec("set_copied", row)
+	}
+	return err
 }
 
 // renew gives a catalog another ID, and other tokens to its generations.

@@ -141,6 +141,54 @@ func TestSeed(t *testing.T) {
 	checkFolder(t, path)
 }
 
+// TestSeedClone: the skills of a source in another folder wait at their new places, and
+// shadow nothing, until a walk has found them. A skill whose place is unknown is gone.
+func TestSeedClone(t *testing.T) {
+	from := seeded(t)
+	old := open(t, from)
+	at := func(name, location string) *store.Record {
+		r := storetest.Record(name, "does "+name, "x")
+		r.Skill.Location = location
+		return r
+	}
+	storetest.Put(t, old, store.Source{Label: "project", Root: "/one", Priority: 2}, at("deploy", "/one/deploy/SKILL.md"), at("own-0", "/one/own-0/SKILL.md"))
+	path := dbPath(t)
+	keep := func(s store.Source) (store.Source, bool) {
+		if s.Label == "project" {
+			s.Root = "/two/deep"
+		}
+		return s, true
+	}
+	db, err := Open(t.Context(), path, &Options{Seeds: func() []Seed { return []Seed{{Path: from, Keep: keep}} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	checkWhole(t, db)
+	sources, err := db.Sources(t.Context())
+	if err != nil || len(sources) != 2 || sources[0].Walked != store.Copied || !sources[0].Away || sources[0].Settled() || sources[0].Root != "/two/deep" {
+		t.Fatalf("sources: %+v, %v", sources, err)
+	}
+	known, err := db.Known(t.Context(), sources[0].Row, nil)
+	if err != nil || len(known) != 2 {
+		t.Errorf("known: %v, %v", known, err)
+	}
+	for _, name := range []string{"deploy", "own-0"} {
+		if k := known[name+"/SKILL.md"]; k.Stamp != "" || k.Digest == "" || k.Location != "/two/deep/"+name+"/SKILL.md" {
+			t.Errorf("%s: %+v", name, k)
+		}
+	}
+	entries, err := db.Entries(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name == "own-0" && e.Offered() != (e.Source == "user") {
+			t.Errorf("%s of %s is offered: %t", e.Name, e.Source, e.Offered())
+		}
+	}
+}
+
 // checkFolder fails if there are files of a copy that is not complete.
 func checkFolder(t *testing.T, path string) {
 	t.Helper()

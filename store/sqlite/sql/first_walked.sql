@@ -1,1 +1,1 @@
-UPDATE sources SET walked = :time, identity = :identity WHERE id = :source AND walked = 0
+UPDATE sources SET walked = :time, identity = :identity WHERE id = :source AND walked <= 0

@@ -1,0 +1,2 @@
+-- -1 is store.Copied.
+UPDATE sources SET walked = -1 WHERE id = :source
