@@ -100,7 +100,9 @@ func newTrial(o *Options) *Trial {
 }
 
 // OK reports whether the client gets what the hook says.
-func (r *Trial) OK() bool { return !r.Late && !r.Gone && (r.Outcome == Offered || r.Outcome == Nothing) }
+func (r *Trial) OK() bool {
+	return !r.Late && !r.Gone && (r.Outcome == Offered || r.Outcome == Nothing)
+}
 
 // tell takes over what an attempt did.
 func (r *Trial) tell(a *attempt) {
