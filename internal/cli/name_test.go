@@ -24,7 +24,7 @@ func TestNamed(t *testing.T) {
 		"text:\n\n  skills index\n  git diff | skills search -": "text:\n\n  repertoire index\n  git diff | repertoire search -",
 		"  reviewer: # skills --agent reviewer":                 "  reviewer: # repertoire --agent reviewer",
 		// no commands
-		"skills that fit":                           "skills that fit",
+		"the few\nskills that fit":                  "the few\nskills that fit",
 		"  skills    the listed skills":             "  skills    the listed skills",
 		"the MCP server \"skills\" of these skills": "the MCP server \"skills\" of these skills",
 		"~/.agents/skills: not found":               "~/.agents/skills: not found",
