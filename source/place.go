@@ -323,6 +323,9 @@ func (d *discovery) addUsual(kind, folder, up, name string) {
 // listing the folder once, unless it has many files.
 func (d *discovery) mayHave(folder, path string) bool {
 	const most = 500
+	if d.missing != nil {
+		return true // it is told of each place
+	}
 	names, listed := d.names[folder]
 	if !listed {
 		if f, err := os.Open(folder); err == nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ skill lacks. "skills bench --from-evals" does this for all skills.
              only its instructions have)
   background prompts that need no skill: prompts (how many were ranked in this
              catalog), higher (how many score higher), missing (why none)
-  and mode, kind, demand, threshold and disturb as "context --json"
+  and mode, partial, kind, demand, threshold and disturb as "context --json"
 and with --skill an object with id, path, summary, unusable (path, reason) and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,
@@ -140,11 +141,11 @@ func (a *app) try(ctx context.Context, args []string, raw bool) error {
 	case a.json:
 		err = a.printJSON(r.Result)
 	case raw && !r.OK():
-		_, err = io.WriteString(a.stderr, r.Say("skills"))
+		_, err = io.WriteString(a.stderr, r.Say(cmp.Or(a.name, ownName)))
 	case raw:
 		_, err = io.WriteString(a.exact(), r.Text)
 	default:
-		_, err = io.WriteString(a.stdout, r.Say("skills"))
+		_, err = io.WriteString(a.stdout, r.Say(cmp.Or(a.name, ownName)))
 	}
 	if err == nil && !r.OK() {
 		err = errReported
@@ -173,7 +174,7 @@ func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
 	if r != nil {
 		words, place = r.Words[1:], "the command of the hook in "+r.File+": "
 	}
-	b := &app{stdout: a.stdout, stderr: a.stderr, start: a.start, quiet: true}
+	b := &app{name: a.name, stdout: a.stdout, stderr: a.stderr, start: a.start, quiet: true}
 	cmd, rest, err := b.command().Find(append(slices.Clone(words), flags...))
 	if err == nil {
 		err = cmd.ParseFlags(rest)
@@ -181,7 +182,7 @@ func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
 	if err != nil {
 		return hook.Call{}, fmt.Errorf("%s%w", place, err)
 	}
-	call := hook.Call{Open: b.openForHook, Command: b.commandLine, Waiting: func(string) int { return 0 }}
+	call := hook.Call{Name: a.name, Open: b.openForHook, Command: b.commandLine, Waiting: func(string) int { return 0 }}
 	if call.Deadline, err = cmd.Flags().GetDuration("deadline"); err != nil {
 		return hook.Call{}, fmt.Errorf("%s%w", place, err)
 	}

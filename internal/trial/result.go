@@ -35,6 +35,7 @@ type Result struct {
 	Problems   []string `json:"problems,omitempty"` // of the hook
 
 	Mode       string      `json:"mode"` // this and the next as in search.Ranking
+	Partial    bool        `json:"partial,omitempty"`
 	Kind       string      `json:"kind,omitempty"`
 	Demand     float64     `json:"demand"`
 	Threshold  float64     `json:"threshold"`
@@ -121,7 +122,7 @@ func (r *Trial) tell(a *attempt) {
 		return
 	}
 	b := a.block
-	r.ranking, r.Omitted = b.Ranking, b.Omitted
+	r.ranking, r.Omitted, r.Partial = b.Ranking, b.Omitted, b.Partial
 	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, rounded(b.Demand.Probability), rounded(b.Threshold)
 	r.Background = &Background{b.Background.Prompts, b.Background.Higher, b.Background.Missing}
 	if share := b.Background.Disturb; share >= 0 {

@@ -27,6 +27,9 @@ func (r *Trial) Say(program string) string {
 	case Failed:
 		s.line("The model is told nothing: the hook failed.")
 	}
+	if r.Partial {
+		s.line("This is part of the catalog: some sources are not searched yet (%q does that).", s.program+" index")
+	}
 	if r.Mode != "" && r.Mode != "hybrid" { // text and vectors: what everybody expects
 		s.line("Ranking: %s.", r.Mode)
 	}
