@@ -145,7 +145,7 @@ func (s *setupRun) printNext(r setupResult) {
 	case r.Skills == 0 && !s.noIndex:
 		s.note("there are no skills yet: \"skills install SOURCE\" gets some")
 	default:
-		s.note("\"skills context PROMPT\" shows which skills a prompt gets, \"skills doctor\" whether all is well")
+		s.note("\"skills try PROMPT\" shows which skills a prompt gets, \"skills doctor\" whether all is well")
 	}
 }
 
