@@ -102,7 +102,7 @@ const offers = 3
 func Gather(ctx context.Context, l Look) (*Status, error) {
 	s := &Status{Clients: []Client{}, Sources: []Source{}, Offers: []Offer{}}
 	if l.Env != nil {
-		s.Clients = clientsOf(l.Env)
+		s.Clients = clientsOf(setup.Scan(l.Env))
 	}
 	if l.State != "" {
 		s.Waiting = proposal.Count(filepath.Join(l.State, "proposals"))
@@ -129,9 +129,9 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 }
 
 // clientsOf returns the clients that are on the machine or set up.
-func clientsOf(env *setup.Env) []Client {
+func clientsOf(statuses []setup.Status) []Client {
 	clients := []Client{}
-	for _, st := range setup.Scan(env) {
+	for _, st := range statuses {
 		c := Client{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed}
 		for _, r := range st.Registrations {
 			c.MCP = c.MCP || r.Kind == setup.MCP && !r.Gone
