@@ -183,7 +183,7 @@ Nothing is set up yet, and there are no skills but the %[3]d that come with it.
 2. Connect your clients (%[2]s):
      %[1]s setup
 3. See what a prompt gets:
-     %[1]s context "PROMPT"
+     %[1]s try "PROMPT"
 
 "%[1]s --help" lists all commands.
 `, s.program, first, s.Skills)
@@ -318,15 +318,15 @@ func (s statusScreen) waiting() []line {
 func (s statusScreen) problems() []line {
 	v := s.Verdict
 	var parts []string
-	say := func(n int, what string) {
+	say := func(n int, noun, what string) {
 		if n > 0 {
-			parts = append(parts, words.Thousands(n)+" "+what)
+			parts = append(parts, count(n, noun)+" "+what)
 		}
 	}
-	say(v.Setup, "with clients or settings")
-	say(v.Unseen, "with skills that no model sees")
-	say(v.Confusing, "with skills that may confuse one")
-	say(v.Author, "for authors of skills")
+	say(v.Setup, "problem", "of clients or settings")
+	say(v.Unseen, "skill", "that no model sees")
+	say(v.Confusing, "skill", "that may confuse models")
+	say(v.Author, "skill", "for authors to mend")
 	switch {
 	case s.Catalog.State == status.Broken:
 	case s.Unchecked:

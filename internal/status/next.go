@@ -62,5 +62,5 @@ func (s *Status) next() Step {
 	case s.Waiting > 0:
 		return Step{"proposals", "shows the proposed changes that wait for you"}
 	}
-	return Step{"context PROMPT", "shows what a prompt gets"}
+	return Step{"try PROMPT", "shows what a prompt gets"}
 }
