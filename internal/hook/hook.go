@@ -311,12 +311,12 @@ func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 }
 
 // rescan brings the catalog up to date and reports whether the time was enough: a quarter of
-// the rest, or three if folders have never been read, as those of a new clone. An answer
-// from a compiled catalog takes less than the last quarter.
+// the rest, or half if folders have never been read, as those of a new clone: these come
+// first, and an answer about them takes longer than from a compiled catalog.
 func (r *run) rescan(ctx context.Context, c Catalog, indexed bool) bool {
 	quarters := time.Duration(1)
 	if !indexed {
-		quarters = 3
+		quarters = 2
 	}
 	bounded, cancel := context.WithTimeout(ctx, time.Until(r.end)*quarters/4)
 	defer cancel() // not in the goroutine: a rescan that has ended would count as late
