@@ -42,7 +42,7 @@ than a moment ("skills doctor") is not checked.
             prompt wanted none, such as "reply")
   waiting   number of proposed changes that wait for your decision
   verdict   what is wrong, as "doctor --json" counts it: skills, unseen,
-            confusing, author, setup, first and next
+            confusing, author, setup, ignored, first and next
   unchecked whether the skills are so many that verdict leaves them out
   next      the most useful command now, and why`
 
