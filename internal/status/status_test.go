@@ -145,7 +145,7 @@ func TestGather(t *testing.T) {
 	m.look.Building = func(string) bool { return false }
 	check("after a change", status.Changed, "doctor", 1, 1)
 	m.look.Most = 1
-	if s = check("a large catalog", status.Changed, "context", 1, 1); !s.Unchecked || s.Verdict.Unseen != 0 {
+	if s = check("a large catalog", status.Changed, "try", 1, 1); !s.Unchecked || s.Verdict.Unseen != 0 {
 		t.Errorf("unchecked: %t, verdict %+v", s.Unchecked, s.Verdict)
 	}
 }
