@@ -47,9 +47,9 @@ starts when the client has written the event; it waits 4 s for that. A project
 that was never seen starts from the index of another one: until its folders have
 been read, answers say that they are from a part of the catalog. When the index
 is not up to date, or does not know yet how prompts that need no skill rank in
-it, the hook starts "skills index" in the background. Errors are written to hook.log in the state folder,
-and with --verbose to standard error, but never to the client: the exit status
-is 0, or 1 for a wrong command line.`
+it, the hook starts "skills index" in the background. Errors are written to
+hook.log in the state folder, and with --verbose to standard error, but never to
+the client: the exit status is 0, or 1 for a wrong command line.`
 
 func (a *app) hookCommand() *cobra.Command {
 	var call hook.Call
