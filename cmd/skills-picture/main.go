@@ -3,8 +3,10 @@
 //
 //	go run ./cmd/skills-picture docs/picture.txt > docs/picture.svg
 //
-// A line of the script that begins with "$ " is a command of skills. The picture shows it and
-// what it prints, and hides the options after "##". All other lines are shown as they are.
+// A line of the script that begins with "$ skills " is a command. The picture shows it and what
+// it prints. A command that begins with "! skills " prepares the next ones, and is not shown. All
+// other lines are shown as they are. The commands run in a home of their own, which has the
+// program as skills, and the skills of testdata in .claude/skills.
 package main
 
 import (
@@ -41,6 +43,9 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(home)
+	if err := os.CopyFS(filepath.Join(home, ".claude", "skills"), os.DirFS("testdata/skills")); err != nil {
+		return err
+	}
 	program := filepath.Join(home, "skills")
 	if text, err := exec.Command("go", "build", "-o", program, "./cmd/skills").CombinedOutput(); err != nil {
 		return fmt.Errorf("building skills: %w\n%s", err, text)
@@ -59,28 +64,31 @@ func run(args []string, out io.Writer) error {
 
 // perform returns what the picture shows for one line of the script.
 func perform(text, program, home string) ([]line, error) {
-	typed, hidden, _ := strings.Cut(text, "##")
-	typed = strings.TrimSpace(typed)
-	command, ok := strings.CutPrefix(typed, "$ skills ")
-	switch {
-	case strings.HasPrefix(typed, "#"):
-		return wrap(typed, comment), nil
-	case !ok:
-		return wrap(typed, output), nil
+	command, shown := strings.CutPrefix(text, "$ skills ")
+	if !shown {
+		var hidden bool
+		if command, hidden = strings.CutPrefix(text, "! skills "); !hidden {
+			return wrap(text, comment), nil
+		}
 	}
-	words, err := shell.Fields(hidden+" "+command, nil)
+	words, err := shell.Fields(command, func(name string) string { return map[string]string{"HOME": home}[name] })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", text, err)
 	}
 	cmd := exec.Command(program, words...)
-	// An empty home: the picture must not depend on the skills of whoever draws it.
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_STATE_HOME=", "XDG_DATA_HOME=", "COLUMNS=88")
+	cmd.Dir = home
+	// The picture must not depend on the settings of whoever draws it.
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_STATE_HOME=", "XDG_DATA_HOME=",
+		"REPERTOIRE_CONFIG=", "REPERTOIRE_CACHE=", "REPERTOIRE_STATE=", "REPERTOIRE_DATA=", "REPERTOIRE_DB=", "CLAUDE_CONFIG_DIR=")
 	printed, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", text, err, printed)
 	}
-	lines := wrap(typed, prompt)
-	for l := range strings.Lines(string(printed)) {
+	if !shown {
+		return nil, nil
+	}
+	lines := wrap(text, prompt)
+	for l := range strings.Lines(strings.ReplaceAll(string(printed), home, "~")) {
 		lines = append(lines, wrap(strings.TrimRight(l, "\n"), output)...)
 	}
 	return lines, nil

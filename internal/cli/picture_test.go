@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,17 +36,37 @@ func TestPicture(t *testing.T) {
 			shown.Write(text)
 		}
 	}
+	skills, err := filepath.Abs("../../testdata/skills")
+	if err != nil {
+		t.Fatal(err)
+	}
 	fixture(t)
-	t.Chdir("../..")
+	home := t.TempDir()
+	t.Cleanup(func() { waitForIndexes(t, home) })
+	t.Setenv("HOME", home)
+	t.Setenv("REPERTOIRE_CONFIG", "")
+	if err := os.CopyFS(filepath.Join(home, ".claude", "skills"), os.DirFS(skills)); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(home, "skills")); err != nil {
+		t.Skip(err)
+	}
+	t.Chdir(home)
 	for l := range strings.Lines(string(script)) {
-		typed, hidden, _ := strings.Cut(l, "##")
-		wants := typed
-		if command, ok := strings.CutPrefix(typed, "$ skills "); ok {
-			words, err := shell.Fields(hidden+" "+command, nil)
+		wants := l
+		if command, ok := strings.CutPrefix(l[min(len(l), 2):], "skills "); ok {
+			words, err := shell.Fields(command, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			wants += call(t, 0, words...)
+			wants += strings.ReplaceAll(call(t, 0, words...), home, "~")
+		}
+		if strings.HasPrefix(l, "! ") {
+			continue // it is not shown
 		}
 		for line := range strings.Lines(wants) {
 			if line = plainWords(line); !strings.Contains(plainWords(shown.String()), line) {
@@ -57,5 +78,5 @@ func TestPicture(t *testing.T) {
 
 // plainWords returns a text with single blanks and without the numbers, since times differ.
 func plainWords(text string) string {
-	return regexp.MustCompile(`[0-9]+`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "0")
+	return regexp.MustCompile(`[0-9]+(\.[0-9]+)?`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "0")
 }
