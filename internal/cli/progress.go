@@ -19,6 +19,8 @@ func (a *app) progress(what string, total int) progress {
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(),
 		progressbar.OptionClearOnFinish(),
+		// Else a goroutine of the bar turns its spinner, and reads the state without its lock.
+		progressbar.OptionSetSpinnerChangeInterval(0),
 		progressbar.OptionThrottle(65*time.Millisecond))}
 }
 
