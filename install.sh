@@ -50,7 +50,7 @@ platform() {
   printf '%s_%s' "$system" "$machine"
 }
 
-# download URL FILE fetches a file. Redirects from https lead to https only.
+# download URL FILE fetches a file. curl follows redirects from https to https only.
 download() {
   if has curl; then
     case $1 in
@@ -132,6 +132,10 @@ main() {
   trap 'exit 1' HUP INT TERM
   download "$from/checksums.txt" "$work/checksums.txt"
   line=$(grep "^[0-9a-f]\{64\}  [^/ ]*_$target\.tar\.gz\$" "$work/checksums.txt") || fail "the release has no archive for $target; look at $releases"
+  # The sum of one archive must not count for another.
+  case $line in
+    *"_$target.tar.gz"*"_$target.tar.gz"*) fail "the release has several archives for $target; look at $releases" ;;
+  esac
   want=${line%% *}
   archive=${line##* }
   if [ -n "$dry" ]; then

@@ -14,7 +14,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -168,6 +170,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.busy.leave(client)
 	if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" {
 		out.WriteHeader(http.StatusNoContent) // the guard has said what a page may send
+		return
+	}
+	// The mux would redirect //mcp, where the name of a scope is missing, to the whole catalog.
+	if given := r.URL.EscapedPath(); strings.TrimSuffix(given, "/") != strings.TrimSuffix(path.Clean(given), "/") {
+		h.serveNothing(out, r)
 		return
 	}
 	h.mux.ServeHTTP(out, r)

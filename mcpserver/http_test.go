@@ -258,7 +258,8 @@ func TestHTTPScopes(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/mcp/", "/mcp/Keeper", "/mcp/nobody", "/mcp/keeper/", "/mcp/keeper/x", "/", "/sse", "/mcp/%6beeper%2f",
-		"/nobody/mcp", "/Keeper/mcp", "/keeper", "/keeper/", "/keeper/mcp/", "/keeper/sse", "/%2fmcp", "/mcp/keeper/mcp", "/mcp/mcp", "/.well-known/mcp"} {
+		"/nobody/mcp", "/Keeper/mcp", "/keeper", "/keeper/", "/keeper/mcp/", "/keeper/sse", "/%2fmcp", "/mcp/keeper/mcp", "/mcp/mcp", "/.well-known/mcp",
+		"//mcp", "/keeper/../mcp", "/mcp/./keeper", "/keeper//mcp", "//example.com/mcp"} {
 		if r := send(t, "POST", s.url+path, message("tools/list", "{}")); r.status != http.StatusNotFound || !strings.Contains(r.body, "/mcp/keeper") {
 			t.Errorf("%s: %+v", path, r)
 		}

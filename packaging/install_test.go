@@ -149,6 +149,12 @@ func TestInstallRefuses(t *testing.T) {
 		}
 		return data
 	}
+	twice := func(name string, data []byte) []byte {
+		if name == "checksums.txt" {
+			return append(data, strings.ReplaceAll(string(data), "  ", "  other_")...)
+		}
+		return data
+	}
 	no := func(missing string) func(string, []byte) []byte {
 		return func(name string, data []byte) []byte {
 			if strings.HasSuffix(name, missing) {
@@ -164,6 +170,7 @@ func TestInstallRefuses(t *testing.T) {
 		want string
 	}{
 		"wrong checksum":    {installation{url: released(t, longer)}, "nothing is installed"},
+		"two archives":      {installation{url: released(t, twice)}, "several archives"},
 		"missing archive":   {installation{url: released(t, no(".tar.gz"))}, "cannot download"},
 		"missing checksums": {installation{url: released(t, no("checksums.txt"))}, "cannot download"},
 		"no network":        {installation{url: closed.URL}, "cannot download"},

@@ -189,6 +189,15 @@ func isPlain(name string) bool {
 	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, special)
 }
 
+// wholeName returns a name as a completion, or "", which no shell gets: what follows a tab would be
+// its description.
+func wholeName(name string) cobra.Completion {
+	if strings.Contains(name, "\t") {
+		return ""
+	}
+	return name
+}
+
 // described returns a name with a description.
 func described(name, description string) cobra.Completion {
 	plain := strings.Map(func(r rune) rune {
@@ -197,7 +206,7 @@ func described(name, description string) cobra.Completion {
 		}
 		return r
 	}, description)
-	return cobra.CompletionWithDesc(name, words.Shorten(words.Line(plain), maxDescribed))
+	return cobra.CompletionWithDesc(wholeName(name), words.Shorten(words.Line(plain), maxDescribed))
 }
 
 // oneOf completes one of some fixed names.
@@ -277,7 +286,7 @@ func (a *app) ofCatalog(names func(context.Context, *catalog, []string) []cobra.
 }
 
 func agentNames(_ context.Context, c *catalog, _ []string) []cobra.Completion {
-	return mapped(c.Config().Agents, func(a *repertoire.Agent) cobra.Completion { return a.Name })
+	return mapped(c.Config().Agents, func(a *repertoire.Agent) cobra.Completion { return wholeName(a.Name) })
 }
 
 func sourceLabels(_ context.Context, c *catalog, _ []string) []cobra.Completion {
@@ -343,5 +352,5 @@ func skillFiles(ctx context.Context, c *catalog, args []string) []cobra.Completi
 	if err != nil {
 		return nil
 	}
-	return mapped(l.Files, func(f contextprovider.Resource) cobra.Completion { return f.Path })
+	return mapped(l.Files, func(f contextprovider.Resource) cobra.Completion { return wholeName(f.Path) })
 }

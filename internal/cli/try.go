@@ -159,7 +159,15 @@ func (a *app) chooseHook(name string) (trial.Hook, error) {
 	if err != nil {
 		return trial.Hook{}, err
 	}
-	return trial.Choose(setup.Scan(env), name)
+	h, err := trial.Choose(setup.Scan(env), name)
+	if r := h.Registered; err == nil && r != nil && r.Scope == client.Project && len(r.Flags()) > 0 {
+		if why := env.MayRun(*r); why != nil {
+			// A stranger's flags could name a configuration, and so a server that gets the prompt.
+			a.note("the flags of the hook in %s are left out: %v", r.File, why)
+			r.Words = []string{r.Words[0], "hook", h.Client.Name}
+		}
+	}
+	return h, err
 }
 
 // registeredCall returns the call of a hook with the flags of its registered command, if

@@ -154,6 +154,9 @@ func parseJSON(data []byte, v any) error {
 	if json.Unmarshal(data, v) == nil {
 		return nil
 	}
+	if err := CheckDepth(data); err != nil {
+		return err
+	}
 	plain, err := hujson.Standardize(data) // a copy: only few files have comments
 	if err != nil {
 		return err

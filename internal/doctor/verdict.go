@@ -135,12 +135,13 @@ func (f *Finding) next() string {
 			return command
 		}
 	}
+	special := func(r rune) bool { return !words.IsLetter(r) && !strings.ContainsRune("-_./:@ ", r) }
 	switch {
-	case f.Skill == "":
+	case f.Skill == "" || strings.ContainsFunc(f.Skill, special): // in no quotes does each shell leave it alone
 		return "doctor --all"
 	case strings.HasPrefix(f.Skill, "-"): // no flag
 		return "doctor -- " + strconv.Quote(f.Skill)
-	case strings.ContainsFunc(f.Skill, func(r rune) bool { return !words.IsLetter(r) && !strings.ContainsRune("-_./:@", r) }):
+	case strings.Contains(f.Skill, " "):
 		return "doctor " + strconv.Quote(f.Skill)
 	}
 	return "doctor " + f.Skill

@@ -20,6 +20,8 @@ func TestVerdict(t *testing.T) {
 	room := of("", doctor.Unseen, "client-budget", skill.Warning, `"skills setup claude" mends it`)
 	broken := of("", doctor.Unseen, "client-broken", skill.Error, "")
 	odd := of("my cat", doctor.Confusing, "x", skill.Note, `did you mean "skills remove --all"?`)
+	evil := of("$(touch x)", doctor.Confusing, "x", skill.Note, "")
+	flag := of("-cat", doctor.Confusing, "x", skill.Note, "")
 	fine := of("", doctor.Author, "client", skill.Note, "")
 	for _, c := range []struct {
 		findings   []doctor.Finding
@@ -29,6 +31,8 @@ func TestVerdict(t *testing.T) {
 		{[]doctor.Finding{fine}, "9 skills: nothing is wrong.", ""},
 		{[]doctor.Finding{cat}, "9 skills: 1 is for its author to mend. First: cat: is unused-file.", "doctor cat"},
 		{[]doctor.Finding{odd}, "9 skills: 1 may confuse models. First: my cat: is x.", `doctor "my cat"`},
+		{[]doctor.Finding{evil}, "9 skills: 1 may confuse models. First: $(touch x): is x.", "doctor --all"},
+		{[]doctor.Finding{flag}, "9 skills: 1 may confuse models. First: -cat: is x.", `doctor -- "-cat"`},
 		{[]doctor.Finding{twins, cat}, "9 skills: 3 may confuse models. First: is near-duplicate.", "doctor cat"},
 		{[]doctor.Finding{twins, cat, dog, room}, "9 skills: 1 is not seen by any model now, 2 may confuse models. First: is client-budget.", "setup claude"},
 		{[]doctor.Finding{dog, room, broken}, "9 skills: 1 is not seen by any model now, 1 client or setting needs you. First: is client-broken.", "doctor --all"},

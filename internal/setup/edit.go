@@ -33,6 +33,7 @@ type Edit struct {
 	pristine   bool            // nothing of ours was in it before
 	clients    []client.Client // clients that may have an entry in it
 	overridden []string        // skills whose listing was set
+	commands   []string        // what our entries run, see Registration.command
 	saved      *Edit           // the edit as it was before the current change
 	checkLinks func() error    // see Env.checkLinks
 }

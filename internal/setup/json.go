@@ -7,6 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
@@ -36,6 +37,9 @@ func blank(data []byte) bool {
 	if text[0] != '/' {
 		return false
 	}
+	if client.CheckDepth(text) != nil {
+		return false
+	}
 	// Comments around a value would be fine, so one is put there.
 	_, err := hujson.Parse(append(append([]byte(nil), text...), "\nnull"...))
 	return err == nil
@@ -48,6 +52,9 @@ func parseJSON(data []byte) (hujson.Value, error) {
 	if bytes.HasPrefix(data, []byte(bom)) {
 		text = bytes.Clone(data)
 		copy(text, "   ")
+	}
+	if err := client.CheckDepth(text); err != nil {
+		return hujson.Value{}, &placeError{Line: 1, Message: err.Error()}
 	}
 	v, err := hujson.Parse(text)
 	if err != nil {

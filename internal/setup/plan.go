@@ -226,6 +226,7 @@ func (p *planner) mcp(c client.Client) Change {
 	if !ok {
 		return ch
 	}
+	ed.commands = append(ed.commands, commandLine(client.Posix, words))
 	existing := lookup(ed.tree, at)
 	ours := p.env.mcpWords(existing) != nil
 	switch {

@@ -69,6 +69,7 @@ func (p *planner) serverOf(c client.Client) string {
 // hookEvent plans the handler of one event.
 func (p *planner) hookEvent(ed *Edit, form *client.Hook, ev client.Event, server string) (string, error) {
 	line := p.env.hookLine(form, ev, server)
+	ed.commands = append(ed.commands, line)
 	for _, h := range p.env.handlers(ed.tree, form) {
 		if h.at[1] != ev.Name {
 			continue

@@ -28,6 +28,7 @@ type fileRecord struct {
 	Wrote     string     `json:"wrote"`               // digest of what we wrote last
 	Made      [][]string `json:"made,omitempty"`      // containers that we made
 	Overrides []string   `json:"overrides,omitempty"` // of the listing that we set
+	Commands  []string   `json:"commands,omitempty"`  // what our entries run, see Registration.command
 }
 
 // The names of the backups of a file.
@@ -173,6 +174,9 @@ func (ed *Edit) write(env *Env, rec *record) error {
 		r.Made = append(r.Made, at.names())
 	}
 	r.Overrides = ed.overrides(r.Overrides)
+	r.Commands = append(r.Commands, ed.commands...)
+	slices.Sort(r.Commands)
+	r.Commands = slices.Compact(r.Commands)
 	rec.Files[ed.File] = r
 	if !env.anyOurs(ed, rec) {
 		delete(rec.Files, ed.File)

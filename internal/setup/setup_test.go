@@ -601,3 +601,40 @@ func TestMayRun(t *testing.T) {
 		t.Errorf("in the settings of the user: %v", err)
 	}
 }
+
+// TestMayRunFound: setup keeps what it finds in a project's settings, but what was there may
+// not run, also where it looks like an entry of ours.
+func TestMayRunFound(t *testing.T) {
+	const found = `{"mcpServers": {
+		"ours": {"command": "` + program + `", "args": ["mcp"], "env": {"LD_PRELOAD": "evil.so"}},
+		"other": {"command": "` + program + `", "args": ["--config", "evil.yaml", "mcp"]}}}`
+	e := testEnv(t)
+	write(t, e, "project/.gemini/settings.json", []byte(found))
+	all := slices.DeleteFunc(slices.Clone(client.All()), func(c client.Client) bool { return len(c.MCP.Files.Project) == 0 })
+	run(t, e, Request{Clients: all, Scope: client.Project, Name: "ours", MCP: true})
+	run(t, e, Request{Clients: all, Scope: client.Project, Name: "ours", Hook: true})
+	for _, st := range ScanOf(e, all) {
+		if len(st.Registrations) == 0 {
+			t.Errorf("%s is not set up", st.Client.Name)
+		}
+		for _, r := range st.Registrations {
+			strange := st.Client.Name == "gemini" && r.Kind == MCP
+			if err := e.MayRun(r); strange != (err != nil) {
+				t.Errorf("%s, %q: %v", st.Client.Name, r.command(), err)
+			}
+		}
+	}
+}
+
+// TestDeep: settings of a project that are nested without end are left alone, with a message.
+func TestDeep(t *testing.T) {
+	e := testEnv(t)
+	for _, text := range []string{strings.Repeat("[", 2_000_000), "// it begins with a comment\n" + strings.Repeat(`{"a":`, 400_000)} {
+		write(t, e, "project/.mcp.json", []byte(text))
+		for _, st := range Scan(e) {
+			if st.Client.Name == "claude" && (len(st.Problems) != 1 || !strings.Contains(st.Problems[0].Err.Error(), "nested too deeply")) {
+				t.Errorf("the problems are %v", st.Problems)
+			}
+		}
+	}
+}

@@ -22,6 +22,14 @@ type Answer struct {
 // Line returns the command of a hook as it stands in the settings; "" for a server.
 func (r Registration) Line() string { return r.line }
 
+// command returns what the entry runs, as one line.
+func (r Registration) command() string {
+	if r.Kind == MCP {
+		return commandLine(client.Posix, r.Words)
+	}
+	return r.line
+}
+
 // Environ returns the variables, as NAME=VALUE, that a client sets for a server.
 func (r Registration) Environ() []string { return r.environ }
 
@@ -59,7 +67,8 @@ func (r Registration) Flags() []string {
 // MayRun returns an error if a registered command must not be run only to try it. In the
 // settings of the user any command of ours may run: the client runs it with each prompt. The
 // settings of a project may be a stranger's, and whatever is in them, such as a second command
-// behind ours, would run. So they count only as setup wrote them, with this very program.
+// behind ours, would run. So they count only as setup wrote them, with this very program; and
+// what setup found there, such as another server or variables of ours, it has kept, not written.
 func (e *Env) MayRun(r Registration) error {
 	program := r.Words[0]
 	switch {
@@ -78,8 +87,11 @@ func (e *Env) MayRun(r Registration) error {
 	if err != nil {
 		return err
 	}
-	if wrote := rec.Files[realPath(r.File)]; wrote == nil || wrote.Wrote != digest(data) {
+	switch wrote := rec.Files[realPath(r.File)]; {
+	case wrote == nil || wrote.Wrote != digest(data):
 		return fmt.Errorf("%s is not as setup wrote it", r.File)
+	case len(r.environ) > 0 || !slices.Contains(wrote.Commands, r.command()):
+		return fmt.Errorf("setup has not written this entry of %s", r.File)
 	}
 	return nil
 }
