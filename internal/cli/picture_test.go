@@ -63,6 +63,9 @@ func TestPicture(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if words[0] == "try" {
+				words = append(words, "--deadline", "30s") // a busy machine is late
+			}
 			wants += strings.ReplaceAll(call(t, 0, words...), home, "~")
 		}
 		if strings.HasPrefix(l, "! ") {
@@ -78,5 +81,5 @@ func TestPicture(t *testing.T) {
 
 // plainWords returns a text with single blanks and without the numbers, since times differ.
 func plainWords(text string) string {
-	return regexp.MustCompile(`[0-9]+(\.[0-9]+)?`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "0")
+	return regexp.MustCompile(`[0-9]+(\.[0-9]+)?( m?s\b)?`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "0")
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -72,8 +73,9 @@ fields are left alone.
 
 // tryFlags are the flags of try.
 type tryFlags struct {
-	skill string
-	text  bool
+	skill    string
+	text     bool
+	deadline time.Duration // 0 means the deadline of the hook
 }
 
 func (a *app) tryCommand() *cobra.Command {
@@ -89,10 +91,11 @@ func (a *app) tryCommand() *cobra.Command {
 			if f.skill != "" {
 				return a.trySkill(cmd.Context(), f.skill)
 			}
-			return a.try(cmd.Context(), args, f.text)
+			return a.try(cmd.Context(), args, f)
 		},
 	}
 	cmd.Flags().StringVar(&f.skill, "skill", "", "try the prompts in the evals of the skill `name`")
+	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "answer within this `time` instead of the deadline of the hook")
 	cmd.Flags().BoolVar(&f.text, "raw", false, "print only the text that the model is told")
 	return cmd
 }
@@ -107,6 +110,8 @@ func (f *tryFlags) args(cmd *cobra.Command, args []string) error {
 	switch {
 	case cmd.Flags().Changed("skill") && f.skill == "":
 		return &usageError{cmd.CommandPath(), errors.New("--skill is empty")}
+	case f.deadline < 0:
+		return &usageError{cmd.CommandPath(), errors.New("--deadline is more than 0")}
 	case f.skill != "" && (len(args) > 0 || f.text):
 		return &usageError{cmd.CommandPath(), errors.New("--skill takes its prompts from the evals of the skill, so leave PROMPT and --raw out")}
 	case f.skill == "" && len(args) == 0:
@@ -115,7 +120,7 @@ func (f *tryFlags) args(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) try(ctx context.Context, args []string, raw bool) error {
+func (a *app) try(ctx context.Context, args []string, f tryFlags) error {
 	name, words := trial.Split(args)
 	prompt, err := a.prompt(ctx, words)
 	if err != nil {
@@ -129,6 +134,7 @@ func (a *app) try(ctx context.Context, args []string, raw bool) error {
 	if err != nil {
 		return err
 	}
+	call.Deadline = cmp.Or(f.deadline, call.Deadline)
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -140,9 +146,9 @@ func (a *app) try(ctx context.Context, args []string, raw bool) error {
 	switch {
 	case a.json:
 		err = a.printJSON(r.Result)
-	case raw && !r.OK():
+	case f.text && !r.OK():
 		_, err = io.WriteString(a.stderr, r.Say(cmp.Or(a.name, ownName)))
-	case raw:
+	case f.text:
 		_, err = io.WriteString(a.exact(), r.Text)
 	default:
 		_, err = io.WriteString(a.stdout, r.Say(cmp.Or(a.name, ownName)))
