@@ -71,7 +71,9 @@ func TestRoom(t *testing.T) {
 		{"2000", `{"skillOverrides": {` + strings.Join(byName, ", ") + "}}", ""},
 	} {
 		write(t, e, "home/.claude/settings.json", []byte(c.settings))
-		e.Getenv = func(string) string { return c.budget }
+		e.Getenv = func(key string) string {
+			return map[string]string{"SLASH_COMMAND_TOOL_CHAR_BUDGET": c.budget}[key]
+		}
 		got := e.checkListing(hooked, skills)
 		if len(got) != 1 || got[0].Hint != c.hint || strings.HasSuffix(got[0].Message, still) != (c.hint == "") || (got[0].Severity == skill.Note) != (c.hint == "") {
 			t.Errorf("with a hook and room for %s: %+v", c.budget, got)
