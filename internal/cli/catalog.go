@@ -3,8 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,13 +110,26 @@ func (a *app) open(ctx context.Context) (*catalog, error) {
 func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, error) {
 	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
-		return nil, err
+		return nil, elsewhere(cfg, err)
 	}
 	agent, err := c.Agent(a.agent)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return &catalog{Catalog: c, app: a, agent: agent}, nil
+}
+
+// elsewhere adds what to do to the error of a catalog whose folder cannot be written.
+func elsewhere(cfg repertoire.Config, err error) error {
+	db := cfg.DB
+	if db == "" {
+		db, _ = config.DefaultDB(cfg.Sources)
+	}
+	_, absent := os.Stat(db)
+	if cause := (*fs.PathError)(nil); absent != nil && errors.As(err, &cause) && strings.HasPrefix(db, filepath.Dir(cause.Path)) {
+		return fmt.Errorf("%w (set REPERTOIRE_CACHE, or name a file with --db)", err)
+	}
+	return err
 }
 
 // openFresh opens the catalog and brings it up to date, see refresh.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -15,7 +16,7 @@ const (
 	screenLines   = 23 // of a summary: a screen of 24 lines without the next prompt
 	screenColumns = 80 // where the width is unknown
 	placeLines    = 3  // at most, of a finding about no skill
-	leastLines    = 2  // of each group, if it has as many
+	leastLines    = 3  // of each group, if it has as many
 )
 
 // A page has a width, and writes paths in a home with "~".
@@ -56,7 +57,7 @@ func (p page) summary(r *doctor.Report) string {
 		lines = append(lines, cut(headingOf(sections[i]), p.width))
 		lines = append(lines, within(blocks[i], n, len(sections[i].Rows))...)
 	}
-	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" all %s findings.", words.Number(len(r.Findings)))
+	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" each finding (%s).", words.Number(len(r.Findings)))
 	return strings.Join(append(lines, cut(last, p.width)), "\n")
 }
 
@@ -101,7 +102,10 @@ func within(rows [][]string, n, all int) []string {
 			lines = append(lines, row...)
 			continue
 		case len(lines) == 0:
-			lines = row[:max(1, left)]
+			lines = slices.Clone(row[:max(1, left)])
+			if last := len(lines) - 1; last < len(row)-1 {
+				lines[last] = unended(lines[last])
+			}
 			i++
 		}
 		if i < all {
@@ -112,20 +116,25 @@ func within(rows [][]string, n, all int) []string {
 	return lines
 }
 
+// unended replaces the last word of a line with an ellipsis.
+func unended(line string) string {
+	if i := strings.LastIndexByte(line, ' '); i >= 0 {
+		return line[:i] + " …"
+	}
+	return line
+}
+
 // row returns the lines of a row: one, or a few for what is about no single skill.
 func (p page) row(row doctor.Row) []string {
 	const indent, namesWidth = "  ", 26
 	switch {
 	case row.Many != nil:
 		names := cut(p.line(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
-		return []string{cut(fmt.Sprintf("%s%s %s (%s): %s", indent, words.Number(len(row.Many)), row.Rule, names, row.Text), p.width)}
+		return p.folded(fmt.Sprintf("%s %s (%s): %s", words.Number(len(row.Many)), row.Rule, names, row.Text), indent, indent+indent)
 	case row.Skill == "":
 		text := row.Text
 		if row.Place != "" {
 			text += " (" + row.Place + ")"
-		}
-		if row.Note {
-			return []string{cut(indent+p.line(text), p.width)}
 		}
 		return p.folded(text, indent, indent+indent)
 	}
@@ -134,7 +143,16 @@ func (p page) row(row doctor.Row) []string {
 		end += fmt.Sprintf(" and %d more", row.More)
 	}
 	text := indent + p.line(row.Skill+": "+row.Text)
-	return []string{cut(cut(text, max(0, p.width-lipgloss.Width(end)))+end, p.width)}
+	return []string{cut(cutWords(text, max(0, p.width-lipgloss.Width(end)))+end, p.width)}
+}
+
+// cutWords is cut between words, if the first of them leave half of the width free at most.
+func cutWords(text string, width int) string {
+	short := cut(text, width)
+	if i := strings.LastIndexByte(short, ' '); short != text && i > 0 && lipgloss.Width(short[:i]) >= width/2 {
+		return short[:i] + " …"
+	}
+	return short
 }
 
 // folded breaks a text between words into lines, at most placeLines of them. The

@@ -22,6 +22,9 @@ func TestVerdict(t *testing.T) {
 	odd := of("my cat", doctor.Confusing, "x", skill.Note, `did you mean "skills remove --all"?`)
 	evil := of("$(touch x)", doctor.Confusing, "x", skill.Note, "")
 	flag := of("-cat", doctor.Confusing, "x", skill.Note, "")
+	broken.Hint = "look at the file"
+	unread := of("", doctor.Unseen, "catalog", skill.Error, "")
+	dropped := of("", doctor.Unseen, "client-budget", skill.Note, "")
 	fine := of("", doctor.Author, "client", skill.Note, "")
 	for _, c := range []struct {
 		findings   []doctor.Finding
@@ -29,6 +32,8 @@ func TestVerdict(t *testing.T) {
 	}{
 		{nil, "9 skills: nothing is wrong.", ""},
 		{[]doctor.Finding{fine}, "9 skills: nothing is wrong.", ""},
+		{[]doctor.Finding{fine, dropped}, "9 skills: nothing is wrong.", ""},                          // as a hook offers the skills
+		{[]doctor.Finding{unread}, "9 skills: 1 client or setting needs you. First: is catalog.", ""}, // and nothing more is known
 		{[]doctor.Finding{cat}, "9 skills: 1 is for its author to mend. First: cat: is unused-file.", "doctor cat"},
 		{[]doctor.Finding{odd}, "9 skills: 1 may confuse models. First: my cat: is x.", `doctor "my cat"`},
 		{[]doctor.Finding{evil}, "9 skills: 1 may confuse models. First: $(touch x): is x.", "doctor --all"},
