@@ -271,8 +271,8 @@ func TestClosedIsNotRepaired(t *testing.T) {
 	try(t, err)
 	try(t, c.Close())
 	for name, call := range calls {
-		if call(t.Context(), c) == nil {
-			t.Errorf("%s of a closed catalog works", name)
+		if err := call(t.Context(), c); !errors.Is(err, repertoire.ErrClosed) {
+			t.Errorf("%s of a closed catalog: error %v, want %v", name, err, repertoire.ErrClosed)
 		}
 	}
 	if aside, _ := filepath.Glob(cfg.DB + ".damaged-*"); len(aside) > 0 {

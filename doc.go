@@ -17,6 +17,9 @@
 //  2. [Catalog.Body]: the instructions of a skill, when the model asks for them.
 //  3. [Catalog.File]: another file of the skill, when the instructions refer to it.
 //
+// [Budget].Intro is the sentence that tells the model how to ask for them, with the names
+// of your own tools. Without it the text names the command "skills show".
+//
 // Levels 2 and 3 are read from the source at that moment, never from the index:
 //
 //	catalog, err := repertoire.OpenDefault(ctx, "")
@@ -51,6 +54,10 @@
 // looks for changes within a time limit. Until a rescan notices an edit, Block
 // ranks by the old text, and Body already returns the new one, with Stale set.
 //
+// A catalog of a new set of folders holds only a part of them until its first scan is
+// complete. With FreshenOptions.Partial, Freshen does not wait for that: then
+// Freshness.Partial and Answer.Partial are true, and what is not found may still be there.
+//
 // The index is a cache in Config.DB: deleting it costs a rebuild. A damaged one is
 // moved aside and rebuilt. Several processes may share it.
 //
@@ -58,12 +65,14 @@
 //
 // A skill that does not exist, that the agent does not see, or that is held back
 // is [ErrNotFound]; a file that a skill does not have is [io/fs.ErrNotExist]. The
-// messages name similar ones. A malformed Query with Syntax is a [*SyntaxError],
-// and a call whose ctx ends returns the error of ctx. Everything else is about the
-// machine: the catalog file, or a source while it is read.
+// messages name similar ones. A malformed Query with Syntax is a [*SyntaxError].
+// A call that ctx cuts short returns the error of ctx, and a call after Close
+// [ErrClosed]. Everything else is about the machine: the catalog file, or a source
+// while it is read.
 //
 // What goes wrong with one skill or one source stops nothing else: it is a problem
-// of its [Report], and messages for Config.Logger. Without an embedder, or with a
+// of its [Report], and messages for Config.Logger. So a folder that does not exist is
+// no error: the catalog is empty, Report.Away is set, and Logger is told. Without an embedder, or with a
 // slow one, text alone ranks, and Answer.Mode says so.
 //
 // # Goroutines

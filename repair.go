@@ -51,7 +51,7 @@ func (c *Catalog) reopen(ctx context.Context, found func(), f scan) ([]Report, e
 // it moves the file aside and makes a new one.
 func (c *Catalog) reopenOnce(ctx context.Context, found func(), f scan) ([]Report, error) {
 	if c.closed {
-		return nil, errors.New("catalog is closed")
+		return nil, ErrClosed
 	}
 	lost := c.state.Load()
 	if !lost.replaced.Swap(true) {

@@ -5,10 +5,14 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // ErrNotFound says that there is no such skill, or none in the agent's scope.
 var ErrNotFound = skill.ErrNotFound
+
+// ErrClosed says that the catalog was used after [Catalog.Close].
+var ErrClosed = store.ErrClosed
 
 // An Agent sees a part of the catalog. A nil *Agent sees all of it. Fields:
 //

@@ -179,7 +179,7 @@ func listSkills(ctx context.Context, s *acts, in toolArguments) (any, error) {
 		r.Skills = append(r.Skills, toolListed{e.ID, words.Shorten(words.Line(e.Description), 2*maxListed)})
 	}
 	if query := in.texts["query"]; strings.TrimSpace(query) != "" {
-		answer, err := s.cfg.Catalog.Search(ctx, search.Query{Text: query, Limit: maxFound, Agent: s.cfg.Agent, Fitting: true})
+		answer, err := s.cfg.Catalog.Search(ctx, search.Query{Text: query, Limit: maxFound, Agent: s.cfg.Agent, Fitting: true, Least: search.WorthReading})
 		if err != nil {
 			return nil, err
 		}

@@ -123,6 +123,7 @@ func TestHandle(t *testing.T) {
 		{"list_skills", `{"query":"fill in a PDF form"}`, []string{"total=1", "skills~pdf-forms"}},
 		{"list_skills", `{"query":"quantum chromodynamics"}`, []string{"total=0", "note~no skill is about this"}},
 		{"list_skills", `{"query":"compute the payroll"}`, []string{"total=0"}},
+		{"list_skills", `{"query":"how do I feed the printer"}`, []string{"total=1", "skills~starter"}}, // others are too unlikely
 		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"./references/fields.md"}`, []string{"path=references/fields.md", "text=Text, choice and button fields.\n"}},
 		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"references/field.md"}`, []string{
 			"error=File 'references/field.md' not found in skill 'pdf-forms'", "hint~references/fields.md", "similar~references/fields.md"}},

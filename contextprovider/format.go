@@ -291,8 +291,9 @@ func jsonChars(s string) int {
 // Introduction is what a session should know of a catalog of n skills at its
 // start: how they are found and loaded, and the names of those that are pinned.
 // server is as in a Budget; without one, command is the call of the program that
-// searches. It is empty for a catalog without skills.
-func Introduction(n int, pinned []string, server, command string) string {
+// searches. partial says that the catalog does not hold all of its sources yet. It is empty
+// for a catalog without skills.
+func Introduction(n int, pinned []string, server, command string, partial bool) string {
 	if n == 0 {
 		return ""
 	}
@@ -301,6 +302,9 @@ func Introduction(n int, pinned []string, server, command string) string {
 		how = fmt.Sprintf("The tool `search_skills` of the MCP server %s finds those that fit a task, and `read_skill` returns the instructions of one.", escapedLine(server))
 	}
 	text := fmt.Sprintf("A local catalog holds agent skills: folders with instructions for a kind of work. It has %d. %s", n, how)
+	if partial {
+		text += " So far this is " + search.PartOfCatalog + "."
+	}
 	if len(pinned) > 0 {
 		names := make([]string, len(pinned))
 		for i, name := range pinned {

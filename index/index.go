@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -115,8 +114,6 @@ func (x *Index) key() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:4])
 }
 
-var errClosed = errors.New("index is closed")
-
 // Current returns the set of the current generation. If that is published, a look at a
 // few files shows that nothing has changed; otherwise Current asks the store. The
 // index closes the set when another one replaces it; a reader that finds its set
@@ -128,7 +125,7 @@ func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
 	x.load.Lock()
 	defer x.load.Unlock()
 	if x.closed {
-		return nil, errClosed
+		return nil, store.ErrClosed
 	}
 	old := x.current.Load()
 	if x.isCurrent(old) {

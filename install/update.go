@@ -51,6 +51,9 @@ func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Res
 	return result, in.carryOut(ctx, top, result, c)
 }
 
+// ErrNotInstalled says that no skill of a name is in the lock. It is a [skill.ErrNotFound].
+var ErrNotInstalled = fmt.Errorf("%w is installed", skill.ErrNotFound)
+
 // names returns the names of installed skills, sorted; none means all.
 func (l *Lock) names(want []string) ([]string, error) {
 	all := slices.Sorted(maps.Keys(l.Skills))
@@ -59,7 +62,7 @@ func (l *Lock) names(want []string) ([]string, error) {
 	}
 	for _, name := range want {
 		if l.Skills[name] == nil {
-			return nil, fmt.Errorf("%w is installed: %q%s", skill.ErrNotFound, name, words.Suggest(name, all))
+			return nil, fmt.Errorf("%w: %q%s", ErrNotInstalled, name, words.Suggest(name, all))
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(want))), nil

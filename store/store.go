@@ -18,6 +18,8 @@ import (
 var (
 	// ErrReadOnly means that the catalog cannot be written.
 	ErrReadOnly = errors.New("catalog is read-only")
+	// ErrClosed means that the catalog was used after it was closed.
+	ErrClosed = errors.New("catalog is closed")
 	// ErrDamaged means that an engine found data that it never wrote. The catalog must
 	// be made again.
 	ErrDamaged = errors.New("catalog is damaged")

@@ -30,7 +30,7 @@ as it is. A set is a folder with
                  relevance of 0 says that the skill is not wanted
 A set without corpus.jsonl is measured on the corpus that --corpus names. With
 --from-evals the set is made of your own catalog and of the prompts in the
-evals/*.json files beside its skills ("skills try --help" describes them), and
+evals/*.json files beside its skills ("skills help evals" describes them), and
 each prompt is listed: offered, lost to another skill, or below the rate, with
 the words that the skill lacks. The skills with a prompt that does not get what
 its author wants come first. A terminal shows the first of these prompts, and

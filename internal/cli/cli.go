@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -161,6 +162,8 @@ func hintFor(err error) string {
 		return "what was done is kept, and the next run goes on from there"
 	case isHeld(err):
 		return `"skills list" shows the states of all skills; "skills show NAME --held" prints one that is held back`
+	case errors.Is(err, install.ErrNotInstalled):
+		return `this is about skills that "skills install" has installed; "skills doctor NAME" checks any skill`
 	case errors.Is(err, skill.ErrNotFound):
 		return `"skills list" shows all names, "skills search" finds some`
 	}

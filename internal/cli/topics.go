@@ -21,8 +21,10 @@ type topic struct{ name, about, text string }
 func topics() []topic {
 	return []topic{
 		{"catalog", "How skills are indexed and ranked", catalogTopic},
+		{"evals", "Prompts with which the author of a skill tries it", evalsTopic},
 		{"folders", "Where skills are looked for", foldersTopic},
 		{"output", "What commands print, and their exit status", outputTopic},
+		{"writing", "How to write a skill, and to see that it is offered", writingTopic},
 	}
 }
 
@@ -43,6 +45,45 @@ that you set (--disturb), and that "skills index" makes hold in your catalog.
 
 Nothing leaves this machine unless you configure a server that is elsewhere, for
 embeddings, for ranking, or with skills.`
+
+const evalsTopic = `Evals are prompts that the author of a skill writes to try it. They lie in JSON
+files in the folder evals of the skill, evals/*.json, in one of these forms:
+  ["a prompt that needs the skill", {"prompt": "another one"}]
+  {"should_trigger": ["…"], "should_not_trigger": ["…"]}
+  {"evals": [{"prompt": "…", "should_trigger": false}]}
+"query" or "input" may stand for "prompt", and "prompts" for "evals". Other
+fields are left alone.
+
+  skills try --skill NAME     is the skill offered for each of its prompts?
+  skills bench --from-evals   the same for all skills, with measures
+  skills doctor NAME          where does another skill win a prompt?`
+
+const writingTopic = `A skill is a folder of its own in one of the folders of "skills paths", such as
+.agents/skills of a project, with a file SKILL.md:
+
+  ---
+  name: csv-cleanup
+  description: >-
+    Mends CSV files: separators, encodings, quotes. Use when somebody has a CSV
+    or TSV file that a program cannot read. Not for spreadsheets (xlsx).
+  ---
+  1. Run scripts/look.py on the file. …
+
+The name is that of the folder: small letters, digits and hyphens. Clients show
+models the description, and no more, so it says what the skill does, when to use
+it, and what it is not for. After ">-" it may hold colons. Put longer texts into
+files of their own, to which SKILL.md refers.
+
+  skills doctor FOLDER        is anything wrong with it? Also in CI
+  skills try "PROMPT"         is it offered for this prompt?
+  skills try --skill NAME     and for its evals? See "skills help evals"
+  skills why NAME "PROMPT"    what decided, with the words that the skill lacks
+  skills test NAME            do its scripts work? See "skills help test"
+
+A prompt that is below the rate lacks evidence: put its words into the
+description, or into triggers in the frontmatter, a list of keywords. Where a
+skill loses to another one, say in each description what only this skill does,
+and when to use the other one.`
 
 const outputTopic = `The result is on standard output, messages are on standard error. On a terminal
 tables are aligned, coloured and cut to its width; in a pipe each line holds one

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/trial"
@@ -35,9 +36,9 @@ complete index.
 With --skill, try asks each prompt of the skill's evals instead: is the skill
 offered, lost to another one, or is the prompt below the rate, that is, does it
 look as if it needs no skill? It also names the words of the prompt that the
-skill lacks. "skills bench --from-evals" does this for all skills.
+skill lacks. "skills help evals" describes them; "skills bench --from-evals"
+does this for all skills.
 
-` + evalsHelp + `
 --json prints an object with
   client     the name of the client; "" if none was given and none is set up
   set_up     whether its hook is in its settings, then in file, as command;
@@ -60,16 +61,6 @@ and with --skill an object with id, path, summary, unusable (path, reason) and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,
              demand, threshold, missing and verdict`
-
-// evalsHelp says which files of evals are read.
-const evalsHelp = `Evals are prompts that the author of a skill writes to try it. They lie in JSON
-files in the folder evals of the skill, evals/*.json, in one of these forms:
-  ["a prompt that needs the skill", {"prompt": "another one"}]
-  {"should_trigger": ["…"], "should_not_trigger": ["…"]}
-  {"evals": [{"prompt": "…", "should_trigger": false}]}
-"query" or "input" may stand for "prompt", and "prompts" for "evals". Other
-fields are left alone.
-`
 
 // tryFlags are the flags of try.
 type tryFlags struct {
@@ -217,6 +208,11 @@ func (a *app) trySkill(ctx context.Context, name string) error {
 	case a.json:
 		return a.printJSON(s)
 	}
-	_, err = io.WriteString(a.stdout, s.Say())
-	return err
+	if _, err := io.WriteString(a.stdout, s.Say()); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.Prompts, func(o evals.Outcome) bool { return !o.Right }) {
+		a.note("\"skills why %s PROMPT\" explains one of them; \"skills help writing\" says what to change", s.ID)
+	}
+	return nil
 }

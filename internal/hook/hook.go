@@ -368,7 +368,12 @@ func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Age
 	for i, e := range pinned {
 		names[i] = e.Name
 	}
-	text := contextprovider.Introduction(n, names, r.Server, r.Command())
+	partial := false
+	if r.stale.Load() != nil { // otherwise all is indexed, and no database is needed to know
+		indexed, err := c.Indexed(ctx)
+		partial = err == nil && !indexed
+	}
+	text := contextprovider.Introduction(n, names, r.Server, r.Command(), partial)
 	if r.state == "" || text == "" {
 		return text, nil
 	}

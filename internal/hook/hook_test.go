@@ -102,6 +102,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// partly is a catalog that does not hold all of its sources yet.
+type partly struct{ *repertoire.Catalog }
+
+func (partly) Glance(context.Context, time.Duration) (f repertoire.Freshness) { return f }
+func (partly) Indexed(context.Context) (bool, error)                          { return false, nil }
+
+// TestStartPartly: a session that starts is told that the number is of a part of the catalog.
+func TestStartPartly(t *testing.T) {
+	p := newPlace(t)
+	p.index(t)
+	for _, partial := range []bool{true, false} {
+		var out bytes.Buffer
+		call := p.call("sessionstart", start, &out)
+		call.Open = func(ctx context.Context, _ hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+			c, err := repertoire.Open(ctx, p.config)
+			if partial {
+				return partly{c}, nil, err
+			}
+			return c, nil, err
+		}
+		hook.Run(t.Context(), call)
+		if text := out.String(); !strings.Contains(text, "It has 1.") || strings.Contains(text, "part of the catalog") != partial {
+			t.Errorf("partial %t: %q, log:\n%s", partial, text, p.log(t))
+		}
+	}
+}
+
 // TestRunCaller: a client that runs the hooks of another one gets its own form of
 // an answer.
 func TestRunCaller(t *testing.T) {

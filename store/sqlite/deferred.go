@@ -2,11 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // deferred is a DB that has not been opened yet.
@@ -42,7 +43,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	defer d.mu.Unlock()
 	switch {
 	case d.closed:
-		return fmt.Errorf("%s: %w", db.path, errClosed)
+		return fmt.Errorf("%s: %w", db.path, store.ErrClosed)
 	case d.open.Load():
 		return nil
 	}
@@ -56,8 +57,6 @@ func (db *DB) Ready(ctx context.Context) error {
 	d.open.Store(true)
 	return nil
 }
-
-var errClosed = errors.New("catalog is closed")
 
 // forbidOpen prevents a deferred file from being opened later. It reports whether the file
 // is open.

@@ -23,7 +23,7 @@ func TestDefer(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(path)); err == nil {
 		t.Error("a file that nobody used was made")
 	}
-	if _, err := never.State(t.Context()); !errors.Is(err, errClosed) {
+	if _, err := never.State(t.Context()); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("used after it was closed: %v", err)
 	}
 
