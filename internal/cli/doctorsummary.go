@@ -56,7 +56,7 @@ func (p page) summary(r *doctor.Report) string {
 		lines = append(lines, cut(headingOf(sections[i]), p.width))
 		lines = append(lines, within(blocks[i], n, len(sections[i].Rows))...)
 	}
-	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" all %s findings.", words.Number(len(r.Findings)))
+	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" all %s findings.", words.Thousands(len(r.Findings)))
 	return strings.Join(append(lines, cut(last, p.width)), "\n")
 }
 
@@ -64,7 +64,7 @@ func headingOf(s doctor.Section) string {
 	if s.Skills == 0 {
 		return s.Group.Title()
 	}
-	return fmt.Sprintf("%s (%s)", s.Group.Title(), words.Number(s.Skills)+strings.TrimLeft(count(s.Skills, "skill"), "0123456789"))
+	return fmt.Sprintf("%s (%s)", s.Group.Title(), count(s.Skills, "skill"))
 }
 
 // shares divides lines among groups: each gets a few, and what is left goes to the first
@@ -105,7 +105,7 @@ func within(rows [][]string, n, all int) []string {
 			i++
 		}
 		if i < all {
-			lines = append(lines, fmt.Sprintf("  … and %s more", words.Number(all-i)))
+			lines = append(lines, fmt.Sprintf("  … and %s more", words.Thousands(all-i)))
 		}
 		break
 	}
@@ -118,7 +118,7 @@ func (p page) row(row doctor.Row) []string {
 	switch {
 	case row.Many != nil:
 		names := cut(p.line(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
-		return []string{cut(fmt.Sprintf("%s%s %s (%s): %s", indent, words.Number(len(row.Many)), row.Rule, names, row.Text), p.width)}
+		return []string{cut(fmt.Sprintf("%s%s %s (%s): %s", indent, words.Thousands(len(row.Many)), row.Rule, names, row.Text), p.width)}
 	case row.Skill == "":
 		text := row.Text
 		if row.Place != "" {

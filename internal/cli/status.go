@@ -223,14 +223,14 @@ func (s statusScreen) clients() []line {
 }
 
 func (s statusScreen) skills() []line {
-	what := words.Count(s.Skills, "skill") + " offered"
+	what := count(s.Skills, "skill") + " offered"
 	switch {
 	case s.Catalog.State == status.Broken:
 		return nil
 	case s.Skills+s.Held == 0:
 		what = "none"
 	case s.Catalog.State == status.Missing:
-		what = words.Count(s.Skills, "skill") + " found, and none is read yet"
+		what = count(s.Skills, "skill") + " found, and none is read yet"
 	case s.Held > 0:
 		what += fmt.Sprintf(", %s not (shadowed, disabled, refused …)", words.Thousands(s.Held))
 	}
@@ -312,7 +312,7 @@ func (s statusScreen) waiting() []line {
 	if s.Waiting == 0 {
 		return nil
 	}
-	return s.lines("Proposals", fmt.Sprintf("%s of skills to decide on; \"%s proposals\" shows more", words.Count(s.Waiting, "change"), s.program))
+	return s.lines("Proposals", fmt.Sprintf("%s of skills to decide on; \"%s proposals\" shows more", count(s.Waiting, "change"), s.program))
 }
 
 func (s statusScreen) problems() []line {

@@ -61,7 +61,7 @@ func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r 
 		a.Problem, a.Hint = fmt.Sprintf("%v%s", wrong, stdout.printed()), again
 	case text == "" && s.expects(r):
 		a.Problem = fmt.Sprintf("it says nothing to a prompt for which the catalog has %s%s", s.Skills[0], stderr.printed())
-		a.Hint = fmt.Sprintf("run \"skills why %s %s\"", s.Skills[0], "PROMPT")
+		a.Hint = fmt.Sprintf("run \"skills why %s PROMPT\"", s.Skills[0])
 	default:
 		a.OK, a.Offered, a.Late = true, offered(text), time.Duration(a.TookMS)*time.Millisecond > starting+deadline(r)
 	}
