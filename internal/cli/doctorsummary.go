@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -25,12 +24,7 @@ type page struct {
 }
 
 // line returns a text on one line of any width.
-func (p page) line(text string) string {
-	if p.home != "" {
-		text = strings.ReplaceAll(text, p.home+string(filepath.Separator), "~"+string(filepath.Separator))
-	}
-	return oneLine(text)
-}
+func (p page) line(text string) string { return oneLine(tilde(p.home, text)) }
 
 // summary returns a report for people, shorter than a screen: the verdict, then the findings
 // by what they cost.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -144,10 +143,7 @@ func (s statusScreen) lines(label, text string) []line { return s.linesUpTo(2, l
 
 // linesUpTo returns a text in at most most lines. The last one may be too long.
 func (s statusScreen) linesUpTo(most int, label, text string) []line {
-	text = oneLine(text)
-	if s.home != "" {
-		text = strings.ReplaceAll(text, s.home+string(filepath.Separator), "~"+string(filepath.Separator))
-	}
+	text = tilde(s.home, oneLine(text))
 	first, rest := fill(text, s.width-labels)
 	if rest == "" || most == 1 {
 		return []line{{label, text}}
@@ -253,7 +249,7 @@ func (s statusScreen) skills() []line {
 
 // place says where skills come from.
 func (s statusScreen) place(src status.Source) string {
-	place := cmp.Or(s.short(src.Folder), src.Source)
+	place := cmp.Or(tilde(s.home, src.Folder), src.Source)
 	if src.Kind == source.KindBundled {
 		place = "come with this program"
 	}
@@ -261,14 +257,6 @@ func (s statusScreen) place(src status.Source) string {
 		place += " (cannot be read now)"
 	}
 	return place
-}
-
-// short returns a path with ~ for the home.
-func (s statusScreen) short(path string) string {
-	if rel, err := filepath.Rel(s.home, path); err == nil && s.home != "" && path != "" && filepath.IsLocal(rel) {
-		return filepath.Join("~", rel)
-	}
-	return path
 }
 
 func (s statusScreen) catalog() []line {
