@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"internal/chat":       {"agent", "agent/openai", "internal/atomicfile", "internal/config", "internal/words"},
 	"internal/client":     {"internal/regular"},
 	"internal/commands":   {"skill"},
-	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/lazyregexp", "internal/yamledit"},
+	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/lazyregexp", "internal/regular", "internal/yamledit"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
 	"internal/doctor":     {".", "internal/evals", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
 	"agent":               {"agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/lazyregexp", "internal/words"},

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,12 +25,7 @@ type page struct {
 }
 
 // line returns a text on one line of any width.
-func (p page) line(text string) string {
-	if p.home != "" {
-		text = strings.ReplaceAll(text, p.home+string(filepath.Separator), "~"+string(filepath.Separator))
-	}
-	return oneLine(text)
-}
+func (p page) line(text string) string { return oneLine(tilde(p.home, text)) }
 
 // summary returns a report for people, shorter than a screen: the verdict, then the findings
 // by what they cost.
@@ -57,7 +51,7 @@ func (p page) summary(r *doctor.Report) string {
 		lines = append(lines, cut(headingOf(sections[i]), p.width))
 		lines = append(lines, within(blocks[i], n, len(sections[i].Rows))...)
 	}
-	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" each finding (%s).", words.Number(len(r.Findings)))
+	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" each finding (%s).", words.Thousands(len(r.Findings)))
 	return strings.Join(append(lines, cut(last, p.width)), "\n")
 }
 
@@ -65,7 +59,7 @@ func headingOf(s doctor.Section) string {
 	if s.Skills == 0 {
 		return s.Group.Title()
 	}
-	return fmt.Sprintf("%s (%s)", s.Group.Title(), words.Number(s.Skills)+strings.TrimLeft(count(s.Skills, "skill"), "0123456789"))
+	return fmt.Sprintf("%s (%s)", s.Group.Title(), count(s.Skills, "skill"))
 }
 
 // shares divides lines among groups: each gets a few, and what is left goes to the first
@@ -109,7 +103,7 @@ func within(rows [][]string, n, all int) []string {
 			i++
 		}
 		if i < all {
-			lines = append(lines, fmt.Sprintf("  … and %s more", words.Number(all-i)))
+			lines = append(lines, fmt.Sprintf("  … and %s more", words.Thousands(all-i)))
 		}
 		break
 	}
@@ -130,7 +124,7 @@ func (p page) row(row doctor.Row) []string {
 	switch {
 	case row.Many != nil:
 		names := cut(p.line(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
-		return p.folded(fmt.Sprintf("%s %s (%s): %s", words.Number(len(row.Many)), row.Rule, names, row.Text), indent, indent+indent)
+		return p.folded(fmt.Sprintf("%s %s (%s): %s", words.Thousands(len(row.Many)), row.Rule, names, row.Text), indent, indent+indent)
 	case row.Skill == "":
 		text := row.Text
 		if row.Place != "" {

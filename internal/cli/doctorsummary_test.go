@@ -54,6 +54,9 @@ func TestSummaryFits(t *testing.T) {
 			if !strings.Contains(text, cut(s.Group.Title(), c.width)) {
 				t.Errorf("%+v: no group %s in\n%s", c, s.Group, text)
 			}
+			if n := " (" + count(s.Skills, "skill") + ")\n"; s.Skills > 0 && c.width >= 80 && !strings.Contains(text, n) {
+				t.Errorf("%+v: no%q in\n%s", c, n, text)
+			}
 		}
 	}
 }

@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -37,6 +39,26 @@ func bare(w io.Writer) io.Writer {
 
 // oneLine returns a text on one line, with nothing in it that a terminal would obey.
 func oneLine(s string) string { return words.Line(words.Visible(s)) }
+
+// tilde returns a text in which paths in a home start with ~; "" means that there is no home.
+func tilde(home, text string) string {
+	const separator = string(filepath.Separator)
+	if home == "" {
+		return text
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(text, home+separator) {
+		switch before, _ := utf8.DecodeLastRuneInString(b.String()); {
+		case i == 0:
+		case words.IsLetter(before) || strings.ContainsRune(`/\._-`, before): // another path, such as /mnt/home/ann/
+			b.WriteString(home + separator)
+		default:
+			b.WriteString("~" + separator)
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
 
 // lineOf formats one line. What is formatted cannot begin another one.
 func lineOf(format string, args ...any) string {

@@ -58,7 +58,7 @@ func someLines(diff string) string {
 	if more <= 1 {
 		return diff
 	}
-	return strings.Join(lines[:most], "") + fmt.Sprintf("… and %s more lines (--dry-run shows all)\n", words.Number(more))
+	return strings.Join(lines[:most], "") + fmt.Sprintf("… and %s more lines (--dry-run shows all)\n", words.Thousands(more))
 }
 
 // showDiffs prints how the files will change if somebody is asked or only wants to see that,

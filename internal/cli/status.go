@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -144,10 +143,7 @@ func (s statusScreen) lines(label, text string) []line { return s.linesUpTo(2, l
 
 // linesUpTo returns a text in at most most lines. The last one may be too long.
 func (s statusScreen) linesUpTo(most int, label, text string) []line {
-	text = oneLine(text)
-	if s.home != "" {
-		text = strings.ReplaceAll(text, s.home+string(filepath.Separator), "~"+string(filepath.Separator))
-	}
+	text = tilde(s.home, oneLine(text))
 	first, rest := fill(text, s.width-labels)
 	if rest == "" || most == 1 {
 		return []line{{label, text}}
@@ -223,14 +219,14 @@ func (s statusScreen) clients() []line {
 }
 
 func (s statusScreen) skills() []line {
-	what := words.Count(s.Skills, "skill") + " offered"
+	what := count(s.Skills, "skill") + " offered"
 	switch {
 	case s.Catalog.State == status.Broken:
 		return nil
 	case s.Skills+s.Held == 0:
 		what = "none"
 	case s.Catalog.State == status.Missing:
-		what = words.Count(s.Skills, "skill") + " found, and none is read yet"
+		what = count(s.Skills, "skill") + " found, and none is read yet"
 	case s.Held > 0:
 		what += fmt.Sprintf(", %s not (shadowed, disabled, refused …)", words.Thousands(s.Held))
 	}
@@ -253,7 +249,7 @@ func (s statusScreen) skills() []line {
 
 // place says where skills come from.
 func (s statusScreen) place(src status.Source) string {
-	place := cmp.Or(s.short(src.Folder), src.Source)
+	place := cmp.Or(tilde(s.home, src.Folder), src.Source)
 	if src.Kind == source.KindBundled {
 		place = "come with this program"
 	}
@@ -261,14 +257,6 @@ func (s statusScreen) place(src status.Source) string {
 		place += " (cannot be read now)"
 	}
 	return place
-}
-
-// short returns a path with ~ for the home.
-func (s statusScreen) short(path string) string {
-	if rel, err := filepath.Rel(s.home, path); err == nil && s.home != "" && path != "" && filepath.IsLocal(rel) {
-		return filepath.Join("~", rel)
-	}
-	return path
 }
 
 func (s statusScreen) catalog() []line {
@@ -312,7 +300,7 @@ func (s statusScreen) waiting() []line {
 	if s.Waiting == 0 {
 		return nil
 	}
-	return s.lines("Proposals", fmt.Sprintf("%s of skills to decide on; \"%s proposals\" shows more", words.Count(s.Waiting, "change"), s.program))
+	return s.lines("Proposals", fmt.Sprintf("%s of skills to decide on; \"%s proposals\" shows more", count(s.Waiting, "change"), s.program))
 }
 
 func (s statusScreen) problems() []line {

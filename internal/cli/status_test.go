@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,16 @@ func crowded() *status.Status {
 		s.Offers = append(s.Offers, status.Offer{Time: now.Add(-time.Hour), Client: "claude", Skills: strings.Fields(strings.Repeat("code-review ", 8))})
 	}
 	return s
+}
+
+// TestTilde: only a path that starts with the home is shortened.
+func TestTilde(t *testing.T) {
+	for text, want := range map[string]string{"/home/ann/a, \"/home/ann/b\"": "~/a, \"~/b\"", "/mnt/home/ann/a": "/mnt/home/ann/a", "/home/anna/a": "/home/anna/a", "": ""} {
+		text, want = filepath.FromSlash(text), filepath.FromSlash(want)
+		if got := tilde(filepath.FromSlash("/home/ann"), text); got != want || tilde("", text) != text {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }
 
 // TestStatusScreen: however much there is to say, one screen of 24 lines and 80 columns shows

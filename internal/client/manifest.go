@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -132,15 +131,10 @@ func readJSON(name string, v any) error { return readFile(name, v, parseJSON) }
 
 // readFile reads a file of settings. It leaves v alone if there is no such file.
 func readFile(name string, v any, parse func([]byte, any) error) error {
-	f, err := regular.Open(name)
+	data, err := regular.ReadShort(name, maxSettings)
 	if name == "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
-	if err != nil {
-		return &PluginError{name, fmt.Errorf("reading %s: %w", name, err)}
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSettings))
 	if err == nil && len(data) > 0 {
 		err = parse(data, v)
 	}

@@ -3,10 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // An Error is a mistake in a configuration file, or the reason why it cannot be read.
@@ -37,7 +38,7 @@ const (
 // error at once: a pipe would be waited for, and a device may never end. Its errors are
 // *Error.
 func readFile(name string, most int64) ([]byte, error) {
-	data, err := readRegular(name, most)
+	data, err := regular.ReadShort(name, most)
 	if errors.Is(err, fs.ErrNotExist) && isLink(name) {
 		err = errors.New("it is a link to a file that does not exist")
 	}
@@ -53,33 +54,6 @@ func fileError(name string, err error) error {
 		err = at.Err
 	}
 	return &Error{File: name, Err: err}
-}
-
-func readRegular(name string, most int64) ([]byte, error) {
-	// Check before opening, which can have effects on a device, and again afterwards.
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("it is longer than %d bytes", most)
-	}
-	return data, err
 }
 
 func isLink(name string) bool {

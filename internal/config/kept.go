@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A kept is the copy of the last content without a mistake of one configuration file. It is
@@ -51,7 +52,7 @@ func (k kept) read() (data []byte, ok bool) {
 	if k.copy == "" {
 		return nil, false
 	}
-	text, err := readRegular(k.copy, maxFile+1024)
+	text, err := regular.ReadShort(k.copy, maxFile+1024)
 	if err != nil {
 		return nil, false
 	}

@@ -195,7 +195,7 @@ func (r *Row) number() string {
 	if r.first.Skill == "" {
 		what = "places"
 	}
-	return words.Number(len(r.Many)) + " " + what + ":"
+	return words.Thousands(len(r.Many)) + " " + what + ":"
 }
 
 // lowerFirst returns a text with a small first letter, unless it begins with an abbreviation.

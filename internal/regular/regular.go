@@ -1,6 +1,7 @@
-// Package regular opens the files of a catalog, which must be regular files. Its one rule:
-// a directory, named pipe, socket or device in the place of a file is an error at once that
-// names it. Such a thing is never read, waited for or replaced.
+// Package regular opens files that must be regular ones: those of a catalog, and settings.
+//
+// The one rule: a directory, named pipe, socket or device in the place of a file is an error
+// at once. Such a thing is never read, waited for or replaced.
 package regular
 
 import (
@@ -43,6 +44,37 @@ func ReadFile(name string) ([]byte, error) {
 	defer f.Close()
 	return io.ReadAll(f)
 }
+
+// ReadShort returns the content of a file of settings, which is an error if it is longer than
+// most bytes. The errors do not name the file.
+func ReadShort(name string, most int64) ([]byte, error) {
+	// Look before opening, which can have effects on a device, and again afterwards.
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = errNoFile
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is longer than %d bytes", most)
+	}
+	return data, err
+}
+
+var errNoFile = fmt.Errorf("it is %w", ErrSpecial)
 
 // Check returns an error that matches ErrSpecial for the first name that something other
 // than a regular file has. A missing file is no error: it can be made.

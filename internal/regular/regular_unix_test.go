@@ -33,9 +33,26 @@ func TestSpecial(t *testing.T) {
 				t.Errorf("%s: %v", kind, err)
 			}
 		}
+		if _, err := ReadShort(at(kind), 9); !errors.Is(err, ErrSpecial) {
+			t.Errorf("%s as settings: %v", kind, err)
+		}
 		if look := Look(at(kind)); look != "" {
 			t.Errorf("%s looks like a file: %q", kind, look)
 		}
+	}
+}
+
+// TestReadShort: a file that is too long is an error, not a part of it.
+func TestReadShort(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte("12345"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ReadShort(name, 5); err != nil || string(text) != "12345" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := ReadShort(name, 4); err == nil || err.Error() != "it is longer than 4 bytes" {
+		t.Errorf("a long file: %v", err)
 	}
 }
 

@@ -16,13 +16,12 @@ func NewRemovalPlan(env *Env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Status
+	all := Scan(env)
 	seen := make(map[string]bool)
-	for _, st := range Scan(env) {
+	for _, st := range all {
 		for _, r := range st.Registrations {
 			seen[realPath(r.File)] = true
 		}
-		all = append(all, st)
 	}
 	for _, file := range slices.Sorted(maps.Keys(p.record.Files)) {
 		if !seen[file] {
