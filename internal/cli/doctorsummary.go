@@ -56,7 +56,7 @@ func (p page) summary(r *doctor.Report) string {
 		lines = append(lines, cut(headingOf(sections[i]), p.width))
 		lines = append(lines, within(blocks[i], n, len(sections[i].Rows))...)
 	}
-	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" all %s findings.", words.Number(len(r.Findings)))
+	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" each finding (%s).", words.Number(len(r.Findings)))
 	return strings.Join(append(lines, cut(last, p.width)), "\n")
 }
 
@@ -118,14 +118,11 @@ func (p page) row(row doctor.Row) []string {
 	switch {
 	case row.Many != nil:
 		names := cut(p.line(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
-		return []string{cut(fmt.Sprintf("%s%s %s (%s): %s", indent, words.Number(len(row.Many)), row.Rule, names, row.Text), p.width)}
+		return p.folded(fmt.Sprintf("%s %s (%s): %s", words.Number(len(row.Many)), row.Rule, names, row.Text), indent, indent+indent)
 	case row.Skill == "":
 		text := row.Text
 		if row.Place != "" {
 			text += " (" + row.Place + ")"
-		}
-		if row.Note {
-			return []string{cut(indent+p.line(text), p.width)}
 		}
 		return p.folded(text, indent, indent+indent)
 	}
@@ -134,7 +131,16 @@ func (p page) row(row doctor.Row) []string {
 		end += fmt.Sprintf(" and %d more", row.More)
 	}
 	text := indent + p.line(row.Skill+": "+row.Text)
-	return []string{cut(cut(text, max(0, p.width-lipgloss.Width(end)))+end, p.width)}
+	return []string{cut(cutWords(text, max(0, p.width-lipgloss.Width(end)))+end, p.width)}
+}
+
+// cutWords is cut between words, if the first of them leave half of the width free at most.
+func cutWords(text string, width int) string {
+	short := cut(text, width)
+	if i := strings.LastIndexByte(short, ' '); short != text && i > 0 && lipgloss.Width(short[:i]) >= width/2 {
+		return short[:i] + " …"
+	}
+	return short
 }
 
 // folded breaks a text between words into lines, at most placeLines of them. The

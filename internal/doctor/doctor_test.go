@@ -228,7 +228,7 @@ func TestSections(t *testing.T) {
 	}
 	want := []string{
 		"Not seen now, 1 skills, 2 problems", "- away||It is away|/s/|0|", "- shadowed|b|It is shadowed||1|",
-		"Clients and settings, 0 skills, 1 problems", "- client-broken||It is client-broken||0|", "- client||It is client||0|",
+		"Clients and settings, 0 skills, 1 problems", "- client-broken||It is client-broken||0|",
 		"May confuse models, 4 skills, 1 problems", "- over-broad|a|It is over-broad||2|", "- no-trigger||The description does not say when to use the skill||0|a b c d e",
 		"For authors to mend, 1 skills, 0 problems", "- unused-file|f|It is unused-file||0|",
 	}

@@ -63,7 +63,6 @@ type Row struct {
 	Rule  string
 	Text  string   // on one line; of many findings, it describes the rule
 	Place string   // of what is about no skill, unless the text says it; "" means none
-	Note  bool     // the severity is Note
 	Skill string   // name of the only skill; "" means several, or a place
 	More  int      // number of further findings of the skill
 	Many  []string // names of all skills or places that break the rule, in the order of findings; nil for other rows
@@ -82,7 +81,7 @@ func (r *Report) Sections() []Section {
 	for _, group := range Groups() {
 		section := Section{Group: group}
 		for i := range r.Findings {
-			if f := &r.Findings[i]; f.Group() == group {
+			if f := &r.Findings[i]; f.Group() == group && f.Rule != "client" { // which is set up
 				if f.Severity != skill.Note {
 					section.Problems++
 				}
@@ -171,7 +170,7 @@ func (f *Finding) subjects() (keys, names []string) {
 func (s *summary) row(rows []Row, f *Finding) []Row {
 	at := grouped{f.Group(), f.Rule}
 	keys, names := f.subjects()
-	row := Row{Rule: f.Rule, Text: words.Line(f.Message), Note: f.Severity == skill.Note, first: f}
+	row := Row{Rule: f.Rule, Text: words.Line(f.Message), first: f}
 	switch {
 	case len(s.hits[at]) >= many:
 		if s.already[at] {

@@ -111,7 +111,7 @@ const nothing = 9
 // skills comes before what keeps it from one.
 func (f *Finding) urgency() int {
 	switch group := f.Group(); {
-	case f.Rule == "client": // it is set up
+	case group == Unseen && f.Skill == "" && f.Severity == skill.Note: // a hook offers the skills
 		return nothing
 	case group == Setup:
 		return [...]int{0, 3, 5}[weight(f.Severity)]
@@ -127,7 +127,8 @@ func (f *Finding) urgency() int {
 	return 7
 }
 
-// next returns the command with which a hint begins, or else the one that shows more. What
+// next returns the command with which a hint begins, or else the one that shows more, if
+// there is more. What
 // stands elsewhere in a hint may be the text of a skill, which must not say what to run.
 func (f *Finding) next() string {
 	if rest, ok := strings.CutPrefix(f.Hint, `"skills `); ok {
@@ -136,6 +137,8 @@ func (f *Finding) next() string {
 		}
 	}
 	switch {
+	case f.Skill == "" && f.Hint == "": // the message says everything
+		return ""
 	case f.Skill == "":
 		return "doctor --all"
 	case strings.HasPrefix(f.Skill, "-"): // no flag

@@ -20,6 +20,9 @@ func TestVerdict(t *testing.T) {
 	room := of("", doctor.Unseen, "client-budget", skill.Warning, `"skills setup claude" mends it`)
 	broken := of("", doctor.Unseen, "client-broken", skill.Error, "")
 	odd := of("my cat", doctor.Confusing, "x", skill.Note, `did you mean "skills remove --all"?`)
+	broken.Hint = "look at the file"
+	unread := of("", doctor.Unseen, "catalog", skill.Error, "")
+	dropped := of("", doctor.Unseen, "client-budget", skill.Note, "")
 	fine := of("", doctor.Author, "client", skill.Note, "")
 	for _, c := range []struct {
 		findings   []doctor.Finding
@@ -27,6 +30,8 @@ func TestVerdict(t *testing.T) {
 	}{
 		{nil, "9 skills: nothing is wrong.", ""},
 		{[]doctor.Finding{fine}, "9 skills: nothing is wrong.", ""},
+		{[]doctor.Finding{fine, dropped}, "9 skills: nothing is wrong.", ""},                          // as a hook offers the skills
+		{[]doctor.Finding{unread}, "9 skills: 1 client or setting needs you. First: is catalog.", ""}, // and nothing more is known
 		{[]doctor.Finding{cat}, "9 skills: 1 is for its author to mend. First: cat: is unused-file.", "doctor cat"},
 		{[]doctor.Finding{odd}, "9 skills: 1 may confuse models. First: my cat: is x.", `doctor "my cat"`},
 		{[]doctor.Finding{twins, cat}, "9 skills: 3 may confuse models. First: is near-duplicate.", "doctor cat"},

@@ -25,8 +25,11 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 	var found []skill.Problem
 	for _, b := range budgetsOf(e, c, skills) {
 		if b.over() {
-			found = append(found, skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: holder(folders, skills),
-				Message: e.shortage(c, b, skills), Hint: e.moreRoom(st, b)})
+			p := skill.Problem{Rule: "client-budget", Severity: skill.Warning, Path: holder(folders, skills), Message: e.shortage(c, b, skills)}
+			if p.Hint = e.moreRoom(st, b, skills); p.Hint == "" {
+				p.Severity, p.Message = skill.Note, p.Message+" The hook offers what fits each prompt all the same."
+			}
+			found = append(found, p)
 		}
 	}
 	return found
@@ -39,16 +42,30 @@ func holder(folders []string, skills []Listed) string {
 	return folders[max(0, i)]
 }
 
-// moreRoom says what to do about a budget.
-func (e *Env) moreRoom(st Status, b budget) string {
+// moreRoom says what to do about a budget; "" means that nobody need do anything, because a
+// hook offers what fits each prompt.
+func (e *Env) moreRoom(st Status, b budget, skills []Listed) string {
 	name := st.Client.Name
+	has := func(is func(Registration) bool) bool { return slices.ContainsFunc(st.Registrations, is) }
 	switch {
 	case len(st.Registrations) == 0:
 		return fmt.Sprintf("%q has the catalog offer what fits each prompt", "skills setup "+name)
-	case b.Names > 0 && b.Names < b.Needs && slices.ContainsFunc(st.Registrations, func(r Registration) bool { return r.Scope == client.User }):
+	case has(func(r Registration) bool { return r.Scope == client.User }) && e.namesFit(st.Client, b, skills):
 		return fmt.Sprintf("%q has it list names only; the catalog offers the rest", "skills setup "+name+" --listing name-only")
+	case has(func(r Registration) bool { return r.Kind == Hook }):
+		return ""
 	}
 	return "what is left out is still found by the catalog; move skills to a folder that is configured as a root"
+}
+
+// namesFit reports whether a client has room for names alone, and lists descriptions of skills
+// in the user's folders, which can be listed by name.
+func (e *Env) namesFit(c client.Client, b budget, skills []Listed) bool {
+	if b.Names == 0 || b.Names > b.Lists {
+		return false
+	}
+	_, listed := tuned(e, *c.Listing, below(e.SkillDirs(c, client.User), skills))
+	return slices.ContainsFunc(listed, func(s Listed) bool { return s.Description != "" })
 }
 
 // shortage says what a client leaves out of the listing of its skills, and why. Its first

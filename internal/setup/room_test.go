@@ -55,6 +55,30 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%s, record %.40s, room %q:\n got %+v\nwant %+v", c.client, c.record, c.budget, got, want)
 		}
 	}
+	// A hook offers what is left out. Names alone help if they fit, until all are listed so.
+	const still = " The hook offers what fits each prompt all the same."
+	names := `"skills setup claude --listing name-only" has it list names only; the catalog offers the rest`
+	in(".claude")
+	var byName []string
+	for _, s := range skills {
+		byName = append(byName, fmt.Sprintf("%q: %q", s.Name, "name-only"))
+	}
+	skills = append(skills, Listed{"mine", strings.Repeat("x", 7000), filepath.Join(e.Project, ".claude", "skills", "mine", "SKILL.md")})
+	hooked := Status{Client: named(t, "claude"), Registrations: []Registration{{Kind: Hook, Scope: client.User}}}
+	for _, c := range []struct{ budget, settings, hint string }{
+		{"8000", "{}", names},
+		{"1000", "{}", ""},
+		{"2000", `{"skillOverrides": {` + strings.Join(byName, ", ") + "}}", ""},
+	} {
+		write(t, e, "home/.claude/settings.json", []byte(c.settings))
+		e.Getenv = func(key string) string {
+			return map[string]string{"SLASH_COMMAND_TOOL_CHAR_BUDGET": c.budget}[key]
+		}
+		got := e.checkListing(hooked, skills)
+		if len(got) != 1 || got[0].Hint != c.hint || strings.HasSuffix(got[0].Message, still) != (c.hint == "") || (got[0].Severity == skill.Note) != (c.hint == "") {
+			t.Errorf("with a hook and room for %s: %+v", c.budget, got)
+		}
+	}
 	// A few long descriptions are cut, and the others stay; or names alone are too long.
 	l := client.Listing{Chars: 100, Overhead: 5}
 	long := []Listed{{"a", strings.Repeat("x", 300), ""}, {"b", "short", ""}, {"c", strings.Repeat("x", 200), ""}}
