@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -15,7 +16,7 @@ const (
 	screenLines   = 23 // of a summary: a screen of 24 lines without the next prompt
 	screenColumns = 80 // where the width is unknown
 	placeLines    = 3  // at most, of a finding about no skill
-	leastLines    = 2  // of each group, if it has as many
+	leastLines    = 3  // of each group, if it has as many
 )
 
 // A page has a width, and writes paths in a home with "~".
@@ -101,7 +102,10 @@ func within(rows [][]string, n, all int) []string {
 			lines = append(lines, row...)
 			continue
 		case len(lines) == 0:
-			lines = row[:max(1, left)]
+			lines = slices.Clone(row[:max(1, left)])
+			if last := len(lines) - 1; last < len(row)-1 {
+				lines[last] = unended(lines[last])
+			}
 			i++
 		}
 		if i < all {
@@ -110,6 +114,14 @@ func within(rows [][]string, n, all int) []string {
 		break
 	}
 	return lines
+}
+
+// unended replaces the last word of a line with an ellipsis.
+func unended(line string) string {
+	if i := strings.LastIndexByte(line, ' '); i >= 0 {
+		return line[:i] + " …"
+	}
+	return line
 }
 
 // row returns the lines of a row: one, or a few for what is about no single skill.

@@ -102,3 +102,14 @@ func TestDoctorFits(t *testing.T) {
 		}
 	}
 }
+
+// TestWithin: a row of which only a part fits says so.
+func TestWithin(t *testing.T) {
+	rows := [][]string{{"  one two", "    three"}, {"  four"}}
+	if got := strings.Join(within(rows, 2, 2), "|"); got != "  one …|  … and 1 more" {
+		t.Errorf("two lines: %q", got)
+	}
+	if got := strings.Join(within(rows, 3, 2), "|"); got != "  one two|    three|  four" {
+		t.Errorf("three lines: %q", got)
+	}
+}

@@ -189,9 +189,12 @@ func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.R
 	}
 	total := index.Total(reports)
 	n := words.Thousands
-	err = a.printText(lineOf("%s offered, of %s found in %s: %s added, %s changed, %s removed",
-		count(offered, "skill"), n(found), count(len(reports), "source"), n(total.Added), n(total.Changed), n(total.Removed)) +
-		lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path()))
+	text := lineOf("%s offered, of %s found in %s: %s added, %s changed, %s removed",
+		count(offered, "skill"), n(found), count(len(reports), "source"), n(total.Added), n(total.Changed), n(total.Removed))
+	if !a.quiet {
+		text += lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path())
+	}
+	err = a.printText(text)
 	// Once: who has seen them need not see them with every index.
 	first := total.Added > 0 && total.Unchanged+total.Changed+total.Removed == 0
 	if problems := len(total.Problems); problems > 0 && (first || a.verbose) {

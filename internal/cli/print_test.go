@@ -108,3 +108,14 @@ func TestPrinter(t *testing.T) {
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// TestSomeLines: a diff that fills several screens is shown in part, and says so.
+func TestSomeLines(t *testing.T) {
+	short := strings.Repeat("+line\n", 46)
+	if got := someLines(short); got != short {
+		t.Errorf("a short diff is cut: %q", got)
+	}
+	if got, want := someLines(short+short), strings.Repeat("+line\n", 45)+"… and 47 more lines (--dry-run shows all)\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // carryOut shows a plan and, if the user wants that, does it. Then it tries what is set up.
@@ -49,7 +50,19 @@ func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 	return failed
 }
 
-// showDiffs prints how the files will change, and returns it for --json.
+// someLines returns the first lines of a diff, and says how many there are more.
+func someLines(diff string) string {
+	const most = 45 // enough for the hooks of any client
+	lines := strings.SplitAfter(diff, "\n")
+	more := len(lines) - 1 - most // after the last line feed there is nothing
+	if more <= 1 {
+		return diff
+	}
+	return strings.Join(lines[:most], "") + fmt.Sprintf("… and %s more lines (--dry-run shows all)\n", words.Number(more))
+}
+
+// showDiffs prints how the files will change if somebody is asked or only wants to see that,
+// and returns it for --json.
 func (s *setupRun) showDiffs(plan *setup.Plan) []setupFile {
 	var files []setupFile
 	for _, ed := range plan.Edits {
@@ -60,10 +73,13 @@ func (s *setupRun) showDiffs(plan *setup.Plan) []setupFile {
 		files = append(files, f)
 		switch {
 		case s.brief:
-		case !s.json:
+		case s.json && s.canAsk(): // the user must see what the question is about
+			fmt.Fprint(s.stderr, someLines(f.Diff))
+		case s.json:
+		case s.dryRun:
 			fmt.Fprint(s.stdout, f.Diff)
-		case s.canAsk(): // the user must see what the question is about
-			fmt.Fprint(s.stderr, f.Diff)
+		case s.canAsk() || s.verbose:
+			fmt.Fprint(s.stdout, someLines(f.Diff))
 		}
 	}
 	return files

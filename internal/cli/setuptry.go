@@ -38,7 +38,7 @@ func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 		})
 	}
 	if !s.json && len(sample.Skills) > 0 {
-		fmt.Fprint(s.stdout, lineOf("sample prompt: %s", sample.Prompt))
+		fmt.Fprint(s.stdout, lineOf("sample prompt: %s", cutWords(oneLine(sample.Prompt), screenColumns-len("sample prompt: "))))
 	}
 	probe.Run(ctx, s.env, statuses, sample)
 	if err := ctx.Err(); err != nil {

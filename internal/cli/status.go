@@ -325,8 +325,9 @@ func (s statusScreen) problems() []line {
 	}
 	say(v.Setup, "problem", "of clients or settings")
 	say(v.Unseen, "skill", "that no model sees")
-	say(v.Confusing, "skill", "that may confuse models")
-	say(v.Author, "skill", "for authors to mend")
+	if n := v.Confusing + v.Author; n > 0 { // without a look at the files
+		parts = append(parts, fmt.Sprintf("at least %s with flaws (\"%s doctor\" looks closer)", count(n, "skill"), s.program))
+	}
 	switch {
 	case s.Catalog.State == status.Broken:
 	case s.Unchecked:

@@ -57,7 +57,7 @@ func TestStatusScreen(t *testing.T) {
 		}
 	}
 	screen := statusScreen{crowded(), "repertoire", "/home/ann", 80, time.Now()}.String()
-	for _, want := range []string{"16,201 skills offered, 3,900 not", " 4,015  in 2 more places", "1 hour ago, claude: code-review", "Proposals 12 changes", "\nNext      repertoire "} {
+	for _, want := range []string{"16,201 skills offered, 3,900 not", " 4,015  in 2 more places", "1 hour ago, claude: code-review", "Proposals 12 changes", "at least 1,799 skills with flaws (\"repertoire", "\nNext      repertoire "} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("no %q in\n%s", want, screen)
 		}

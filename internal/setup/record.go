@@ -83,18 +83,15 @@ func (p *Plan) Apply(env *Env) error {
 	if len(p.Edits) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(env.State, "backup"), 0o700); err != nil {
-		return err
-	}
 	lock := flock.New(filepath.Join(env.State, "setup.lock"))
-	if err := lock.Lock(); err != nil {
-		return err
+	rec, err := lockRecord(env, lock)
+	if err != nil {
+		for _, ed := range p.Edits {
+			p.refuse(ed, err)
+		}
+		return fmt.Errorf("nothing was written, as backups cannot be kept in %s: %w (set REPERTOIRE_STATE)", env.State, err)
 	}
 	defer lock.Unlock()
-	rec, err := readRecord(env.State)
-	if err != nil {
-		return err
-	}
 	var errs []error
 	for _, ed := range p.Edits {
 		if err := ed.write(env, rec); err != nil {
@@ -107,6 +104,21 @@ func (p *Plan) Apply(env *Env) error {
 		err = atomicfile.Replace(recordFile(env.State), append(data, '\n'), 0o600, nil)
 	}
 	return errors.Join(append(errs, err)...)
+}
+
+// lockRecord makes the folder of backups, takes a lock, and returns the record.
+func lockRecord(env *Env, lock *flock.Flock) (*record, error) {
+	if err := os.MkdirAll(filepath.Join(env.State, "backup"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := lock.Lock(); err != nil {
+		return nil, err
+	}
+	rec, err := readRecord(env.State)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	return rec, nil
 }
 
 // refuse marks the changes of a file that could not be written.

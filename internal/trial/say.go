@@ -9,7 +9,7 @@ import (
 )
 
 // likely is the probability from which a skill that is not offered is worth advice.
-const likely = .01
+const likely = .05
 
 // Say says in lines of text what came of a trial. program is the name by which people call
 // this program.
@@ -103,7 +103,7 @@ func (s *sayer) nothing(r *Trial) {
 		s.line("  %s", line)
 	}
 	if first := r.Nearest[0]; first.Probability >= likely && len(first.Missing)+len(first.BodyOnly) > 0 {
-		s.line("For %s to be offered, its description needs words such as: %s.", first.ID, strings.Join(append(first.BodyOnly, first.Missing...), ", "))
+		s.line("If %s should fit, its description needs words such as: %s.", first.ID, strings.Join(append(first.BodyOnly, first.Missing...), ", "))
 	}
 }
 

@@ -211,6 +211,20 @@ func TestOpenReadOnlyRefuses(t *testing.T) {
 	}
 }
 
+// TestUnwritableFolder: the folder that cannot be made is the cause, not that it is missing.
+func TestUnwritableFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "locked")
+	if err := os.Mkdir(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if os.Mkdir(filepath.Join(dir, "probe"), 0o700) == nil {
+		t.Skip("this user may write into any folder: root or Windows")
+	}
+	if _, err := Open(t.Context(), filepath.Join(dir, "cache", "catalog.db"), nil); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("error %v, want one of the permission", err)
+	}
+}
+
 func TestOpenWaitsForLockUntilDone(t *testing.T) {
 	path := dbPath(t)
 	ctx, cancel := context.WithCancel(t.Context())
