@@ -19,8 +19,9 @@ import (
 
 const setupHelp = `Setup writes the MCP server and the hooks of this program into the settings of
 clients, so that they find skills by themselves. On a terminal it shows the
-changes and asks before it writes; --dry-run only shows them. Without a client it offers those on
-this machine: on a terminal you choose, and --yes sets all of them up.
+changes and asks before it writes; --dry-run only shows them. Without a client
+it offers those on this machine: on a terminal you choose, and --yes sets all of
+them up.
 
 --remove takes back what was written; a file that nobody has changed since is
 restored to the byte. "skills setup --remove --all" takes everything back, also
