@@ -60,9 +60,8 @@ type app struct {
 }
 
 // Main runs the command of the process, a program of this name, and returns its exit
-// status. The first
-// signal ends it in good order, a second one at once. A hook watches for no signal:
-// it leaves nothing to be put in order, and watching costs it time.
+// status. The first signal ends it in good order, a second one at once. A hook watches
+// for no signal: it leaves nothing to be put in order, and watching costs it time.
 func Main(name string) int {
 	sandbox.Main() // in a helper of the sandbox it does not return
 	// Most runs end within milliseconds, a quarter of which collecting garbage would take.

@@ -52,7 +52,7 @@ func (e *Env) checkClient(st Status) []skill.Problem {
 		switch trustOf(e, st, r) {
 		case pending:
 			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Warning, Path: r.File,
-				Message: title + " has no approval of the hook on record, and does not run it without one", Hint: "approve it once with /hooks in " + title})
+				Message: title + " does not run the hook until you approve it: type /hooks in " + title + " once"})
 		case disabled:
 			found = append(found, skill.Problem{Rule: "client-trust", Severity: skill.Note, Path: r.File, Message: title + ": the hook is switched off there"})
 		}
