@@ -114,8 +114,7 @@ func help() int {
 // attributeCalls; -1 means nowhere.
 func launch(o *order, limits map[int]uint64) (pid, notes int, err error) {
 	done := make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // for ever: nothing else may run behind the walls
+	apart(func() {
 		notes, err = confine(o)
 		if err == nil {
 			giveBack := lend(limits)
@@ -128,9 +127,30 @@ func launch(o *order, limits map[int]uint64) (pid, notes int, err error) {
 		}
 		close(done)
 		select {}
-	}()
+	})
 	<-done
 	return pid, notes, err
+}
+
+// apart runs f in a goroutine with a thread of its own: nothing else may run behind the walls.
+// It is never the first thread of the process. Whether a command may signal a process, Landlock
+// asks that thread, and one behind the same walls says yes.
+func apart(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return
+		}
+		locked := make(chan struct{})
+		go func() { // on another thread, as this one is taken
+			runtime.LockOSThread()
+			close(locked)
+			f()
+		}()
+		<-locked
+		runtime.UnlockOSThread()
+	}()
 }
 
 func cannotStart(o *order, err error) error {
