@@ -17,7 +17,7 @@ import (
 var short = map[string]string{
 	"bench":             "indexes hundreds of skills",
 	"index":             "publishes after each of many changes, damages every file, and kills processes",
-	"internal/cli":      "starts dozens of processes at once",
+	"internal/cli":      "starts dozens of processes, and asks more scopes",
 	"internal/setup":    "writes a settings file of many MB",
 	"search/searchtest": "compares all ways to rank over hundreds of skills",
 	"snapshot":          "reads the corpus, and searches files of up to 140,000 documents",

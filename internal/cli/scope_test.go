@@ -29,6 +29,9 @@ import (
 func TestScopeOfDoors(t *testing.T) {
 	asked, skills := 0, 0
 	seeds := []uint64{1, 2, 7, 22} // which show defects that there were, of pins, shadowing, projects and patterns
+	if testing.Short() {
+		seeds = seeds[:2]
+	}
 	for i := range testsize.Rounds(len(seeds), 80) {
 		seed := uint64(i)
 		if i < len(seeds) {
