@@ -29,15 +29,15 @@ import (
 func TestScopeOfDoors(t *testing.T) {
 	asked, skills := 0, 0
 	seeds := []uint64{1, 2, 7, 22} // which show defects that there were, of pins, shadowing, projects and patterns
-	if testing.Short() {
-		seeds = seeds[:2]
-	}
 	for i := range testsize.Rounds(len(seeds), 80) {
 		seed := uint64(i)
 		if i < len(seeds) {
 			seed = seeds[i]
 		}
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			if i >= 2 {
+				testsize.Long(t)
+			}
 			r := newRealm(t, seed)
 			full := r.world(t, true, r.answers, func(realmSkill) bool { return true })
 			rest := r.world(t, false, r.answers, func(s realmSkill) bool { return !r.outside(s) })
