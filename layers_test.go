@@ -51,7 +51,7 @@ var layers = map[string][]string{
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp", "internal/words"},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
-	"internal/probe":      {".", "internal/client", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
+	"internal/probe":      {".", "internal/client", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
 	"internal/trial":      {".", "internal/client", "internal/evals", "internal/hook", "internal/hook/event", "internal/setup", "internal/words", "search"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},

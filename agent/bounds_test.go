@@ -238,8 +238,8 @@ func TestTemplateMarks(t *testing.T) {
 	}
 }
 
-// TestToolsOfOneName: of two scripts whose tools would have one name, the model is offered
-// that of the skill that was loaded first. Servers refuse a request with both.
+// TestToolsOfOneName: if the tools of two scripts would have one name, the model is offered
+// the script of the skill that was loaded first. Servers refuse a request with both.
 func TestToolsOfOneName(t *testing.T) {
 	name := toolset.Name("a_b_", "scripts/c.sh", nil) // with a hash, which the author of another skill can write too
 	script, _ := strings.CutPrefix(name, "a_b__")

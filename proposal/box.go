@@ -64,6 +64,9 @@ func Open(dir string, c Catalog, o *Options) (*Box, error) {
 	return b, b.locked(context.Background(), func(context.Context) error { return nil })
 }
 
+// Dir returns the folder of the box in a state folder.
+func Dir(state string) string { return filepath.Join(state, "proposals") }
+
 // Count returns how many proposals in the folder of a box wait. It reads one folder.
 func Count(dir string) int {
 	entries, _ := os.ReadDir(filepath.Join(dir, waiting)) // without the folder none waits

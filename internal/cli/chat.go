@@ -32,9 +32,9 @@ On a terminal it goes on until Ctrl-D; Ctrl-C stops an answer; /help lists what
 a chat can do beside talking.
 
 The server speaks OpenAI's chat protocol, as local ones do (Ollama, LM Studio,
-llama.cpp, vLLM). Its address is that of --base-url, else $REPERTOIRE_BASE_URL,
-else model.base_url of your configuration, else $OPENAI_BASE_URL. There is no
-default: a key alone sends nothing. The model is that of --model, else
+llama.cpp, vLLM). --base-url names its address, else $REPERTOIRE_BASE_URL, else
+model.base_url of your configuration, else $OPENAI_BASE_URL. There is no
+default: a key alone sends nothing. --model names the model, else
 $REPERTOIRE_MODEL, else model.model. The key is in the variable that --key-env
 names, else model.key_env (for the address that stands beside it only), else in
 OPENAI_API_KEY if that is set; "-" sends no key. A project's configuration can

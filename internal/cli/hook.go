@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +78,7 @@ func (a *app) hookCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&call.Deadline, "deadline", 300*time.Millisecond, "answer within this `time` of the event or not at all")
+	cmd.Flags().DurationVar(&call.Deadline, "deadline", hook.Deadline, "answer within this `time` of the event or not at all")
 	cmd.Flags().StringVar(&call.Server, "mcp-server", "", "the model can load skills from the MCP server `name`")
 	return cmd
 }
@@ -89,7 +88,7 @@ func (a *app) complete(call hook.Call) hook.Call {
 	call.Name, call.Stdin, call.Stdout = a.name, a.stdin, a.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command, call.Usage = a.openForHook, a.indexArgs, a.commandLine, a.hookUsage
-	call.Waiting = func(state string) int { return proposal.Count(proposalsIn(state)) }
+	call.Waiting = func(state string) int { return proposal.Count(proposal.Dir(state)) }
 	if os.Getenv(probe.Var) != "" {
 		call.Deadline, call.Index, call.Usage = probe.Deadline, nil, nil
 		call.StateDir = func() (string, error) { return "", errors.New("this is a probe") }

@@ -147,14 +147,11 @@ func (a *app) box(c *catalog, skills proposal.Catalog) (*proposal.Box, error) {
 		o.Installed = cmp.Or(o.Installed, filepath.Join(data, "skills"))
 		o.Fetched = []string{filepath.Join(data, "roots")}
 	}
-	return proposal.Open(proposalsIn(state), skills, o)
+	return proposal.Open(proposal.Dir(state), skills, o)
 }
 
 // sources returns the sources of the catalog as they are now.
 func (c *catalog) sources() []source.Source { return c.Config().Sources }
-
-// proposalsIn returns the folder of proposals in the state folder.
-func proposalsIn(state string) string { return filepath.Join(state, "proposals") }
 
 // who returns who runs the command.
 func (c *catalog) who() proposal.Who {

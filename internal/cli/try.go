@@ -77,7 +77,7 @@ func (a *app) tryCommand() *cobra.Command {
 		Long:              tryHelp,
 		Example:           "  skills try \"The totals in this spreadsheet are wrong\"\n  skills try claude \"fill in the W-9\"\n  skills try --skill pdf-forms",
 		Args:              f.args,
-		ValidArgsFunction: completed(clientsWithPrompts, 1),
+		ValidArgsFunction: completed(trial.Clients, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.skill != "" {
 				return a.trySkill(cmd.Context(), f.skill)
@@ -89,11 +89,6 @@ func (a *app) tryCommand() *cobra.Command {
 	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "answer within this `time` instead of the deadline of the hook")
 	cmd.Flags().BoolVar(&f.text, "raw", false, "print only the text that the model is told")
 	return cmd
-}
-
-// clientsWithPrompts returns the clients that call a hook with each prompt.
-func clientsWithPrompts() []string {
-	return slices.DeleteFunc(client.HookArgs(), func(arg string) bool { return arg == client.SessionStart })
 }
 
 // args checks the arguments.
@@ -174,7 +169,7 @@ func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
 	if err != nil {
 		return hook.Call{}, err
 	}
-	words := []string{"hook", clientsWithPrompts()[0]}
+	words := []string{"hook", trial.Clients()[0]}
 	place := ""
 	if r != nil {
 		words, place = r.Words[1:], "the command of the hook in "+r.File+": "

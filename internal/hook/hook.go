@@ -23,6 +23,9 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
+// Deadline is the deadline of a hook whose command names none.
+const Deadline = 300 * time.Millisecond
+
 // A Call is one call of a hook. All fields but Patience, Server, Name, Log, Index and Usage
 // are needed.
 type Call struct {

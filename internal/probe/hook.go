@@ -14,15 +14,14 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
-const (
-	usual    = 300 * time.Millisecond // the deadline of a hook whose command names none
-	starting = 200 * time.Millisecond // until the hook has the event, when its deadline starts
-)
+// starting is how long a hook takes at most until it has the event, when its deadline starts.
+const starting = 200 * time.Millisecond
 
 // tryHook sends the sample to a hook in the form of its client, through the client's shell.
 func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r setup.Registration) setup.Answer {
@@ -94,7 +93,7 @@ func deadline(r setup.Registration) time.Duration {
 			return d
 		}
 	}
-	return usual
+	return hook.Deadline
 }
 
 // logged returns the first error in the log of a hook; "" means none.

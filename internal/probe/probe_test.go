@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
@@ -105,7 +106,7 @@ func TestServer(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	for line, want := range map[string]time.Duration{
-		"skills hook claude": usual, "skills hook claude --deadline 2s": 2 * time.Second, "skills hook claude --deadline=1s": time.Second, "skills hook claude --deadline soon": usual,
+		"skills hook claude": hook.Deadline, "skills hook claude --deadline 2s": 2 * time.Second, "skills hook claude --deadline=1s": time.Second, "skills hook claude --deadline soon": hook.Deadline,
 	} {
 		if got := deadline(setup.Registration{Words: strings.Fields(line)}); got != want {
 			t.Errorf("%s: %v, want %v", line, got, want)

@@ -8,7 +8,6 @@ package status
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
@@ -107,7 +106,7 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 		s.Clients = clientsOf(clients)
 	}
 	if l.State != "" {
-		s.Waiting = proposal.Count(filepath.Join(l.State, "proposals"))
+		s.Waiting = proposal.Count(proposal.Dir(l.State))
 	}
 	r, listed := new(doctor.Report), []setup.Listed(nil)
 	c, agent, err := l.Open(ctx)

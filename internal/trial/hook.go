@@ -35,7 +35,7 @@ func Choose(all []setup.Status, name string) (Hook, error) {
 	if name != "" {
 		c, _ := client.Find(name)
 		if !asks(c) {
-			return Hook{}, fmt.Errorf("%s asks for no skills when a prompt is sent; these do: %s", c.Title, strings.Join(names(), ", "))
+			return Hook{}, fmt.Errorf("%s asks for no skills when a prompt is sent; these do: %s", c.Title, strings.Join(Clients(), ", "))
 		}
 		return registered(all, c), nil
 	}
@@ -44,7 +44,7 @@ func Choose(all []setup.Status, name string) (Hook, error) {
 			return h, nil
 		}
 	}
-	c, _ := client.Find(names()[0])
+	c, _ := client.Find(Clients()[0])
 	return Hook{Client: c, Any: true}, nil
 }
 
@@ -57,8 +57,8 @@ func asks(c client.Client) bool {
 	return ok
 }
 
-// names returns the names of the clients that call a hook with each prompt.
-func names() []string {
+// Clients returns the names of the clients that call a hook with each prompt.
+func Clients() []string {
 	var list []string
 	for _, c := range client.All() {
 		if asks(c) {
