@@ -46,13 +46,13 @@ var layers = map[string][]string{
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
 	"install/unpack":      {"skill", "internal/words"},
 	"internal/evals":      {"contextprovider", "search", "internal/words"},
-	"internal/hook":       {".", "contextprovider", "internal/client", "internal/hook/event", "internal/session", "internal/words", "usage"},
+	"internal/hook":       {".", "contextprovider", "internal/api", "internal/client", "internal/hook/event", "internal/session", "internal/words", "usage"},
 	"internal/hook/event": {"internal/client"},
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp", "internal/words"},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
-	"internal/probe":      {".", "internal/client", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
-	"internal/trial":      {".", "internal/client", "internal/evals", "internal/hook", "internal/hook/event", "internal/setup", "internal/words", "search"},
+	"internal/probe":      {".", "internal/client", "internal/endpoint", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
+	"internal/trial":      {".", "internal/api", "internal/client", "internal/evals", "internal/hook", "internal/hook/event", "internal/setup", "internal/words", "search"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},
 	"internal/words":      {},
@@ -69,7 +69,7 @@ var layers = map[string][]string{
 	"store":               {"skill"},
 	"store/memory":        {"skill", "store"},
 	"store/storetest":     {"skill", "store"},
-	"store/sqlite":        {"skill", "store", "internal/regular"},
+	"store/sqlite":        {"skill", "store", "internal/regular", "internal/sqlfile"},
 	"snapshot":            {"skill", "store", "internal/words", "internal/atomicfile", "internal/regular"},
 	"rank":                {},
 	"rerank":              {},
@@ -78,8 +78,8 @@ var layers = map[string][]string{
 	"search":              {"skill", "embed", "rank", "rerank", "snapshot", "store", "internal/intent", "internal/words"},
 	"contextprovider":     {"skill", "search", "internal/words", "internal/lazyregexp"},
 	"install":             {"skill", "source", "install/git", "install/unpack", "install/remote", "internal/atomicfile", "internal/words"},
-	"mcpserver":           {"skill", "search", "contextprovider", "proposal", "internal/words"},
-	".":                   {"skill", "embed", "rerank", "source", "install", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/trust", "internal/words"},
+	"mcpserver":           {"skill", "search", "contextprovider", "proposal", "internal/access", "internal/api", "internal/session", "internal/words"},
+	".":                   {"skill", "embed", "rerank", "source", "source/shared", "install", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/trust", "internal/words"},
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/repertoire":      {"internal/cli"},
@@ -178,7 +178,7 @@ func TestPackageComments(t *testing.T) {
 		switch {
 		case dir == ".":
 			want = "Package repertoire "
-		case strings.HasPrefix(dir, "cmd/") || dir == "packaging":
+		case strings.HasPrefix(dir, "cmd/") || dir == "packaging" || dir == "web/browsertest/screenshots":
 			want = "Command " + path.Base(dir) + " "
 		}
 		doc := docs[dir]

@@ -7,9 +7,9 @@ import (
 
 const hidden = "xxxxx"
 
-// Address returns a URL without what may be a secret: a password, a user alone unless of ssh, which
-// is how tokens are written, the values of a query, and a fragment. A text that is no URL stays
-// as it is, unless it may hold a password.
+// Address returns a URL without what may be a secret: a password, a user alone, which is how
+// tokens are written, unless of ssh or a database, the values of a query, except settings of a
+// database, and a fragment. A text that is no URL stays as it is, unless it may hold a password.
 func Address(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -19,25 +19,48 @@ func Address(address string) string {
 			rest = hidden + rest[at:]
 		}
 		if !ok {
-			return address
+			return keywords(address)
 		}
 		return scheme + "://" + rest
 	}
-	if u.Host == "" || u.User == nil && u.RawQuery == "" && u.Fragment == "" {
+	database := u.Scheme == "postgres" || u.Scheme == "postgresql"
+	if !database && u.Host == "" {
+		return keywords(address)
+	}
+	if u.User == nil && u.RawQuery == "" && u.Fragment == "" {
 		return address
 	}
-	if _, ok := u.User.Password(); u.User != nil && !ok && u.Scheme != "ssh" {
+	if _, ok := u.User.Password(); u.User != nil && !ok && u.Scheme != "ssh" && !database {
 		u.User = url.User(hidden)
 	}
 	var values []string
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
-		if key, value, ok := strings.Cut(pair, "="); ok && value != "" {
+		if key, value, ok := strings.Cut(pair, "="); ok && value != "" && (!database || !isSetting(key)) {
 			pair = key + "=" + hidden
-		} else if pair != "" {
+		} else if !ok && pair != "" {
 			pair = hidden
 		}
 		values = append(values, pair)
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = strings.Join(values, "&"), "", ""
 	return u.Redacted()
+}
+
+// isSetting reports whether a parameter of a database's URL is no secret.
+func isSetting(key string) bool {
+	switch key {
+	case "application_name", "connect_timeout", "dbname", "host", "port", "service", "sslmode", "sslrootcert", "user":
+		return true
+	}
+	return false
+}
+
+// keywords returns the keywords that a database is named with (host=… dbname=…) up to the first
+// that may be a password. Any other text stays as it is.
+func keywords(text string) string {
+	before, after, _ := strings.Cut(text, "password")
+	if !strings.HasPrefix(strings.TrimSpace(after), "=") {
+		return text
+	}
+	return before + "password=" + hidden
 }
