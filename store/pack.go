@@ -83,8 +83,16 @@ func pack(data []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func unpack(data []byte) ([]byte, error) {
-	return io.ReadAll(flate.NewReader(bytes.NewReader(data)))
+// maxUnpacked bounds what is unpacked, so that damaged data cannot ask for gigabytes. It has
+// room for each character of the largest SKILL.md as JSON, several times.
+const maxUnpacked = 16 * skill.MaxFile
+
+func unpack(packed []byte) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxUnpacked+1))
+	if err == nil && len(data) > maxUnpacked {
+		return nil, errPacked
+	}
+	return data, err
 }
 
 // errPacked means that this package did not pack the bytes.

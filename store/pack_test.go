@@ -92,3 +92,16 @@ func FuzzUnpack(f *testing.F) {
 		}
 	})
 }
+
+// TestUnpackBounded: a few bytes cannot become gigabytes.
+func TestUnpackBounded(t *testing.T) {
+	for size, want := range map[int]error{maxUnpacked: nil, maxUnpacked + 1: ErrDamaged} {
+		packed, err := pack(make([]byte, size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if terms, err := UnpackTerms(packed); !errors.Is(err, want) || want == nil && len(terms) != size {
+			t.Errorf("%d bytes, packed to %d: %d, %v", size, len(packed), len(terms), err)
+		}
+	}
+}

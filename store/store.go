@@ -1,7 +1,8 @@
 // Package store declares what a catalog keeps about its skills: text, terms, vectors, and
 // the history of changes. The write side fills a Store; the read side queries it.
-// store/sqlite is the engine of every catalog file, and store/memory is for tests. All
-// content of a store can be made again from the sources.
+// store/sqlite is the engine of every catalog file, store/postgres that of catalogs that
+// several machines share, and store/memory is for tests. All content of a store can be made
+// again from the sources, except for the files of skills that Files reads.
 //
 // Its one rule: only Update changes anything, and each Update that changes what readers
 // see increases the generation's number by 1. A store does not know which generation is
@@ -26,6 +27,8 @@ var (
 	// ErrStale means that somebody has replaced or removed the files that an engine has
 	// open. The catalog must be opened again.
 	ErrStale = errors.New("catalog was replaced")
+	// ErrUnreachable means that an engine on another machine cannot be asked now.
+	ErrUnreachable = errors.New("the shared catalog cannot be reached")
 )
 
 // A Store is one catalog in one engine. Several goroutines may use it, and several

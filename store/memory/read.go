@@ -11,10 +11,13 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A reader implements store.Reader. It returns the catalog to read.
-type reader func() *catalog
+// A reader implements store.Reader. It returns the catalog to read, also with an error.
+type reader func() (*catalog, error)
 
-func (r reader) at(ctx context.Context) (*catalog, error) { return r(), ctx.Err() }
+func (r reader) at(ctx context.Context) (*catalog, error) {
+	c, err := r()
+	return c, cmp.Or(ctx.Err(), err)
+}
 
 func (r reader) State(ctx context.Context) (store.State, error) {
 	c, err := r.at(ctx)

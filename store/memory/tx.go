@@ -124,6 +124,7 @@ func (t *tx) DeleteSkill(row int64) error {
 
 func (t *tx) deleteSkill(row int64) {
 	delete(t.c.skills, row)
+	delete(t.c.files, row)
 	t.note(subject{row: row})
 }
 

@@ -19,6 +19,7 @@ func vectorChecks() []check {
 		{"Unembedded", "Unembedded visits the skills by ascending row, and a text that never gets a vector does not block the others.", testUnembedded},
 		{"DropModels", "DropModels leaves the vectors of one model; nobody can start from an older generation after it.", testDropModels},
 		{"PruneVectors", "PruneVectors removes the vectors of texts that no skill has, and no others.", testPruneVectors},
+		{"Rankings", "Rankings returns what Ranked and Vectors return about each of the rows, and leaves out rows that do not exist and refused skills.", testRankings},
 	}
 }
 
