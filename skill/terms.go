@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Fields are the terms of a skill's text, in order, with repetitions. Of the ASCII
@@ -17,6 +19,32 @@ type Fields struct {
 	// Shown is how many terms at the start of Description come from the visible
 	// description. The rest (from when_to_use) is searched but never shown.
 	Shown int
+}
+
+// Fields returns the terms of the skill's text.
+func (s *Skill) Fields(a *words.Analyzer) Fields {
+	// Who says it twice does not say more. A body has all its words, which phrases are looked for in.
+	terms := func(text string) []string { return a.Terms(words.Once(words.Unpressed(text))) }
+	shown := terms(s.Description)
+	return Fields{
+		Name:        a.Terms(s.Name),
+		Description: append(shown, terms(s.WhenToUse)...),
+		Shown:       len(shown),
+		Tags:        terms(strings.Join(s.Tags, " ")),
+		Body:        a.Terms(s.Body),
+	}
+}
+
+// WhenToUse returns the when_to_use extension of a frontmatter, if it is a text.
+func WhenToUse(frontmatter map[string]any) string {
+	for _, key := range []string{"when_to_use", "when-to-use", "whenToUse"} {
+		for k, v := range frontmatter {
+			if text, ok := v.(string); ok && strings.EqualFold(k, key) && text != "" {
+				return strings.TrimSpace(words.Clean(text))
+			}
+		}
+	}
+	return ""
 }
 
 // Weights say how much each field counts in a text score. No weight is negative.
