@@ -20,6 +20,7 @@ var layers = map[string][]string{
 	"skill":               {"internal/words", "internal/lazyregexp"},
 	"internal/atomicfile": {},
 	"internal/endpoint":   {"internal/words"},
+	"internal/sqlfile":    {},
 	"internal/inspect":    {"skill", "internal/words", "internal/lazyregexp"},
 	"internal/intent":     {"internal/words", "internal/lazyregexp"},
 	"internal/lazyregexp": {},

@@ -2,9 +2,8 @@ package sqlite
 
 import (
 	"embed"
-	"fmt"
-	"io/fs"
-	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/sqlfile"
 )
 
 // schema holds the migrations, applied in the order of their names. It is append-only: a
@@ -18,30 +17,7 @@ var schema embed.FS
 //go:embed sql/*.sql
 var statements embed.FS
 
-// statement returns the text of sql/<name>.sql. The names are constants of
-// this package, so a missing file is a programming error that the tests find.
-func statement(name string) string {
-	text, err := statements.ReadFile("sql/" + name + ".sql")
-	if err != nil {
-		panic(fmt.Sprintf("sqlite: no statement %q", name))
-	}
-	return string(text)
-}
+func statement(name string) string { return sqlfile.Statement(statements, name) }
 
 // migrations returns the texts of the schema files, oldest first.
-func migrations() ([]string, error) {
-	names, err := fs.Glob(schema, "sql/schema/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	texts := make([]string, len(names))
-	for i, name := range names {
-		text, err := schema.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		texts[i] = string(text)
-	}
-	return texts, nil
-}
+func migrations() ([]string, error) { return sqlfile.Migrations(schema) }
