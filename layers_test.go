@@ -93,6 +93,7 @@ var layers = map[string][]string{
 
 	// For tests only.
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
+	"internal/pgtest":               {},
 	"internal/testsize":             {},
 	"internal/words/wordstest":      {},
 	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "rank", "internal/words", "internal/testsize"},
