@@ -70,6 +70,7 @@ var layers = map[string][]string{
 	"store":               {"skill"},
 	"store/memory":        {"skill", "store"},
 	"store/storetest":     {"skill", "store"},
+	"store/postgres":      {"skill", "store", "internal/sqlfile"},
 	"store/sqlite":        {"skill", "store", "internal/regular", "internal/sqlfile"},
 	"snapshot":            {"skill", "store", "internal/words", "internal/atomicfile", "internal/regular"},
 	"rank":                {},

@@ -1,0 +1,1 @@
+SELECT data FROM repertoire.contents WHERE catalog = @catalog AND sha256 = @sum

@@ -1,0 +1,1 @@
+DELETE FROM repertoire.sources WHERE catalog = @catalog AND id = @source

@@ -1,0 +1,1 @@
+DELETE FROM repertoire.texts WHERE catalog = @catalog AND skill = ANY (@rows::bigint[])

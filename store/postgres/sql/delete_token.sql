@@ -1,0 +1,1 @@
+DELETE FROM repertoire.tokens WHERE catalog = @catalog AND sha256(name) = sha256(@name::bytea)

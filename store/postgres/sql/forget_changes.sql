@@ -1,0 +1,1 @@
+DELETE FROM repertoire.changes WHERE catalog = @catalog AND generation <= @until

@@ -1,0 +1,2 @@
+UPDATE repertoire.catalogs SET generation = @generation, token = @token, newest = @newest, found = @found
+WHERE id = @catalog

@@ -1,0 +1,1 @@
+SELECT to_regclass('repertoire.schema') IS NOT NULL

@@ -1,0 +1,1 @@
+INSERT INTO repertoire.generations (catalog, number, token) VALUES (@catalog, @generation, @token)

@@ -1,0 +1,2 @@
+-- Those who wait for changes of any catalog hear its number.
+SELECT pg_notify('repertoire', @catalog::bigint::text)

@@ -1,0 +1,1 @@
+INSERT INTO repertoire.chunks (catalog, upload, ordinal, data) VALUES (@catalog, @upload, @ordinal, @data)

@@ -1,0 +1,1 @@
+INSERT INTO repertoire.models (catalog, id, name) VALUES (@catalog, @id, @model)

@@ -1,0 +1,1 @@
+UPDATE repertoire.schema SET version = @version

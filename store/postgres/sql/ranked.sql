@@ -1,0 +1,1 @@
+SELECT terms, sketch FROM repertoire.documents WHERE catalog = @catalog AND skill = @skill

@@ -1,0 +1,1 @@
+SELECT id, path FROM repertoire.skills WHERE catalog = @catalog AND source = @source

@@ -1,0 +1,1 @@
+SELECT identity, generation, token, found FROM repertoire.catalogs WHERE id = @catalog

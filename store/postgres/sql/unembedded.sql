@@ -1,0 +1,11 @@
+-- The cursor of embedding. It visits skills by ascending row, so that a skill that cannot
+-- be embedded does not block the others.
+WITH missing AS (
+  SELECT t.skill, t.ordinal, t.hash FROM repertoire.texts t
+  WHERE t.catalog = @catalog AND t.skill > @after AND NOT EXISTS (
+    SELECT 1 FROM repertoire.vectors v WHERE v.catalog = @catalog AND v.hash = t.hash
+      AND v.model = (SELECT id FROM repertoire.models WHERE catalog = @catalog AND name = @model))
+)
+SELECT skill, ordinal, hash FROM missing
+WHERE skill IN (SELECT DISTINCT skill FROM missing ORDER BY skill LIMIT @limit)
+ORDER BY skill, ordinal

@@ -1,0 +1,161 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+var _ store.Watcher = (*DB)(nil)
+
+// A watcher follows a catalog on a connection of its own. It hears of changes at once where
+// NOTIFY arrives, and asks in any case: some poolers and replicas pass on no NOTIFY and say
+// nothing of it, and a connection may be dead without any sign.
+type watcher struct {
+	db    *DB
+	heard func(store.State)
+	lost  func(error)
+
+	ask         time.Duration // between two questions
+	first, most time.Duration // pause before connecting again
+	limit       time.Duration // for the answer to one question
+
+	said  string // the last thing that heard or lost was called for
+	alive bool   // the present connection has answered
+}
+
+// watchedAt is what a watcher compares.
+type watchedAt struct {
+	store.State
+	tokens int64
+}
+
+// Watch implements store.Watcher.
+func (db *DB) Watch(ctx context.Context, heard func(store.State), lost func(error)) error {
+	w := &watcher{db: db, heard: heard, lost: lost}
+	w.ask, w.limit = 800*time.Millisecond, 10*time.Second
+	w.first, w.most = 100*time.Millisecond, 5*time.Second
+	return w.watch(ctx)
+}
+
+// watch connects again whenever a connection is lost. Only what the next connection cannot
+// make good is a loss.
+func (w *watcher) watch(ctx context.Context) error {
+	pause := w.first
+	for {
+		w.alive = false
+		err := w.follow(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if w.alive {
+			pause = w.first
+		} else {
+			w.say("lost: "+err.Error(), func() { w.lost(err) })
+		}
+		select {
+		case <-time.After(about(pause)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		pause = min(2*pause, w.most)
+	}
+}
+
+// about returns a duration near d, so that many nodes do not ask at the same time.
+func about(d time.Duration) time.Duration {
+	return d*3/4 + rand.N(d/2+1)
+}
+
+// say calls f unless that was the last thing said.
+func (w *watcher) say(what string, f func()) {
+	if what != w.said {
+		w.said = what
+		f()
+	}
+}
+
+// follow follows the catalog until the connection is lost.
+func (w *watcher) follow(ctx context.Context) error {
+	conn, catalog, err := w.connect(ctx)
+	if err != nil {
+		return w.db.note(ctx, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		conn.Close(ctx)
+	}()
+	for {
+		if err := w.question(ctx, conn, catalog); err != nil {
+			return w.db.note(ctx, err)
+		}
+		if err := w.wait(ctx, conn, catalog); err != nil {
+			return w.db.note(ctx, err)
+		}
+	}
+}
+
+func (w *watcher) connect(ctx context.Context) (*pgx.Conn, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.limit)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, w.db.conf.ConnConfig.Copy())
+	if err != nil {
+		return nil, 0, err
+	}
+	found, err := w.db.hello(ctx, conn)
+	if err == nil {
+		// A replica refuses it, as other engines may. Asking works all the same.
+		if _, refused := conn.Exec(ctx, statement("listen")); refused != nil && conn.IsClosed() {
+			err = refused
+		}
+	}
+	if err != nil {
+		conn.Close(ctx)
+		return nil, 0, err
+	}
+	return conn, found.catalog, nil
+}
+
+// question asks for the state, and says what is new.
+func (w *watcher) question(ctx context.Context, conn *pgx.Conn, catalog int64) error {
+	limited, cancel := context.WithTimeout(ctx, w.limit)
+	defer cancel()
+	now, ok, err := one(collect(limited, conn, "watch", with(nil, catalog), func(row pgx.Rows) (s watchedAt, err error) {
+		err = row.Scan(&s.Catalog, &s.Generation.Number, &s.Generation.Token, &s.Found, &s.tokens)
+		return s, err
+	}))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return goneError()
+	}
+	w.alive = true
+	w.db.heard(now.State)
+	w.say(fmt.Sprint(now), func() { w.heard(now.State) })
+	return nil
+}
+
+// wait returns when the catalog may have changed.
+func (w *watcher) wait(ctx context.Context, conn *pgx.Conn, catalog int64) error {
+	limited, cancel := context.WithTimeout(ctx, about(w.ask))
+	defer cancel()
+	for {
+		n, err := conn.WaitForNotification(limited)
+		switch {
+		case limited.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		case n.Payload == strconv.FormatInt(catalog, 10):
+			return nil
+		}
+	}
+}
