@@ -67,6 +67,9 @@ func (m Bitmap) with(o Bitmap, f func(x, y uint64) uint64) Bitmap {
 // Set adds a document. The bitmap must be long enough.
 func (m Bitmap) Set(doc int) { m[doc>>6] |= 1 << (doc & 63) }
 
+// Clear removes a document, which must not be beyond the end of the bitmap.
+func (m Bitmap) Clear(doc int) { m[doc>>6] &^= 1 << (doc & 63) }
+
 // NewBitmap returns an empty set that is long enough for all documents.
 func (s *Snapshot) NewBitmap() Bitmap { return make(Bitmap, (s.header.docs+63)/64) }
 

@@ -71,7 +71,7 @@ func (c *Calibration) Fits(s *Set) bool {
 
 // keyed returns the path of a file of which there is one for each catalog and key.
 func (d *Directory) keyed(catalog, suffix string) string {
-	return fmt.Sprintf("%s.%s-%s%s", d.path, catalog, d.key, suffix)
+	return fmt.Sprintf("%s.%s-%s%s", d.path, plain(catalog), d.key, suffix)
 }
 
 // Calibration returns the calibration of the catalog; nil means that there is none, or that

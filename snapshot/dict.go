@@ -84,22 +84,7 @@ func (r *Reader) Lookup(dst []Term, terms []string) ([]Term, error) {
 }
 
 func (s *Snapshot) lookup(text string) (t Term, err error) {
-	// Find the first group whose first term is after text.
-	prefix := prefixOf(text)
-	next := sort.Search((s.header.terms+groupSize-1)/groupSize, func(i int) bool {
-		entry, e := s.bytes(groupSection, i*groupEntrySize, groupEntrySize)
-		if e != nil {
-			err = e
-			return true
-		}
-		if p := binary.LittleEndian.Uint64(entry[spanSize:]); p != prefix {
-			return p > prefix
-		}
-		c, _, e := s.group(i)
-		err = cmp.Or(err, e)
-		c.uvarint() // the first term of a group shares no bytes
-		return string(c.block()) > text
-	})
+	next, err := s.groupAfter(text)
 	if err != nil || next == 0 {
 		return Term{}, err
 	}
@@ -114,6 +99,26 @@ func (s *Snapshot) lookup(text string) (t Term, err error) {
 	t.ID += uint32((next - 1) * groupSize)
 	t.at += at
 	return t, nil
+}
+
+// groupAfter returns the first group whose first term is after text.
+func (s *Snapshot) groupAfter(text string) (i int, err error) {
+	prefix := prefixOf(text)
+	i = sort.Search((s.header.terms+groupSize-1)/groupSize, func(i int) bool {
+		entry, e := s.bytes(groupSection, i*groupEntrySize, groupEntrySize)
+		if e != nil {
+			err = e
+			return true
+		}
+		if p := binary.LittleEndian.Uint64(entry[spanSize:]); p != prefix {
+			return p > prefix
+		}
+		c, _, e := s.group(i)
+		err = cmp.Or(err, e)
+		c.uvarint() // the first term of a group shares no bytes
+		return string(c.block()) > text
+	})
+	return i, err
 }
 
 // group returns the terms of a group, and the offset of its postings.

@@ -242,7 +242,18 @@ func (d *Directory) DeltaPath(catalog string, g store.Generation) string {
 }
 
 func (d *Directory) name(catalog string, g store.Generation, suffix string) string {
-	return fmt.Sprintf("%s.%s-%s-%d-%x%s", d.path, catalog, d.key, g.Number, uint64(g.Token), suffix)
+	return fmt.Sprintf("%s.%s-%s-%d-%x%s", d.path, plain(catalog), d.key, g.Number, uint64(g.Token), suffix)
+}
+
+// plain returns the name of a catalog as a part of the names of files. An engine on another
+// machine may say any name, such as one that leads to another folder: instead of it there is a
+// word that no catalog has for a name, so that the files are not those of any catalog.
+func plain(catalog string) string {
+	odd := func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }
+	if catalog == "" || len(catalog) > 64 || strings.ContainsFunc(catalog, odd) {
+		return "_"
+	}
+	return catalog
 }
 
 // Bases returns the paths of the catalog's bases with this key, the newest first.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -303,5 +304,25 @@ func TestBases(t *testing.T) {
 	q.base(t, first, "pdf")
 	if got := p.Oldest(catalogName, own); got != first {
 		t.Errorf("oldest %v, want the generation of the other key", got)
+	}
+}
+
+// TestForeignName: whatever an engine on another machine calls its catalog, its files are
+// beside the catalog.
+func TestForeignName(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "0011aabb")
+	for _, name := range []string{"/../../x", `\..\x`, "c:x", ".", "a-b", "", strings.Repeat("a", 5000)} {
+		for _, path := range []string{p.BasePath(name, first), p.DeltaPath(name, first)} {
+			if filepath.Dir(path) != filepath.Dir(p.path) || len(filepath.Base(path)) > 200 {
+				t.Errorf("%.20q: %.200q", name, path)
+			}
+		}
+		if err := p.WriteCalibration(&snapshot.Calibration{Catalog: name}); err != nil {
+			t.Errorf("%.20q: %v", name, err)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(p.path)); err != nil || len(entries) == 0 {
+		t.Errorf("%d files, %v", len(entries), err)
 	}
 }

@@ -104,7 +104,11 @@ func readAll(r *Reader) error {
 	terms, err1 := r.Lookup(nil, []string{"csv", "form", "table", ""})
 	_, err2 := r.Search(terms, nil, math.MaxInt)
 	_, err3 := r.Among(terms, r.s.NewBitmap())
-	errs := []error{err1, err2, err3}
+	begin, err4 := r.Beginning("")
+	errs := []error{err1, err2, err3, err4}
+	for _, t := range begin {
+		errs = append(errs, r.Occurrences(make([]float32, r.s.Len()), t))
+	}
 	for doc := range r.s.Len() {
 		_, err1 := r.Doc(doc)
 		_, _, err2 := r.HeadTerms(nil, doc, 1)
@@ -116,7 +120,7 @@ func readAll(r *Reader) error {
 	_, _, err1 = r.Prefixed("p")
 	_, _, err2 = r.Tag("data")
 	_, _, err3 = r.Source("a")
-	_, _, err4 := r.Ordinal(7)
+	_, _, err4 = r.Ordinal(7)
 	_, err5 := r.Hidden()
 	_, err6 := r.Claims([]string{"csv", "tabl", "form"})
 	_, err7 := r.Patterns()

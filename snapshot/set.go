@@ -139,6 +139,9 @@ func (s *Set) fits() bool {
 	return s.Base == base.Generation && delta.Model == base.Model && delta.Dim == base.Dim
 }
 
+// InFiles reports whether the set was opened from published files; else it is in memory.
+func (s *Set) InFiles() bool { return s.files != nil }
+
 // Model returns the model that made the vectors; "" means there are none.
 func (s *Set) Model() string { return s.segments[0].Meta().Model }
 

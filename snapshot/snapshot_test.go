@@ -332,6 +332,8 @@ func TestStretches(t *testing.T) {
 	if hits := search(t, s, []string{"filler"}, nil, 200_000); len(hits) != len(docs) {
 		t.Errorf("%d of %d documents", len(hits), len(docs))
 	}
+	checkOccurrences(t, s, "rare")
+	checkOccurrences(t, s, "filler")
 	checkTerms(t, s, docs)
 }
 

@@ -48,6 +48,9 @@ func (v *View) note(err error) {
 // At returns the segment of a skill and its ordinal there.
 func (v *View) At(i int) (segment, doc int) { return at(v.segments, i) }
 
+// Number returns the number of the skill with an ordinal in a segment.
+func (v *View) Number(segment, doc int) int { return v.segments[segment].first + doc }
+
 // of returns what a method of Reader returns about a skill.
 func of[T any](v *View, i int, method func(r *Reader, doc int) (T, error)) T {
 	n, doc := v.At(i)
