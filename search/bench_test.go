@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store/memory"
 )
 
 func BenchmarkSearch(b *testing.B) {
@@ -54,13 +55,14 @@ func BenchmarkSnippets(b *testing.B) {
 }
 
 func BenchmarkSearchSyntax(b *testing.B) {
-	x := searchtest.New(b, nil)
-	searchtest.Sync(b, x, "a", searchtest.Corpus(b, 500).Refs())
-	for _, query := range []string{`"pull request"`, `generat* AND NEAR(test case, 5)`, `name: pdf OR body: organiz*`, `a*`} {
-		b.Run(query, func(b *testing.B) {
-			for b.Loop() {
-				searchtest.Ask(b, x, search.Query{Text: query, Syntax: true})
-			}
-		})
+	for engine, x := range map[string]*searchtest.Catalog{"sqlite": searchtest.New(b, nil), "plain": searchtest.Over(b, memory.New(), "", nil, nil)} {
+		searchtest.Sync(b, x, "a", searchtest.Corpus(b, 500).Refs())
+		for _, query := range []string{`"pull request"`, `generat* AND NEAR(test case, 5)`, `name: pdf OR body: organiz*`, `a*`} {
+			b.Run(engine+"/"+query, func(b *testing.B) {
+				for b.Loop() {
+					searchtest.Ask(b, x, search.Query{Text: query, Syntax: true})
+				}
+			})
+		}
 	}
 }

@@ -26,6 +26,20 @@ type Entry struct {
 	Lacking  []string // names of the skills that it requires and the scope does not have
 }
 
+// Status returns the state of the skill as people read it, "offered" for most, and the
+// reason if it is another one.
+func (e *Entry) Status() (status, reason string) {
+	switch {
+	case e.State != Offered:
+		return string(e.State), e.Reason
+	case e.Away:
+		return "away", "its source cannot be read now"
+	case e.ShadowedBy != "":
+		return "shadowed", e.ShadowedBy + " of " + e.ShadowedFrom + " has the same name and comes first"
+	}
+	return "offered", ""
+}
+
 // Verify returns a *HeldError if the files of the skill, which now have this digest, must not
 // be served.
 func (e *Entry) Verify(digest string) error {

@@ -40,5 +40,5 @@ func Compiled(query string) string {
 	if err != nil {
 		return err.Error()
 	}
-	return c.fts
+	return c.root.fts()
 }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -21,7 +20,7 @@ type textLeg interface {
 // leg returns the text leg for a set: the engine of the store if the set lacks the
 // full text and the engine can rank, otherwise the snapshots.
 func (x *Searcher) leg(s *snapshot.Set) textLeg {
-	if engine, err := x.engine(s); err == nil && !s.Compiled {
+	if engine, ok := x.engine(s); ok && !s.Compiled {
 		return engine
 	}
 	return compiledLeg{}
@@ -102,14 +101,11 @@ func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc 
 	return hits, err
 }
 
-// errNoSyntax means that the store of the catalog has no query language.
-var errNoSyntax = errors.New("this catalog has no query language; leave syntax out")
-
-// engine returns the engine of the store, which ranks text and has a query language.
-func (x *Searcher) engine(s *snapshot.Set) (engineLeg, error) {
+// engine returns the engine of the store, if that ranks text and has a query language.
+func (x *Searcher) engine(s *snapshot.Set) (l engineLeg, ok bool) {
 	engine, ok := x.store.(store.TextSearcher)
 	if !ok {
-		return engineLeg{}, errNoSyntax
+		return engineLeg{}, false
 	}
-	return engineLeg{engine, s.Weights()}, nil
+	return engineLeg{engine, s.Weights()}, true
 }

@@ -1,6 +1,14 @@
 package search
 
-import "github.com/repertoire-skills/repertoire/snapshot"
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
 
 // PartOfCatalog is what answers say when they are partial, see Ranking.
 const PartOfCatalog = "part of the catalog: some folders have not been read yet"
@@ -31,4 +39,32 @@ func isSettled(s *snapshot.Set, label string) bool {
 		}
 	}
 	return false
+}
+
+// Caveat returns what must be known of the answer, as a sentence; "" means nothing: that the
+// catalog does not hold all of its sources yet, or that the answer may be old.
+func (r *Ranking) Caveat() string {
+	switch {
+	case r.Partial:
+		return "So far this is " + PartOfCatalog + "."
+	case !r.AsOf.IsZero():
+		return "This is as of " + r.AsOf.UTC().Format("2006-01-02 15:04 MST") + ", because " + store.ErrUnreachable.Error() + "."
+	}
+	return ""
+}
+
+func (x *Searcher) asOf() time.Time {
+	if x.opts.AsOf == nil {
+		return time.Time{}
+	}
+	return x.opts.AsOf()
+}
+
+// stored returns a skill as the store keeps it. ok is false if it was removed after the view
+// was made, and if the store cannot be reached: an answer can do without.
+func (x *Searcher) stored(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error) {
+	if s, ok, err = x.store.Skill(ctx, row); errors.Is(err, store.ErrUnreachable) {
+		return nil, false, nil
+	}
+	return s, ok, err
 }

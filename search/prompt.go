@@ -130,7 +130,7 @@ func (p *prompt) choose(all int) {
 func (p *prompt) query() string {
 	list := make([]string, len(p.terms))
 	for i, t := range p.terms {
-		list[i] = quoted(t.text, false)
+		list[i] = indexTerm{text: t.text}.fts()
 	}
 	return strings.Join(list, " OR ")
 }

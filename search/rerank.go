@@ -72,7 +72,7 @@ func rerankable(scored []rank.Scored, n int) []int {
 func (x *Searcher) document(ctx context.Context, r *retrieval, i int) (string, error) {
 	d := r.view.Doc(i)
 	text := d.Name + ": " + d.Description
-	s, ok, err := x.store.Skill(ctx, d.Row)
+	s, ok, err := x.stored(ctx, d.Row)
 	if err != nil || !ok { // not ok: the skill was removed after the view was made
 		return text, err
 	}

@@ -70,7 +70,8 @@ type Ranking struct {
 	// Mode says what the ranking is based on: "hybrid", "hybrid (…)" with the
 	// model of the fallback and how far embedding has come, "text (no
 	// embedder)", "text (embedder timed out)" and so on, with ", reranked" or
-	// why not; "syntax" for a query in the query language.
+	// why not; "syntax" for a query in the query language, or "syntax (…)" if not all
+	// texts could be checked.
 	Mode string
 	// Kind says why nothing is worth offering, unless the prompt names it: the
 	// prompt is "empty", a "slash command", "reply" (or greeting), "shell
@@ -85,6 +86,9 @@ type Ranking struct {
 	// Partial means that the catalog does not hold all of its sources yet, see
 	// Searcher.SetSources: what is not found may still be there.
 	Partial bool
+	// AsOf is when the catalog was last known to be as this answer has it, if it is shared
+	// and cannot be reached now; the zero time means that it is so now.
+	AsOf time.Time
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
@@ -229,7 +233,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 		if x.outdated(v.Set) == "" {
 			r.scale = scaleOf(v.Calibration)
 		}
-		r.Kind, r.Partial = string(intent.Of(text)), x.isPartial(v.Set)
+		r.Kind, r.Partial, r.AsOf = string(intent.Of(text)), x.isPartial(v.Set), x.asOf()
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		err = x.find(ctx, r, text, func() (vector embed.Vector) {
 			vector, r.Mode = embedded()

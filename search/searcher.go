@@ -84,6 +84,8 @@ type Options struct {
 	// if the prompt has one of its triggers and the trigger is not common. Otherwise
 	// triggers are evidence among other evidence.
 	CertainTriggers bool
+	// AsOf returns Ranking.AsOf for the current set; nil means that it is always up to date.
+	AsOf func() time.Time
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 }

@@ -48,7 +48,7 @@ func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, lengt
 			if err != nil {
 				continue
 			}
-			s, ok, err := x.store.Skill(ctx, v.Facts(i).Row)
+			s, ok, err := x.stored(ctx, v.Facts(i).Row)
 			if err != nil {
 				return err
 			}
@@ -96,11 +96,7 @@ func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (
 			terms = append(terms, s.term)
 		}
 	}
-	leg, err := x.engine(v.Set)
-	if err != nil {
-		return nil, err
-	}
-	docs, all, err := leg.engine.Frequencies(ctx, terms)
+	docs, all, err := x.frequencies(ctx, v, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +110,18 @@ func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (
 		}
 	}
 	return h, nil
+}
+
+// frequencies returns in how many skills each term occurs, and the number of all skills.
+func (x *Searcher) frequencies(ctx context.Context, v *snapshot.View, terms []string) (map[string]int, int, error) {
+	if engine, ok := x.engine(v.Set); ok {
+		return engine.engine.Frequencies(ctx, terms)
+	}
+	docs := make(map[string]int, len(terms))
+	for i, n := range v.Frequencies(v.Lookup(terms)) {
+		docs[terms[i]] = n
+	}
+	return docs, v.Size(), v.Err()
 }
 
 // add adds a term or a prefix to what h finds.

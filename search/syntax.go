@@ -40,23 +40,37 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 	}
 	err = x.read(ctx, q.Agent, func(v *snapshot.View, _ *snapshot.Scope) error {
 		v = q.narrowed(v)
-		leg, err := x.engine(v.Set)
+		find, mode, err := x.finder(ctx, v, c)
 		if err != nil {
 			return err
 		}
-		a = Answer{Ranking: Ranking{Mode: "syntax", Partial: x.isPartial(v.Set)}}
 		for limit := q.Limit; ; limit *= 2 {
-			found, err := leg.find(ctx, v, c.fts, v.Scope(), limit)
+			found, err := find(limit)
 			if err != nil {
 				return fmt.Errorf("searching by syntax: %w", err)
 			}
-			a.Hits = x.syntaxHits(ctx, v, c, found, q.Limit)
+			a = Answer{Ranking: Ranking{Mode: mode(), Partial: x.isPartial(v.Set), AsOf: x.asOf()}, Hits: x.syntaxHits(ctx, v, c, found, q.Limit)}
 			if len(a.Hits) == q.Limit || len(found) < limit {
 				return nil
 			}
 		}
 	})
 	return a, err
+}
+
+// finder returns a function that returns the k best matches of a query, and a function that
+// then says what they are based on: the engine of the store if that has a query language,
+// otherwise the snapshots.
+func (x *Searcher) finder(ctx context.Context, v *snapshot.View, c *compiled) (find func(k int) ([]snapshot.Hit, error), mode func() string, err error) {
+	if engine, ok := x.engine(v.Set); ok {
+		query := c.root.fts()
+		return func(k int) ([]snapshot.Hit, error) { return engine.find(ctx, v, query, v.Scope(), k) }, func() string { return "syntax" }, nil
+	}
+	m, err := x.newMatcher(ctx, v, c)
+	if err != nil {
+		return nil, nil, fmt.Errorf("searching by syntax: %w", err)
+	}
+	return m.find, m.mode, nil
 }
 
 // syntaxHits returns the first skills of found that have what they need.
@@ -79,9 +93,9 @@ func (x *Searcher) syntaxHits(ctx context.Context, v *snapshot.View, c *compiled
 	return hits
 }
 
-// A compiled query is ready for SQLite.
+// A compiled query is in the terms of the index.
 type compiled struct {
-	fts    string   // never empty
+	root   expr
 	sought []sought // what the query asks for
 }
 
@@ -106,11 +120,11 @@ func compile(query string) (*compiled, error) {
 		return nil, err
 	}
 	t := &translator{analyzer: new(words.Analyzer)}
-	fts := root.fts(t, columnNames())
-	if fts == "" {
+	e := root.indexed(t, columnNames())
+	if e == nil {
 		return nil, nothingLeft(query, t.unindexed)
 	}
-	return &compiled{fts: fts, sought: t.sought}, nil
+	return &compiled{root: e, sought: t.sought}, nil
 }
 
 // nothingLeft is the error for a query whose words are all too common to be indexed.

@@ -12,16 +12,16 @@ import (
 // symbols, and one level may take 11.
 const maxDepth = 6
 
-// A node is a part of a parsed query. fts returns it in the language of FTS5; "" means
-// that none of its words is indexed. It also adds what the node asks for to t.sought.
+// A node is a part of a parsed query. indexed returns it in the terms of the index; nil
+// means that none of its words is indexed. It also adds what the node asks for to t.sought.
 // columns are the columns in which that may be.
 type node interface {
-	fts(t *translator, columns []string) string
+	indexed(t *translator, columns []string) expr
 }
 
 type (
 	listNode struct {
-		operator string
+		operator operator
 		of       []node
 	}
 	notNode struct {
@@ -128,8 +128,8 @@ func (p *syntaxParser) chain(operator tokenKind, operand func() (node, error), j
 	return join(list), nil
 }
 
-func allOf(list []node) node { return &listNode{" AND ", list} }
-func anyOf(list []node) node { return &listNode{" OR ", list} }
+func allOf(list []node) node { return &listNode{and, list} }
+func anyOf(list []node) node { return &listNode{or, list} }
 
 // OR binds weakest, then AND, then NOT. Two words without an operator between them
 // bind strongest.
@@ -138,7 +138,7 @@ func (p *syntaxParser) or() (node, error)  { return p.chain(tokenOr, p.and, anyO
 func (p *syntaxParser) and() (node, error) { return p.chain(tokenAnd, p.not, allOf) }
 
 func (p *syntaxParser) not() (node, error) {
-	return p.chain(tokenNot, p.implicitAnd, func(list []node) node { return &notNode{list[0], &listNode{" OR ", list[1:]}} })
+	return p.chain(tokenNot, p.implicitAnd, func(list []node) node { return &notNode{list[0], &listNode{or, list[1:]}} })
 }
 
 // implicitAnd parses operands without an operator between them.

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,61 +14,45 @@ type translator struct {
 	sought    []sought // in the order of the query
 }
 
-// quoted returns a term in the language of FTS5, or with prefix set, a search for all
-// terms that begin with it. Terms hold letters, digits and marks only.
-func quoted(term string, prefix bool) string {
-	if prefix {
-		return `"` + term + `" *`
-	}
-	return `"` + term + `"`
-}
-
-// fts joins the nodes with the operator between them.
-func (n *listNode) fts(t *translator, columns []string) string {
-	var out []string
+// indexed translates the operands, and joins them with the operator between them.
+func (n *listNode) indexed(t *translator, columns []string) expr {
+	var of []expr
 	for _, n := range n.of {
-		if s := n.fts(t, columns); s != "" {
-			out = append(out, s)
+		if e := n.indexed(t, columns); e != nil {
+			of = append(of, e)
 		}
 	}
-	return group(out, n.operator)
+	return joined(n.operator, of)
 }
 
-// fts returns "" if nothing is left to keep: FTS5 cannot express "all but".
-func (n *notNode) fts(t *translator, columns []string) string {
-	keep, drop := n.keep.fts(t, columns), n.drop.fts(t, nil) // nil: what is dropped is not sought
-	if keep == "" || drop == "" {
+// indexed returns nil if nothing is left to keep: FTS5 cannot express "all but".
+func (n *notNode) indexed(t *translator, columns []string) expr {
+	keep, drop := n.keep.indexed(t, columns), n.drop.indexed(t, nil) // nil: what is dropped is not sought
+	if keep == nil || drop == nil {
 		return keep
 	}
-	return "(" + keep + " NOT " + drop + ")"
+	return &exceptExpr{keep, drop}
 }
 
-func (n *columnNode) fts(t *translator, columns []string) string {
-	both := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(n.columns, c) })
-	of := n.of.fts(t, both)
-	if of == "" {
-		return ""
+func (n *columnNode) indexed(t *translator, columns []string) expr {
+	of := n.of.indexed(t, common(columns, n.columns))
+	if of == nil {
+		return nil
 	}
-	if !strings.HasPrefix(of, "(") { // an expression that begins with "(" is enclosed as a whole
-		of = "(" + of + ")"
-	}
-	return "{" + strings.Join(n.columns, " ") + "} : " + of
+	return &columnExpr{n.columns, of}
 }
 
-// group joins expressions with an operator, in parentheses.
-func group(list []string, operator string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	return "(" + strings.Join(list, operator) + ")"
+// common returns the columns that are in both lists.
+func common(columns, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(others, c) })
 }
 
-// fts writes the phrases as they are in the index. The index holds git, hub and
+// indexed returns the phrases as they are in the index. The index holds git, hub and
 // github for "GitHub", but only github for "github". So an identifier is searched for
 // as a whole. After another word, or at the start of a column, its parts stand in the
 // way: there it is also searched for with its parts.
-func (n *nearNode) fts(t *translator, columns []string) string {
-	var whole, parts []string
+func (n *nearNode) indexed(t *translator, columns []string) expr {
+	whole, parts := &nearExpr{distance: n.distance}, &nearExpr{distance: n.distance}
 	differ := false
 	for _, p := range n.phrases {
 		list := t.terms(p)
@@ -82,13 +65,16 @@ func (n *nearNode) fts(t *translator, columns []string) string {
 			return startsWith(p, list[0].word)
 		}
 		w, all, inside := p.variants(list)
-		whole, parts = append(whole, w), append(parts, all)
+		whole.of, parts.of = append(whole.of, w), append(parts.of, all)
 		differ = differ || inside
 	}
-	if !differ {
-		return n.near(whole)
+	switch {
+	case len(whole.of) == 0:
+		return nil
+	case differ:
+		return joined(or, []expr{whole, parts})
 	}
-	return group([]string{n.near(whole), n.near(parts)}, " OR ")
+	return whole
 }
 
 // seek notes the terms of a phrase as sought in some columns; none if that is nil.
@@ -104,45 +90,32 @@ func (t *translator) seek(list []queryTerm, columns []string) {
 	}
 }
 
-func (n *nearNode) near(phrases []string) string {
-	if len(phrases) < 2 {
-		return strings.Join(phrases, "")
-	}
-	return fmt.Sprintf("NEAR(%s, %d)", strings.Join(phrases, " "), n.distance)
-}
-
 // startsWith returns a search for all words that begin with start. A prefix search
 // alone would miss some, because the index holds stems: "organize" is there as
 // "organ".
-func startsWith(p phrase, start string) string {
-	list := []string{p.join(quoted(start, true))}
+func startsWith(p phrase, start string) expr {
+	one := func(t indexTerm) expr { return &nearExpr{of: []sequence{{p.initial, []indexTerm{t}}}} }
+	list := []expr{one(indexTerm{start, true})}
 	for _, stem := range stemsOf(start) {
-		list = append(list, p.join(quoted(stem, false)))
+		list = append(list, one(indexTerm{stem, false}))
 	}
-	return group(list, " OR ")
+	return joined(or, list)
 }
 
 // variants returns a phrase twice: with identifiers as a whole, and with their parts
 // too. inside reports whether the second form finds more.
-func (p phrase) variants(list []queryTerm) (whole, parts string, inside bool) {
-	var w, all []string
+func (p phrase) variants(list []queryTerm) (whole, parts sequence, inside bool) {
+	whole.initial, parts.initial = p.initial, p.initial
 	for _, x := range list {
-		if s := x.fts(); x.inner {
-			inside = inside || p.initial || len(w) > 0
-			all = append(all, s)
+		t := x.indexed()
+		if x.inner {
+			inside = inside || p.initial || len(whole.terms) > 0
 		} else {
-			w, all = append(w, s), append(all, s)
+			whole.terms = append(whole.terms, t)
 		}
+		parts.terms = append(parts.terms, t)
 	}
-	return p.join(w...), p.join(all...), inside
-}
-
-func (p phrase) join(terms ...string) string {
-	s := strings.Join(terms, " + ")
-	if p.initial {
-		return "^ " + s
-	}
-	return s
+	return whole, parts, inside
 }
 
 // A queryTerm is a term of a phrase.
@@ -153,20 +126,20 @@ type queryTerm struct {
 	start bool   // the start of a word, a prefix
 }
 
-// fts returns the search for one term. For the start of a word it searches for the
+// indexed returns the search for one term. For the start of a word it searches for the
 // common start of all its stems. That finds a little too much, which is rare in a
 // phrase.
-func (q queryTerm) fts() string {
+func (q queryTerm) indexed() indexTerm {
 	if !q.start {
-		return quoted(q.term, false)
+		return indexTerm{q.term, false}
 	}
-	common := q.word
+	start := q.word
 	for _, stem := range stemsOf(q.word) {
-		for !strings.HasPrefix(stem, common) {
-			common = common[:len(common)-1] // stemsOf is for ASCII only
+		for !strings.HasPrefix(stem, start) {
+			start = start[:len(start)-1] // stemsOf is for ASCII only
 		}
 	}
-	return quoted(common, true)
+	return indexTerm{start, true}
 }
 
 // terms returns the terms of a phrase, without words that are not indexed.

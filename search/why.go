@@ -120,7 +120,7 @@ func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i in
 // matchBody fills in which terms the body has, which terms the skill lacks, and which of its
 // triggers were malformed. It reads what is stored.
 func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
-	s, ok, err := x.store.Skill(ctx, row)
+	s, ok, err := x.stored(ctx, row)
 	if err != nil || !ok {
 		return err
 	}
