@@ -39,6 +39,10 @@ func (s *FS) load(dir string) (*skill.Skill, error) {
 	return sk, err
 }
 
+// Renames reports whether skills may have other names in the source than they give
+// themselves.
+func (s *FS) Renames() bool { return len(s.renames) > 0 || s.info.Kind == KindInstalled }
+
 // installedName returns the name of an installed skill, which is the name of its folder:
 // whoever installs a skill may give it another name than its author did. It returns "" for
 // all other skills.

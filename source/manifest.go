@@ -28,13 +28,20 @@ type Manifest struct {
 	File   string // base name of the instructions: SKILL.md or skill.md
 	Text   []byte // the instructions, cut after skill.MaxFile+1 bytes
 	Digest string // over the instructions and the list of files, see skill.Meta.Digest
+
+	textDigest string
 }
 
 // TextDigest returns the digest of Text, see skill.Meta.TextDigest.
-func (m *Manifest) TextDigest() string { return hexSum(m.Text) }
+func (m *Manifest) TextDigest() string { return m.textDigest }
 
 // path returns the path of the instructions in the source.
 func (m *Manifest) path() string { return join(m.Dir, m.File) }
+
+// A manifester is an FS, or a source that embeds one.
+type manifester interface {
+	manifest(dir string) (*Manifest, error)
+}
 
 // ReadManifest reads all files of the skill in a folder. It returns a
 // *skill.ParseError when the instructions are not a file that may be read.
@@ -42,7 +49,7 @@ func ReadManifest(ctx context.Context, s Source, dir string) (*Manifest, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s, ok := s.(*FS); ok {
+	if s, ok := s.(manifester); ok {
 		return s.manifest(dir)
 	}
 	l, err := s.List(ctx, dir)
@@ -88,8 +95,10 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 	h := hasher{open: open}
 	files := make([]skill.File, 0, len(m.Files))
 	for _, f := range m.Files {
-		if f.Path == m.File && len(m.Text) <= skill.MaxFile {
-			f.Size, f.SHA256 = int64(len(m.Text)), hexSum(m.Text) // what is parsed is what is hashed
+		if f.SHA256 != "" && f.Path != m.File {
+			// Open checks this digest.
+		} else if f.Path == m.File && len(m.Text) <= skill.MaxFile {
+			f.Size, f.SHA256 = int64(len(m.Text)), m.textDigest // what is parsed is what is hashed
 		} else if err := h.hash(&f); errors.Is(err, fs.ErrNotExist) {
 			continue // deleted after it was listed
 		} else if err != nil {
@@ -101,7 +110,7 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 		files = append(files, f)
 	}
 	m.Files = files
-	m.Digest = m.digest()
+	m.Digest = Digest(m.TextDigest(), files)
 	return nil
 }
 
@@ -119,17 +128,29 @@ func (m *Manifest) readText(open func(name string) (fs.File, error)) error {
 		return fmt.Errorf("opening %s: %w", m.path(), err)
 	}
 	defer file.Close()
-	m.Text, err = io.ReadAll(io.LimitReader(file, skill.MaxFile+1))
-	if err != nil {
+	text := new(bytes.Buffer)
+	if i := slices.IndexFunc(m.Files, func(f skill.File) bool { return f.Path == m.File }); i >= 0 {
+		text.Grow(int(min(max(m.Files[i].Size, 0), skill.MaxFile)) + bytes.MinRead)
+	}
+	if _, err = text.ReadFrom(io.LimitReader(file, skill.MaxFile+1)); err != nil {
 		return fmt.Errorf("reading %s: %w", m.path(), err)
 	}
+	m.Text = text.Bytes()
+	m.textDigest = hexSum(m.Text)
 	return nil
 }
+
+// leastRead and mostRead bound how much of a file is read at once.
+const (
+	leastRead = 512 // the size that was listed may be too small, or -1
+	mostRead  = 32 << 10
+)
 
 // A hasher hashes the files of one skill, up to maxHashAll bytes.
 type hasher struct {
 	open   func(name string) (fs.File, error)
 	hashed int64 // bytes so far
+	buf    []byte
 }
 
 var errTooLargeToHash = fmt.Errorf("too many to hash; the limits are %d in a file and %d in a skill", maxHash, maxHashAll)
@@ -145,8 +166,9 @@ func (h *hasher) hash(f *skill.File) error {
 		return err
 	}
 	defer file.Close()
+	h.buf = slices.Grow(h.buf[:0], int(min(max(f.Size+1, leastRead), mostRead)))
 	sum := sha256.New()
-	n, err := io.Copy(sum, io.LimitReader(file, maxHash))
+	n, err := io.CopyBuffer(sum, io.LimitReader(file, maxHash), h.buf[:cap(h.buf)])
 	h.hashed += n
 	if err == nil {
 		f.Size, f.SHA256 = n, hex.EncodeToString(sum.Sum(nil))
@@ -162,12 +184,12 @@ func hashProblem(err error, path string) skill.Problem {
 	return p
 }
 
-// digest identifies the contents of the folder. Paths are quoted because they
-// may hold line breaks.
-func (m *Manifest) digest() string {
+// Digest returns the digest of a skill with these instructions and files, see
+// skill.Meta.Digest. Paths are quoted because they may hold line breaks.
+func Digest(textDigest string, files []skill.File) string {
 	var b bytes.Buffer
-	fmt.Fprintln(&b, hexSum(m.Text))
-	for _, f := range m.Files {
+	fmt.Fprintln(&b, textDigest)
+	for _, f := range files {
 		fmt.Fprintf(&b, "%q %d %s\n", f.Path, f.Size, f.SHA256)
 	}
 	return "sha256:" + hexSum(b.Bytes())

@@ -73,7 +73,7 @@ type Info struct {
 
 // A Listing is the contents of a skill's folder, found without opening a file.
 type Listing struct {
-	Files    []skill.File    // the regular files, including SKILL.md, sorted by path, without digests
+	Files    []skill.File    // the regular files, including SKILL.md, sorted by path; a file has a digest only if Open checks it
 	Links    []string        // links to folders, whose files are not in Files
 	Partial  bool            // Files is incomplete: a bound was reached or a folder could not be read
 	Unserved string          // why the files cannot all be served one by one; "" if they can

@@ -157,8 +157,10 @@ func testList(t *testing.T, st Store) {
 	l, err := st.Source.List(t.Context(), "pdf")
 	try(t, err)
 	want := load(t, st.Source, "pdf/SKILL.md").Files
-	for i := range want {
-		want[i].SHA256 = ""
+	for i, f := range l.Files {
+		if i < len(want) && f.SHA256 == "" {
+			want[i].SHA256 = ""
+		}
 	}
 	if diff := cmp.Diff(want, l.Files); diff != "" || l.Partial || l.Unserved != "" {
 		t.Errorf("%+v; files (-want +got):\n%s", l, diff)
@@ -315,6 +317,9 @@ func testConcurrent(t *testing.T, st Store) {
 				if err != nil {
 					t.Error(err)
 					continue
+				}
+				if _, err := ref.Load(); err != nil {
+					continue // of a skill that is refused there may be no files
 				}
 				dir := strings.TrimSuffix(ref.Path, "/SKILL.md")
 				_, listErr := st.Source.List(context.Background(), dir)

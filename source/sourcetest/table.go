@@ -163,3 +163,19 @@ func (s *Table) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	}
 	return fstest.MapFS{name: {Data: []byte(r.text)}}.Open(name)
 }
+
+// ListedBy returns the source files with the skills of list, for a source that lists none.
+func ListedBy(list, files source.Source) source.Source { return listed{files, list} }
+
+type listed struct {
+	source.Source
+	list source.Source
+}
+
+func (l listed) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2[*skill.Ref, error] {
+	return l.list.Skills(ctx, trace)
+}
+
+func (l listed) Skill(dir string) (*skill.Ref, source.Trace, bool) { return l.list.Skill(dir) }
+
+func (l listed) Unchanged(t source.Trace) bool { return l.list.Unchanged(t) }

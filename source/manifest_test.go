@@ -1,0 +1,63 @@
+package source_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/fstest"
+
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// Files are read into one buffer, which a listed size may make too small, or leave as it was
+// for the file before.
+func TestManifestReadsFilesOfAllSizes(t *testing.T) {
+	files := fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}}
+	for i, size := range []int{0, 1, 511, 512, 513, 40_000, 32 << 10, 3} {
+		files[fmt.Sprintf("a/%d.txt", i)] = &fstest.MapFile{Data: bytes.Repeat([]byte{byte('a' + i)}, size)}
+	}
+	m, err := source.ReadManifest(t.Context(), memory(t, files), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Files) != len(files) {
+		t.Fatalf("files %v", m.Files)
+	}
+	for _, f := range m.Files {
+		data := files["a/"+f.Path].Data
+		if f.Size != int64(len(data)) || f.SHA256 != fmt.Sprintf("%x", sha256.Sum256(data)) {
+			t.Errorf("%s: %d bytes with the digest %s", f.Path, f.Size, f.SHA256)
+		}
+	}
+}
+
+// Most of a push of what has not changed is reading: the buffers must be no larger than the
+// files.
+func TestManifestAllocatesLittle(t *testing.T) {
+	files := fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}}
+	for i := range 8 {
+		files[fmt.Sprintf("a/%d.txt", i)] = &fstest.MapFile{Data: make([]byte, 1000)}
+	}
+	s := memory(t, files)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const rounds = 20
+	for range rounds {
+		_, err := source.ReadManifest(t.Context(), s, "a")
+		try(t, err)
+	}
+	runtime.ReadMemStats(&after)
+	got := (after.TotalAlloc - before.TotalAlloc) / rounds
+	if got > 100_000 {
+		t.Errorf("reading 9 small files allocates %d bytes", got)
+	}
+}
+
+func memory(t *testing.T, files fstest.MapFS) source.Source {
+	t.Helper()
+	s, err := source.New(files, nil)
+	try(t, err)
+	return s
+}
