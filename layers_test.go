@@ -66,6 +66,7 @@ var layers = map[string][]string{
 	"embed/openai":        {"embed", "internal/endpoint", "internal/words"},
 	"embed/static":        {"embed", "internal/words"},
 	"source":              {"skill", "internal/words", "internal/lazyregexp"},
+	"source/shared":       {"skill", "source", "store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"source/sourcetest":   {"skill", "source"},
 	"store":               {"skill"},
 	"store/memory":        {"skill", "store"},
