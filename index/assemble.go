@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -254,16 +255,50 @@ func inMemory(m snapshot.Meta, docs iter.Seq2[*snapshot.Document, error]) (*snap
 // of the bodies are included only if bodies is set.
 func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies bool) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
-		for i := range entries {
-			if entries[i].Refused {
-				continue
-			}
-			d, err := a.document(ctx, &entries[i], bodies)
-			if !yield(d, err) || err != nil {
-				return
+		for part := range slices.Chunk(entries, bulk) {
+			rankings, err := a.rankings(ctx, part)
+			for i := range part {
+				if part[i].Refused && err == nil {
+					continue
+				}
+				var d *snapshot.Document
+				if err == nil {
+					d, err = a.document(&part[i], rankings, bodies)
+				}
+				if !yield(d, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
+}
+
+// bulk is how many skills are read at a time.
+const bulk = 256
+
+// rankings returns a function that returns what ranking needs about each of the entries. It
+// asks an engine that has store.BulkReader about all of them at once.
+func (a *assembler) rankings(ctx context.Context, entries []store.Entry) (func(row int64) (store.Ranking, error), error) {
+	all, ok := a.r.(store.BulkReader)
+	if !ok {
+		return func(row int64) (store.Ranking, error) { return a.ranking(ctx, row) }, nil
+	}
+	rows := make([]int64, 0, len(entries))
+	for i := range entries {
+		if !entries[i].Refused {
+			rows = append(rows, entries[i].Row)
+		}
+	}
+	found, err := all.Rankings(ctx, a.model, rows)
+	return func(row int64) (store.Ranking, error) { return found[row], nil }, err
+}
+
+// ranking returns what ranking needs about one skill.
+func (a *assembler) ranking(ctx context.Context, row int64) (r store.Ranking, err error) {
+	if r.Ranked, _, err = a.r.Ranked(ctx, row); err == nil && a.embedder != nil {
+		r.Vectors, err = a.r.Vectors(ctx, a.model, row)
+	}
+	return r, err
 }
 
 // ahead runs seq in a goroutine and buffers up to 64 values ahead of the consumer.
@@ -298,26 +333,21 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-func (a *assembler) document(ctx context.Context, e *store.Entry, bodies bool) (*snapshot.Document, error) {
+func (a *assembler) document(e *store.Entry, rankings func(row int64) (store.Ranking, error), bodies bool) (*snapshot.Document, error) {
 	d := newDocument(e)
-	ranked, _, err := a.r.Ranked(ctx, e.Row)
+	r, err := rankings(e.Row)
 	if err != nil {
 		return nil, err
 	}
-	d.Terms, d.Sketch = ranked.Terms, ranked.Sketch
+	d.Terms, d.Sketch = r.Terms, r.Sketch
 	if !bodies {
 		if d.Terms, err = withoutBody(d.Terms); err != nil {
 			return nil, err
 		}
 	}
-	if a.embedder == nil {
-		return d, nil
+	if a.embedder != nil {
+		d.Vectors = vectorsOf(r.Vectors, a.dim)
 	}
-	vectors, err := a.r.Vectors(ctx, a.model, e.Row)
-	if err != nil {
-		return nil, err
-	}
-	d.Vectors = vectorsOf(vectors, a.dim)
 	return d, nil
 }
 

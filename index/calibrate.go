@@ -29,13 +29,18 @@ type Calibrator interface {
 // an older calibration or none. A catalog that is read-only or not published is left
 // alone.
 func (x *Index) Calibrate(ctx context.Context, c Calibrator) error {
+	x.calibrating.Lock()
+	defer x.calibrating.Unlock()
+	if x.opts.Shared {
+		return x.calibrateShared(ctx, c)
+	}
 	if x.dir == nil || x.opts.FTS5 || x.store.ReadOnly() {
 		return nil
 	}
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
-	if x.failure != nil && x.opts.Now().Sub(x.failedAt).Abs() < patience {
-		return x.failure // a schedule calls this every few seconds
+	if err := x.failedBefore(); err != nil {
+		return err
 	}
 	for range 3 { // another process may be publishing
 		s, err := x.Current(ctx)
@@ -48,14 +53,54 @@ func (x *Index) Calibrate(ctx context.Context, c Calibrator) error {
 			return err
 		}
 		if !errors.Is(err, snapshot.ErrClosed) {
-			err = fmt.Errorf("calibrating the ranking: %w", err)
-			if ctx.Err() == nil {
-				x.failure, x.failedAt = err, x.opts.Now()
-			}
-			return err
+			return x.failed(ctx, err)
 		}
 	}
 	return nil
+}
+
+// failedBefore returns the error of the last Calibrate if that was just now: a schedule
+// calls it every few seconds.
+func (x *Index) failedBefore() error {
+	if x.failure != nil && x.opts.Now().Sub(x.failedAt).Abs() < patience {
+		return x.failure
+	}
+	return nil
+}
+
+// failed keeps the error of a Calibrate for failedBefore.
+func (x *Index) failed(ctx context.Context, err error) error {
+	err = fmt.Errorf("calibrating the ranking: %w", err)
+	if ctx.Err() == nil {
+		x.failure, x.failedAt = err, x.opts.Now()
+	}
+	return err
+}
+
+// calibrateShared is Calibrate for a shared store. It ranks in a set of its own, so that
+// it neither holds up a Pull nor starts anew after each one.
+func (x *Index) calibrateShared(ctx context.Context, c Calibrator) error {
+	if _, err := x.open(nil); err != nil { // another process may have calibrated
+		return err
+	}
+	now := x.current.Load()
+	if now == nil || !now.InFiles() || !c.Due(now) {
+		return nil
+	}
+	if err := x.failedBefore(); err != nil {
+		return err
+	}
+	s, err := x.dir.Open(nil)
+	if err != nil || s == nil {
+		return err
+	}
+	defer s.Close(nil) // it can only fail to give memory back
+	s.Calibration = now.Calibration
+	if err := x.calibrate(ctx, s, c); err != nil {
+		return x.failed(ctx, err)
+	}
+	_, err = x.open(nil)
+	return err
 }
 
 // patience is how long Calibrate does not try again after a failure: an embedder on a
@@ -74,6 +119,9 @@ func (x *Index) calibrate(ctx context.Context, s *snapshot.Set, c Calibrator) er
 	}
 	if err != nil {
 		return err
+	}
+	if x.opts.Shared {
+		return nil // other processes find it when they open the next set
 	}
 	// Name the same files in the manifest again, so that every process notices. The
 	// write transaction keeps others from changing the catalog meanwhile.

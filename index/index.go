@@ -38,8 +38,10 @@ type Index struct {
 
 	sealed     atomic.Pointer[seal] // the last one that was found or made
 	publishing sync.Mutex           // held while files are written
-	failure    error                // of the last Calibrate that failed; guarded by publishing
-	failedAt   time.Time            // when that was; guarded by publishing
+
+	calibrating sync.Mutex // held by Calibrate
+	failure     error      // of the last Calibrate that failed; guarded by calibrating
+	failedAt    time.Time  // when that was; guarded by calibrating
 
 	covered   atomic.Pointer[coverage] // the last count for the embedder's model
 	embedding chan struct{}            // holds one element while Embed runs
@@ -51,6 +53,10 @@ type Options struct {
 	// Path is where the catalog is: snapshots are files beside it. "" means that
 	// they stay in memory, and each process makes its own.
 	Path string
+	// Shared means that other processes write the store, which is far away, and this Index
+	// does not: Pull brings its state here. Current then asks no store, unless there is no
+	// state yet, and what writes (Sync, Embed, Publish) must not be called.
+	Shared bool
 	// Inline means that the embedder is fast: Sync embeds each skill that it reads,
 	// so that little is left to Embed.
 	Inline bool
@@ -119,6 +125,9 @@ func (x *Index) key() string {
 // index closes the set when another one replaces it; a reader that finds its set
 // closed calls Current again.
 func (x *Index) Current(ctx context.Context) (*snapshot.Set, error) {
+	if x.opts.Shared {
+		return x.pulled(ctx)
+	}
 	if s := x.current.Load(); x.isCurrent(s) {
 		return s, nil
 	}
@@ -182,6 +191,10 @@ func (x *Index) canEmbedFor(model string) bool {
 // Published reports whether published files alone can answer for these sources, all
 // of which must have been walked. It also makes the published set the current one.
 func (x *Index) Published(ctx context.Context, sources []Source) bool {
+	if x.opts.Shared {
+		s, err := x.local()
+		return err == nil && s.Compiled
+	}
 	x.load.Lock()
 	defer x.load.Unlock()
 	if x.closed {
@@ -266,12 +279,24 @@ func (x *Index) Usable(ctx context.Context, labels []string) (bool, error) {
 
 // settled returns which sources have been walked or are away, by label.
 func (x *Index) settled(ctx context.Context) (map[string]bool, error) {
-	sources, err := x.store.Sources(ctx)
+	sources, err := x.sources(ctx)
 	settled := make(map[string]bool)
 	for _, src := range sources {
 		settled[src.Label] = src.Settled()
 	}
 	return settled, err
+}
+
+// sources returns the sources of the catalog, also without the store if that is shared.
+func (x *Index) sources(ctx context.Context) ([]store.Source, error) {
+	if !x.opts.Shared {
+		return x.store.Sources(ctx)
+	}
+	s, err := x.pulled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Sources, nil
 }
 
 // Problems returns what is wrong with the skills of the catalog, sorted by source

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"path/filepath"
 
@@ -116,35 +117,58 @@ var errOutrun = errors.New("the catalog has changed")
 // generation up to which the store may forget changes; the zero value means that
 // it must keep them all.
 func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f snapshot.Files, forget store.Generation, err error) {
-	base, c, err := a.openBase(ctx, nil)
-	if err != nil {
+	f, ok, err := x.compileDelta(ctx, a, func(base *snapshot.Snapshot, c changes) bool {
+		// drift fails if the base is damaged: then a new base is written.
+		mean, err := drift(base, c)
+		return err == nil && math.Abs(mean-1) <= maxDrift && !tooLarge(len(c.rows), base.Len(), merge)
+	})
+	if ok || err != nil {
 		return f, forget, err
 	}
-	if base != nil {
-		defer base.Close() // it can only fail to give memory back
-		f.Base = filepath.Base(base.Path())
-		if base.Meta().Generation == a.Generation {
-			return f, forget, nil
-		}
-		// drift fails if the base is damaged: then a new base is written below.
-		if mean, err := drift(base, c); err == nil && math.Abs(mean-1) <= maxDrift && !tooLarge(len(c.rows), base.Len(), merge) {
-			path := x.dir.DeltaPath(a.Catalog, a.Generation)
-			f.Delta = filepath.Base(path)
-			meta, docs, err := a.delta(ctx, base, c)
-			if err == nil {
-				err = x.dir.Write(path, meta, docs)
-			}
-			return f, forget, err
-		}
+	f, err = x.compileBase(ctx, a)
+	return f, x.dir.Oldest(a.Catalog, a.Generation), err
+}
+
+// compileDelta writes a snapshot of what has changed since the newest base, if anything
+// has. ok is false if there is no base, or if keep does not want to keep it.
+func (x *Index) compileDelta(ctx context.Context, a *assembler, keep func(*snapshot.Snapshot, changes) bool) (f snapshot.Files, ok bool, err error) {
+	base, c, err := a.openBase(ctx, nil)
+	if err != nil || base == nil {
+		return f, false, err
 	}
+	defer base.Close() // it can only fail to give memory back
+	f.Base = filepath.Base(base.Path())
+	if base.Meta().Generation == a.Generation {
+		return f, true, nil
+	}
+	if !keep(base, c) {
+		return snapshot.Files{}, false, nil
+	}
+	path := x.dir.DeltaPath(a.Catalog, a.Generation)
+	f.Delta = filepath.Base(path)
+	meta, docs, err := a.delta(ctx, base, c)
+	if err == nil {
+		err = x.dir.Write(path, meta, docs)
+	}
+	return f, true, err
+}
+
+// compileBase writes a snapshot of all skills.
+func (x *Index) compileBase(ctx context.Context, a *assembler) (f snapshot.Files, err error) {
 	path := x.dir.BasePath(a.Catalog, a.Generation)
+	meta, docs, err := a.base(ctx)
+	if err == nil {
+		err = x.dir.Write(path, meta, docs)
+	}
+	return snapshot.Files{Base: filepath.Base(path)}, err
+}
+
+// base returns the content of a snapshot of all skills.
+func (a *assembler) base(ctx context.Context) (snapshot.Meta, iter.Seq2[*snapshot.Document, error], error) {
 	entries, err := a.r.Entries(ctx, nil)
 	if err != nil {
-		return f, forget, err
+		return snapshot.Meta{}, nil, err
 	}
 	meta, err := a.meta(a.Info)
-	if err == nil {
-		err = x.dir.Write(path, meta, ahead(a.documents(ctx, entries, true)))
-	}
-	return snapshot.Files{Base: filepath.Base(path)}, x.dir.Oldest(a.Catalog, a.Generation), err
+	return meta, ahead(a.documents(ctx, entries, true)), err
 }

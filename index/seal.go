@@ -67,7 +67,7 @@ func (x *Index) seal(s seal) {
 
 // settle seals what Close of the store will leave, if the store was needed.
 func (x *Index) settle(ctx context.Context) {
-	if x.dir == nil {
+	if x.dir == nil || x.opts.Shared {
 		return
 	}
 	if now, look, err := x.store.Settle(ctx); err == nil { // else the next process asks the store

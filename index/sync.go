@@ -437,16 +437,7 @@ func (s *syncer) unreadable(l *loaded) {
 func fill(r *store.Record, a *words.Analyzer) {
 	sk := r.Skill
 	r.NameKey = words.NameKey(sk.Name)
-	// Who says it twice does not say more. A body has all its words, which phrases are looked for in.
-	terms := func(text string) []string { return a.Terms(words.Once(words.Unpressed(text))) }
-	shown := terms(sk.Description)
-	r.Fields = skill.Fields{
-		Name:        a.Terms(sk.Name),
-		Description: append(shown, terms(sk.WhenToUse)...),
-		Shown:       len(shown),
-		Tags:        terms(strings.Join(sk.Tags, " ")),
-		Body:        a.Terms(sk.Body),
-	}
+	r.Fields = sk.Fields(a)
 	r.Terms = r.Fields.Pack()
 	r.Sketch = words.NewSketch(sk.Body)
 }
