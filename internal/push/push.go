@@ -1,0 +1,310 @@
+// Package push brings the catalog that several machines share in step with sources of this
+// machine: what the skills are, their files and their vectors.
+//
+// The one rule: a source is pushed in one transaction or not at all, and nothing of it says
+// where it lies on this machine.
+package push
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Store is an engine for several machines, as far as a push needs it.
+type Store interface {
+	store.Store
+	store.Joiner
+}
+
+// Options of Push; nil means all zero values.
+type Options struct {
+	Embedder embed.Embedder // makes the vectors; nil means none
+	Inline   bool           // the embedder is fast: vectors come with the skills, not after them
+	Fallback embed.Embedder // ranks until nearly all texts have a vector, see index.Options; nil means none
+	Full     bool           // write every skill anew, as after an update of this program
+	Prune    bool           // remove the sources of the catalog that are not pushed
+	DryRun   bool           // find out what would change, and change nothing
+
+	Found    func()                // called for each SKILL.md that is found; nil means that nothing is called
+	Embedded func(done, total int) // called after each batch of vectors; nil means that nothing is called
+}
+
+// A Result says what a push has changed, or would change.
+type Result struct {
+	Before, After store.Generation
+	Sources       []Source // in the order of their precedence, then those that were removed
+
+	// Unembedded says why some texts have no vectors yet: the embedder has failed. nil means
+	// that all have.
+	Unembedded error
+
+	Shared   bool  // a new base was compiled and stored, see store.Bases
+	Unshared error // why none could be, though it was due; nil if that is not so
+}
+
+// A Source is the difference between a source before and after.
+type Source struct {
+	index.Report
+	Added, Changed, Removed []Skill  // by path
+	Same                    int      // skills that can be used and have not changed
+	Files                   int      // whose content the catalog did not have
+	Bytes                   int64    // of these files
+	Pruned                  bool     // the source was removed
+	Secrets                 []string // paths of files that were left out, because of names that only secrets have
+	Kept                    string   // why the catalog keeps the source as it was; "" if it was pushed
+}
+
+// A Skill is one skill of a Source.
+type Skill struct {
+	Name string `json:"name,omitempty"` // "" if it is refused
+	Path string `json:"path"`           // of its SKILL.md in the source
+}
+
+// Push brings the catalog in step with the sources, each in a transaction of its own. A source
+// that cannot be read, or that is empty although the catalog has skills of it, is kept as it
+// was, see Source.Kept. Sources that are not pushed stay, unless o says otherwise. When Push
+// fails, the sources before have been pushed; the next Push does the rest.
+func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*Result, error) {
+	p := &pusher{store: st}
+	if o != nil {
+		p.Options = *o
+	}
+	list, err := ordered(sources)
+	if err != nil {
+		return nil, err
+	}
+	before, err := st.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Before: before.Generation}
+	for i, src := range list {
+		one, err := p.source(ctx, src, len(list)-i)
+		if err != nil {
+			return r, fmt.Errorf("pushing %s: %w", src.Info().Label, err)
+		}
+		r.Sources = append(r.Sources, one)
+	}
+	if p.Prune {
+		pruned, err := p.prune(ctx, list)
+		if err != nil {
+			return r, fmt.Errorf("removing sources that are not pushed: %w", err)
+		}
+		r.Sources = append(r.Sources, pruned...)
+	}
+	if !p.DryRun {
+		x := index.New(st, p.Embedder, &index.Options{Fallback: p.Fallback})
+		r.Unembedded = x.Embed(ctx, p.Embedded)
+		r.Shared, r.Unshared = x.Share(ctx)
+	}
+	after, err := st.State(ctx)
+	r.After = after.Generation
+	return r, errors.Join(err, ctx.Err())
+}
+
+// ordered returns the sources by precedence. It fails if two have one label.
+func ordered(sources []source.Source) ([]source.Source, error) {
+	labels := make(map[string]bool)
+	for _, src := range sources {
+		label := src.Info().Label
+		if labels[label] {
+			return nil, fmt.Errorf("two sources have the label %q; name one of them differently", label)
+		}
+		labels[label] = true
+	}
+	list := slices.Clone(sources)
+	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
+	return list, nil
+}
+
+// A pusher is one Push under way.
+type pusher struct {
+	store Store
+	Options
+}
+
+// errUndo makes a transaction change nothing, as intended.
+var errUndo = errors.New("nothing is to be changed")
+
+// maxTries is how often a source is read whose files change meanwhile.
+const maxTries = 3
+
+// source pushes one source. Its priority is its place among the pushed sources: how many
+// other sources this machine has makes no difference.
+func (p *pusher) source(ctx context.Context, src source.Source, priority int) (Source, error) {
+	unstable := make(map[string]bool)
+	for range maxTries {
+		s := &pushed{pusher: p, from: src, label: src.Info().Label, unstable: unstable}
+		err := p.store.Join(ctx, func(st store.Store) error { return s.sync(ctx, st, priority) })
+		switch {
+		case errors.Is(err, errChanging):
+			continue
+		case errors.Is(err, errUndo):
+			err = nil
+		}
+		return s.result, err
+	}
+	return Source{}, fmt.Errorf("files change again and again while they are read, such as %s; push when nobody writes them", first(unstable))
+}
+
+func first(set map[string]bool) string {
+	var list []string
+	for text := range set {
+		list = append(list, text)
+	}
+	return slices.Min(list)
+}
+
+// sync does the work of one transaction.
+func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
+	before, err := known(ctx, st, s.label)
+	if err != nil {
+		return err
+	}
+	if s.Full {
+		err = forget(ctx, st, s.label)
+	} else {
+		s.before = before
+	}
+	if err != nil {
+		return err
+	}
+	var o index.Options
+	var e embed.Embedder
+	if s.Inline && !s.DryRun {
+		o.Inline, e = true, s.Embedder
+	}
+	at := index.Source{Label: s.label, Priority: priority}
+	s.result.Report, err = index.New(&joined{st, s}, e, &o).Sync(ctx, at, s.refs(ctx))
+	if err != nil {
+		return err
+	}
+	if s.changing {
+		return errChanging
+	}
+	slices.Sort(s.secrets)
+	s.result.Secrets = s.secrets
+	if s.result.Kept = s.kept(len(before)); s.result.Kept != "" {
+		return errUndo
+	}
+	after, err := known(ctx, st, s.label)
+	if err != nil {
+		return err
+	}
+	s.result.compare(before, after)
+	if s.DryRun {
+		return errUndo
+	}
+	return nil
+}
+
+// kept says why a source must not be pushed, after it was read; "" if it may be.
+func (s *pushed) kept(before int) string {
+	switch r := s.result; {
+	case r.Away:
+		return "it cannot be read here"
+	case r.Found == 0 && before > 0 && r.Complete:
+		return "no skill was found here, but the catalog has " + words.Count(before, "skill") + " of it"
+	}
+	return ""
+}
+
+// rowOf returns the row of the source with a label, 0 if the catalog has none.
+func rowOf(ctx context.Context, r store.Reader, label string) (int64, error) {
+	sources, err := r.Sources(ctx)
+	for _, s := range sources {
+		if s.Label == label {
+			return s.Row, err
+		}
+	}
+	return 0, err
+}
+
+// known returns what the catalog knows about the skills of a source, by path.
+func known(ctx context.Context, r store.Reader, label string) (map[string]store.Known, error) {
+	row, err := rowOf(ctx, r, label)
+	if err != nil || row == 0 {
+		return nil, err
+	}
+	return r.Known(ctx, row, nil)
+}
+
+// forget makes index write all skills of a source anew.
+func forget(ctx context.Context, st store.Store, label string) error {
+	row, err := rowOf(ctx, st, label)
+	if err != nil || row == 0 {
+		return err
+	}
+	return st.Update(ctx, func(tx store.Tx) error { return tx.ForgetStamps(row) })
+}
+
+// compare lists what differs.
+func (r *Source) compare(before, after map[string]store.Known) {
+	for p, now := range after {
+		old, ok := before[p]
+		switch {
+		case !ok:
+			r.Added = append(r.Added, Skill{now.Name, p})
+		case old.Digest != now.Digest || old.Name != now.Name:
+			r.Changed = append(r.Changed, Skill{now.Name, p})
+		case now.Name != "":
+			r.Same++
+		}
+	}
+	for p, old := range before {
+		if _, ok := after[p]; !ok {
+			r.Removed = append(r.Removed, Skill{old.Name, p})
+		}
+	}
+	for _, list := range [][]Skill{r.Added, r.Changed, r.Removed} {
+		slices.SortFunc(list, func(a, b Skill) int {
+			return cmp.Or(strings.Compare(path.Dir(a.Path), path.Dir(b.Path)), strings.Compare(a.Path, b.Path))
+		})
+	}
+}
+
+// prune removes the sources that are not in the list, in one transaction.
+func (p *pusher) prune(ctx context.Context, list []source.Source) (pruned []Source, err error) {
+	var labels []string
+	for _, src := range list {
+		labels = append(labels, src.Info().Label)
+	}
+	err = p.store.Join(ctx, func(st store.Store) error {
+		pruned = nil
+		sources, err := st.Sources(ctx)
+		if err != nil {
+			return err
+		}
+		for _, src := range sources {
+			if slices.Contains(labels, src.Label) {
+				continue
+			}
+			before, err := known(ctx, st, src.Label)
+			if err != nil {
+				return err
+			}
+			one := Source{Report: index.Report{Source: src.Label, Removed: len(before), Complete: true}, Pruned: true}
+			one.compare(before, nil)
+			pruned = append(pruned, one)
+		}
+		if p.DryRun || len(pruned) == 0 {
+			return errUndo
+		}
+		return index.New(st, nil, nil).Retain(ctx, labels)
+	})
+	if errors.Is(err, errUndo) {
+		err = nil
+	}
+	return pruned, err
+}
