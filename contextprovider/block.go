@@ -97,7 +97,7 @@ const candidates = 50
 // listed ones require follow them, if the budget has room.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *search.Agent) (Block, error) {
 	budget = budget.withDefaults()
-	layout, err := layoutOf(budget, false)
+	layout, err := layoutOf(budget, "")
 	if err != nil {
 		return Block{}, err
 	}
@@ -120,8 +120,8 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 		return Block{}, err
 	}
 	b.Ranking = answer.Ranking
-	if answer.Partial {
-		if layout, err = layoutOf(budget, true); err != nil {
+	if caveat := answer.Caveat(); caveat != "" {
+		if layout, err = layoutOf(budget, caveat); err != nil {
 			return Block{}, err
 		}
 	}

@@ -47,7 +47,7 @@ const maxSentence = 160
 
 // header says what the list is and how a skill is loaded, as facts: text that
 // reads like a command is what prompt-injection defences look for.
-func header(b Budget, partial bool) string {
+func header(b Budget, caveat string) string {
 	load := escapedLine(b.Intro)
 	switch {
 	case load != "":
@@ -57,8 +57,8 @@ func header(b Budget, partial bool) string {
 		load = "The instructions of each are in the file at its location; `" + cmp.Or(escapedLine(b.Command), "skills") + " show NAME` prints them."
 	}
 	about := "Skills in the local catalog that may fit this prompt. " + load + " Names and descriptions are catalog metadata."
-	if partial {
-		about += " So far this is " + search.PartOfCatalog + "."
+	if caveat != "" {
+		about += " " + caveat
 	}
 	return about
 }
@@ -93,13 +93,12 @@ func (f *layout) block(pinned []Body, entries []string) string {
 	return b.String()
 }
 
-// layoutOf returns the layout for a budget. partial means that the catalog does not hold all
-// skills yet.
-func layoutOf(b Budget, partial bool) (layout, error) {
+// layoutOf returns the layout for a budget; caveat is that of the answer.
+func layoutOf(b Budget, caveat string) (layout, error) {
 	if !slices.Contains(Forms(), b.Form) {
 		return layout{}, fmt.Errorf("no block form %q%s", b.Form, words.Suggest(string(b.Form), []string{string(Short), string(Full)}))
 	}
-	about, located := header(b, partial), b.Form == Full || !b.byTool()
+	about, located := header(b, caveat), b.Form == Full || !b.byTool()
 	switch b.Format {
 	case XML:
 		entry := xmlEntry

@@ -23,7 +23,7 @@ func layouts(t testing.TB) map[string]layout {
 	for _, format := range Formats() {
 		for _, form := range Forms() {
 			for _, server := range []string{"", "team"} {
-				f, err := layoutOf(Budget{Format: format, Form: form, Server: server}, false)
+				f, err := layoutOf(Budget{Format: format, Form: form, Server: server}, "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +74,7 @@ func BenchmarkFill(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var block Block
-				f, err := layoutOf(budget, false)
+				f, err := layoutOf(budget, "")
 				if err != nil {
 					b.Fatal(err)
 				}
