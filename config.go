@@ -2,6 +2,7 @@ package repertoire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // Never is the schedule of a catalog that is rescanned only by Rescan.
@@ -26,7 +28,7 @@ const Always = search.Always
 // gets only the skills that it names.
 const OnlyNamed = search.OnlyNamed
 
-// Config says what a catalog is made of. Only Sources is needed.
+// Config says what a catalog is made of. Only Sources is needed, or Store.
 type Config struct {
 	// Sources are where skills come from: folders (source.Dir, source.Discover),
 	// file systems (source.New), memory (source.Files), or anything else that
@@ -38,9 +40,24 @@ type Config struct {
 	// means that Sources stay.
 	Discover func() ([]source.Source, error)
 
+	// Store is the engine of a catalog that several machines share, such as store/postgres;
+	// nil means that the catalog is the file DB. Skills then come from the engine, and Sources
+	// must be empty. The catalog only reads the engine, and follows its changes unless
+	// Schedule is Never. It keeps a copy of what answers need in files beside DB, and answers
+	// from them when the engine cannot be asked, see Shared. Close closes the Store.
+	Store store.Store
+
+	// StoreURL and StoreCatalog are what the user's configuration says of Store. Who reads
+	// it opens the engine: Open refuses a StoreURL without a Store. "" means nothing.
+	StoreURL, StoreCatalog string
+
 	// DB is the catalog file; "" means one in the user's cache folder that
-	// belongs to these sources.
+	// belongs to these sources. With Store there is no such file, but the copy lies beside it.
 	DB string
+
+	// MaxFile is the size in bytes of the largest file of a skill that is read from Store;
+	// 0 means 1 MiB. Sources have limits of their own.
+	MaxFile int64
 
 	// Embedder makes the vectors of texts; nil means the built-in embedder.
 	// embed.None{} leaves ranking to text alone. After a change of embedder the
@@ -128,6 +145,11 @@ type Config struct {
 	// that ran in the background.
 	Changed func()
 
+	// Heard is called when the shared catalog is heard for the first time or again, and after
+	// changes of it, also of its tokens alone; nil means that nothing is called. It must
+	// return at once.
+	Heard func()
+
 	// Defer makes Open return without opening the catalog file, which is opened
 	// when something first needs it (see Glance), and then shows its errors; false
 	// means that Open opens it.
@@ -150,6 +172,12 @@ type ConfigOptions struct {
 	Roots     []string // further folders with skills, which win over the configured ones, the first first; nil means none
 	OnlyRoots bool     // look for skills in Roots only; false means in the configured folders too
 	DB        string   // catalog file; "" means $REPERTOIRE_DB, or else the configured file
+
+	// Store is the URL of the database of a shared catalog, which takes the place of all
+	// folders; "" means $REPERTOIRE_STORE, or else the configured one, unless there are Roots.
+	// "none" means folders. Catalog is the name of the catalog there; "" means the
+	// configured one. See Config.StoreURL.
+	Store, Catalog string
 
 	// State is the folder in which a copy of the user's configuration file is kept
 	// whenever that has no mistake; "" means that none is kept.
@@ -198,11 +226,9 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		Form:            contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}
-	if cfg.Sources, err = s.Sources(dir, o.Warn); err != nil {
+	if err := cfg.places(&s, dir, o); err != nil {
 		return Config{}, err
 	}
-	cfg.Fetch = s.Fetch()
-	cfg.Discover = func() ([]source.Source, error) { return s.Sources(dir, nil) }
 	if cfg.Embedder, err = s.Embedder.New(); err != nil {
 		return Config{}, fmt.Errorf("configuring embedder: %w", err)
 	}
@@ -213,4 +239,21 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		}
 	}
 	return cfg, nil
+}
+
+// places sets where skills come from.
+func (cfg *Config) places(s *config.Settings, dir string, o *ConfigOptions) (err error) {
+	folders := len(o.Roots) > 0 || o.OnlyRoots
+	switch {
+	case s.Store == "" || folders && o.Store == "":
+	case folders:
+		return errors.New("a shared catalog has no folders of this machine: leave out the store, or the further folders")
+	default:
+		cfg.StoreURL, cfg.StoreCatalog, cfg.MaxFile, cfg.DB = s.Store, s.Catalog, s.MaxFile, o.DB
+		return nil
+	}
+	cfg.Fetch = s.Fetch()
+	cfg.Discover = func() ([]source.Source, error) { return s.Sources(dir, nil) }
+	cfg.Sources, err = s.Sources(dir, o.Warn)
+	return err
 }

@@ -44,10 +44,14 @@ var errCut = errors.New("there was no time to read all changes; the next call go
 // ends. A catalog that has never been indexed is indexed completely. Any other is
 // brought up to date as far as the limits of o, which may be nil, allow: changes
 // beyond them are missing from the answers, and later calls go on. If it cannot be
-// brought up to date and yet can answer, that is no error, see Freshness.Stale.
+// brought up to date and yet can answer, that is no error, see Freshness.Stale. A catalog
+// with Config.Store pulls its state, and has no folders to look at.
 func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, error) {
 	if o == nil {
 		o = new(FreshenOptions)
+	}
+	if c.node != nil {
+		return c.freshenShared(ctx, cmp.Or(o.Scan, time.Second))
 	}
 	f := c.Glance(ctx, cmp.Or(o.Look, time.Second))
 	if err := ctx.Err(); err != nil || f.Current && !o.Rescan {
@@ -101,5 +105,8 @@ func (c *Catalog) answers(ctx context.Context) bool {
 // the last Glance, of whatever process, stopped. A catalog that was opened with
 // Defer needs no database for it, nor for the answers after it.
 func (c *Catalog) Glance(ctx context.Context, limit time.Duration) Freshness {
+	if c.node != nil {
+		return Freshness{}
+	}
 	return Freshness{Glance: c.state.Load().scanner.Glance(ctx, limit)}
 }

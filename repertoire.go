@@ -37,6 +37,7 @@ type Catalog struct {
 
 	missing func(context.Context, skill.Needs) []string // see search.Options; nil if cfg ignores needs
 
+	node  *node                 // of a catalog over Config.Store; nil for all others
 	state atomic.Pointer[state] // replaced when the file was lost, see isLost, and when sources come or go
 
 	rescan sync.Mutex // held by a rescan: one at a time
@@ -51,7 +52,7 @@ type Catalog struct {
 	warned map[string]bool // warnings of the last rescan
 	last   store.State     // of the catalog, when Changed was last called
 
-	background sync.WaitGroup // the call of Config.Fetch
+	background sync.WaitGroup // the call of Config.Fetch, and what follows Config.Store
 	fetching   sync.Mutex     // held during that call; guards unfetched
 	unfetched  string         // the error of the last call; "" means none
 
@@ -62,7 +63,8 @@ type Catalog struct {
 // state is what hangs on one open database file, and on one list of sources.
 type state struct {
 	path   string // of the file
-	store  *sqlite.DB
+	store  store.Store
+	file   *sqlite.DB // store, if that is a catalog file; nil in a node
 	index  *index.Index
 	search *search.Searcher
 
@@ -97,6 +99,9 @@ func (s *state) close() error {
 // isLost reports whether err says that the open file is damaged or no longer the
 // catalog, or comes from a file that was closed because of that.
 func (s *state) isLost(err error) bool {
+	if s.file == nil {
+		return false
+	}
 	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrStale) || err != nil && s.replaced.Load()
 }
 
@@ -104,8 +109,17 @@ func (s *state) isLost(err error) bool {
 // schedule it also scans the sources once before it returns; a source that
 // cannot be read is then logged, not an error. What lacks a vector is then
 // embedded in the background, except that the built-in embedder, which is fast,
-// has done so before Open returns.
+// has done so before Open returns. With Config.Store it has heard of the store's state
+// before it returns, or answers from an old copy; see Shared.
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
+	c, err := open(ctx, cfg)
+	if err != nil && cfg.Store != nil {
+		err = errors.Join(err, cfg.Store.Close()) // which is a catalog's own from here on
+	}
+	return c, err
+}
+
+func open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c := &Catalog{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	c.setReady = sync.OnceFunc(func() { close(c.ready) })
 	_, err := newReader(cfg.Sources)
@@ -115,43 +129,43 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	if c.agents, err = agentsByName(cfg.Agents); err != nil {
 		return nil, err
 	}
-	if err := c.chooseEmbedder(); err != nil {
-		return nil, err
-	}
-	if !cfg.IgnoreNeeds {
-		c.missing = commands.New(cfg.Assume).Missing
-	}
-	path, err := c.file(cfg.Sources)
+	e, err := config.EmbeddingBy(c.cfg.Embedder)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.open(ctx, path, cfg.Sources)
+	c.embedder, c.fast, c.fallback = e.Embedder, e.Inline, e.Fallback
+	if !cfg.IgnoreNeeds {
+		c.missing = commands.New(cfg.Assume).Missing
+	}
+	s, err := c.openFirst(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c.state.Store(s)
-	if err := c.start(ctx); err != nil {
+	if c.node != nil {
+		err = c.startShared(ctx)
+	} else {
+		err = c.start(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// chooseEmbedder decides between the configured and the built-in embedder.
-func (c *Catalog) chooseEmbedder() error {
-	if _, none := c.cfg.Embedder.(embed.None); none {
-		return nil
+// openFirst opens what the configuration names.
+func (c *Catalog) openFirst(ctx context.Context) (s *state, err error) {
+	if c.node, err = newNode(&c.cfg); err != nil {
+		return nil, err
 	}
-	own, err := config.Embedder{}.New() // the built-in one
+	if c.node != nil {
+		return c.openShared(), nil
+	}
+	path, err := c.file(c.cfg.Sources)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.embedder = c.cfg.Embedder; c.embedder == nil {
-		c.embedder = own
-	}
-	if c.fast = c.embedder.Model() == own.Model(); !c.fast {
-		c.fallback = own
-	}
-	return nil
+	return c.open(ctx, path, c.cfg.Sources)
 }
 
 // file returns the absolute path of the catalog of these sources: the file may be opened
@@ -182,12 +196,8 @@ func (c *Catalog) open(ctx context.Context, path string, sources []source.Source
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
 	x := index.New(db, c.embedder, &index.Options{Path: path, Inline: c.fast, Fallback: c.fallback})
-	found := search.New(x, db, c.embedder, &search.Options{
-		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold, Disturb: c.cfg.Disturb,
-		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates, Missing: c.missing,
-		CertainTriggers: c.cfg.CertainTriggers,
-	})
-	s := &state{path: path, store: db, index: x, search: found, policy: c.cfg.Policy, replaced: new(atomic.Bool)}
+	found := search.New(x, db, c.embedder, c.searchOptions())
+	s := &state{path: path, store: db, file: db, index: x, search: found, policy: c.cfg.Policy, replaced: new(atomic.Bool)}
 	s, err := s.with(sources)
 	if err != nil {
 		return nil, errors.Join(err, x.Close(), db.Close())
@@ -195,15 +205,25 @@ func (c *Catalog) open(ctx context.Context, path string, sources []source.Source
 	return s, nil
 }
 
+func (c *Catalog) searchOptions() *search.Options {
+	return &search.Options{
+		Deadline: c.cfg.Deadline, Inline: c.fast, Fallback: c.fallback, Threshold: c.cfg.Threshold, Disturb: c.cfg.Disturb,
+		Reranker: c.cfg.Reranker, RerankDeadline: c.cfg.RerankDeadline, RerankCandidates: c.cfg.RerankCandidates, Missing: c.missing,
+		CertainTriggers: c.cfg.CertainTriggers,
+	}
+}
+
 // Close stops the schedule, waits for a rescan that is under way, and closes
 // the file. Closing again does nothing.
 func (c *Catalog) Close() error {
-	if c.cron != nil {
+	if c.cancel != nil {
 		c.cancel()
+	}
+	if c.cron != nil {
 		<-c.cron.Stop().Done()
 		c.first.Wait()
-		c.background.Wait()
 	}
+	c.background.Wait()
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	c.closed = true
@@ -216,7 +236,7 @@ func (c *Catalog) Close() error {
 // the name of the catalog file in DB. What it refers to must not be changed.
 func (c *Catalog) Config() Config {
 	cfg, s := c.cfg, c.state.Load()
-	cfg.DB, cfg.Sources = s.path, s.sources
+	cfg.DB, cfg.Sources = s.path, s.list()
 	return cfg
 }
 
@@ -225,17 +245,30 @@ func (c *Catalog) Path() string { return c.state.Load().path }
 
 // Recovered returns the name under which a damaged catalog file was kept, or
 // "" when there was none.
-func (c *Catalog) Recovered() string { return c.state.Load().store.Recovered() }
+func (c *Catalog) Recovered() string {
+	if f := c.state.Load().file; f != nil {
+		return f.Recovered()
+	}
+	return ""
+}
 
 // Labels returns the labels of the sources, the one that wins first.
 func (c *Catalog) Labels() []string { return c.state.Load().labels() }
 
 func (s *state) labels() []string {
-	list := slices.Clone(s.sources)
+	list := s.list()
 	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
 	labels := make([]string, len(list))
 	for i, s := range list {
 		labels[i] = s.Info().Label
 	}
 	return labels
+}
+
+// list returns the sources.
+func (s *state) list() []source.Source {
+	if s.file == nil {
+		return s.sharedSources()
+	}
+	return slices.Clone(s.sources)
 }

@@ -18,6 +18,7 @@ import (
 // kept, the reports say what is incomplete, and the error is ctx's error. Where the
 // catalog cannot be written the error wraps store.ErrReadOnly; it answers from what is
 // there.
+// A catalog with Config.Store pulls the state of the store instead; there are no reports.
 // With the built-in embedder every text has its vector afterwards; another one
 // waits for Embed.
 //
@@ -37,6 +38,10 @@ func (c *Catalog) RescanAll(ctx context.Context, found func()) ([]Report, error)
 type scan func(s *index.Scanner, ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error)
 
 func (c *Catalog) rescanWith(ctx context.Context, found func(), f scan) ([]Report, error) {
+	if c.node != nil {
+		_, err := c.pull(ctx)
+		return nil, err
+	}
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	s := c.state.Load()
@@ -60,8 +65,8 @@ func (c *Catalog) sync(ctx context.Context, s *state, found func(), f scan) ([]R
 		return nil, err
 	}
 	if s.store.ReadOnly() {
-		err := s.store.ReadOnlyError()
-		if s.store.CanWrite(ctx) {
+		err := s.file.ReadOnlyError()
+		if s.file.CanWrite(ctx) {
 			err = fmt.Errorf("it can be written again: %w: %w", store.ErrStale, err)
 		}
 		return nil, err
@@ -105,6 +110,9 @@ func (c *Catalog) Calibrate(ctx context.Context) error {
 // away, and whether nearly all texts have a vector where a rescan embeds. Until then what
 // is not found may still be there.
 func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
+	if c.node != nil {
+		return c.state.Load().index.Published(ctx, nil), nil
+	}
 	indexed, err := repaired(ctx, c, func(s *state) (bool, error) {
 		indexed, err := s.index.Indexed(ctx, s.labels())
 		if err == nil && indexed && c.fast {
@@ -123,6 +131,9 @@ func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
 // a copy. Until all are, answers say so, see Ranking.Partial. Usable makes no catalog that
 // would be empty.
 func (c *Catalog) Usable(ctx context.Context) (bool, error) {
+	if c.node != nil {
+		return c.Indexed(ctx)
+	}
 	s := c.state.Load()
 	if _, err := os.Stat(s.path); err != nil && len(seeds(s.path, s.sources)) == 0 {
 		return false, nil
@@ -133,6 +144,9 @@ func (c *Catalog) Usable(ctx context.Context) (bool, error) {
 // Forget removes the skills of the source with this label, with their vectors. It is for
 // a source that is away for good: the next Rescan adds the skills of any other again.
 func (c *Catalog) Forget(ctx context.Context, label string) error {
+	if c.node != nil {
+		return fmt.Errorf("forgetting source %s: the catalog is shared, and this program only reads it: %w", label, store.ErrReadOnly)
+	}
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
 		c.rescan.Lock()
 		defer c.rescan.Unlock()
@@ -147,6 +161,9 @@ func (c *Catalog) Forget(ctx context.Context, label string) error {
 // ranking is by text, or by the vectors of the built-in embedder if the catalog
 // still has them. A catalog that can only be read stays as it is.
 func (c *Catalog) Embed(ctx context.Context, progress func(done, all int)) error {
+	if c.node != nil {
+		return nil // whoever writes the store embeds
+	}
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
 		if err := s.store.Ready(ctx); err != nil || s.store.ReadOnly() {
 			return struct{}{}, err

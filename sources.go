@@ -10,35 +10,41 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// reader opens the files of skills by the label of their source.
-type reader map[string]source.Source
+// A reader opens the files of skills by the label of their source.
+type reader struct {
+	known map[string]source.Source
+	open  func(source.Info) (source.Source, error) // opens a source of a shared catalog; nil for all others
+}
 
 func newReader(sources []source.Source) (reader, error) {
-	r := make(reader)
+	r := reader{known: make(map[string]source.Source)}
 	for i, s := range sources {
 		if s == nil {
-			return nil, fmt.Errorf("source %d of %d is nil", i+1, len(sources))
+			return r, fmt.Errorf("source %d of %d is nil", i+1, len(sources))
 		}
-		if r[s.Info().Label] != nil {
-			return nil, fmt.Errorf("two sources have the label %q; name one of them differently", s.Info().Label)
+		if r.known[s.Info().Label] != nil {
+			return r, fmt.Errorf("two sources have the label %q; name one of them differently", s.Info().Label)
 		}
-		r[s.Info().Label] = s
+		r.known[s.Info().Label] = s
 	}
 	return r, nil
 }
 
 // kinds returns the kinds of the sources by label.
 func (r reader) kinds() map[string]string {
-	kinds := make(map[string]string, len(r))
-	for label, s := range r {
+	kinds := make(map[string]string, len(r.known))
+	for label, s := range r.known {
 		kinds[label] = s.Info().Kind
 	}
 	return kinds
 }
 
 func (r reader) source(label string) (source.Source, error) {
-	if s := r[label]; s != nil {
+	if s := r.known[label]; s != nil {
 		return s, nil
+	}
+	if r.open != nil {
+		return r.open(source.Info{Label: label})
 	}
 	return nil, fmt.Errorf("source %s is not open", label)
 }
@@ -46,7 +52,7 @@ func (r reader) source(label string) (source.Source, error) {
 // locate returns a problem of a source with a path that can be opened, when the
 // source is on disk.
 func (r reader) locate(label string, p skill.Problem) skill.Problem {
-	if s := r[label]; s != nil && s.Info().Root != "" && !filepath.IsAbs(p.Path) {
+	if s := r.known[label]; s != nil && s.Info().Root != "" && !filepath.IsAbs(p.Path) {
 		p.Path = filepath.Join(s.Info().Root, filepath.FromSlash(p.Path))
 	}
 	return p

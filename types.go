@@ -129,6 +129,8 @@ type Query = search.Query
 //   - Background: what Threshold follows from, a [Background]
 //   - Partial: the catalog does not hold all of its sources yet, as that of a new worktree:
 //     what is not found may still be there
+//   - AsOf: when the answer was last known to be right, if Config.Store cannot be asked now;
+//     the zero time means that it is right
 //   - RerankError: why the reranker had no part in the order; nil when it had, or
 //     when there is none or nothing to order
 type Answer = search.Answer

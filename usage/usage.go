@@ -1,8 +1,8 @@
 // Package usage keeps a log of which skills were offered, loaded, read and run, and counts what
 // it says.
 //
-// The one rule: the log stays in its folder and nothing else reads it: no ranking, no
-// server. A log that cannot be written costs nothing but its lines.
+// The one rule: the log stays in its folder, and only people read it: nothing is ranked by
+// it, and no answer to a model has anything of it. A log that cannot be written costs nothing but its lines.
 package usage
 
 import (

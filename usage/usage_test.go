@@ -248,3 +248,38 @@ func FuzzStats(f *testing.F) {
 		}
 	})
 }
+
+// TestDays: each day counts what happened on it where the reader is, and days without an event
+// are there too.
+func TestDays(t *testing.T) {
+	d := newDiary(t, false)
+	d.add(t, "offered claude s1 pdf cat", "")
+	d.add(t, "offered claude s1", "")
+	d.add(t, "loaded claude s1 pdf", "")
+	d.now = d.now.AddDate(0, 0, 2) // 23:03
+	d.add(t, "loaded mcp - cat dog", "")
+	try(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Because: "reply"}))
+	try(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Agent: "keeper", Skills: []usage.Skill{{ID: "cat"}}}))
+	east := time.FixedZone("east", 3600) // where all of it is a day later
+	for _, c := range []struct {
+		since time.Time
+		agent string
+		want  string
+	}{
+		{time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), "", "31: 1 1 1, 1: 0 0 0, 2: 1 0 2, "},
+		{time.Date(2026, 3, 31, 23, 1, 0, 0, time.UTC), "", "31: 0 1 1, 1: 0 0 0, 2: 1 0 2, "},
+		{time.Date(2026, 4, 1, 0, 0, 0, 0, east), "", "1: 1 1 1, 2: 0 0 0, 3: 1 0 2, "},
+		{time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), "keeper", "1: 0 0 0, 2: 1 0 0, "},
+		{d.now.AddDate(0, 0, 1), "", ""},
+	} {
+		days, err := d.Days(t.Context(), c.since, c.agent)
+		try(t, err)
+		got := ""
+		for _, day := range days {
+			got += fmt.Sprintf("%d: %d %d %d, ", day.Start.Day(), day.Got, day.Silent, day.Loads)
+		}
+		if got != c.want {
+			t.Errorf("since %v, agent %q: %q, want %q", c.since, c.agent, got, c.want)
+		}
+	}
+}

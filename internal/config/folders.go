@@ -96,13 +96,30 @@ func DefaultDB(sources []source.Source) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return markOpened(db), nil
+}
+
+// SharedDB returns the path beside which the copy of a shared catalog is kept, which is
+// named without a password. It removes unused catalogs, as DefaultDB does.
+func SharedDB(name string) (string, error) {
+	dir, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte("shared " + name))
+	return markOpened(filepath.Join(dir, hex.EncodeToString(sum[:6]), catalogName)), nil
+}
+
+// markOpened keeps a catalog from being removed as unused, and returns its path. It removes
+// unused ones if the catalog is new.
+func markOpened(db string) string {
 	// Set the time at each opening: a catalog whose skills never change is never
 	// written. The time of the file itself shows whether somebody has replaced it.
 	folder := filepath.Dir(db)
 	if now := time.Now(); os.Chtimes(folder, now, now) != nil {
 		removeUnused(filepath.Dir(folder), now.Add(-unusedAfter))
 	}
-	return db, nil
+	return db
 }
 
 // defaultDB returns the catalog file that belongs to these sources.
@@ -120,6 +137,10 @@ func defaultDB(sources []source.Source) (string, error) {
 
 // catalogName is the name of a catalog file that DefaultDB returns.
 const catalogName = "catalog.db"
+
+// FilesSuffix ends the name of the folder with files of skills that a copy of a shared
+// catalog keeps.
+const FilesSuffix = ".files"
 
 // maxBeside is how many other catalogs Beside returns: reading what 50 of them hold takes
 // about as long as reading ten skills.
@@ -202,6 +223,7 @@ func removeCatalog(db string) {
 			os.Remove(filepath.Join(folder, f.Name()))
 		}
 	}
+	os.RemoveAll(db + FilesSuffix)
 	os.Remove(folder)
 }
 

@@ -16,10 +16,18 @@ type Options struct {
 	Roots     []string
 	OnlyRoots bool
 	DB        string
+	Store     string
+	Catalog   string
 	State     string
 	LastGood  bool
 	Warn      func(error)
 }
+
+// NoStore as a store means the folders of this machine, whatever else is configured.
+const NoStore = "none"
+
+// storeVariable is the variable with the URL of the database of a shared catalog.
+const storeVariable = "REPERTOIRE_STORE"
 
 func (o *Options) warn(err error) {
 	if o.Warn != nil {
@@ -60,6 +68,10 @@ func Read(dir string, o *Options) (Settings, error) {
 		}
 	}
 	s.DB = cmp.Or(o.DB, os.Getenv("REPERTOIRE_DB"), s.DB)
+	s.Store, s.Catalog = cmp.Or(o.Store, os.Getenv(storeVariable), s.Store), cmp.Or(o.Catalog, s.Catalog)
+	if s.Store == NoStore {
+		s.Store = ""
+	}
 	return s, nil
 }
 

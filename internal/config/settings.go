@@ -30,6 +30,8 @@ type Settings struct {
 	User      bool   // look in the usual folders of the user
 	Bundled   bool   // offer the skills that are compiled in
 	DB        string // catalog file; "" means the one that DefaultDB returns
+	Store     string // URL of the database of a shared catalog; "" means that the catalog holds folders of this machine
+	Catalog   string // which catalog of that database; "" means its default
 	Schedule  string // of rescans; "" means the default of repertoire.Config
 	MaxFile   int64  // size in bytes of the largest file that is served; 0 means 1 MiB
 	Agents    []*search.Agent
@@ -153,6 +155,31 @@ func (e Embedder) New() (embed.Embedder, error) {
 		return nil, errors.New("embedder openai: base_url and model are needed")
 	}
 	return nil, fmt.Errorf("no embedder %q%s", e.Name, words.Suggest(e.Name, []string{EmbedderStatic, EmbedderNone, EmbedderOpenAI}))
+}
+
+// An Embedding is how a catalog makes vectors.
+type Embedding struct {
+	Embedder embed.Embedder // nil means that text ranks alone
+	Inline   bool           // Embedder is the built-in one, which is fast: skills are embedded as they are read
+	Fallback embed.Embedder // the built-in one if another is configured: it ranks until nearly all texts have a vector
+}
+
+// EmbeddingBy returns the Embedding of a catalog for a configured embedder; nil means the
+// built-in one.
+func EmbeddingBy(configured embed.Embedder) (Embedding, error) {
+	if _, none := configured.(embed.None); none {
+		return Embedding{}, nil
+	}
+	own, err := Embedder{}.New() // the built-in one
+	switch {
+	case err != nil:
+		return Embedding{}, err
+	case configured == nil:
+		return Embedding{Embedder: own, Inline: true}, nil
+	case configured.Model() == own.Model():
+		return Embedding{Embedder: configured, Inline: true}, nil
+	}
+	return Embedding{Embedder: configured, Fallback: own}, nil
 }
 
 // Dimension returns the dimension of the vectors; 0 means that there are none, or that

@@ -73,6 +73,10 @@ func (p *parser) shownValue(key string, v value, o *Options) Shown {
 		set.Origin, set.Place = OriginFlag, "--db"
 	case key == "db" && os.Getenv("REPERTOIRE_DB") != "":
 		set.Origin, set.Place = OriginVariable, "REPERTOIRE_DB"
+	case key == "store" && o.Store != "", key == "catalog" && o.Catalog != "":
+		set.Origin, set.Place = OriginFlag, "--"+key
+	case key == "store" && os.Getenv(storeVariable) != "":
+		set.Origin, set.Place = OriginVariable, storeVariable
 	case key == "model.base_url" && os.Getenv(modelBase) != "":
 		set.Value, set.Origin, set.Place = words.Address(os.Getenv(modelBase)), OriginVariable, modelBase
 	case key == "model.model" && os.Getenv(modelName) != "":

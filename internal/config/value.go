@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // scalar returns the text of a value. what names the expected value in errors.
@@ -36,6 +38,18 @@ func (p *parser) text(to *string) value {
 		*to, err = p.scalar(n, "a text")
 		return err
 	}}
+}
+
+// secret is text for a URL that may hold a password, which is not shown.
+func (p *parser) secret(to *string) value {
+	v := p.text(to)
+	v.show = func() any {
+		if *to == "" {
+			return nil
+		}
+		return words.Address(*to)
+	}
+	return v
 }
 
 func (p *parser) optional(to **string) value {

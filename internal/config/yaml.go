@@ -120,6 +120,8 @@ func (p *parser) personal() keys {
 		"user":        p.boolean(&s.User).doc("look at the folders in your home", true),
 		"bundled":     p.bundled().doc("offer the skills that are compiled in: all, none, or these", true),
 		"db":          p.path(&s.DB).doc("file of the catalog, instead of one in the cache folder", nil),
+		"store":       p.secret(&s.Store).doc("URL of the database of a shared catalog, which takes the place of folders", nil),
+		"catalog":     p.text(&s.Catalog).doc("which catalog of the database of \"store\"", nil),
 		"schedule":    p.schedule(&s.Schedule).doc("when programs that stay running rescan, as a cron spec", "@every 5s"),
 		"max_file":    number(p, &s.MaxFile).doc("bytes of the largest file that is served", 1<<20),
 		"embedder":    p.embedder().doc("what makes vectors of texts", EmbedderStatic),
