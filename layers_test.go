@@ -18,6 +18,7 @@ const module = "github.com/repertoire-skills/repertoire"
 // A new edge is a design decision. The root façade is ".".
 var layers = map[string][]string{
 	"skill":               {"internal/words", "internal/lazyregexp"},
+	"internal/access":     {"store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"internal/atomicfile": {},
 	"internal/endpoint":   {"internal/words"},
 	"internal/sqlfile":    {},

@@ -1,0 +1,108 @@
+// Package access says who asks a server and what they may see: it checks the secret of a
+// request and returns the caller.
+//
+// The one rule: when it is not certain that a secret is good, it is refused. No secret is
+// kept, logged or part of an error.
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+)
+
+// A Caller is who bears a secret.
+type Caller struct {
+	// Name names the caller in limits and in logs. "" means that whoever bears the secret is
+	// not told apart from others who do.
+	Name string
+	// Agent is the configured agent whose scope the caller sees; "" means the whole catalog.
+	Agent string
+}
+
+// ErrUnknown means that nobody bears the secret: it is wrong, revoked or expired.
+var ErrUnknown = errors.New("the token is not known here, or has expired")
+
+// ErrRefused means that the bearer of a secret is known, and may see nothing here.
+var ErrRefused = errors.New("this token shows no skills here")
+
+// A Checker checks secrets. It may be used by several goroutines.
+type Checker interface {
+	// Check returns the bearer of a secret. If there is none, the error wraps ErrUnknown; if
+	// the bearer may see nothing, ErrRefused; another error means that nobody can tell now.
+	Check(ctx context.Context, secret string) (Caller, error)
+}
+
+// Any returns a Checker that knows what one of the checkers knows.
+func Any(checkers ...Checker) Checker { return anyOf(checkers) }
+
+type anyOf []Checker
+
+func (list anyOf) Check(ctx context.Context, secret string) (Caller, error) {
+	var uncertain error
+	for _, c := range list {
+		caller, err := c.Check(ctx, secret)
+		if err == nil {
+			return caller, nil
+		}
+		if !errors.Is(err, ErrUnknown) {
+			uncertain = errors.Join(uncertain, err)
+		}
+	}
+	if uncertain != nil {
+		return Caller{}, uncertain
+	}
+	return Caller{}, ErrUnknown
+}
+
+// Single returns a Checker that knows one secret, which many may bear: they see the whole
+// catalog and have no name.
+func Single(secret string) Checker { return single(sha256.Sum256([]byte(secret))) }
+
+type single [sha256.Size]byte // digest of the secret
+
+// Check compares digests, which takes the same time for all secrets.
+func (s single) Check(_ context.Context, secret string) (Caller, error) {
+	sum := sha256.Sum256([]byte(secret))
+	if subtle.ConstantTimeCompare(sum[:], s[:]) != 1 {
+		return Caller{}, ErrUnknown
+	}
+	return Caller{}, nil
+}
+
+// OpenWhile returns a Checker that lets everybody see everything while open returns true, and
+// then asks c.
+func OpenWhile(open func() bool, c Checker) Checker { return openWhile{open, c} }
+
+type openWhile struct {
+	open func() bool
+	next Checker
+}
+
+func (o openWhile) Check(ctx context.Context, secret string) (Caller, error) {
+	if o.open() {
+		return Caller{}, nil
+	}
+	return o.next.Check(ctx, secret)
+}
+
+// Within returns a Checker of callers who see at most the scope of an agent: who may see the
+// whole catalog sees that scope, and who may see another agent's sees nothing.
+func Within(agent string, c Checker) Checker { return within{agent, c} }
+
+type within struct {
+	agent string
+	next  Checker
+}
+
+func (w within) Check(ctx context.Context, secret string) (Caller, error) {
+	caller, err := w.next.Check(ctx, secret)
+	if err == nil && caller.Agent == "" {
+		caller.Agent = w.agent
+	}
+	if err == nil && caller.Agent != w.agent {
+		return Caller{}, ErrRefused
+	}
+	return caller, err
+}
