@@ -20,6 +20,7 @@ var layers = map[string][]string{
 	"skill":               {"internal/words", "internal/lazyregexp"},
 	"internal/access":     {"store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"internal/atomicfile": {},
+	"internal/audit":      {"internal/words"},
 	"internal/endpoint":   {"internal/words"},
 	"internal/sqlfile":    {},
 	"internal/inspect":    {"skill", "internal/words", "internal/lazyregexp"},

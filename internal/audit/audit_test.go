@@ -1,0 +1,156 @@
+package audit
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func try(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read returns the lines of a file.
+func read(t *testing.T, name string) (lines []Line) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	try(t, err)
+	for text := range strings.Lines(string(data)) {
+		var l Line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// TestLog: lines are appended; prompts only if they are wanted.
+func TestLog(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "audit.log")
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	given := Line{Time: at, Caller: "ci", Agent: "clerk", Call: "suggest_skills", Skills: []string{"a", "b"}, Session: "s", Prompt: "the\nprompt"}
+	want := []Line{given, given}
+	want[0].Prompt = ""
+	for _, prompts := range []bool{false, true} {
+		l, err := Open(name, &Options{Prompts: prompts})
+		try(t, err)
+		l.Add(given)
+		try(t, l.Close())
+		l.Add(given) // too late
+		try(t, l.Close())
+	}
+	if diff := cmp.Diff(want, read(t, name)); diff != "" {
+		t.Error(diff)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	var none *Log
+	none.Add(given)
+	try(t, none.Close())
+}
+
+// TestBounds: whatever clients send, a line is one line of a bounded length.
+func TestBounds(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "audit.log")
+	l, err := Open(name, &Options{Prompts: true})
+	try(t, err)
+	long := strings.Repeat("\u2028\n\x00\xff\"", 1<<18)
+	many := make([]string, 10_000)
+	for i := range many {
+		many[i] = long
+	}
+	l.Add(Line{Caller: long, Client: long, Agent: long, Call: long, Skills: many, File: long, Proposal: long, Session: long, Prompt: long})
+	l.Add(Line{Call: "next"})
+	try(t, l.Close())
+	if lines := read(t, name); len(lines) != 2 || lines[1].Call != "next" {
+		t.Errorf("%d lines", len(lines))
+	}
+	if info, _ := os.Stat(name); info.Size() > 128<<10 {
+		t.Errorf("a line has %d bytes", info.Size())
+	}
+}
+
+// TestAtOnce: two processes that append to a file, as two Logs do, mix no lines.
+func TestAtOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "audit.log")
+	var all sync.WaitGroup
+	for _, caller := range []string{"a", "b"} {
+		l, err := Open(name, nil)
+		try(t, err)
+		all.Go(func() {
+			for range 300 {
+				l.Add(Line{Caller: caller, Call: strings.Repeat(caller, 200)})
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(read(t, name)); n != 600 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// TestRotated: a file that was renamed gets no more lines.
+func TestRotated(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be renamed here")
+	}
+	name := filepath.Join(t.TempDir(), "audit.log")
+	l, err := Open(name, nil)
+	try(t, err)
+	try(t, l.Close())
+	old, err := l.open()
+	try(t, err)
+	if l.current(old) != old {
+		t.Error("the file is opened again for nothing")
+	}
+	try(t, os.Rename(name, name+".1"))
+	f := l.current(old)
+	defer f.Close()
+	_, err = f.WriteString("{}\n")
+	try(t, err)
+	if n := len(read(t, name)); n != 1 {
+		t.Errorf("%d lines in the new file", n)
+	}
+}
+
+// TestSlow: a disk that takes nothing delays nobody; lines are lost, and Close gives up.
+func TestSlow(t *testing.T) {
+	r, w, err := os.Pipe()
+	try(t, err)
+	defer r.Close()
+	l := &Log{name: filepath.Join(t.TempDir(), "absent", "pipe"), opts: Options{Logger: discard()}, lines: make(chan []byte, queue), done: make(chan struct{})}
+	go l.write(w)
+	for range 10 * queue {
+		l.Add(Line{Call: strings.Repeat("x", maxText)})
+	}
+	if l.lost.Load() == 0 {
+		t.Error("no line is lost")
+	}
+	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "slow") {
+		t.Errorf("closing: %v", err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	if _, err := Open(t.TempDir()+"/absent/audit.log", nil); err == nil || !strings.Contains(err.Error(), "absent") {
+		t.Error(err)
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
