@@ -19,6 +19,8 @@ const module = "github.com/repertoire-skills/repertoire"
 var layers = map[string][]string{
 	"skill":               {"internal/words", "internal/lazyregexp"},
 	"internal/access":     {"store", "internal/atomicfile", "internal/regular", "internal/words"},
+	"internal/api":        {},
+	"internal/apiclient":  {"internal/api", "internal/endpoint"},
 	"internal/atomicfile": {},
 	"internal/audit":      {"internal/words"},
 	"internal/endpoint":   {"internal/words"},
