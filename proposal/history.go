@@ -203,6 +203,30 @@ func (b *Box) History(ctx context.Context, a *search.Agent, id string) (Log, err
 	return p.log, nil
 }
 
+// Change returns what a version of a skill changed, as a unified diff: against the kept version
+// before it, or against no files if there is none.
+func (b *Box) Change(ctx context.Context, a *search.Agent, id, version string) (v Version, diff string, err error) {
+	p, _, err := b.pastOf(ctx, a, id)
+	if err != nil {
+		return v, "", err
+	}
+	if v, err = p.find(version); err != nil {
+		return v, "", err
+	}
+	var before Files
+	at := slices.IndexFunc(p.log.Versions, func(other Version) bool { return other.Number == v.Number })
+	if at > 0 {
+		if before, err = readKept(p.kept(p.log.Versions[at-1].Digest)); err != nil {
+			return v, "", err
+		}
+	}
+	after, err := readKept(p.kept(v.Digest))
+	if err != nil {
+		return v, "", err
+	}
+	return v, unified(before, after), nil
+}
+
 func (b *Box) pastOf(ctx context.Context, a *search.Agent, id string) (*past, search.Entry, error) {
 	e, err := b.catalog.Lookup(ctx, id, a)
 	if err != nil {

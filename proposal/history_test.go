@@ -42,7 +42,15 @@ func TestHistory(t *testing.T) {
 	if _, err := k.Revert(ctx, person, "cat", sum[:8]); err != nil || !strings.Contains(get(t, filepath.Join(k.cat, "SKILL.md")), "Wait.") {
 		t.Errorf("by digest: %v", err)
 	}
+	for version, want := range map[string]string{"1": "+Call the cat.", "2": "-Call the cat.\n+Wait.", sum[:8]: "+++ /dev/null"} {
+		if _, diff, err := k.Change(ctx, nil, "cat", version); err != nil || !strings.Contains(diff, want) {
+			t.Errorf("version %s: %v, %s", version, err, diff)
+		}
+	}
 	for _, bad := range []string{"", "0", "7", "zz", sum[:3], "../1"} {
+		if _, _, err := k.Change(ctx, nil, "cat", bad); err == nil {
+			t.Errorf("version %q", bad)
+		}
 		if _, err := k.Revert(ctx, person, "cat", bad); err == nil {
 			t.Errorf("version %q", bad)
 		}
