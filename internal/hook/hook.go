@@ -16,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
@@ -26,8 +27,8 @@ import (
 // Deadline is the deadline of a hook whose command names none.
 const Deadline = 300 * time.Millisecond
 
-// A Call is one call of a hook. All fields but Patience, Server, Name, Log, Index and Usage
-// are needed.
+// A Call is one call of a hook. All fields but Patience, Server, Name, Log, Ask, Index and
+// Usage are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Deadline time.Duration // after the event has been read; nothing is answered later
@@ -45,6 +46,13 @@ type Call struct {
 	// StateDir returns the folder of the log and of what sessions were told; "" means that
 	// nothing is remembered.
 	StateDir func() (string, error)
+
+	// Ask asks a server; nil means that there is none. The catalog of this machine answers
+	// if the server does not.
+	Ask func(context.Context, api.Prompt) (*api.Suggestion, error)
+	// Agent is the agent of the server's configuration whose skills to ask for; "" means
+	// that the server decides.
+	Agent string
 
 	// Open opens the catalog of a project for an agent; nil means all agents.
 	Open func(context.Context, Opening) (Catalog, *repertoire.Agent, error)
@@ -79,6 +87,7 @@ type Catalog interface {
 	Glance(ctx context.Context, limit time.Duration) repertoire.Freshness
 	Indexed(ctx context.Context) (bool, error)
 	Usable(ctx context.Context) (bool, error)
+	Shared() repertoire.Shared
 	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
 	Count(ctx context.Context, a *repertoire.Agent) (int, error)
 	Pinned(ctx context.Context, a *repertoire.Agent) ([]repertoire.Entry, error)
@@ -231,6 +240,14 @@ func (r *run) caller() string {
 
 // text returns the text that the model should see; "" means none.
 func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
+	if r.Ask != nil {
+		text, err := r.asked(ctx, e)
+		if err == nil {
+			return text, nil
+		}
+		r.log.Error("the catalog of this machine is asked instead", "error", err)
+		r.Server = "" // it may be the server that does not answer; paths lead to what is here
+	}
 	c, agent, err := r.Open(ctx, Opening{Dir: r.dir, Log: r.log, Bound: r.bound, Warn: func(err error) {
 		if r.memory.First(ctx, e.Session, err.Error()) {
 			r.log.Warn("not used", "cause", err)
@@ -250,7 +267,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 		return r.introduction(ctx, c, agent)
 	}
 	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, Command: r.Name, ListPinned: true}
-	if asks, _ := client.Find(r.Arg); asks.Hook != nil && asks.Hook.Markdown {
+	if r.markdown() {
 		budget.Format = contextprovider.Markdown
 	}
 	block, err := r.memory.Suggest(ctx, c, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, budget, agent)
@@ -263,6 +280,12 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 		r.stale.Store(&db)
 	}
 	return block.Text, nil
+}
+
+// markdown reports whether Markdown is the best form for the client.
+func (r *run) markdown() bool {
+	asks, _ := client.Find(r.Arg)
+	return asks.Hook != nil && asks.Hook.Markdown
 }
 
 // noteOffer notes what a prompt got, unless another hook has answered it.
@@ -302,6 +325,10 @@ func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	r.stale.Store(&db)
 	if usable, err := c.Usable(ctx); err != nil || !usable {
 		return false, err
+	}
+	if copied := c.Shared(); copied.State != "" && time.Since(copied.Heard).Abs() < pause {
+		r.stale.Store(nil) // nothing but a prompt a moment ago would be older
+		return true, nil
 	}
 	indexed, err := c.Indexed(ctx)
 	if err != nil {
@@ -376,12 +403,16 @@ func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Age
 		indexed, err := c.Indexed(ctx)
 		partial = err == nil && !indexed
 	}
-	text := contextprovider.Introduction(n, names, r.Server, r.Command(), partial)
+	return r.withProposals(contextprovider.Introduction(n, names, r.Server, r.Command(), partial)), nil
+}
+
+// withProposals adds to an introduction how many proposed changes wait on this machine.
+func (r *run) withProposals(text string) string {
 	if r.state == "" || text == "" {
-		return text, nil
+		return text
 	}
 	if n := r.Waiting(r.state); n > 0 {
 		text += fmt.Sprintf("Proposed changes of skills that wait for the user's decision: %d (`%s proposals` lists them).\n", n, words.Line(r.Command()))
 	}
-	return text, nil
+	return text
 }

@@ -97,16 +97,27 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 	if now := turn(p); now != "" && now == s.Turn {
 		return contextprovider.Block{}, nil
 	}
+	block, err := s.suggest(ctx, c, p.Text, b, a)
+	if err != nil || block.Kind == string(intent.SlashCommand) {
+		return block, err
+	}
+	s.record(p, block)
+	m.save(s)
+	return block, nil
+}
+
+// suggest makes the block for a prompt from what the session knows, and remembers nothing.
+func (s *state) suggest(ctx context.Context, c Catalog, text string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	b.Choose = s.choose
-	block, err := c.Block(ctx, p.Text, b, a)
+	block, err := c.Block(ctx, text, b, a)
 	if err != nil {
 		return contextprovider.Block{}, err
 	}
 	if block.Kind == string(intent.SlashCommand) { // the client knows what to load for it
 		return contextprovider.Block{Ranking: block.Ranking}, nil
 	}
-	if len(s.Prompts) > 0 && followsUp(p.Text, block) {
-		again, err := c.Block(ctx, strings.Join(s.Prompts, "\n")+"\n"+p.Text, b, a)
+	if len(s.Prompts) > 0 && followsUp(text, block) {
+		again, err := c.Block(ctx, strings.Join(s.Prompts, "\n")+"\n"+text, b, a)
 		if err != nil {
 			return contextprovider.Block{}, err
 		}
@@ -114,8 +125,6 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 			block = again
 		}
 	}
-	s.record(p, block)
-	m.save(s)
 	return block, nil
 }
 
@@ -138,7 +147,7 @@ func (m *Memory) Load(ctx context.Context, session, name, path string) {
 	}
 	s, release := m.open(ctx, session)
 	defer release()
-	s.offer(offer{Name: name, Location: path, Probability: 1})
+	s.offer(Offer{Name: name, Location: path, Probability: 1})
 	m.save(s)
 }
 
@@ -173,15 +182,15 @@ func (m *Memory) First(ctx context.Context, session, message string) bool {
 type state struct {
 	Turn    string   `json:"turn,omitempty"`    // hash of the prompt that was answered last
 	Prompts []string `json:"prompts,omitempty"` // the last prompts, shortened
-	Offers  []offer  `json:"offers,omitempty"`
+	Offers  []Offer  `json:"offers,omitempty"`
 	// Messages are hashes of the messages that First was asked about.
 	Messages []string `json:"messages,omitempty"`
 
 	write func(data []byte) error // saves the state; nil means that it is not remembered
 }
 
-// An offer is a skill that a session knows, by name or location or both.
-type offer struct {
+// An Offer is a skill that a session knows, by name or location or both.
+type Offer struct {
 	Name        string  `json:"name,omitempty"`
 	Location    string  `json:"location,omitempty"`
 	Probability float64 `json:"probability"` // when it was offered; 1 means that it was loaded
@@ -195,11 +204,11 @@ const (
 )
 
 // is reports whether the offer is for this skill, or for a copy of it.
-func (o *offer) is(h *search.Hit) bool {
+func (o *Offer) is(h *search.Hit) bool {
 	return o.isEntry(h.Entry) || slices.ContainsFunc(h.Copies, o.isEntry)
 }
 
-func (o *offer) isEntry(e search.Entry) bool {
+func (o *Offer) isEntry(e search.Entry) bool {
 	if o.Name == "" || o.Location != "" && e.Location != "" {
 		return o.Location == e.Location
 	}
@@ -239,19 +248,28 @@ func odds(p float64) float64 {
 
 // record remembers a prompt and the skills that were offered for it.
 func (s *state) record(p Prompt, b contextprovider.Block) {
-	s.Turn = turn(p)
+	got := Answer{Request: b.Kind == ""}
 	for _, h := range b.Skills {
-		s.offer(offer{h.Name, h.Location, h.Probability})
+		got.Offers = append(got.Offers, Offer{h.Name, h.Location, h.Probability})
 	}
-	if b.Kind == "" {
+	s.note(p, got)
+}
+
+// note remembers a prompt and its answer.
+func (s *state) note(p Prompt, got Answer) {
+	s.Turn = turn(p)
+	for _, o := range got.Offers {
+		s.offer(o)
+	}
+	if got.Request {
 		s.Prompts = append(s.Prompts, words.Cut(p.Text, maxPrompt))
 		s.Prompts = s.Prompts[max(0, len(s.Prompts)-maxPrompts):]
 	}
 }
 
 // offer remembers one skill. If there are too many, the oldest are forgotten.
-func (s *state) offer(o offer) {
-	s.Offers = slices.DeleteFunc(s.Offers, func(old offer) bool { return old.Name == o.Name && old.Location == o.Location })
+func (s *state) offer(o Offer) {
+	s.Offers = slices.DeleteFunc(s.Offers, func(old Offer) bool { return old.Name == o.Name && old.Location == o.Location })
 	s.Offers = append(s.Offers, o)
 	s.Offers = s.Offers[max(0, len(s.Offers)-maxOffers):]
 }

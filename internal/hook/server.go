@@ -1,0 +1,70 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/hook/event"
+	"github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// ageRoom is how long the line may be that says how old an answer is.
+const ageRoom = 120
+
+// asked returns the text that a server gives for an event; "" means none. The server has two
+// thirds of the time: the rest is enough for the catalog of this machine.
+func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Until(r.end)*2/3)
+	defer cancel()
+	p := api.Prompt{Agent: r.Agent, Dir: r.dir, Server: r.Server, Room: e.Room() - ageRoom, Session: e.Session}
+	if e.Kind == client.Start {
+		p.Start = true
+		s, err := r.Ask(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		text, err := textOf(s, p.Room)
+		return r.withProposals(text), err
+	}
+	if p.Text = e.Prompt; r.markdown() {
+		p.Format = string(contextprovider.Markdown)
+	}
+	err = r.memory.Ask(ctx, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, func(told session.Told) (got session.Answer, err error) {
+		p.Earlier = told.Prompts
+		for _, o := range told.Offers {
+			p.Known = append(p.Known, api.Skill{Name: o.Name, Location: o.Location, Probability: o.Probability})
+		}
+		s, err := r.Ask(ctx, p)
+		if err != nil {
+			return got, err
+		}
+		if text, err = textOf(s, p.Room); err != nil {
+			return got, err
+		}
+		got.Request = s.Because == ""
+		for _, k := range s.Skills {
+			got.Offers = append(got.Offers, session.Offer{Name: k.Name, Location: k.Location, Probability: k.Probability})
+		}
+		return got, nil
+	})
+	return text, err
+}
+
+// textOf returns the block of an answer without hidden characters, with the time that it is
+// from if the server cannot know whether it is still true.
+func textOf(s *api.Suggestion, room int) (string, error) {
+	block := words.Clean(s.Block)
+	switch length := utf8.RuneCountInString(block); {
+	case length > room:
+		return "", fmt.Errorf("the server has answered with %d characters, the client has room for %d", length, room)
+	case block == "" || s.AsOf == nil:
+		return block, nil
+	}
+	return block + fmt.Sprintf("(These are the skills as of %s: their server cannot look for changes now.)\n", s.AsOf.UTC().Format("2006-01-02 15:04 UTC")), nil
+}
