@@ -48,7 +48,7 @@ func claude() Client {
 		Commands: Places{paths(dir.below("commands")), paths(project(".claude/commands"))},
 		Plugins: recordedPlugins(dir, on("windows", fixed(`C:\Program Files\ClaudeCode\managed-settings.json`),
 			on("darwin", fixed("/Library/Application Support/ClaudeCode/managed-settings.json"), fixed("/etc/claude-code/managed-settings.json")))),
-		MCP: MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		MCP: MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
 			Handler: commandSeconds, Lines: []string{"command"},
 			Events: []Event{
@@ -75,7 +75,7 @@ func codex() Client {
 	return Client{Name: "codex", Title: "Codex", Home: dir, Bins: []string{"codex"},
 		After:   "approve the hook once with /hooks in Codex: until then it does not run",
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills"), on("windows", none, fixed("/etc/codex/skills"))), Plugins: cachedPlugins(dir),
-		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare},
+		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare, Remote: bearerVariable},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
 			Events: []Event{
@@ -92,7 +92,7 @@ func gemini() Client {
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
 	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart,
 		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")),
-		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare},
+		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
 			Events: []Event{
@@ -108,7 +108,7 @@ func cursor() Client {
 	dir := home(".cursor")
 	return Client{Name: "cursor", Title: "Cursor", Home: dir, Bins: []string{"cursor", "cursor-agent"},
 		Folders: []string{".cursor"}, Skills: paths(dir.below("skills")),
-		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio},
+		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${env:VAR}")},
 		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
 			Handler: commandOnly, Lines: []string{"command"}, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
 			Events: []Event{
@@ -126,7 +126,7 @@ func copilot() Client {
 	dir := copilotHome()
 	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"},
 		Folders: []string{".github"}, Skills: paths(dir.below("skills")), Plugins: listedPlugins(dir),
-		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools,
+		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}", Member{"tools", []string{"*"}}),
 			Instead: "claude"},
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
 			Handler: perShell, Lines: []string{"bash", "powershell", "command"},
@@ -148,7 +148,7 @@ func copilotHome() Path { return variable("COPILOT_HOME", home(".copilot")) }
 func vscode() Client {
 	dir := on("windows", roaming("Code/User"), on("darwin", home("Library/Application Support/Code/User"), config("Code/User")))
 	return Client{Name: "vscode", Title: "VS Code", Home: dir, Bins: []string{"code"},
-		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio},
+		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${env:VAR}")},
 		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"},
 			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Sample: `{` + vscodeFields + sampleSource + `}`}},
@@ -163,14 +163,14 @@ func openCode() Client {
 		MCP: MCP{Files: Places{
 			paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
 			paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
-		}, Key: []string{"mcp"}, Entry: localList}}
+		}, Key: []string{"mcp"}, Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})}}
 }
 
 func goose() Client {
 	dir := on("windows", roaming("Block/goose/config"), config("goose"))
 	return Client{Name: "goose", Title: "Goose", Home: dir, Bins: []string{"goose"},
 		Folders: []string{".goose"}, Skills: paths(config("goose/skills")), Plugins: pluginsIn(home(shared + "/plugins")),
-		MCP: MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension}}
+		MCP: MCP{Files: Places{User: paths(dir.below("config.yaml"))}, Format: YAML, Key: []string{"extensions"}, Entry: gooseExtension, Remote: gooseRemote}}
 }
 
 func amp() Client {
@@ -180,14 +180,14 @@ func amp() Client {
 		MCP: MCP{Files: Places{
 			paths(dir.below("settings.json"), dir.below("settings.jsonc")),
 			paths(project(".amp/settings.json"), project(".amp/settings.jsonc")),
-		}, Key: []string{"amp.mcpServers"}, Entry: bare}}
+		}, Key: []string{"amp.mcpServers"}, Entry: bare, Remote: remote(nil, "url", "${VAR}")}}
 }
 
 func windsurf() Client {
 	dir := home(".codeium/windsurf")
 	return Client{Name: "windsurf", Title: "Windsurf", Home: dir, Bins: []string{"windsurf"},
 		Folders: []string{".windsurf"}, Skills: paths(dir.below("skills")),
-		MCP: MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare}}
+		MCP: MCP{Files: Places{User: paths(dir.below("mcp_config.json"))}, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "serverUrl", "${env:VAR}")}}
 }
 
 func openClaw() Client {
@@ -196,14 +196,14 @@ func openClaw() Client {
 		After:  `"openclaw mcp doctor skills --probe" checks it`,
 		Skills: paths(dir.below("skills"), home(shared+"/skills")),
 		MCP: MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
-			Key: []string{"mcp", "servers"}, Entry: bare},
+			Key: []string{"mcp", "servers"}, Entry: bare, Remote: remote(nil, "url", "${VAR}", Member{"transport", "streamable-http"})},
 		Listing: &Listing{Chars: 30_000, Skills: 150, Overhead: 97}} // the tags around a skill
 }
 
 func zed() Client {
 	dir := on("windows", roaming("Zed"), config("zed"))
 	return Client{Name: "zed", Title: "Zed", Home: dir, Bins: []string{"zed", "zeditor"},
-		MCP: MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom}}
+		MCP: MCP{Files: Places{paths(dir.below("settings.json")), paths(project(".zed/settings.json"))}, Key: []string{"context_servers"}, Entry: custom, Remote: remote(nil, "url", "TOKEN"), Plain: true}}
 }
 
 func paths(list ...Path) []Path { return list }

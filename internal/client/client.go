@@ -50,6 +50,11 @@ type MCP struct {
 	Format Format
 	Key    []string // of the mapping of servers
 	Entry  func(name string, words []string) Object
+	// Remote is Entry for a server at a URL. Requests bear the token in the environment
+	// variable env; "" means that there is none.
+	Remote func(name, url, env string) Object
+	// Plain: the client takes no token from the environment.
+	Plain bool
 	// Instead names another client. When the project has a file of that client, this
 	// one reads it instead of its own.
 	Instead string
@@ -133,7 +138,7 @@ const Generic = "generic"
 // servers in the file; "" means mcpServers.
 func NewGeneric(file, key string) Client {
 	at := paths(func(*Machine) string { return file })
-	return Client{Name: Generic, Title: filepath.Base(file), MCP: MCP{Files: Places{at, at}, Key: []string{cmp.Or(key, "mcpServers")}, Entry: bare}}
+	return Client{Name: Generic, Title: filepath.Base(file), MCP: MCP{Files: Places{at, at}, Key: []string{cmp.Or(key, "mcpServers")}, Entry: bare, Remote: remote(nil, "url", "TOKEN"), Plain: true}}
 }
 
 // Names returns the names of all clients, the generic client last.

@@ -1,5 +1,10 @@
 package client
 
+import (
+	"slices"
+	"strings"
+)
+
 // The forms of the entry of an MCP server.
 
 func bare(_ string, words []string) Object {
@@ -24,6 +29,40 @@ func localList(_ string, words []string) Object {
 
 func gooseExtension(name string, words []string) Object {
 	return Object{{"type", "stdio"}, {"name", name}, {"enabled", true}, {"cmd", words[0]}, {"args", words[1:]}, {"envs", Object{}}, {"timeout", 300}}
+}
+
+// The forms of the entry of a server at a URL.
+
+// remote returns a form with some members before and after the URL. variable is how the
+// client refers to the environment variable VAR.
+func remote(before Object, urlKey, variable string, after ...Member) func(name, url, env string) Object {
+	return func(_, url, env string) Object {
+		entry := append(slices.Clone(before), Member{urlKey, url})
+		if env != "" {
+			entry = append(entry, bearer(strings.ReplaceAll(variable, "VAR", env)))
+		}
+		return append(entry, after...)
+	}
+}
+
+func bearer(token string) Member {
+	return Member{"headers", Object{{"Authorization", "Bearer " + token}}}
+}
+
+func bearerVariable(_, url, env string) Object {
+	entry := Object{{"url", url}}
+	if env != "" {
+		entry = append(entry, Member{"bearer_token_env_var", env})
+	}
+	return entry
+}
+
+func gooseRemote(name, url, env string) Object {
+	entry := Object{{"type", "streamable_http"}, {"name", name}, {"enabled", true}, {"uri", url}}
+	if env != "" {
+		entry = append(entry, bearer("${"+env+"}"), Member{"env_keys", []string{env}})
+	}
+	return append(entry, Member{"envs", Object{}}, Member{"timeout", 300})
 }
 
 // The forms of a handler. The time limit is far above what a hook takes, and

@@ -49,6 +49,9 @@ func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r 
 	a := setup.Answer{TookMS: time.Since(start).Milliseconds()}
 	text, wrong := event.Told(c.Name, e, stdout.text)
 	cause := logged(stderr.text)
+	if strings.Contains(r.Line(), " --url ") {
+		again = elsewhere(cause)
+	}
 	switch {
 	case ctx.Err() != nil:
 		a.Problem, a.Hint = fmt.Sprintf("it has not answered within %v", limit), again

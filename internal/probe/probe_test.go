@@ -134,3 +134,17 @@ func TestPrinted(t *testing.T) {
 		t.Errorf("printed is %d runes", len([]rune(p)))
 	}
 }
+
+// TestElsewhere: what to do about a server with a URL fits what is wrong, and never puts the
+// hook of this machine in the place of the one that asks the server.
+func TestElsewhere(t *testing.T) {
+	for problem, want := range map[string]string{
+		"asking h: status 401":                               "the URL and the token",
+		"environment variable T for the key is not set":      "set the variable",
+		"tls: x509: certificate signed by unknown authority": "$SSL_CERT_FILE",
+	} {
+		if got := elsewhere(problem); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", problem, got)
+		}
+	}
+}

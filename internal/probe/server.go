@@ -3,23 +3,31 @@ package probe
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
-// tryServer starts an MCP server and asks it for its tools.
+// tryServer asks an MCP server for its tools. It starts the server, unless that has a URL.
 func tryServer(ctx context.Context, r setup.Registration) setup.Answer {
-	const hint = `"skills setup" writes the entry anew`
+	hint := `"skills setup" writes the entry anew`
 	var stderr output
-	cmd := exec.CommandContext(ctx, r.Words[0], r.Words[1:]...)
-	cmd.Env, cmd.Stderr = environ(r.Environ()...), &stderr
-	cmd.WaitDelay = time.Second
 	start := time.Now()
-	tools, err := list(ctx, cmd)
+	transport, err := transportTo(ctx, r, &stderr)
+	tools := 0
+	if err == nil {
+		tools, err = list(ctx, transport)
+	}
+	if r.URL != "" {
+		hint = elsewhere(fmt.Sprint(err))
+	}
 	a := setup.Answer{TookMS: time.Since(start).Milliseconds(), Tools: tools, Hint: hint}
 	switch {
 	case ctx.Err() != nil:
@@ -34,9 +42,49 @@ func tryServer(ctx context.Context, r setup.Registration) setup.Answer {
 	return a
 }
 
-// list returns how many tools a server has, which it starts and ends.
-func list(ctx context.Context, cmd *exec.Cmd) (int, error) {
-	transport := &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}
+// elsewhere returns what to do about a server with a URL that does not answer as it should.
+func elsewhere(problem string) string {
+	switch {
+	case strings.Contains(problem, "environment variable"):
+		return "set the variable where the client starts"
+	case strings.Contains(problem, "unknown authority"):
+		return "let this machine trust the authority, or name the file with its certificate in $SSL_CERT_FILE"
+	}
+	return "check the URL and the token, and whether the server runs"
+}
+
+// transportTo returns the way to a server, which it starts or which has a URL.
+func transportTo(ctx context.Context, r setup.Registration, stderr io.Writer) (mcp.Transport, error) {
+	if r.URL == "" {
+		cmd := exec.CommandContext(ctx, r.Words[0], r.Words[1:]...)
+		cmd.Env, cmd.Stderr = environ(r.Environ()...), stderr
+		cmd.WaitDelay = time.Second
+		return &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil
+	}
+	bearer := &bearing{}
+	if name := r.TokenEnv(); name != "" {
+		var err error
+		if bearer.token, err = endpoint.ReadKey(name, true); err != nil {
+			return nil, err
+		}
+	}
+	client := endpoint.Client(&http.Client{Transport: bearer})
+	return &mcp.StreamableClientTransport{Endpoint: r.URL, HTTPClient: &client, DisableStandaloneSSE: true, MaxRetries: -1}, nil
+}
+
+// bearing adds a token to requests; "" adds none.
+type bearing struct{ token string }
+
+func (b *bearing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// list returns how many tools a server has.
+func list(ctx context.Context, transport mcp.Transport) (int, error) {
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "skills-setup"}, nil).Connect(ctx, transport, nil)
 	if err != nil {
 		return 0, fmt.Errorf("starting it: %w", err)

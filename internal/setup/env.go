@@ -1,6 +1,10 @@
 package setup
 
-import "github.com/repertoire-skills/repertoire/internal/client"
+import (
+	"net/url"
+
+	"github.com/repertoire-skills/repertoire/internal/client"
+)
 
 var scopes = []client.Scope{client.User, client.Project}
 
@@ -10,6 +14,38 @@ type Env struct {
 	Program string   // what clients run, an absolute path
 	Flags   []string // flags of every command
 	State   string   // folder of the record and of the backups
+	Server  Server   // that clients and hooks ask instead of this machine
+}
+
+// A Server is one that clients reach over HTTP ("skills mcp --http").
+type Server struct {
+	URL      string // its root; "" means that there is none
+	Agent    string // whose skills it shows; "" means that the server decides
+	TokenEnv string // the environment variable with the token; "" means that there is none
+	Insecure bool   // plain HTTP to another machine is allowed
+}
+
+// mcp returns the address for MCP. It ends in /mcp, because some clients rewrite others.
+func (s *Server) mcp() string {
+	if s.Agent != "" {
+		return s.URL + "/" + url.PathEscape(s.Agent) + "/mcp"
+	}
+	return s.URL + "/mcp"
+}
+
+// flags returns the flags of a hook that asks the server.
+func (s *Server) flags() []string {
+	if s.URL == "" {
+		return nil
+	}
+	list := []string{"--url", s.URL}
+	if s.TokenEnv != "" {
+		list = append(list, "--token-env", s.TokenEnv)
+	}
+	if s.Insecure {
+		list = append(list, "--insecure")
+	}
+	return list
 }
 
 // A format reads and edits files of one language.

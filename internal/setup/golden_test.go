@@ -43,6 +43,7 @@ type goldenCase struct {
 	file    string
 	archive *txtar.Archive
 	req     Request
+	server  Server
 	crlf    bool
 	bom     bool
 	noEOL   bool
@@ -60,7 +61,14 @@ func readCase(t *testing.T, file string) goldenCase {
 		switch word {
 		case "setup":
 			for _, arg := range strings.Fields(rest) {
-				switch arg {
+				flag, value, _ := strings.Cut(arg, "=")
+				switch flag {
+				case "--url":
+					c.server.URL = value
+				case "--token-env":
+					c.server.TokenEnv = value
+				case "--agent":
+					c.server.Agent = value
 				case "--mcp":
 					c.req.MCP = true
 				case "--hook":
@@ -205,6 +213,7 @@ func TestGolden(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			c := readCase(t, file)
 			e := testEnv(t)
+			e.Server = c.server
 			for name, data := range c.section("before") {
 				write(t, e, name, c.bytesOf(data))
 			}

@@ -217,8 +217,7 @@ func (p *planner) begin(c client.Client, kind string, files client.Places, f for
 func (p *planner) mcp(c client.Client) Change {
 	f := formatOf(c)
 	ch, ed, ok := p.begin(c, MCP, c.MCP.Files, f)
-	words := slices.Concat([]string{p.env.Program, "mcp"}, p.env.Flags)
-	entry := c.MCP.Entry(p.req.Name, words)
+	entry, words := p.env.entryOf(c, p.req.Name)
 	at := pathTo(c.MCP.Key...).with(p.req.Name)
 	if !p.req.Remove {
 		ch.Snippet = snippet(f, at, entry)
@@ -226,9 +225,13 @@ func (p *planner) mcp(c client.Client) Change {
 	if !ok {
 		return ch
 	}
-	ed.commands = append(ed.commands, commandLine(client.Posix, words))
+	if env := p.env.Server.TokenEnv; env != "" && c.MCP.Plain && !p.req.Remove {
+		ch.Message = fmt.Sprintf("%s takes no token from the environment: put this into %s, with what %s holds as TOKEN", c.Title, ch.File, env)
+		return ch
+	}
+	ed.commands = append(ed.commands, commandOf(words))
 	existing := lookup(ed.tree, at)
-	ours := p.env.mcpWords(existing) != nil
+	ours := p.env.mcpWords(existing) != nil || p.env.ourURL(existing) != ""
 	switch {
 	case p.req.Remove && !ours: // under another name it may have been written by hand
 		return settled(ch, Absent, nil)
@@ -236,14 +239,15 @@ func (p *planner) mcp(c client.Client) Change {
 		return settled(ch, Removed, ed.remove(at, p.record))
 	case existing == nil:
 		for _, s := range p.env.servers(ed.tree, c.MCP) {
-			if !slices.Equal(s.Words[1:], words[1:]) {
+			if !sameServer(s.Words, words) {
 				continue
 			}
 			ch.Message = fmt.Sprintf("it is there under the name %q", s.Name)
 			if !isGone(s.Words[0]) {
 				return settled(ch, Unchanged, nil)
 			}
-			action, err := ed.update(pathTo(c.MCP.Key...).with(s.Name), c.MCP.Entry(s.Name, words))
+			named, _ := p.env.entryOf(c, s.Name)
+			action, err := ed.update(pathTo(c.MCP.Key...).with(s.Name), named, p.record)
 			return settled(ch, action, err)
 		}
 		return settled(ch, Added, ed.set(at, entry))
@@ -251,16 +255,19 @@ func (p *planner) mcp(c client.Client) Change {
 		ch.Message = fmt.Sprintf("%q in %s is another server; give ours a different name with --name", at.String(), ch.File)
 		return ch
 	}
-	action, err := ed.update(at, entry)
+	action, err := ed.update(at, entry, p.record)
 	return settled(ch, action, err)
 }
 
 // update brings the command of an entry up to date. The user may have changed the other
 // members.
-func (ed *Edit) update(at path, entry object) (action string, err error) {
+func (ed *Edit) update(at path, entry object, rec *record) (action string, err error) {
 	action = Unchanged
+	if before := urlOf(lookup(ed.tree, at)); (before != "") != (urlOf(plain(entry)) != "") {
+		return Updated, ed.replace(at, entry, rec)
+	}
 	for _, m := range entry {
-		isCommand := slices.Contains([]string{"command", "args", "cmd"}, m.Key)
+		isCommand := slices.Contains(slices.Concat([]string{"command", "args", "cmd"}, urlKeys(), tokenKeys()), m.Key)
 		if isCommand && !reflect.DeepEqual(lookup(ed.tree, at.with(m.Key)), plain(m.Value)) {
 			action = Updated
 			if err := ed.set(at.with(m.Key), m.Value); err != nil {
@@ -269,6 +276,17 @@ func (ed *Edit) update(at path, entry object) (action string, err error) {
 		}
 	}
 	return action, nil
+}
+
+// replace puts an entry in the place of one of another kind.
+func (ed *Edit) replace(at path, entry object, rec *record) error {
+	if ed.set(at, entry) == nil {
+		return nil
+	}
+	if err := ed.remove(at, rec); err != nil { // TOML cannot replace a table as a whole
+		return err
+	}
+	return ed.set(at, entry)
 }
 
 // settled ends a change; one that went well needs no snippet.

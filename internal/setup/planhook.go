@@ -107,6 +107,7 @@ func (e *Env) hookLine(form *client.Hook, ev client.Event, server string) string
 	if server != "" {
 		words = append(words, "--mcp-server", server)
 	}
+	words = append(words, e.Server.flags()...)
 	if e.OS == "windows" {
 		return commandLine(form.Windows, words)
 	}

@@ -17,7 +17,8 @@ type Registration struct {
 	Scope client.Scope `json:"scope"`
 	File  string       `json:"file"`
 	Name  string       `json:"name,omitempty"` // of the MCP server
-	Words []string     `json:"command"`
+	Words []string     `json:"command"`        // or the URL
+	URL   string       `json:"url,omitempty"`  // of a server that is reached over HTTP
 	Gone  bool         `json:"gone,omitempty"` // the program no longer exists
 
 	// Answer is what came of running it; nil means that it was not run.
@@ -26,6 +27,7 @@ type Registration struct {
 	at      path     // of a handler: "hooks", the event, then its place
 	line    string   // of a handler: the command as it stands in the file
 	environ []string // of a server
+	token   string   // the environment variable with the token of a server
 }
 
 // A Status says what is set up for a client.
@@ -49,6 +51,8 @@ func (e *Env) servers(tree any, form client.MCP) []Registration {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if words := e.mcpWords(m[name]); words != nil {
 			found = append(found, Registration{Kind: MCP, Name: name, Words: words, environ: environOf(m[name])})
+		} else if at := e.ourURL(m[name]); at != "" {
+			found = append(found, Registration{Kind: MCP, Name: name, Words: []string{at}, URL: at, token: tokenEnvOf(m[name])})
 		}
 	}
 	return found
@@ -235,7 +239,7 @@ func scopeFlag(s client.Scope) string {
 func twoServers(c client.Client, servers []Registration) []double {
 	for i, a := range servers {
 		for _, b := range servers[i+1:] {
-			if a.Name != b.Name && slices.Equal(a.Words[1:], b.Words[1:]) {
+			if a.Name != b.Name && sameServer(a.Words, b.Words) {
 				return []double{{c.Name, "", b.File, fmt.Sprintf("%s starts the server twice, as %q (%s) and as %q (%s): remove one of them",
 					c.Title, a.Name, a.File, b.Name, b.File)}}
 			}

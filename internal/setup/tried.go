@@ -25,10 +25,13 @@ func (r Registration) Line() string { return r.line }
 // command returns what the entry runs, as one line.
 func (r Registration) command() string {
 	if r.Kind == MCP {
-		return commandLine(client.Posix, r.Words)
+		return commandOf(r.Words)
 	}
 	return r.line
 }
+
+// TokenEnv returns the environment variable with the token of a server; "" means none.
+func (r Registration) TokenEnv() string { return r.token }
 
 // Environ returns the variables, as NAME=VALUE, that a client sets for a server.
 func (r Registration) Environ() []string { return r.environ }
@@ -76,7 +79,7 @@ func (e *Env) MayRun(r Registration) error {
 		return fmt.Errorf("%s is a program that \"go run\" or \"go test\" has built", program)
 	case r.Scope == client.User:
 		return nil
-	case !filepath.IsAbs(program) || realPath(program) != realPath(e.Program):
+	case r.URL == "" && (!filepath.IsAbs(program) || realPath(program) != realPath(e.Program)):
 		return fmt.Errorf("the project's settings name another program, %s", program)
 	}
 	rec, err := readRecord(e.State)

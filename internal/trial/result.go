@@ -105,6 +105,9 @@ func (r *Trial) OK() bool {
 	return !r.Late && !r.Gone && (r.Outcome == Offered || r.Outcome == Nothing)
 }
 
+// byServer is the Mode of what a server has answered.
+const byServer = "by the server"
+
 // tell takes over what an attempt did.
 func (r *Trial) tell(a *attempt) {
 	a.mu.Lock()
@@ -115,10 +118,13 @@ func (r *Trial) tell(a *attempt) {
 	switch {
 	case failed:
 		r.Outcome = Failed
-	case a.block == nil:
+	case a.block == nil && a.server == nil:
 		r.Outcome = NotBuilt
 	}
 	if a.block == nil {
+		if a.server != nil {
+			r.Mode, r.Kind = byServer, a.server.Because
+		}
 		return
 	}
 	b := a.block
@@ -133,6 +139,15 @@ func (r *Trial) tell(a *attempt) {
 // explain lists the skills that the model is told of, or else those that are nearest.
 func (r *Trial) explain(ctx context.Context, a *attempt) error {
 	r.Tokens = words.Tokens(r.Text)
+	if a.server != nil && a.block == nil {
+		if r.Text != "" {
+			r.Outcome = Offered
+		}
+		for _, s := range a.server.Skills {
+			r.Skills = append(r.Skills, Offer{ID: s.ID, Name: s.Name, Probability: rounded(s.Probability), Path: s.Location})
+		}
+		return nil
+	}
 	if r.Text != "" && a.block != nil {
 		r.Outcome = Offered
 		pinned, err := a.pinned(ctx)

@@ -110,6 +110,9 @@ func (s *sayer) nothing(r *Trial) {
 // threshold says why the prompt gets no skill, and how it compares with prompts that need
 // none.
 func (s *sayer) threshold(r *Trial) {
+	if r.Mode == byServer { // which does not tell
+		return
+	}
 	if why := r.ranking.Quiet(); why != "" && r.Outcome == Nothing {
 		if promise := r.ranking.Background.Promise(); promise != "" && r.Kind == "" {
 			why += ", so that " + promise

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
@@ -31,7 +32,7 @@ type Options struct {
 	Prompt string // what the user would type
 	Dir    string // the working folder, absolute
 	// Call has the fields of the hook's call that its command decides: Deadline, Server,
-	// Open and Command. Run sets the others.
+	// Ask, Agent, Open and Command. Run sets the others.
 	Call hook.Call
 }
 
@@ -71,6 +72,7 @@ type attempt struct {
 	catalog hook.Catalog
 	agent   *repertoire.Agent
 	block   *repertoire.Block // the answer of the catalog; nil if it was not asked
+	server  *api.Suggestion   // the answer of a server; nil if none was asked, or it has not answered
 }
 
 // attemptHook calls a hook.
@@ -83,6 +85,17 @@ func attemptHook(ctx context.Context, c hook.Call, arg string, sample []byte) *a
 			return nil, nil, err
 		}
 		return a.watch(catalog, agent), agent, nil
+	}
+	if ask := c.Ask; ask != nil {
+		c.Ask = func(ctx context.Context, p api.Prompt) (*api.Suggestion, error) {
+			s, err := ask(ctx, p)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if err == nil && !a.ended {
+				a.server = s
+			}
+			return s, err
+		}
 	}
 	c.Arg, c.Stdin, c.Stdout, c.Verbose, c.Log = arg, bytes.NewReader(sample), &a.out, io.Discard, &a.log
 	c.StateDir = func() (string, error) { return "", nil }

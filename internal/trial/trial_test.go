@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/setup"
@@ -154,5 +155,41 @@ func TestLate(t *testing.T) {
 	}
 	if !r.Late || r.OK() || r.Outcome != trial.Offered || r.DeadlineMS != 1 || r.Client != "" {
 		t.Errorf("%+v", r.Result)
+	}
+}
+
+// TestServer: the result of a hook that asks a server has what the server offers; when it does
+// not answer, what the catalog of this machine does, and the error.
+func TestServer(t *testing.T) {
+	h, err := trial.Choose(nil, "claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer *api.Suggestion
+	call := hook.Call{Deadline: time.Minute, Open: opener(t), Command: func() string { return "skills" },
+		Ask: func(context.Context, api.Prompt) (*api.Suggestion, error) {
+			if answer == nil {
+				return nil, errors.New("connection refused")
+			}
+			return answer, nil
+		}}
+	try := func() *trial.Trial {
+		t.Helper()
+		r, err := trial.Run(t.Context(), trial.Options{Hook: h, Prompt: "water the plants on the balcony", Call: call})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := try(); r.Outcome != trial.Offered || len(r.Skills) != 1 || r.Skills[0].Name != "balcony" || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "connection refused") {
+		t.Errorf("without an answer: %+v", r.Result)
+	}
+	answer = &api.Suggestion{Block: "garden\n", Skills: []api.Skill{{ID: "garden", Name: "garden", Location: "team:garden/SKILL.md", Probability: .9}}}
+	if r := try(); r.Outcome != trial.Offered || len(r.Skills) != 1 || r.Skills[0].ID != "garden" || r.Text != "garden\n" || len(r.Problems) > 0 || !strings.Contains(r.Say("skills"), "Ranking: by the server.") {
+		t.Errorf("with an offer: %+v\n%s", r.Result, r.Say("skills"))
+	}
+	answer = &api.Suggestion{Because: "reply"}
+	if r := try(); r.Outcome != trial.Nothing || !r.OK() || len(r.Skills) > 0 || r.Kind != "reply" {
+		t.Errorf("with nothing: %+v\n%s", r.Result, r.Say("skills"))
 	}
 }
