@@ -23,6 +23,13 @@ const (
 // stateOf returns the state of a catalog, as far as the catalog itself shows it, and how many
 // SKILL.md files it knows. It makes no file.
 func stateOf(ctx context.Context, c *repertoire.Catalog) (state string, found int, err error) {
+	if c.Shared().State != "" {
+		if indexed, err := c.Indexed(ctx); err != nil || !indexed {
+			return Missing, 0, err
+		}
+		_, found, err = c.Size(ctx)
+		return Current, found, err
+	}
 	if _, err := os.Stat(c.Path()); errors.Is(err, fs.ErrNotExist) {
 		return Missing, 0, nil
 	}
@@ -67,7 +74,7 @@ func (s *Status) count(ctx context.Context, c *repertoire.Catalog, agent *repert
 		size := bySource[src.Info().Label]
 		s.addSource(src, size.Skills, size.Away)
 	}
-	if s.Unchecked = found > most; s.Unchecked {
+	if s.Unchecked = found > most || c.Shared().State != ""; s.Unchecked { // whoever pushes a shared catalog checks it
 		return &doctor.Report{Skills: found}, nil, nil
 	}
 	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})

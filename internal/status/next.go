@@ -19,7 +19,7 @@ func (s *Status) New() bool {
 			return false
 		}
 	}
-	return s.Catalog.State != Broken && s.own() == 0
+	return s.Catalog.State != Broken && s.Catalog.Store == "" && s.own() == 0
 }
 
 // own returns how many skills there are besides those that are compiled in.
@@ -45,6 +45,10 @@ func (s *Status) next() Step {
 	switch {
 	case s.Catalog.State == Broken:
 		return Step{"doctor", "says what is wrong, and what to do"}
+	case s.Catalog.Store != "" && s.Catalog.State == Missing:
+		return Step{"index", "copies the shared catalog; until then no prompt gets a skill"}
+	case s.own() == 0 && s.Catalog.Store != "":
+		return Step{"list", "shows what the shared catalog has"}
 	case s.own() == 0:
 		return Step{"install OWNER/REPOSITORY", "gets skills"}
 	case !set:

@@ -29,7 +29,7 @@ type Status struct {
 	Waiting int      `json:"waiting"` // proposed changes that wait for a decision
 
 	Verdict   doctor.Verdict `json:"verdict"`             // of what is known without a look at the files of skills
-	Unchecked bool           `json:"unchecked,omitempty"` // the skills are so many that Verdict leaves them out
+	Unchecked bool           `json:"unchecked,omitempty"` // the skills are so many, or shared, that Verdict leaves them out
 	Next      Step           `json:"next"`
 }
 
@@ -69,6 +69,9 @@ type Catalog struct {
 	State string `json:"state"`
 	File  string `json:"file,omitempty"`
 	Error string `json:"error,omitempty"` // why it is broken
+
+	Store string     `json:"store,omitempty"` // the shared catalog that it is a copy of, without a password
+	Heard *time.Time `json:"heard,omitempty"` // when the copy was last known to be as the shared catalog
 }
 
 // An Offer is what a prompt got.
@@ -150,6 +153,15 @@ func clientsOf(statuses []setup.Status) []Client {
 func (s *Status) catalog(ctx context.Context, c *repertoire.Catalog, agent *repertoire.Agent, l Look) (*doctor.Report, []setup.Listed, error) {
 	cfg := c.Config()
 	s.Usage, s.Catalog.File = cfg.Usage, c.Path()
+	if shared := c.Shared(); shared.State != "" {
+		s.Catalog.Store = "a store without a name"
+		if named, ok := cfg.Store.(interface{ Name() string }); ok {
+			s.Catalog.Store = named.Name()
+		}
+		if !shared.Heard.IsZero() {
+			s.Catalog.Heard = &shared.Heard
+		}
+	}
 	if l.State != "" && s.Usage {
 		s.addOffers(ctx, l.State, agent)
 	}
