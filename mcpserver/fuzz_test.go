@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -105,5 +106,15 @@ func TestOrders(t *testing.T) {
 	}
 	if _, ok := o.find(first); ok || len(o.list) != maxOrders {
 		t.Errorf("%d orders are kept", len(o.list))
+	}
+}
+
+// TestFoundOf: what a database says of a skill reaches no model with characters that a reader
+// does not see.
+func TestFoundOf(t *testing.T) {
+	var hit search.Hit
+	hit.Description = "Feed \U000e0041the\u202e cat."
+	if got := foundOf([]search.Hit{hit})[0].Description; got != "Feed the cat." {
+		t.Errorf("%q", got)
 	}
 }

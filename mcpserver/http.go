@@ -12,7 +12,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -21,14 +20,25 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // HTTPOptions configure an HTTP server. All of them may be zero.
 type HTTPOptions struct {
-	// Token is the token that requests must bear; "" means that they need none. Then
-	// only programs on this machine should reach the server, see Listen.
+	// Token is the token that requests must bear. Check knows other tokens, each with the
+	// scope that it shows: at /mcp that of its agent, and no other at a path. Without Token
+	// and Check requests need none: then only programs on this machine should reach the
+	// server, see Listen.
 	Token string
+	Check access.Checker
+
+	// Issuer is the URL of the authorization server that gives tokens, and PublicURL the URL
+	// at which clients see this server, such as "https://skills.example.com"; "" means the
+	// host that a request names, without TLS. Clients learn both from the metadata of the
+	// protected resource, which is there if there is an Issuer.
+	Issuer, PublicURL string
 
 	// Hosts are host names under which requests may call the server, in addition to the
 	// names of this machine. Origins are the origins of web pages whose scripts may
@@ -60,6 +70,16 @@ type HTTPOptions struct {
 	// Size returns the number of skills, or an error while that is not known.
 	Size func(ctx context.Context) (int, error)
 
+	// Ready returns the state of the server for /readyz, see package api, and how old the
+	// catalog is that it answers from; nil means that Size decides.
+	Ready func(ctx context.Context) (state string, age time.Duration)
+
+	UI http.Handler // serves /ui/, and checks by itself who may see what; nil means no page
+
+	// UIToken returns the token that a browser keeps for /ui/, so that a request counts for
+	// its caller in limits; nil means that it counts for its address.
+	UIToken func(*http.Request) string
+
 	Metrics *Metrics // what /metrics shows; nil means only figures of HTTP
 
 	// More writes further counts behind those of Metrics; nil means that there are none.
@@ -71,17 +91,20 @@ type HTTPOptions struct {
 // HTTP serves any number of scopes over streamable HTTP, to clients of both versions
 // of the protocol: the scope without a name at /mcp, the others at /mcp/NAME and at
 // /NAME/mcp, for clients that rewrite addresses which do not end in /mcp. A session
-// belongs to one scope. HTTP also serves /healthz and /metrics.
+// belongs to one scope, and to one caller. HTTP also serves /v1/suggest (see package
+// internal/api), /healthz, /readyz and /metrics.
 type HTTP struct {
-	opts    HTTPOptions // with defaults
-	scopes  map[string]*scope
-	guard   guard
-	limiter *limiter // nil means no limit
-	busy    *busy
-	open    *sessions
-	mux     *http.ServeMux
-	ending  context.Context // cancelled when Serve starts to shut down: streams end
-	end     context.CancelFunc
+	opts     HTTPOptions // with defaults
+	scopes   map[string]*scope
+	guard    guard
+	check    access.Checker // nil means that everybody may see everything
+	limiter  *limiter       // nil means no limit
+	busy     *busy
+	checking *busy // bounds requests whose token is being checked, by address
+	open     *sessions
+	mux      *http.ServeMux
+	ending   context.Context // cancelled when Serve starts to shut down: streams end
+	end      context.CancelFunc
 }
 
 // A scope is a server with its transports: stateful for the protocol of 2025-11-25,
@@ -106,16 +129,28 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
 		h.limiter = newLimiter(rate)
 	}
-	h.busy = &busy{most: cmp.Or(h.opts.ClientRequests, 500), clients: make(map[netip.Prefix]int)}
+	h.busy, h.checking = newBusy(cmp.Or(h.opts.ClientRequests, 500)), newBusy(cmp.Or(h.opts.ClientRequests, 500))
 	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
 	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
-	if h.guard, err = newGuard(h.opts.Token, h.opts.Hosts, h.opts.Origins); err != nil {
+	if h.guard, err = newGuard(h.opts.Hosts, h.opts.Origins); err != nil {
 		return nil, err
+	}
+	if h.check = h.opts.Check; h.opts.Token != "" {
+		h.check = access.Single(h.opts.Token)
+		if h.opts.Check != nil {
+			h.check = access.Any(h.check, h.opts.Check)
+		}
 	}
 	for name, server := range scopes {
 		h.scopes[name] = h.newScope(server)
 	}
+	h.route()
+	return h, nil
+}
+
+// route says what is served at which path.
+func (h *HTTP) route() {
 	h.mux.HandleFunc("/", h.serveNothing)
 	h.mux.HandleFunc("/mcp", h.serveScope)
 	h.mux.HandleFunc("/mcp/{name}", h.serveScope)
@@ -127,14 +162,30 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 		h.serveScope(w, r)
 	})
 	h.mux.HandleFunc("/.well-known/{last}", h.serveNothing) // clients look there whether there is OAuth
-	for path, get := range map[string]http.HandlerFunc{"/healthz": h.serveHealth, "/metrics": h.serveMetrics} {
-		h.mux.HandleFunc("GET "+path, get)
-		h.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, path+" is for GET", http.StatusMethodNotAllowed)
-		})
+	if h.opts.Issuer != "" {
+		h.mux.HandleFunc("/.well-known/oauth-protected-resource", h.serveMetadata)
+		h.mux.HandleFunc("/.well-known/oauth-protected-resource/{path...}", h.serveMetadata)
 	}
-	return h, nil
+	if h.opts.UI != nil {
+		h.mux.Handle("/ui", http.RedirectHandler("/ui/", http.StatusSeeOther))
+	}
+	h.only(http.MethodPost, api.Path, h.serveSuggest)
+	h.only(http.MethodGet, "/healthz", h.serveHealth)
+	h.only(http.MethodGet, api.ReadyPath, h.serveReady)
+	h.only(http.MethodGet, "/metrics", h.serveMetrics)
+}
+
+// only serves a path for one method, and answers others with what is allowed.
+func (h *HTTP) only(method, path string, serve http.HandlerFunc) {
+	h.mux.HandleFunc(method+" "+path, serve)
+	h.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+		allow := method
+		if method == http.MethodGet {
+			allow = "GET, HEAD"
+		}
+		w.Header().Set("Allow", allow)
+		http.Error(w, path+" is for "+method, http.StatusMethodNotAllowed)
+	})
 }
 
 func (h *HTTP) newScope(s *Server) *scope {
@@ -145,7 +196,7 @@ func (h *HTTP) newScope(s *Server) *scope {
 	stateful, stateless := o, o
 	stateful.SessionTimeout = h.opts.IdleSession
 	stateless.Stateless, stateless.PropagateRequestCancellation = true, true
-	return &scope{server: s, stateful: mcp.NewStreamableHTTPHandler(get, &stateful), stateless: mcp.NewStreamableHTTPHandler(get, &stateless)}
+	return &scope{server: s, stateful: withCaller(mcp.NewStreamableHTTPHandler(get, &stateful)), stateless: withCaller(mcp.NewStreamableHTTPHandler(get, &stateless))}
 }
 
 // ServeHTTP answers one request.
@@ -157,12 +208,22 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(out, reason, http.StatusForbidden, err)
 		return
 	}
-	if h.limiter != nil && !h.limiter.allow(r.RemoteAddr) {
+	// A caller's own limits are known only when its token has been checked, which may take
+	// long, such as of an issuer that does not answer.
+	address := addressOf(r.RemoteAddr).String()
+	if !h.checking.enter(address) {
+		h.refuse(out, "busy", http.StatusTooManyRequests, errors.New("too many tokens are being checked"))
+		return
+	}
+	who := h.identify(r)
+	h.checking.leave(address)
+	r = r.WithContext(context.WithValue(r.Context(), identityKey{}, who))
+	client := who.client(r.RemoteAddr)
+	if h.limiter != nil && !h.limiter.allow(client) {
 		out.Header().Set("Retry-After", "1")
 		h.refuse(out, "rate", http.StatusTooManyRequests, errors.New("too many requests"))
 		return
 	}
-	client := clientOf(r.RemoteAddr)
 	if !h.busy.enter(client) {
 		h.refuse(out, "busy", http.StatusTooManyRequests, errors.New("too many requests are under way"))
 		return
@@ -177,6 +238,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveNothing(out, r)
 		return
 	}
+	// The mux cannot have both /ui/ and /{name}/{last}.
+	if h.opts.UI != nil && strings.HasPrefix(r.URL.Path, "/ui/") {
+		h.serveUI(out, r)
+		return
+	}
 	h.mux.ServeHTTP(out, r)
 }
 
@@ -186,30 +252,15 @@ func (h *HTTP) refuse(w http.ResponseWriter, reason string, status int, err erro
 	http.Error(w, err.Error(), status)
 }
 
-// authorized reports whether a request bears the token. If not, it answers the request.
-func (h *HTTP) authorized(w http.ResponseWriter, r *http.Request) bool {
-	given, ok := h.guard.authorized(r)
-	if ok {
-		return true
-	}
-	challenge := `Bearer realm="skills"`
-	if given {
-		challenge += `, error="invalid_token"`
-	}
-	w.Header().Set("WWW-Authenticate", challenge)
-	h.refuse(w, "token", http.StatusUnauthorized, errors.New("a bearer token is needed"))
-	return false
-}
-
 // serveScope hands a request to the transport of a scope.
 func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	// Check the token first, so that nobody learns without it which scopes there are.
-	if !h.authorized(w, r) {
+	who, ok := h.authorized(w, r)
+	if !ok {
 		return
 	}
-	sc := h.scopes[r.PathValue("name")] // "" at /mcp
+	sc := h.scope(w, r, r.PathValue("name")) // "" at /mcp
 	if sc == nil {
-		h.serveNothing(w, r)
 		return
 	}
 	var body []byte
@@ -225,8 +276,9 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		defer context.AfterFunc(h.ending, cancel)()
 		r = r.WithContext(ctx)
+		defer h.recheck(r, who, cancel)()
 	}
-	r.Header.Set(clientName, clientOf(r.RemoteAddr).String())
+	r.Header.Set(clientName, who.client(r.RemoteAddr))
 	if isStateless(r, body) {
 		sc.stateless.ServeHTTP(w, r)
 		return
@@ -238,18 +290,21 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	h.serveSession(sc, w, r)
 }
 
-// serveNothing answers that nothing is served at a path, and which paths there are. Which
-// scopes there are it says only to requests that bear the token.
+// serveNothing answers that nothing is served at a path, and which paths there are. It names
+// the scopes that the caller may see.
 func (h *HTTP) serveNothing(w http.ResponseWriter, r *http.Request) {
 	list := []string{"/mcp"}
-	if _, ok := h.guard.authorized(r); ok {
+	if who := identityOf(r); who.err == nil {
 		for _, name := range slices.Sorted(maps.Keys(h.scopes)) {
-			if name != "" {
+			if name != "" && (who.caller.Agent == "" || who.caller.Agent == name) {
 				list = append(list, "/mcp/"+url.PathEscape(name))
 			}
 		}
 	}
-	list = append(list, "/healthz", "/metrics")
+	list = append(list, api.Path, "/healthz", api.ReadyPath, "/metrics")
+	if h.opts.UI != nil {
+		list = append(list, "/ui/")
+	}
 	http.Error(w, fmt.Sprintf("nothing is served at %s; %s", quoted(r.URL.Path), words.ThereAre(list)), http.StatusNotFound)
 }
 
@@ -262,18 +317,22 @@ const maxBegin = 64 << 10
 
 // serveSession answers a request of a session, or one that begins a session.
 func (h *HTTP) serveSession(sc *scope, w http.ResponseWriter, r *http.Request) {
-	id := r.Header.Get(sessionHeader)
+	id, who := r.Header.Get(sessionHeader), identityOf(r)
 	if id == "" {
 		sc.stateful.ServeHTTP(w, r)
 		if id = w.Header().Get(sessionHeader); id != "" {
-			if old := h.open.add(id, clientOf(r.RemoteAddr), sc); old != nil {
+			if old := h.open.add(id, who.client(r.RemoteAddr), who.caller, sc); old != nil {
 				h.opts.Logger.Info("a session has ended for a new one", "client", old.client)
 				old.end()
 			}
 		}
 		return
 	}
-	done := h.open.use(id)
+	done, ok := h.open.use(id, who.caller)
+	if !ok {
+		h.refuse(w, "session", http.StatusForbidden, errors.New("the session belongs to another caller"))
+		return
+	}
 	sc.stateful.ServeHTTP(w, r)
 	done()
 	if r.Method == http.MethodDelete {
@@ -340,60 +399,6 @@ func (h *HTTP) sessions() int {
 		}
 	}
 	return n
-}
-
-// serveHealth answers whether the catalog can be asked. It needs no token, but shows
-// the number of skills only to requests that bear it.
-func (h *HTTP) serveHealth(w http.ResponseWriter, r *http.Request) {
-	health := struct {
-		Status string `json:"status"`
-		Skills *int   `json:"skills,omitempty"`
-	}{Status: "ok"}
-	w.Header().Set("Content-Type", "application/json")
-	size, err := h.size(r.Context())
-	if err != nil || h.ending.Err() != nil {
-		health.Status = "unavailable"
-		w.WriteHeader(http.StatusServiceUnavailable)
-	} else if _, ok := h.guard.authorized(r); ok && h.opts.Size != nil {
-		health.Skills = &size
-	}
-	if err := json.NewEncoder(w).Encode(health); err != nil {
-		h.opts.Logger.Debug("answering /healthz", "error", err)
-	}
-}
-
-// size returns the number of skills. It waits half a second at most, because a load
-// balancer waits no longer.
-func (h *HTTP) size(ctx context.Context) (int, error) {
-	if h.opts.Size == nil {
-		return 0, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
-	defer cancel()
-	return h.opts.Size(ctx)
-}
-
-func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {
-	if !h.authorized(w, r) {
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	var b bytes.Buffer
-	h.opts.Metrics.write(&b)
-	if h.opts.More != nil {
-		_ = h.opts.More(&b) // a buffer takes all
-	}
-	gauge := func(name, help string, n int) {
-		head(&b, name, "gauge", help)
-		fmt.Fprintf(&b, "%s %d\n", name, n)
-	}
-	if size, err := h.size(r.Context()); err == nil {
-		gauge("repertoire_skills", "Skills that the catalog offers.", size)
-	}
-	gauge("repertoire_sessions", "Open sessions.", h.sessions())
-	if _, err := w.Write(b.Bytes()); err != nil {
-		h.opts.Logger.Debug("answering /metrics", "error", err)
-	}
 }
 
 // Serve answers requests that arrive at l until ctx ends. Then it closes l, ends the

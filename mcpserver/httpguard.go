@@ -1,8 +1,6 @@
 package mcpserver
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -17,14 +15,12 @@ import (
 // machine. So the guard checks the host name in each request and the origin of the
 // page.
 type guard struct {
-	token   [sha256.Size]byte // hash of the token
-	open    bool              // there is no token
 	hosts   map[string]bool
 	origins map[string]bool
 }
 
-func newGuard(token string, hosts, origins []string) (guard, error) {
-	g := guard{token: sha256.Sum256([]byte(token)), open: token == "", hosts: make(map[string]bool), origins: make(map[string]bool)}
+func newGuard(hosts, origins []string) (guard, error) {
+	g := guard{hosts: make(map[string]bool), origins: make(map[string]bool)}
 	for _, host := range hosts {
 		name := hostOf(host)
 		if name == "" || strings.ContainsAny(host, "/*@ ") {
@@ -102,18 +98,4 @@ func (g *guard) knows(r *http.Request) bool {
 		return here.IsLoopback()
 	}
 	return called.Unmap() == here.WithZone("")
-}
-
-// authorized reports whether a request bears a token, and whether the token is right.
-// It compares digests, which takes the same time for all tokens.
-func (g *guard) authorized(r *http.Request) (given, ok bool) {
-	if g.open {
-		return false, true
-	}
-	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !found || !strings.EqualFold(scheme, "Bearer") {
-		return false, false
-	}
-	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return true, subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
 }

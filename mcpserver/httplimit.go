@@ -44,29 +44,28 @@ func Listen(ctx context.Context, addr string, token bool) (net.Listener, error) 
 }
 
 func openError(addr string) error {
-	return fmt.Errorf("%s can be reached from other machines, and there is no token to ask them for; give one, or listen at 127.0.0.1", addr)
+	return fmt.Errorf("%s can be reached from other machines, and there is no token to ask them for; \"skills token add\" makes one, or listen at 127.0.0.1", addr)
 }
 
-// A limiter bounds how many requests each client may make. It distinguishes clients by
-// their IPv4 address, or by their IPv6 network (/64), which usually belongs to one
-// client.
+// A limiter bounds how many requests each client may make. A client is a caller with a
+// name, wherever it is, or else an IPv4 address or an IPv6 network (/64), which usually
+// belongs to one client; see identity.client.
 type limiter struct {
 	rate  float64
 	burst int
 
 	mu      sync.Mutex
-	clients map[netip.Prefix]*rate.Limiter
+	clients map[string]*rate.Limiter
 }
 
 // maxClients bounds the memory for clients. When there are more, all counts start again.
 const maxClients = 10_000
 
 func newLimiter(perSecond float64) *limiter {
-	return &limiter{rate: perSecond, burst: max(1, int(2*perSecond)), clients: make(map[netip.Prefix]*rate.Limiter)}
+	return &limiter{rate: perSecond, burst: max(1, int(2*perSecond)), clients: make(map[string]*rate.Limiter)}
 }
 
-func (l *limiter) allow(remote string) bool {
-	client := clientOf(remote)
+func (l *limiter) allow(client string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.clients[client]
@@ -86,11 +85,13 @@ type busy struct {
 	most int
 
 	mu      sync.Mutex
-	clients map[netip.Prefix]int
+	clients map[string]int
 }
 
+func newBusy(most int) *busy { return &busy{most: most, clients: make(map[string]int)} }
+
 // enter reports whether a client may have one more request, which then must leave.
-func (b *busy) enter(client netip.Prefix) bool {
+func (b *busy) enter(client string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.clients[client] >= b.most {
@@ -100,7 +101,7 @@ func (b *busy) enter(client netip.Prefix) bool {
 	return true
 }
 
-func (b *busy) leave(client netip.Prefix) {
+func (b *busy) leave(client string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.clients[client]--; b.clients[client] == 0 {
@@ -108,7 +109,8 @@ func (b *busy) leave(client netip.Prefix) {
 	}
 }
 
-func clientOf(remote string) netip.Prefix {
+// addressOf returns the address or network of a client.
+func addressOf(remote string) netip.Prefix {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}

@@ -2,45 +2,51 @@ package mcpserver
 
 import (
 	"container/list"
+	"context"
 	"net/http"
-	"net/netip"
 	"sync"
+
+	"github.com/repertoire-skills/repertoire/internal/access"
 )
 
 const sessionHeader = "Mcp-Session-Id"
 
 // sessions bounds how many sessions each client has, and how many there are in all. A
 // new session takes the place of an old one of the same client, so that no client can
-// keep another from being served. A client is an address, as for a limiter.
+// keep another from being served. A client is the same as for a limiter.
 type sessions struct {
 	perClient, all int
 
 	mu      sync.Mutex
 	byID    map[string]*httpSession
-	clients map[netip.Prefix]*list.List // of *httpSession, the one that was used last in front
+	clients map[string]*list.List // of *httpSession, the one that was used last in front
 }
 
 // An httpSession is an open session.
 type httpSession struct {
 	id     string
-	client netip.Prefix
+	client string
+	caller access.Caller // who began it
 	scope  *scope
 	at     *list.Element // in the list of its client
 	busy   int           // number of requests that are served
 }
 
 func newSessions(perClient, all int) *sessions {
-	return &sessions{perClient: min(perClient, all), all: all, byID: make(map[string]*httpSession), clients: make(map[netip.Prefix]*list.List)}
+	return &sessions{perClient: min(perClient, all), all: all, byID: make(map[string]*httpSession), clients: make(map[string]*list.List)}
 }
 
 // use notes that a request of a session is served, until the returned function is
-// called.
-func (s *sessions) use(id string) (done func()) {
+// called. It returns false if another caller has begun the session.
+func (s *sessions) use(id string, caller access.Caller) (done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := s.byID[id]
 	if x == nil {
-		return func() {}
+		return func() {}, true
+	}
+	if x.caller != caller {
+		return nil, false
 	}
 	x.busy++
 	s.clients[x.client].MoveToFront(x.at)
@@ -48,12 +54,12 @@ func (s *sessions) use(id string) (done func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		x.busy--
-	}
+	}, true
 }
 
 // add notes a new session. If there are too many now, it returns the one that must end:
 // of the same client or, if there are too many in all, of the client that has the most.
-func (s *sessions) add(id string, client netip.Prefix, sc *scope) (end *httpSession) {
+func (s *sessions) add(id string, client string, caller access.Caller, sc *scope) (end *httpSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.clients[client]
@@ -61,7 +67,7 @@ func (s *sessions) add(id string, client netip.Prefix, sc *scope) (end *httpSess
 		own = list.New()
 		s.clients[client] = own
 	}
-	x := &httpSession{id: id, client: client, scope: sc}
+	x := &httpSession{id: id, client: client, caller: caller, scope: sc}
 	x.at = own.PushFront(x)
 	s.byID[id] = x
 	if own.Len() > s.perClient {
@@ -118,6 +124,8 @@ func (x *httpSession) end() {
 		panic(err) // unreachable: method and URL are constants
 	}
 	r.Header.Set(sessionHeader, x.id)
+	r.Header.Set("Authorization", "Bearer server") // for the form; withCaller looks at the identity
+	r = r.WithContext(context.WithValue(r.Context(), identityKey{}, identity{caller: x.caller}))
 	x.scope.stateful.ServeHTTP(discard{}, r)
 }
 

@@ -23,7 +23,8 @@ func eventOf(ctx context.Context) *Event { return ctx.Value(eventKey{}).(*Event)
 // Options.Observe.
 func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		e, start := &Event{Method: method, Client: clientHeader(req)}, time.Now()
+		e, start := &Event{Method: method}, time.Now()
+		e.Client, e.Caller = clientOf(req)
 		res, err := next(context.WithValue(ctx, eventKey{}, e), method, req)
 		if tool, ok := res.(*mcp.CallToolResult); ok && tool != nil && tool.IsError {
 			e.Failed = true
@@ -43,12 +44,16 @@ func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// clientHeader returns the client of an HTTP request, see HTTP.serveScope.
-func clientHeader(req mcp.Request) string {
-	if extra := req.GetExtra(); extra != nil {
-		return extra.Header.Get(clientName)
+// clientOf returns the client and the caller of an HTTP request, see HTTP.serveScope.
+func clientOf(req mcp.Request) (client, caller string) {
+	extra := req.GetExtra()
+	if extra == nil {
+		return "", ""
 	}
-	return ""
+	if extra.TokenInfo != nil {
+		caller = extra.TokenInfo.UserID
+	}
+	return extra.Header.Get(clientName), caller
 }
 
 // message returns the text of an error as it is shown: shortened and without control

@@ -61,7 +61,7 @@ func (s *Server) proposeUpdate(ctx context.Context, req *mcp.CallToolRequest, p 
 	if err != nil {
 		return nil, proposedResult{}, named(err, id)
 	}
-	return proposed(kept)
+	return proposed(ctx, kept)
 }
 
 func (s *Server) proposeNew(ctx context.Context, req *mcp.CallToolRequest, p proposeNewParams) (*mcp.CallToolResult, proposedResult, error) {
@@ -79,10 +79,11 @@ func (s *Server) proposeNew(ctx context.Context, req *mcp.CallToolRequest, p pro
 	if err != nil {
 		return nil, proposedResult{}, err
 	}
-	return proposed(kept)
+	return proposed(ctx, kept)
 }
 
-func proposed(p proposal.Proposal) (*mcp.CallToolResult, proposedResult, error) {
+func proposed(ctx context.Context, p proposal.Proposal) (*mcp.CallToolResult, proposedResult, error) {
+	noteProposal(ctx, p)
 	r := proposedResult{Proposal: p.ID, Skill: p.Skill, State: p.State, Reason: p.Reason}
 	if p.State == proposal.StateRejected {
 		return text(fmt.Sprintf("The same was proposed before as %s, and rejected: %s", p.ID, line(p.Reason, maxMessage))), r, nil
@@ -90,14 +91,24 @@ func proposed(p proposal.Proposal) (*mcp.CallToolResult, proposedResult, error) 
 	return text(fmt.Sprintf("Proposal %s for the skill %s waits for a decision. Until then the skill is as it was.", p.ID, line(p.Skill, maxName))), r, nil
 }
 
-// who returns who calls a tool: the agent whose scope is served, or else the client as it
-// names itself.
+// noteProposal notes in the event of a request which proposal it was about.
+func noteProposal(ctx context.Context, p proposal.Proposal) {
+	e := eventOf(ctx)
+	e.Skills, e.Change = []string{p.Skill}, p.ID
+}
+
+// who returns who calls a tool: the agent whose scope is served, or else the caller, or else
+// the client as it names itself.
 func (s *Server) who(req *mcp.CallToolRequest) proposal.Who {
 	if a := s.opts.Agent; a != nil {
 		return proposal.Who{Agent: a, Name: a.Name}
 	}
+	client, caller := clientOf(req)
+	if caller != "" {
+		return proposal.Who{Name: "token " + caller}
+	}
 	if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 		return proposal.Who{Name: "client " + line(p.ClientInfo.Name, maxName)}
 	}
-	return proposal.Who{Name: "client " + clientHeader(req)}
+	return proposal.Who{Name: "client " + client}
 }

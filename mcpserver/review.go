@@ -84,6 +84,7 @@ func (s *Server) showProposal(ctx context.Context, _ *mcp.CallToolRequest, p pro
 	if err != nil {
 		return nil, showProposalResult{}, err
 	}
+	noteProposal(ctx, shown.Proposal)
 	r := showProposalResult{Proposal: shown.Proposal, Conflict: shown.Conflict, Findings: []skill.Problem{}}
 	if c := shown.Check; c != nil {
 		r.Passes, r.Findings, r.Bench = c.OK, c.Findings, c.Bench
@@ -140,6 +141,7 @@ func (s *Server) approveProposal(ctx context.Context, req *mcp.CallToolRequest, 
 	if err != nil {
 		return nil, decidedResult{}, err
 	}
+	noteProposal(ctx, shown.Proposal)
 	return text(fmt.Sprintf("The skill %s is changed.", line(shown.Skill, maxName))), decidedResult{shown.Proposal, shown.Notes}, nil
 }
 
@@ -154,5 +156,6 @@ func (s *Server) rejectProposal(ctx context.Context, req *mcp.CallToolRequest, p
 	if err != nil {
 		return nil, decidedResult{}, err
 	}
+	noteProposal(ctx, rejected)
 	return text(fmt.Sprintf("Proposal %s is rejected.", rejected.ID)), decidedResult{Proposal: rejected}, nil
 }

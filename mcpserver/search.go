@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -34,9 +36,12 @@ type searchResult struct {
 	Nearest     string  `json:"nearest,omitempty" jsonschema:"id of the best skill when nothing fits"`
 	Unfit       int     `json:"unfit,omitempty" jsonschema:"number of skills that were found but hardly fit, which all=true lists"`
 	Partial     bool    `json:"partial,omitempty" jsonschema:"some folders of skills have not been read yet; a later search may find more"`
+	AsOf        string  `json:"as_of,omitempty" jsonschema:"when the answer was known to be right: the shared catalog cannot be reached now"`
 	Ranking     string  `json:"ranking" jsonschema:"what the order is based on"`
 	Wanted      float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
 	Threshold   float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
+
+	caveat string // of the answer
 }
 
 // found is a skill of an answer.
@@ -51,11 +56,13 @@ type found struct {
 	RequiredBy  string  `json:"required_by,omitempty" jsonschema:"the skill that requires this one, which is listed only because of that"`
 }
 
+// foundOf returns the skills of an answer. Skills of folders have no hidden characters; what a
+// database says of a skill may have some.
 func foundOf(hits []search.Hit) []found {
 	list := make([]found, len(hits))
 	for i, h := range hits {
 		list[i] = found{
-			ID: h.ID, Name: h.Name, Description: h.Description, Source: h.Source,
+			ID: h.ID, Name: h.Name, Description: words.Clean(h.Description), Source: h.Source,
 			Probability: rounded(h.Probability), Relevant: h.Relevant, Location: h.Location, RequiredBy: h.RequiredBy,
 		}
 	}
@@ -85,6 +92,10 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Partial: answer.Partial, Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
 	}
+	r.caveat = answer.Caveat()
+	if !answer.AsOf.IsZero() {
+		r.AsOf = answer.AsOf.UTC().Format(time.RFC3339)
+	}
 	if r.NothingFits && answer.Unfit > 0 {
 		q.Limit, q.Fitting = 1, false
 		nearest, err := s.catalog.Search(ctx, q)
@@ -100,10 +111,14 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 
 // text lists the hits, one on each line.
 func (r *searchResult) text() string {
-	if r.Partial {
-		return strings.TrimSuffix(r.list(), "\n") + "\nSo far this is " + search.PartOfCatalog + ". A later search may find more.\n"
+	if r.caveat == "" {
+		return r.list()
 	}
-	return r.list()
+	more := ""
+	if r.Partial {
+		more = " A later search may find more."
+	}
+	return strings.TrimSuffix(r.list(), "\n") + "\n" + r.caveat + more + "\n"
 }
 
 func (r *searchResult) list() string {

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -70,6 +71,10 @@ type Options struct {
 	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
 	Suggest func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error)
 
+	// Introduce returns what a session should know of the catalog at its start, if models
+	// reach this server by that name; nil means nothing.
+	Introduce func(ctx context.Context, server string) (string, error)
+
 	// Loaded is called after read_skill has read a skill, with the session of the
 	// last suggest_skills that named one; nil means that nothing is called. It is
 	// for servers of one client.
@@ -96,12 +101,18 @@ type Prompt struct {
 	Text    string
 	Dir     string // the client's working folder; "" means unknown
 	Session string // the client's session; "" means unknown
-	Client  string // who asks over HTTP: an address or network; "" means the only client
+	Client  string // who asks over HTTP: an address, a network or a caller; "" means the only client
+
+	// Told is what the session was told, from a client that remembers that itself; nil means
+	// that the server remembers it for Session. Budget is there if Told is.
+	Told   *session.Told
+	Budget *contextprovider.Budget
 }
 
 // An Event describes one request that was served.
 type Event struct {
 	Client    string  // as in Prompt
+	Caller    string  // the name of who asks, see package internal/access; "" means that it has none
 	Method    string  // of the protocol, such as "tools/call"
 	Tool      string  // the called tool; "" means none, or an unknown one
 	Seconds   float64 // how long the answer took
@@ -112,6 +123,7 @@ type Event struct {
 
 	Skills  []string // IDs of the skills that were offered, found or read
 	File    string   // of a skill, that was read
+	Change  string   // ID of the proposal that was made, shown or decided on
 	Session string   // as in Prompt, of suggest_skills, or of the last one before; "" means unknown
 	Prompt  string   // that suggest_skills or search_skills was asked about
 	Because string   // why the prompt of suggest_skills wants no skill, see search.Ranking
@@ -144,6 +156,9 @@ func New(c Catalog, opts *Options) *Server {
 	s.opts.Logger = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
 	if s.opts.Suggest == nil {
 		s.opts.Suggest = func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error) {
+			if p.Told != nil {
+				return p.Told.Suggest(ctx, c, p.Text, *p.Budget, a)
+			}
 			return c.Block(ctx, p.Text, contextprovider.Budget{Server: cmp.Or(s.opts.Name, DefaultName)}, a)
 		}
 	}

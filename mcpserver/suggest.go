@@ -42,7 +42,7 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	if p.Session != "" {
 		s.session.Store(&p.Session)
 	}
-	b, err := s.opts.Suggest(ctx, Prompt{p.Prompt, p.CWD, p.Session, e.Client}, s.opts.Agent)
+	b, err := s.opts.Suggest(ctx, Prompt{Text: p.Prompt, Dir: p.CWD, Session: p.Session, Client: e.Client}, s.opts.Agent)
 	if err != nil {
 		return nil, suggestResult{}, err
 	}

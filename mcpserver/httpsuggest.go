@@ -1,0 +1,99 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/session"
+)
+
+// serveSuggest answers a prompt of a client that remembers its session itself, such as a
+// hook. Any server can answer the next one.
+func (h *HTTP) serveSuggest(w http.ResponseWriter, r *http.Request) {
+	who, ok := h.authorized(w, r)
+	if !ok {
+		return
+	}
+	body, ok := h.read(w, r)
+	if !ok {
+		return
+	}
+	var p api.Prompt
+	if err := json.Unmarshal(body, &p); err != nil {
+		h.refuse(w, "body", http.StatusBadRequest, fmt.Errorf("the prompt is not what %s takes: %w", api.Path, err))
+		return
+	}
+	if p.Format != "" && !slices.Contains(contextprovider.Formats(), contextprovider.Format(p.Format)) {
+		h.refuse(w, "body", http.StatusBadRequest, fmt.Errorf("no format %s; there are xml, markdown and json", quoted(p.Format)))
+		return
+	}
+	sc := h.scope(w, r, p.Agent)
+	if sc == nil {
+		return
+	}
+	e := Event{Method: api.Path, Client: who.client(r.RemoteAddr), Caller: who.caller.Name}
+	s, err := sc.server.suggestion(r.Context(), &p, e)
+	if err != nil {
+		status := http.StatusInternalServerError
+		if errors.Is(err, context.Canceled) {
+			status = http.StatusServiceUnavailable
+		}
+		http.Error(w, message(err.Error()), status)
+		return
+	}
+	if h.opts.Ready != nil {
+		if state, age := h.opts.Ready(r.Context()); state == api.Stale {
+			at := time.Now().Add(-age).UTC()
+			s.AsOf = &at
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(s); err != nil {
+		h.opts.Logger.Debug("answering "+api.Path, "error", err)
+	}
+}
+
+// suggestion answers a prompt, and calls Options.Observe with the event.
+func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e Event) (_ *api.Suggestion, err error) {
+	start := time.Now()
+	defer func() {
+		if e.Seconds, e.Failed = time.Since(start).Seconds(), err != nil; s.opts.Observe != nil {
+			s.opts.Observe(e)
+		}
+	}()
+	server := cmp.Or(p.Server, s.opts.Name, DefaultName)
+	if p.Start {
+		text := ""
+		if s.opts.Introduce != nil {
+			text, err = s.opts.Introduce(ctx, server)
+		}
+		return &api.Suggestion{Block: text, Skills: []api.Skill{}}, err
+	}
+	e.Tool, e.Session, e.Prompt = "suggest_skills", p.Session, p.Text
+	told := &session.Told{Prompts: p.Earlier}
+	for _, k := range p.Known {
+		told.Offers = append(told.Offers, session.Offer{Name: k.Name, Location: k.Location, Probability: k.Probability})
+	}
+	budget := contextprovider.Budget{Server: server, Format: contextprovider.Format(p.Format), Chars: max(0, p.Room), ListPinned: true}
+	b, err := s.opts.Suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Client, Told: told, Budget: &budget}, s.opts.Agent)
+	if err != nil {
+		return nil, err
+	}
+	for _, problem := range b.Problems {
+		s.opts.Logger.Warn("pinned skill is left out", "problem", problem)
+	}
+	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Skill, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind}
+	for i, h := range b.Skills {
+		out.Skills[i] = api.Skill{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
+	}
+	e.Skills, e.Because, e.Offered, e.Abstained = idsOf(b.Skills), b.Kind, len(b.Skills), len(b.Skills) == 0
+	return out, nil
+}
