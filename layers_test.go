@@ -97,6 +97,7 @@ var layers = map[string][]string{
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},
 	"packaging":           {}, // a module of its own
+	"web":                 {".", "contextprovider", "internal/access", "internal/doctor", "internal/words", "proposal", "rank", "search", "skill", "source", "usage"},
 
 	// For tests only.
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},

@@ -1,0 +1,25 @@
+package web
+
+import "cmp"
+
+// termName says what a term of package rank means.
+func termName(term string) string {
+	return cmp.Or(map[string]string{
+		"base":     "where every prompt starts",
+		"nearness": "near in meaning to a skill",
+		"strength": "rare words that a skill has",
+		"coverage": "covered by the best skill",
+		"trigger":  "has a trigger of the skill",
+		"request":  "asks for a task",
+		"size":     "size of the catalog",
+
+		"text":               "words of the text",
+		"description vector": "meaning of the description",
+		"full vector":        "meaning of the text",
+		"name":               "words of the name",
+		"certain trigger":    "has a certain trigger",
+		"exact name":         "names the skill",
+		"mention":            "mentions the skill",
+		"trusted less":       "its source is trusted less",
+	}[term], term)
+}

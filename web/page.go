@@ -1,0 +1,197 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// list returns the pages in the order of the navigation. A new page is one line here, its
+// functions in a file of its own, and its template.
+func (s *Site) list() []page {
+	list := []page{
+		{path: "", name: "prompt", title: "Prompt", get: s.getPrompt, post: s.getPrompt},
+		{path: "catalog", name: "catalog", title: "Catalog", get: s.getCatalog},
+		{path: "skill", name: "skill", in: "catalog", title: "Skill", get: s.getSkill, post: s.getSkill},
+		{path: "file", name: "file", in: "catalog", title: "File", get: s.getFile},
+		{path: "doctor", name: "doctor", title: "Doctor", whole: true, get: s.getFindings, post: s.postFindings},
+		{path: "usage", name: "usage", title: "Usage", get: s.getUsage},
+		{path: "state", name: "state", title: "State", whole: true, get: s.getState},
+	}
+	if s.opts.Proposals != nil {
+		list = append(list,
+			page{path: "change", name: "change", in: "catalog", title: "Change", owner: true, get: s.getChange},
+			page{path: "proposals", name: "proposals", title: "Proposals", owner: true, get: s.getProposals},
+			page{path: "proposal", name: "proposal", in: "proposals", title: "Proposal", owner: true, get: s.getProposal, post: s.postProposal})
+	}
+	return list
+}
+
+// A page is one address of the site.
+type page struct {
+	path  string // below the prefix of the site; "" is the first page
+	name  string // its template is templates/NAME.html
+	title string // in the navigation and of the window
+	in    string // name of the page whose entry in the navigation stands for this page; "" means that it has its own
+
+	// whole says that only those who see the whole catalog may see the page, and owner that
+	// only the owner of the catalog may.
+	whole, owner bool
+
+	get  handler
+	post handler // what its forms do; nil means that it has none
+}
+
+// A handler answers a visit of a page. It returns what its template shows.
+type handler func(v *visit) (answer, error)
+
+// An answer is what a handler returns.
+type answer struct {
+	data  any    // for the template
+	title string // of the window; "" means the title of the page
+	goTo  string // address to go to instead of showing anything; "" means none, see Site.link
+	file  *file  // to download instead of showing anything; nil means none
+}
+
+// A file is what a visitor saves.
+type file struct {
+	name string
+	data []byte
+}
+
+// A visit is one request of somebody who may see the page.
+type visit struct {
+	*http.Request
+	site *Site
+
+	// scope is what the visitor may see, for all questions to the catalog; nil means all.
+	scope *repertoire.Agent
+	owner bool // the visitor decides about the catalog
+	// signedIn says that the browser keeps a token, so that the visitor can sign out.
+	signedIn bool
+	name     string // of the visitor; "" means that nobody knows
+}
+
+// may reports whether a visitor may see a page.
+func (v *visit) may(p *page) bool {
+	return (v.owner || !p.owner) && (v.scope == nil || !p.whole)
+}
+
+// who returns the visitor for records.
+func (v *visit) who() proposal.Who { return proposal.Who{Agent: v.scope, Name: v.name} }
+
+// seeing returns the scope for questions about a single skill: the owner also sees skills
+// that are held back.
+func (v *visit) seeing() *repertoire.Agent {
+	if v.owner && v.scope == nil {
+		return &repertoire.Agent{Held: true}
+	}
+	return v.scope
+}
+
+// agents returns the agents in whose place a visitor may ask: the own scope or, for those
+// who see everything, all. The first is the visitor.
+func (v *visit) agents() []*repertoire.Agent {
+	if v.scope != nil {
+		return []*repertoire.Agent{v.scope}
+	}
+	return slices.Insert(slices.Clone(v.site.catalog.Config().Agents), 0, nil)
+}
+
+// A statusError is an error with its HTTP status.
+type statusError struct {
+	status int
+	err    error
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Unwrap() error { return e.err }
+
+// refuse returns an error about what the visitor sent.
+func refuse(format string, args ...any) error {
+	return &statusError{http.StatusBadRequest, fmt.Errorf(format, args...)}
+}
+
+func nothingHere(v *visit) (answer, error) {
+	return answer{}, &statusError{http.StatusNotFound, errors.New("there is no such page")}
+}
+
+// handle serves a page at its address.
+func (s *Site) handle(p page) {
+	at := s.opts.Prefix + p.path
+	if p.path == "" {
+		at += "{$}"
+	}
+	s.mux.HandleFunc("GET "+at, s.serve(p))
+	if p.post != nil {
+		post := p
+		post.get = p.post
+		s.mux.HandleFunc("POST "+at, s.serve(post))
+	}
+}
+
+// serve returns the handler of a page: it lets visitors in, asks the page and shows the
+// answer.
+func (s *Site) serve(p page) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, ok := s.enter(w, r)
+		if !ok {
+			return
+		}
+		if !v.may(&p) {
+			s.fail(w, v, &statusError{http.StatusForbidden, errors.New("this page is only for the owner of the catalog")})
+			return
+		}
+		if err := r.ParseForm(); err != nil {
+			s.fail(w, v, &statusError{http.StatusBadRequest, fmt.Errorf("reading the form: %w", err)})
+			return
+		}
+		a, err := p.get(v)
+		switch {
+		case err != nil:
+			s.fail(w, v, err)
+		case a.goTo != "":
+			http.Redirect(w, r, a.goTo, http.StatusSeeOther)
+		case a.file != nil:
+			download(w, a.file)
+		default:
+			s.show(w, v, &p, a)
+		}
+	}
+}
+
+// fail shows an error.
+func (s *Site) fail(w http.ResponseWriter, v *visit, err error) {
+	status := http.StatusInternalServerError
+	large := (*http.MaxBytesError)(nil)
+	known := (*statusError)(nil)
+	switch {
+	case errors.As(err, &large):
+		status, err = http.StatusRequestEntityTooLarge, fmt.Errorf("this is more than %d bytes; shorten it", large.Limit)
+	case errors.As(err, &known):
+		status = known.status
+	case errors.Is(err, skill.ErrNotFound), errors.Is(err, proposal.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		status = http.StatusNotFound
+	case errors.Is(err, source.ErrRefused):
+		status = http.StatusBadRequest
+	case v.Context().Err() != nil:
+		return // the visitor has left
+	}
+	if held, ok := errors.AsType[*search.HeldError](err); ok && !v.owner {
+		err = held.ForAgent()
+	}
+	if status == http.StatusInternalServerError {
+		s.opts.Logger.Warn("showing a page", "path", v.URL.Path, "error", err)
+	}
+	p := page{name: "error", title: cmp.Or(http.StatusText(status), "Error")}
+	s.write(w, v, &p, answer{data: err.Error()}, status)
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/proposal"
+)
+
+// proposalList is what the page of proposals shows.
+type proposalList struct {
+	Waiting, Decided []proposal.Proposal // the newest first
+	Problem          string              // of single proposals, which are left out; "" means none
+}
+
+// getProposals lists the proposed changes of skills.
+func (s *Site) getProposals(v *visit) (answer, error) {
+	list, err := s.opts.Proposals.List(v.Context(), v.scope, true)
+	d := proposalList{}
+	if err != nil { // of single proposals: the others are listed
+		d.Problem = err.Error()
+	}
+	slices.Reverse(list)
+	for _, p := range list {
+		if p.State == proposal.StateOpen {
+			d.Waiting = append(d.Waiting, p)
+		} else {
+			d.Decided = append(d.Decided, p)
+		}
+	}
+	return answer{data: d}, nil
+}
+
+// proposalView is what the page of one proposal shows.
+type proposalView struct {
+	proposal.Shown
+	Lines   []diffLine
+	Seen    string // identifies what the visitor sees, see seen
+	Draft   string // the reason that the visitor has given
+	Problem string // why the decision was not carried out; "" means that there was none
+}
+
+// Fails reports whether a change may be made only although its check fails.
+func (d proposalView) Fails() bool { return d.Check != nil && !d.Check.OK }
+
+// getProposal shows what a proposal would do now.
+func (s *Site) getProposal(v *visit) (answer, error) { return s.proposal(v, "") }
+
+// proposal shows a proposal, and why a decision about it was not carried out.
+func (s *Site) proposal(v *visit, problem string) (answer, error) {
+	p, err := s.opts.Proposals.Show(v.Context(), v.scope, v.FormValue("id"))
+	if err != nil {
+		return answer{}, err
+	}
+	d := proposalView{Shown: p, Lines: linesOf(p.Diff), Seen: seen(&p), Draft: v.PostFormValue("reason"), Problem: problem}
+	return answer{data: d, title: p.Skill + ": proposal " + p.ID}, nil
+}
+
+// postProposal approves or rejects a proposal.
+func (s *Site) postProposal(v *visit) (answer, error) {
+	id, reason := v.PostFormValue("id"), strings.TrimSpace(v.PostFormValue("reason"))
+	var skill string
+	var err error
+	action := v.PostFormValue("action")
+	switch action {
+	case "approve":
+		skill, err = s.approve(v, id, reason)
+	case "reject":
+		var p proposal.Proposal
+		p, err = s.opts.Proposals.Reject(v.Context(), v.who(), id, reason)
+		skill = p.Skill
+	default:
+		return answer{}, refuse("no action %q: approve or reject", action)
+	}
+	s.observe(v, Event{Action: action, Skill: skill, Proposal: id, Failed: err != nil})
+	if action == "approve" && err == nil {
+		if _, err = s.catalog.Rescan(v.Context(), nil); err != nil {
+			err = fmt.Errorf("the change is made, but the catalog is as before: %w", err)
+		}
+	}
+	switch {
+	case errors.Is(err, proposal.ErrNotFound), v.Context().Err() != nil:
+		return answer{}, err
+	case err != nil:
+		return s.proposal(v, err.Error())
+	}
+	return answer{goTo: s.link("proposal", "id", id)}, nil
+}
+
+// approve makes the change of a proposal, if it still is what the visitor has seen.
+func (s *Site) approve(v *visit, id, reason string) (skill string, err error) {
+	stale := false
+	p, err := s.opts.Proposals.Approve(v.Context(), v.who(), id, proposal.Approval{
+		Reason: reason,
+		Force:  v.PostFormValue("force") != "",
+		Confirm: func(p proposal.Shown) bool {
+			stale = seen(&p) != v.PostFormValue("seen")
+			return !stale
+		},
+	})
+	conflict := new(proposal.ConflictError)
+	switch {
+	case stale:
+		err = errors.New("the skill or what is found about it has changed since you opened this page, so nothing was done. Look at the proposal as it is now")
+	case errors.Is(err, proposal.ErrFails):
+		err = errors.New("the check fails, so nothing was done. Approve it although it fails, or reject it")
+	case errors.Is(err, proposal.ErrLocked), errors.As(err, &conflict):
+		err = fmt.Errorf("nothing was done: %w", err)
+	}
+	return p.Skill, err
+}
+
+// seen identifies a proposal together with what it would do.
+func seen(p *proposal.Shown) string {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return "" // it has nothing that JSON has not
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// A diffLine is a line of a unified diff.
+type diffLine struct{ Class, Text string }
+
+// linesOf returns the lines of a unified diff, with line ends.
+func linesOf(diff string) []diffLine {
+	var list []diffLine
+	for line := range strings.Lines(diff) {
+		class := ""
+		switch {
+		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
+			class = "at"
+		case strings.HasPrefix(line, "@@"):
+			class = "at"
+		case strings.HasPrefix(line, "+"):
+			class = "add"
+		case strings.HasPrefix(line, "-"):
+			class = "del"
+		}
+		list = append(list, diffLine{class, line})
+	}
+	return list
+}

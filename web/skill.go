@@ -1,0 +1,218 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// maxShown is how many bytes of a file a page shows.
+const maxShown = 256 << 10
+
+// A skillPage shows a skill.
+type skillPage struct {
+	repertoire.Entry
+	Status, Reason string
+	Blocks         []block // of its instructions
+	Body           repertoire.Body
+	Unreadable     string // why there are no instructions; "" if there are
+	Groups         []fileGroup
+	Cut            bool               // Blocks lack the end of the instructions
+	Versions       []proposal.Version // that are kept, the newest first
+	Seen           []reader           // the configured agents that see it
+
+	Explains bool   // the visitor may ask why a prompt finds the skill
+	Prompt   string // that is explained
+	Why      *why   // nil without a prompt
+}
+
+// A reader is an agent that sees a skill.
+type reader struct {
+	Name   string
+	Pinned bool
+}
+
+// A why explains what a prompt has to do with a skill.
+type why struct {
+	repertoire.Explanation
+	Level *level
+	Bars  []bar
+	Words []found // of the prompt, by the field of the skill that has them
+	Lacks string  // words of the prompt that only other skills have
+}
+
+// A fileGroup is the files of a skill of one kind.
+type fileGroup struct {
+	Title string
+	Files []contextprovider.Resource
+}
+
+// getSkill shows a skill as it is now, and explains a prompt if there is one, which comes by
+// POST.
+func (s *Site) getSkill(v *visit) (answer, error) {
+	e, err := s.catalog.Lookup(v.Context(), v.FormValue("id"), v.seeing())
+	if err != nil {
+		return answer{}, err
+	}
+	p := &skillPage{Entry: e, Explains: v.scope == nil, Prompt: v.PostFormValue("q")}
+	p.Status, p.Reason = e.Status()
+	if p.Explains && p.Prompt != "" {
+		if p.Why, err = s.why(v, e.ID, p.Prompt); err != nil {
+			return answer{}, err
+		}
+	}
+	if v.Header.Get(partHeader) != "" { // nothing else changes
+		return answer{data: p}, nil
+	}
+	p.Body, err = s.catalog.Body(v.Context(), e.ID, v.seeing())
+	switch {
+	case errors.Is(err, skill.ErrNotFound):
+		return answer{}, err
+	case err != nil:
+		p.Unreadable = err.Error()
+	default:
+		var text string
+		text, p.Cut = shorten(p.Body.Text)
+		p.Blocks = blocksOf(text, 2)
+		p.Groups = groupsOf(p.Body.Resources)
+		s.observe(v, Event{Action: "skill", Skill: e.ID})
+	}
+	p.Seen = s.seenBy(v, &e)
+	p.Versions = s.versions(v, e.ID)
+	return answer{data: p, title: e.ID}, nil
+}
+
+// why explains a prompt to somebody who sees the whole catalog.
+func (s *Site) why(v *visit, id, prompt string) (*why, error) {
+	e, err := s.catalog.Why(v.Context(), id, repertoire.Query{Text: prompt})
+	if err != nil {
+		return nil, err
+	}
+	w := &why{Explanation: e, Bars: barsOf(e.Terms), Words: foundIn(prompt, &e.Matched), Lacks: strings.Join(words.Spelled(prompt, e.Missing), ", ")}
+	w.Level, _ = levelOf(&e.Ranking)
+	return w, nil
+}
+
+// seenBy returns the configured agents that see a skill, for those who see everything.
+func (s *Site) seenBy(v *visit, e *repertoire.Entry) (list []reader) {
+	for _, a := range v.agents() {
+		if a == nil || v.scope != nil {
+			continue
+		}
+		if _, err := s.catalog.Lookup(v.Context(), e.ID, a); err == nil {
+			list = append(list, reader{a.Name, slices.Contains(a.Pinned, e.Name)})
+		}
+	}
+	return list
+}
+
+// observe tells the program what a visitor has read or decided.
+func (s *Site) observe(v *visit, e Event) {
+	if s.opts.Observe == nil {
+		return
+	}
+	if e.Name, e.Address = v.name, v.RemoteAddr; v.scope != nil {
+		e.Agent = v.scope.Name
+	}
+	s.opts.Observe(e)
+}
+
+// versions returns the versions of a skill that are kept, the newest first.
+func (s *Site) versions(v *visit, id string) []proposal.Version {
+	if s.opts.Proposals == nil || !v.owner {
+		return nil
+	}
+	log, err := s.opts.Proposals.History(v.Context(), v.seeing(), id)
+	if err != nil && !errors.Is(err, proposal.ErrLocked) { // a skill that is not on disk has no history
+		s.opts.Logger.Warn("reading the history", "skill", id, "error", err)
+	}
+	list := slices.Clone(log.Versions)
+	slices.Reverse(list)
+	return list
+}
+
+// groupsOf divides files by their kinds.
+func groupsOf(files []contextprovider.Resource) (groups []fileGroup) {
+	for _, k := range []struct {
+		kind  skill.Kind
+		title string
+	}{{skill.Script, "Scripts"}, {skill.Reference, "References"}, {skill.Asset, "Assets"}, {skill.Other, "Other files"}} {
+		g := fileGroup{Title: k.title}
+		for _, f := range files {
+			if f.Kind == k.kind {
+				g.Files = append(g.Files, f)
+			}
+		}
+		if len(g.Files) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// shorten returns as much of a text as a page shows, in whole lines if it can.
+func shorten(text string) (short string, cut bool) {
+	if len(text) <= maxShown {
+		return text, false
+	}
+	text = strings.ToValidUTF8(text[:maxShown], "")
+	if at := strings.LastIndexByte(text, '\n'); at > 0 {
+		text = text[:at+1]
+	}
+	return text, true
+}
+
+// A filePage shows a file of a skill.
+type filePage struct {
+	repertoire.File
+	Blocks []block // of a Markdown file
+	Plain  string  // of any other
+	Cut    bool    // it lacks the end of the file
+}
+
+// getFile shows a file of a skill as it is now, or lets the visitor save it.
+func (s *Site) getFile(v *visit) (answer, error) {
+	f, err := s.catalog.File(v.Context(), v.FormValue("id"), v.FormValue("path"), v.seeing())
+	if err != nil {
+		return answer{}, err
+	}
+	s.observe(v, Event{Action: "file", Skill: f.ID, File: f.Path})
+	if v.FormValue("save") != "" {
+		return answer{file: &file{f.Path, f.Data}}, nil
+	}
+	p := &filePage{File: f}
+	text, cut := shorten(f.Text)
+	if p.Cut = cut; strings.HasSuffix(strings.ToLower(f.Path), ".md") {
+		p.Blocks = blocksOf(text, 1)
+	} else {
+		p.Plain = text
+	}
+	return answer{data: p, title: f.Path}, nil
+}
+
+// A changePage shows what a version of a skill changed.
+type changePage struct {
+	ID string
+	proposal.Version
+	Lines []diffLine
+	Cut   bool
+}
+
+func (s *Site) getChange(v *visit) (answer, error) {
+	id := v.FormValue("id")
+	version, diff, err := s.opts.Proposals.Change(v.Context(), v.seeing(), id, v.FormValue("version"))
+	if err != nil {
+		return answer{}, &statusError{http.StatusNotFound, err}
+	}
+	p := &changePage{ID: id, Version: version}
+	diff, p.Cut = shorten(diff)
+	p.Lines = linesOf(diff)
+	return answer{data: p, title: "Change of " + id}, nil
+}

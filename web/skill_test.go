@@ -1,0 +1,129 @@
+package web_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/web"
+)
+
+// TestSkill: the page of a skill has its instructions and files as they are now.
+func TestSkill(t *testing.T) {
+	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
+		cfg.Policy = &repertoire.Policy{Disabled: []search.Ban{{Rules: repertoire.Rules{Names: []string{"sort-slides"}}}}}
+	})
+	k.get("skill", "id", "pdf-forms").is(200).has("<bdi>pdf-forms</bdi>", "Fills in the fields", `aria-level="3"># Fill in a form`, `class="frontmatter"`,
+		"References", "references/fields.md", "/file?id=pdf-forms&amp;path=references%2Ffields.md", "Scripts", ">office</a>").lacks("History", "has changed since")
+	k.write("pdf-forms/SKILL.md", doc("pdf-forms", "Fills in forms.", "\u200bWait <b>first</b>."))
+	k.get("skill", "id", "pdf-forms").is(200).has("Wait &lt;b&gt;first", "has changed since it was indexed", "1 invisible character of SKILL.md is left out")
+	try(t, os.RemoveAll(filepath.Join(k.dir, "pdf-forms")))
+	k.get("skill", "id", "pdf-forms").is(200).has("Fills in the fields", "cannot be read now")
+
+	k.get("skill", "id", "sort-slides").is(200).has("disabled", "Not offered: ", "Look at the date.") // the owner may
+	k.get("skill", "id", "nothing").is(404)
+	k.get("skill").is(404)
+	k.get("change", "id", "pdf-forms").is(404)
+}
+
+// TestWhy: those who see the whole catalog learn why a prompt finds a skill or does not.
+func TestWhy(t *testing.T) {
+	known := bearers{"all": {}, "some": access.Caller{Agent: "clerk", Name: "bob"}}
+	var seen []string
+	k := open(t, few(), func(_ *repertoire.Config, o *web.Options) {
+		o.Key, o.Check = "", known
+		o.Observe = func(e web.Event) {
+			seen = append(seen, strings.Join([]string{e.Name, e.Action, e.Agent, e.Skill, e.File}, " "))
+		}
+	})
+	k.post("signin", "token", "all").is(303)
+	k.get("skill", "id", "pdf-forms").is(200).has("Would a prompt find it?", "Seen by", ">clerk</a>")
+	k.post("skill?id=pdf-forms", "q", "fill in the fields of this invoice").is(200).has("in the text: ", "not in it: invoice", `class="mark"`, "Score: number 1 of")
+	k.post("skill?id=sort-songs", "q", "fill in the fields of this PDF form").is(200).has("Not offered: it has no word in common with the prompt.")
+	k.post("signin", "token", "some").is(303)
+	k.post("skill?id=pdf-forms", "q", "plan a party").is(200).lacks("Would a prompt find it?", "secret-plan", "Verdict", "Seen by")
+	k.get("file", "id", "pdf-forms", "path", "scripts/fill.py").is(200)
+	want := []string{" skill  pdf-forms ", " skill  pdf-forms ", " skill  sort-songs ", "bob skill clerk pdf-forms ", "bob file clerk pdf-forms scripts/fill.py"}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("observed (-want +got):\n%s", diff)
+	}
+}
+
+// TestFile: files are shown as text or saved, and no path leads out of the skill.
+func TestFile(t *testing.T) {
+	files := few()
+	files["pdf-forms/large.txt"] = strings.Repeat("0123456789abcde\n", 20_000)
+	files["pdf-forms/empty.txt"] = ""
+	k := open(t, files)
+	k.get("file", "id", "pdf-forms", "path", "references/fields.md").is(200).has(`aria-level="2"># Fields`, "17 bytes")
+	k.get("file", "id", "pdf-forms", "path", "scripts/fill.py").is(200).has("print(&#39;fill&#39;)")
+	k.get("file", "id", "pdf-forms", "path", "logo.png").is(200).has("This file is not text.")
+	k.get("file", "id", "pdf-forms", "path", "empty.txt").is(200).has("This file is empty.")
+	if p := k.get("file", "id", "pdf-forms", "path", "large.txt").is(200).has("The rest is not shown", "320.0 KB"); len(p.text) > 300_000 {
+		t.Errorf("%d bytes", len(p.text))
+	}
+	p := k.get("file", "id", "pdf-forms", "path", "logo.png", "save", "1").is(200)
+	for header, want := range map[string]string{
+		"Content-Type": "application/octet-stream", "Content-Disposition": `attachment; filename="logo.png"`,
+		"Content-Security-Policy": "default-src 'none'; sandbox", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := p.Header().Get(header); got != want {
+			t.Errorf("%s: %q", header, got)
+		}
+	}
+	if p.text != files["pdf-forms/logo.png"] {
+		t.Errorf("%q", p.text)
+	}
+	for _, path := range []string{"../secret-plan/SKILL.md", "/etc/passwd", "..", "nothing.md", "", `..\secret-plan\SKILL.md`, "a\x00b"} {
+		if p := k.get("file", "id", "pdf-forms", "path", path); p.Code != 404 && p.Code != 400 || strings.Contains(p.text, "party") {
+			t.Errorf("%q: %d, %s", path, p.Code, p.main())
+		}
+	}
+}
+
+// TestSkillScope: what the agent of a visitor does not see does not exist.
+func TestSkillScope(t *testing.T) {
+	known := bearers{"some": access.Caller{Agent: "clerk"}}
+	k := open(t, few(), func(cfg *repertoire.Config, o *web.Options) {
+		o.Key, o.Check = "", known
+		cfg.Policy = &repertoire.Policy{Disabled: []search.Ban{{Rules: repertoire.Rules{Names: []string{"sort-slides"}}, Place: search.Place{File: "config-of-the-owner", Line: 3}}}}
+	})
+	k.post("signin", "token", "some").is(303)
+	k.get("skill", "id", "pdf-forms").is(200)
+	for _, id := range []string{"secret-plan", "team/secret-plan", "sort-slides", "team/sort-slides"} {
+		for _, page := range []string{"skill", "file"} {
+			k.get(page, "id", id, "path", "SKILL.md").is(404).lacks("party", "config-of-the-owner", "disabled")
+		}
+	}
+	k.get("change", "id", "pdf-forms", "version", "1").is(404)
+}
+
+// TestHistory: the owner sees the versions of a skill and what each changed.
+func TestHistory(t *testing.T) {
+	var box *proposal.Box
+	var catalog late
+	k := open(t, few(), func(cfg *repertoire.Config, o *web.Options) {
+		var err error
+		box, err = proposal.Open(filepath.Join(t.TempDir(), "proposals"), &catalog, &proposal.Options{Sources: func() []source.Source { return cfg.Sources }})
+		try(t, err)
+		o.Proposals = box
+	})
+	catalog.Catalog = k.catalog
+	_, err := box.Record(t.Context(), proposal.Who{Name: "ann"}, "pdf-forms")
+	try(t, err)
+	k.write("pdf-forms/scripts/fill.py", "print('<b>')\n")
+	_, err = box.Record(t.Context(), proposal.Who{Name: "bob"}, "pdf-forms")
+	try(t, err)
+	k.get("skill", "id", "pdf-forms").is(200).has("History", "Version 2", "by bob", "/change?id=pdf-forms&amp;version=2")
+	k.get("change", "id", "pdf-forms", "version", "2").is(200).has(`<span class="del">-print(&#39;fill&#39;)`, `<span class="add">&#43;print(&#39;&lt;b&gt;&#39;)`)
+	k.get("change", "id", "pdf-forms", "version", "7").is(404).has("no version")
+	k.get("change", "id", "nothing", "version", "1").is(404)
+}
