@@ -98,8 +98,10 @@ var layers = map[string][]string{
 	"bench":               {"*"},
 	"packaging":           {}, // a module of its own
 	"web":                 {".", "contextprovider", "internal/access", "internal/doctor", "internal/words", "proposal", "rank", "search", "skill", "source", "usage"},
+	"web/browsertest":     {}, // a module of its own
 
 	// For tests only.
+	"web/browsertest/screenshots":   {"web/browsertest"},
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
 	"internal/pgtest":               {},
 	"internal/testsize":             {},
