@@ -15,11 +15,14 @@ import (
 // detector of .ci/run does, and what they are. None of them starts anything that
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
+	".":                 "kills a database server while eight catalogs answer",
 	"bench":             "indexes hundreds of skills",
 	"index":             "publishes after each of many changes, damages every file, and kills processes",
 	"internal/cli":      "starts dozens of processes, and asks more scopes",
+	"internal/pgtest":   "starts a server in a process that is killed",
 	"internal/setup":    "writes a settings file of many MB",
 	"search/searchtest": "compares all ways to rank over hundreds of skills",
+	"store/postgres":    "starts a server whose disk gets full, and kills it",
 	"snapshot":          "reads the corpus, and searches files of up to 140,000 documents",
 }
 
@@ -37,10 +40,11 @@ var shortened = map[string]string{
 	"proposal":          "proposals beyond the bound, and kills",
 	"sandbox/container": "containers, of which there are none",
 	"sandbox/virtual":   "attempts that a bound of a run stops late, and random programs",
-	"search":            "rates of disturbance with vectors",
+	"search":            "rates of disturbance with vectors, and queries that two engines answer alike",
 	"search/searchtest": "skills, names and prompts of which all ways to rank answer alike, and scopes",
 	"snapshot":          "documents, prompts and damages",
 	"source":            "reads while a skill's folder is swapped",
+	"store/postgres":    "places at which a connection is cut",
 	"store/sqlite":      "kills of a process that makes a catalog, and pages that are damaged",
 }
 

@@ -138,6 +138,7 @@ type benchFlags struct {
 	markdown        bool
 	level           level
 	speed           speedFlags
+	load            loadFlags
 	embedder        benchEmbedder
 }
 
@@ -145,13 +146,16 @@ func (a *app) benchCommand() *cobra.Command {
 	var b benchFlags
 	cmd := &cobra.Command{
 		Use:     "bench",
-		Short:   "Measure relevance on labelled prompts, or speed",
-		Long:    benchHelp + speedHelp,
-		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500",
+		Short:   "Measure relevance on labelled prompts, speed, or a server",
+		Long:    benchHelp + speedHelp + loadHelp,
+		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500\n  skills bench --url http://127.0.0.1:8080 --clients 8 --duration 30s",
 		Args:    args(0, 0),
 		PreRunE: checked(func([]string) error { return b.check(a.json) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if b.speed.on {
+			switch {
+			case b.load.server.url != "":
+				return a.benchLoad(cmd.Context(), &b.load)
+			case b.speed.on:
 				return a.benchSpeed(cmd.Context(), &b)
 			}
 			return a.bench(cmd.Context(), &b)
@@ -173,17 +177,21 @@ func (a *app) benchCommand() *cobra.Command {
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
 	b.embedder.flags(cmd)
 	b.speed.flags(cmd)
+	b.load.flags(f)
 	return cmd
 }
 
 func (b *benchFlags) check(json bool) error {
+	if err := b.load.check(b); err != nil || b.load.server.url != "" {
+		return err
+	}
 	if err := b.speed.check(b); err != nil || b.speed.on {
 		return err
 	}
 	modes := []string{"", string(bench.Text), string(bench.Vector), string(bench.Hybrid)}
 	switch {
 	case len(b.datasets) == 0 && !b.fromEvals:
-		return errors.New("--dataset, --from-evals or --speed is needed")
+		return errors.New("--dataset, --from-evals, --speed or --url is needed")
 	case !slices.Contains(modes, b.mode):
 		return fmt.Errorf("no mode %q%s", b.mode, words.Suggest(b.mode, modes[1:]))
 	case b.markdown && (json || b.compare != ""):

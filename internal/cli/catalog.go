@@ -50,7 +50,7 @@ func (a *app) options() (*repertoire.ConfigOptions, error) {
 	}
 	state, _ := config.StateDir() // without one no copy of the configuration is kept
 	return &repertoire.ConfigOptions{
-		File: a.config, Roots: a.roots, OnlyRoots: a.onlyRoot, DB: a.db,
+		File: a.config, Roots: a.roots, OnlyRoots: a.onlyRoot, DB: a.db, Store: a.store, Catalog: a.catalog,
 		State: state, LastGood: a.lastGood, Warn: a.warnOnce,
 	}, nil
 }
@@ -79,6 +79,14 @@ func (a *app) settings() (config.Settings, error) {
 	return config.Read(a.dir, (*config.Options)(o))
 }
 
+// logger returns what gets messages about background work; nil means nobody.
+func (a *app) logger() *slog.Logger {
+	if a.log == nil && a.verbose {
+		return slog.New(slog.NewTextHandler(a.stderr, nil))
+	}
+	return a.log
+}
+
 // readConfig returns the configuration from flags and files. Only a command that stays
 // running is rescanned on the configured schedule.
 func (a *app) readConfig(stays bool) (repertoire.Config, error) {
@@ -87,9 +95,7 @@ func (a *app) readConfig(stays bool) (repertoire.Config, error) {
 		return repertoire.Config{}, err
 	}
 	cfg, err := repertoire.ReadConfig(a.dir, o)
-	if cfg.Logger = a.log; a.log == nil && a.verbose {
-		cfg.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
-	}
+	cfg.Logger = a.logger()
 	if !stays {
 		cfg.Schedule = repertoire.Never
 	}
@@ -108,6 +114,9 @@ func (a *app) open(ctx context.Context) (*catalog, error) {
 
 // openWith opens the catalog of cfg for the agent of the flags.
 func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, error) {
+	if err := openStore(&cfg); err != nil {
+		return nil, err
+	}
 	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
 		return nil, elsewhere(cfg, err)
@@ -189,6 +198,8 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 		a.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog)
 	case f.Cut:
 		a.note("some changed skills are not read yet; the next command goes on, \"skills index\" reads all")
+	case f.Stale != nil && c.Shared().State != "":
+		a.note("%s", oldCopy(c.Shared(), f.Stale))
 	case f.Stale != nil:
 		a.note("the answer is as of the last index: %v", f.Stale)
 	default:

@@ -56,6 +56,7 @@ type app struct {
 
 	roots                          []string
 	config, db, agent              string
+	store, catalog                 string // of a shared catalog
 	onlyRoot, json, quiet, verbose bool
 }
 
@@ -93,7 +94,17 @@ func setGarbage(percent int) {
 func (a *app) execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	errs := printer{stderr, a.named}
 	a.stdin, a.stdout, a.stderr, a.raw, a.start = stdin, printer{Writer: stdout}, errs, stdout, time.Now()
-	root := a.command()
+	root := a.root()
+	// Hook and context run at every prompt, and making all other commands would take a tenth of
+	// their time.
+	switch {
+	case len(args) > 0 && args[0] == "hook":
+		root.AddCommand(a.hookCommand())
+	case len(args) > 0 && args[0] == "context":
+		root.AddCommand(a.contextCommand())
+	default:
+		a.addCommands(root)
+	}
 	if completes(args) {
 		a.addCompletion(root)
 	}
@@ -171,6 +182,13 @@ func hintFor(err error) string {
 
 // command builds the tree of commands.
 func (a *app) command() *cobra.Command {
+	root := a.root()
+	a.addCommands(root)
+	return root
+}
+
+// root builds the program without its commands.
+func (a *app) root() *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           cmp.Or(a.name, ownName),
@@ -179,6 +197,9 @@ func (a *app) command() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return a.checkFolders(cmd)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
 				return a.printVersion()
@@ -191,6 +212,7 @@ func (a *app) command() *cobra.Command {
 	f.BoolVar(&a.onlyRoot, "only-root", false, "look nowhere else than in the folders given with --root")
 	f.StringVar(&a.config, "config", "", "read this configuration `file` instead of the usual ones")
 	f.StringVar(&a.db, "db", "", "keep the catalog in this `file`")
+	a.storeFlags(f)
 	f.StringVar(&a.agent, "agent", "", "see only what the configured agent `name` may see")
 	f.BoolVar(&a.json, "json", false, "print the result as JSON")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print nothing but the result and errors")
@@ -198,7 +220,6 @@ func (a *app) command() *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
 	a.setHelp(root)
-	a.addCommands(root)
 	return root
 }
 
@@ -208,7 +229,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		a.setupCommand(),
 		a.statusCommand(),
 		a.tryCommand(),
-		a.doctorCommand(),
+		onFolders(a.doctorCommand()),
 	)
 	addGroup(root, "Find skills",
 		a.searchCommand(),
@@ -217,16 +238,19 @@ func (a *app) addCommands(root *cobra.Command) {
 		a.listCommand(),
 		a.showCommand(),
 		a.readCommand(),
+		a.webCommand(),
 		rare(a.promptCommand()),
 	)
 	addGroup(root, "Get skills",
-		a.installCommand(),
+		onFolders(a.installCommand()),
 		a.rootCommand(),
 		rare(a.updateCommand()),
 		rare(a.verifyCommand()),
 		rare(a.removeCommand()),
 		rare(a.indexCommand()),
-		rare(a.embedCommand()),
+		onFolders(rare(a.embedCommand())),
+		rare(a.pushCommand()),
+		rare(a.storeCommand()),
 	)
 	addGroup(root, "Decide what is offered",
 		a.configCommand(),
@@ -234,23 +258,24 @@ func (a *app) addCommands(root *cobra.Command) {
 		rare(a.enableCommand()),
 		rare(a.pinCommand()),
 		rare(a.unpinCommand()),
-		rare(a.trustCommand()),
+		onFolders(rare(a.trustCommand())),
 	)
 	addGroup(root, "Use skills",
 		a.mcpCommand(),
-		a.chatCommand(),
-		a.runCommand(),
+		rare(a.tokenCommand()),
+		onFolders(a.chatCommand()),
+		onFolders(a.runCommand()),
 		rare(a.hookCommand()),
 		rare(a.toolsCommand()),
 		rare(a.wellKnownCommand()),
 	)
 	addGroup(root, "Improve skills",
 		a.statsCommand(),
-		a.testCommand(),
-		a.proposalsCommand(),
-		rare(a.proposeCommand()),
-		rare(a.historyCommand()),
-		rare(a.revertCommand()),
+		onFolders(a.testCommand()),
+		onFolders(a.proposalsCommand()),
+		onFolders(rare(a.proposeCommand())),
+		onFolders(rare(a.historyCommand())),
+		onFolders(rare(a.revertCommand())),
 		rare(a.benchCommand()),
 	)
 	help := rare(a.helpCommand())
@@ -356,6 +381,8 @@ func (a *app) flags() ([]string, error) {
 	}
 	add("--config", a.config)
 	add("--db", a.db)
+	shared, err := a.storeArgs()
+	list, errs = append(list, shared...), append(errs, err)
 	if a.agent != "" {
 		list = append(list, "--agent", a.agent)
 	}

@@ -235,7 +235,7 @@ func (a *app) flagCompleters() map[string]completer {
 		"--mode":     oneOf("text", "vector", "hybrid"),
 		"--model":    oneOf(config.EmbedderStatic, config.EmbedderNone, config.EmbedderOpenAI),
 		"--name":     anyText(), "--label": anyText(), "--mcp-server": anyText(), "--ref": anyText(), // new ones
-		"--path": anyText(), // in a repository
+		"--path": anyText(), "--catalog": anyText(), // elsewhere
 
 		"context --format": oneOf("xml", "markdown", "json"), "prompt --format": oneOf("xml", "markdown", "json"),
 		"doctor --format": oneOf("text", "json", "sarif", "github"), "test --format": oneOf("text", "json", "junit"),

@@ -75,6 +75,8 @@ const configExample = `  roots:                 # further folders, repositories,
   deadline: 250ms        # for the embedding of a prompt
   schedule: "@every 5s"  # of rescans in programs that stay running
   db: ~/catalog.db       # instead of one in the cache folder
+  # store: postgres://reader@db.example/skills   # a shared catalog, no folders
+  # catalog: NAME        # of that database
   limits: {name: 64, description: 1024, body: 8000, files: 512, bytes: 16777216}
   max_file: 1048576      # bytes of the largest file that is served`
 

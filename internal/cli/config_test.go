@@ -46,7 +46,7 @@ func TestConfigExample(t *testing.T) {
 	if err := resolved.Validate(value); err != nil {
 		t.Error(err)
 	}
-	left := map[string]bool{"threshold": true, "reranker": true, "user_dir": true, "install_dir": true}
+	left := map[string]bool{"threshold": true, "reranker": true, "user_dir": true, "install_dir": true, "store": true, "catalog": true}
 	for key := range schema.Properties {
 		if _, ok := value[key]; !ok && !left[key] {
 			t.Errorf("the help does not show the key %q", key)

@@ -42,6 +42,8 @@ func TestHelpNamesFields(t *testing.T) {
 		"setup":   setupResult{},
 		"index":   indexResult{},
 		"embed":   embedResult{},
+		"push":    pushResult{},
+		"store":   storeResult{},
 		"version": versionResult{},
 		"status":  status.Status{},
 		"paths":   pathsResult{},
@@ -53,12 +55,14 @@ func TestHelpNamesFields(t *testing.T) {
 		"pin":     editResult{},
 		"unpin":   editResult{},
 		"root":    rootsResult{},
+		"token":   tokensShown{},
 		"prompt":  promptResult{},
 		"chat":    chatLine{},
 		"run":     runResult{},
 		"test":    skilltest.Outcome{},
 		"try":     tried{},
 
+		"web":        webResult{},
 		"well-known": wellKnownResult{},
 
 		"install":   changesResult{},
@@ -83,6 +87,7 @@ func TestHelpNamesFields(t *testing.T) {
 		fields := fieldsOf(reflect.TypeOf(result), cmd.Name() == "search")
 		if cmd.Name() == "bench" {
 			fields = append(fields, fieldsOf(reflect.TypeFor[bench.Speed](), false)...)
+			fields = append(fields, fieldsOf(reflect.TypeFor[loadResult](), false)...)
 		}
 		if cmd.Name() == "embed" {
 			fields = append(fields, fieldsOf(reflect.TypeFor[detectResult](), false)...)
@@ -115,6 +120,12 @@ type (
 		Listing contextprovider.Listing
 	}
 )
+
+// tokensShown is what token prints, depending on its arguments.
+type tokensShown struct {
+	List tokensResult
+	One  tokenResult
+}
 
 // proposalsShown is what proposals prints, depending on its arguments; nothing is for a
 // command whose help names another one that prints the same.
@@ -261,6 +272,8 @@ func TestJSON(t *testing.T) {
 		{"enable", []string{"enable", "post"}, "changed file unchanged"},
 		{"pin", []string{"pin", "--agent", "keeper", "cat"}, "changed file unchanged"},
 		{"root list", []string{"root", "list"}, "roots"},
+		{"token add", []string{"token", "add", "ci"}, "secret token"},
+		{"token list", []string{"token", "list"}, "tokens"},
 		{"config show", []string{"config", "show"}, "settings"},
 		{"install", []string{"install", filepath.Join(home, ".agents", "skills", "cat")}, "changes dir done source"},
 		{"update", []string{"update"}, "changes dir done"},
@@ -382,7 +395,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench chat completion config context disable doctor embed enable help history hook index install list mcp paths pin prompt proposals propose read remove revert root run search setup show stats status test tools trust try unpin update verify version well-known why"
+	want := "bench chat completion config context disable doctor embed enable help history hook index install list mcp paths pin prompt proposals propose push read remove revert root run search setup show stats status store test token tools trust try unpin update verify version web well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

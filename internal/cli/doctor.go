@@ -168,10 +168,20 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 		found = append(found, setup.Check(env, statuses, seen.skills)...)
 	}
 	r.Add(found...)
-	if s, err := a.settings(); err == nil && !noIgnore { // else the mistake is reported
-		r.Ignore(mapped(s.Ignore, func(e config.Ignore) doctor.Ignore { return doctor.Ignore(e) }), cfg.Sources, strict)
+	if !noIgnore {
+		r.Ignore(a.ignored(), cfg.Sources, strict)
 	}
 	return r, seen.skills, nil
+}
+
+// ignored returns which findings the configuration leaves out. It is nil if the configuration
+// has a mistake, which is reported elsewhere.
+func (a *app) ignored() []doctor.Ignore {
+	s, err := a.settings()
+	if err != nil {
+		return nil
+	}
+	return mapped(s.Ignore, func(e config.Ignore) doctor.Ignore { return doctor.Ignore(e) })
 }
 
 // clientsView is what clients see of a catalog.

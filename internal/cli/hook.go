@@ -50,17 +50,25 @@ been read, answers say that they are from a part of the catalog. When the index
 is not up to date, or does not know yet how prompts that need no skill rank in
 it, the hook starts "skills index" in the background.
 
+With --url the prompt goes to a server ("skills mcp --http"), with what the
+session was offered and the start of its last prompts. The server has two thirds
+of the time; if it does not answer, the catalog of this machine does. --agent
+narrows what the server shows. The token is read from the environment variable
+that --token-env names.
+
 Errors are written to hook.log in the state folder, and with --verbose to
 standard error, but never to the client: the exit status is 0, or 1 for a wrong
 command line.`
 
 func (a *app) hookCommand() *cobra.Command {
 	var call hook.Call
+	var server serverFlags
 	cmd := &cobra.Command{
-		Use:               "hook CLIENT",
-		Short:             "Answer a client that asks for context",
-		Long:              hookHelp,
-		Example:           "  skills hook claude < event.json\n  skills hook codex --mcp-server skills --deadline 200ms < event.json",
+		Use:   "hook CLIENT",
+		Short: "Answer a client that asks for context",
+		Long:  hookHelp,
+		Example: "  skills hook claude < event.json\n  skills hook codex --mcp-server skills --deadline 200ms < event.json\n" +
+			"  skills hook claude --url https://example.com --token-env TOKEN < event.json",
 		Args:              args(1, 1),
 		ValidArgsFunction: completed(client.HookArgs, 1),
 		PreRunE: checked(func(args []string) error {
@@ -70,16 +78,20 @@ func (a *app) hookCommand() *cobra.Command {
 			case call.Deadline <= 0:
 				return errors.New("--deadline is more than 0")
 			}
-			return nil
+			return server.check()
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			call.Arg = args[0]
+			if err := askServer(&call, cmd.Flags(), a.agent); err != nil {
+				return err
+			}
 			hook.Run(cmd.Context(), a.complete(call))
 			return nil
 		},
 	}
 	cmd.Flags().DurationVar(&call.Deadline, "deadline", hook.Deadline, "answer within this `time` of the event or not at all")
 	cmd.Flags().StringVar(&call.Server, "mcp-server", "", "the model can load skills from the MCP server `name`")
+	server.add(cmd.Flags(), "ask the server at this `URL` first")
 	return cmd
 }
 

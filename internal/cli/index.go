@@ -102,6 +102,9 @@ func (a *app) index(ctx context.Context, full, watch bool, forget string) error 
 		return err
 	}
 	defer c.Close()
+	if forget != "" && c.Shared().State != "" {
+		return &usageError{"skills index", errors.New("--forget is for folders of this machine; whoever pushes the shared catalog removes a source there")}
+	}
 	if forget != "" {
 		if err := a.forget(ctx, c, forget); err != nil {
 			return err
@@ -189,6 +192,10 @@ func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.R
 	}
 	total := index.Total(reports)
 	n := words.Thousands
+	if now := c.Shared(); now.State != "" {
+		return a.printText(lineOf("%s offered, of %s found, as the shared catalog is now", count(offered, "skill"), n(found)) +
+			lineOf("ranking: %s", mode) + lineOf("copy: %s", filepath.Dir(c.Path())))
+	}
 	text := lineOf("%s offered, of %s found in %s: %s added, %s changed, %s removed",
 		count(offered, "skill"), n(found), count(len(reports), "source"), n(total.Added), n(total.Changed), n(total.Removed))
 	if !a.quiet {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"time"
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire"
@@ -49,6 +50,7 @@ type ranking struct {
 	Mode      string  `json:"mode"`
 	Stale     string  `json:"stale,omitempty"`
 	Partial   bool    `json:"partial,omitempty"`
+	AsOf      string  `json:"as_of,omitempty"`
 	Kind      string  `json:"kind,omitempty"`
 	Demand    float64 `json:"demand"`
 	Threshold float64 `json:"threshold"`
@@ -57,7 +59,10 @@ type ranking struct {
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	out := ranking{r.Mode, c.stale, r.Partial, r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
+	out := ranking{r.Mode, c.stale, r.Partial, "", r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
+	if !r.AsOf.IsZero() {
+		out.AsOf = r.AsOf.UTC().Format(time.RFC3339)
+	}
 	if share := r.Background.Disturb; share >= 0 {
 		out.Disturb = &share
 	}

@@ -124,6 +124,10 @@ func (a *app) noteNoSkills(c *catalog) {
 		a.note("the agent %s sees no skills", c.agent.Name) // and no source that it has no skill of
 		return
 	}
+	if now := c.Shared(); now.State != "" {
+		a.note("the shared catalog holds no skills yet; \"skills push\" brings some to it")
+		return
+	}
 	a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
 }
 
@@ -139,7 +143,7 @@ func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 		return a.printMarked(entries, width)
 	}
 	return a.rows(nil, mapped(entries, func(e repertoire.Entry) []string {
-		state, reason := stateOf(e)
+		state, reason := e.Status()
 		return []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description, state, reason}
 	}))
 }
@@ -150,26 +154,13 @@ func (a *app) printMarked(entries []repertoire.Entry, width int) error {
 	below := make([][]string, len(entries))
 	rows := make([][]string, len(entries))
 	for i, e := range entries {
-		state, reason := stateOf(e)
+		state, reason := e.Status()
 		rows[i] = []string{e.ID, markOf(state, utf8), e.Source, strings.Join(e.Tags, ","), e.Description}
 		if reason != "" {
 			below[i] = []string{cut("  "+oneLine(reason), width)}
 		}
 	}
 	return a.rows([]string{"NAME", markOf("STATE", utf8), "SOURCE", "TAGS", "DESCRIPTION"}, rows, below...)
-}
-
-// stateOf returns the state of a skill as people read it, and the reason.
-func stateOf(e repertoire.Entry) (state, reason string) {
-	switch {
-	case e.State != search.Offered:
-		return string(e.State), e.Reason
-	case e.Away:
-		return "away", "its source cannot be read now"
-	case e.ShadowedBy != "":
-		return "shadowed", e.ShadowedBy + " of " + e.ShadowedFrom + " has the same name and comes first"
-	}
-	return "offered", ""
 }
 
 // markOf returns the mark of a state, or its word where marks cannot be shown.
@@ -194,7 +185,7 @@ func speaksUTF8(getenv func(string) string) bool {
 }
 
 func listEntryOf(e repertoire.Entry) listEntry {
-	state, reason := stateOf(e)
+	state, reason := e.Status()
 	return listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location,
 		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, State: state, Reason: reason,
 		ShadowedBy: e.ShadowedBy, ShadowedFrom: e.ShadowedFrom, Away: e.Away}

@@ -7,19 +7,26 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/audit"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/web"
 )
 
 const mcpHelp = `Mcp serves the catalog over the Model Context Protocol on standard input and
@@ -59,54 +66,87 @@ token, and /metrics counts the runs.
 Over HTTP (--http 8080, 127.0.0.1:8080 …) /mcp serves the whole catalog, and
 /mcp/NAME what the configured agent of that name may see, as does /NAME/mcp, for
 clients that cut what follows /mcp; with --agent NAME there is nothing else. A
-session belongs to the agent with which it began. An address without a host
-means this machine only; others can reach the server only if there is a token,
-which REPERTOIRE_TOKEN or the file of --token-file holds: each request must bear
-it ("Authorization: Bearer …").
+session belongs to the agent and the token with which it began. An address
+without a host means this machine only; others can reach the server, there or at
+its --public-url, only if there is a token. Then each request must bear one
+("Authorization: Bearer …"):
+  - one made with "skills token add", which shows the skills of its agent
+  - the one that REPERTOIRE_TOKEN or the file of --token-file holds, for the
+    whole catalog
+  - one signed by the OpenID issuer of --oidc-issuer for --oidc-audience. Its
+    --oidc-claim says which agent's skills it shows: the agent of that name, or
+    of the first --oidc-agent VALUE=AGENT that fits. Without --oidc-claim it
+    shows the whole catalog. MCP clients learn of the issuer from the server,
+    which needs --public-url for that when a proxy stands before it.
+A path narrows what a token shows, and never widens it.
 
 Requests must call the server by its address, localhost or a host given with
 --allow-host, and web pages may call it only from an origin given with
---allow-origin. A request may have 1 MiB, and each client --rate requests a
-second. An interrupt lets requests that are under way end. There is no TLS: put
-a proxy with TLS before a server that others can reach.
+--allow-origin. A request may have 1 MiB, and each client, a token of its own or
+else an address, --rate requests a second; callers without a name who come
+through a proxy share its address, and so its rate. An interrupt lets requests
+that are under way end. There is no TLS: put a proxy with TLS before a server
+that others can reach.
 
-/healthz answers 200 when the catalog can be asked, else 503, and needs no
-token; only requests that bear it get the number of skills. /metrics, which
-needs the token, has the counts of calls, searches with their times, offered
-skills, prompts without one, stale reads, sessions and skills for Prometheus.`
+With --ui the page of "skills web" is at /ui/, for those who bring a token;
+where there is none, everybody may look, and nobody may decide. The agent of
+--reviewer decides on proposals there too.
+
+/v1/suggest answers programs that ask about a prompt, such as hooks. /healthz
+answers 200 when the catalog can be asked, else 503, and needs no token; only
+requests that see the whole catalog get the number of skills. /readyz tells
+whether the server is starting (503), current or stale. /metrics, which needs a
+token for the whole catalog, has the counts of calls, searches with their times,
+offered skills, prompts without one, stale reads, sessions and skills for
+Prometheus.
+
+--audit FILE appends a line of JSON for each call of a tool, each file that was
+read, and each skill, file and decision of the page ("/ui/skill", "/ui/approve"
+and so on): time, caller (the name of the token; else client, an
+address), agent, call, skills, file, proposal, session, failed; with
+--audit-prompts also prompt. A line that the disk does not take is lost; the
+server goes on.`
 
 func (a *app) mcpCommand() *cobra.Command {
-	var addr, tokenFile string
+	var addr string
+	var d admission
 	var o mcpserver.HTTPOptions
 	var p proposing
 	var r running
+	forHTTP := pflag.NewFlagSet("http", pflag.ContinueOnError) // flags that only --http takes
 	cmd := &cobra.Command{
 		Use:     "mcp",
 		Short:   "Serve the catalog over the Model Context Protocol",
 		Long:    mcpHelp,
 		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
 		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error { return cmp.Or(p.check(addr != "", a.agent), r.check()) }),
+		PreRunE: checked(func([]string) error { return cmp.Or(p.check(addr != "", a.agent), r.check(), d.check()) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if addr != "" {
-				return a.serveHTTP(cmd.Context(), addr, tokenFile, p, r, o)
+				return a.serveHTTP(cmd.Context(), addr, d, p, r, o)
 			}
-			names := []string{"token-file", "allow-host", "allow-origin", "rate"}
-			if i := slices.IndexFunc(names, cmd.Flags().Changed); i >= 0 {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for --http", names[i])}
+			var wrong error
+			forHTTP.VisitAll(func(f *pflag.Flag) {
+				if f.Changed {
+					wrong = cmp.Or(wrong, fmt.Errorf("--%s is for --http", f.Name))
+				}
+			})
+			if wrong != nil {
+				return &usageError{cmd.CommandPath(), wrong}
 			}
 			return a.serve(cmd.Context(), p, r)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&addr, "http", "", "serve HTTP at this `address`, a port or host:port")
-	flags.StringVar(&tokenFile, "token-file", "", "the token that requests must bear is in this `file`")
-	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
-	flags.StringArrayVar(&o.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
 	flags.BoolVar(&p.allowed, "allow-proposals", false, "agents may propose changes of skills")
 	flags.StringVar(&p.reviewer, "reviewer", "", "the agent of this `name` may decide on proposals")
 	r.flags(flags)
-	flags.Float64Var(&o.Rate, "rate", 100, "requests a second of one client; 0 for any")
+	d.flags(forHTTP)
+	forHTTP.StringArrayVar(&o.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
+	forHTTP.StringArrayVar(&o.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	forHTTP.Float64Var(&o.Rate, "rate", 100, "requests a second of one client; 0 for any")
+	flags.AddFlagSet(forHTTP)
 	return cmd
 }
 
@@ -158,6 +198,8 @@ type served struct {
 	project *config.Project
 	log     *slog.Logger
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
+	tokens  *access.Shared                      // of the shared catalog; nil without one
+	heard   chan struct{}                       // holds a value if tokens of the shared catalog may have changed
 
 	run running
 	ran agent.Metrics // which scripts ran
@@ -172,12 +214,15 @@ func (a *app) openServed(ctx context.Context, p proposing, r running) (*served, 
 	if err != nil {
 		return nil, err
 	}
+	if cfg.StoreURL != "" && (p.allowed || r.allowed) {
+		return nil, &usageError{"skills mcp", errors.New("--allow-proposals and --allow-run need folders of this machine, which a shared catalog does not have")}
+	}
 	// The reader of standard error is a client's log.
 	level := slog.LevelWarn
 	if a.verbose {
 		level = slog.LevelInfo
 	}
-	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p, run: r}
+	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p, run: r, heard: make(chan struct{}, 1)}
 	s.project = config.NewProject(a.dir)
 	cfg.Background, cfg.Logger = true, s.log
 	cfg.Changed = func() {
@@ -187,6 +232,12 @@ func (a *app) openServed(ctx context.Context, p proposing, r running) (*served, 
 			}
 		}
 		s.recordEdits(ctx)
+	}
+	cfg.Heard = func() {
+		select {
+		case s.heard <- struct{}{}:
+		default: // there is one already
+		}
 	}
 	if s.catalog, err = a.openWith(ctx, cfg); err != nil {
 		return nil, err
@@ -206,6 +257,9 @@ func (s *served) openBox(a *app) error {
 		if _, err := s.Agent(s.reviewer); err != nil {
 			return err
 		}
+	}
+	if s.Shared().State != "" {
+		return nil // the history of a shared catalog is where it is pushed from
 	}
 	box, err := a.box(s.catalog, s.Catalog)
 	switch {
@@ -243,7 +297,7 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 	log := usageOf(s.Catalog)
 	o := &mcpserver.Options{
 		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels,
-		Suggest: s.suggest, Loaded: loaded, Runs: runs, Logger: s.log,
+		Suggest: s.suggest, Introduce: s.introduce(agent), Loaded: loaded, Runs: runs, Logger: s.log,
 		Observe: func(e mcpserver.Event) {
 			if observe != nil {
 				observe(e)
@@ -269,50 +323,119 @@ func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.
 		}
 		about.Session = fmt.Sprintf("%q %s", path, p.Session)
 	}
-	return s.memory.Suggest(ctx, s.catalog, about, budget, s.project.Scope(p.Dir, s.Config().Sources, a))
+	scope := s.project.Scope(p.Dir, s.Config().Sources, a)
+	if p.Told != nil { // the client remembers its session
+		return p.Told.Suggest(ctx, s.catalog, p.Text, *p.Budget, scope)
+	}
+	return s.memory.Suggest(ctx, s.catalog, about, budget, scope)
+}
+
+// introduce returns what tells a session of a scope what there is.
+func (s *served) introduce(a *repertoire.Agent) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, server string) (string, error) {
+		n, err := s.Count(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		pinned, err := s.Pinned(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		names := mapped(pinned, func(e repertoire.Entry) string { return e.Name })
+		return contextprovider.Introduction(n, names, server, "", false), nil
+	}
 }
 
 // serveHTTP serves at an address until ctx ends.
-func (a *app) serveHTTP(ctx context.Context, addr, tokenFile string, p proposing, r running, o mcpserver.HTTPOptions) (err error) {
-	if o.Token, err = config.Token(tokenFile); err != nil {
+func (a *app) serveHTTP(ctx context.Context, addr string, d admission, p proposing, r running, o mcpserver.HTTPOptions) error {
+	if err := d.open(); err != nil {
 		return err
 	}
-	if err := r.checkToken(o.Token); err != nil {
+	closed := d.closed()
+	if err := r.checkToken(closed); err != nil {
 		return err
 	}
-	l, err := mcpserver.Listen(ctx, addr, o.Token != "")
+	// A shared catalog may get tokens later: till then others can reach the server, and see nothing.
+	l, err := mcpserver.Listen(ctx, addr, closed || a.sharedURL() != "")
 	if err != nil {
 		return err
 	}
 	defer l.Close() // Serve closes it, but an error may come first
+	at, ok := l.Addr().(*net.TCPAddr)
+	mayOpen := !closed && ok && at.IP.IsLoopback() && !d.public()
 	c, err := a.openServed(ctx, p, r)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	o.Metrics, o.Logger, o.Rate = new(mcpserver.Metrics), c.log, cmp.Or(o.Rate, -1)
-	o.Size = func(ctx context.Context) (int, error) { return c.Count(ctx, c.agent) }
-	if r.allowed {
-		o.More = c.ran.Write
-	}
-	scopes := make(map[string]*mcpserver.Server)
-	if scopes[""], err = c.server(c.agent, o.Metrics.Observe, nil); err != nil {
+	defer d.follow(ctx, c)()
+	if err := d.admit(ctx, &o, c.Config().Agents, mayOpen, c.log); err != nil {
 		return err
 	}
-	for _, agent := range c.Config().Agents {
-		if c.agent != nil && agent != c.agent {
-			continue
-		}
-		if scopes[agent.Name], err = c.server(agent, o.Metrics.Observe, nil); err != nil {
+	var written *audit.Log
+	if d.audit != "" {
+		if written, err = audit.Open(d.audit, &audit.Options{Prompts: d.prompts, Logger: c.log}); err != nil {
 			return err
 		}
 	}
-	servers := slices.Collect(maps.Values(scopes))
-	c.servers.Store(&servers)
-	h, err := mcpserver.NewHTTP(scopes, &o)
+	if d.ui {
+		if o.UI, err = c.page(o.Check, a.ignored(), written); err != nil {
+			return errors.Join(err, written.Close())
+		}
+		o.UIToken = web.Token
+	}
+	h, err := c.http(o, written)
 	if err != nil {
-		return err
+		return errors.Join(err, written.Close())
 	}
 	a.note("serving at http://%s/mcp", l.Addr())
-	return h.Serve(ctx, l)
+	return errors.Join(h.Serve(ctx, l), written.Close())
+}
+
+// ready returns how the catalog stands to the shared one, for /readyz. Without its tokens the
+// server could let in nobody.
+func (s *served) ready(context.Context) (state string, age time.Duration) {
+	now := s.Shared()
+	if s.tokens != nil && !s.tokens.Known() {
+		return repertoire.Starting, 0
+	}
+	if now.State == repertoire.Stale {
+		age = time.Since(now.Heard)
+	}
+	return now.State, age
+}
+
+// http returns a server of all scopes over HTTP.
+func (s *served) http(o mcpserver.HTTPOptions, written *audit.Log) (*mcpserver.HTTP, error) {
+	o.Metrics, o.Logger, o.Rate = new(mcpserver.Metrics), s.log, cmp.Or(o.Rate, -1)
+	o.Size = func(ctx context.Context) (int, error) { return s.Count(ctx, s.agent) }
+	if s.Config().Store != nil {
+		o.Ready = s.ready
+	}
+	if s.run.allowed {
+		o.More = s.ran.Write
+	}
+	scopes := make(map[string]*mcpserver.Server)
+	add := func(name string, agent *repertoire.Agent) (err error) {
+		note := auditing(written, agent)
+		scopes[name], err = s.server(agent, func(e mcpserver.Event) {
+			o.Metrics.Observe(e)
+			note(e)
+		}, nil)
+		return err
+	}
+	if err := add("", s.agent); err != nil {
+		return nil, err
+	}
+	for _, agent := range s.Config().Agents {
+		if s.agent != nil && agent != s.agent {
+			continue
+		}
+		if err := add(agent.Name, agent); err != nil {
+			return nil, err
+		}
+	}
+	servers := slices.Collect(maps.Values(scopes))
+	s.servers.Store(&servers)
+	return mcpserver.NewHTTP(scopes, &o)
 }

@@ -37,9 +37,9 @@ func (r *running) check() error {
 }
 
 // checkToken refuses a server over HTTP that anybody on this machine could ask.
-func (r *running) checkToken(token string) error {
-	if r.allowed && token == "" {
-		return errors.New("--allow-run needs a token with --http, or whoever reaches the server could run scripts: give one with --token-file or $REPERTOIRE_TOKEN")
+func (r *running) checkToken(closed bool) error {
+	if r.allowed && !closed {
+		return errors.New("--allow-run needs a token with --http, or whoever reaches the server could run scripts: \"skills token add\" makes one, or give one with --token-file or $REPERTOIRE_TOKEN")
 	}
 	return nil
 }

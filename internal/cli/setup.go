@@ -41,6 +41,12 @@ each written command once with a sample prompt, which is not remembered and does
 not count as use. --no-index leaves the catalog as it is; --no-check only
 writes, for what is not here yet or for another machine.
 
+With --url clients get the MCP server at that URL, and hooks ask it first (see
+"skills hook --help"). The token stays in the environment variable that
+--token-env names: what is written refers to it. A client that takes no token
+from the environment is left alone, and what to put into its file is shown.
+--agent names an agent of the server then.
+
 Everything but the entry stays as it is, comments and layout too; a file where
 that cannot be done is left alone, and what to put into it is shown. An entry of
 the same name that is not ours is never replaced (see --name). Backups are in
@@ -56,8 +62,8 @@ hold name, whether it was found, the scopes of the MCP server and of the hook
 
 --json prints an object: with --list, clients, a list of objects with client,
 title, found, mcp and hook (whether it has them), registrations (kind, scope,
-file, name, command, gone) and problems (file, message); otherwise changes, a
-list of objects with client, kind (mcp, hook or listing), scope, file, action
+file, name, command, url, gone) and problems (file, message); otherwise changes,
+a list of objects with client, kind (mcp, hook or listing), scope, file, action
 (added, updated, unchanged, removed, absent or refused), message and snippet
 (for a refused one), then files (file, diff, backup), warnings, written, skills
 (how many are offered), and tried, a list of objects with client, kind, scope,
@@ -114,6 +120,7 @@ type setupRun struct {
 	setup.Request
 	env *setup.Env
 
+	server                                   serverFlags
 	dryRun, yes, list, all, noCheck, noIndex bool
 	listing, file, key, program              string
 	path                                     string // of the command
@@ -150,6 +157,7 @@ func (a *app) setupCommand() *cobra.Command {
 	f.StringVar(&s.file, "file", "", "the settings `file` of a generic client")
 	f.StringVar(&s.key, "key", "mcpServers", "the `key` of the servers in it")
 	f.StringVar(&s.program, "program", "", "have clients run this `file` instead of this program")
+	s.server.add(f, "have clients and hooks ask the server at this `URL`")
 	f.BoolVar(&s.noIndex, "no-index", false, "leave the catalog as it is")
 	f.BoolVar(&s.noCheck, "no-check", false, "only write: what is named is not here yet")
 	return cmd
@@ -163,7 +171,11 @@ func (s *setupRun) check(args []string) error {
 			return unknown("client", name, "", names)
 		}
 	}
-	switch {
+	switch err := s.server.check(); {
+	case err != nil:
+		return err
+	case s.server.url != "" && (s.list || s.listing != ""):
+		return errors.New("--list and --listing take no --url")
 	case s.list && len(args) > 0:
 		return errors.New("--list takes no clients")
 	case s.list:
@@ -192,6 +204,9 @@ func (s *setupRun) run(ctx context.Context, args []string) (err error) {
 	}
 	if s.list {
 		return s.printClients()
+	}
+	if s.env.Server, err = s.server.setup(s.agent); err != nil {
+		return err
 	}
 	if s.program == "" && s.listing == "" && !s.Remove && setup.IsTemporary(s.env.Program) {
 		return fmt.Errorf("clients cannot run %s, which \"go run\" removes: install the program and call that, or name it with --program", s.env.Program)

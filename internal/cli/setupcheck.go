@@ -28,6 +28,9 @@ func (s *setupRun) checkNamed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := openStore(&cfg); err != nil {
+		return err
+	}
 	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
 		return err
@@ -45,6 +48,9 @@ func (s *setupRun) checkNamed(ctx context.Context) error {
 
 // checkAgent returns an error for an agent that is not configured wherever the client works.
 func (s *setupRun) checkAgent(c *repertoire.Catalog) error {
+	if s.server.url != "" {
+		return nil // it is an agent of the server
+	}
 	_, err := c.Agent(s.agent)
 	if err != nil || s.agent == "" || s.Scope == client.Project || s.env.Home == "" {
 		return err

@@ -35,14 +35,16 @@ than a moment ("skills doctor") is not checked.
             folder, skills (found there), away (it cannot be read now)
   catalog   its file and state: current, changed (or perhaps; the next question
             looks), part (not all skills are read yet), building, missing or
-            broken, with the error
+            broken, with the error; of a copy of a shared catalog also store
+            and heard (when it was last known to be current)
   usage     whether the log of usage is on
   offers    the last ones: time, client, skills (IDs), and because (why the
             prompt wanted none, such as "reply")
   waiting   number of proposed changes that wait for your decision
   verdict   what is wrong, as "doctor --json" counts it: skills, unseen,
             confusing, author, setup, ignored, first and next
-  unchecked whether the skills are so many that verdict leaves them out
+  unchecked whether the skills are so many, or shared, that verdict leaves them
+            out
   next      the most useful command now, and why`
 
 func (a *app) statusCommand() *cobra.Command {
@@ -263,6 +265,16 @@ func (s statusScreen) catalog() []line {
 	if s.Catalog.State == status.Broken {
 		return s.linesUpTo(4, "Catalog", "cannot be used: "+s.Catalog.Error)
 	}
+	if s.Catalog.Store != "" {
+		what := "no copy of the shared one yet, which is in "
+		switch {
+		case s.Catalog.State == status.Current && s.Catalog.Heard != nil:
+			what = "as of " + words.Ago(s.now.Sub(*s.Catalog.Heard)) + ", a copy of the shared one in "
+		case s.Catalog.State == status.Current:
+			what = "a copy of the shared one in "
+		}
+		return s.lines("Catalog", what+s.Catalog.Store)
+	}
 	return s.lines("Catalog", map[string]string{
 		status.Current:  "up to date",
 		status.Changed:  "some skills may have changed; the next question looks",
@@ -318,6 +330,8 @@ func (s statusScreen) problems() []line {
 	}
 	switch {
 	case s.Catalog.State == status.Broken:
+	case s.Catalog.Store != "":
+		parts = append(parts, "whoever pushes the shared catalog checks its skills")
 	case s.Unchecked:
 		parts = append(parts, fmt.Sprintf("so many skills are checked by \"%s doctor\" only", s.program))
 	case len(parts) == 0:

@@ -206,7 +206,7 @@ func programHelp(root *cobra.Command) string {
 	slices.Sort(names)
 	fmt.Fprintf(&b, "Topics: %s\n", strings.Join(names, ", "))
 	fmt.Fprintf(&b, "\"%s help NAME\" explains a command or a topic.\n\n", name)
-	b.WriteString(wrap("Flags of all commands: "+strings.Join(flagsOf(root.PersistentFlags()), ", ")+", -h, --help") + "\n")
+	b.WriteString(wrap("Flags of all commands: "+strings.Join(flagsOf(root.PersistentFlags()), ", ")) + "\n")
 	b.WriteString("Exit status: 0 (also when nothing fits), 1 for errors, 2 for wrong usage.\n")
 	return b.String()
 }

@@ -186,8 +186,13 @@ func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
 	if call.Deadline, err = cmd.Flags().GetDuration("deadline"); err != nil {
 		return hook.Call{}, fmt.Errorf("%s%w", place, err)
 	}
-	call.Server, err = cmd.Flags().GetString("mcp-server")
-	return call, err
+	if call.Server, err = cmd.Flags().GetString("mcp-server"); err != nil {
+		return hook.Call{}, fmt.Errorf("%s%w", place, err)
+	}
+	if err := askServer(&call, cmd.Flags(), b.agent); err != nil {
+		return hook.Call{}, fmt.Errorf("%s%w", place, err)
+	}
+	return call, nil
 }
 
 func (a *app) trySkill(ctx context.Context, name string) error {

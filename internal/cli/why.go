@@ -26,8 +26,8 @@ and lacks, and because of which skills it is offered though the prompt does not
 want it.
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
-partial, mode, kind (of the prompt, as in "search --json"), copy_of (the skill
-that stays instead of this copy), rank (0 when it is no candidate), of
+partial, as_of, mode, kind (of the prompt, as in "search --json"), copy_of (the
+skill that stays instead of this copy), rank (0 when it is no candidate), of
 (candidates), best (the first of them), missing, ignored (triggers of the skill
 that do not count, and why), filter, shadowed_by, state and reason (of a skill
 that is held back), verdict, demand, threshold and disturb (as in "search

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/apiclient"
+	"github.com/repertoire-skills/repertoire/internal/client"
+)
+
+// loadTimeout is how long a request of "bench --url" may take.
+const loadTimeout = 10 * time.Second
+
+// loadFlags are the flags of "bench --url".
+type loadFlags struct {
+	server   serverFlags
+	clients  int
+	duration time.Duration
+	prompts  string
+}
+
+const loadHelp = `
+
+With --url a server ("skills mcp --http") is asked as hooks ask it: by --clients
+at a time, each as soon as it has its answer, for --duration. The prompts are
+part of the program, or those of --prompts, a file such as queries.jsonl. Times
+are those of the answers; a request that takes more than 10 s has failed. It is
+an error if there is no answer at all. A server answers each client 100 times a
+second, and then has it wait ("status 429"), which bench does: to measure what
+the server can do, start it with --rate 0.
+
+--url --json prints an object with host, clients, prompts (different ones),
+seconds, requests, failed, per_s (answers per second), offered (share of the
+answers that offer a skill), p50_ms, p99_ms, p999_ms, max_ms, and errors, a list
+of kind, count and first (a message).`
+
+func (l *loadFlags) flags(f *pflag.FlagSet) {
+	l.server.add(f, "measure how the server at this `URL` answers")
+	f.IntVar(&l.clients, "clients", 8, "with --url: the `number` of clients that ask at a time")
+	f.DurationVar(&l.duration, "duration", 10*time.Second, "with --url: ask for this `time`")
+	f.StringVar(&l.prompts, "prompts", "", "with --url: ask the prompts of this `file`")
+}
+
+func (l *loadFlags) check(b *benchFlags) error {
+	if err := l.server.check(); err != nil {
+		return err
+	}
+	switch {
+	case l.server.url == "" && l.prompts != "":
+		return errors.New("--prompts is for --url")
+	case l.server.url == "":
+		return nil
+	case b.speed.on || len(b.datasets)+len(b.none) > 0 || b.fromEvals || b.corpus != "" || b.compare != "":
+		return errors.New("--url measures a server: leave out --speed, --dataset, --none, --from-evals, --corpus and --compare")
+	case l.clients < 1:
+		return atLeast("clients", l.clients, 1)
+	case l.duration <= 0:
+		return fmt.Errorf("--duration is more than 0, not %v", l.duration)
+	}
+	return nil
+}
+
+// loadResult is what "bench --url --json" prints.
+type loadResult struct {
+	Host string `json:"host"`
+	*bench.Load
+}
+
+func (a *app) benchLoad(ctx context.Context, l *loadFlags) error {
+	c, err := l.server.client(l.clients)
+	if err != nil {
+		return err
+	}
+	o := &bench.LoadOptions{Prompts: bench.Prompts(), Clients: l.clients, Duration: l.duration, Timeout: loadTimeout, Kind: kindOf, Pause: pauseOf}
+	if l.prompts != "" {
+		queries, err := bench.ReadQueries(l.prompts)
+		if err != nil {
+			return err
+		}
+		o.Prompts = mapped(queries, func(q bench.Query) string { return q.Text })
+	}
+	o.Ask = func(ctx context.Context, prompt string) (int, error) {
+		s, err := c.Suggest(ctx, api.Prompt{Text: prompt, Agent: a.agent, Room: client.Room})
+		if err != nil {
+			return 0, err
+		}
+		return len(s.Skills), nil
+	}
+	load, err := bench.MeasureLoad(ctx, o)
+	if err != nil {
+		return err
+	}
+	if load.Requests == load.Failed && load.Failed > 0 {
+		return errors.New(load.Errors[0].First)
+	}
+	if a.json {
+		return a.printJSON(loadResult{c.Host(), load})
+	}
+	a.note("this machine may have done other work: compare figures of one run, as ratios")
+	return a.rows([]string{"MEASURE", "VALUE", "UNIT"}, loadRows(load))
+}
+
+func loadRows(l *bench.Load) [][]string {
+	rows := [][]string{
+		{"clients", strconv.Itoa(l.Clients), ""}, {"requests", strconv.Itoa(l.Requests), ""}, {"failed", strconv.Itoa(l.Failed), ""},
+		{"throughput", figure(l.PerS), "answers/s"}, {"offered", figure(100 * l.Offered), "%"},
+		{"p50", figure(l.P50MS), "ms"}, {"p99", figure(l.P99MS), "ms"}, {"p99.9", figure(l.P999MS), "ms"}, {"slowest", figure(l.MaxMS), "ms"},
+	}
+	for _, e := range l.Errors {
+		rows = append(rows, []string{"failed: " + e.Kind, strconv.Itoa(e.Count), message(e.First)})
+	}
+	return rows
+}
+
+// pauseOf returns how long the server wants a client to wait that has got this error.
+func pauseOf(err error) time.Duration {
+	if status, ok := errors.AsType[*apiclient.StatusError](err); ok {
+		return status.RetryAfter
+	}
+	return 0
+}
+
+// kindOf groups the errors of requests.
+func kindOf(err error) string {
+	status, refused := errors.AsType[*apiclient.StatusError](err)
+	switch {
+	case refused:
+		return fmt.Sprintf("status %d", status.Status)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed"
+	}
+	return "other"
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/store/postgres"
+)
+
+const storeHelp = `Store shows what a PostgreSQL database holds: its catalogs, from which several
+machines answer. With --catalog it shows the sources of one of them, the first
+wins. "skills push" fills a catalog, and "skills store roles" prints the SQL of
+the roles for those who push and for those who read.
+
+When the output is piped, each line holds the name, generation, number of
+sources, of skills and of files, bytes of the files, number of compiled bases,
+and their bytes; or the label of a source, number of skills, how many of them
+are refused, and whether the source is away; separated by tabs.
+
+--json prints an object with store, the address without its password, and
+catalogs, a list of objects with name, generation, skills, files, bytes, bases,
+base_bytes and sources, a list of objects with label, priority, skills, refused
+and away.`
+
+// storeResult is what "store --json" prints.
+type storeResult struct {
+	Store    string        `json:"store"`
+	Catalogs []storedUsage `json:"catalogs"`
+}
+
+// storedUsage is what one catalog of a database holds.
+type storedUsage struct {
+	Name       string         `json:"name"`
+	Generation int64          `json:"generation"`
+	Skills     int            `json:"skills"`
+	Files      int            `json:"files"`
+	Bytes      int64          `json:"bytes"`
+	Bases      int            `json:"bases"`
+	BaseBytes  int64          `json:"base_bytes"`
+	Sources    []storedSource `json:"sources"`
+}
+
+// storedSource is one source of a catalog in a database.
+type storedSource struct {
+	Label    string `json:"label"`
+	Priority int    `json:"priority"`
+	Skills   int    `json:"skills"`
+	Refused  int    `json:"refused"`
+	Away     bool   `json:"away,omitempty"`
+}
+
+func (a *app) storeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "store",
+		Short:   "Show what a database with catalogs holds",
+		Long:    storeHelp,
+		Example: "  skills store --store postgres://db.example/skills\n  skills store --catalog default --json",
+		Args:    noCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.showStore(cmd) },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:     "roles",
+		Short:   "Print the SQL that makes roles for writers and readers",
+		Long:    "Roles prints the SQL that makes the roles repertoire_writer, with which \"skills\npush\" works, and repertoire_reader, with which everything else does. Run it as\nthe owner of the database, before the first push or after it, and grant the\nroles to your users.",
+		Example: "  skills store roles | psql postgres://owner@db.example/skills",
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(a.exact(), postgres.Roles())
+			return err
+		},
+	})
+	return cmd
+}
+
+func (a *app) showStore(cmd *cobra.Command) error {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	db, err := a.database(cmd, s, true)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.Usage(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if a.catalog != "" {
+		names := mapped(list, func(u postgres.Usage) string { return u.Catalog })
+		i := slices.Index(names, a.catalog)
+		if i < 0 {
+			return fmt.Errorf("the database has no catalog %q%s", a.catalog, words.Suggest(a.catalog, names))
+		}
+		list = list[i : i+1]
+	}
+	switch {
+	case a.json:
+		address, _, _ := strings.Cut(db.Name(), "#") // the catalog follows
+		return a.printJSON(storeResult{address, mapped(list, storedUsageOf)})
+	case a.catalog != "":
+		return a.rows([]string{"SOURCE", "SKILLS", "REFUSED", "STATE"}, mapped(list[0].Sources, storedSourceRow))
+	case len(list) == 0:
+		a.note(`the database holds no catalogs yet; "skills push" makes one`)
+	}
+	return a.rows([]string{"CATALOG", "GENERATION", "SOURCES", "SKILLS", "FILES", "BYTES", "BASES", "BYTES"}, mapped(list, storedUsageRow))
+}
+
+func storedUsageOf(u postgres.Usage) storedUsage {
+	sources := mapped(u.Sources, func(s postgres.SourceUsage) storedSource {
+		return storedSource{s.Label, s.Priority, s.Skills, s.Refused, s.Away}
+	})
+	return storedUsage{u.Catalog, u.Generation, u.Skills, u.Files, u.Bytes, u.Bases, u.BaseBytes, sources}
+}
+
+func storedUsageRow(u postgres.Usage) []string {
+	row := []string{u.Catalog}
+	for _, n := range []int64{u.Generation, int64(len(u.Sources)), int64(u.Skills), int64(u.Files), u.Bytes, int64(u.Bases), u.BaseBytes} {
+		row = append(row, fmt.Sprint(n))
+	}
+	return row
+}
+
+func storedSourceRow(s postgres.SourceUsage) []string {
+	state := "here"
+	if s.Away {
+		state = "away"
+	}
+	return []string{s.Label, fmt.Sprint(s.Skills), fmt.Sprint(s.Refused), state}
+}
+
+// database opens the database of --store or of the configuration, without connecting to it.
+func (a *app) database(cmd *cobra.Command, s config.Settings, readOnly bool) (*postgres.DB, error) {
+	if s.Store == "" {
+		return nil, &usageError{cmd.CommandPath(), errors.New("--store is missing; give the URL of the database, such as postgres://db.example/skills, or set $REPERTOIRE_STORE")}
+	}
+	return postgres.Open(s.Store, &postgres.Options{Catalog: s.Catalog, ReadOnly: readOnly, Logger: a.logger()})
+}

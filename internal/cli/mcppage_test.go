@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestServeHTTPPage: everybody may look at the page of a server until there is a token; then
+// it asks for one, and again when the token is revoked.
+func TestServeHTTPPage(t *testing.T) {
+	fixture(t)
+	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
+	s := serveHTTP(t, "--ui", "--audit", "audit.jsonl")
+	s.healthy(t)
+	page := strings.TrimSuffix(s.url, "/mcp") + "/ui/"
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	look := func(at ...string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", page+strings.Join(at, ""), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text := send(t, browser, req)
+		return text
+	}
+	const asks = `name="token"`
+	if text := look(); strings.Contains(text, asks) {
+		t.Errorf("without tokens: %s", text)
+	}
+	out, err := exec.Command("skills", "token", "add", "ann", "--agent", "keeper", "--quiet").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v, %s", err, out)
+	}
+	if text := look(); !strings.Contains(text, asks) {
+		t.Errorf("with a token to ask for: %s", text)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", page+"signin", strings.NewReader(url.Values{"token": {strings.TrimSpace(string(out))}, "next": {"/ui/"}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", strings.TrimSuffix(page, "/ui/"))
+	resp, err := browser.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if text := look(); strings.Contains(text, asks) {
+		t.Errorf("signed in: %s", text)
+	}
+	if text := look("skill?id=cat"); !strings.Contains(text, "<h1>") {
+		t.Errorf("a skill: %s", text)
+	}
+	if out, err := exec.Command("skills", "token", "revoke", "ann").CombinedOutput(); err != nil {
+		t.Fatalf("%v, %s", err, out)
+	}
+	if text := look(); !strings.Contains(text, asks) {
+		t.Errorf("revoked: %s", text)
+	}
+	s.interrupt(t)
+	written, err := os.ReadFile("audit.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(written); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"caller":"ann","agent":"keeper","call":"/ui/skill","skills":["cat"]}`) {
+		t.Errorf("the audit log is %q", text)
+	}
+}

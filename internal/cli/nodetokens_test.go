@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/pgtest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
+)
+
+// TestTokensOfNodes: two nodes heed the tokens of their shared catalog within a second; while
+// it is gone the last known ones count, also after a restart.
+func TestTokensOfNodes(t *testing.T) {
+	testsize.Long(t)
+	fixture(t)
+	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
+	server := pgtest.Start(t, nil)
+	url := server.URL(t)
+	t.Setenv("REPERTOIRE_STORE", url)
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("skills", append(args, "--quiet")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v, %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("push", "--root", ".agents/skills")
+	a := serveHTTP(t)
+	b := serveHTTP(t)
+	for _, s := range []*httpServer{a, b} {
+		s.healthy(t)
+		begin := time.Now()
+		for status := 0; status != http.StatusOK; { // it is starting until it knows the tokens
+			var body string
+			if status, body = get(t, strings.TrimSuffix(s.url, "/mcp")+"/readyz"); time.Since(begin) > time.Minute {
+				t.Fatalf("%d, %s", status, body)
+			}
+		}
+	}
+	// until waits until a node answers a token with a status.
+	until := func(s *httpServer, secret string, want int) time.Duration {
+		t.Helper()
+		begin := time.Now()
+		for {
+			status, _ := get(t, s.url, "Authorization", "Bearer "+secret)
+			if status == want {
+				return time.Since(begin)
+			}
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("a node answers %d, want %d", status, want)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	secret := run("token", "add", "ann", "--agent", "keeper")
+	t.Log("added, heard after", until(a, "wrong", 401), until(b, "wrong", 401), until(a, secret, 400))
+	until(b, secret, 400) // there is no session
+	pgtest.Exec(t, url, `DO $$ DECLARE n int; BEGIN
+		SELECT count(*) INTO n FROM pg_stat_activity WHERE query LIKE '%compares to notice changes%' AND pid <> pg_backend_pid();
+		IF n <> 2 THEN RAISE EXCEPTION 'two nodes watch with % connections', n; END IF;
+	END $$`)
+	other := run("token", "add", "bob")
+	until(b, other, 400)
+	run("token", "revoke", "bob")
+	t.Log("revoked, heard after", until(a, other, 401), until(b, other, 401))
+	server.Stop(t)
+	until(a, secret, 400)
+	b.interrupt(t)
+	b = serveHTTP(t)
+	until(b, secret, 400)
+	until(b, other, 401)
+	b.token = secret
+	if out := b.call(t, "127.0.0.1", "", "tools/call", "list_skills", "{}"); !strings.Contains(out, `"id":"cat"`) || strings.Contains(out, `"id":"post"`) {
+		t.Error(out)
+	}
+	if status, body := get(t, strings.TrimSuffix(b.url, "/mcp")+"/readyz"); status != http.StatusOK || !strings.Contains(body, `"state":"stale"`) {
+		t.Errorf("%d, %s", status, body)
+	}
+}

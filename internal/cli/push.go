@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/push"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/postgres"
+)
+
+const pushHelp = `Push brings a catalog in a PostgreSQL database, from which several machines
+answer, in step with folders of this machine: those given with --root and the
+roots of your configuration, also repositories and archives, which are fetched
+first if they are due. It pushes no other folders, such as those of clients in
+your home.
+
+Each root is pushed in one transaction, or not at all: its skills, their files
+and their vectors. Of what has not changed only the digests are compared. Two
+pushes at once run one after the other. At the end the ranking is compiled for
+all machines, if enough has changed.
+
+A root that cannot be read, or that holds no skill any more, is kept as the
+database has it, and push ends with status 1. Roots in the database that are not
+pushed stay too, because others may push them; --prune removes them. A file of
+more than 16 MiB, one whose name is not the same on all systems, and one whose
+name only passwords and keys have (.env, id_rsa, .ssh/… and the like), is left
+out.
+
+--store takes a URL, such as postgres://writer@db.example/skills, or keywords
+(host=… dbname=…). Give the password as for psql: in ~/.pgpass, in $PGPASSWORD
+or in a service file. "skills store" shows what a database holds, and "skills
+store roles" prints the SQL of the roles that it should have.
+
+--json prints an object with store, dry_run, generation, took_ms, shared (the
+ranking was compiled anew), unembedded (why some texts have no vectors) and
+sources, a list of objects with source, found, added, changed, removed (lists of
+objects with name and path), unchanged, refused, unreadable, complete, files and
+bytes (that the database did not have), pruned, kept (why it was not pushed),
+secrets (paths of files that were left out) and problems (rule, severity, path,
+line, message, hint).`
+
+// pushResult is what "push --json" prints.
+type pushResult struct {
+	Store      string         `json:"store"`
+	DryRun     bool           `json:"dry_run"`
+	Generation int64          `json:"generation"`
+	TookMS     float64        `json:"took_ms"`
+	Shared     bool           `json:"shared"`
+	Unembedded string         `json:"unembedded,omitempty"`
+	Sources    []pushedSource `json:"sources"`
+}
+
+// pushedSource is one source of a push.
+type pushedSource struct {
+	Source     string          `json:"source"`
+	Found      int             `json:"found"`
+	Added      []push.Skill    `json:"added"`
+	Changed    []push.Skill    `json:"changed"`
+	Removed    []push.Skill    `json:"removed"`
+	Unchanged  int             `json:"unchanged"`
+	Refused    int             `json:"refused"`
+	Unreadable int             `json:"unreadable,omitempty"`
+	Complete   bool            `json:"complete"`
+	Files      int             `json:"files"`
+	Bytes      int64           `json:"bytes"`
+	Pruned     bool            `json:"pruned,omitempty"`
+	Kept       string          `json:"kept,omitempty"`
+	Secrets    []string        `json:"secrets,omitempty"`
+	Problems   []skill.Problem `json:"problems,omitempty"`
+}
+
+func (a *app) pushCommand() *cobra.Command {
+	var full, prune, dryRun, fetch bool
+	cmd := &cobra.Command{
+		Use:     "push",
+		Short:   "Bring a catalog for several machines up to date",
+		Long:    pushHelp,
+		Example: "  skills push --store postgres://db.example/skills --root ./skills --dry-run\n  skills push --catalog web --only-root --root ./skills --prune",
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.fetchRoots(cmd.Context(), fetch); err != nil {
+				return err
+			}
+			return a.push(cmd, &push.Options{Full: full, Prune: prune, DryRun: dryRun})
+		},
+	}
+	cmd.Flags().BoolVar(&full, "full", false, "write every skill anew, as after an update of this program")
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove the roots of the database that are not pushed")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().BoolVar(&fetch, "fetch", false, "fetch all roots that are elsewhere, also those that are not due")
+	return cmd
+}
+
+func (a *app) push(cmd *cobra.Command, o *push.Options) error {
+	start, ctx := time.Now(), cmd.Context()
+	setGarbage(100) // as "index"
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	sources, err := a.pushedSources(cmd, s, o)
+	if err != nil {
+		return err
+	}
+	db, err := a.database(cmd, s, false)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r, err := a.pushTo(ctx, db, sources, o)
+	if err != nil {
+		return mayWrite(err)
+	}
+	return a.printPush(pushOf(r, db.Name(), o.DryRun, time.Since(start)), r)
+}
+
+// mayWrite adds to the error of a user who may only read what to do.
+func mayWrite(err error) error {
+	if errors.Is(err, store.ErrReadOnly) {
+		return fmt.Errorf("%w; connect as a user who may write, see \"skills store roles\"", err)
+	}
+	return err
+}
+
+// pushTo pushes sources into a database, with progress bars.
+func (a *app) pushTo(ctx context.Context, db *postgres.DB, sources []source.Source, o *push.Options) (*push.Result, error) {
+	if !o.DryRun {
+		if err := db.Migrate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	reading, embedding := a.progress("reading", -1), a.progress("embedding", 1)
+	o.Found, o.Embedded = reading.step, embedding.set
+	r, err := push.Push(ctx, db, sources, o)
+	if o.DryRun && errors.Is(err, fs.ErrNotExist) { // the first push makes the catalog
+		r, err = push.Push(ctx, memory.New(), sources, o)
+	}
+	reading.done()
+	embedding.done()
+	return r, err
+}
+
+// pushedSources returns the sources that are pushed, and sets the embedders of o as a
+// catalog has them: a base counts only for the same ones.
+func (a *app) pushedSources(cmd *cobra.Command, s config.Settings, o *push.Options) ([]source.Source, error) {
+	configured, err := s.Embedder.New()
+	if err != nil {
+		return nil, fmt.Errorf("configuring embedder: %w", err)
+	}
+	e, err := config.EmbeddingBy(configured)
+	if err != nil {
+		return nil, err
+	}
+	o.Embedder, o.Inline, o.Fallback = e.Embedder, e.Inline, e.Fallback
+	all, err := s.Sources(a.dir, a.warnOnce)
+	if err != nil {
+		return nil, err
+	}
+	sources := slices.DeleteFunc(all, func(src source.Source) bool { return src.Info().Kind != source.KindRoot })
+	if len(sources) == 0 {
+		return nil, &usageError{cmd.CommandPath(), errors.New(`there is nothing to push; name a folder with --root, or add one to your configuration with "skills root add"`)}
+	}
+	return sources, nil
+}
+
+func pushOf(r *push.Result, name string, dryRun bool, took time.Duration) pushResult {
+	out := pushResult{Store: name, DryRun: dryRun, Generation: r.After.Number, TookMS: milliseconds(took), Shared: r.Shared}
+	if r.Unembedded != nil {
+		out.Unembedded = r.Unembedded.Error()
+	}
+	skills := func(list []push.Skill) []push.Skill { return append([]push.Skill{}, list...) }
+	out.Sources = mapped(r.Sources, func(s push.Source) pushedSource {
+		return pushedSource{
+			Source: s.Report.Source, Found: s.Found, Added: skills(s.Added), Changed: skills(s.Changed), Removed: skills(s.Removed),
+			Unchanged: s.Same, Refused: s.Refused, Unreadable: s.Unreadable, Complete: s.Complete,
+			Files: s.Files, Bytes: s.Bytes, Pruned: s.Pruned, Kept: s.Kept, Secrets: s.Secrets, Problems: s.Problems,
+		}
+	})
+	return out
+}
+
+func (a *app) printPush(out pushResult, r *push.Result) error {
+	failed := slices.ContainsFunc(out.Sources, func(s pushedSource) bool { return s.Kept != "" })
+	if a.json {
+		if err := a.printJSON(out); err != nil {
+			return err
+		}
+	} else if err := a.printText(a.pushText(out, r)); err != nil {
+		return err
+	}
+	for _, s := range out.Sources {
+		if s.Kept != "" {
+			a.note("%s was not pushed: %s; the database keeps what it has (--prune without this root removes it)", s.Source, s.Kept)
+		}
+		if n := len(s.Secrets); n > 0 {
+			a.note("%s: %s left out that may hold a password or key, such as %s; rename what holds none", s.Source, count(n, "file"), s.Secrets[0])
+		}
+	}
+	if out.Unembedded != "" {
+		a.note("%s; ranking does without these vectors until nearly all are there (the next push goes on)", out.Unembedded)
+	}
+	if r.Unshared != nil {
+		a.note("%v; machines compile the ranking themselves until the next push", r.Unshared)
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+// pushText describes a push: a line for each source, with its skills below.
+func (a *app) pushText(out pushResult, r *push.Result) string {
+	var b strings.Builder
+	for _, s := range out.Sources {
+		b.WriteString(sourceLine(s, out.DryRun))
+		for _, list := range []struct {
+			sign   string
+			skills []push.Skill
+		}{{"+", s.Added}, {"~", s.Changed}, {"-", s.Removed}} {
+			b.WriteString(a.skillLines(list.sign, list.skills))
+		}
+	}
+	switch {
+	case out.DryRun:
+		b.WriteString(lineOf("dry run: nothing was changed in %s", out.Store))
+	case r.Before == r.After:
+		b.WriteString(lineOf("%s is up to date (generation %d)", out.Store, out.Generation))
+	default:
+		b.WriteString(lineOf("%s is now at generation %d", out.Store, out.Generation))
+	}
+	return b.String()
+}
+
+// sourceLine is the line of one source.
+func sourceLine(s pushedSource, dryRun bool) string {
+	n := words.Thousands
+	switch {
+	case s.Kept != "":
+		return lineOf("%s: not pushed", s.Source)
+	case s.Pruned:
+		return lineOf("%s: removed, with %s", s.Source, count(len(s.Removed), "skill"))
+	}
+	line := fmt.Sprintf("%s: %s added, %s changed, %s removed, %s unchanged", s.Source, n(len(s.Added)), n(len(s.Changed)), n(len(s.Removed)), n(s.Unchanged))
+	if s.Refused > 0 {
+		line += fmt.Sprintf(", %s refused", n(s.Refused))
+	}
+	if s.Unreadable > 0 {
+		line += fmt.Sprintf(", %s unreadable", n(s.Unreadable))
+	}
+	if done := "sent"; s.Files > 0 {
+		if dryRun {
+			done = "to send"
+		}
+		line += fmt.Sprintf("; %s (%s bytes) %s", count(s.Files, "file"), n(int(s.Bytes)), done)
+	}
+	if !s.Complete {
+		line += " (incomplete: nothing was removed where it could not look)"
+	}
+	return lineOf("%s", line)
+}
+
+// fewSkills is how many skills of a kind are listed without --verbose.
+const fewSkills = 20
+
+// skillLines lists skills of one source.
+func (a *app) skillLines(sign string, skills []push.Skill) string {
+	var b strings.Builder
+	for i, s := range skills {
+		if i == fewSkills && len(skills) > fewSkills+1 && !a.verbose {
+			b.WriteString(lineOf("  %s %s more (--verbose lists all)", sign, words.Thousands(len(skills)-i)))
+			break
+		}
+		if s.Name == "" {
+			b.WriteString(lineOf("  %s %s (cannot be used)", sign, s.Path))
+		} else {
+			b.WriteString(lineOf("  %s %s (%s)", sign, s.Name, s.Path))
+		}
+	}
+	return b.String()
+}

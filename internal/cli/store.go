@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/store/postgres"
+)
+
+// storeFlags adds the flags that choose a shared catalog.
+func (a *app) storeFlags(f *pflag.FlagSet) {
+	f.StringVar(&a.store, "store", "", "answer from the shared catalog in the database at this `URL`, or \"none\"")
+	f.StringVar(&a.catalog, "catalog", "", "take the catalog of this `name` from the database of --store")
+}
+
+// openStore opens the shared catalog that a configuration names, if it names one. A node only
+// reads it. No connection is made yet.
+func openStore(cfg *repertoire.Config) error {
+	if cfg.StoreURL == "" || cfg.Store != nil {
+		return nil
+	}
+	db, err := postgres.Open(cfg.StoreURL, &postgres.Options{Catalog: cfg.StoreCatalog, ReadOnly: true, Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	cfg.Store = db
+	return nil
+}
+
+// sharedURL returns the URL of the shared catalog that flags and configuration name; "" means
+// none. Whoever reads the configuration later tells of mistakes.
+func (a *app) sharedURL() string {
+	quiet := *a
+	quiet.warn = func(error) {}
+	s, err := quiet.settings()
+	if err != nil {
+		return ""
+	}
+	return s.Store
+}
+
+// foldersMark is the annotation of commands that work on folders of this machine.
+const foldersMark = "folders"
+
+// onFolders marks a command that works on folders of this machine, which a shared catalog
+// does not have.
+func onFolders(cmd *cobra.Command) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = make(map[string]string)
+	}
+	cmd.Annotations[foldersMark] = ""
+	return cmd
+}
+
+// checkFolders refuses a command that works on folders if the catalog is a shared one.
+func (a *app) checkFolders(cmd *cobra.Command) error {
+	at := cmd
+	for at != nil {
+		if _, ok := at.Annotations[foldersMark]; ok {
+			break
+		}
+		at = at.Parent()
+	}
+	if at == nil {
+		return nil
+	}
+	quiet := *a // the command itself tells of mistakes
+	quiet.warn = func(error) {}
+	s, err := quiet.settings()
+	if err != nil || s.Store == "" || len(a.roots) > 0 && a.store == "" {
+		return nil
+	}
+	return &usageError{at.CommandPath(), fmt.Errorf("%q works on folders of this machine, but the catalog is the shared one in %s; with --store %s it does",
+		at.CommandPath(), words.Address(s.Store), config.NoStore)}
+}
+
+// storeArgs returns the flags of a shared catalog for another process, whose arguments
+// everybody on this machine can see.
+func (a *app) storeArgs() ([]string, error) {
+	var list []string
+	if a.store != "" {
+		if words.Address(a.store) != a.store {
+			return nil, fmt.Errorf("--store %s may hold a password, which others would see; keep the password in ~/.pgpass or a service file", words.Address(a.store))
+		}
+		list = append(list, "--store", a.store)
+	}
+	if a.catalog != "" {
+		list = append(list, "--catalog", a.catalog)
+	}
+	return list, nil
+}
+
+// oldCopy says how old an answer is that comes from a copy of a shared catalog.
+func oldCopy(now repertoire.Shared, cause error) string {
+	if now.Heard.IsZero() {
+		return fmt.Sprintf("the answer may be old: %v", cause)
+	}
+	return fmt.Sprintf("the answer is %s old: %v", words.Duration(time.Since(now.Heard).Round(time.Second)), cause)
+}

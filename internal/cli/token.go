@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/postgres"
+)
+
+const tokenHelp = `Token adds, lists and revokes tokens for a server ("skills mcp --http"). Whoever
+bears one ("Authorization: Bearer …") sees what the agent of the token may see,
+or the whole catalog if it has no agent. Once there is a token, a server asks
+each request for one, also when the last one has been revoked.
+
+"skills token add NAME" prints the secret of a new token, once: only its hash is
+kept, in tokens.json in the state folder, which all servers of this machine read
+at once when it has changed, or with --store in the shared catalog, of which all
+its nodes hear within a second. With --agent it is for the configured agent of
+that name; with --expires it counts until then: after a time such as 12h, 90d or
+8w, or until a day such as 2030-12-31, at midnight UTC.
+
+A revoked token counts no more from then on, and its streams end within a
+second.
+
+--json prints an object: of add and revoke with token, and of list with tokens,
+a list of these, with name, agent, created, expires and expired; add also prints
+the secret.`
+
+// tokenResult is what "token add" and "token revoke" print with --json; tokensResult what
+// "token list" does.
+type (
+	tokenResult struct {
+		Token  shownToken `json:"token"`
+		Secret string     `json:"secret,omitempty"`
+	}
+	tokensResult struct {
+		Tokens []shownToken `json:"tokens"`
+	}
+	shownToken struct {
+		Name    string    `json:"name"`
+		Agent   string    `json:"agent,omitempty"`
+		Created time.Time `json:"created"`
+		Expires time.Time `json:"expires,omitzero"`
+		Expired bool      `json:"expired,omitempty"`
+	}
+)
+
+func shownTokenOf(t store.Token) shownToken {
+	return shownToken{t.Name, t.Agent, t.Created, t.Expires, access.Expired(t, time.Now())}
+}
+
+func (a *app) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "token",
+		Short:   "Add, list or revoke tokens for a server",
+		Long:    tokenHelp,
+		Example: "  skills token",
+		Args:    noCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.tokenAddCommand(), a.tokenListCommand(), a.tokenRevokeCommand())
+	return cmd
+}
+
+// withTokens calls f with where tokens are kept: in the shared catalog, if there is one.
+func (a *app) withTokens(f func(store.Tokens) error) error {
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if s.Store != "" {
+		db, err := postgres.Open(s.Store, &postgres.Options{Catalog: s.Catalog, Logger: a.logger()})
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return f(db)
+	}
+	state, err := config.StateDir()
+	if err != nil {
+		return err
+	}
+	return f(access.Open(state))
+}
+
+// listTokens returns all tokens.
+func (a *app) listTokens(ctx context.Context) (tokens []store.Token, err error) {
+	err = a.withTokens(func(t store.Tokens) error {
+		tokens, err = t.Tokens(ctx)
+		return err
+	})
+	return tokens, err
+}
+
+func (a *app) tokenAddCommand() *cobra.Command {
+	var until string
+	cmd := &cobra.Command{
+		Use:     "add NAME",
+		Short:   "Make a token and print its secret",
+		Long:    "Add makes a token and prints its secret, see \"skills token --help\".",
+		Example: "  skills token add ci --agent reviewer --expires 90d",
+		Args:    args(1, 1),
+		// The name is new, so it is not completed.
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			now := time.Now()
+			expires, err := expiry(until, now)
+			if err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			t, secret, err := access.NewToken(args[0], a.agent, now, expires)
+			if err != nil {
+				return &usageError{cmd.CommandPath(), err}
+			}
+			return a.addToken(cmd.Context(), t, secret)
+		},
+	}
+	cmd.Flags().StringVar(&until, "expires", "", "the token counts until this `time`: 12h, 90d, 8w or 2030-12-31")
+	return cmd
+}
+
+func (a *app) addToken(ctx context.Context, t store.Token, secret string) error {
+	// The nodes of a shared catalog may configure other agents than this machine.
+	if t.Agent != "" && a.sharedURL() == "" {
+		cfg, err := a.readConfig(false)
+		if err != nil {
+			return err
+		}
+		names := mapped(cfg.Agents, func(a *repertoire.Agent) string { return a.Name })
+		if !slices.Contains(names, t.Agent) {
+			return noAgent(t.Agent, names)
+		}
+	}
+	if err := a.withTokens(func(list store.Tokens) error { return list.AddToken(ctx, t) }); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("there is a token %s already; \"skills token revoke %[1]s\" revokes it", t.Name)
+	} else if err != nil {
+		return mayWrite(fmt.Errorf("adding the token: %w", err))
+	}
+	if a.json {
+		return a.printJSON(tokenResult{shownTokenOf(t), secret})
+	}
+	a.note("this is the secret of %s; it is shown only now", t.Name)
+	return a.printText(secret)
+}
+
+// noAgent is the error for an agent that the configuration does not name.
+func noAgent(name string, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("no agent %q: the configuration names none", name)
+	}
+	return fmt.Errorf("no agent %q%s", name, words.Suggest(name, names))
+}
+
+// expiry returns the end of a time span, or a day; "" is the zero time.
+func expiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, nil
+	}
+	units := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	n, err := strconv.Atoi(text[:len(text)-1])
+	unit := units[text[len(text)-1:]]
+	if most := 100 * 365 * 24 * time.Hour; err != nil || unit == 0 || n <= 0 || n > int(most/unit) {
+		return time.Time{}, fmt.Errorf("--expires %s is not a time such as 12h, 90d, 8w or 2030-12-31", text)
+	}
+	return now.Add(time.Duration(n) * unit), nil
+}
+
+func (a *app) tokenListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the tokens",
+		Long:    "List prints the tokens, never their secrets, see \"skills token --help\".",
+		Example: "  skills token list --json",
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			tokens, err := a.listTokens(cmd.Context())
+			if err != nil {
+				return err
+			}
+			shown := mapped(tokens, shownTokenOf)
+			if a.json {
+				return a.printJSON(tokensResult{shown})
+			}
+			return a.rows([]string{"NAME", "AGENT", "CREATED", "EXPIRES"}, mapped(shown, func(t shownToken) []string {
+				expires := "never"
+				switch {
+				case t.Expired:
+					expires = "expired"
+				case !t.Expires.IsZero():
+					expires = t.Expires.Format(time.DateOnly)
+				}
+				return []string{t.Name, cmp.Or(t.Agent, "(whole catalog)"), t.Created.Format(time.DateOnly), expires}
+			}))
+		},
+	}
+}
+
+func (a *app) tokenRevokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke NAME",
+		Short:   "Revoke a token",
+		Long:    "Revoke makes a token count no more, see \"skills token --help\".",
+		Example: "  skills token revoke ci",
+		Args:    args(1, 1),
+		ValidArgsFunction: completed(func() []string {
+			tokens, _ := a.listTokens(context.Background()) // else there is nothing to complete
+			return tokenNames(tokens)
+		}, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.revokeToken(cmd.Context(), args[0]) },
+	}
+}
+
+func tokenNames(tokens []store.Token) []string {
+	return mapped(tokens, func(t store.Token) string { return t.Name })
+}
+
+func (a *app) revokeToken(ctx context.Context, name string) error {
+	return a.withTokens(func(list store.Tokens) error {
+		tokens, err := list.Tokens(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(tokens, func(t store.Token) bool { return t.Name == name })
+		if i < 0 {
+			return fmt.Errorf("there is no token %q; there are: %s", name, cmp.Or(strings.Join(tokenNames(tokens), ", "), "none"))
+		}
+		if _, err := list.RevokeToken(ctx, name); err != nil { // if somebody else has revoked it just now, it is gone too
+			return mayWrite(fmt.Errorf("revoking the token: %w", err))
+		}
+		if a.json {
+			return a.printJSON(tokenResult{Token: shownTokenOf(tokens[i])})
+		}
+		a.note("token %s is revoked", name)
+		return nil
+	})
+}

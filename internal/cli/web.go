@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/web"
+)
+
+const webHelp = `Web shows the catalog in your browser: what a prompt would be offered, as you
+type it, and why; the skills with their files, versions and changes; what doctor
+finds; proposals to decide on; what was offered and loaded; what is disabled,
+pinned or stale. It serves until you interrupt it, and looks for changed skills
+on the configured schedule.
+
+It listens on this machine only. The address that it prints and opens works
+once, in one browser, which stays signed in until the command ends; should
+somebody else use it too, everybody is signed out. Nothing is loaded from
+anywhere else. With --agent NAME only what that agent may see exists.
+
+--json prints an object with url, once the page can be opened.`
+
+// webResult is what "web --json" prints.
+type webResult struct {
+	URL string `json:"url"`
+}
+
+func (a *app) webCommand() *cobra.Command {
+	var port int
+	var noOpen bool
+	cmd := &cobra.Command{
+		Use:     "web",
+		Short:   "Show the catalog in a browser",
+		Long:    webHelp,
+		Example: "  skills web\n  skills web --port 8100 --no-open",
+		Args:    args(0, 0),
+		PreRunE: checked(func([]string) error {
+			if port < 0 || port > 65535 {
+				return fmt.Errorf("--port is a number from 0 to 65535, not %d; 0 takes one that is free", port)
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.web(cmd.Context(), port, !noOpen) },
+	}
+	cmd.Flags().IntVar(&port, "port", 0, "listen on this `port`; 0 takes one that is free")
+	cmd.Flags().BoolVar(&noOpen, "no-open", false, "open no browser")
+	return cmd
+}
+
+// web serves the page of the catalog until ctx ends.
+func (a *app) web(ctx context.Context, port int, open bool) error {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("%w; --port chooses another port", err)
+	}
+	defer l.Close() // Serve closes it, but an error may come first
+	c, err := a.openServed(ctx, proposing{}, running{})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	box, err := a.ownersBox(c.catalog)
+	if err != nil { // such as without a folder for state
+		a.note("there are no proposals and no history: %v", err)
+	}
+	// All servers of this machine get the cookies of its pages, but for other paths. So the
+	// path is one that no other server can know.
+	key, prefix := rand.Text(), "/"+strings.ToLower(rand.Text()[:12])+"/"
+	site, err := web.New(c.Catalog, &web.Options{
+		Prefix: prefix, Key: key, Agent: c.agent, Proposals: box, Usage: usageOf(c.Catalog), Ignore: a.ignored(), Logger: c.log,
+	})
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("http://%s%s?key=%s", l.Addr(), prefix, key)
+	if a.json {
+		err = a.printJSON(webResult{url})
+	} else {
+		err = a.printText(url)
+	}
+	if err != nil {
+		return err
+	}
+	if open {
+		if err := openBrowser(url); err != nil {
+			a.note("open this address in your browser (%v)", err)
+		}
+	}
+	return site.Serve(ctx, l)
+}
+
+// openBrowser opens an address in the browser of the user.
+func openBrowser(url string) error {
+	words := []string{"xdg-open", url}
+	switch runtime.GOOS {
+	case "darwin":
+		words[0] = "open"
+	case "windows":
+		words = []string{"rundll32", "url.dll,FileProtocolHandler", url}
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return errors.New("there is no display")
+		}
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	detachBrowser(cmd) // an interrupt of this program is not for the browser
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go cmd.Wait() // or it stays as a zombie; it may take as long as the browser runs
+	return nil
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestWeb runs the process: it opens the browser with the address that it prints, which
+// shows the catalog to one browser, and ends at an interrupt.
+func TestWeb(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		t.Skip("the browser is started by xdg-open on other systems only")
+	}
+	fixture(t)
+	folder := t.TempDir()
+	opened := filepath.Join(folder, "opened")
+	script := "#!/bin/sh\nprintf %s \"$1\" > '" + opened + ".new'\nmv '" + opened + ".new' '" + opened + "'\n"
+	if err := os.WriteFile(filepath.Join(folder, "xdg-open"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("DISPLAY", ":99")
+	cmd := exec.Command("skills", "web", "--json")
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	r := bufio.NewReader(pipe)
+	text, err := r.ReadString('}')
+	if err != nil {
+		t.Fatal(err, text)
+	}
+	url, _ := object(t, text)["url"].(string)
+	eventually(t, "no browser was opened", func() bool { return size(opened) > 0 })
+	if got, err := os.ReadFile(opened); err != nil || string(got) != url {
+		t.Errorf("the browser got %q, %v, not %q", got, err, url)
+	}
+
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	resp, err := browser.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || strings.Contains(resp.Request.URL.String(), "key") {
+		t.Errorf("%d at %s", resp.StatusCode, resp.Request.URL)
+	}
+	bare, _, _ := strings.Cut(url, "?")
+	if status, _ := get(t, bare); status != http.StatusUnauthorized {
+		t.Errorf("another browser gets %d", status)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+}
