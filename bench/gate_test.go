@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed/static"
@@ -14,12 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// TestMain lets the garbage collector run less often: these tests make much garbage
-// and need little memory.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 // TestGateHolds: false injections do not grow with the catalog: probabilities mean the
 // same among 50 skills as among thousands.

@@ -7,13 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -36,8 +36,7 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	debug.SetGCPercent(400) // these tests make much garbage and need little memory
-	os.Exit(m.Run())
+	testsize.Main(m)
 }
 
 // child returns a command that runs the test binary as a second process, with

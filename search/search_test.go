@@ -1,22 +1,17 @@
 package search_test
 
 import (
-	"os"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-// TestMain lets garbage gather: these tests make much of it and need little memory.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 func TestSearchFindsBody(t *testing.T) {
 	t.Parallel()

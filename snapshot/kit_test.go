@@ -5,24 +5,18 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// TestMain lets the garbage collector run less often: these tests make much garbage
-// and need little memory.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 // A document is a document of a test, with its terms before packing.
 type document struct {

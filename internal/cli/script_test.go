@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ import (
 // kill it.
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	debug.SetGCPercent(400) // also of the command: it ends before the collector is of use
+	testsize.LetGarbageGather() // also of the command: it ends before the collector is of use
 	testscript.Main(m, map[string]func(){
 		ownName:      func() { os.Exit(Main(ownName)) },
 		"repertoire": func() { os.Exit(Main("repertoire")) },

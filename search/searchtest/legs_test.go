@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -23,12 +22,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store/memory"
 )
 
-// TestMain lets the garbage collector run less often: it took a quarter of the time
-// of these tests, and they need little memory.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 // open returns a function that opens catalogs of a test with options.
 func open(opts *index.Options) func(testing.TB, embed.Embedder) *searchtest.Catalog {

@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	"modernc.org/sqlite"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -27,9 +27,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	debug.SetGCPercent(400) // these tests make much garbage and need little memory
 	sqlite.MustRegisterScalarFunction("test_running", 0, sendRunning)
-	os.Exit(m.Run())
+	testsize.Main(m)
 }
 
 // child returns a command that does a job on the catalog at path in another
