@@ -259,7 +259,7 @@ type size struct {
 
 func (s *size) add(text string) {
 	s.tokens.Add(text)
-	s.chars += jsonChars(text)
+	s.chars += words.JSONLength(text)
 }
 
 func (s size) within(b Budget) bool {

@@ -271,22 +271,6 @@ func jsonText(v any) string {
 	return string(data)
 }
 
-// jsonChars returns how many UTF-16 code units a text has as a JSON string.
-func jsonChars(s string) int {
-	n := 0
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t' || r > 0xffff:
-			n += 2
-		case r < ' ' || r == '\u2028' || r == '\u2029':
-			n += 6
-		default:
-			n++
-		}
-	}
-	return n
-}
-
 // Introduction is what a session should know of a catalog of n skills at its
 // start: how they are found and loaded, and the names of those that are pinned.
 // server is as in a Budget; without one, command is the call of the program that

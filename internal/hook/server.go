@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/api"
@@ -60,7 +59,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 // from if the server cannot know whether it is still true.
 func textOf(s *api.Suggestion, room int) (string, error) {
 	block := words.Clean(s.Block)
-	switch length := utf8.RuneCountInString(block); {
+	switch length := words.JSONLength(block); {
 	case length > room:
 		return "", fmt.Errorf("the server has answered with %d characters, the client has room for %d", length, room)
 	case block == "" || s.AsOf == nil:

@@ -88,6 +88,9 @@ func TestServerFails(t *testing.T) {
 		"long": func(_ context.Context, q api.Prompt) (*api.Suggestion, error) {
 			return &api.Suggestion{Block: strings.Repeat("x", q.Room+1)}, nil
 		},
+		"long as JSON": func(_ context.Context, q api.Prompt) (*api.Suggestion, error) {
+			return &api.Suggestion{Block: strings.Repeat("\n", q.Room/2+1)}, nil
+		},
 	} {
 		event := strings.Replace(prompt, `"s"`, `"`+name+`"`, 1)
 		var out bytes.Buffer
