@@ -84,11 +84,9 @@ func (c *Cache) putList(label, dir string, files []skill.File) {
 		return
 	}
 	data, err := json.Marshal(files)
-	name := c.listName(label, dir)
-	if kept, ok := c.read(name, maxList); err != nil || len(data) > maxList || ok && string(kept) == string(data) {
-		return
+	if err == nil && len(data) <= maxList {
+		c.write(c.listName(label, dir), data)
 	}
-	c.write(name, data)
 }
 
 // dropList removes the list of a skill that is gone.

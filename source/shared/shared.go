@@ -124,7 +124,9 @@ func (s *Source) list(ctx context.Context, dir string) ([]skill.File, error) {
 	files, err := s.files.SkillFiles(bounded, s.info.Label, dir)
 	switch {
 	case err == nil:
-		s.cache.putList(s.info.Label, dir, files)
+		if !ok || !slices.Equal(kept, files) {
+			s.cache.putList(s.info.Label, dir, files)
+		}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, fs.ErrNotExist):
