@@ -98,12 +98,12 @@ func (l *Log) Add(e Event) error {
 	}
 	e.Prompt = words.Clean(words.Shorten(e.Prompt, maxPrompt))
 	for _, s := range []*string{&e.Client, &e.Session, &e.Agent, &e.File, &e.Because} {
-		*s = cut(*s)
+		*s = words.Cut(*s, maxText)
 	}
 	skills := e.Skills[:min(len(e.Skills), maxSkills)]
 	e.Skills = nil
 	for _, s := range skills {
-		e.Skills = append(e.Skills, Skill{ID: cut(s.ID), Location: s.Location[:min(len(s.Location), 4096)]})
+		e.Skills = append(e.Skills, Skill{ID: words.Cut(s.ID, maxText), Location: s.Location[:min(len(s.Location), 4096)]})
 	}
 	line, err := json.Marshal(e)
 	if err == nil {
@@ -114,9 +114,6 @@ func (l *Log) Add(e Event) error {
 	}
 	return nil
 }
-
-// cut shortens a text that a client chose.
-func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }
 
 // write appends a line. One write is one line, also if several processes write.
 func (l *Log) write(name string, line []byte) error {

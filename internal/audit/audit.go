@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,17 +114,15 @@ func (l *Log) bounded(line Line) Line {
 	}
 	line.Prompt = words.Clean(words.Shorten(line.Prompt, maxPrompt))
 	for _, s := range []*string{&line.Caller, &line.Client, &line.Agent, &line.Call, &line.File, &line.Proposal, &line.Session} {
-		*s = cut(*s)
+		*s = words.Cut(*s, maxText)
 	}
 	skills := line.Skills[:min(len(line.Skills), maxSkills)]
 	line.Skills = nil
 	for _, s := range skills {
-		line.Skills = append(line.Skills, cut(s))
+		line.Skills = append(line.Skills, words.Cut(s, maxText))
 	}
 	return line
 }
-
-func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }
 
 // lose counts a line that is lost, and tells of the first and of every thousandth.
 func (l *Log) lose(err error) {
