@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -155,15 +156,7 @@ func (p *pusher) source(ctx context.Context, src source.Source, priority int) (S
 		}
 		return s.result, err
 	}
-	return Source{}, fmt.Errorf("files change again and again while they are read, such as %s; push when nobody writes them", first(unstable))
-}
-
-func first(set map[string]bool) string {
-	var list []string
-	for text := range set {
-		list = append(list, text)
-	}
-	return slices.Min(list)
+	return Source{}, fmt.Errorf("files change again and again while they are read, such as %s; push when nobody writes them", slices.Min(slices.Collect(maps.Keys(unstable))))
 }
 
 // sync does the work of one transaction.
