@@ -145,9 +145,9 @@ type Config struct {
 	// that ran in the background.
 	Changed func()
 
-	// Heard is called when the shared catalog is heard for the first time or again, and after
-	// changes of it, also of its tokens alone; nil means that nothing is called. It must
-	// return at once.
+	// Heard is called each time the shared catalog is reached, for the first time or again,
+	// and after each change of it, even if only its tokens changed; nil means that nothing is
+	// called. It must return at once.
 	Heard func()
 
 	// Defer makes Open return without opening the catalog file, which is opened

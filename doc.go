@@ -71,9 +71,9 @@
 // while it is read.
 //
 // What goes wrong with one skill or one source stops nothing else: it is a problem
-// of its [Report], and messages for Config.Logger. So a folder that does not exist is
-// no error: the catalog is empty, Report.Away is set, and Logger is told. Without an embedder, or with a
-// slow one, text alone ranks, and Answer.Mode says so.
+// of its [Report], and a message to Config.Logger. So a folder that does not exist is
+// no error: the catalog is empty, Report.Away is set, and the Logger gets a message.
+// Without an embedder, or with a slow one, text alone ranks, and Answer.Mode says so.
 //
 // # Goroutines
 //

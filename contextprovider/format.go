@@ -93,7 +93,7 @@ func (f *layout) block(pinned []Body, entries []string) string {
 	return b.String()
 }
 
-// layoutOf returns the layout for a budget; caveat is that of the answer.
+// layoutOf returns the layout for a budget; caveat is what the answer says of itself, see search.Answer.
 func layoutOf(b Budget, caveat string) (layout, error) {
 	if !slices.Contains(Forms(), b.Form) {
 		return layout{}, fmt.Errorf("no block form %q%s", b.Form, words.Suggest(string(b.Form), []string{string(Short), string(Full)}))

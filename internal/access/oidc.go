@@ -24,8 +24,9 @@ type OIDCOptions struct {
 	Audience string // that tokens are for
 
 	// Claim is the claim whose value, or values, decide which agent's scope a token shows:
-	// the one of the first of Agents with such a value. A dot leads into a claim
-	// ("realm_access.roles"). "" means that all tokens show the whole catalog.
+	// Agents is searched from the start, and the first entry with such a value counts. A dot
+	// leads into a claim ("realm_access.roles"). "" means that all tokens show the whole
+	// catalog.
 	Claim  string
 	Agents []Claimed
 

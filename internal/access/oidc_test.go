@@ -57,7 +57,7 @@ func (i *issuer) rotate(t *testing.T, id string) {
 	i.keys.Store(s)
 }
 
-// claims are those of a good token with changes; a nil value removes one.
+// claims returns the claims of a good token after some changes; a nil value removes a claim.
 func (i *issuer) claims(changes map[string]any) string {
 	c := map[string]any{"iss": i.URL, "aud": "https://skills.example.com/mcp", "sub": "ann", "exp": time.Now().Add(time.Hour).Unix(), "groups": []any{"staff", 7, "clerks"}}
 	for name, value := range changes {

@@ -32,10 +32,10 @@ type loadFlags struct {
 const loadHelp = `
 
 With --url a server ("skills mcp --http") is asked as hooks ask it: by --clients
-at a time, each as soon as it has its answer, for --duration. The prompts are
-part of the program, or those of --prompts, a file such as queries.jsonl. Times
-are those of the answers; a request that takes more than 10 s has failed. It is
-an error if there is no answer at all. A server answers each client 100 times a
+at a time, each as soon as it has its answer, for --duration. The prompts come
+with the program, or from --prompts FILE, written as queries.jsonl. Only answers
+are timed; a request that takes more than 10 s has failed. It is an error if
+there is no answer at all. A server answers each client 100 times a
 second, and then has it wait ("status 429"), which bench does: to measure what
 the server can do, start it with --rate 0.
 

@@ -79,7 +79,7 @@ func (a *app) settings() (config.Settings, error) {
 	return config.Read(a.dir, (*config.Options)(o))
 }
 
-// logger returns what gets messages about background work; nil means nobody.
+// logger gets the messages about background work; nil drops them.
 func (a *app) logger() *slog.Logger {
 	if a.log == nil && a.verbose {
 		return slog.New(slog.NewTextHandler(a.stderr, nil))

@@ -360,8 +360,8 @@ func TestServeHTTPTokens(t *testing.T) {
 	}
 }
 
-// TestServeHTTPIssuer: tokens of an issuer show what their claim says, and clients are told
-// who the issuer is.
+// TestServeHTTPIssuer: the claim in an issuer's token decides what it shows, and clients are
+// told who the issuer is.
 func TestServeHTTPIssuer(t *testing.T) {
 	fixture(t)
 	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")

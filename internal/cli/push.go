@@ -22,10 +22,9 @@ import (
 )
 
 const pushHelp = `Push brings a catalog in a PostgreSQL database, from which several machines
-answer, in step with folders of this machine: those given with --root and the
-roots of your configuration, also repositories and archives, which are fetched
-first if they are due. It pushes no other folders, such as those of clients in
-your home.
+answer, in step with folders of this machine: what --root names and the roots of
+your configuration. Repositories and archives are fetched first if they are due.
+It pushes no other folders: what clients keep in your home stays there.
 
 Each root is pushed in one transaction, or not at all: its skills, their files
 and their vectors. Of what has not changed only the digests are compared. Two

@@ -69,9 +69,9 @@ const writingTopic = `A skill is a folder of its own in one of the folders of "s
   ---
   1. Run scripts/look.py on the file. …
 
-The name is that of the folder: small letters, digits and hyphens. Clients show
-models the description, and no more, so it says what the skill does, when to use
-it, and what it is not for. After ">-" it may hold colons. Put longer texts into
+The folder has the same name as the skill: small letters, digits and hyphens.
+Clients show models only the description. So it says what the skill does, when
+to use it, and what it is not for. After ">-" it may hold colons. Put longer texts into
 files of their own, to which SKILL.md refers.
 
   skills doctor FOLDER        is anything wrong with it? Also in CI
