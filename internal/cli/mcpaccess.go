@@ -167,7 +167,7 @@ func (d *admission) admit(ctx context.Context, o *mcpserver.HTTPOptions, agents 
 func (d *admission) oidc(agents []*repertoire.Agent, log *slog.Logger) (*access.OIDC, error) {
 	o := d.issuer
 	o.Logger = log
-	names := mapped(agents, func(a *repertoire.Agent) string { return a.Name })
+	names := namesOfAgents(agents)
 	for _, c := range d.claimed {
 		value, agent, _ := strings.Cut(c, "=")
 		if agent != "" && !slices.Contains(names, agent) {

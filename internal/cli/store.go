@@ -34,7 +34,7 @@ func openStore(cfg *repertoire.Config) error {
 }
 
 // sharedURL returns the URL of the shared catalog that flags and configuration name; "" means
-// none. Whoever reads the configuration later tells of mistakes.
+// none. It tells of no mistakes: whoever reads the configuration later does.
 func (a *app) sharedURL() string {
 	quiet := *a
 	quiet.warn = func(error) {}
@@ -70,14 +70,12 @@ func (a *app) checkFolders(cmd *cobra.Command) error {
 	if at == nil {
 		return nil
 	}
-	quiet := *a // the command itself tells of mistakes
-	quiet.warn = func(error) {}
-	s, err := quiet.settings()
-	if err != nil || s.Store == "" || len(a.roots) > 0 && a.store == "" {
+	url := a.sharedURL()
+	if url == "" || len(a.roots) > 0 && a.store == "" {
 		return nil
 	}
 	return &usageError{at.CommandPath(), fmt.Errorf("%q works on folders of this machine, but the catalog is the shared one in %s; with --store %s it does",
-		at.CommandPath(), words.Address(s.Store), config.NoStore)}
+		at.CommandPath(), words.Address(url), config.NoStore)}
 }
 
 // storeArgs returns the flags of a shared catalog for another process, whose arguments

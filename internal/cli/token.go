@@ -140,7 +140,7 @@ func (a *app) addToken(ctx context.Context, t store.Token, secret string) error 
 		if err != nil {
 			return err
 		}
-		names := mapped(cfg.Agents, func(a *repertoire.Agent) string { return a.Name })
+		names := namesOfAgents(cfg.Agents)
 		if !slices.Contains(names, t.Agent) {
 			return noAgent(t.Agent, names)
 		}
@@ -155,6 +155,10 @@ func (a *app) addToken(ctx context.Context, t store.Token, secret string) error 
 	}
 	a.note("this is the secret of %s; it is shown only now", t.Name)
 	return a.printText(secret)
+}
+
+func namesOfAgents(agents []*repertoire.Agent) []string {
+	return mapped(agents, func(a *repertoire.Agent) string { return a.Name })
 }
 
 // noAgent is the error for an agent that the configuration does not name.
