@@ -80,6 +80,11 @@ func (s *Site) getCatalog(v *visit) (answer, error) {
 	c.Found = len(rows)
 	c.From = min(max(c.From, 0), max(c.Found-1, 0)) / pageSize * pageSize
 	c.Rows = rows[c.From:c.Last()]
+	shown := make([]string, len(c.Rows))
+	for i, r := range c.Rows {
+		shown[i] = r.ID
+	}
+	s.observe(v, Event{Action: "catalog", Skills: shown, Prompt: c.Query})
 	return answer{data: c}, nil
 }
 

@@ -7,10 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
@@ -177,9 +178,9 @@ func TestReject(t *testing.T) {
 	k.post("proposal", "id", id, "action", "reject", "reason", "Outdated "+hostile).is(http.StatusSeeOther)
 	k.get("proposals").is(http.StatusOK).has("No proposed change waits", "rejected", "Outdated &lt;/script")
 	k.post("proposal", "id", id, "action", "delete").is(http.StatusBadRequest)
-	want := []web.Event{{Address: seen[0].Address, Action: "reject", Proposal: id, Failed: true}, {Address: seen[0].Address, Action: "reject", Skill: "pdf-forms", Proposal: id}}
-	if !slices.Equal(seen, want) {
-		t.Errorf("observed %v, want %v", seen, want)
+	want := []web.Event{{Address: seen[0].Address, Action: "reject", Skills: []string{}, Proposal: id, Failed: true}, {Address: seen[0].Address, Action: "reject", Skills: []string{"pdf-forms"}, Proposal: id}}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("observed (-want +got):\n%s", diff)
 	}
 	k.get("proposal", "id", "no-such").is(http.StatusNotFound)
 }

@@ -72,6 +72,7 @@ func (s *Site) getPrompt(v *visit) (answer, error) {
 		p.Skills, err = s.catalog.Count(v.Context(), v.scope)
 		return answer{data: p}, err
 	}
+	var shown []string
 	for _, a := range v.agents() {
 		o, err := s.offerTo(v, a, p.Prompt)
 		if err != nil {
@@ -79,7 +80,13 @@ func (s *Site) getPrompt(v *visit) (answer, error) {
 		}
 		o.First = len(p.Offers) == 0
 		p.Offers = append(p.Offers, o)
+		for _, r := range slices.Concat(o.Offered, o.Near) {
+			if !slices.Contains(shown, r.ID) {
+				shown = append(shown, r.ID)
+			}
+		}
 	}
+	s.observe(v, Event{Action: "prompt", Skills: shown, Prompt: p.Prompt})
 	return answer{data: p}, nil
 }
 

@@ -77,7 +77,7 @@ func (s *Site) postProposal(v *visit) (answer, error) {
 	default:
 		return answer{}, refuse("no action %q: approve or reject", action)
 	}
-	s.observe(v, Event{Action: action, Skill: skill, Proposal: id, Failed: err != nil})
+	s.observe(v, Event{Action: action, Skills: []string{skill}, Proposal: id, Failed: err != nil})
 	if action == "approve" && err == nil {
 		if _, err = s.catalog.Rescan(v.Context(), nil); err != nil {
 			err = fmt.Errorf("the change is made, but the catalog is as before: %w", err)

@@ -82,7 +82,7 @@ func (s *Site) getSkill(v *visit) (answer, error) {
 		text, p.Cut = shorten(p.Body.Text)
 		p.Blocks = blocksOf(text, 2)
 		p.Groups = groupsOf(p.Body.Resources)
-		s.observe(v, Event{Action: "skill", Skill: e.ID})
+		s.observe(v, Event{Action: "skill", Skills: []string{e.ID}, Prompt: v.PostFormValue("q")})
 	}
 	p.Seen = s.seenBy(v, &e)
 	p.Versions = s.versions(v, e.ID)
@@ -113,7 +113,7 @@ func (s *Site) seenBy(v *visit, e *repertoire.Entry) (list []reader) {
 	return list
 }
 
-// observe tells the program what a visitor has read or decided.
+// observe tells the program what a visitor was shown or has decided.
 func (s *Site) observe(v *visit, e Event) {
 	if s.opts.Observe == nil {
 		return
@@ -121,6 +121,7 @@ func (s *Site) observe(v *visit, e Event) {
 	if e.Name, e.Address = v.name, v.RemoteAddr; v.scope != nil {
 		e.Agent = v.scope.Name
 	}
+	e.Skills = slices.DeleteFunc(e.Skills, func(id string) bool { return id == "" }) // of a decision that failed
 	s.opts.Observe(e)
 }
 
@@ -183,7 +184,7 @@ func (s *Site) getFile(v *visit) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s.observe(v, Event{Action: "file", Skill: f.ID, File: f.Path})
+	s.observe(v, Event{Action: "file", Skills: []string{f.ID}, File: f.Path})
 	if v.FormValue("save") != "" {
 		return answer{file: &file{f.Path, f.Data}}, nil
 	}

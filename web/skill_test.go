@@ -41,7 +41,7 @@ func TestWhy(t *testing.T) {
 	k := open(t, few(), func(_ *repertoire.Config, o *web.Options) {
 		o.Key, o.Check = "", known
 		o.Observe = func(e web.Event) {
-			seen = append(seen, strings.Join([]string{e.Name, e.Action, e.Agent, e.Skill, e.File}, " "))
+			seen = append(seen, strings.Join([]string{e.Name, e.Action, e.Agent, strings.Join(e.Skills, ","), e.File, e.Prompt}, " "))
 		}
 	})
 	k.post("signin", "token", "all").is(303)
@@ -51,7 +51,13 @@ func TestWhy(t *testing.T) {
 	k.post("signin", "token", "some").is(303)
 	k.post("skill?id=pdf-forms", "q", "plan a party").is(200).lacks("Would a prompt find it?", "secret-plan", "Verdict", "Seen by")
 	k.get("file", "id", "pdf-forms", "path", "scripts/fill.py").is(200)
-	want := []string{" skill  pdf-forms ", " skill  pdf-forms ", " skill  sort-songs ", "bob skill clerk pdf-forms ", "bob file clerk pdf-forms scripts/fill.py"}
+	k.post("", "q", "fill in the fields of a PDF form").is(200)
+	k.get("catalog", "q", "pdf").is(200)
+	want := []string{
+		" skill  pdf-forms  ", " skill  pdf-forms  fill in the fields of this invoice", " skill  sort-songs  fill in the fields of this PDF form",
+		"bob skill clerk pdf-forms  plan a party", "bob file clerk pdf-forms scripts/fill.py ",
+		"bob prompt clerk pdf-forms  fill in the fields of a PDF form", "bob catalog clerk pdf-forms  pdf",
+	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("observed (-want +got):\n%s", diff)
 	}

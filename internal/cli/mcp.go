@@ -101,8 +101,8 @@ offered skills, prompts without one, stale reads, sessions and skills for
 Prometheus.
 
 --audit FILE appends a line of JSON for each call of a tool, each file that was
-read, and each skill, file and decision of the page ("/ui/skill", "/ui/approve"
-and so on): time, caller (the name of the token; else client, an
+read, and for what the page has shown or done ("/ui/prompt", "/ui/skill",
+"/ui/approve" and so on): time, caller (the name of the token; else client, an
 address), agent, call, skills, file, proposal, session, failed; with
 --audit-prompts also prompt. A line that the disk does not take is lost; the
 server goes on.`

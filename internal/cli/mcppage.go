@@ -37,13 +37,10 @@ func (s *served) page(check access.Checker, ignored []doctor.Ignore, written *au
 	}), nil
 }
 
-// lineOfPage returns the line of the audit log for what a visitor of the page has read or
+// lineOfPage returns the line of the audit log for what a visitor of the page was shown or has
 // decided.
 func lineOfPage(e web.Event) audit.Line {
-	line := audit.Line{Caller: e.Name, Agent: e.Agent, Call: "/ui/" + e.Action, File: e.File, Proposal: e.Proposal, Failed: e.Failed}
-	if e.Skill != "" {
-		line.Skills = []string{e.Skill}
-	}
+	line := audit.Line{Caller: e.Name, Agent: e.Agent, Call: "/ui/" + e.Action, Skills: e.Skills, File: e.File, Proposal: e.Proposal, Prompt: e.Prompt, Failed: e.Failed}
 	if e.Name == "" {
 		line.Client = e.Address
 	}
