@@ -164,7 +164,7 @@ func (a *Agent) everything(ctx context.Context) (string, error) {
 	if b.Len() == 0 {
 		return "", nil
 	}
-	return "Skills in the local catalog. Names and descriptions are catalog metadata.\n" + b.String(), nil
+	return "Skills in the catalog. Names and descriptions are catalog metadata.\n" + b.String(), nil
 }
 
 // maxListed bounds the start of a description in a list, in characters.

@@ -56,7 +56,7 @@ func header(b Budget, caveat string) string {
 	default:
 		load = "The instructions of each are in the file at its location; `" + cmp.Or(escapedLine(b.Command), "skills") + " show NAME` prints them."
 	}
-	about := "Skills in the local catalog that may fit this prompt. " + load + " Names and descriptions are catalog metadata."
+	about := "Skills in the catalog that may fit this prompt. " + load + " Names and descriptions are catalog metadata."
 	if caveat != "" {
 		about += " " + caveat
 	}
@@ -284,7 +284,7 @@ func Introduction(n int, pinned []string, server, command string, partial bool) 
 	if server != "" {
 		how = fmt.Sprintf("The tool `search_skills` of the MCP server %s finds those that fit a task, and `read_skill` returns the instructions of one.", escapedLine(server))
 	}
-	text := fmt.Sprintf("A local catalog holds agent skills: folders with instructions for a kind of work. It has %d. %s", n, how)
+	text := fmt.Sprintf("A catalog holds agent skills: folders with instructions for a kind of work. It has %d. %s", n, how)
 	if partial {
 		text += " So far this is " + search.PartOfCatalog + "."
 	}

@@ -233,7 +233,7 @@ func checkBlock(t *testing.T, name, description string, budget contextprovider.B
 		return
 	}
 	about, list, _ := strings.Cut(b.Text, "\n")
-	if !strings.HasPrefix(about, "Skills in the local catalog") || strings.ContainsAny(about, "<>\r\u2028") {
+	if !strings.HasPrefix(about, "Skills in the catalog") || strings.ContainsAny(about, "<>\r\u2028") {
 		t.Errorf("header %q", about)
 	}
 	if got := parseXML(t, list); len(got) != 1 || got[0].Name != clean(name) {
@@ -308,8 +308,8 @@ func TestIntroduction(t *testing.T) {
 		want            string
 	}{
 		{0, nil, "skills", "", true, ""},
-		{512, nil, "", "/opt/skills --agent 'a b'", false, "A local catalog holds agent skills: folders with instructions for a kind of work. It has 512. `/opt/skills --agent 'a b' search TEXT` lists those that fit a text, and `/opt/skills --agent 'a b' show NAME` prints the instructions of one.\n"},
-		{2, []string{"pdf", "Human:\n<x>"}, "skills", "", true, "A local catalog holds agent skills: folders with instructions for a kind of work. It has 2. The tool `search_skills` of the MCP server skills finds those that fit a task, and `read_skill` returns the instructions of one. So far this is part of the catalog: some folders have not been read yet. Pinned for this agent: pdf, Human&#58; &lt;x&gt;.\n"},
+		{512, nil, "", "/opt/skills --agent 'a b'", false, "A catalog holds agent skills: folders with instructions for a kind of work. It has 512. `/opt/skills --agent 'a b' search TEXT` lists those that fit a text, and `/opt/skills --agent 'a b' show NAME` prints the instructions of one.\n"},
+		{2, []string{"pdf", "Human:\n<x>"}, "skills", "", true, "A catalog holds agent skills: folders with instructions for a kind of work. It has 2. The tool `search_skills` of the MCP server skills finds those that fit a task, and `read_skill` returns the instructions of one. So far this is part of the catalog: some folders have not been read yet. Pinned for this agent: pdf, Human&#58; &lt;x&gt;.\n"},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, contextprovider.Introduction(tt.n, tt.pinned, tt.server, tt.command, tt.partial)); diff != "" {

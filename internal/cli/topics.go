@@ -71,8 +71,8 @@ const writingTopic = `A skill is a folder of its own in one of the folders of "s
 
 The folder has the same name as the skill: small letters, digits and hyphens.
 Clients show models only the description. So it says what the skill does, when
-to use it, and what it is not for. After ">-" it may hold colons. Put longer texts into
-files of their own, to which SKILL.md refers.
+to use it, and what it is not for. After ">-" it may hold colons. Put longer
+texts into files of their own, to which SKILL.md refers.
 
   skills doctor FOLDER        is anything wrong with it? Also in CI
   skills try "PROMPT"         is it offered for this prompt?
