@@ -64,8 +64,12 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (probe.Sa
 		if err != nil {
 			return probe.Sample{}, err
 		}
+		catalog := "catalog"
+		if s.server.url != "" {
+			catalog = "catalog of this machine, for when the server does not answer"
+		}
 		if r.Skills = offered; !s.json {
-			fmt.Fprint(s.stdout, lineOf("catalog: %s offered, of %d found in %s", count(offered, "skill"), found, count(len(reports), "source")))
+			fmt.Fprint(s.stdout, lineOf(catalog+": %s offered, of %d found in %s", count(offered, "skill"), found, count(len(reports), "source")))
 		}
 	}
 	return s.sample(ctx, c)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +30,8 @@ than a moment ("skills doctor") is not checked.
 
 --json prints an object with
   clients   those on this machine and those that are set up: client, title,
-            found (on this machine), mcp and hook (whether they are set up)
+            found (on this machine), mcp and hook (whether they are set up),
+            server (the host that it asks, if it does not ask this machine)
   skills    number of offered skills, or of found ones while nothing is indexed
   held      number of further skills, such as shadowed and disabled ones
   sources   places with skills, the first wins: source (its label), kind,
@@ -213,6 +216,15 @@ func (s statusScreen) clients() []line {
 		lines = s.lines("Clients", "none is set up")
 	default:
 		lines = s.lines("Clients", "set up: "+titles(set))
+	}
+	asking := make(map[string][]status.Client) // by server
+	for _, c := range set {
+		if c.Server != "" {
+			asking[c.Server] = append(asking[c.Server], c)
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(asking)) {
+		lines = append(lines, s.lines("", fmt.Sprintf("asking the server %s first: %s", host, titles(asking[host])))...)
 	}
 	if len(idle) > 0 {
 		lines = append(lines, s.lines("", "found, but not set up: "+titles(idle))...)

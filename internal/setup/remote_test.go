@@ -35,6 +35,11 @@ func TestRemoteFound(t *testing.T) {
 		if len(servers) != 1 || servers[0].URL != "https://skills.example.com/mcp" || servers[0].TokenEnv() != "SKILLS_TOKEN" || servers[0].Gone || e.MayRun(servers[0]) != nil {
 			t.Errorf("%s: %+v", st.Client.Name, servers)
 		}
+		for _, r := range st.Registrations {
+			if r.Host() != "skills.example.com" {
+				t.Errorf("%s asks the host %q: %+v", st.Client.Name, r.Host(), r)
+			}
+		}
 	}
 }
 

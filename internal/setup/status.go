@@ -1,8 +1,10 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,11 +181,24 @@ func isGone(program string) bool {
 }
 
 // server returns the MCP server that the command of a hook refers to; "" means none.
-func (r Registration) server() string {
-	if i := slices.Index(r.Words, "--mcp-server"); r.Kind == Hook && i >= 0 && i+1 < len(r.Words) {
+func (r Registration) server() string { return r.flag("--mcp-server") }
+
+// flag returns the value of a flag of a hook.
+func (r Registration) flag(name string) string {
+	if i := slices.Index(r.Words, name); r.Kind == Hook && i >= 0 && i+1 < len(r.Words) {
 		return r.Words[i+1]
 	}
 	return ""
+}
+
+// Host returns the host of the server that the entry asks; "" means that it asks the catalog of
+// this machine.
+func (r Registration) Host() string {
+	u, err := url.Parse(cmp.Or(r.URL, r.flag("--url")))
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // A double is something that a client gets twice.

@@ -35,9 +35,9 @@ func (s *Status) own() (n int) {
 // next returns the most useful command: what keeps everything from working comes first.
 func (s *Status) next() Step {
 	var idle []string // clients that are not set up
-	set := false
+	set, served := false, false
 	for _, c := range s.Clients {
-		set = set || c.SetUp()
+		set, served = set || c.SetUp(), served || c.Server != ""
 		if !c.SetUp() {
 			idle = append(idle, c.Client)
 		}
@@ -49,7 +49,7 @@ func (s *Status) next() Step {
 		return Step{"index", "copies the shared catalog; until then no prompt gets a skill"}
 	case s.own() == 0 && s.Catalog.Store != "":
 		return Step{"list", "shows what the shared catalog has"}
-	case s.own() == 0:
+	case s.own() == 0 && !served:
 		return Step{"install OWNER/REPOSITORY", "gets skills"}
 	case !set:
 		return Step{"setup", "connects your clients"}

@@ -37,9 +37,10 @@ type Status struct {
 type Client struct {
 	Client string `json:"client"`
 	Title  string `json:"title"`
-	Found  bool   `json:"found"` // it is on this machine
-	MCP    bool   `json:"mcp"`   // its MCP server is set up
-	Hook   bool   `json:"hook"`  // its hook is set up
+	Found  bool   `json:"found"`            // it is on this machine
+	MCP    bool   `json:"mcp"`              // its MCP server is set up
+	Hook   bool   `json:"hook"`             // its hook is set up
+	Server string `json:"server,omitempty"` // host of the server that it asks; "" means the catalog of this machine
 }
 
 // SetUp reports whether the client uses the catalog.
@@ -140,6 +141,7 @@ func clientsOf(statuses []setup.Status) []Client {
 		for _, r := range st.Registrations {
 			c.MCP = c.MCP || r.Kind == setup.MCP && !r.Gone
 			c.Hook = c.Hook || r.Kind == setup.Hook && !r.Gone
+			c.Server = cmp.Or(c.Server, r.Host())
 		}
 		if c.Found || len(st.Registrations) > 0 {
 			clients = append(clients, c)
