@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strconv"
@@ -14,6 +15,9 @@ import (
 
 // settings reads a URL or keywords, and all that libpq reads beside them.
 func settings(text string) (*pgxpool.Config, error) {
+	if scheme := schemeOf(text); scheme != "" && scheme != "postgres" && scheme != "postgresql" {
+		return nil, fmt.Errorf("store URL: a shared catalog is in PostgreSQL, and %s:// is not; %s", scheme, form)
+	}
 	conf, err := pgxpool.ParseConfig(text)
 	if err != nil {
 		return nil, errors.New("store URL: " + explain(text, err))
@@ -32,6 +36,15 @@ func settings(text string) (*pgxpool.Config, error) {
 		conf.ConnConfig.RuntimeParams["application_name"] = "repertoire"
 	}
 	return conf, nil
+}
+
+// schemeOf returns the scheme of a URL; "" means that a text is none, such as keywords.
+func schemeOf(text string) string {
+	scheme, _, ok := strings.Cut(text, "://")
+	if !ok || strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz+") != "" {
+		return ""
+	}
+	return scheme
 }
 
 // form is what a store URL looks like.

@@ -41,7 +41,7 @@ func TestMalformed(t *testing.T) {
 		{"host=db.example password='hunter2 sslmode=perhaps", ""},
 		{"password = hunter2 port=many", ""},
 		{"hunter2", ""},
-		{"mysql://me:hunter2@db.example/skills", ""},
+		{"mysql://me:hunter2@db.example/skills", "in PostgreSQL, and mysql:// is not"},
 	} {
 		db, err := Open(tt.url, nil)
 		if err == nil {
