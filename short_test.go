@@ -22,6 +22,7 @@ var short = map[string]string{
 	"internal/pgtest":   "starts a server in a process that is killed",
 	"internal/setup":    "writes a settings file of many MB",
 	"search/searchtest": "compares all ways to rank over hundreds of skills",
+	"source":            "measures what is allocated, which is more under the race detector",
 	"store/postgres":    "starts a server whose disk gets full, and kills it",
 	"snapshot":          "reads the corpus, and searches files of up to 140,000 documents",
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -37,6 +38,7 @@ func TestManifestReadsFilesOfAllSizes(t *testing.T) {
 // Most of a push of what has not changed is reading: the buffers must be no larger than the
 // files.
 func TestManifestAllocatesLittle(t *testing.T) {
+	testsize.Long(t) // the race detector drops what pools hold, such as that of regexp
 	files := fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}}
 	for i := range 8 {
 		files[fmt.Sprintf("a/%d.txt", i)] = &fstest.MapFile{Data: make([]byte, 1000)}
