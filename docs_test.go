@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // TestPages: the tests that the pages name exist, and so do the files and headings that
 // they link to.
 func TestPages(t *testing.T) {
+	testsize.Long(t)
 	pages, err := filepath.Glob("docs/*.md")
 	try(t, err)
 	for _, page := range append(pages, "README.md") {

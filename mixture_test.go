@@ -33,6 +33,7 @@ func copyKind(from, to string, kind []string) error {
 // missing. Whatever is there, the catalog answers as the sources are, at once and after
 // one more change.
 func TestMixtures(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	src, dir := folder(t, "team", docs(many()...))
 	aged(t, dir)

@@ -7,10 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // TestSecurityPage: each promise of docs/security.md names tests, and all of them exist.
 func TestSecurityPage(t *testing.T) {
+	testsize.Long(t)
 	page, err := os.ReadFile("docs/security.md")
 	try(t, err)
 	_, table, _ := strings.Cut(string(page), "| promise | tests |\n|---|---|\n")

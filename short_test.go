@@ -15,12 +15,13 @@ import (
 // detector of .ci/run does, and what they are. None of them starts anything that
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
-	".":                 "kills a database server while eight catalogs answer",
-	"bench":             "indexes hundreds of skills",
+	".":                 "kills a database server while eight catalogs answer, mixes old and new files, and reads the documentation",
+	"bench":             "indexes hundreds of skills, and generates thousands",
 	"index":             "publishes after each of many changes, damages every file, and kills processes",
-	"internal/cli":      "starts dozens of processes, and asks more scopes",
+	"internal/cli":      "starts dozens of processes, asks more scopes, and prints thousands of findings",
 	"internal/pgtest":   "starts a server in a process that is killed",
 	"internal/setup":    "writes a settings file of many MB",
+	"mcpserver":         "quotes arguments of many KB, and lists hundreds of skills",
 	"search/searchtest": "compares all ways to rank over hundreds of skills",
 	"source":            "measures what is allocated, which is more under the race detector",
 	"store/postgres":    "starts a server whose disk gets full, and kills it",

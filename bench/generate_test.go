@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -130,6 +131,7 @@ func shapeOf(docs []Document) shape {
 // TestGenerateShape: lengths and frequencies of terms are near those of the corpus, for
 // our own skills and for real ones.
 func TestGenerateShape(t *testing.T) {
+	testsize.Long(t)
 	corpora := map[string]iter.Seq2[Document, error]{"own": ownSkills(t)}
 	if file := filepath.FromSlash("../../shared/corpus/skills.jsonl.gz"); isFile(file) {
 		corpora["shared"] = Head(ReadCorpus(file), 600)

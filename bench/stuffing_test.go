@@ -15,6 +15,7 @@ import (
 // says each of them once, and below the skill that is about it. Triggers gain no more than
 // their weight.
 func TestStuffing(t *testing.T) {
+	testsize.Long(t)
 	const prompt = "repair the leaking garden hose and water the tomatoes"
 	keywords := []string{"repair", "leaking", "garden", "hose", "water", "tomatoes"}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
@@ -49,6 +50,7 @@ func freshDump(t *testing.T) string {
 // the next one finishes the work. A batch is written while the next one is read:
 // when the third batch is being read, the first is written.
 func TestSyncKilled(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	want := freshDump(t)
 	path := filepath.Join(t.TempDir(), "catalog.db")

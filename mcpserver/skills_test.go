@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
@@ -296,6 +297,7 @@ func TestScope(t *testing.T) {
 // TestListOrder has what is pinned first, then what was used, then by source and
 // name; and a page that goes on where the one before ended.
 func TestListOrder(t *testing.T) {
+	testsize.Long(t)
 	files := few()
 	for i := range 600 {
 		name := fmt.Sprintf("sort-%03d", i)

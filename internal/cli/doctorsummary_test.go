@@ -10,6 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -31,6 +32,7 @@ func fits(t *testing.T, what, text string, width int) {
 // TestSummaryFits: whatever is wrong, with however many skills, a summary fits on a screen and
 // shows each group.
 func TestSummaryFits(t *testing.T) {
+	testsize.Long(t)
 	rules := doctor.Rules()
 	costs := doctor.Groups()
 	for _, c := range []struct{ skills, kinds, width int }{
@@ -63,6 +65,7 @@ func TestSummaryFits(t *testing.T) {
 
 // TestDoctorFits: so does what doctor prints for a folder of many skills with many problems.
 func TestDoctorFits(t *testing.T) {
+	testsize.Long(t)
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
