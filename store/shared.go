@@ -100,6 +100,8 @@ type Token struct {
 type Tokens interface {
 	// Tokens returns all tokens, ordered by name.
 	Tokens(ctx context.Context) ([]Token, error)
+	// HadToken reports whether the catalog has a token, or ever had one.
+	HadToken(ctx context.Context) (bool, error)
 	// AddToken adds a token. If its name is taken, the error wraps fs.ErrExist.
 	AddToken(ctx context.Context, t Token) error
 	// RevokeToken removes a token; ok is false if there is none of that name.

@@ -77,6 +77,9 @@ func same(a, b fs.FileInfo) bool {
 // Tokens implements store.Tokens.
 func (f *File) Tokens(context.Context) ([]store.Token, error) { return readTokens(f.name) }
 
+// HadToken implements store.Tokens.
+func (f *File) HadToken(context.Context) (bool, error) { return f.Exists(), nil }
+
 // AddToken implements store.Tokens.
 func (f *File) AddToken(ctx context.Context, t store.Token) error {
 	return f.change(ctx, func(tokens []store.Token) ([]store.Token, error) {

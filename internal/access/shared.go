@@ -70,8 +70,8 @@ func (s *Shared) Check(_ context.Context, secret string) (Caller, error) {
 	return k.check(secret, time.Now())
 }
 
-// Any reports whether this machine has ever known a token, or there may be one. Who revokes
-// the last token wants to let in nobody, not everybody.
+// Any reports whether there has ever been a token, or there may be one. Who revokes the last
+// token wants to let in nobody, not everybody.
 func (s *Shared) Any() bool { return s.known.Load() == nil || s.any.Load() }
 
 // Known reports whether the tokens were ever read. Before, nobody is let in.
@@ -86,6 +86,13 @@ func (s *Shared) Reload(ctx context.Context) error {
 	tokens, err := s.tokens.Tokens(ctx)
 	if err != nil {
 		return fmt.Errorf("reading tokens: %w", err)
+	}
+	if len(tokens) == 0 && !s.any.Load() {
+		had, err := s.tokens.HadToken(ctx)
+		if err != nil {
+			return fmt.Errorf("reading tokens: %w", err)
+		}
+		s.any.Store(had)
 	}
 	s.set(tokens)
 	if s.kept == "" || !s.any.Load() || s.isKept && slices.Equal(tokens, s.last) {

@@ -211,6 +211,7 @@ func TestSharedAny(t *testing.T) {
 	}
 	any("after the last was revoked", s, true)
 	any("after a restart", OpenShared(e, kept, nil), true)
+	any("on a machine that knew no token", OpenShared(e, dir+"/other.json", nil), true)
 }
 
 // TestFollow: what was heard of counts; tokens that could not be read then are read later.

@@ -226,6 +226,7 @@ type catalog struct {
 	contents map[string][]byte      // by digest
 	bases    map[string]base        // by key
 	tokens   map[string]store.Token // by name
+	hadToken bool                   // see HadToken
 
 	commit  int64 // number of commits
 	changed bool  // the transaction that made this state has changed what readers see

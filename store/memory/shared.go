@@ -206,13 +206,19 @@ func (s *Store) Tokens(ctx context.Context) ([]store.Token, error) {
 	return slices.SortedFunc(maps.Values(c.tokens), func(a, b store.Token) int { return strings.Compare(a.Name, b.Name) }), err
 }
 
+// HadToken implements store.Tokens.
+func (s *Store) HadToken(ctx context.Context) (bool, error) {
+	c, err := s.at(ctx)
+	return err == nil && c.hadToken, err
+}
+
 // AddToken implements store.Tokens.
 func (s *Store) AddToken(ctx context.Context, t store.Token) error {
 	return s.write(ctx, func(c *catalog) (bool, error) {
 		if _, ok := c.tokens[t.Name]; ok {
 			return false, fmt.Errorf("token %s: %w", t.Name, fs.ErrExist)
 		}
-		c.tokens[t.Name] = t
+		c.tokens[t.Name], c.hadToken = t, true
 		return false, nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,12 @@ func (db *DB) Tokens(ctx context.Context) ([]store.Token, error) {
 		}
 		return t, err
 	})
+}
+
+// HadToken implements store.Tokens.
+func (db *DB) HadToken(ctx context.Context) (bool, error) {
+	had, err := query(ctx, db.reader, "had_token", nil, func(row pgx.Rows) (had bool, err error) { return had, row.Scan(&had) })
+	return slices.Contains(had, true), err
 }
 
 // AddToken implements store.Tokens.

@@ -222,6 +222,7 @@ func testTokens(t *testing.T, s Shared, open Opener) {
 	short := token("a short one")
 	short.Expires, short.Agent = short.Created.Add(time.Hour), ""
 	quoted := token(`it's "quoted" \`)
+	wants(t, "had a token at first", false)(s.HadToken(t.Context()))
 	for _, added := range []store.Token{quoted, short, token("B")} {
 		if err := s.AddToken(t.Context(), added); err != nil {
 			t.Fatal(err)
@@ -237,6 +238,10 @@ func testTokens(t *testing.T, s Shared, open Opener) {
 	wants(t, "revoked", true)(s.RevokeToken(t.Context(), "B"))
 	wants(t, "revoked again", false)(s.RevokeToken(t.Context(), "B"))
 	wants(t, "tokens that are left", []store.Token{short, quoted})(r.Tokens(t.Context()))
+	for _, left := range []store.Token{short, quoted} {
+		wants(t, "revoked", true)(s.RevokeToken(t.Context(), left.Name))
+	}
+	wants(t, "had a token after all are revoked", true)(r.HadToken(t.Context()))
 	wants(t, "state", before)(State(t, s), nil)
 }
 

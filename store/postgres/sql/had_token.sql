@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM repertoire.token_changes WHERE catalog = @catalog)
