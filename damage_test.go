@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -119,6 +120,7 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 // open: whatever is called first works, the damaged file is kept, and the log
 // tells.
 func TestDamaged(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	src := memory(t, "team", 0, docs(many()...))
 	whole := repertoire.Config{

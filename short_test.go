@@ -15,17 +15,24 @@ import (
 // detector of .ci/run does, and what they are. None of them starts anything that
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
-	".":                 "kills a database server while eight catalogs answer, mixes old and new files, and reads the documentation",
+	".":                 "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, and reads the documentation",
 	"bench":             "indexes hundreds of skills, and generates thousands",
-	"index":             "publishes after each of many changes, damages every file, and kills processes",
+	"cmd/skills-fit":    "fits weights to thousands of prompts",
+	"index":             "publishes after each of many changes, rolls catalogs back, damages every file, and kills processes",
+	"install/unpack":    "unpacks archives of many MB",
 	"internal/cli":      "starts dozens of processes, asks more scopes, and prints thousands of findings",
 	"internal/pgtest":   "starts a server in a process that is killed",
-	"internal/setup":    "writes a settings file of many MB",
+	"internal/setup":    "writes the settings of all clients, and files of many MB",
 	"mcpserver":         "quotes arguments of many KB, and lists hundreds of skills",
+	"proposal":          "makes hundreds of proposals",
+	"search":            "searches hundreds of skills for thousands of prompts",
 	"search/searchtest": "compares all ways to rank over hundreds of skills",
-	"source":            "measures what is allocated, which is more under the race detector",
+	"snapshot":          "reads the corpus, damages every part, and searches files of up to 140,000 documents",
+	"source":            "walks ten thousands of folders, and measures what is allocated, which is more under the race detector",
+	"store":             "unpacks records of many MB",
 	"store/postgres":    "starts a server whose disk gets full, and kills it",
-	"snapshot":          "reads the corpus, and searches files of up to 140,000 documents",
+	"store/sqlite":      "damages every page of a file",
+	"web":               "asks for all pages of a hostile catalog",
 }
 
 // shortened lists the packages whose tests repeat or generate less unless
@@ -36,7 +43,7 @@ var shortened = map[string]string{
 	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, and damages that a new process finds",
 	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, steps at which the disk is full, versions that are published, and kills",
-	"internal/cli":      "hooks at once, sizes whose speed is measured, and scopes",
+	"internal/cli":      "hooks at once, sizes whose speed is measured, scopes, and questions of the Inspector",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
 	"internal/setup":    "megabytes of settings",
 	"proposal":          "proposals beyond the bound, and kills",

@@ -13,6 +13,7 @@ import (
 // TestFittingLosesNothing: what a search leaves out because it hardly fits is hardly ever
 // wanted, and nothing fits a text without meaning.
 func TestFittingLosesNothing(t *testing.T) {
+	testsize.Long(t)
 	e, err := static.Default()
 	if err != nil {
 		t.Fatal(err)

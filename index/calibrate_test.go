@@ -277,6 +277,7 @@ func TestCalibrateNothing(t *testing.T) {
 // what a power cut may lose: what is found then is whole or nothing, and the next pass
 // makes it right.
 func TestCalibratePowerCut(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	p, rng := newPower(t), rand.New(rand.NewPCG(1, 3))
 	p.step(t, 0)

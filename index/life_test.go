@@ -45,6 +45,7 @@ func lives(t *testing.T, path string, e embed.Embedder, sources []searchtest.Sou
 // take it to a generation that it once had before. The files that were published at
 // that generation then still lie beside it, and must never be used.
 func TestRolledBack(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	for name, e := range map[string]embed.Embedder{"text": nil, "vectors": &embedtest.Fake{}} {
 		// Whether the base was published before the copy was taken, and whether the

@@ -126,6 +126,7 @@ func TestLinks(t *testing.T) {
 
 // TestBounds: what is too large or too much is refused, and costs nothing.
 func TestBounds(t *testing.T) {
+	testsize.Long(t)
 	k, ctx := newKit(t), t.Context()
 	for name, change := range map[string]func(*proposal.Change){
 		"the diff has more":          func(c *proposal.Change) { c.Diff = "@@\n+" + strings.Repeat("x", 300<<10) },

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // TestHistory: versions are numbered, edits are noticed, a revert is a version, and scripts
@@ -60,6 +62,7 @@ func TestHistory(t *testing.T) {
 
 // TestHistoryBounds: old versions go when there are too many, or when they are too large.
 func TestHistoryBounds(t *testing.T) {
+	testsize.Long(t)
 	k, ctx := newKit(t), t.Context()
 	for i := range 55 {
 		put(t, filepath.Join(k.cat, "notes.md"), fmt.Sprint(i), 0o600)

@@ -88,6 +88,7 @@ func offers(a search.Answer) bool {
 // TestDisturb: of the compiled-in prompts, the share that the rate allows gets an offer, by
 // text and by vectors of any scale; and an answer says how many score higher.
 func TestDisturb(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	for name, e := range map[string]embed.Embedder{"text": nil, "built-in": builtIn(t), "elsewhere": elsewhere{builtIn(t)}} {
 		x := ownSkills(t, e, bare())
@@ -121,6 +122,7 @@ func TestDisturb(t *testing.T) {
 // TestDisturbElsewhere: an embedder on another scale ranks and offers as the built-in one
 // does, once its scale is known; before that, text decides what is offered.
 func TestDisturbElsewhere(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	own, other := ownSkills(t, builtIn(t), nil), ownSkills(t, elsewhere{builtIn(t)}, nil)
 	terms := func(x *searchtest.Catalog) int {
@@ -153,6 +155,7 @@ func TestDisturbElsewhere(t *testing.T) {
 // TestReference: the cosines of the built-in embedder are on the scale that rank says. In
 // a catalog of few and similar skills they are a little higher than in the corpus.
 func TestReference(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	x := ownSkills(t, struct{ embed.Embedder }{builtIn(t)}, nil) // without its method Calibrated
 	calibrate(t, x)

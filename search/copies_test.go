@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -26,6 +27,7 @@ const parcels = "Tracks parcels of every carrier and writes to whoever waits for
 
 // TestCopies: what counts as a copy and what does not.
 func TestCopies(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	body := essay(300)
 	edited := strings.Replace(body, "word150 ", "another ", 1)

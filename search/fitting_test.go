@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
@@ -74,6 +75,7 @@ func TestFittingNamed(t *testing.T) {
 // TestFittingAlike: where many skills fit alike, they are listed, however small the
 // probability of each is.
 func TestFittingAlike(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.Many(2000).Refs())

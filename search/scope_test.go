@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -167,6 +168,7 @@ func TestUnmatched(t *testing.T) {
 // TestScopeFiltersBeforeTop: 150 skills outside the scope fit better, more than
 // a leg returns.
 func TestScopeFiltersBeforeTop(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	src := make(searchtest.Tree)
 	for i := range search.Depth + 50 {

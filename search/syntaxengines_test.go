@@ -77,6 +77,7 @@ func shelfQueries(n int) []string {
 // finds the same skills. If it asks for single words only, in all columns, their scores are
 // the same too.
 func TestSyntaxEngines(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	sqlite := searchtest.New(t, nil)
 	memory := searchtest.Over(t, memory.New(), filepath.Join(t.TempDir(), "catalog.db"), nil, nil)

@@ -62,6 +62,7 @@ func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 // same scores, except that documents with nearly equal scores may change places (each
 // score may be off by one hundredth).
 func TestContract(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	for _, n := range []int{3, 200, testsize.Rounds(600, 3000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -76,6 +76,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 // TestDamage: a file with a flipped bit, or a truncated file, gives the same answers as the
 // intact one or reports that it is damaged.
 func TestDamage(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	g := newGenerator(11)
 	path := write(t, snapshot.Meta{Model: "test", Dim: dim, Weights: weights, Extra: bytes.Repeat([]byte("extra"), 20_000)}, g.documents(2200, 40, dim))

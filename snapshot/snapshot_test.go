@@ -25,6 +25,7 @@ import (
 )
 
 func TestRoundTrip(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 11, 63, 64, 300, testsize.Rounds(1000, 5000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -431,6 +432,7 @@ func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Bitmap, docs []d
 }
 
 func TestNearest(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	for _, n := range []int{1, 100, 6000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -572,6 +574,7 @@ func onlyFile(t *testing.T, path string) {
 // TestWriteStops: whatever ends the documents early, the old file stays and no temporary
 // file does. There are enough documents to fill some temporary files.
 func TestWriteStops(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	path := write(t, snapshot.Meta{Weights: weights}, nil)
 	stop := errors.New("the catalog is gone")

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // TestBeginning: the terms that begin with a prefix are those of the documents, in order.
 func TestBeginning(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	for _, n := range []int{1, 8, 40} {
 		docs := newGenerator(uint64(n)).documents(n, 60, 0)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -193,6 +194,7 @@ func (w wideFS) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func TestWalkTooManyFolders(t *testing.T) {
+	testsize.Long(t)
 	files := make(fstest.MapFS)
 	for i := range 200_000 {
 		files[fmt.Sprintf("f%06d", i)] = &fstest.MapFile{Mode: fs.ModeDir}

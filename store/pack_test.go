@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -95,6 +96,7 @@ func FuzzUnpack(f *testing.F) {
 
 // TestUnpackBounded: a few bytes cannot become gigabytes.
 func TestUnpackBounded(t *testing.T) {
+	testsize.Long(t)
 	for size, want := range map[int]error{maxUnpacked: nil, maxUnpacked + 1: ErrDamaged} {
 		packed, err := pack(make([]byte, size))
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/web"
 )
@@ -22,6 +23,7 @@ var evil = []string{
 // TestHostile: whatever a skill, a file, an agent or a visitor says stays text on every page.
 // The kit checks the markup of each page.
 func TestHostile(t *testing.T) {
+	testsize.Long(t)
 	quoted := func(s string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\x1b", `\x1b`).Replace(s) + `"`
 	}

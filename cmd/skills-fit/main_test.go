@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // topics are the words of made-up skills; a prompt of one topic wants its skill.
@@ -82,6 +84,7 @@ func runFit(t *testing.T, want int, args ...string) (stdout, stderr string) {
 // TestFit: both kinds of weights are fitted, with the same result each time, and the report
 // lists every set.
 func TestFit(t *testing.T) {
+	testsize.Long(t)
 	args := inputs(t)
 	got, progress := runFit(t, 0, args...)
 	if again, _ := runFit(t, 0, args...); got != again {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // A refusal is a tree that must be refused. Each tree has a good skill too.
@@ -206,6 +207,7 @@ func manyFolders(n int) []item {
 // TestRefused is the checklist. A refused tree leaves an empty folder, and the error names
 // the rule and, unless the tree as a whole is wrong, the entry.
 func TestRefused(t *testing.T) {
+	testsize.Long(t)
 	for _, r := range refusals {
 		if r.build != nil {
 			t.Run(r.name, func(t *testing.T) {

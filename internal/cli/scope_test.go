@@ -35,7 +35,7 @@ func TestScopeOfDoors(t *testing.T) {
 			seed = seeds[i]
 		}
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			if i >= 2 {
+			if i >= 1 {
 				testsize.Long(t)
 			}
 			r := newRealm(t, seed)

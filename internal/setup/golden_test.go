@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 var update = flag.Bool("update", false, "write what is found into the golden files")
@@ -205,6 +206,7 @@ func messages(e *Env, p *Plan) string {
 // must change nothing, and removes it again, which must restore every byte:
 // from the record, and without one by editing.
 func TestGolden(t *testing.T) {
+	testsize.Long(t)
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no golden files", err)

@@ -91,6 +91,7 @@ func compareLegs(t *testing.T, e embed.Embedder, n int) {
 
 // TestCompareNotices: the comparison finds real differences.
 func TestCompareNotices(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	sources := searchtest.Generate(60, 1)
 	queries := searchtest.Queries(sources, 7, 30, nil)

@@ -26,6 +26,7 @@ import (
 // rules keep out was deleted, also while sources are away. Only word statistics, and so
 // scores and order, may differ.
 func TestScopeIsWorld(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	kinds := []string{"memory", "unpublished", "delta", "memory", "fts5", "merged", "memory", "memory"} // files are slow
 	for i := range testsize.Rounds(16, 3000) {

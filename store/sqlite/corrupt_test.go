@@ -50,6 +50,7 @@ func aside(t *testing.T, path string) []string {
 }
 
 func TestOpenDamaged(t *testing.T) {
+	testsize.Long(t)
 	for name, damage := range map[string]func([]byte) []byte{
 		"garbage header":   func(b []byte) []byte { copy(b, "not a database at all"); return b },
 		"garbage":          func([]byte) []byte { return bytes.Repeat([]byte("garbage "), 2000) },
@@ -169,6 +170,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 // TestDamagedPages overwrites one page at a time. Any error that follows must count as
 // damage, so that no catalog stays broken.
 func TestDamagedPages(t *testing.T) {
+	testsize.Long(t)
 	path := dbPath(t)
 	data := writeCatalog(t, path)
 	const page = 32768

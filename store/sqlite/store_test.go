@@ -74,6 +74,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreDeferred runs the contract with catalogs that are opened on first use.
 func TestStoreDeferred(t *testing.T) {
+	testsize.Long(t)
 	storetest.Test(t, func(t *testing.T) store.Store {
 		db := Defer(dbPath(t), nil)
 		t.Cleanup(func() {
