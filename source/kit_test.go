@@ -89,7 +89,7 @@ func open(tb testing.TB, dir string, opts *source.Options) *source.FS {
 func walk(tb testing.TB, s *source.FS) (paths, errs []string, refs map[string]*skill.Ref) {
 	tb.Helper()
 	refs = make(map[string]*skill.Ref)
-	for ref, err := range s.Skills(tb.Context(), nil) {
+	for ref, err := range s.Skills(tb.Context(), func(source.Trace) {}) {
 		if err == nil {
 			paths = append(paths, ref.Path)
 			refs[ref.Path] = ref

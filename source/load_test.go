@@ -286,7 +286,7 @@ func TestLoadGone(t *testing.T) {
 func TestBundled(t *testing.T) {
 	s, err := source.New(source.Bundled(), &source.Options{Label: "bundled"})
 	try(t, err)
-	for ref, err := range s.Skills(t.Context(), nil) {
+	for ref, err := range s.Skills(t.Context(), func(source.Trace) {}) {
 		try(t, err)
 		if ref.Stamp == "" {
 			t.Errorf("%s has no stamp", ref.Path)

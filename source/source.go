@@ -39,7 +39,8 @@ type Source interface {
 	//
 	// After a search that was not cut off, Skills calls trace for the folder of
 	// each skill and for each folder in which a new skill could appear, also for
-	// those that could not be read. A nil trace means that the caller needs no traces.
+	// those that could not be read. A nil trace means that the caller needs neither traces nor
+	// the stamps of the skills, which may then be "".
 	Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error]
 
 	// Skill returns the skill in a folder and the folder's trace, as Skills
@@ -231,7 +232,7 @@ func (s *FS) onDisk() bool { return s.info.Root != "" }
 // returns the error as a skill.Problem. The whole search is done before the first result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
-		w := s.walk(ctx)
+		w := s.walk(ctx, trace != nil)
 		for _, it := range w.items {
 			if !yield(it.ref, it.err) {
 				return

@@ -46,7 +46,7 @@ type walker struct {
 	folders int
 	deep    int // folders below maxDepth that were not visited
 	stopped bool
-	stamps  chan func() // work for the goroutines of startStamps
+	stamps  chan func() // work for the goroutines of startStamps; nil if no stamps are wanted
 	traces  []*Trace
 }
 
@@ -58,14 +58,18 @@ type visit struct {
 }
 
 // walk finds the skills and errors of the source, sorted by path. It follows links
-// last, so that a skill that a link leads to keeps its own path.
-func (s *FS) walk(ctx context.Context) *walker {
-	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), stamps: make(chan func(), 64)}
-	stamps := w.startStamps()
-	defer func() {
-		close(w.stamps)
-		stamps.Wait()
-	}()
+// last, so that a skill that a link leads to keeps its own path. Without stamped, skills get
+// no stamp and folders no trace.
+func (s *FS) walk(ctx context.Context, stamped bool) *walker {
+	w := &walker{src: s, start: time.Now(), seen: make(map[string]string)}
+	if stamped {
+		w.stamps = make(chan func(), 64)
+		stamps := w.startStamps()
+		defer func() {
+			close(w.stamps)
+			stamps.Wait()
+		}()
+	}
 	real, err := s.tree.real(".")
 	if err != nil {
 		w.missing(err)
@@ -127,6 +131,9 @@ func (w *walker) watch(dir string) {
 
 // traced records the trace of a folder that is not a skill.
 func (w *walker) traced(dir string) {
+	if w.stamps == nil {
+		return
+	}
 	t := &Trace{Dir: dir}
 	w.src.trace(t, new(listing), "", w.start)
 	w.traces = append(w.traces, t)
@@ -189,6 +196,9 @@ func (w *walker) addSkill(dir, file string, entries []fs.DirEntry) {
 	ref := w.src.ref(dir, file)
 	trace := &Trace{Dir: dir, Skill: true}
 	w.items, w.traces = append(w.items, item{path: dir, ref: ref}), append(w.traces, trace)
+	if w.stamps == nil {
+		return
+	}
 	w.stamps <- func() {
 		l := w.src.list(dir, entries)
 		ref.Stamp = w.src.stamp(dir, l, w.start)
