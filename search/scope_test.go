@@ -149,7 +149,7 @@ func TestUnmatched(t *testing.T) {
 		`: error: agent x: include.tags: no tag "ofice"; did you mean Office, office? [agent]`,
 		`: error: agent x: exclude.names: no skill "secret-*"; there are: deploy, git, pdf-forms, pdf-merge [agent]`,
 		`conf.yaml:7: error: agent x: exclude.tags: no tag "zzz"; there are: Office, code, files, office, secret [agent]`,
-		`: error: agent x: exclude.sources: no source "wrok"; there are: empty, home, work [agent]`,
+		`: error: agent x: exclude.sources: no source "wrok"; did you mean work? [agent]`,
 		`: error: agent x: pinned: no skill "pdf-form"; did you mean pdf-forms? [agent]`,
 		`: error: agent x: pinned: skill "deploy" is outside: the agent includes only names gitt, git; tags ofice, files; sources empty [agent]`,
 	}

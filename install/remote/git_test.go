@@ -104,7 +104,7 @@ func TestRepository(t *testing.T) {
 	r.Sub = "skills/none"
 	fails(t, r, "it has no folder skills/none")
 	r.Sub, r.Ref = "", "mian"
-	fails(t, r, `no branch or tag "mian"; there are: main, v2`)
+	fails(t, r, `no branch or tag "mian"; did you mean main?`)
 	r.Ref = "--upload-pack=touch /tmp/x"
 	fails(t, r, "is no name of a branch")
 	r.Ref = ""

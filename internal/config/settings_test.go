@@ -202,7 +202,7 @@ func TestSettingsErrors(t *testing.T) {
 		{"root empty", "roots: [\"\"]\n", "FILE:1: roots: a path is missing"},
 		{"root list", "roots:\n- [x]\n", "FILE:2: roots must be a mapping of keys to values"},
 		{"root without path", "roots:\n- label: x\n", "FILE:2: roots: a path is missing"},
-		{"root key", "roots:\n- path: x\n  lable: y\n", "FILE:3: roots: no key \"lable\"; there are: label, names, path"},
+		{"root key", "roots:\n- path: x\n  lable: y\n", "FILE:3: roots: no key \"lable\"; did you mean label?"},
 		{"names", "roots: [{path: x, names: [a]}]\n", "FILE:1: names must be a mapping of keys to values"},
 		{"name list", "roots: [{path: x, names: {a: [b]}}]\n", "FILE:1: expected a text"},
 

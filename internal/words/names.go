@@ -77,22 +77,25 @@ func Similar(name string, known []string) []string {
 	return found[:min(most, len(found))]
 }
 
-// distance returns the Levenshtein distance: the number of insertions, deletions and
-// substitutions that turn a into b.
+// distance returns the number of insertions, deletions, substitutions and swaps of
+// neighbours that turn a into b (optimal string alignment).
 func distance(a, b []rune) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, x := range a {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j, y := range b {
-			next := diagonal
-			if x != y {
-				next = 1 + min(row[j+1], row[j], diagonal)
+			if x == y {
+				row[j+1] = last[j]
+				continue
 			}
-			diagonal, row[j+1] = row[j+1], next
+			row[j+1] = 1 + min(last[j+1], row[j], last[j])
+			if i > 0 && j > 0 && x == b[j-1] && a[i-1] == y {
+				row[j+1] = min(row[j+1], 1+before[j-1])
+			}
 		}
 	}
 	return row[len(b)]
