@@ -16,6 +16,7 @@ import (
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
 	".":                 "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, and reads the documentation",
+	"agent":             "compiles the program of a page, once more for cgo",
 	"bench":             "indexes hundreds of skills, and generates thousands",
 	"cmd/skills-fit":    "fits weights to thousands of prompts",
 	"index":             "publishes after each of many changes, rolls catalogs back, damages every file, and kills processes",

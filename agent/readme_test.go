@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 // TestReadme: the program of docs/agents.md compiles, and its function ask is the example of
 // this package.
 func TestReadme(t *testing.T) {
+	testsize.Long(t)
 	page, err := os.ReadFile("../docs/agents.md")
 	toolTry(t, err)
 	_, section, _ := bytes.Cut(page, []byte("\n## A program\n"))
