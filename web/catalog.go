@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,14 +11,16 @@ import (
 )
 
 const (
-	pageSize = 50 // skills that a page of the catalog lists
-	excerpts = 20 // hits with an excerpt, for which their instructions are read
+	pageSize = 50  // skills that a page of the catalog lists
+	excerpts = 20  // hits with an excerpt, for which their instructions are read
+	mostTags = 200 // that the form offers; 20,101 published skills have 10,000
 )
 
 // A catalogPage lists skills.
 type catalogPage struct {
 	Query, Source, Tag, Agent, State string // as the form says
 	Sources, Tags, Agents, States    []string
+	Rare                             int // tags that the form does not offer
 
 	Rows  []row
 	From  int // number of the first row, from 0
@@ -59,7 +62,7 @@ func (c *catalogPage) Last() int { return min(c.From+pageSize, c.Found) }
 
 // getCatalog lists the skills that fit the filters of the form.
 func (s *Site) getCatalog(v *visit) (answer, error) {
-	c := &catalogPage{Query: strings.TrimSpace(v.FormValue("q")), Source: v.FormValue("source"), Tag: v.FormValue("tag"), Agent: v.FormValue("agent"), State: v.FormValue("state")}
+	c := &catalogPage{Query: strings.TrimSpace(v.FormValue("q")), Source: v.FormValue("source"), Tag: strings.ToLower(v.FormValue("tag")), Agent: v.FormValue("agent"), State: v.FormValue("state")}
 	c.From, _ = strconv.Atoi(v.FormValue("from")) // whatever else it says, the list starts at its start
 	agent, err := v.agent(c.Agent)
 	if err != nil {
@@ -102,23 +105,38 @@ func (v *visit) agent(name string) (*repertoire.Agent, error) {
 
 // choices sets what the form offers, which are the values that the skills have.
 func (c *catalogPage) choices(v *visit, entries []repertoire.Entry) {
-	sources, tags, states := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	sources, tags, states := make(map[string]bool), make(map[string]int), make(map[string]bool)
 	for _, e := range entries {
 		status, _ := e.Status()
 		sources[e.Source], states[status] = true, true
 		for _, t := range e.Tags {
-			tags[strings.ToLower(t)] = true
+			tags[strings.ToLower(t)]++
 		}
 		if e.ShadowedBy == "" {
 			c.All++
 		}
 	}
-	c.Sources, c.Tags, c.States = slices.Sorted(maps.Keys(sources)), slices.Sorted(maps.Keys(tags)), slices.Sorted(maps.Keys(states))
+	c.Sources, c.States = slices.Sorted(maps.Keys(sources)), slices.Sorted(maps.Keys(states))
+	c.Tags = mostUsed(tags, mostTags, c.Tag)
+	c.Rare = len(tags) - len(c.Tags)
 	for _, a := range v.agents() {
 		if a != nil && v.scope == nil {
 			c.Agents = append(c.Agents, a.Name)
 		}
 	}
+}
+
+// mostUsed returns the n most used tags in their order, and the chosen one if it is used.
+func mostUsed(tags map[string]int, n int, chosen string) []string {
+	list := slices.SortedFunc(maps.Keys(tags), func(a, b string) int {
+		return cmp.Or(cmp.Compare(tags[b], tags[a]), cmp.Compare(a, b))
+	})
+	list = list[:min(n, len(list))]
+	if tags[chosen] > 0 && !slices.Contains(list, chosen) {
+		list = append(list, chosen)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // filter returns the entries that the form chooses. Shadowed copies are listed only if it asks
@@ -144,7 +162,7 @@ func (s *Site) find(v *visit, c *catalogPage, agent *repertoire.Agent, rows []ro
 	if !slices.Contains(c.Sources, c.Source) {
 		q.Source = ""
 	}
-	if !slices.Contains(c.Tags, strings.ToLower(c.Tag)) {
+	if !slices.Contains(c.Tags, c.Tag) {
 		q.Tag = ""
 	}
 	a, err := s.catalog.Search(v.Context(), q)

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
@@ -46,6 +47,23 @@ func TestCatalogScope(t *testing.T) {
 	k.get("catalog").is(200).has("6 skills<", "pdf-forms").lacks("secret-plan", "private", "chief", "sort-slides", "disabled")
 	k.get("catalog", "agent", "chief").is(200).lacks("secret-plan")
 	k.get("catalog", "q", "secret-plan").is(200).lacks("id=secret-plan")
+}
+
+// TestManyTags: the form offers the tags that most skills have, and the one that was chosen.
+func TestManyTags(t *testing.T) {
+	files := make(map[string]string)
+	for i := range 201 {
+		name := fmt.Sprintf("s%03d", i)
+		files[name+"/SKILL.md"] = doc(name, "Does a thing. Use when it is to be done.", "Do it.", fmt.Sprintf("tags: [Own-%03d, all]", i))
+	}
+	k := open(t, files)
+	page := k.get("catalog").is(200).has(">Frequent tag</label>", `<option value="all">`, `<option value="own-198">`)
+	if n := strings.Count(page.text, `<option value="own-`); n != 199 {
+		t.Errorf("%d tags besides the one of all", n)
+	}
+	page.lacks(`<option value="own-199">`)
+	k.get("catalog", "tag", "Own-200").is(200).has(`<option value="own-200" selected>`, "1 skill", "id=s200")
+	k.get("catalog", "tag", "Own-200", "q", "thing").is(200).has("id=s200").lacks("id=s001")
 }
 
 // TestPages: a long list comes in pages.
