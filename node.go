@@ -203,7 +203,7 @@ func (n *node) lose(err error) {
 	n.failed(err)
 }
 
-// hear notes that the watcher hears the store, and that there may be something to pull.
+// hear notes that the store can be reached, and that there may be something to pull.
 func (n *node) hear() {
 	n.mu.Lock()
 	n.lost = false

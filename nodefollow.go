@@ -57,7 +57,7 @@ func withoutCopy(err error) error {
 	return fmt.Errorf("%w: %w", index.ErrNotPulled, err)
 }
 
-// watchStore notes when the store is lost, and when it is heard.
+// watchStore notes when the connection to the store is lost, and when it is back.
 func (c *Catalog) watchStore() {
 	heard := func(store.State) {
 		c.node.hear()
@@ -74,7 +74,7 @@ func (c *Catalog) watchStore() {
 	}
 }
 
-// The pauses after pulls that fail although the store is heard.
+// A pull may fail although the store can be reached. These are the pauses before the next.
 const (
 	leastPause = 100 * time.Millisecond
 	mostPause  = 10 * time.Second

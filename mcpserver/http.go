@@ -27,10 +27,10 @@ import (
 
 // HTTPOptions configure an HTTP server. All of them may be zero.
 type HTTPOptions struct {
-	// Token is the token that requests must bear. Check knows other tokens, each with the
-	// scope that it shows: at /mcp that of its agent, and no other at a path. Without Token
-	// and Check requests need none: then only programs on this machine should reach the
-	// server, see Listen.
+	// Token is a token that shows everything. Check knows other tokens. With the token of an
+	// agent /mcp shows what the agent may see, and the paths of other agents show nothing.
+	// Without Token and Check requests need no token: then only programs on this machine
+	// should reach the server, see Listen.
 	Token string
 	Check access.Checker
 

@@ -111,7 +111,7 @@ func TestLimitOfCaller(t *testing.T) {
 	}
 }
 
-// TestLimitOfPage: browsers at one address, such as that of a proxy, have limits of their own.
+// TestLimitOfPage: each browser has its own limit, also behind a proxy with one address.
 func TestLimitOfPage(t *testing.T) {
 	tokens := access.Open(t.TempDir())
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "page") })
@@ -199,8 +199,8 @@ func (lost) Check(context.Context, string) (access.Caller, error) {
 	return access.Caller{}, errors.New("the issuer of example.com is gone")
 }
 
-// TestUnchecked: while tokens cannot be checked nobody is let in, and nobody is told that his
-// token is wrong, or why it cannot be checked.
+// TestUnchecked: while tokens cannot be checked, nobody is let in. The answer says neither that
+// the token is wrong nor why it cannot be checked.
 func TestUnchecked(t *testing.T) {
 	s := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{Check: lost{}})
 	r := send(t, "POST", s.url+"/mcp", message("ping", "{}"), "Authorization", "Bearer x")
@@ -324,7 +324,7 @@ func TestSuggestOverHTTP(t *testing.T) {
 	}
 }
 
-// TestSuggestEvent: a prompt is noted as that of suggest_skills is, with its caller.
+// TestSuggestEvent: a prompt is noted with its caller, as by the tool suggest_skills.
 func TestSuggestEvent(t *testing.T) {
 	tokens := access.Open(t.TempDir())
 	var got []mcpserver.Event

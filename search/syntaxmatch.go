@@ -38,7 +38,7 @@ type matcher struct {
 	order  []*leaf          // so that scores are added in the same order each time
 
 	ranked []snapshot.Hit // all that may match, best first
-	found  []snapshot.Hit // those of ranked[:next] that match
+	found  []snapshot.Hit // matches among ranked[:next]
 	next   int
 	read   int   // how many skills were read from the store
 	lost   error // why the store cannot be read; then all that may match count
@@ -193,7 +193,7 @@ func (m *matcher) boundsOf(e expr, columns []string) *bounds {
 	return m.known[e]
 }
 
-// combine returns a set for each segment, made of those of two lists.
+// combine calls f with the two sets of each segment, and returns its results.
 func combine(a, b []snapshot.Bitmap, f func(a, b snapshot.Bitmap) snapshot.Bitmap) []snapshot.Bitmap {
 	out := make([]snapshot.Bitmap, len(a))
 	for n := range a {

@@ -246,8 +246,8 @@ func (d *Directory) name(catalog string, g store.Generation, suffix string) stri
 }
 
 // plain returns the name of a catalog as a part of the names of files. An engine on another
-// machine may say any name, such as one that leads to another folder: instead of it there is a
-// word that no catalog has for a name, so that the files are not those of any catalog.
+// machine may say any name, such as one that leads to another folder. Such a name is replaced
+// by a word that no catalog is called, so that no catalog's files are touched.
 func plain(catalog string) string {
 	odd := func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }
 	if catalog == "" || len(catalog) > 64 || strings.ContainsFunc(catalog, odd) {

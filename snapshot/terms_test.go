@@ -10,7 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// TestBeginning: the terms that begin with a prefix are those of the documents, in order.
+// TestBeginning: a prefix finds all terms of the documents that begin with it, in order.
 func TestBeginning(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()

@@ -33,7 +33,7 @@ func add(t testing.TB, list store.Tokens, name, agent string, expires time.Time)
 	return secret
 }
 
-// want checks whom a secret belongs to; the zero Caller means nobody.
+// want checks who bears a secret; the zero Caller means that nobody does.
 func want(t testing.TB, c Checker, secret string, want Caller) {
 	t.Helper()
 	got, err := c.Check(t.Context(), secret)

@@ -23,7 +23,7 @@ func (p *place) ask(t *testing.T, arg, event string, server func(context.Context
 	return out.String()
 }
 
-// TestServer: a server answers with what it is told about the session.
+// TestServer: a hook tells the server about its session, and hands on the answer.
 func TestServer(t *testing.T) {
 	p := newPlace(t)
 	p.index(t)

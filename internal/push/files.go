@@ -118,8 +118,8 @@ func saysName(text []byte, name string) bool {
 	return false
 }
 
-// served returns those of a skill's files that nodes serve, and the skill's digest with
-// these files only.
+// served leaves out the files that nodes do not serve. It returns the others, and the digest
+// that the skill has with them alone.
 func served(files []skill.File, textDigest, digest string) ([]skill.File, string) {
 	kept := slices.DeleteFunc(slices.Clone(files), isUnserved)
 	if len(kept) < len(files) {
