@@ -340,11 +340,15 @@ func TestSuggestEvent(t *testing.T) {
 	go func() { ended <- h.Serve(ctx, l) }()
 	url, headers := "http://"+l.Addr().String(), bearer(t, tokens, "ann", "")
 	send(t, "POST", url+api.Path, `{"prompt":"fetch the letters","session":"s"}`, headers...)
+	if r := send(t, "POST", url+api.Path, `{"prompt":"<task-notification>\nfetch the letters\n</task-notification>","session":"s"}`, headers...); !strings.Contains(r.body, `"block":""`) {
+		t.Errorf("a notification got %q", r.body)
+	}
 	modern(t, url+"/mcp", "tools/call", `{"name":"read_skill","arguments":{"id":"post"}}`, headers...)
 	stop()
 	try(t, <-ended)
 	want := []mcpserver.Event{
 		{Client: "caller ann", Caller: "ann", Method: api.Path, Tool: "suggest_skills", Offered: 1, Skills: []string{"post"}, Session: "s", Prompt: "fetch the letters"},
+		{Client: "caller ann", Caller: "ann", Method: api.Path},
 		{Client: "caller ann", Caller: "ann", Method: "tools/call", Tool: "read_skill", Skills: []string{"post"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
@@ -76,6 +78,9 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e Event) (_ *api
 			text, err = s.opts.Introduce(ctx, server)
 		}
 		return &api.Suggestion{Block: text, Skills: []api.Skill{}}, err
+	}
+	if p.Text = intent.Typed(p.Text); strings.TrimSpace(p.Text) == "" {
+		return &api.Suggestion{Skills: []api.Skill{}, Because: string(intent.Empty)}, nil
 	}
 	e.Tool, e.Session, e.Prompt = "suggest_skills", p.Session, p.Text
 	told := &session.Told{Prompts: p.Earlier}

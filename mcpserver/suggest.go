@@ -3,9 +3,11 @@ package mcpserver
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -42,6 +44,10 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	if p.Session != "" {
 		s.session.Store(&p.Session)
 	}
+	if p.Prompt = intent.Typed(p.Prompt); strings.TrimSpace(p.Prompt) == "" {
+		e.Session, e.Because, e.Abstained = p.Session, string(intent.Empty), true
+		return s.suggested(p, suggestResult{Skills: []found{}})
+	}
 	b, err := s.opts.Suggest(ctx, Prompt{Text: p.Prompt, Dir: p.CWD, Session: p.Session, Client: e.Client}, s.opts.Agent)
 	if err != nil {
 		return nil, suggestResult{}, err
@@ -58,8 +64,13 @@ func (s *Server) suggest(ctx context.Context, _ *mcp.CallToolRequest, p suggestP
 	}
 	e.Skills, e.Session, e.Prompt, e.Because = idsOf(b.Skills), p.Session, p.Prompt, b.Kind
 	e.Offered, e.Abstained = len(b.Skills), len(b.Skills) == 0
-	if b.Text == "" && p.Session == "" {
+	return s.suggested(p, r)
+}
+
+// suggested returns the answer to a prompt.
+func (s *Server) suggested(p suggestParams, r suggestResult) (*mcp.CallToolResult, suggestResult, error) {
+	if r.Block == "" && p.Session == "" {
 		return text(nothingFits), r, nil
 	}
-	return text(b.Text), r, nil
+	return text(r.Block), r, nil
 }

@@ -134,7 +134,7 @@ func TestSuggestSkills(t *testing.T) {
 	if r["block"] != text || field(r["skills"], "id")[0] != "pdf-forms" {
 		t.Errorf("structured: %v", r)
 	}
-	for _, prompt := range []string{"thanks!", "", "what a lovely day"} {
+	for _, prompt := range []string{"thanks!", "", "what a lovely day", "<system-reminder>please fill in the fields of this PDF form</system-reminder>"} {
 		if text, r := c.tool("suggest_skills", object{"prompt": prompt, "session": "s"}); text != "" || len(r["skills"].([]any)) != 0 {
 			t.Errorf("a hook, %q: %q %v", prompt, text, r)
 		}

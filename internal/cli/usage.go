@@ -65,7 +65,8 @@ func noteServed(log *usage.Log, agent *repertoire.Agent, e mcpserver.Event) erro
 			kind = usage.Loaded
 		}
 	}
-	if log == nil || kind == "" || e.Failed {
+	none := e.Tool == "suggest_skills" && e.Prompt == "" // nobody typed it
+	if log == nil || kind == "" || e.Failed || none {
 		return nil
 	}
 	u := usage.Event{Kind: kind, Client: "mcp", Session: e.Session, File: e.File, Prompt: e.Prompt, Because: e.Because, Skills: skillsOf(e.Skills)}

@@ -49,10 +49,12 @@ func claude() Client {
 		Plugins: recordedPlugins(dir, on("windows", fixed(`C:\Program Files\ClaudeCode\managed-settings.json`),
 			on("darwin", fixed("/Library/Application Support/ClaudeCode/managed-settings.json"), fixed("/etc/claude-code/managed-settings.json")))),
 		MCP: MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
-		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash,
+		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash, Mark: "/",
 			Handler: commandSeconds, Lines: []string{"command"},
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + claudeFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
+				// A person has called a skill or a command: UserPromptSubmit comes as well.
+				{Name: "UserPromptExpansion", Kind: Prompt, Answer: wrapped},
 				// What was offered is forgotten then.
 				{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Matcher: "clear|compact", NoMCP: "clear|compact", Sample: `{` + claudeFields + sampleSource + `}`},
 				{Name: "PostToolUse", Kind: Tool, SetUp: true, Matcher: "Skill|mcp__%__read_skill", NoMCP: "Skill"},
@@ -76,7 +78,7 @@ func codex() Client {
 		After:   "approve the hook once with /hooks in Codex: until then it does not run",
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills"), on("windows", none, fixed("/etc/codex/skills"))), Plugins: cachedPlugins(dir),
 		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare, Remote: bearerVariable},
-		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe,
+		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe, Mark: "$",
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + codexFields + `,"turn_id":` + MarkTurn + samplePrompt + `}`},
@@ -109,7 +111,7 @@ func cursor() Client {
 	return Client{Name: "cursor", Title: "Cursor", Home: dir, Bins: []string{"cursor", "cursor-agent"},
 		Folders: []string{".cursor"}, Skills: paths(dir.below("skills")),
 		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".cursor/mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${env:VAR}")},
-		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
+		Hook: &Hook{Arg: "cursor", Files: Places{paths(dir.below("hooks.json")), paths(project(".cursor/hooks.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell, Mark: "/",
 			Handler: commandOnly, Lines: []string{"command"}, RunsHooksOf: "claude", RunsVar: "CURSOR_VERSION",
 			Events: []Event{
 				{Name: "beforeSubmitPrompt", Kind: Prompt, Answer: `{"continue":true,"additional_context":` + MarkText + `}`, SetUp: true,
@@ -128,7 +130,7 @@ func copilot() Client {
 		Folders: []string{".github"}, Skills: paths(dir.below("skills")), Plugins: listedPlugins(dir),
 		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}", Member{"tools", []string{"*"}}),
 			Instead: "claude"},
-		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell,
+		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell, Mark: "/",
 			Handler: perShell, Lines: []string{"bash", "powershell", "command"},
 			Events: []Event{
 				{Name: "userPromptTransformed", Kind: Prompt, Field: "transformedPrompt", Answer: `{"modifiedTransformedPrompt":` + MarkPrompt + `}`, SetUp: true,

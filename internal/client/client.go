@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // A Client is a program that can use the catalog. Fields that a client has
@@ -198,4 +199,18 @@ func (m *Machine) SkillDirs(c Client, s Scope) []string {
 		}
 	}
 	return dirs
+}
+
+// HasSkill reports whether a client lists a skill of a name itself, in its own folders or in
+// a plugin, which "plugin:skill" names.
+func (m *Machine) HasSkill(c Client, name string) bool {
+	if strings.Contains(name, ":") {
+		return true
+	}
+	for _, dir := range append(m.SkillDirs(c, Project), m.SkillDirs(c, User)...) {
+		if _, err := os.Stat(filepath.Join(dir, name, "SKILL.md")); err == nil {
+			return true
+		}
+	}
+	return false
 }

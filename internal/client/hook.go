@@ -22,6 +22,9 @@ type Hook struct {
 
 	Events []Event
 	Tools  Tools
+	// Mark stands before the name of a skill that a prompt tells the client to load: "/" at
+	// the start of a prompt, or "$" anywhere; "": the client has no such mark.
+	Mark string
 	// Markdown: the client escapes angle brackets in what it is given, so that
 	// Markdown is easier to read for the model.
 	Markdown bool

@@ -11,6 +11,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -222,8 +224,24 @@ func (r *run) answer(ctx context.Context, data []byte) ([]byte, error) {
 	if !e.Asks {
 		return nil, nil
 	}
+	r.noteNames(ctx, &e)
 	text, err := r.text(ctx, &e)
 	return e.Answer(text), err
+}
+
+// noteNames remembers the skills that a prompt names and the client loads itself.
+func (r *run) noteNames(ctx context.Context, e *event.Event) {
+	if len(e.Names) == 0 {
+		return
+	}
+	c, _ := client.Find(r.caller())
+	home, _ := os.UserHomeDir() // ignore the error: then there are no folders of the user
+	m := client.Machine{OS: runtime.GOOS, Home: home, Project: r.dir, Getenv: r.Getenv}
+	for _, name := range e.Names {
+		if m.HasSkill(c, name) {
+			r.memory.Load(ctx, e.Session, name[strings.LastIndex(name, ":")+1:], "")
+		}
+	}
 }
 
 // caller returns the client that calls the hook: some clients run the hooks that are set

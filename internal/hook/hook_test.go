@@ -3,6 +3,7 @@ package hook_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // A place has a catalog of one skill, and the state of hooks.
@@ -274,6 +276,86 @@ func TestRunClock(t *testing.T) {
 		}
 		if n := starts(); n != want {
 			t.Errorf("%v after an index, %d are started, want %d", age, n, want)
+		}
+	}
+}
+
+// TestNobodyTyped: what a client sends without a person having typed it gets no answer and is
+// not remembered or noted, and is no part of a prompt that it comes with.
+func TestNobodyTyped(t *testing.T) {
+	p := newPlace(t)
+	p.index(t)
+	var noted string
+	say := func(text string) string {
+		var out bytes.Buffer
+		quoted, _ := json.Marshal(text)
+		call := p.call("claude", `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":`+string(quoted)+`}`, &out)
+		log := usage.New(filepath.Join(p.dir, "usage"), usage.Options{Prompts: true})
+		call.Usage = func(string) *usage.Log { return log }
+		hook.Run(t.Context(), call)
+		files, _ := filepath.Glob(filepath.Join(p.dir, "usage", "*", "*"))
+		noted = ""
+		for _, file := range files {
+			data, _ := os.ReadFile(file)
+			noted += string(data)
+		}
+		return out.String()
+	}
+	for _, text := range []string{
+		"<task-notification>\n<summary>feed the cat</summary>\n</task-notification>",
+		"<system-reminder>\nfeed the cat\n</system-reminder>",
+		"[SYSTEM NOTIFICATION - NOT USER INPUT]\nfeed the cat",
+		"Another Claude session sent a message:\n<cross-session-message from=\"x\">\nfeed the cat\n</cross-session-message>",
+		"<command-name>/cat</command-name>\n<command-args>feed the cat</command-args>",
+		"<bash-input>feed the cat</bash-input><bash-stdout>",
+		"<local-command-stdout>feed the cat</local-command-stdout>",
+	} {
+		if out := say(text); out != "" || noted != "" {
+			t.Errorf("%q: answer %q, noted %q", text, out, noted)
+		}
+	}
+	if kept, _ := os.ReadDir(filepath.Join(p.state, "sessions")); len(kept) > 0 {
+		t.Errorf("sessions are remembered: %v", kept)
+	}
+	if out := say("<system-reminder>\nfeed the cat\n</system-reminder>\nWhat is the capital of France?"); out != "" {
+		t.Errorf("the reminder got %q", out)
+	}
+	if out := say("feed the cat\n<system-reminder>\nx\n</system-reminder>"); !strings.Contains(out, "cat") || !strings.Contains(noted, `"feed the cat"`) {
+		t.Errorf("answer %q, noted %q", out, noted)
+	}
+}
+
+// TestLoadedByName: a skill that a prompt names for the client to load is not offered by the
+// hook as well, unless the client has no such skill.
+func TestLoadedByName(t *testing.T) {
+	const expansion = `{"hook_event_name":"UserPromptExpansion","session_id":"s","expansion_type":"slash_command","command_name":"home:cat","prompt":"/home:cat feed the cat, please, it is hungry"}`
+	prompt := func(text string) string {
+		return `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"` + text + `"}`
+	}
+	for _, tt := range []struct {
+		arg, event, folder string
+		offered            bool
+	}{
+		{"claude", prompt("/cat feed the cat, please, it is hungry"), ".claude", false},
+		{"claude", prompt("/cat feed the cat, please, it is hungry"), ".codex", true},
+		{"claude", prompt("please feed the cat in /cat today"), ".claude", true},
+		{"claude", prompt("feed the cat"), ".claude", true},
+		{"claude", expansion, ".codex", false},
+		{"codex", prompt("feed the cat with $cat, please"), ".codex", false},
+		{"codex", prompt("feed the cat with $cat, please"), ".claude", true},
+		{"codex", prompt("/cat feed the cat, please, it is hungry"), ".codex", true},
+	} {
+		p := newPlace(t)
+		p.index(t)
+		project := filepath.Join(p.dir, "project")
+		if err := os.CopyFS(filepath.Join(project, tt.folder, "skills"), os.DirFS(filepath.Join(p.dir, "skills"))); err != nil {
+			t.Fatal(err)
+		}
+		cwd, _ := json.Marshal(project)
+		var out bytes.Buffer
+		hook.Run(t.Context(), p.call(tt.arg, strings.Replace(tt.event, "{", `{"cwd":`+string(cwd)+",", 1), &out))
+		if (out.Len() > 0) != tt.offered {
+			t.Errorf("%s %s in %s: %q, log:\n%s", tt.arg, tt.event, tt.folder, &out, p.log(t))
 		}
 	}
 }

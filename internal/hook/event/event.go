@@ -15,18 +15,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/intent"
 )
 
 // An Event is what a client says to a hook.
 type Event struct {
 	Kind    client.Kind
-	Asks    bool // the client takes a text for the model as an answer
-	Prompt  string
-	Session string // any text, "" when the client does not tell
-	Turn    string // identifies the prompt in its session, or ""
-	Dir     string // the client's working folder, absolute, or ""
-	Source  string // of Start: what began the session, such as "resume" or "clear"
-	Loads   []Load // of Tool: skills whose instructions the model has read
+	Asks    bool     // the client takes a text for the model as an answer
+	Prompt  string   // what a person typed of it, see intent.Typed
+	Names   []string // of Prompt: skills that it names in the way in which the client loads them itself
+	Session string   // any text, "" when the client does not tell
+	Turn    string   // identifies the prompt in its session, or ""
+	Dir     string   // the client's working folder, absolute, or ""
+	Source  string   // of Start: what began the session, such as "resume" or "clear"
+	Loads   []Load   // of Tool: skills whose instructions the model has read
 
 	name   string          // of the event, as the client calls it
 	form   string          // of the answer, see client.Event
@@ -89,6 +91,8 @@ func Decode(arg string, data []byte) (Event, error) {
 	p.classify(&e, f)
 	switch e.Kind {
 	case client.Prompt:
+		e.Prompt = intent.Typed(e.Prompt)
+		e.Names = p.names(f.text("command_name"), e.Prompt)
 		e.Asks = arg != client.SessionStart && strings.TrimSpace(e.Prompt) != ""
 	case client.Start:
 		// A session that goes on still has what it was told.

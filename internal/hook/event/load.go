@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
 // readSkill ends the name of the tool that reads a skill, such as mcp__NAME__read_skill.
@@ -92,4 +93,29 @@ func at(dir, path string) []Load {
 		return nil
 	}
 	return []Load{{Path: filepath.Clean(path)}}
+}
+
+// skillName is the name of a skill as people write it in a prompt, after the client's mark.
+var skillName = lazyregexp.New(`^[A-Za-z0-9][\w:-]*`)
+
+// names returns the skills that a prompt names for the client to load: command, if the client
+// has read the name itself, or else what follows the client's mark, see client.Hook.Mark.
+func (p protocol) names(command, prompt string) []string {
+	switch {
+	case command != "":
+		return []string{command}
+	case p.own == nil || p.own.Mark == "" || !strings.Contains(prompt, p.own.Mark):
+		return nil
+	}
+	var names []string
+	for i, word := range strings.Fields(prompt) {
+		after, ok := strings.CutPrefix(word, p.own.Mark)
+		if name := skillName().FindString(after); ok && name != "" && len(names) < maxLoads {
+			names = append(names, name)
+		}
+		if i == 0 && p.own.Mark == "/" {
+			break // further on in the prompt it is a path
+		}
+	}
+	return names
 }
