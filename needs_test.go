@@ -224,3 +224,26 @@ func TestLoadRequired(t *testing.T) {
 		}
 	}
 }
+
+// TestSpellings: each spelling of what a skill needs hides it while that is missing.
+func TestSpellings(t *testing.T) {
+	setPath(t, "there")
+	for _, lines := range []string{
+		"requires: gone", "requires: there, gone", "requires: there gone", "requires: {commands: there gone}", "requires: {bins: [there, gone]}",
+		"metadata: {requires: gone}", "metadata: {requires: 'there, gone'}", "metadata: {requires: there gone}", "metadata: {requires: there   gone>=2}",
+		"metadata: {requires: [there, gone]}", "metadata: {requires: [there gone]}", "metadata:\n  requires: |\n    there\n    gone",
+		"metadata: {requires: {bins: there gone}}", "metadata: {requires: {commands: 'there, gone'}}", "metadata: {requires: {bins: [there, gone]}}",
+		"metadata: {requires: {env: THERE_X GONE_X}}", "metadata: {openclaw: {requires: {bins: there gone}}}", "metadata: {clawdbot: {requires: {anyBins: gone gone2}}}",
+	} {
+		for _, lines := range []string{lines, strings.NewReplacer("gone2", "there", "gone", "there", "THERE_X", "PATH", "GONE_X", "PATH").Replace(lines)} {
+			src, err := source.Files(map[string]string{"a/SKILL.md": needy("a", zeppelins, lines)}, &source.Options{Label: "team"})
+			try(t, err)
+			c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
+			entries, err := c.List(t.Context(), nil, nil)
+			try(t, err)
+			if missing := strings.Contains(strings.ToLower(lines), "gone"); len(entries) != 1 || (entries[0].State == "") == missing {
+				t.Errorf("%s: %+v", lines, entries)
+			}
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Needs is what a skill needs to work.
@@ -158,18 +160,37 @@ func (r *needsReader) optional(n *yaml.Node) {
 	}
 }
 
-// needItems returns the entries of a list, or the parts of a text between commas. A text
-// with blanks stays one entry: it is a sentence, and its words are no names.
-func needItems(n *yaml.Node) []string {
+// needItems returns the names in a list or in a text, between commas or blanks.
+func needItems(n *yaml.Node) (items []string) {
+	var list []string
 	if n = target(n); n == nil || n.Kind != yaml.ScalarNode {
-		return listItems(n)
+		list = listItems(n)
+	} else {
+		list = strings.FieldsFunc(strings.Trim(nodeText(n), `\[]`), func(c rune) bool { return strings.ContainsRune(",，、\n", c) })
 	}
-	list := strings.FieldsFunc(strings.Trim(nodeText(n), `\[]`), func(c rune) bool { return strings.ContainsRune(",，、\n", c) })
-	for i := range list {
-		list[i] = strings.Trim(list[i], " \t\"'#")
+	for _, text := range list {
+		text = strings.Trim(text, " \t\"'#")
+		if names := strings.Fields(text); !slices.ContainsFunc(names, isProse) {
+			items = append(items, names...)
+		} else if text != "" {
+			items = append(items, text)
+		}
 	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	return items
 }
+
+// isProse reports whether a word shows that the text around it is a sentence, whose words are
+// no names, or a name with a remark: "A browser and Python 3", "gh (GitHub CLI)".
+func isProse(word string) bool {
+	name, _, _ := strings.Cut(word, "(")
+	bare, _ := needName(name)
+	mixed := bare != "" && unicode.IsUpper(rune(bare[0])) && (len(bare) == 1 || strings.ToUpper(bare) != bare)
+	return name != word || mixed || !strings.ContainsFunc(bare, unicode.IsLetter) || !isCommand(strings.ReplaceAll(bare, "/", "")) ||
+		proseWords()[bare]
+}
+
+// proseWords are words of sentences about what a skill needs, which are no names.
+var proseWords = words.Set("a access an and any at by for from in installed is must needs of on only optional or required the to version via with")
 
 // needName takes from an entry what is not part of the name: a version ("python>=3.10") and
 // a remark ("gh (GitHub CLI)"). The remark may say that the thing is optional.
