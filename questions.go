@@ -88,18 +88,19 @@ func (c *Catalog) List(ctx context.Context, a *Agent, o *ListOptions) ([]Entry, 
 	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.List(ctx, a, o) })
 }
 
-// Script returns how the scripts of a skill run for an agent, see search.ScriptFor. Strangers may
-// have written the skills of a project and of the sources that the Policy trusts less.
+// Script returns how the scripts of a skill run for an agent, see search.ScriptFor and, for whose
+// skills are foreign, source.Foreign.
 func (c *Catalog) Script(ctx context.Context, id string, a *Agent) (Script, error) {
 	return asked(ctx, c, func(s *state) (Script, error) {
 		e, err := s.search.Lookup(ctx, id, a)
 		if err != nil {
 			return Script{}, err
 		}
-		kind := s.reader.kinds()[e.Source]
-		lower := func(of string) bool { return of == e.Source || of == kind }
-		foreign := kind == source.KindProject || s.policy != nil && slices.ContainsFunc(s.policy.Lower, lower)
-		return search.ScriptFor(c.cfg.Scripts, &e.Meta, foreign, a), nil
+		var lower []string
+		if s.policy != nil {
+			lower = s.policy.Lower
+		}
+		return search.ScriptFor(c.cfg.Scripts, &e.Meta, source.Foreign(s.reader.known[e.Source], lower), a), nil
 	})
 }
 

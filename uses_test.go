@@ -123,3 +123,28 @@ func TestScript(t *testing.T) {
 		t.Errorf("the defaults differ from the sandbox's: %+v", d)
 	}
 }
+
+// TestScriptOfStrangers: a rule without sources widens nothing for a skill of a source that
+// nobody knows any more, as for one of a project.
+func TestScriptOfStrangers(t *testing.T) {
+	cfg := repertoire.Config{DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
+		Scripts: []repertoire.ScriptRule{{Skills: []string{"bread"}, Script: repertoire.Script{Network: []int{443}}}}}
+	for _, tt := range []struct {
+		sources []source.Source
+		ports   int
+	}{
+		{[]source.Source{memory(t, "own", 0, docs("bread"))}, 1},
+		{[]source.Source{memory(t, "other", 0, docs("wine"))}, 0}, // before a rescan
+	} {
+		cfg.Sources = tt.sources
+		c := open(t, cfg)
+		if tt.ports > 0 {
+			rescan(t, c)
+		}
+		got, err := c.Script(t.Context(), "bread", nil)
+		if err != nil || len(got.Network) != tt.ports {
+			t.Errorf("%+v, %v", got, err)
+		}
+		try(t, c.Close())
+	}
+}

@@ -258,3 +258,13 @@ func Bundled() fs.FS {
 	}
 	return sub
 }
+
+// Foreign reports whether strangers may have written the skills of a source: of a project, of
+// a label or kind in lower, which is search.Policy.Lower, or of nil, which is an unknown one.
+func Foreign(s Source, lower []string) bool {
+	if s == nil {
+		return true
+	}
+	info := s.Info()
+	return info.Kind == KindProject || slices.Contains(lower, info.Label) || info.Kind != "" && slices.Contains(lower, info.Kind)
+}

@@ -63,16 +63,12 @@ const (
 	Always Reply = "always" // until a file of the skill changes
 )
 
-// Foreign returns the function for a Gate that asks for the skills of projects, and for those
-// of the labels and kinds in lower, which is search.Policy.Lower.
+// Foreign returns the function for a Gate that asks for the skills that strangers may have
+// written, see source.Foreign.
 func Foreign(sources []source.Source, lower []string) func(label string) bool {
 	return func(label string) bool {
 		i := slices.IndexFunc(sources, func(s source.Source) bool { return s.Info().Label == label })
-		if i < 0 || slices.Contains(lower, label) {
-			return true
-		}
-		kind := sources[i].Info().Kind
-		return kind == source.KindProject || kind != "" && slices.Contains(lower, kind)
+		return i < 0 || source.Foreign(sources[i], lower)
 	}
 }
 
