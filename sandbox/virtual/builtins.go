@@ -56,6 +56,8 @@ func (run *run) builtin(hc interp.HandlerContext, args []string) ([]string, erro
 		return run.plain(hc, args)
 	case "type":
 		return append([]string{internal, "type"}, args[1:]...), nil
+	case "shift":
+		return shift(args), nil
 	case "eval":
 		return run.eval(strings.Join(args[1:], " "), "eval")
 	case "source", ".":
@@ -98,7 +100,7 @@ func (run *run) builtin(hc interp.HandlerContext, args []string) ([]string, erro
 		}
 	case "pushd":
 		return args, run.m.charge(maxPath) // the stack of folders grows
-	case ":", "true", "false", "exit", "shift", "echo", "break", "continue", "hash", "return", "getopts", "popd", "dirs", "local", "export", "readonly", "declare", "typeset", "let":
+	case ":", "true", "false", "exit", "echo", "break", "continue", "hash", "return", "getopts", "popd", "dirs", "local", "export", "readonly", "declare", "typeset", "let":
 	default: // alias, kill, ulimit and others
 		return fail(2, "%s: not available: there are no processes, users and terminals", name), nil
 	}
@@ -157,6 +159,22 @@ func (run *run) source(hc interp.HandlerContext, args []string) ([]string, error
 	}
 	run.texts[name[1:]] = text
 	return append([]string{"source", sourced + name[1:]}, args[2:]...), nil
+}
+
+// shift fails where there are fewer arguments, as in bash: the interpreter panics or takes
+// all. The sign marks what has been checked.
+func shift(args []string) []string {
+	if len(args) == 1 {
+		args = []string{"shift", "1"}
+	}
+	if len(args) > 2 || strings.HasPrefix(args[1], "+") {
+		return args
+	}
+	n, err := strconv.Atoi(args[1])
+	if err != nil || n < 0 {
+		return fail(1, "shift: %.60s: no number of arguments", args[1])
+	}
+	return []string{"eval", fmt.Sprintf("test %d -le $# && shift +%d", n, n)}
 }
 
 // trap keeps EXIT and ERR; there are no signals.
