@@ -60,7 +60,7 @@ type Message struct {
 	Text  string `json:"text,omitempty"`
 	Calls []Call `json:"calls,omitempty"` // of an Assistant; nil means none
 	Usage Usage  `json:"usage,omitzero"`  // of an Assistant, as its server counts
-	Cut   bool   `json:"cut,omitempty"`   // of an Assistant: it reached the most tokens that its server writes
+	Cut   bool   `json:"cut,omitempty"`   // of an Assistant: it reached the most tokens that its server writes, or the server ended it half-way
 
 	// Call is, of a Result, the ID of the Call that it answers. "" means that it answers what
 	// the text before it asks for; for a server it is then a message of the user.

@@ -81,7 +81,7 @@ func (m *Message) markdown(b *strings.Builder) {
 		b.WriteString("\nCalls " + words.Line(call.Name) + ":\n\n" + quote(call.Arguments))
 	}
 	if m.Cut {
-		b.WriteString("\n(The answer was cut off at the most tokens that the server writes.)\n")
+		b.WriteString("\n(The answer was cut off: it reached the most tokens that the server writes, or the server ended it half-way.)\n")
 	}
 }
 

@@ -258,15 +258,15 @@ func (b *builder) part(m *wireMessage, whole bool) {
 	}
 }
 
-// check reports what is wrong with an answer that was read to its end. An end that the
-// server did not announce is taken for one if all calls are whole.
+// check reports what is wrong with an answer that was read to its end. Where the server did
+// not announce the end, the text counts as cut, and all calls have to be whole.
 func (b *builder) check() error {
 	switch {
 	case b.finish == "error":
 		return &serverError{message: "the server broke off the answer"}
 	case b.finish == "content_filter" && b.said.Len() == 0 && len(b.calls) == 0:
 		return &serverError{message: "the server's content filter withheld the answer"}
-	case b.done || b.finish != "":
+	case b.ended():
 		return nil
 	case b.said.Len() == 0 && len(b.calls) == 0:
 		return fmt.Errorf("%w: it is empty", errCut)
@@ -279,9 +279,12 @@ func (b *builder) check() error {
 	return nil
 }
 
+// ended reports whether the server said that the answer ends; not every one says so twice.
+func (b *builder) ended() bool { return b.done || b.finish != "" }
+
 // message returns what arrived.
 func (b *builder) message() agent.Message {
-	m := agent.Message{Role: agent.Assistant, Text: b.said.String(), Usage: b.usage, Cut: b.finish == "length"}
+	m := agent.Message{Role: agent.Assistant, Text: b.said.String(), Usage: b.usage, Cut: b.finish == "length" || !b.ended()}
 	for i := range b.calls {
 		if c := b.calls[i]; c.name != "" || c.args.Len() > 0 {
 			m.Calls = append(m.Calls, agent.Call{ID: c.id, Name: c.name, Arguments: c.arguments()})

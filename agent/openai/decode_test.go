@@ -48,7 +48,7 @@ func TestDecode(t *testing.T) {
 		"function_call":       {`{"choices":[{"message":{"function_call":{"name":"get_skill","arguments":"{\"skill_name\":\"pdf\"}"}}}]}`, agent.Message{Calls: []agent.Call{{Name: "get_skill", Arguments: `{"skill_name":"pdf"}`}}}},
 		"no arguments":        {`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"list"}},{"id":"b","function":{"name":"list","arguments":null}}]}}]}`, agent.Message{Calls: []agent.Call{{ID: "a", Name: "list", Arguments: "{}"}, {ID: "b", Name: "list", Arguments: "{}"}}}},
 		"stream":              {events([]string{`{"role":"assistant","content":""}`, `{"content":"Hello "}`, `{"content":"you"}`}, stop, `data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, done), agent.Message{Text: "Hello you", Usage: agent.Usage{In: 3, Out: 2}}},
-		"no end":              {events([]string{`{"content":"Hello "}`, `{"content":"you"}`}), hello},
+		"no end":              {events([]string{`{"content":"Hello "}`, `{"content":"you"}`}), agent.Message{Text: "Hello you", Cut: true}},
 		"no DONE":             {events([]string{`{"content":"Hello you"}`}, stop), hello},
 		"no finish_reason":    {events([]string{`{"content":"Hello you"}`}, done), hello},
 		"comments and fields": {": ping\r\n\r\nevent: message\r\nid: 1\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"Hello you\"}}]}\r\n\r\n" + done, hello},

@@ -84,7 +84,7 @@ func (s *chatScreen) end(a *agent.Answer, err error) {
 		s.app.printText(a.Text)
 	}
 	if a.Cut {
-		s.aside("the answer was cut off at the most tokens that the server writes")
+		s.aside("the answer was cut off: it reached the most tokens that the server writes, or the server ended it half-way")
 	}
 }
 
