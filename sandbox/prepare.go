@@ -76,7 +76,11 @@ func (run *Run) prepare(s *Setup) error {
 	}
 	r := &run.Request
 	workspace := seenWorkspace(r, s)
-	line, err := split(r.Command, workspace)
+	files := r.Files
+	if files == nil && r.Dir != "" {
+		files = os.DirFS(r.Dir)
+	}
+	line, err := split(r.Command, workspace, files)
 	if err != nil {
 		return err
 	}

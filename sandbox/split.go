@@ -1,8 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -14,10 +18,12 @@ const maxCommand = 32 << 10
 
 // Split returns the words of a command line as a shell would split it. Only one simple
 // command of plain and quoted words is accepted; every error is an *Error.
-func Split(command string) ([]string, error) { return split(command, "") }
+func Split(command string) ([]string, error) { return split(command, "", nil) }
 
 // split is Split that writes workspace in the place of $WORKSPACE; "" means that there is none.
-func split(command, workspace string) ([]string, error) {
+// files are those in the working folder: an argument with a pattern that matches none of them
+// is a plain word, as in a shell. nil means that they are not known.
+func split(command, workspace string, files fs.FS) ([]string, error) {
 	switch {
 	case strings.TrimSpace(command) == "":
 		return nil, blank()
@@ -43,7 +49,11 @@ func split(command, workspace string) ([]string, error) {
 	}
 	list := make([]string, len(call.Args))
 	for i, w := range call.Args {
-		if list[i], err = plainWord(w); err != nil {
+		in := files
+		if i == 0 {
+			in = nil // a program is named, and not found by a pattern
+		}
+		if list[i], err = plainWord(w, in); err != nil {
 			return nil, err
 		}
 	}
@@ -134,17 +144,22 @@ func fill(call *syntax.CallExpr, workspace string) {
 }
 
 // plainWord returns the text of a word that a shell would not expand.
-func plainWord(w *syntax.Word) (string, error) {
+func plainWord(w *syntax.Word, files fs.FS) (string, error) {
 	syntax.SplitBraces(w) // into parts of an own type
-	var b strings.Builder
+	var b, pattern strings.Builder
+	meta := ""
 	for i, part := range w.Parts {
+		start := b.Len()
 		switch part := part.(type) {
 		case *syntax.Lit:
-			text, meta := unescape(part.Value, i == 0)
-			if meta != "" {
-				return "", expands(meta)
+			if i == 0 && strings.HasPrefix(part.Value, "~") {
+				return "", expands("~")
 			}
+			text, glob, first := unescape(part.Value)
 			b.WriteString(text)
+			pattern.WriteString(glob)
+			meta = cmp.Or(meta, first)
+			continue
 		case *syntax.SglQuoted:
 			if part.Dollar {
 				return "", expands("$'…'")
@@ -157,8 +172,26 @@ func plainWord(w *syntax.Word) (string, error) {
 		default:
 			return "", expands(kindOf(part))
 		}
+		pattern.WriteString(patternMarks.Replace(b.String()[start:]))
+	}
+	if meta != "" && matches(files, pattern.String()) {
+		return "", expands(meta)
 	}
 	return b.String(), nil
+}
+
+// patternMarks writes a text as a pattern that matches nothing else.
+var patternMarks = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`)
+
+// matches reports whether a shell may find files for a pattern. Where that is not known, such
+// as outside of the working folder, it may.
+func matches(files fs.FS, pattern string) bool {
+	pattern = strings.TrimPrefix(pattern, "./")
+	if files == nil || path.IsAbs(pattern) || slices.Contains(strings.Split(pattern, "/"), "..") {
+		return true
+	}
+	found, err := fs.Glob(files, pattern)
+	return err == nil && len(found) > 0 // a malformed pattern is none
 }
 
 func expands(what string) *Error {
@@ -206,25 +239,29 @@ func quoted(b *strings.Builder, q *syntax.DblQuoted) error {
 	return nil
 }
 
-// unescape removes the backslashes of an unquoted text. meta is the first thing in it that
-// a shell would expand; "" means none.
-func unescape(s string, first bool) (text, meta string) {
-	if first && strings.HasPrefix(s, "~") {
-		return "", "~"
-	}
-	b := make([]byte, 0, len(s))
+// unescape removes the backslashes of an unquoted text, and returns the pattern that it is for
+// package path. meta is the first thing in it that makes it a pattern; "" means that it is none.
+func unescape(s string) (text, pattern, meta string) {
+	b, p := make([]byte, 0, len(s)), make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
+		c, mark := s[i], ""
+		switch {
 		case c == '\\' && i+1 < len(s):
 			i++
-			b = append(b, s[i])
+			c = s[i]
 		case c == '*' || c == '?':
-			return "", string(c)
+			mark = string(c)
 		case c == '[' && strings.IndexByte(s[i+1:], ']') >= 0:
-			return "", "[…]"
-		default:
-			b = append(b, c)
+			mark = "[…]"
+		}
+		if meta = cmp.Or(meta, mark); mark == "" && strings.IndexByte(`*?[\`, c) >= 0 {
+			p = append(p, '\\')
+		}
+		b, p = append(b, c), append(p, c)
+		if mark == "[…]" && s[i+1] == '!' {
+			i++
+			b, p = append(b, '!'), append(p, '^') // as package path writes it
 		}
 	}
-	return string(b), ""
+	return string(b), string(p), meta
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -109,16 +110,16 @@ func TestSplitWorkspace(t *testing.T) {
 		`cat "${WORKSPACE}/a b" $WORKSPACE`: {"cat", dir + "/a b", dir},
 		`cat '$WORKSPACE' \$WORKSPACE`:      {"cat", "$WORKSPACE", "$WORKSPACE"},
 	} {
-		if got, err := split(command, dir); err != nil || !slices.Equal(got, want) {
+		if got, err := split(command, dir, nil); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s gives %q, %v; want %q", command, got, err, want)
 		}
 	}
 	for _, command := range []string{"cat ${WORKSPACE:-x}", "cat ${#WORKSPACE}", "cat $WORKSPACES", "cat ${WORKSPACE%/*}", "cat ${!WORKSPACE}", "cat $HOME"} {
-		if got, err := split(command, dir); err == nil {
+		if got, err := split(command, dir, nil); err == nil {
 			t.Errorf("%s gives %q", command, got)
 		}
 	}
-	if got, err := split("cat $WORKSPACE", ""); err == nil {
+	if got, err := split("cat $WORKSPACE", "", nil); err == nil {
 		t.Errorf("without a workspace it gives %q", got)
 	}
 }
@@ -150,4 +151,26 @@ func FuzzSplit(f *testing.F) {
 			t.Fatalf("%q gives %q, and quoted again %q, %v", command, list, again, err)
 		}
 	})
+}
+
+// TestSplitPatterns: a pattern that matches no file of the skill is a plain word, as in a shell.
+// Where files are not known, see TestSplitRefused.
+func TestSplitPatterns(t *testing.T) {
+	files := fstest.MapFS{"a.txt": {}, "sub/b.md": {}, "x*y": {}, ".hidden": {}, "15-24": {}}
+	for command, want := range map[string][]string{
+		"python scripts/calc.py 15*23": {"python", "scripts/calc.py", "15*23"},
+		"calc (15*23":                  nil, "calc 2*(3+4)": nil, "calc 15*-23": {"calc", "15*-23"}, "calc 15?23": {"calc", "15?23"}, "calc 15?24": nil, "cat [!b].txt": nil, "cat [!a].txt": {"cat", "[!a].txt"},
+		"grep -r --include=*.go x":       {"grep", "-r", "--include=*.go", "x"},
+		"grep ^a[bc]?$ x":                {"grep", "^a[bc]?$", "x"},
+		"fetch https://x.org/?a=b":       {"fetch", "https://x.org/?a=b"},
+		`find -name \*.txt -o -name '?'`: {"find", "-name", "*.txt", "-o", "-name", "?"},
+		`a x\*?z 'x'*'*'z`:               {"a", "x*?z", "x**z"},
+		"cat *.txt":                      nil, "cat ./*.txt": nil, "cat sub/*": nil, "cat s?b/*.md": nil, "cat [ab].txt": nil, "cat x\\**": nil,
+		"cat ../*.none": nil, "cat /*.none": nil, "cat sub/../*.none": nil, "c* x": nil, "nothing* x": nil,
+	} {
+		got, err := split(command, "", files)
+		if (err == nil) != (want != nil) || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", command, got, err)
+		}
+	}
 }
