@@ -28,7 +28,9 @@ type Pulled struct {
 // Pull makes the present state of a shared store current, see Options.Shared. It keeps the
 // state in files, from which later processes start. Where no file can be written, the
 // state stays in memory, and the files of older states no longer count: they may hold what
-// was removed since. If the store cannot be asked, everything stays as it was.
+// was removed since. If they cannot be withdrawn either, as on a read-only disk, the state is
+// current all the same, and Pull returns the error. If the store cannot be asked, everything
+// stays as it was.
 func (x *Index) Pull(ctx context.Context) (p Pulled, err error) {
 	x.publishing.Lock()
 	defer x.publishing.Unlock()
@@ -98,10 +100,11 @@ func (x *Index) pulled(ctx context.Context) (*snapshot.Set, error) {
 	if !errors.Is(err, ErrNotPulled) {
 		return s, err
 	}
-	if _, failed := x.Pull(ctx); failed != nil {
-		return nil, fmt.Errorf("%w: %w", err, failed)
+	_, failed := x.Pull(ctx)
+	if s, err = x.local(); err != nil && failed != nil {
+		err = fmt.Errorf("%w: %w", err, failed)
 	}
-	return x.local()
+	return s, err
 }
 
 // local returns the current set of a shared store; without one it opens the files that an
@@ -216,10 +219,9 @@ func (x *Index) pullMemory(ctx context.Context, p *Pulled, unwritable error) err
 		return err // the store cannot be asked, and the cause of unwritable may be the same
 	}
 	p.State = store.State{Catalog: s.Catalog, Generation: s.Generation, Found: s.Found}
+	var withdrawn error
 	if x.dir != nil {
-		if err := x.dir.Withdraw(); err != nil {
-			return errors.Join(unwritable, err)
-		}
+		withdrawn = x.dir.Withdraw()
 	}
 	x.load.Lock()
 	defer x.load.Unlock()
@@ -227,6 +229,9 @@ func (x *Index) pullMemory(ctx context.Context, p *Pulled, unwritable error) err
 		return errors.Join(store.ErrClosed, s.Close(old))
 	}
 	x.replace(s)
+	if withdrawn != nil {
+		return errors.Join(unwritable, withdrawn)
+	}
 	return nil
 }
 

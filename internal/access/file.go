@@ -195,3 +195,32 @@ func writeTokens(name string, tokens []store.Token) error {
 	}
 	return atomicfile.Replace(name, append(data, '\n'), 0o600, nil)
 }
+
+// readKept returns the tokens of a file that an earlier process kept; ok is false if there is
+// none. A file that this process could not withdraw is an error, because the earlier process
+// could not either: its tokens may be revoked.
+func readKept(name string) (tokens []store.Token, ok bool, err error) {
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if tokens, err = readTokens(name); err != nil {
+		return nil, false, err
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, false, fmt.Errorf("the file must be writable: %w", err)
+	}
+	return tokens, true, f.Close()
+}
+
+// withdraw makes a file of tokens useless, so that no later process reads it. Removing works
+// on a full disk, and emptying where only the folder cannot be written.
+func withdraw(name string) error {
+	err := os.Remove(name)
+	if err != nil {
+		if other := os.Truncate(name, 0); other == nil || errors.Is(other, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
+}

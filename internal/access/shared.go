@@ -26,9 +26,10 @@ type Shared struct {
 	known  atomic.Pointer[known] // nil means that the tokens were never read
 	any    atomic.Bool           // there was a token, see Any
 
-	mu     sync.Mutex // serialises Reload
-	isKept bool       // the file has the tokens last
-	last   []store.Token
+	mu     sync.Mutex    // serialises Reload
+	last   []store.Token // that known was made of
+	isKept bool          // the file has last
+	warned bool          // the log has that it does not
 }
 
 // OpenShared returns a Checker of tokens, and reads the last known ones from the file kept. It
@@ -40,17 +41,19 @@ func OpenShared(tokens store.Tokens, kept string, log *slog.Logger) *Shared {
 	if kept == "" {
 		return s
 	}
-	last, err := readTokens(kept)
+	last, ok, err := readKept(kept)
 	if err != nil {
-		log.Warn("the last known tokens cannot be read", "error", err)
-	} else if _, err := os.Stat(kept); err == nil {
+		log.Warn("the last known tokens do not count: nobody is let in until the database is reached", "error", err)
+	} else if ok {
 		s.any.Store(true)
 		s.set(last)
+		s.isKept = true
 	}
 	return s
 }
 
 func (s *Shared) set(tokens []store.Token) {
+	s.last = tokens
 	if len(tokens) > 0 {
 		s.any.Store(true)
 	}
@@ -77,36 +80,55 @@ func (s *Shared) Any() bool { return s.known.Load() == nil || s.any.Load() }
 // Known reports whether the tokens were ever read. Before, nobody is let in.
 func (s *Shared) Known() bool { return s.known.Load() != nil }
 
-// Reload reads the tokens. If that fails, the last known ones stay.
+// Reload reads the tokens, and keeps them for a restart. If reading fails, the last known ones
+// stay. If keeping fails, they count until a restart, which then knows none.
 func (s *Shared) Reload(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, reloadTime)
 	defer cancel()
+	return errors.Join(s.read(ctx), s.keep())
+}
+
+func (s *Shared) read(ctx context.Context) error {
 	tokens, err := s.tokens.Tokens(ctx)
+	if err == nil && len(tokens) == 0 && !s.any.Load() {
+		var had bool
+		had, err = s.tokens.HadToken(ctx)
+		s.any.Store(had)
+	}
 	if err != nil {
 		return fmt.Errorf("reading tokens: %w", err)
 	}
-	if len(tokens) == 0 && !s.any.Load() {
-		had, err := s.tokens.HadToken(ctx)
-		if err != nil {
-			return fmt.Errorf("reading tokens: %w", err)
-		}
-		s.any.Store(had)
-	}
+	s.isKept = s.isKept && slices.Equal(tokens, s.last)
 	s.set(tokens)
-	if s.kept == "" || !s.any.Load() || s.isKept && slices.Equal(tokens, s.last) {
-		return nil
-	}
-	if err = os.MkdirAll(filepath.Dir(s.kept), 0o700); err == nil {
-		err = writeTokens(s.kept, tokens)
-	}
-	if err != nil { // the tokens are known all the same
-		s.log.Warn("tokens are not kept for a restart", "error", err)
-		return nil
-	}
-	s.isKept, s.last = true, tokens
 	return nil
+}
+
+// keep writes the tokens to the file. If it cannot, it withdraws the file, which may have
+// tokens that are revoked.
+func (s *Shared) keep() error {
+	if s.kept == "" || !s.Known() || !s.any.Load() || s.isKept {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Dir(s.kept), 0o700)
+	if err == nil {
+		err = writeTokens(s.kept, s.last)
+	}
+	if s.isKept = err == nil; s.isKept {
+		s.warned = false
+		return nil
+	}
+	old := withdraw(s.kept)
+	switch {
+	case s.warned: // tried again
+	case old != nil:
+		s.log.Error("an old list of tokens can neither be replaced nor removed: remove the file, or a token that is revoked may count after a restart", "error", errors.Join(err, old))
+	default:
+		s.log.Warn("tokens are not kept: a restart lets nobody in until the database is reached", "error", err)
+	}
+	s.warned = true
+	return fmt.Errorf("keeping tokens for a restart: %w", errors.Join(err, old))
 }
 
 const (
@@ -129,7 +151,7 @@ func (s *Shared) Follow(ctx context.Context, changed <-chan struct{}) {
 		}
 		again = nil
 		if err := s.Reload(ctx); err != nil && ctx.Err() == nil {
-			s.log.Info("the last known tokens hold", "error", err)
+			s.log.Info("the tokens are read again soon", "error", err)
 			again = time.After(pause/2 + rand.N(pause)) // not all servers at once
 			pause = min(2*pause, lastRetry)
 		}

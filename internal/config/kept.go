@@ -34,7 +34,8 @@ func (k kept) head(data []byte) []byte {
 	return fmt.Appendf(nil, "# a copy of the last settings without a mistake: %x\n", sha256.Sum256(fmt.Appendf(nil, "%q %s", k.file, data)))
 }
 
-// write keeps data. If that fails, the next program that reads the file tries again.
+// write keeps data. If that fails, there is no copy until the next program that reads the file
+// tries again: an older one may offer what the user has excluded since.
 func (k kept) write(data []byte) {
 	if k.copy == "" {
 		return
@@ -42,8 +43,8 @@ func (k kept) write(data []byte) {
 	if old, ok := k.read(); ok && bytes.Equal(old, data) {
 		return
 	}
-	if os.MkdirAll(filepath.Dir(k.copy), 0o700) == nil {
-		atomicfile.Write(atomicfile.OS{}, k.copy, append(k.head(data), data...))
+	if os.MkdirAll(filepath.Dir(k.copy), 0o700) != nil || atomicfile.Write(atomicfile.OS{}, k.copy, append(k.head(data), data...)) != nil {
+		k.remove()
 	}
 }
 
@@ -60,7 +61,7 @@ func (k kept) read() (data []byte, ok bool) {
 	return data, bytes.Equal(text[:len(text)-len(data)], k.head(data))
 }
 
-// remove forgets the copy of a file that is gone.
+// remove forgets the copy.
 func (k kept) remove() {
 	if k.copy != "" {
 		os.Remove(k.copy)
