@@ -86,8 +86,8 @@ type Reader interface {
 	// round each value by up to 1/254 of the largest value in its vector.
 	Vectors(ctx context.Context, model string, row int64) ([]Vector, error)
 	// Changes returns the rows of the skills that changed after a generation, ascending:
-	// skills that were put or deleted, skills whose Entry differs, and skills with new
-	// vectors by the model. ok is false if the catalog does not know: it never had this
+	// skills that were put or deleted, skills whose Entry differs, and skills with new or
+	// other vectors by the model. ok is false if the catalog does not know: it never had this
 	// generation, or it has forgotten the changes since.
 	Changes(ctx context.Context, since Generation, model string) (rows []int64, ok bool, err error)
 	// Unembedded returns texts without a vector by the model, ordered by row and ordinal.
@@ -133,7 +133,8 @@ type Tx interface {
 	// row, it changes nothing.
 	DeleteSkill(row int64) error
 	// PutVectors stores vectors[i] as the vector of the text with hashes[i]. Without hashes
-	// it changes nothing.
+	// it changes nothing. A vector that is the same again changes none of the skills with
+	// this text: there may be very many.
 	PutVectors(model string, hashes [][]byte, vectors [][]float32) error
 	// PruneVectors removes vectors of texts that no skill has. Readers see no change.
 	PruneVectors() error

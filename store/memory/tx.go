@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -159,13 +160,15 @@ func (t *tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) erro
 	if t.c.models[model] == nil {
 		t.c.models[model] = make(map[string][]byte)
 	}
-	put := make(map[string]bool, len(hashes))
+	differ := make(map[string]bool)
 	for i, hash := range hashes {
-		t.c.models[model][string(hash)] = store.PackVector(vectors[i])
-		put[string(hash)] = true
+		packed := store.PackVector(vectors[i])
+		if old, ok := t.c.models[model][string(hash)]; !ok || !bytes.Equal(old, packed) {
+			t.c.models[model][string(hash)], differ[string(hash)] = packed, true
+		}
 	}
 	for row, k := range t.c.skills {
-		if slices.ContainsFunc(k.texts, func(hash []byte) bool { return put[string(hash)] }) {
+		if slices.ContainsFunc(k.texts, func(hash []byte) bool { return differ[string(hash)] }) {
 			t.note(subject{row, true, model})
 		}
 	}

@@ -31,8 +31,7 @@ func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) erro
 		}
 	}
 	batch := new(pgx.Batch)
-	t.queue(batch, "put_vectors", pgx.NamedArgs{"id": id, "hashes": own, "vectors": packed})
-	t.queue(batch, "note_vectors", pgx.NamedArgs{"id": id, "hashes": own, "generation": t.w.generation()})
+	t.queue(batch, "put_vectors", pgx.NamedArgs{"id": id, "hashes": own, "vectors": packed, "generation": t.w.generation()})
 	return t.send(batch)
 }
 

@@ -49,6 +49,9 @@ func (db *DB) View(ctx context.Context, f func(store.Reader) error) error {
 
 // noteVectors makes Changes return the skills with these texts.
 func (t *Tx) noteVectors(model int64, hashes [][]byte) error {
+	if len(hashes) == 0 {
+		return nil
+	}
 	list := make([]string, len(hashes))
 	for i, h := range hashes {
 		list[i] = hex.EncodeToString(h)

@@ -286,13 +286,17 @@ func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) erro
 	if err != nil {
 		return err
 	}
+	var differ [][]byte
 	for i, hash := range hashes {
-		_, err := t.exec("put_vector", sql.Named("model", id), sql.Named("hash", hash), sql.Named("vector", store.PackVector(vectors[i])))
+		n, err := t.exec("put_vector", sql.Named("model", id), sql.Named("hash", hash), sql.Named("vector", store.PackVector(vectors[i])))
 		if err != nil {
 			return err
 		}
+		if n > 0 {
+			differ = append(differ, hash)
+		}
 	}
-	return t.noteVectors(id, hashes)
+	return t.noteVectors(id, differ)
 }
 
 // PruneVectors implements store.Tx.

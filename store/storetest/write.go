@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,7 @@ func writeChecks() []check {
 		{"OneWriter", "Only one Update may run its function at a time, and no change may be lost.", testOneWriter},
 		{"ReadWhileWriting", "Readers see whole transactions: all of one or nothing of it.", testReadWhileWriting},
 		{"ViewStands", "A view sees one state of the catalog, whatever is written meanwhile.", testViewStands},
-		{"Changes", "Changes returns the rows of skills that changed after a generation, or that got vectors by this model, ascending and without duplicates.", testChanges},
+		{"Changes", "Changes returns the rows of skills that changed after a generation, or that got other vectors by this model, ascending and without duplicates. Of many skills with one text only those count that have changed themselves, however often its vector is put.", testChanges},
 		{"ChangesUnknown", "Changes must not answer for a generation that the catalog never had, such as one of the same number with another token.", testChangesUnknown},
 		{"Forget", "After Forget, Changes answers for the given generation and for later ones, not for older ones.", testForget},
 		{"ForgetWhileReading", "One call of Changes sees one state: it must not lose what is forgotten meanwhile and still say ok.", testForgetWhileReading},
@@ -272,9 +273,12 @@ func testChanges(t *testing.T, s store.Store) {
 	// A second pdf, of higher priority, shadows the first.
 	high := Put(t, s, store.Source{Label: "high", Priority: 1}, Record("pdf", "d", "b"))
 	source := sourceRow(t, s, "low")
-	vectors := func(model string, hashes ...[]byte) func(store.Tx) error {
-		return func(tx store.Tx) error { return tx.PutVectors(model, hashes, make([][]float32, len(hashes))) }
+	valued := func(model string, value float32, hashes ...[]byte) func(store.Tx) error {
+		return func(tx store.Tx) error {
+			return tx.PutVectors(model, hashes, slices.Repeat([][]float32{{1, value}}, len(hashes)))
+		}
 	}
+	vectors := func(model string, hashes ...[]byte) func(store.Tx) error { return valued(model, 0, hashes...) }
 	for _, tt := range []struct {
 		name  string
 		model string
@@ -292,7 +296,12 @@ func testChanges(t *testing.T, s store.Store) {
 		{"put again", "m", func(tx store.Tx) error {
 			_, err := tx.PutSkill(source, csv)
 			return errors.Join(err, vectors("m", two)(tx))
-		}, low[:2]},
+		}, low[1:2]},
+		{"the same vectors", "m", vectors("m", one, two, two), nil},
+		{"another vector", "m", valued("m", 1, one, two), low[:2]},
+		{"another vector of one text", "m", func(tx store.Tx) error {
+			return tx.PutVectors("m", [][]byte{one, two}, [][]float32{{1, .5}, {1, 1}})
+		}, low[:1]},
 		{"deleted", "", func(tx store.Tx) error { return tx.DeleteSkill(low[2]) }, low[2:]},
 		{"a winner deleted", "", func(tx store.Tx) error { return tx.DeleteSkill(high[0]) }, []int64{low[0], high[0]}},
 		{"read again", "", func(tx store.Tx) error { return tx.ForgetStamps(source) }, low[:2]},
