@@ -213,7 +213,7 @@ func (x *Index) Published(ctx context.Context, sources []Source) bool {
 func isOf(s *snapshot.Set, sources []Source) bool {
 	known := make(map[Source]bool)
 	for _, src := range s.Sources {
-		known[Source{src.Label, src.Root, src.Priority}] = src.Settled()
+		known[Source{Label: src.Label, Root: src.Root, Priority: src.Priority}] = src.Settled()
 	}
 	for _, src := range sources {
 		if !known[src] {

@@ -33,6 +33,7 @@ type Source struct {
 	Label    string
 	Root     string // absolute path, "" when not on disk
 	Priority int    // the highest wins a name
+	Origin   string // see store.Source; "" keeps the one that the catalog knows
 }
 
 // A Report says what a Sync did.
@@ -166,7 +167,7 @@ func (s *syncer) begin(ctx context.Context) error {
 			s.row, s.old = have.Row, have
 		}
 	}
-	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority {
+	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority || s.src.Origin != "" && s.old.Origin != s.src.Origin {
 		if err := s.register(ctx); err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func (s *syncer) register(ctx context.Context) error {
 
 // putSource writes the row of the source.
 func (s *syncer) putSource(tx store.Tx, away bool) (int64, error) {
-	return tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority, Away: away})
+	return tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority, Away: away, Origin: s.src.Origin})
 }
 
 // walk visits every skill of the source and queues the changed ones.
@@ -338,9 +339,8 @@ func (s *syncer) readAll(ctx context.Context) []loaded {
 func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) loaded {
 	l := loaded{ref: ref}
 	l.skill, l.err = ref.Load()
-	var refused *skill.ParseError
-	switch {
-	case errors.As(l.err, &refused):
+	switch refused, ok := errors.AsType[*skill.ParseError](l.err); {
+	case ok:
 		l.skill, l.refused = refusal(refused.Problem), true
 	case l.err != nil:
 		return l

@@ -110,8 +110,8 @@ type Tx interface {
 	State() (State, error)
 	// PutSource adds or replaces the source with the label of s and returns its row.
 	// It ignores s.Row, s.Walked and s.Identity, and keeps what Walked recorded, but not the
-	// identity if s.Root is another one. A skill of a source that is away shadows none of a
-	// source that is not.
+	// identity if s.Root is another one. An empty s.Origin keeps the origin. A skill of a source
+	// that is away shadows none of a source that is not.
 	PutSource(s Source) (int64, error)
 	// DeleteSource removes a source and its skills. If there is no such source, it changes
 	// nothing.

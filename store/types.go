@@ -33,6 +33,7 @@ type Source struct {
 	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet; see Copied
 	Identity string `json:"-"`          // which folder was at Root in the last complete walk; "" means unknown
 	Away     bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered
+	Origin   string `json:"-"`          // who puts the source, of several machines; "" means unknown. Only a Shared engine keeps it
 }
 
 // Copied is the Walked of a source whose skills are known from another folder, such as

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -99,7 +100,7 @@ func (t *Tx) PutSource(s store.Source) (int64, error) {
 		if old.Label != s.Label {
 			continue
 		}
-		s.Row, s.Walked = old.Row, old.Walked
+		s.Row, s.Walked, s.Origin = old.Row, old.Walked, cmp.Or(s.Origin, old.Origin)
 		if s.Root == old.Root {
 			s.Identity = old.Identity
 		}
@@ -121,7 +122,7 @@ func (t *Tx) writeSource(s store.Source) error {
 	t.w.kept.sources[s.Row] = s
 	_, err := t.exec("put_source", pgx.NamedArgs{
 		"source": s.Row, "label": []byte(s.Label), "root": []byte(s.Root), "priority": s.Priority,
-		"walked": s.Walked, "identity": []byte(s.Identity), "away": s.Away,
+		"walked": s.Walked, "identity": []byte(s.Identity), "away": s.Away, "origin": []byte(s.Origin),
 	})
 	return err
 }

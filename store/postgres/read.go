@@ -100,7 +100,7 @@ func (r reader) Sources(ctx context.Context) ([]store.Source, error) {
 }
 
 func scanSource(row pgx.Rows) (s store.Source, err error) {
-	err = row.Scan(&s.Row, text(&s.Label), text(&s.Root), &s.Priority, &s.Walked, text(&s.Identity), &s.Away)
+	err = row.Scan(&s.Row, text(&s.Label), text(&s.Root), &s.Priority, &s.Walked, text(&s.Identity), &s.Away, text(&s.Origin))
 	return s, err
 }
 

@@ -22,7 +22,7 @@ type Usage struct {
 
 // SourceUsage says what one source of a catalog holds.
 type SourceUsage struct {
-	store.Source // Label, Priority, Walked and Away
+	store.Source // Label, Priority, Walked, Away and Origin
 	Skills       int
 	Refused      int // of them
 }
@@ -65,7 +65,7 @@ func usage(ctx context.Context, conn *pgx.Conn) ([]Usage, error) {
 	_, err = collect(ctx, conn, "usage_sources", nil, func(row pgx.Rows) (s SourceUsage, err error) {
 		var catalog string
 		var label []byte
-		err = row.Scan(&catalog, &label, &s.Priority, &s.Away, &s.Walked, &s.Skills, &s.Refused)
+		err = row.Scan(&catalog, &label, &s.Priority, &s.Away, &s.Walked, text(&s.Origin), &s.Skills, &s.Refused)
 		s.Label = string(label)
 		if u := at[catalog]; u != nil { // else it was made just now
 			u.Sources = append(u.Sources, s)

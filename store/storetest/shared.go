@@ -55,6 +55,7 @@ func joinChecks() []sharedCheck {
 		{"JoinRollBack", "A Join whose function fails or panics, or whose context has ended, leaves nothing behind, and the next one can begin.", testJoinRollBack},
 		{"JoinSavepoint", "An Update that fails inside a Join undoes only what it did itself.", testJoinSavepoint},
 		{"OneJoin", "Of all processes, only one may run the function of a Join or an Update at a time, and no change may be lost.", testOneJoin},
+		{"Origin", "A source keeps its origin until another one is put.", testOrigin},
 		{"ReadOnly", "Who may only read can read everything, and whatever writes fails with ErrReadOnly.", testReadOnly},
 		{"Hostile", "Names and texts are kept byte by byte, whatever they hold.", testHostile},
 	}
@@ -151,6 +152,24 @@ func testJoinSavepoint(t *testing.T, s Shared, _ Opener) {
 	wants(t, "offered", []string{"c:csv", "a:pdf"})(Offered(t, s), nil)
 	sources, err := s.Sources(t.Context())
 	wants(t, "sources", 2)(len(sources), err)
+}
+
+func testOrigin(t *testing.T, s Shared, open Opener) {
+	for _, step := range []struct {
+		put  store.Source
+		want string
+	}{
+		{store.Source{Label: "a"}, ""},
+		{store.Source{Label: "a", Origin: "\xff one"}, "\xff one"},
+		{store.Source{Label: "a", Priority: 3, Away: true}, "\xff one"},
+		{store.Source{Label: "b", Origin: "two"}, "\xff one"},
+		{store.Source{Label: "a", Origin: "two"}, "two"},
+	} {
+		Update(t, s, func(tx store.Tx) error { _, err := tx.PutSource(step.put); return err })
+		Update(t, s, func(tx store.Tx) error { return tx.Walked(sourceRow(t, s, "a"), 7, "x") })
+		sources, err := open(true).Sources(t.Context())
+		wants(t, "origin", step.want)(sources[0].Origin, err)
+	}
 }
 
 func testOneJoin(t *testing.T, s Shared, open Opener) {

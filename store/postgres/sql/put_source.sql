@@ -1,4 +1,4 @@
-INSERT INTO repertoire.sources (catalog, id, label, root, priority, walked, identity, away)
-VALUES (@catalog, @source, @label, @root, @priority, @walked, @identity, @away)
+INSERT INTO repertoire.sources (catalog, id, label, root, priority, walked, identity, away, origin)
+VALUES (@catalog, @source, @label, @root, @priority, @walked, @identity, @away, @origin)
 ON CONFLICT (catalog, id) DO UPDATE SET root = excluded.root, priority = excluded.priority,
-  walked = excluded.walked, identity = excluded.identity, away = excluded.away
+  walked = excluded.walked, identity = excluded.identity, away = excluded.away, origin = excluded.origin
