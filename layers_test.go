@@ -56,7 +56,7 @@ var layers = map[string][]string{
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/lazyregexp", "internal/words"},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
-	"internal/push":       {"embed", "index", "skill", "source", "store", "internal/words"},
+	"internal/push":       {"embed", "index", "skill", "source", "store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"internal/probe":      {".", "internal/client", "internal/endpoint", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "source"},
 	"internal/trial":      {".", "internal/api", "internal/client", "internal/evals", "internal/hook", "internal/hook/event", "internal/setup", "internal/words", "search"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},

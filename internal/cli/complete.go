@@ -223,7 +223,7 @@ func (a *app) flagCompleters() map[string]completer {
 	return map[string]completer{
 		"--agent": agents, "--reviewer": agents,
 		"--skill": a.ofCatalog(skillNames), "install --skill": anyText(), // of what is not there yet
-		"--source": a.ofCatalog(sourceLabels), "index --forget": a.ofCatalog(sourceLabels),
+		"--source": a.ofCatalog(sourceLabels), "index --forget": a.ofCatalog(sourceLabels), "push --replace": a.ofCatalog(sourceLabels),
 		"--tag":      a.ofCatalog(tagNames),
 		"--executor": oneOf(executors.Names()...),
 		"--scope":    oneOf(client.User, client.Project),

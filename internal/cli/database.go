@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/store/postgres"
 )
@@ -22,12 +24,14 @@ the roles for those who push and for those who read.
 When the output is piped, each line holds the name, generation, number of
 sources, of skills and of files, bytes of the files, number of compiled bases,
 and their bytes; or the label of a source, number of skills, how many of them
-are refused, and whether the source is away; separated by tabs.
+are refused, whether the source is away, and its origin, which all pushes from
+one repository have ("-" if nobody has pushed it since there are origins);
+separated by tabs.
 
 --json prints an object with store, the address without its password, and
 catalogs, a list of objects with name, generation, skills, files, bytes, bases,
-base_bytes and sources, a list of objects with label, priority, skills, refused
-and away.`
+base_bytes and sources, a list of objects with label, priority, skills, refused,
+away and origin.`
 
 // storeResult is what "store --json" prints.
 type storeResult struct {
@@ -54,6 +58,7 @@ type storedSource struct {
 	Skills   int    `json:"skills"`
 	Refused  int    `json:"refused"`
 	Away     bool   `json:"away,omitempty"`
+	Origin   string `json:"origin,omitempty"`
 }
 
 func (a *app) storeCommand() *cobra.Command {
@@ -106,7 +111,7 @@ func (a *app) showStore(cmd *cobra.Command) error {
 		address, _, _ := strings.Cut(db.Name(), "#") // the catalog follows
 		return a.printJSON(storeResult{address, mapped(list, storedUsageOf)})
 	case a.catalog != "":
-		return a.rows([]string{"SOURCE", "SKILLS", "REFUSED", "STATE"}, mapped(list[0].Sources, storedSourceRow))
+		return a.rows([]string{"SOURCE", "SKILLS", "REFUSED", "STATE", "ORIGIN"}, mapped(list[0].Sources, storedSourceRow))
 	case len(list) == 0:
 		a.note(`the database holds no catalogs yet; "skills push" makes one`)
 	}
@@ -115,7 +120,7 @@ func (a *app) showStore(cmd *cobra.Command) error {
 
 func storedUsageOf(u postgres.Usage) storedUsage {
 	sources := mapped(u.Sources, func(s postgres.SourceUsage) storedSource {
-		return storedSource{s.Label, s.Priority, s.Skills, s.Refused, s.Away}
+		return storedSource{s.Label, s.Priority, s.Skills, s.Refused, s.Away, push.ShortOrigin(s.Origin)}
 	})
 	return storedUsage{u.Catalog, u.Generation, u.Skills, u.Files, u.Bytes, u.Bases, u.BaseBytes, sources}
 }
@@ -133,7 +138,7 @@ func storedSourceRow(s postgres.SourceUsage) []string {
 	if s.Away {
 		state = "away"
 	}
-	return []string{s.Label, fmt.Sprint(s.Skills), fmt.Sprint(s.Refused), state}
+	return []string{s.Label, fmt.Sprint(s.Skills), fmt.Sprint(s.Refused), state, cmp.Or(push.ShortOrigin(s.Origin), "-")}
 }
 
 // database opens the database of --store or of the configuration, without connecting to it.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -30,6 +32,11 @@ Each root is pushed in one transaction, or not at all: its skills, their files
 and their vectors. Of what has not changed only the digests are compared. Two
 pushes at once run one after the other. At the end the ranking is compiled for
 all machines, if enough has changed.
+
+The database keeps, as a digest, which repository a root comes from, or which
+folder of which machine; all clones of a repository are one. If it has a root of
+the same label from elsewhere, nothing is pushed: --label NAME pushes yours as
+another one, and --replace LABEL takes the place of what is there.
 
 A root that cannot be read, or that holds no skill any more, is kept as the
 database has it, and push ends with status 1. Roots in the database that are not
@@ -83,6 +90,8 @@ type pushedSource struct {
 
 func (a *app) pushCommand() *cobra.Command {
 	var full, prune, dryRun, fetch bool
+	var label string
+	var replace []string
 	cmd := &cobra.Command{
 		Use:     "push",
 		Short:   "Bring a catalog for several machines up to date",
@@ -93,22 +102,29 @@ func (a *app) pushCommand() *cobra.Command {
 			if err := a.fetchRoots(cmd.Context(), fetch); err != nil {
 				return err
 			}
-			return a.push(cmd, &push.Options{Full: full, Prune: prune, DryRun: dryRun})
+			return a.push(cmd, label, &push.Options{Full: full, Prune: prune, DryRun: dryRun, Replace: replace})
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "write every skill anew, as after an update of this program")
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the roots of the database that are not pushed")
+	cmd.Flags().StringVar(&label, "label", "", "push the only root under this `name`")
+	cmd.Flags().StringArrayVar(&replace, "replace", nil, "push the root with this `label` although the database has it from elsewhere (repeatable)")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&fetch, "fetch", false, "fetch all roots that are elsewhere, also those that are not due")
 	return cmd
 }
 
-func (a *app) push(cmd *cobra.Command, o *push.Options) error {
+func (a *app) push(cmd *cobra.Command, label string, o *push.Options) error {
 	start, ctx := time.Now(), cmd.Context()
 	setGarbage(100) // as "index"
 	s, err := a.settings()
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("label") {
+		if err := labelRoot(&s, label); err != nil {
+			return &usageError{cmd.CommandPath(), err}
+		}
 	}
 	sources, err := a.pushedSources(cmd, s, o)
 	if err != nil {
@@ -120,6 +136,9 @@ func (a *app) push(cmd *cobra.Command, o *push.Options) error {
 	}
 	defer db.Close()
 	r, err := a.pushTo(ctx, db, sources, o)
+	if foreign, ok := errors.AsType[*push.OriginError](err); ok {
+		return fmt.Errorf("%w; nothing was changed. Push yours under a name of its own with --label NAME, or replace those skills with --replace %s", err, foreign.Label)
+	}
 	if err != nil {
 		return mayWrite(err)
 	}
@@ -172,7 +191,48 @@ func (a *app) pushedSources(cmd *cobra.Command, s config.Settings, o *push.Optio
 	if len(sources) == 0 {
 		return nil, &usageError{cmd.CommandPath(), errors.New(`there is nothing to push; name a folder with --root, or add one to your configuration with "skills root add"`)}
 	}
+	labels := mapped(sources, func(src source.Source) string { return src.Info().Label })
+	for _, label := range o.Replace {
+		if !slices.Contains(labels, label) {
+			return nil, &usageError{cmd.CommandPath(), fmt.Errorf("--replace %s: no root of this label is pushed%s", label, words.Suggest(label, labels))}
+		}
+	}
+	o.Origins = make(map[string]string)
+	for _, src := range sources {
+		if o.Origins[src.Info().Label], err = originOf(src.Info(), s.Remotes()); err != nil {
+			return nil, err
+		}
+	}
 	return sources, nil
+}
+
+// labelRoot gives a label to the only root that is pushed.
+func labelRoot(s *config.Settings, label string) error {
+	if label == "" || words.Clean(label) != label {
+		return fmt.Errorf("--label %q names nothing", label)
+	}
+	var own []int
+	for i, r := range s.Roots {
+		if r.Project == "" {
+			own = append(own, i)
+		}
+	}
+	if len(own) != 1 {
+		return fmt.Errorf("--label names one root, but there are %d; push one alone with --only-root --root FOLDER, or give labels in your configuration", len(own))
+	}
+	s.Roots[own[0]].Label = label
+	return nil
+}
+
+// originOf returns the origin of a source, which may be one of those that are fetched.
+func originOf(src source.Info, fetched []remote.Root) (string, error) {
+	place := push.Place{Dir: src.Root}
+	for _, r := range fetched {
+		if r.Label == src.Label {
+			place.Remote, place.Sub = cmp.Or(r.Git, r.URL, r.File), r.Sub
+		}
+	}
+	return place.Origin(config.StateDir)
 }
 
 func pushOf(r *push.Result, name string, dryRun bool, took time.Duration) pushResult {

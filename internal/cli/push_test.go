@@ -67,8 +67,8 @@ func TestPush(t *testing.T) {
 		t.Errorf("the database holds %q", catalogs)
 	}
 	sources, _ := outputs(t, 0, "store", "--catalog", "default")
-	if diff := cmp.Diff("root:team\t2\t1\there\nroot:more\t1\t0\there\n", sources); diff != "" {
-		t.Errorf("sources (-want +got):\n%s", diff)
+	if want := regexp.MustCompile(`^root:team\t2\t1\there\t[0-9a-f]{8}\nroot:more\t1\t0\there\t[0-9a-f]{8}\n$`); !want.MatchString(sources) {
+		t.Errorf("sources %q", sources)
 	}
 
 	write(t, "team/pdf/scripts/fill.py", "print(1)\n")
@@ -81,6 +81,59 @@ func TestPush(t *testing.T) {
 	}
 	prints("root:team: 0 added, 0 changed, 0 removed, 1 unchanged, 1 refused\nroot:more: removed, with 1 skill\n  - mail (mail/SKILL.md)\nDB is now at generation 5\n",
 		0, "--root", "team", "--prune")
+}
+
+// TestPushForeign: two repositories that push a folder of one name do not replace each other's
+// skills; clones of one do.
+func TestPushForeign(t *testing.T) {
+	address := pgtest.URL(t)
+	fixture(t)
+	t.Setenv("REPERTOIRE_STORE", address)
+	repo := func(dir, remote, skill string) {
+		write(t, dir+"/.git/config", "[remote \"origin\"]\n\turl = "+remote+"\n")
+		write(t, dir+"/skills/"+skill+"/SKILL.md", "---\nname: "+skill+"\ndescription: Fills forms.\n---\nFill.\n")
+	}
+	repo("ours", "https://token:tellnobody@git.example/team/ours.git", "pdf")
+	repo("clone", "git@git.example:team/ours", "pdf")
+	repo("theirs", "https://git.example/team/theirs", "mail")
+	root := func(dir string, more ...string) []string {
+		return append([]string{"push", "--only-root", "--root", dir + "/skills"}, more...)
+	}
+	call(t, 0, root("ours")...)
+	before := call(t, 0, "store", "--catalog", "default")
+	if _, errs := outputs(t, 0, root("clone")...); strings.Contains(errs, "elsewhere") {
+		t.Errorf("a clone is told %q", errs)
+	}
+	for _, args := range [][]string{root("theirs"), root("theirs", "--dry-run"), root("theirs", "--prune"), root("theirs", "--json")} {
+		out, errs := outputs(t, 1, args...)
+		for _, want := range []string{"root:skills from another repository or machine (origin ", "with 1 skill;", "--label NAME", "--replace root:skills"} {
+			if out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "tellnobody") {
+				t.Errorf("skills %q says %q and %q, want %q", args, out, errs, want)
+			}
+		}
+	}
+	if after := call(t, 0, "store", "--catalog", "default"); after != before {
+		t.Errorf("sources %q, before %q", after, before)
+	}
+	if out := call(t, 0, root("theirs", "--label", "theirs")...); !strings.Contains(out, "theirs: 1 added") {
+		t.Errorf("under another label: %q", out)
+	}
+	if out := call(t, 0, root("theirs", "--replace", "root:skills")...); !strings.Contains(out, "root:skills: 1 added, 0 changed, 1 removed") {
+		t.Errorf("replaced: %q", out)
+	}
+	origin := object(t, call(t, 0, "store", "--json", "--catalog", "default"))["catalogs"].([]any)[0].(map[string]any)["sources"].([]any)[0].(map[string]any)["origin"].(string)
+	if len(origin) != 8 || strings.Contains(before, origin) {
+		t.Errorf("origin %q, before %q", origin, before)
+	}
+	for want, args := range map[string][]string{
+		"names one root, but there are 2": {"push", "--root", "ours/skills", "--root", "theirs/skills", "--label", "x"},
+		"names nothing":                   root("ours", "--label", ""),
+		"no root of this label is pushed; did you mean root:skills?": root("ours", "--replace", "root:skill"),
+	} {
+		if _, errs := outputs(t, 2, args...); !strings.Contains(errs, want) {
+			t.Errorf("skills %q says %q, want %q", args, errs, want)
+		}
+	}
 }
 
 // TestPushJSON pins the fields of the results.

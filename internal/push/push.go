@@ -37,6 +37,9 @@ type Options struct {
 	Prune    bool           // remove the sources of the catalog that are not pushed
 	DryRun   bool           // find out what would change, and change nothing
 
+	Origins map[string]string // of the sources, by label, see Place
+	Replace []string          // labels of sources to push although the catalog has them from another origin
+
 	Found    func()                // called for each SKILL.md that is found; nil means that nothing is called
 	Embedded func(done, total int) // called after each batch of vectors; nil means that nothing is called
 }
@@ -74,8 +77,10 @@ type Skill struct {
 
 // Push brings the catalog in step with the sources, each in a transaction of its own. A source
 // that cannot be read, or that is empty although the catalog has skills of it, is kept as it
-// was, see Source.Kept. Sources that are not pushed stay, unless o says otherwise. When Push
-// fails, the sources before have been pushed; the next Push does the rest.
+// was, see Source.Kept. Sources that are not pushed stay, unless o says otherwise. If the
+// catalog has one of the sources from another origin, Push fails with an OriginError and
+// pushes none; a source without an origin gets the first one that comes. When Push fails
+// later, the sources before have been pushed; the next Push does the rest.
 func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*Result, error) {
 	p := &pusher{store: st}
 	if o != nil {
@@ -86,6 +91,9 @@ func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*
 		return nil, err
 	}
 	before, err := st.State(ctx)
+	for i := 0; i < len(list) && err == nil; i++ {
+		err = p.checkOrigin(ctx, st, list[i].Info().Label)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +169,9 @@ func (p *pusher) source(ctx context.Context, src source.Source, priority int) (S
 
 // sync does the work of one transaction.
 func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
+	if err := s.checkOrigin(ctx, st, s.label); err != nil { // somebody may have pushed it just now
+		return err
+	}
 	before, err := known(ctx, st, s.label)
 	if err != nil {
 		return err
@@ -178,7 +189,7 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 	if s.Inline && !s.DryRun {
 		o.Inline, e = true, s.Embedder
 	}
-	at := index.Source{Label: s.label, Priority: priority}
+	at := index.Source{Label: s.label, Priority: priority, Origin: s.Origins[s.label]}
 	s.result.Report, err = index.New(&joined{st, s}, e, &o).Sync(ctx, at, s.refs(ctx))
 	if err != nil {
 		return err

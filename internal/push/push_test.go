@@ -354,6 +354,44 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
+// TestForeign: skills of one repository are not replaced by those of another, unless somebody
+// wants that; nothing else is pushed or pruned then either.
+func TestForeign(t *testing.T) {
+	st := memory.New()
+	ours, theirs := at(t, folder(t, files()), "root:skills", 1), at(t, folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "x/SKILL.md": doc("x")}), "root:skills", 1)
+	by := func(origin string) *push.Options {
+		return &push.Options{Origins: map[string]string{"root:skills": origin, "mine": origin}}
+	}
+	does(t, st, nil, ours)
+	before := does(t, st, by("one"), ours) // the first that comes
+	want(t, "with an origin", before, "root:skills: 0 files")
+	if again := does(t, st, by("one"), ours); again.After != before.After {
+		t.Errorf("generation %v after %v", again.After, before.After)
+	}
+	more := at(t, folder(t, map[string]string{"x/SKILL.md": doc("x")}), "mine", 2)
+	for _, o := range []push.Options{{}, {DryRun: true}, {Prune: true}, {Full: true}, {Replace: []string{"mine"}}} {
+		for _, origin := range []string{"two", ""} {
+			o.Origins = by(origin).Origins
+			_, err := push.Push(t.Context(), st, []source.Source{theirs, more}, &o)
+			foreign, ok := errors.AsType[*push.OriginError](err)
+			if !ok || *foreign != (push.OriginError{Label: "root:skills", Has: "one", Own: origin, Skills: 3}) {
+				t.Errorf("%+v: %v", o, err)
+			}
+		}
+	}
+	if state, err := st.State(t.Context()); err != nil || state.Generation != before.After {
+		t.Errorf("generation %v after %v, %v", state.Generation, before.After, err)
+	}
+	want(t, "beside it", does(t, st, by("two"), more), "mine: +x/SKILL.md 1 files")
+	o := by("two")
+	o.Replace = []string{"root:skills"}
+	want(t, "replaced", does(t, st, o, theirs), "root:skills: +x/SKILL.md ~pdf/SKILL.md -git/broken/SKILL.md -git/ocr/SKILL.md 0 files")
+	if _, err := push.Push(t.Context(), st, []source.Source{ours}, by("one")); err == nil {
+		t.Error("the first one is not told that it was replaced")
+	}
+	want(t, "unchanged", does(t, st, by("two"), theirs), "root:skills: 0 files")
+}
+
 // TestInterrupted: a push that is interrupted or fails leaves its source as it was.
 func TestInterrupted(t *testing.T) {
 	st := memory.New()
