@@ -110,6 +110,9 @@ func (d *admission) follow(ctx context.Context, s *served) (stop func()) {
 	}
 	d.shared = access.OpenShared(tokens, kept, s.log)
 	s.tokens = d.shared
+	if node, ok := cfg.Store.(interface{ Know(agents []string) }); ok {
+		node.Know(namesOfAgents(cfg.Agents))
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { d.shared.Follow(ctx, s.heard) })

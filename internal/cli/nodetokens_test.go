@@ -29,6 +29,9 @@ func TestTokensOfNodes(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	run("push", "--root", ".agents/skills")
+	if out, errs := outputs(t, 0, "token", "add", "early", "--agent", "keepr"); !strings.Contains(out, "repertoire_") || !strings.Contains(errs, `this configuration has no agent "keepr", and no node answers`) {
+		t.Errorf("without nodes: %q, %q", out, errs)
+	}
 	a := serveHTTP(t)
 	b := serveHTTP(t)
 	for _, s := range []*httpServer{a, b} {
@@ -63,6 +66,14 @@ func TestTokensOfNodes(t *testing.T) {
 		SELECT count(*) INTO n FROM pg_stat_activity WHERE query LIKE '%compares to notice changes%' AND pid <> pg_backend_pid();
 		IF n <> 2 THEN RAISE EXCEPTION 'two nodes watch with % connections', n; END IF;
 	END $$`)
+	write(t, "config.yaml", "bundled: false\n") // which only commands read from now on
+	if out, errs := outputs(t, 1, "token", "add", "late", "--agent", "keepr"); out != "" || !strings.Contains(errs, `no agent "keepr": neither this configuration nor any of the 2 nodes that answer has it; did you mean keeper?`) {
+		t.Errorf("an agent that no node knows: %q, %q", out, errs)
+	}
+	if out, errs := outputs(t, 0, "token", "add", "late", "--agent", "keeper"); !strings.Contains(out, "repertoire_") || strings.Contains(errs, "no agent") {
+		t.Errorf("an agent that the nodes know: %q, %q", out, errs)
+	}
+	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
 	other := run("token", "add", "bob")
 	until(b, other, 400)
 	run("token", "revoke", "bob")

@@ -30,8 +30,9 @@ each request for one, also when the last one has been revoked.
 kept, in tokens.json in the state folder, which all servers of this machine read
 at once when it has changed, or with --store in the shared catalog, of which all
 its nodes hear within a second. With --agent it is for the configured agent of
-that name; with --expires it counts until then: after a time such as 12h, 90d or
-8w, or until a day such as 2030-12-31, at midnight UTC.
+that name, which this configuration or a running node of the shared catalog must
+have. With --expires it counts until then: after a time such as 12h, 90d or 8w,
+or until a day such as 2030-12-31, at midnight UTC.
 
 A revoked token counts no more from then on, and its streams end within a
 second.
@@ -134,27 +135,60 @@ func (a *app) tokenAddCommand() *cobra.Command {
 }
 
 func (a *app) addToken(ctx context.Context, t store.Token, secret string) error {
-	// The nodes of a shared catalog may configure other agents than this machine.
-	if t.Agent != "" && a.sharedURL() == "" {
-		cfg, err := a.readConfig(false)
-		if err != nil {
+	err := a.withTokens(func(list store.Tokens) error {
+		if err := a.checkAgent(ctx, t.Agent, list); err != nil {
 			return err
 		}
-		names := namesOfAgents(cfg.Agents)
-		if !slices.Contains(names, t.Agent) {
-			return noAgent(t.Agent, names)
+		err := list.AddToken(ctx, t)
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("there is a token %s already; \"skills token revoke %[1]s\" revokes it", t.Name)
 		}
-	}
-	if err := a.withTokens(func(list store.Tokens) error { return list.AddToken(ctx, t) }); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("there is a token %s already; \"skills token revoke %[1]s\" revokes it", t.Name)
-	} else if err != nil {
-		return mayWrite(fmt.Errorf("adding the token: %w", err))
+		if err != nil {
+			return fmt.Errorf("adding the token: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return mayWrite(err)
 	}
 	if a.json {
 		return a.printJSON(tokenResult{shownTokenOf(t), secret})
 	}
 	a.note("this is the secret of %s; it is shown only now", t.Name)
 	return a.printText(secret)
+}
+
+// answerTime is how long the nodes of a shared catalog have to say whether they know an agent.
+const answerTime = 2 * time.Second
+
+// checkAgent refuses an agent that nobody knows who will ask for this token: the servers of this
+// machine, or the nodes of a shared catalog. While no node answers it only warns.
+func (a *app) checkAgent(ctx context.Context, agent string, list store.Tokens) error {
+	if agent == "" {
+		return nil
+	}
+	s, err := a.settings()
+	if err != nil {
+		return err
+	}
+	names := namesOfAgents(s.Agents)
+	nodes, shared := list.(*postgres.DB)
+	switch {
+	case slices.Contains(names, agent):
+		return nil
+	case !shared:
+		return noAgent(agent, names)
+	}
+	said, err := nodes.Knows(ctx, agent, answerTime)
+	switch {
+	case err != nil:
+		return fmt.Errorf("asking the nodes for the agent %s: %w", agent, err)
+	case said.Nodes == 0:
+		a.note("this configuration has no agent %q, and no node answers: the token shows nothing until nodes have it", agent)
+	case !said.Known:
+		return fmt.Errorf("no agent %q: neither this configuration nor any of the %s that answer has it%s", agent, count(said.Nodes, "node"), words.Suggest(agent, said.Agents))
+	}
+	return nil
 }
 
 func namesOfAgents(agents []*repertoire.Agent) []string {

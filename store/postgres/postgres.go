@@ -51,6 +51,7 @@ type DB struct {
 	write *pgxpool.Pool // one connection, so that waiting writers leave the others to readers
 
 	found  atomic.Pointer[found]
+	agents atomic.Pointer[[]string] // see Know; nil means that this process is no node
 	closed atomic.Bool
 
 	mu   sync.Mutex  // guards last

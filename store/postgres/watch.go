@@ -87,11 +87,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	if err != nil {
 		return w.db.note(ctx, err)
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		conn.Close(ctx)
-	}()
+	defer w.close(ctx, conn)
 	for {
 		if err := w.question(ctx, conn, catalog); err != nil {
 			return w.db.note(ctx, err)
@@ -100,6 +96,12 @@ func (w *watcher) follow(ctx context.Context) error {
 			return w.db.note(ctx, err)
 		}
 	}
+}
+
+func (w *watcher) close(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	conn.Close(ctx)
 }
 
 func (w *watcher) connect(ctx context.Context) (*pgx.Conn, int64, error) {
@@ -156,6 +158,9 @@ func (w *watcher) wait(ctx context.Context, conn *pgx.Conn, catalog int64) error
 			return err
 		case n.Payload == strconv.FormatInt(catalog, 10):
 			return nil
+		}
+		if err := w.answer(ctx, conn, catalog, n.Payload); err != nil {
+			return err
 		}
 	}
 }
