@@ -137,7 +137,7 @@ func (a *app) push(cmd *cobra.Command, label string, o *push.Options) error {
 	defer db.Close()
 	r, err := a.pushTo(ctx, db, sources, o)
 	if foreign, ok := errors.AsType[*push.OriginError](err); ok {
-		return fmt.Errorf("%w; nothing was changed. Push yours under a name of its own with --label NAME, or replace those skills with --replace %s", err, foreign.Label)
+		return fmt.Errorf("%w; it stays as it is. Push yours under a name of its own with --label NAME, or take its place with --replace %s", err, foreign.Label)
 	}
 	if err != nil {
 		return mayWrite(err)
