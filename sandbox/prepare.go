@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -56,11 +57,6 @@ func Prepare(r Request, s *Setup) (*Run, error) {
 	if s == nil {
 		s = new(Setup)
 	}
-	for _, arg := range r.Args {
-		if strings.ContainsRune(arg, 0) {
-			return nil, notOne("an argument holds a zero byte", "remove it")
-		}
-	}
 	r.Limits = r.Limits.withDefaults()
 	run := &Run{Request: r}
 	if err := run.prepare(s); err != nil {
@@ -76,15 +72,10 @@ func (run *Run) prepare(s *Setup) error {
 	}
 	r := &run.Request
 	workspace := seenWorkspace(r, s)
-	files := r.Files
-	if files == nil && r.Dir != "" {
-		files = os.DirFS(r.Dir)
-	}
-	line, err := split(r.Command, workspace, files)
+	line, err := r.line(workspace)
 	if err != nil {
 		return err
 	}
-	line = append(line, r.Args...)
 	if err := run.folders(s.Temp); err != nil {
 		return err
 	}
@@ -106,6 +97,23 @@ func (run *Run) prepare(s *Setup) error {
 	delete(env, "PATH") // it is in list
 	run.Env, err = environ(list, cmp.Or(s.Home, run.Private), workspace, env)
 	return err
+}
+
+// line returns the words of the command with its further arguments. workspace is where the
+// command sees the folder of the user; "" means that there is none.
+func (r *Request) line(workspace string) ([]string, error) {
+	files := r.Files
+	if files == nil && r.Dir != "" {
+		files = os.DirFS(r.Dir)
+	}
+	line, err := split(r.Command, workspace, files)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(r.Args, func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
+		return nil, notOne("an argument holds a zero byte", "remove it")
+	}
+	return append(line, r.Args...), nil
 }
 
 // seenWorkspace returns where the command sees the folder of the user; "" means that there is

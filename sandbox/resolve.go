@@ -15,8 +15,8 @@ import (
 
 // A resolver finds what a command line starts.
 type resolver struct {
-	skill   string   // its name
-	dir     string   // its folder, with all links resolved
+	skill   string   // its name; "" means that the command is of no skill
+	dir     string   // its folder, with all links resolved; "" means that it is not on disk
 	roots   []string // absolute names of the folder that a command may use
 	mount   string   // where the command sees the folder
 	allowed []string
@@ -24,58 +24,70 @@ type resolver struct {
 	foreign bool     // programs are on another system, so none is looked up
 }
 
+// skillFiles are the files of a skill; *os.Root has them.
+type skillFiles interface {
+	Stat(name string) (fs.FileInfo, error)
+	FS() fs.FS
+}
+
+// notOnDisk are the files of a skill that has no folder.
+type notOnDisk struct{ files fs.FS }
+
+func (f notOnDisk) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.files, name) }
+func (f notOnDisk) FS() fs.FS                             { return f.files }
+
 // argv returns the program to start, an absolute path unless it is foreign, and its arguments.
 // script is the path in the skill if the command is a path.
 func (v *resolver) argv(line []string) (argv []string, script string, err error) {
 	root, err := os.OpenRoot(v.dir)
 	if err != nil {
-		return nil, "", &Error{Reason: NotFound, Fact: "the folder of the skill cannot be opened", Hint: "check that it exists", Err: err}
+		return nil, "", noFolder(err)
 	}
 	defer root.Close()
-	if strings.Contains(line[0], "/") || v.inSkill(line[0]) {
-		return v.script(root, line)
-	}
-	argv, err = v.command(root, line)
-	return argv, "", err
-}
-
-// script resolves a command that is a path.
-func (v *resolver) script(root *os.Root, line []string) (argv []string, file string, err error) {
-	if file, err = v.file(root, "sh", line[0]); err != nil {
-		return nil, "", err
-	}
-	if err := v.allow(append([]string{"./" + file}, line[1:]...)); err != nil {
-		return nil, "", err
-	}
-	start, err := v.starter(root, line[0], file)
+	line, file, err := v.decide(root, line)
 	if err != nil {
 		return nil, "", err
 	}
-	return append(append(start, v.seen(file)), line[1:]...), file, nil
-}
-
-// command resolves a command that is a name. An interpreter with a file of the skill counts
-// as the file, so whoever allows the file allows both ways to run it.
-func (v *resolver) command(root *os.Root, line []string) ([]string, error) {
-	spellings := [][]string{line}
-	if interprets(line[0]) && len(line) > 1 && !strings.HasPrefix(line[1], "-") {
-		file, err := v.file(root, line[0], line[1])
-		switch {
-		case err == nil:
-			spellings = [][]string{append([]string{"./" + file}, line[2:]...), append([]string{line[0], file}, line[2:]...)}
-			line = append([]string{line[0], v.seen(file)}, line[2:]...)
-		case errors.Is(err, fs.ErrNotExist), !allows(v.allowed, []string{line[0], "any argument"}):
-			return nil, err // only a rule for the interpreter itself lets it read other files
+	if file != "" {
+		start, err := v.starter(root, line[0], file)
+		if err != nil {
+			return nil, "", err
 		}
-	}
-	if err := v.allow(spellings...); err != nil {
-		return nil, err
+		return append(append(start, v.seen(file)), line[1:]...), file, nil
 	}
 	program, ok := v.look(line[0])
 	if !ok {
-		return nil, &Error{Reason: NotFound, Fact: "sh: " + words.Line(line[0]) + ": command not found", Hint: v.hintMissing(root, line[0])}
+		return nil, "", &Error{Reason: NotFound, Fact: "sh: " + words.Line(line[0]) + ": command not found", Hint: v.hintMissing(root, line[0])}
 	}
-	return append([]string{program}, line[1:]...), nil
+	return append([]string{program}, line[1:]...), "", nil
+}
+
+func noFolder(err error) *Error {
+	return &Error{Reason: NotFound, Fact: "the folder of the skill cannot be opened", Hint: "check that it exists", Err: err}
+}
+
+// decide refuses a command that the skill does not allow. It returns the command as it runs,
+// and the path in the skill of its file if it is a path and no name. An interpreter with a file
+// of the skill counts as the file, so whoever allows the file allows both ways to run it.
+func (v *resolver) decide(files skillFiles, line []string) (runs []string, file string, err error) {
+	if strings.Contains(line[0], "/") || v.inSkill(line[0]) {
+		if file, err = v.file(files, "sh", line[0]); err != nil {
+			return nil, "", err
+		}
+		return line, file, v.allow(append([]string{"./" + file}, line[1:]...))
+	}
+	spellings := [][]string{line}
+	if interprets(line[0]) && len(line) > 1 && !strings.HasPrefix(line[1], "-") {
+		script, err := v.file(files, line[0], line[1])
+		switch {
+		case err == nil:
+			spellings = [][]string{append([]string{"./" + script}, line[2:]...), append([]string{line[0], script}, line[2:]...)}
+			line = append([]string{line[0], v.seen(script)}, line[2:]...)
+		case errors.Is(err, fs.ErrNotExist), !allows(v.allowed, []string{line[0], "any argument"}):
+			return nil, "", err // only a rule for the interpreter itself lets it read other files
+		}
+	}
+	return line, "", v.allow(spellings...)
 }
 
 // hintMissing says what to do about a command that does not exist.
@@ -94,6 +106,10 @@ func (v *resolver) hintMissing(root *os.Root, name string) string {
 func (v *resolver) allow(spellings ...[]string) error {
 	if allows(v.allowed, spellings...) {
 		return nil
+	}
+	if v.skill == "" {
+		return &Error{Reason: Refused, Fact: fmt.Sprintf("`%s` may run for a skill only", words.Line(words.Shorten(spellings[0][0], 80))),
+			Hint: "name the skill whose allowed-tools names it"}
 	}
 	rule := needed(v.allowed, spellings[0])
 	return &Error{Reason: Refused,
@@ -122,7 +138,7 @@ func (v *resolver) relative(name string) (string, bool) {
 }
 
 // file returns the path of a file of the skill. program is what would open the file.
-func (v *resolver) file(root *os.Root, program, name string) (string, error) {
+func (v *resolver) file(files skillFiles, program, name string) (string, error) {
 	fact := program + ": " + words.Line(name) + ": "
 	outside := &Error{Reason: Outside, Fact: fact + "Illegal path",
 		Hint: "it leads out of the skill's folder; use a path in this folder, or a command by its name"}
@@ -130,37 +146,33 @@ func (v *resolver) file(root *os.Root, program, name string) (string, error) {
 	if !ok {
 		return "", outside
 	}
-	info, err := root.Stat(rel)
+	info, err := files.Stat(rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err != nil && strings.ContainsRune(name, 0):
-		return "", &Error{Reason: NotFound, Fact: fact + "No such file", Hint: v.hintFiles(root, rel), Err: fs.ErrNotExist}
-	case err != nil && escapes(root, rel):
+		return "", &Error{Reason: NotFound, Fact: fact + "No such file", Hint: hintFiles(files, rel), Err: fs.ErrNotExist}
+	case err != nil && v.escapes(rel):
 		return "", outside
 	case err != nil:
 		return "", &Error{Reason: NotFound, Fact: fact + "cannot be opened", Hint: "check its permissions", Err: err}
 	case info.IsDir():
-		return "", &Error{Reason: NotExecutable, Fact: fact + "Is a directory", Hint: v.hintFiles(root, rel+"/x")}
+		return "", &Error{Reason: NotExecutable, Fact: fact + "Is a directory", Hint: hintFiles(files, rel+"/x")}
 	case !info.Mode().IsRegular():
 		return "", &Error{Reason: NotExecutable, Fact: fact + "Not a regular file", Hint: "use a script of the skill"}
 	}
 	return rel, nil
 }
 
-// escapes reports whether a link on the way to a file that cannot be opened leads out of
-// root. os.Root has no error of its own for this.
-func escapes(root *os.Root, rel string) bool {
-	real, err := filepath.EvalSymlinks(filepath.Join(root.Name(), filepath.FromSlash(rel)))
-	if err != nil {
-		return false
-	}
-	inside, err := filepath.Rel(root.Name(), real)
-	return err != nil || !filepath.IsLocal(inside)
+// escapes reports whether a link on the way to a file that cannot be opened leads out of the
+// folder of the skill. os.Root has no error of its own for this.
+func (v *resolver) escapes(rel string) bool {
+	real, err := filepath.EvalSymlinks(filepath.Join(v.dir, filepath.FromSlash(rel)))
+	return v.dir != "" && err == nil && !within(v.dir, real)
 }
 
 // hintFiles names a few files of the folder in which one was not found.
-func (v *resolver) hintFiles(root *os.Root, rel string) string {
+func hintFiles(files skillFiles, rel string) string {
 	for _, dir := range []string{path.Dir(rel), "scripts"} {
-		list, err := fs.ReadDir(root.FS(), dir)
+		list, err := fs.ReadDir(files.FS(), dir)
 		if err != nil {
 			continue
 		}

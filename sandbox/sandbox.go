@@ -12,6 +12,13 @@ import (
 
 // An Executor runs commands of skills. It may be used from several goroutines. Package
 // sandboxtest holds the tests that each must pass.
+//
+// The packages of this module call Check before Execute, and so must every other caller. So an
+// executor gets a command that Split takes apart into one program and its arguments, and the
+// program is one that Request.Allowed names: a file of the skill, or a name that is not a path.
+// An executor must start this program and no other: it may pass the words of Split and Args to
+// the system, or Command to a shell whose working folder is the skill's. A Shell gets whole
+// programs whose commands are all checked, and a Harmless executor gets everything.
 type Executor interface {
 	// Execute runs one command to its end. A command that ran and failed, or was stopped, is
 	// a Result, not an error. A command that did not run is an *Error. When ctx ends, the
@@ -41,8 +48,7 @@ type Request struct {
 	Env   map[string]string // beside the few variables that each command gets; nil means none
 
 	// Allowed are the tools that the skill may use, as in its frontmatter: "git", "scripts/*",
-	// "*", "Bash(git:*)". nil means that nothing runs, but in an executor that can harm
-	// nothing.
+	// "*", "Bash(git:*)". nil means that nothing runs, but in a Harmless executor.
 	Allowed []string
 
 	Workspace Workspace // files of the user; zero means none

@@ -24,23 +24,16 @@ func Split(command string) ([]string, error) { return split(command, "", nil) }
 // files are those in the working folder: an argument with a pattern that matches none of them
 // is a plain word, as in a shell. nil means that they are not known.
 func split(command, workspace string, files fs.FS) ([]string, error) {
-	switch {
-	case strings.TrimSpace(command) == "":
-		return nil, blank()
-	case len(command) > maxCommand:
-		return nil, notOne(fmt.Sprintf("the command line has %d bytes, and at most %d are read", len(command), maxCommand),
-			"hand long texts over as standard input")
-	case strings.ContainsRune(command, 0):
-		return nil, notOne("the command line holds a zero byte", "remove it")
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	file, err := parse(command)
 	if err != nil {
-		return nil, malformed(err)
+		return nil, err
 	}
-	if len(file.Stmts) == 0 {
-		return nil, blank() // a comment
-	}
-	call, err := simple(file.Stmts)
+	return splitStmts(file.Stmts, workspace, files)
+}
+
+// splitStmts is split for a command line that is parsed.
+func splitStmts(stmts []*syntax.Stmt, workspace string, files fs.FS) ([]string, error) {
+	call, err := simple(stmts)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +54,27 @@ func split(command, workspace string, files fs.FS) ([]string, error) {
 		return nil, blank()
 	}
 	return list, nil
+}
+
+// parse returns a command line, or the program of a shell, that is not blank.
+func parse(command string) (*syntax.File, error) {
+	switch {
+	case strings.TrimSpace(command) == "":
+		return nil, blank()
+	case len(command) > maxCommand:
+		return nil, notOne(fmt.Sprintf("the command line has %d bytes, and at most %d are read", len(command), maxCommand),
+			"hand long texts over as standard input")
+	case strings.ContainsRune(command, 0):
+		return nil, notOne("the command line holds a zero byte", "remove it")
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return nil, malformed(err)
+	}
+	if len(file.Stmts) == 0 {
+		return nil, blank() // a comment
+	}
+	return file, nil
 }
 
 func blank() *Error {

@@ -31,6 +31,8 @@ type Options struct {
 	// is installed.
 	Program string
 
+	Disk int64 // bytes that the files of a virtual executor may have; 0 means virtual.DefaultDisk
+
 	Image   string // of containers; "" means container.DefaultImage
 	Runtime string // of containers, such as "runsc"; "" means the usual one
 }
@@ -62,7 +64,7 @@ func New(name string, o Options) (sandbox.Executor, error) {
 	case "container":
 		return orNil(container.New(container.Options{Program: o.Program, Image: o.Image, Runtime: o.Runtime, Strict: o.Strict}))
 	case "virtual":
-		return virtual.New(virtual.Options{}), nil
+		return virtual.New(virtual.Options{Disk: o.Disk}), nil
 	case "plain":
 		switch {
 		case o.Strict:

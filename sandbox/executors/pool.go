@@ -7,8 +7,8 @@ import (
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
-// A Pool makes each executor once, when it is asked for: one with files of its own keeps
-// them as long as the pool. It may be used from several goroutines.
+// A Pool makes each executor once, when it is asked for, so that a [sandbox.Session] knows it
+// again. It may be used from several goroutines.
 type Pool struct {
 	options Options
 	mu      sync.Mutex

@@ -35,6 +35,22 @@ type node struct {
 
 func (n *node) isDir() bool { return n.mode.IsDir() }
 
+// nodeSize is about how many bytes a node takes beside its data, with its name.
+const nodeSize = 512
+
+// clone returns a copy of a node and all below it, which share their data.
+func (n *node) clone() *node {
+	c := *n
+	c.data = slices.Clip(n.data) // what one of them appends, the other does not have
+	if n.entries != nil {
+		c.entries = make(map[string]*node, len(n.entries))
+		for name, below := range n.entries {
+			c.entries[name] = below.clone()
+		}
+	}
+	return &c
+}
+
 // A tree is a file system in memory. It counts the bytes and files that it holds. It is
 // not safe for use by several goroutines; one run at a time uses it.
 type tree struct {

@@ -1,12 +1,15 @@
 package virtual
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -15,6 +18,43 @@ import (
 
 // maxFile is the size of the largest file that is copied into a sandbox.
 const maxFile = 16 << 20
+
+// Mount copies the files of a skill into the sandbox, at Root/skills/name. A skill that is
+// mounted already is replaced.
+func (s *Sandbox) Mount(name string, files fs.FS) error {
+	s.busy <- struct{}{}
+	defer s.unlock()
+	return s.mount(name, files)
+}
+
+// MountSkill mounts the skill of a request, as Execute does: in the place of one of this name
+// from another folder, but not again. It is of interface sandbox.Box.
+func (s *Sandbox) MountSkill(ctx context.Context, r sandbox.Request) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	_, err := s.open(r)
+	return err
+}
+
+// MountedSkills returns the names of the skills in the sandbox, sorted. Like Mount, it waits
+// for the end of a run.
+func (s *Sandbox) MountedSkills() []string {
+	s.busy <- struct{}{}
+	defer s.unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.skills)), func(name string) bool { return !s.mounted(name) })
+}
+
+// mounted reports whether a skill is in the sandbox: a script may have removed it.
+func (s *Sandbox) mounted(name string) bool {
+	n, _, err := s.tree.lookup("open", s.skillDir(name))
+	_, known := s.skills[name]
+	return known && err == nil && n.isDir()
+}
+
+// SkillPath returns where the files of a skill are in the sandbox, once it is mounted.
+func (s *Sandbox) SkillPath(name string) string { return s.skillDir(name) }
 
 // mountRequest copies the skill of a request, from Files or from Dir.
 func (s *Sandbox) mountRequest(r sandbox.Request) error {

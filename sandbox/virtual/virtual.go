@@ -12,11 +12,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"runtime"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -51,6 +50,7 @@ type Sandbox struct {
 	busy   chan struct{} // holds one value while a run uses the fields below
 	tree   *tree
 	skills map[string]string // the folder that each came from, by name; "" is unknown
+	size   atomic.Int64      // of the files after the last run
 }
 
 // New returns an empty sandbox.
@@ -78,35 +78,33 @@ func (s *Sandbox) lock(ctx context.Context) error {
 	}
 }
 
-func (s *Sandbox) unlock() { <-s.busy }
+func (s *Sandbox) unlock() {
+	s.size.Store(s.tree.size + int64(s.tree.files)*nodeSize)
+	<-s.busy
+}
 
 // Folders of the sandbox.
 func (s *Sandbox) skillDir(name string) string { return path.Join(s.opts.Root, "skills", name) }
 func (s *Sandbox) workspaceDir() string        { return path.Join(s.opts.Root, "workspace") }
 func (s *Sandbox) tempDir() string             { return path.Join(s.opts.Root, "tmp") }
 
-// Mount copies the files of a skill into the sandbox, at Root/skills/name. A skill that is
-// mounted already is replaced.
-func (s *Sandbox) Mount(name string, files fs.FS) error {
+// Harmless is of interface sandbox.Harmless: no command reaches more than the files here.
+func (s *Sandbox) Harmless() {}
+
+// Fork returns a sandbox with the same files and skills. Neither sees what happens in the other.
+func (s *Sandbox) Fork() sandbox.Box {
 	s.busy <- struct{}{}
 	defer s.unlock()
-	return s.mount(name, files)
+	tree := *s.tree
+	tree.root = s.tree.root.clone()
+	f := &Sandbox{opts: s.opts, busy: make(chan struct{}, 1), tree: &tree, skills: maps.Clone(s.skills)}
+	f.size.Store(s.size.Load())
+	return f
 }
 
-// MountedSkills returns the names of the skills in the sandbox, sorted. Like Mount, it waits
-// for the end of a run.
-func (s *Sandbox) MountedSkills() []string {
-	s.busy <- struct{}{}
-	defer s.unlock()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.skills)), func(name string) bool { return !s.mounted(name) })
-}
-
-// mounted reports whether a skill is in the sandbox: a script may have removed it.
-func (s *Sandbox) mounted(name string) bool {
-	n, _, err := s.tree.lookup("open", s.skillDir(name))
-	_, known := s.skills[name]
-	return known && err == nil && n.isDir()
-}
+// Size returns how many bytes of memory the files take, about: after the last run, if one is
+// under way.
+func (s *Sandbox) Size() int64 { return s.size.Load() }
 
 // Run runs a program of the shell in the sandbox; its working folder is the one that holds
 // the skills' folders.
