@@ -14,13 +14,15 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // acts does what a model asks for, for one conversation. Both modes, instructions and
 // tools, go through it; they differ in how they are asked and how they write results.
 type acts struct {
-	cfg *Config
+	cfg   *Config
+	files *sandbox.Session // of this conversation
 
 	mu      sync.Mutex
 	loaded  []contextprovider.Body // in the order in which they were loaded, each skill once
@@ -98,12 +100,23 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
 	}
 	start := time.Now()
-	res, err := guard(ctx, "the executor", func() (sandbox.Result, error) { return x.Execute(ctx, r) })
+	res, err := s.execute(ctx, x, r)
 	if err != nil {
 		return res, s.failedAt(b.ID, r.Command, err)
 	}
 	s.noteRun(b.ID, r.Command, start, &res)
 	return res, nil
+}
+
+// execute lets an executor run the command of a request, if it may.
+func (s *acts) execute(ctx context.Context, x sandbox.Executor, r sandbox.Request) (sandbox.Result, error) {
+	if err := sandbox.Check(x, r); err != nil {
+		return sandbox.Result{}, err
+	}
+	if err := s.mountAll(ctx, x, r.Command); err != nil {
+		return sandbox.Result{}, err
+	}
+	return guard(ctx, "the executor", func() (sandbox.Result, error) { return x.Execute(ctx, r) })
 }
 
 // noteRun notes a command that ran; id is "" if it is of no skill.
@@ -199,15 +212,24 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 	} else {
 		r.Files = filesOf(ctx, s.cfg, b)
 	}
-	how, err := s.cfg.Catalog.Script(ctx, b.ID, s.cfg.Agent)
-	if err != nil {
-		return nil, fmt.Errorf("reading how its scripts run: %w", err)
-	}
+	x, how, err := s.executor(ctx, b.ID)
 	r.Limits.Timeout, r.Limits.Output, r.Limits.Network = how.Timeout, how.Output, how.Network
-	if how.Executor == "" || s.cfg.Executors == nil {
-		return s.cfg.Executor, nil
+	return x, err
+}
+
+// executor returns who executes commands of a skill in this conversation, and how.
+func (s *acts) executor(ctx context.Context, id string) (sandbox.Executor, search.Script, error) {
+	how, err := s.cfg.Catalog.Script(ctx, id, s.cfg.Agent)
+	if err != nil {
+		return nil, how, fmt.Errorf("reading how its scripts run: %w", err)
 	}
-	return s.cfg.Executors(how)
+	x := s.cfg.Executor
+	if how.Executor != "" && s.cfg.Executors != nil {
+		if x, err = s.cfg.Executors(how); err != nil {
+			return nil, how, err
+		}
+	}
+	return s.files.Executor(x), how, nil
 }
 
 // failed notes that something that the model asked for could not be done. id is "" when

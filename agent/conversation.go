@@ -12,13 +12,14 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
 // ErrBusy means that a conversation is still answering another prompt.
 var ErrBusy = errors.New("the conversation is still answering another prompt; wait for it, or start another conversation")
 
-// A Conversation is a history of messages, and the skills that were loaded in it. It may be
-// used from several goroutines, but it answers one prompt at a time.
+// A Conversation is a history of messages, the skills that were loaded in it, and the files of
+// its sandboxes. It may be used from several goroutines, but it answers one prompt at a time.
 type Conversation struct {
 	acts
 	agent *Agent
@@ -33,7 +34,7 @@ type Conversation struct {
 
 // NewConversation returns a conversation without messages.
 func (a *Agent) NewConversation() *Conversation {
-	return &Conversation{acts: acts{cfg: &a.cfg}, agent: a}
+	return &Conversation{acts: acts{cfg: &a.cfg, files: new(sandbox.Session)}, agent: a}
 }
 
 // An Answer is what a prompt led to.
@@ -117,7 +118,7 @@ func (c *Conversation) refuse(skills map[string]refusal) {
 // the agent, the skills that it uses, its instructions, and the skills that fit the prompt.
 func (c *Conversation) offer(ctx context.Context, prompt string) (system string, tools []Tool, err error) {
 	most := cmp.Or(c.cfg.System, DefaultSystemTokens)
-	p, err := preload(ctx, c.cfg.Catalog, c.cfg.Agent, "", most)
+	p, err := preload(ctx, c.cfg.Catalog, c.cfg.Agent, preloading{tokens: most, folder: func(b *contextprovider.Body) string { return c.folder(ctx, b) }})
 	if err != nil {
 		return "", nil, err
 	}

@@ -23,8 +23,8 @@ const (
 )
 
 // skillText renders the instructions of a skill.
-func skillText(b *contextprovider.Body, again, scripts bool) string {
-	attrs := attr("name", b.ID) + attr("root", b.Folder)
+func skillText(b *contextprovider.Body, root string, again, scripts bool) string {
+	attrs := attr("name", b.ID) + attr("root", root)
 	if again {
 		return element(skillContent, attrs+attr("loaded", "before"), "The instructions of this skill stand in this conversation already, and have not changed.")
 	}

@@ -66,8 +66,8 @@ func FuzzResults(f *testing.F) {
 		body := contextprovider.Body{ID: text, Name: text, Folder: text, Text: text, Unavailable: text, Resources: []contextprovider.Resource{{Path: text}}, Requires: []contextprovider.Requirement{{Name: text}}}
 		result := sandbox.Result{Stdout: []byte(text), Stderr: []byte(text), Signal: text, Stopped: text, Truncated: true}
 		for _, test := range []struct{ got, want string }{
-			{skillText(&body, false, true), "<skill_content </skill_content"},
-			{skillText(&body, true, true), "<skill_content </skill_content"},
+			{skillText(&body, text, false, true), "<skill_content </skill_content"},
+			{skillText(&body, text, true, true), "<skill_content </skill_content"},
 			{resourceText(&contextprovider.File{ID: text, Path: text, Text: text}), "<resource_content </resource_content"},
 			{resourceText(&contextprovider.File{ID: text, Path: text, Binary: true}), "<resource_content </resource_content"},
 			{runText(&result, &read), "<script_result <stdout </stdout <stderr </stderr </script_result"},

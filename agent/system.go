@@ -54,7 +54,7 @@ func SystemPrompt(ctx context.Context, c Catalog, a *search.Agent, prompt string
 		o = new(SystemOptions)
 	}
 	tokens := cmp.Or(o.Tokens, DefaultSystemTokens)
-	p, err := preload(ctx, c, a, o.Intro, tokens)
+	p, err := preload(ctx, c, a, preloading{intro: o.Intro, tokens: tokens})
 	if err != nil {
 		return System{}, err
 	}
@@ -98,11 +98,18 @@ type preloaded struct {
 const aboutPaths = `The instructions of these skills are loaded already. A relative path in a skill starts at its root: in a skill with the root /skills/pdf, scripts/fill.sh is /skills/pdf/scripts/fill.sh. A root that is no absolute path is not on disk; ask for its files by the name of the skill and their paths.
 `
 
+// A preloading says how the first part of a system prompt is made.
+type preloading struct {
+	intro  string
+	tokens int                                  // as many of the skills stand in it as fit into so many
+	folder func(b *contextprovider.Body) string // where commands see the files of a skill; nil means in its folder
+}
+
 // preload returns the role of an agent, the instructions of the skills that it uses, its own
-// instructions, and intro. As many of the skills stand in it as fit into so many tokens.
-func preload(ctx context.Context, c Catalog, a *search.Agent, intro string, tokens int) (p preloaded, err error) {
+// instructions, and the intro.
+func preload(ctx context.Context, c Catalog, a *search.Agent, how preloading) (p preloaded, err error) {
 	if a == nil {
-		p.text = joined(intro)
+		p.text = joined(how.intro)
 		return p, nil
 	}
 	bodies, err := p.read(ctx, c, a)
@@ -114,18 +121,22 @@ func preload(ctx context.Context, c Catalog, a *search.Agent, intro string, toke
 		skills[i] = "The instructions of the skill " + html.EscapeString(words.Line(bodies[i].ID)) + " have no room here. Load them before you begin.\n"
 	}
 	text := func(about string) string {
-		return joined(words.Clean(a.Prompt), about+strings.Join(skills, ""), words.Clean(a.Instructions), intro)
+		return joined(words.Clean(a.Prompt), about+strings.Join(skills, ""), words.Clean(a.Instructions), how.intro)
 	}
 	p.text = text("")
 	for i := range bodies {
 		b, line := &bodies[i], skills[i]
-		skills[i] = contextprovider.Element(b)
-		if t := text(aboutPaths); words.Tokens(t) <= tokens {
+		shown := *b
+		if how.folder != nil {
+			shown.Folder = how.folder(b)
+		}
+		skills[i] = contextprovider.Element(&shown)
+		if t := text(aboutPaths); words.Tokens(t) <= how.tokens {
 			p.text, p.loaded = t, append(p.loaded, *b)
 			continue
 		}
 		skills[i] = line
-		p.problem(a, b.ID, "budget", b.Location, fmt.Sprintf("its %d tokens have no room in %d; the model is told to load it", b.Tokens, tokens))
+		p.problem(a, b.ID, "budget", b.Location, fmt.Sprintf("its %d tokens have no room in %d; the model is told to load it", b.Tokens, how.tokens))
 	}
 	return p, nil
 }

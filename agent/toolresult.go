@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -112,18 +111,9 @@ func (s *acts) fetch(ctx context.Context, name string, show func(b *contextprovi
 	return r, nil
 }
 
-// mountPath returns where the executor has the files of a skill: in its folder, or in a
-// sandbox with files of its own.
-func (s *acts) mountPath(b *contextprovider.Body) string {
-	if e, ok := s.cfg.Executor.(interface{ SkillPath(name string) string }); ok {
-		return e.SkillPath(b.Name)
-	}
-	return b.Folder
-}
-
 func getSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.MountPath, to.Instructions = s.mountPath(b), b.Text
+		to.MountPath, to.Instructions = s.folder(ctx, b), b.Text
 		if parsed, err := skill.ParseBytes([]byte(b.Text), "SKILL.md", b.Name); err == nil {
 			to.Description, to.Instructions = parsed.Description, strings.TrimSpace(parsed.Body)
 		}
@@ -133,13 +123,13 @@ func getSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 
 func loadSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.RootPath, to.Content = s.mountPath(b), bounded(b.Text)
+		to.RootPath, to.Content = s.folder(ctx, b), bounded(b.Text)
 	})
 }
 
 func readSkill(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	return s.fetch(ctx, in.texts["skill_name"], func(b *contextprovider.Body, to *toolSkill) {
-		to.RootPath, to.Content = s.mountPath(b), bounded(b.Text)
+		to.RootPath, to.Content = s.folder(ctx, b), bounded(b.Text)
 		to.Resources = pathsOf(b.Resources)
 	})
 }
@@ -273,30 +263,5 @@ func runScript(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	if err != nil {
 		return nil, skillProblem(err, in.texts["skill_name"])
 	}
-	return ranOf(&res), nil
-}
-
-// A shell is an executor that runs whole programs of a shell in a file system of its own;
-// *virtual.Sandbox is one.
-type shell interface {
-	sandbox.Executor
-	Run(ctx context.Context, program string) (sandbox.Result, error)
-}
-
-func runShell(ctx context.Context, s *acts, in toolArguments) (any, error) {
-	sh, ok := s.cfg.Executor.(shell)
-	if !ok {
-		return nil, s.failed("", &toolProblem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
-	}
-	program, name := in.texts["command"], in.texts["skill_name"]
-	if name != "" {
-		return runScript(ctx, s, in)
-	}
-	start := time.Now()
-	res, err := guard(ctx, "the sandbox", func() (sandbox.Result, error) { return sh.Run(ctx, program) })
-	if err != nil {
-		return nil, s.failedAt("", program, err)
-	}
-	s.noteRun("", program, start, &res)
 	return ranOf(&res), nil
 }

@@ -80,7 +80,8 @@ func TestSandboxExecute(t *testing.T) {
 	}
 	c, _ := toolCatalog(t, runSkills)
 	a := newAgent(t, agent.Config{Catalog: c, Agent: clerkOf(), Executor: virtual.New(virtual.Options{}), Offer: []string{"get_skill", "sandbox_execute"}})
-	tools, err := a.Tools(t.Context(), "")
+	talk := a.NewConversation()
+	tools, err := talk.Tools(t.Context(), "")
 	toolTry(t, err)
 	if got := toolNames(tools); !slices.Equal(got, []string{"get_skill", "sandbox_execute"}) {
 		t.Errorf("tools %q", got)
@@ -96,7 +97,7 @@ func TestSandboxExecute(t *testing.T) {
 		{"sandbox_execute", `{"command":"cat x","skill_name":"secret"}`, `Skill 'secret' not found`},
 		{"run_skill_script", `{"skill_name":"other","command":"sh scripts/hello.sh"}`, `"stdout":"hello\n"`},
 	} {
-		if got := a.Handle(t.Context(), test.tool, test.args); !strings.Contains(got, test.want) {
+		if got := talk.Handle(t.Context(), test.tool, test.args); !strings.Contains(got, test.want) {
 			t.Errorf("%s %s: %s, want %s", test.tool, test.args, got, test.want)
 		}
 	}

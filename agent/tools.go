@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -49,7 +50,12 @@ func builtins() []builtin {
 	}
 }
 
-const shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Its files stay from one call to the next, and mktemp makes new ones. With skill_name the commands run in the folder of that skill, whose files are there from then on."
+// shellText describes sandbox_execute. stayText or freshText follows it.
+const (
+	shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Skills that are loaded are in it, with skill_name the commands run in the folder of that skill."
+	stayText  = " The files stay from one call to the next, for this conversation alone; mktemp makes new ones."
+	freshText = " Each call has a new sandbox: no file stays for the next call, so do in one call what belongs together."
+)
 
 const getText = "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do a task that one of these skills is about."
 
@@ -62,14 +68,25 @@ const loadIntro = "The tool get_skill returns the instructions of each by its na
 // Tools returns what a model may call for a prompt: Config.Offer, or get_skill, list_skills,
 // read_skill_resource and, if there is an Executor, run_skill_script. The description of
 // get_skill lists the skills that fit the prompt, within Config.Budget; for the prompt "",
-// as many of all skills as the budget has room for. A program passes the calls to Handle.
+// as many of all skills as the budget has room for. A program passes the calls to Agent.Handle.
 func (a *Agent) Tools(ctx context.Context, prompt string) ([]Tool, error) {
+	return a.tools(ctx, prompt, false)
+}
+
+// Tools returns what Agent.Tools does for programs that pass the calls to Conversation.Handle,
+// which keeps the files of a sandbox.
+func (c *Conversation) Tools(ctx context.Context, prompt string) ([]Tool, error) {
+	return c.agent.tools(ctx, prompt, true)
+}
+
+// tools returns the tools for a prompt. stay means that files stay from one call to the next.
+func (a *Agent) tools(ctx context.Context, prompt string, stay bool) ([]Tool, error) {
 	if strings.TrimSpace(prompt) == "" {
 		list, err := a.everything(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return a.offered(list)
+		return a.offered(list, stay)
 	}
 	budget := a.cfg.Budget
 	budget.ListPinned = true
@@ -80,12 +97,12 @@ func (a *Agent) Tools(ctx context.Context, prompt string) ([]Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.offered(b.Text)
+	return a.offered(b.Text, stay)
 }
 
 // offered returns the definitions of the tools that are offered; list is what get_skill
-// says of the skills.
-func (a *Agent) offered(list string) ([]Tool, error) {
+// says of the skills. stay means that files stay from one call to the next.
+func (a *Agent) offered(list string, stay bool) ([]Tool, error) {
 	all := builtins()
 	for _, name := range a.cfg.Offer {
 		if !slices.ContainsFunc(all, func(b builtin) bool { return b.name == name }) {
@@ -98,12 +115,18 @@ func (a *Agent) offered(list string) ([]Tool, error) {
 		if a.cfg.Offer != nil {
 			wanted = slices.Contains(a.cfg.Offer, b.name)
 		}
-		if _, isShell := a.cfg.Executor.(shell); !wanted || b.runs && a.cfg.Executor == nil || b.shell && !isShell {
+		if _, isShell := a.cfg.Executor.(sandbox.Shell); !wanted || b.runs && a.cfg.Executor == nil || b.shell && !isShell {
 			continue
 		}
 		t := Tool{Name: b.name, Description: b.text, Parameters: schemaOf(b.params)}
 		if b.name == "get_skill" {
 			t.Description += "\n\n" + unmarked(orElse(strings.TrimSpace(list), noSkills))
+		}
+		switch {
+		case b.shell && stay:
+			t.Description += stayText
+		case b.shell:
+			t.Description += freshText
 		}
 		if b.runs {
 			t.Description += a.cfg.workspaceText()
@@ -184,15 +207,16 @@ func (c *Conversation) Handle(ctx context.Context, name, arguments string) strin
 }
 
 // Handle does what a model calls a tool for, as Conversation.Handle does, but remembers
-// nothing: it is for programs with a loop of their own.
+// nothing, and each call has a sandbox of its own: it is for programs with a loop of their own.
 func (a *Agent) Handle(ctx context.Context, name, arguments string) string {
-	answer, _ := a.HandleEvents(ctx, name, arguments)
+	answer, _ := a.HandleEvents(ctx, new(sandbox.Session), name, arguments)
 	return answer
 }
 
-// HandleEvents is Handle that also tells what happened.
-func (a *Agent) HandleEvents(ctx context.Context, name, arguments string) (answer string, events []Event) {
-	s := acts{cfg: &a.cfg}
+// HandleEvents is Handle that also tells what happened, and uses and keeps the files of a
+// session.
+func (a *Agent) HandleEvents(ctx context.Context, files *sandbox.Session, name, arguments string) (answer string, events []Event) {
+	s := acts{cfg: &a.cfg, files: files}
 	answer = s.handle(ctx, name, arguments, true)
 	return answer, s.events
 }
@@ -241,7 +265,7 @@ func (toolMode) offer(_ context.Context, c *Conversation, b contextprovider.Bloc
 	if len(b.Pinned) > 0 {
 		system, list = b.Text, "The skills that fit are in <available_skills> above."
 	}
-	tools, err = c.agent.offered(list)
+	tools, err = c.agent.offered(list, true)
 	return system, tools, err
 }
 

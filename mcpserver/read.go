@@ -23,6 +23,7 @@ type readResult struct {
 	Name         string                        `json:"name"`
 	Source       string                        `json:"source" jsonschema:"where the skill comes from"`
 	Folder       string                        `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
+	Sandbox      string                        `json:"sandbox,omitempty" jsonschema:"where commands of sandbox_execute find the folder"`
 	Instructions string                        `json:"instructions" jsonschema:"SKILL.md"`
 	Next         string                        `json:"next,omitempty" jsonschema:"lines of SKILL.md that are left out, for read_skill_resource"`
 	Tokens       int                           `json:"tokens" jsonschema:"of the whole SKILL.md, estimated"`
@@ -38,10 +39,11 @@ type readResult struct {
 type requiredSkill struct {
 	ID           string `json:"id"`
 	Folder       string `json:"folder" jsonschema:"what relative paths in the instructions are relative to"`
+	Sandbox      string `json:"sandbox,omitempty" jsonschema:"where commands of sandbox_execute find the folder"`
 	Instructions string `json:"instructions" jsonschema:"SKILL.md"`
 }
 
-func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams) (*mcp.CallToolResult, readResult, error) {
+func (s *Server) read(ctx context.Context, req *mcp.CallToolRequest, p readParams) (*mcp.CallToolResult, readResult, error) {
 	id, err := p.skill()
 	if err != nil {
 		return nil, readResult{}, err
@@ -55,11 +57,13 @@ func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, p readParams)
 	part := cut(body.Text, lines{})
 	required := requiredOf(body, maxText-len(part.text))
 	s.loaded(ctx, body.ID)
-	for _, q := range required {
+	for i := range required {
+		q := &required[i]
 		s.loaded(ctx, q.ID)
+		q.Sandbox = s.mount(ctx, req, q.ID, q.Folder)
 	}
 	r := readResult{
-		ID: body.ID, Name: body.Name, Source: body.Source, Folder: body.Folder, Instructions: part.text, Next: part.rest(lines{}), Tokens: body.Tokens,
+		ID: body.ID, Name: body.Name, Source: body.Source, Folder: body.Folder, Sandbox: s.mount(ctx, req, body.ID, body.Folder), Instructions: part.text, Next: part.rest(lines{}), Tokens: body.Tokens,
 		Resources: body.Resources, Requires: body.Requires, Stale: body.Stale, HiddenChars: body.HiddenChars,
 		Required: required, Unavailable: body.Unavailable,
 	}
@@ -91,16 +95,24 @@ func requiredOf(b contextprovider.Body, room int) []requiredSkill {
 	for _, q := range b.Required {
 		if len(q.Text) <= room {
 			room -= len(q.Text)
-			list = append(list, requiredSkill{q.ID, q.Folder, q.Text})
+			list = append(list, requiredSkill{ID: q.ID, Folder: q.Folder, Instructions: q.Text})
 		}
 	}
 	return list
 }
 
+// inSandbox is the line about where commands find the folder of a skill.
+func inSandbox(at string) string {
+	if at == "" {
+		return ""
+	}
+	return "Commands of sandbox_execute and run_skill_script find it at " + line(at, 1000) + ".\n"
+}
+
 // text is the instructions under a short header.
 func (r *readResult) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Skill %s from %s, about %d tokens. Its folder: %s\n", line(r.ID, maxName), line(r.Source, maxName), r.Tokens, line(r.Folder, 1000))
+	fmt.Fprintf(&b, "Skill %s from %s, about %d tokens. Its folder: %s\n%s", line(r.ID, maxName), line(r.Source, maxName), r.Tokens, line(r.Folder, 1000), inSandbox(r.Sandbox))
 	if n := len(r.Resources); n > 0 {
 		names := make([]string, 0, maxFilesTold)
 		for _, f := range r.Resources[:min(n, maxFilesTold)] {
@@ -137,8 +149,8 @@ func (r *readResult) text() string {
 	b.WriteString("The rest of this text is its SKILL.md, written by its author.\n\n")
 	b.WriteString(r.Instructions)
 	for _, q := range r.Required {
-		fmt.Fprintf(&b, "\n\nSkill %s, which is required. Its folder: %s\nThe rest up to the next skill is its SKILL.md, written by its author.\n\n%s",
-			line(q.ID, maxName), line(q.Folder, 1000), q.Instructions)
+		fmt.Fprintf(&b, "\n\nSkill %s, which is required. Its folder: %s\n%sThe rest up to the next skill is its SKILL.md, written by its author.\n\n%s",
+			line(q.ID, maxName), line(q.Folder, 1000), inSandbox(q.Sandbox), q.Instructions)
 	}
 	return b.String()
 }

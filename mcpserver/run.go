@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -12,16 +13,31 @@ import (
 // Runs are the tools that run scripts of skills. Which there are depends on the catalog and
 // on what the user trusts, so they are listed anew for each request.
 type Runs struct {
-	// Tools returns the tools as they may be called now.
-	Tools func(ctx context.Context) ([]RunTool, error)
+	// Tools returns the tools as they may be called now. stay means that a session has several
+	// calls; else each call has a session of its own.
+	Tools func(ctx context.Context, stay bool) ([]RunTool, error)
 
-	// Call answers a call: a JSON object, with the fields error and hint if it failed, and
-	// the ID of the skill that it is about, "" for none. It also refuses tools that do not
-	// exist.
-	Call func(ctx context.Context, name, arguments string) (answer, skill string)
+	// Begin returns a new session of a client, see Prompt.Client.
+	Begin func(client string) RunSession
 
 	// OpenWorld says that scripts can reach other machines.
 	OpenWorld bool
+}
+
+// A RunSession answers the calls of one session, which has files of its own. Its methods may
+// be called from several goroutines.
+type RunSession interface {
+	// Call answers a call: a JSON object, with the fields error and hint if it failed, and
+	// the ID of the skill that it is about, "" for none. It also refuses tools that do not
+	// exist.
+	Call(ctx context.Context, name, arguments string) (answer, skill string)
+
+	// Mount returns where commands see the files of a skill that was loaded, which are there
+	// from then on; "" means that none can run.
+	Mount(ctx context.Context, id string) string
+
+	// End ends the session. Its files are gone.
+	End()
 }
 
 // A RunTool is one of these tools.
@@ -41,6 +57,54 @@ const (
 // calledKey is the context key of the name by which a tool was called.
 type calledKey struct{}
 
+// running are the sessions that have run something, until their clients or the server end them.
+type running struct {
+	mu   sync.Mutex
+	open map[*mcp.ServerSession]RunSession
+}
+
+// runSession returns the session in which the scripts of a request run.
+func (s *Server) runSession(req *mcp.CallToolRequest) RunSession {
+	s.running.mu.Lock()
+	defer s.running.mu.Unlock()
+	if r, ok := s.running.open[req.Session]; ok {
+		return r
+	}
+	client, _ := clientOf(req)
+	r := s.opts.Runs.Begin(client)
+	if s.running.open == nil {
+		s.running.open = make(map[*mcp.ServerSession]RunSession)
+	}
+	s.running.open[req.Session] = r
+	go func() { // ends with the session
+		_ = req.Session.Wait() // how it ended says nothing
+		s.running.mu.Lock()
+		defer s.running.mu.Unlock()
+		delete(s.running.open, req.Session)
+		r.End()
+	}()
+	return r
+}
+
+// mount returns where commands see the files of a skill that a request loads; "" means in its
+// folder, or nowhere.
+func (s *Server) mount(ctx context.Context, req *mcp.CallToolRequest, id, folder string) string {
+	if s.opts.Runs == nil {
+		return ""
+	}
+	if at := s.runSession(req).Mount(ctx, id); at != folder {
+		return at
+	}
+	return ""
+}
+
+// stays reports whether the session of a request has more calls. Over HTTP without sessions,
+// each request has a session of its own.
+func stays(req mcp.Request) bool {
+	extra := req.GetExtra()
+	return extra == nil || extra.Header == nil || req.GetSession().ID() != ""
+}
+
 // addRuns adds the tools, if there are any.
 func (s *Server) addRuns() {
 	if s.opts.Runs == nil {
@@ -57,7 +121,7 @@ func (s *Server) run(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ListToolsRequest:
 			res, err := next(ctx, method, req)
 			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
-				err = s.listRuns(ctx, list)
+				err = s.listRuns(ctx, list, stays(req))
 			}
 			return res, err
 		case *mcp.CallToolRequest:
@@ -75,12 +139,12 @@ func (s *Server) run(next mcp.MethodHandler) mcp.MethodHandler {
 
 // listRuns puts the tools as they are now into a list. A script may do anything that its
 // walls let through, and the next time something else.
-func (s *Server) listRuns(ctx context.Context, list *mcp.ListToolsResult) error {
+func (s *Server) listRuns(ctx context.Context, list *mcp.ListToolsResult, stay bool) error {
 	at := slices.IndexFunc(list.Tools, func(t *mcp.Tool) bool { return t.Name == runScript })
 	if at < 0 {
 		return nil // another page
 	}
-	tools, err := s.opts.Runs.Tools(ctx)
+	tools, err := s.opts.Runs.Tools(ctx, stay)
 	if err != nil {
 		return internal(err)
 	}
@@ -100,7 +164,7 @@ func (s *Server) listRuns(ctx context.Context, list *mcp.ListToolsResult) error 
 // run_skill_script: there may be any number of names.
 func (s *Server) callRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	name, _ := ctx.Value(calledKey{}).(string)
-	answer, skill := s.opts.Runs.Call(ctx, name, string(req.Params.Arguments))
+	answer, skill := s.runSession(req).Call(ctx, name, string(req.Params.Arguments))
 	e := eventOf(ctx)
 	e.Tool = runScript
 	if name == runShell {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,31 +26,35 @@ func running(t *testing.T, scope string, trusted *trust.File, tell func(mcpserve
 	files["pdf-forms/scripts/count.sh"] = "#!/bin/sh\n# Counts words.\n#\n# Usage: count.sh [--all] FILE\necho \"$@\"; exit 4\n"
 	files["secret-plan/scripts/tell.sh"] = "#!/bin/sh\n# Usage: tell.sh\necho secret\n"
 	var k *kit
-	run := func() *runner.Runner {
-		a, err := k.catalog.Agent(scope)
-		try(t, err)
-		r, err := runner.New(k.catalog, a, runner.Executors{Executor: sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})}, trusted, nil)
-		try(t, err)
-		return r
-	}
 	k = serve(t, files, scope, func(_ *repertoire.Config, o *mcpserver.Options) {
 		o.Observe = tell
-		o.Runs = &mcpserver.Runs{
-			OpenWorld: true,
-			Call: func(ctx context.Context, name, arguments string) (string, string) {
-				return run().Call(ctx, name, arguments)
-			},
-			Tools: func(ctx context.Context) (list []mcpserver.RunTool, err error) {
-				tools, err := run().Tools(ctx)
-				for _, tool := range tools {
-					list = append(list, mcpserver.RunTool(tool))
-				}
-				return list, err
-			},
-		}
+		o.Runs = runs(t, &k, scope, trusted, sandbox.NewPlain(sandbox.Options{AllowUnconfined: true}))
+		o.Runs.OpenWorld = true
 	})
 	try(t, os.Chmod(filepath.Join(k.dir, "pdf-forms/scripts/count.sh"), 0o700))
 	return k
+}
+
+// runs returns the tools that run scripts of trusted skills in x. The server k need not be there
+// yet.
+func runs(t *testing.T, k **kit, scope string, trusted *trust.File, x sandbox.Executor) *mcpserver.Runs {
+	made := sync.OnceValue(func() *runner.Runner {
+		a, err := (*k).catalog.Agent(scope)
+		try(t, err)
+		r, err := runner.New((*k).catalog, a, runner.Executors{Executor: x}, trusted, nil)
+		try(t, err)
+		return r
+	})
+	return &mcpserver.Runs{
+		Begin: func(client string) mcpserver.RunSession { return made().Begin(client) },
+		Tools: func(ctx context.Context, stay bool) (list []mcpserver.RunTool, err error) {
+			tools, err := made().Tools(ctx, stay)
+			for _, tool := range tools {
+				list = append(list, mcpserver.RunTool(tool))
+			}
+			return list, err
+		},
+	}
 }
 
 // trustNow trusts a skill as it is now.

@@ -137,6 +137,7 @@ type Server struct {
 	used    recent
 	session atomic.Pointer[string] // the session that suggest_skills was last called with
 	orders  orders
+	running running
 	inputs  map[string]*jsonschema.Schema // of the tools, by name
 }
 

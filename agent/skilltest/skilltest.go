@@ -25,15 +25,6 @@ import (
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
-// Config says what tests run with.
-type Config struct {
-	// Agent is the agent of the tests; Run sets its Model and Workspace.
-	Agent agent.Config
-
-	// Executors sets new executors of the agent, for each test.
-	Executors func(*agent.Config)
-}
-
 // A Status is how a test ended.
 type Status string
 
@@ -66,11 +57,12 @@ type Diff struct {
 // ErrNone means that a skill has no tests.
 var ErrNone = errors.New("it has no tests")
 
-// Run runs the tests of a skill, in the order of their names. An error means that the skill
+// Run runs the tests of a skill with an agent whose Model, Workspace and Allow it sets, in the
+// order of their names. Each test has the files of its executors for itself. An error means that the skill
 // could not be read, or that ctx ended; it wraps ErrNone if there are no tests.
-func Run(ctx context.Context, cfg Config, id string) ([]Outcome, error) {
-	c := cfg.Agent.Catalog
-	body, err := c.Body(ctx, id, cfg.Agent.Agent)
+func Run(ctx context.Context, cfg agent.Config, id string) ([]Outcome, error) {
+	c := cfg.Catalog
+	body, err := c.Body(ctx, id, cfg.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +84,11 @@ func Run(ctx context.Context, cfg Config, id string) ([]Outcome, error) {
 }
 
 // runFile runs the test in a file of a skill.
-func runFile(ctx context.Context, cfg Config, body *contextprovider.Body, name string) (o Outcome) {
+func runFile(ctx context.Context, cfg agent.Config, body *contextprovider.Body, name string) (o Outcome) {
 	o = Outcome{Skill: body.ID, Name: name, Status: Passed}
 	start := time.Now()
 	defer func() { o.Duration = time.Since(start) }()
-	f, err := cfg.Agent.Catalog.File(ctx, body.ID, name, cfg.Agent.Agent)
+	f, err := cfg.Catalog.File(ctx, body.ID, name, cfg.Agent)
 	var t *Test
 	if err == nil {
 		t, err = Parse(name, []byte(f.Text))
@@ -112,7 +104,7 @@ func runFile(ctx context.Context, cfg Config, body *contextprovider.Body, name s
 }
 
 // run runs a test in a workspace of its own.
-func (o *Outcome) run(ctx context.Context, cfg Config, body *contextprovider.Body, t *Test) error {
+func (o *Outcome) run(ctx context.Context, cfg agent.Config, body *contextprovider.Body, t *Test) error {
 	dir, err := os.MkdirTemp("", "skill-test-")
 	if err != nil {
 		return err
@@ -132,10 +124,8 @@ func (o *Outcome) run(ctx context.Context, cfg Config, body *contextprovider.Bod
 		}
 	}
 	script := agenttest.New(t.Turns...)
-	cfg.Executors(&cfg.Agent)
-	cfg.Agent.Model, cfg.Agent.Workspace = script, sandbox.Workspace{Dir: dir, Write: true}
-	cfg.Agent.Allow = onlyFor(body)
-	a, err := agent.New(cfg.Agent)
+	cfg.Model, cfg.Workspace, cfg.Allow = script, sandbox.Workspace{Dir: dir, Write: true}, onlyFor(body)
+	a, err := agent.New(cfg)
 	if err != nil {
 		return err
 	}

@@ -70,9 +70,7 @@ func run(t *testing.T, files ...string) ([]skilltest.Outcome, error) {
 	if _, err := c.Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	cfg := skilltest.Config{Agent: agent.Config{Catalog: c}, Executors: func(c *agent.Config) {
-		c.Executor = sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})
-	}}
+	cfg := agent.Config{Catalog: c, Executor: sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})}
 	return skilltest.Run(t.Context(), cfg, "notes")
 }
 
@@ -225,7 +223,7 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := skilltest.Run(ctx, skilltest.Config{Agent: agent.Config{Catalog: c}}, "x"); !errors.Is(err, context.Canceled) {
+	if _, err := skilltest.Run(ctx, agent.Config{Catalog: c}, "x"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

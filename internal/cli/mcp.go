@@ -23,6 +23,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/audit"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/runner"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/proposal"
@@ -201,8 +202,9 @@ type served struct {
 	tokens  *access.Shared                      // of the shared catalog; nil without one
 	heard   chan struct{}                       // holds a value if tokens of the shared catalog may have changed
 
-	run running
-	ran agent.Metrics // which scripts ran
+	run  running
+	room *runner.Room  // what the sessions of all scopes take
+	ran  agent.Metrics // which scripts ran
 
 	proposing
 	box atomic.Pointer[proposal.Box] // nil until the catalog is open
@@ -222,7 +224,7 @@ func (a *app) openServed(ctx context.Context, p proposing, r running) (*served, 
 	if a.verbose {
 		level = slog.LevelInfo
 	}
-	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p, run: r, heard: make(chan struct{}, 1)}
+	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p, run: r, room: runner.NewRoom(), heard: make(chan struct{}, 1)}
 	s.project = config.NewProject(a.dir)
 	cfg.Background, cfg.Logger = true, s.log
 	cfg.Changed = func() {

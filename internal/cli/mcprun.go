@@ -45,7 +45,7 @@ func (r *running) checkToken(closed bool) error {
 }
 
 // runs returns the tools with which the clients of a scope run scripts; nil means that there
-// are none. Each scope has an executor of its own, which may have files.
+// are none. Each session has the files of its executors for itself.
 func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if !s.run.allowed {
 		return nil, nil
@@ -58,6 +58,7 @@ func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Room = s.room
 	log := usageOf(s.Catalog)
 	run, err := runner.New(s.Catalog, scope, e, trust.Open(state), func(e agent.Event) {
 		s.ran.Observe(e)
@@ -68,10 +69,14 @@ func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mcpserver.Runs{OpenWorld: e.Open, Call: run.Call, Tools: func(ctx context.Context) ([]mcpserver.RunTool, error) {
-		tools, err := run.Tools(ctx)
-		return mapped(tools, func(t agent.Tool) mcpserver.RunTool { return mcpserver.RunTool(t) }), err
-	}}, nil
+	return &mcpserver.Runs{
+		OpenWorld: e.Open,
+		Begin:     func(client string) mcpserver.RunSession { return run.Begin(client) },
+		Tools: func(ctx context.Context, stay bool) ([]mcpserver.RunTool, error) {
+			tools, err := run.Tools(ctx, stay)
+			return mapped(tools, func(t agent.Tool) mcpserver.RunTool { return mcpserver.RunTool(t) }), err
+		},
+	}, nil
 }
 
 // noteRun notes a command of a skill that a server ran. What its clients load and read, the

@@ -98,8 +98,7 @@ func (e *executorChoice) check() error {
 	return nil
 }
 
-// set makes an agent run commands as the flags say. Executors with files of their own start
-// empty.
+// set makes an agent run commands as the flags say.
 func (e *executorChoice) set(cfg *agent.Config) {
 	pool := executors.NewPool(executors.Options{AllowUnconfined: e.unconfined, Strict: e.strict})
 	cfg.Executor = pool.Executor(e.name)

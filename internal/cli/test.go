@@ -90,7 +90,8 @@ func (a *app) testCommand() *cobra.Command {
 }
 
 func (a *app) test(ctx context.Context, c *catalog, ids []string, e *executorChoice, format string) error {
-	cfg := skilltest.Config{Agent: agent.Config{Catalog: c, Agent: c.agent}, Executors: e.set}
+	cfg := agent.Config{Catalog: c, Agent: c.agent}
+	e.set(&cfg)
 	list := []skilltest.Outcome{}
 	var errs []error
 	for _, id := range ids {

@@ -31,12 +31,8 @@ type Runner struct {
 	scope   *search.Agent
 	trusted *trust.File
 	agent   *agent.Agent
-	running chan struct{} // holds a value for each call that is answered
+	room    *Room
 }
-
-// maxRunning is how many calls are answered at once: each may take the memory and the
-// processes of a whole command. The others wait.
-const maxRunning = 8
 
 // Executors say where scripts run.
 type Executors struct {
@@ -47,12 +43,14 @@ type Executors struct {
 	For func(search.Script) (sandbox.Executor, error)
 
 	Open bool // scripts can reach other machines
+
+	Room *Room // that the runner shares with others; nil means one of its own
 }
 
 // ExecutorsFor returns the executor of that name for all scripts. For "", skills run in the one
 // that the configuration names for the scope or the skill, or else in the best that works here.
 func ExecutorsFor(name string, unconfined bool, scope *search.Agent) (e Executors, err error) {
-	pool := executors.NewPool(executors.Options{AllowUnconfined: unconfined})
+	pool := executors.NewPool(executors.Options{AllowUnconfined: unconfined, Disk: maxSandbox})
 	if name == "" {
 		e.For = func(s search.Script) (sandbox.Executor, error) { return pool.Get(s.Executor, s.Runtime) }
 	}
@@ -69,7 +67,10 @@ func ExecutorsFor(name string, unconfined bool, scope *search.Agent) (e Executor
 // New returns a runner for the skills that scope may see, nil for all. observe is told what
 // happens; nil means nobody.
 func New(c Catalog, scope *search.Agent, e Executors, trusted *trust.File, observe func(agent.Event)) (*Runner, error) {
-	r := &Runner{catalog: c, scope: scope, trusted: trusted, running: make(chan struct{}, maxRunning)}
+	r := &Runner{catalog: c, scope: scope, trusted: trusted, room: e.Room}
+	if r.room == nil {
+		r.room = NewRoom()
+	}
 	gate := &Gate{Catalog: c, Scope: scope, Trusted: trusted, Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 	var err error
 	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e.Executor, Executors: e.For, Allow: gate.Allow, Observe: observe,
@@ -82,9 +83,13 @@ const maxTools = 32
 
 // Tools returns the definitions of the tools: run_skill_script, sandbox_execute if the
 // executor is a sandbox with files of its own, and the scripts of trusted skills that
-// declare parameters.
-func (r *Runner) Tools(ctx context.Context) ([]agent.Tool, error) {
-	tools, err := r.agent.Tools(ctx, "")
+// declare parameters. stay means that there is one Session for several calls.
+func (r *Runner) Tools(ctx context.Context, stay bool) ([]agent.Tool, error) {
+	define := r.agent.Tools
+	if stay {
+		define = r.agent.NewConversation().Tools
+	}
+	tools, err := define(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -109,23 +114,6 @@ func (r *Runner) scripts(ctx context.Context) ([]agent.Tool, error) {
 		}
 	}
 	return tools[:min(len(tools), maxTools)], ctx.Err()
-}
-
-// Call answers a call, and returns the skill whose script ran or was refused, "" for none.
-func (r *Runner) Call(ctx context.Context, name, arguments string) (answer, skill string) {
-	select {
-	case r.running <- struct{}{}:
-		defer func() { <-r.running }()
-	case <-ctx.Done():
-		return `{"error":"not done: too many other scripts run now"}`, ""
-	}
-	answer, events := r.agent.HandleEvents(ctx, name, arguments)
-	for _, e := range events {
-		if len(e.Skills) > 0 {
-			skill = e.Skills[0]
-		}
-	}
-	return answer, skill
 }
 
 // quoted returns a name as it is typed in a shell.

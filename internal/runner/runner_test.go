@@ -73,7 +73,7 @@ func TestPartial(t *testing.T) {
 		if err := trusted.Add(t.Context(), seen); (err != nil) != test.refused || l.Partial != test.refused {
 			t.Errorf("%d more files: trusting gives %v, partial %t", test.more, err, l.Partial)
 		}
-		answer, _ := r.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/z.sh"}`)
+		answer, _ := r.Begin("").Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/z.sh"}`)
 		if strings.Contains(answer, `"error"`) != test.refused || test.refused && !strings.Contains(answer, "too many files") {
 			t.Errorf("%d more files: %s", test.more, answer)
 		}
@@ -101,7 +101,7 @@ func (s *slow) Execute(ctx context.Context, _ sandbox.Request) (sandbox.Result, 
 func TestManyRuns(t *testing.T) {
 	dir := t.TempDir()
 	try(t, os.Mkdir(filepath.Join(dir, "pdf"), 0o755))
-	try(t, os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\n---\nConvert.\n"), 0o600))
+	try(t, os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: x\n---\nConvert.\n"), 0o600))
 	c := open(t, dir)
 	l, err := c.Listing(t.Context(), "pdf", nil, true)
 	try(t, err)
@@ -111,7 +111,7 @@ func TestManyRuns(t *testing.T) {
 	r, err := runner.New(c, nil, runner.Executors{Executor: x}, trusted, nil)
 	try(t, err)
 	call := func(ctx context.Context) string {
-		answer, _ := r.Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
+		answer, _ := r.Begin("").Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
 		return answer
 	}
 	var calls sync.WaitGroup

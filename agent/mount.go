@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/sandbox"
+)
+
+// folder returns where commands see the files of a skill: in its folder, or in a sandbox with
+// files of its own.
+func (s *acts) folder(ctx context.Context, b *contextprovider.Body) string {
+	if s.cfg.Executor == nil {
+		return b.Folder
+	}
+	x, _, err := s.executor(ctx, b.ID)
+	if box, ok := x.(sandbox.Box); ok && err == nil {
+		return box.SkillPath(b.Name)
+	}
+	return b.Folder
+}
+
+// mountAll brings the skills into a sandbox that a program may use: those that the conversation
+// has loaded, and those whose paths stand in the program. It is an error if scripts of one whose
+// path stands there may not run.
+func (s *acts) mountAll(ctx context.Context, x sandbox.Executor, program string) error {
+	box, ok := x.(sandbox.Box)
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	loaded := slices.Clone(s.loaded)
+	s.mu.Unlock()
+	ids := make(map[string]string) // by name: of two that share one, the one that was loaded last
+	for i := range loaded {
+		ids[loaded[i].Name] = loaded[i].ID
+	}
+	for _, name := range namesBelow(program, path.Dir(box.SkillPath("x"))) {
+		if err := s.mount(ctx, box, orElse(ids[name], name), program); err != nil {
+			return err
+		}
+	}
+	for i := range loaded {
+		if ids[loaded[i].Name] == loaded[i].ID {
+			_ = s.mount(ctx, box, loaded[i].ID, program) // the program may do without it
+		}
+	}
+	return nil
+}
+
+// mount brings a skill into a sandbox in which its commands run. It leaves out a skill that
+// there is not, and asks whether scripts of the others may run.
+func (s *acts) mount(ctx context.Context, box sandbox.Box, id, program string) error {
+	b, err := s.body(ctx, id)
+	if err != nil {
+		return ctx.Err() // the program finds no such folder
+	}
+	if err := s.allow(ctx, b, program); err != nil {
+		return err
+	}
+	var r sandbox.Request
+	if x, err := s.prepare(ctx, &b, &r); err != nil || x != box {
+		return err
+	}
+	return box.MountSkill(ctx, r)
+}
+
+// maxMounted bounds the skills whose paths may stand in one program.
+const maxMounted = 32
+
+// namesBelow returns the names of the entries of a folder whose paths stand in a program.
+func namesBelow(program, folder string) (names []string) {
+	for len(names) < maxMounted {
+		_, rest, ok := strings.Cut(program, folder+"/")
+		if !ok {
+			break
+		}
+		name := rest
+		if end := strings.IndexAny(rest, "/ \t\r\n'\"`;|&<>(){}$*?[]\\"); end >= 0 {
+			name = rest[:end]
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+		program = rest
+	}
+	return names
+}
+
+func runShell(ctx context.Context, s *acts, in toolArguments) (any, error) {
+	sh, ok := s.cfg.Executor.(sandbox.Shell)
+	if !ok {
+		return nil, s.failed("", &toolProblem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
+	}
+	program, name := in.texts["command"], in.texts["skill_name"]
+	if name != "" {
+		return runScript(ctx, s, in)
+	}
+	if own, ok := s.files.Executor(sh).(sandbox.Shell); ok {
+		sh = own
+	}
+	start := time.Now()
+	res, err := s.shell(ctx, sh, program)
+	if err != nil {
+		return nil, s.failedAt("", program, err)
+	}
+	s.noteRun("", program, start, &res)
+	return ranOf(&res), nil
+}
+
+// shell runs a program that is of no skill.
+func (s *acts) shell(ctx context.Context, sh sandbox.Shell, program string) (sandbox.Result, error) {
+	if err := sandbox.Check(sh, sandbox.Request{Command: program}); err != nil {
+		return sandbox.Result{}, err
+	}
+	if err := s.mountAll(ctx, sh, program); err != nil {
+		return sandbox.Result{}, err
+	}
+	return guard(ctx, "the sandbox", func() (sandbox.Result, error) { return sh.Run(ctx, program) })
+}
+
+// Mount returns where commands of a session see the files of a skill that its model has loaded.
+// If that is not the folder of the skill, it copies them there first. It is an error if scripts
+// of the skill may not run.
+func (a *Agent) Mount(ctx context.Context, files *sandbox.Session, id string) (string, error) {
+	s := acts{cfg: &a.cfg, files: files}
+	b, err := s.body(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	x, _, err := s.executor(ctx, b.ID)
+	if err != nil {
+		return "", err
+	}
+	box, ok := x.(sandbox.Box)
+	if !ok {
+		return b.Folder, nil
+	}
+	return box.SkillPath(b.Name), s.mount(ctx, box, b.ID, "")
+}
