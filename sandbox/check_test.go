@@ -3,11 +3,17 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // recorder is an executor of a program: it notes what reaches it, and runs nothing.
@@ -94,6 +100,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestAllowedWay: a script that another interpreter may run is refused with its name.
+func TestAllowedWay(t *testing.T) {
+	r := requests(t)["files"]
+	r.Allowed = []string{"Bash(python3:*)"}
+	for command, want := range map[string]string{
+		"python scripts/x.py 15*23": "run it as `python3 scripts/x.py`, which it allows; or, to allow it, add `scripts/x.py` to allowed-tools",
+		"scripts/x.py":              "run it as `python3 scripts/x.py`, which it allows; or, to allow it, add `scripts/x.py` to allowed-tools",
+		"sh scripts/x.sh":           "`; to allow it, add `scripts/x.sh` to allowed-tools",
+		"python -c 1":               "`; to allow it, add `python` to allowed-tools",
+	} {
+		if r.Command = command; !strings.Contains(Check(new(recorder), r).Error(), want) {
+			t.Errorf("%q: %v, want %q", command, Check(new(recorder), r), want)
+		}
+	}
+}
+
 func reasonOf(err error) Reason {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason
@@ -173,22 +195,34 @@ func TestCheckShell(t *testing.T) {
 	}
 }
 
-// FuzzCheck: nothing panics, and a program of which Check lets something pass does not get to a
-// command that is not allowed by the means of the shell's language.
+// FuzzCheck: when a shell runs a program that Check let pass, it calls nothing but what is
+// allowed and what only prints, and opens no file.
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"a; b", "a | (b && c)", "a `b`", "{ a; }", "! a", "a <<x\nb\nx\n", "if a; then b; fi", "a &", "coproc a", "(a) & b"} {
+	for _, s := range []string{"a; b", "a | (a && echo b)", "a `b`", "{ a; }", "! a", "a <<x\nb\nx\n", "if a; then b; fi", "a &", "coproc a", "(a) & b", "a $ 0", "a b* ~ {c,d}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, program string) {
 		r := Request{Skill: "x", Files: fstest.MapFS{}, Command: program, Allowed: []string{"a"}}
+		_ = Check(new(recorder), r)
 		if Check(new(shell), r) != nil {
 			return
 		}
-		for _, mark := range []string{"$", "`", "<", ">", "\x00"} {
-			if strings.Contains(strings.NewReplacer(`\`+mark, "", "'", `"`).Replace(program), mark) && !strings.ContainsAny(program, `'"\#`) {
-				t.Fatalf("%q passes", program)
-			}
+		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(program), "")
+		if err != nil {
+			t.Fatalf("%q passes: %v", program, err)
 		}
-		_ = Check(new(recorder), r)
+		sh, err := interp.New(interp.Env(expand.ListEnviron()), interp.CallHandler(func(_ context.Context, args []string) ([]string, error) {
+			if args[0] != "a" && !slices.Contains(printers[:], args[0]) {
+				t.Errorf("%q passes, and calls %q", program, args)
+			}
+			return []string{"true"}, nil
+		}), interp.OpenHandler(func(_ context.Context, name string, _ int, _ os.FileMode) (io.ReadWriteCloser, error) {
+			t.Errorf("%q passes, and opens %q", program, name)
+			return nil, os.ErrPermission
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = sh.Run(t.Context(), file) // it may fail
 	})
 }

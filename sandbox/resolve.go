@@ -114,7 +114,18 @@ func (v *resolver) allow(spellings ...[]string) error {
 	rule := needed(v.allowed, spellings[0])
 	return &Error{Reason: Refused,
 		Fact: fmt.Sprintf("the skill %q does not allow `%s`", v.skill, words.Line(words.Shorten(strings.TrimPrefix(spellings[0][0], "./"), 80))),
-		Hint: fmt.Sprintf("to allow it, add `%s` to allowed-tools in its SKILL.md", words.Line(rule))}
+		Hint: v.allowedWay(spellings) + fmt.Sprintf("to allow it, add `%s` to allowed-tools in its SKILL.md", rule)}
+}
+
+// allowedWay says with which interpreter a refused script may run, if there is one.
+func (v *resolver) allowedWay(spellings [][]string) string {
+	script := spellings[0]
+	file, ok := strings.CutPrefix(script[0], "./")
+	by := interpreterOf(file)
+	if !ok || by == "" || !allows(v.allowed, append([]string{by, file}, script[1:]...)) {
+		return ""
+	}
+	return "run it as `" + by + " " + words.Line(file) + "`, which it allows; or, "
 }
 
 // inSkill reports whether name is an absolute path in the folder of the skill.

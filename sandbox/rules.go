@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A rule allows the commands whose words match its patterns. A command of PATH is written
@@ -24,6 +25,9 @@ var others = [...]string{"Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "
 	"WebSearch", "TodoRead", "TodoWrite", "NotebookRead", "NotebookEdit", "AskUserQuestion", "SlashCommand", "BashOutput", "KillShell",
 	"KillBash", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "ToolSearch"}
 
+// toolPrefix begins the names of tools of MCP servers.
+const toolPrefix = "mcp__"
+
 // rules returns what the entries of allowed-tools allow. An entry that names another tool
 // allows no command.
 func rules(allowed []string) []rule {
@@ -37,7 +41,7 @@ func rules(allowed []string) []rule {
 			for spec := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(inside), ")"), ",") {
 				list = append(list, specRules(spec)...)
 			}
-		case found, slices.Contains(others[:], entry), strings.HasPrefix(entry, "mcp__"):
+		case found, slices.Contains(others[:], entry), strings.HasPrefix(entry, toolPrefix):
 		case entry == "*", slices.Contains(shells[:], entry):
 			list = append(list, rule{all: true})
 		default:
@@ -162,26 +166,38 @@ func allows(allowed []string, spellings ...[]string) bool {
 	return false
 }
 
-// needed returns the entry of allowed-tools that a command needs.
+// needed returns the entry of allowed-tools that a command needs: it allows this command, and
+// can stand in the frontmatter without quotes.
 func needed(allowed, command []string) string {
 	name, isFile := strings.CutPrefix(command[0], "./")
-	if isFile {
-		if !strings.Contains(name, "/") {
+	if name = literal(name); isFile {
+		if !strings.Contains(name, "/") || strings.HasPrefix(name, toolPrefix) {
 			name = "./" + name
 		}
-		return strings.Map(func(r rune) rune {
-			if unicode.IsSpace(r) || strings.ContainsRune(`,()*[]\"'`, r) {
-				return '?' // an entry ends at a blank, and these have a meaning in patterns
-			}
-			return r
-		}, name)
+		return name
 	}
-	if len(command) > 1 && !strings.ContainsAny(command[1], "-(), *") {
+	if len(command) > 1 && command[1] != "" && literal(command[1]) == command[1] {
 		for _, r := range rules(allowed) {
 			if len(r.words) > 1 && r.words[0] == name { // the author lists single subcommands
 				return "Bash(" + name + " " + command[1] + ":*)"
 			}
 		}
 	}
+	if slices.Contains(shells[:], name) || slices.Contains(others[:], name) || strings.HasPrefix(name, toolPrefix) {
+		return "Bash(" + name + ":*)" // the name alone is that of a tool
+	}
 	return name
+}
+
+// literal returns a name as a pattern, with ? for what has a meaning in entries, in patterns or
+// in YAML.
+func literal(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._+/-", r) || i == 0 && r == '-' {
+			r = '?'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
