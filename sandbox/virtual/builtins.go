@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -58,6 +59,8 @@ func (run *run) builtin(hc interp.HandlerContext, args []string) ([]string, erro
 		return append([]string{internal, "type"}, args[1:]...), nil
 	case "shift":
 		return shift(args), nil
+	case "break", "continue":
+		return leave(args), nil
 	case "eval":
 		return run.eval(strings.Join(args[1:], " "), "eval")
 	case "source", ".":
@@ -100,7 +103,7 @@ func (run *run) builtin(hc interp.HandlerContext, args []string) ([]string, erro
 		}
 	case "pushd":
 		return args, run.m.charge(maxPath) // the stack of folders grows
-	case ":", "true", "false", "exit", "echo", "break", "continue", "hash", "return", "getopts", "popd", "dirs", "local", "export", "readonly", "declare", "typeset", "let":
+	case ":", "true", "false", "exit", "echo", "hash", "return", "getopts", "popd", "dirs", "local", "export", "readonly", "declare", "typeset", "let":
 	default: // alias, kill, ulimit and others
 		return fail(2, "%s: not available: there are no processes, users and terminals", name), nil
 	}
@@ -175,6 +178,18 @@ func shift(args []string) []string {
 		return fail(1, "shift: %.60s: no number of arguments", args[1])
 	}
 	return []string{"eval", fmt.Sprintf("test %d -le $# && shift +%d", n, n)}
+}
+
+// leave leaves all loops if break or continue gets no number of loops, as in bash: the
+// interpreter stays in the loop, which may never end.
+func leave(args []string) []string {
+	if len(args) == 1 {
+		return args
+	}
+	if n, err := strconv.Atoi(args[1]); err == nil && n > 0 && len(args) == 2 {
+		return args
+	}
+	return []string{"eval", fmt.Sprintf("%s fail 1 %s || break %d", internal, quote(args[0]+": no number of loops: "+strings.Join(args[1:], " ")), math.MaxInt32)}
 }
 
 // trap keeps EXIT and ERR; there are no signals.

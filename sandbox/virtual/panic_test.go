@@ -44,6 +44,9 @@ func TestOddNumbers(t *testing.T) {
 		"set a b c; shift -1 || echo $? $#": "1 3\n", "set a b c; shift 99999999999 || echo $? $#": "1 3\n", "set a b c; shift 4 || echo $? $#": "1 3\n",
 		"set a b c; shift 3; echo $? $#": "0 0\n", "set a b c; shift; echo $? $1": "0 b\n", "set a b c; shift 0; echo $? $1": "0 a\n", "f() { shift 2; echo $1; }; f a b c": "c\n",
 		"set a; while shift; do echo x; done; echo $?": "x\n0\n", "shift || echo $?": "1\n",
+		"while true; do break 0; done; echo $?": "0\n", "until false; do while true; do break x; done; echo never; done; echo out": "out\n", "while true; do break 1 2; done; echo out": "out\n",
+		"for i in 1 2; do echo $i; continue -1; done; echo out": "1\nout\n", "for i in 1 2; do for j in 1 2; do break 2; done; echo never; done; echo out": "out\n",
+		"n=0; while true; do n=$((n+1)); if [ $n -eq 3 ]; then break; fi; continue; done; echo $n": "3\n", "f() { break 99999999999999999999; }; while true; do f; done; echo out": "out\n",
 	} {
 		r, err := New(Options{}).Run(t.Context(), command)
 		if err != nil || string(r.Stdout) != want {
