@@ -175,6 +175,10 @@ func TestBadLock(t *testing.T) {
 			says(t, err, want)
 		}
 	}
-	try(t, atomicfile.Write(atomicfile.OS{}, name, []byte(good)))
+	// An older version listed files that are never part of a skill.
+	old := strings.Replace(good, `"SKILL.md"`, `".hg/hgrc": "`+strings.Repeat("a", 64)+`", "SKILL.md"`, 1)
+	try(t, atomicfile.Write(atomicfile.OS{}, name, []byte(old)))
+	try(t, os.MkdirAll(filepath.Join(in.folder("cat"), ".hg"), 0o700))
+	try(t, os.WriteFile(filepath.Join(in.folder("cat"), ".hg", "hgrc"), nil, 0o600))
 	clean(t, in, "cat")
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 func try(t testing.TB, err error) {
@@ -129,7 +131,7 @@ func clean(t testing.TB, in *Installer, want ...string) {
 	var got []string
 	for _, e := range entries {
 		switch {
-		case strings.HasPrefix(e.Name(), stagePrefix):
+		case strings.HasPrefix(e.Name(), skill.StagingPrefix):
 			t.Errorf("%s was left", e.Name())
 		case e.IsDir():
 			got = append(got, e.Name())

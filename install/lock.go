@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,6 +137,9 @@ func parseLock(data []byte) (*Lock, error) {
 		return nil, fmt.Errorf(damaged, errors.New("version or skills is missing"))
 	}
 	for name, e := range l.Skills {
+		if e != nil { // an older version knew fewer names that are never part of a skill
+			maps.DeleteFunc(e.Files, func(file string, _ File) bool { return skill.IsExcluded(file) })
+		}
 		if err := e.check(name); err != nil {
 			return nil, fmt.Errorf(damaged, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Kind is a way to fetch a source.
@@ -153,7 +154,7 @@ func cleanSub(sub string) (string, error) {
 		return "", nil
 	}
 	for part := range strings.SplitSeq(sub, "/") {
-		if part == "" || part == "." || part == ".." || strings.EqualFold(part, ".git") || strings.ContainsAny(part, `\:`) || part[0] == '-' {
+		if part == "" || part == "." || part == ".." || skill.IsExcluded(part) || strings.ContainsAny(part, `\:`) || part[0] == '-' {
 			return "", fmt.Errorf("%q is no folder of a source", sub)
 		}
 	}

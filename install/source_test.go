@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 func TestParseSource(t *testing.T) {
@@ -89,7 +91,7 @@ func FuzzParseSource(f *testing.F) {
 			t.Errorf("%q: %+v", text, s)
 		}
 		for part := range strings.SplitSeq(s.Sub, "/") {
-			if part == ".." || strings.EqualFold(part, ".git") {
+			if part == ".." || skill.IsExcluded(part) {
 				t.Errorf("%q: %+v", text, s)
 			}
 		}

@@ -13,10 +13,11 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A stage is a folder beside the installed skills, in which new ones are put together.
-// Sources do not search folders whose names begin with stagePrefix. It holds:
+// Sources do not search folders whose names begin with skill.StagingPrefix. It holds:
 //
 //	held      locked as long as its process lives
 //	fetched/  what was fetched
@@ -30,7 +31,6 @@ type stage struct {
 }
 
 const (
-	stagePrefix = ".staging-"
 	stageAge    = 24 * time.Hour // after which what a killed process has left is removed
 	journalFile = "journal"
 	maxJournal  = maxLock
@@ -42,7 +42,7 @@ func (in *Installer) newStage() (*stage, error) {
 		return nil, fmt.Errorf("making the folder of installed skills: %w", err)
 	}
 	in.sweep()
-	dir, err := os.MkdirTemp(in.dir, stagePrefix)
+	dir, err := os.MkdirTemp(in.dir, skill.StagingPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for new skills: %w", err)
 	}
@@ -79,7 +79,7 @@ func (in *Installer) stages() ([]string, error) {
 	}
 	var dirs []string
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), stagePrefix) {
+		if e.IsDir() && strings.HasPrefix(e.Name(), skill.StagingPrefix) {
 			dirs = append(dirs, filepath.Join(in.dir, e.Name()))
 		}
 	}

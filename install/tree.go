@@ -105,7 +105,8 @@ func readTree(ctx context.Context, parent, name string) (*tree, error) {
 	return t, t.walk(ctx, filepath.Join(parent, name))
 }
 
-// walk hashes all files, also those that are no part of a skill.
+// walk hashes all files, also those that no source serves. It leaves out what is never part of
+// a skill.
 func (t *tree) walk(ctx context.Context, dir string) error {
 	known := make(map[string]string, len(t.skill.Files))
 	for _, f := range t.skill.Files {
@@ -120,9 +121,9 @@ func (t *tree) walk(ctx context.Context, dir string) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
-			return filepath.SkipDir // what tools keep there is no part of a skill, as for sources
-		case d.IsDir():
+		case d.IsDir() && skill.IsExcluded(rel):
+			return filepath.SkipDir
+		case d.IsDir() || skill.IsExcluded(rel):
 			return nil
 		}
 		if !d.Type().IsRegular() {

@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -8,8 +9,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 )
 
-// maxPath bounds the path of a file in a request, in bytes.
-const maxPath = 1024
+// Bounds of the path of a skill's file, in bytes.
+const (
+	MaxPath = 1024
+	MaxPart = 255 // of the name of one file or folder; most systems take no longer one
+)
 
 // A PathError says why a path cannot be the path of a skill's file.
 type PathError struct {
@@ -22,8 +26,9 @@ func (e *PathError) Error() string {
 
 // CleanPath returns the path of a skill's file in the form in which File has it. It
 // takes paths as a SKILL.md writes them, such as ./scripts/run.sh and a//b. It refuses
-// any path that leads out of the skill's folder, is a folder, or means something else on
-// another system: the rules of all systems hold on each of them. Errors are *PathError.
+// any path that leads out of the skill's folder, is a folder, is no part of a skill (see
+// IsExcluded), or means something else on another system: the rules of all systems hold on
+// each of them. Errors are *PathError.
 func CleanPath(name string) (string, error) {
 	if reason := badPath(name); reason != "" {
 		return "", &PathError{reason}
@@ -37,6 +42,9 @@ func CleanPath(name string) (string, error) {
 		if reason := badPart(part); reason != "" {
 			return "", &PathError{reason}
 		}
+		if isExcluded(part) {
+			return "", &PathError{part + " is not part of a skill"}
+		}
 		parts = append(parts, part)
 	}
 	if last == "" || last == "." {
@@ -45,12 +53,21 @@ func CleanPath(name string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
+// CheckPart says why a file or folder cannot have a name on every system; nil if it can. Errors
+// are *PathError.
+func CheckPart(name string) error {
+	if reason := cmp.Or(badPath(name), badPart(name)); reason != "" {
+		return &PathError{reason}
+	}
+	return nil
+}
+
 func badPath(name string) string {
 	switch {
 	case name == "":
 		return "the path is empty"
-	case len(name) > maxPath:
-		return fmt.Sprintf("the path is longer than %d bytes", maxPath)
+	case len(name) > MaxPath:
+		return fmt.Sprintf("the path is longer than %d bytes", MaxPath)
 	case !utf8.ValidString(name):
 		return "the path is not UTF-8"
 	case strings.ContainsRune(name, 0):
@@ -68,6 +85,8 @@ var reserved = lazyregexp.New(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[
 
 func badPart(part string) string {
 	switch {
+	case len(part) > MaxPart:
+		return fmt.Sprintf("a part of the path is longer than %d bytes", MaxPart)
 	case part == "..":
 		return `the path holds "..", which could lead out of the skill's folder`
 	case strings.Contains(part, ":"):

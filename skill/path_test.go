@@ -16,12 +16,14 @@ var goodPaths = map[string]string{
 	"SKILL.md": "SKILL.md", "scripts/run.sh": "scripts/run.sh", "./scripts/run.sh": "scripts/run.sh", "././a": "a", "a/./b": "a/b",
 	"scripts//run.sh": "scripts/run.sh", ".//a/.//b": "a/b", "a b/ü (1).md": "a b/ü (1).md", ".hidden": ".hidden", "...a": "...a", "~/a": "~/a",
 	"console": "console", "com": "com", "com10.txt": "com10.txt", "null.md": "null.md", "a.con": "a.con", "%2e%2e/a": "%2e%2e/a",
-	strings.Repeat("x", 1024): strings.Repeat("x", 1024),
+	strings.Repeat("x", 255): strings.Repeat("x", 255), strings.Repeat("abcdefg/", 127) + "abcdefgh": strings.Repeat("abcdefg/", 127) + "abcdefgh",
+	".gitignore": ".gitignore", ".github/x": ".github/x", "git/config": "git/config", "~1": "~1", "a~1": "a~1", "node_modules.md": "node_modules.md",
 }
 
 // badPaths are refused on every system, with a part of the reason.
 var badPaths = map[string]string{
-	"": "empty", strings.Repeat("x", 1025): "longer", "\xff": "UTF-8", "a\xc0\xae/b": "UTF-8",
+	"": "empty", strings.Repeat("abcdefg/", 128) + "x": "longer than 1024", strings.Repeat("x", 256): "longer than 255", "a/" + strings.Repeat("ü", 128): "longer than 255",
+	".git/config": "not part", "a/node_modules/b": "not part", "\xff": "UTF-8", "a\xc0\xae/b": "UTF-8",
 	"..": `".."`, "../x": `".."`, "a/..": `".."`, "a/../b": `".."`, "./../x": `".."`, "a/../../x": `".."`, "a//../x": `".."`,
 	"/": "absolute", "/etc/passwd": "absolute", "//host/x": "absolute", "//./pipe/x": "absolute", "/./a": "absolute",
 	".": "folder", "./": "folder", "a/": "folder", "a/.": "folder", "a//": "folder",

@@ -5,6 +5,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // checkLinks refuses a file or folder that links lead to through a folder which is not
@@ -22,7 +24,7 @@ func (d diskFolder) checkLinks(name string) error {
 		case part == "..":
 			at = path.Dir(at)
 			continue
-		case links > 0 && isSkipped(part):
+		case links > 0 && skill.IsExcluded(part):
 			return fmt.Errorf("%w: it is a link into %s, which is not part of a skill", ErrRefused, part)
 		}
 		at = path.Join(at, part)

@@ -73,7 +73,7 @@ func (s *FS) listIn(v viewer, top []fs.DirEntry) *listing {
 
 func (s *FS) listInto(l *listing, v viewer, prefix string, entries []fs.DirEntry) {
 	for _, e := range entries {
-		if isSkipped(e.Name()) {
+		if skill.IsExcluded(e.Name()) {
 			continue
 		}
 		if e.IsDir() {

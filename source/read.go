@@ -65,7 +65,7 @@ func (s *FS) skillFolder(dir string) (folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isSkipped(path.Base(dir)) || !isSkill(at) {
+	if skill.IsExcluded(path.Base(dir)) || !isSkill(at) {
 		return nil, errors.Join(errNoSkill, at.Close())
 	}
 	return at, nil
@@ -75,7 +75,7 @@ func (s *FS) skillFolder(dir string) (folder, error) {
 // it closes.
 func enter(above folder, p string) (folder, error) {
 	defer above.Close()
-	if parent := path.Dir(p); isSkipped(path.Base(parent)) || isSkill(above) {
+	if parent := path.Dir(p); skill.IsExcluded(path.Base(parent)) || isSkill(above) {
 		return nil, fmt.Errorf("%w: the folder is part of %s", ErrRefused, parent)
 	}
 	f, err := above.enter(path.Base(p))

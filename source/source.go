@@ -226,9 +226,9 @@ func (s *FS) onDisk() bool { return s.info.Root != "" }
 
 // Skills finds the skills of the source, see Source. A folder that holds a SKILL.md (or
 // else a skill.md) is a skill and is not searched further; this includes the top folder.
-// Skills skips folders named .git and node_modules, and folders nested more than six deep.
-// On disk, it follows links to folders, even out of the source, but visits no folder
-// twice. Every error has the methods Incomplete and Missed, see Source, and Problem, which
+// Skills skips folders that are never part of a skill, see skill.IsExcluded, and folders
+// nested more than six deep. On disk, it follows links to folders, even out of the source,
+// but visits no folder twice. Every error has the methods Incomplete and Missed, see Source, and Problem, which
 // returns the error as a skill.Problem. The whole search is done before the first result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {

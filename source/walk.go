@@ -225,7 +225,7 @@ func (w *walker) searchEntry(ctx context.Context, parent visit, e fs.DirEntry) {
 		if strings.EqualFold(name, upperFile) {
 			w.note(v.dir, "skill-md-case", errors.New("not a skill: instructions are called SKILL.md, in this case"), "rename it to SKILL.md")
 		}
-	case isSkipped(name):
+	case skill.IsExcluded(name):
 	case v.depth > maxDepth:
 		w.deep++
 	default:
@@ -236,7 +236,7 @@ func (w *walker) searchEntry(ctx context.Context, parent visit, e fs.DirEntry) {
 // link handles a link. A link to anything but a folder is watched, because a folder may
 // take the place of what it leads to.
 func (w *walker) link(v visit) {
-	if isSkipped(path.Base(v.dir)) {
+	if skill.IsExcluded(path.Base(v.dir)) {
 		return
 	}
 	info, err := w.src.tree.stat(v.dir)

@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A folderTree is the tree of a folder on disk, from which no path and no link leads out.
@@ -35,7 +37,7 @@ func (t folderTree) folder(ctx context.Context, dir string, visit func(entry) er
 		if err == nil {
 			err = visit(e)
 		}
-		if err == nil && e.mode.IsDir() && !isLeftOut(rel) && len(rel) <= maxPath {
+		if err == nil && e.mode.IsDir() && !skill.IsExcluded(rel) && len(rel) <= skill.MaxPath {
 			err = t.folder(ctx, rel, visit)
 		}
 		if err != nil {
@@ -98,7 +100,7 @@ func (t folderTree) leadsToLeftOut(rel string) bool {
 		return true
 	}
 	inside, err := filepath.Rel(top, real)
-	return err != nil || isLeftOut(filepath.ToSlash(inside))
+	return err != nil || skill.IsExcluded(filepath.ToSlash(inside))
 }
 
 // open opens the file that the gate has seen, without waiting for a named pipe that may

@@ -32,7 +32,7 @@ func (g *gate) add(e entry) error {
 	if escapes {
 		return bad
 	}
-	if clean == "" || isLeftOut(clean) {
+	if clean == "" || skill.IsExcluded(clean) {
 		return nil
 	}
 	if bad != nil && e.bad == nil {
@@ -80,18 +80,6 @@ func checkKind(e entry) *Error {
 		return refuse(e.path, "lying-size", "its size is negative")
 	}
 	return nil
-}
-
-// isLeftOut reports whether a path is in a folder that is never part of a skill. "git~1" is
-// what Windows calls .git.
-func isLeftOut(clean string) bool {
-	for part := range strings.SplitSeq(clean, "/") {
-		switch strings.ToLower(part) {
-		case ".git", "git~1", "node_modules", "node_m~1":
-			return true
-		}
-	}
-	return false
 }
 
 // A plan has the files to write by their paths in the tree as its maker wrote them.

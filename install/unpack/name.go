@@ -11,11 +11,6 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-const (
-	maxPath = 1024 // bytes
-	maxPart = 255  // bytes; the longest name of a file on most systems
-)
-
 // checkPath returns a path without "./", "//" and a final "/"; "" is the top. bad is what is
 // wrong with the path on any system, and escapes says that it could lead out of the folder.
 func checkPath(name string) (clean string, bad *Error, escapes bool) {
@@ -25,8 +20,8 @@ func checkPath(name string) (clean string, bad *Error, escapes bool) {
 	switch {
 	case name == "":
 		return "", refuse(name, "name", "an entry has no name"), true
-	case len(name) > maxPath:
-		bad = refuse(name, "name", "the path is longer than %d bytes", maxPath)
+	case len(name) > skill.MaxPath:
+		bad = refuse(name, "name", "the path is longer than %d bytes", skill.MaxPath)
 	case !utf8.ValidString(name):
 		bad = refuse(name, "name", "the name is not UTF-8")
 	}
@@ -69,8 +64,8 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func checkPart(name, part string) *Error {
 	switch {
-	case len(part) > maxPart:
-		return refuse(name, "name", "a part of the path is longer than %d bytes", maxPart)
+	case len(part) > skill.MaxPart:
+		return refuse(name, "name", "a part of the path is longer than %d bytes", skill.MaxPart)
 	case strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }):
 		return refuse(name, "control", "the name has a control character")
 	case words.Clean(part) != part:
@@ -80,7 +75,7 @@ func checkPart(name, part string) *Error {
 	case strings.Contains(part, ":"):
 		return refuse(name, "stream", "the name has a colon, which Windows takes for a stream or a drive")
 	}
-	if _, err := skill.CleanPath(part); err != nil {
+	if skill.CheckPart(part) != nil {
 		return refuse(name, "reserved", "%q is the name of a device on Windows", part)
 	}
 	return nil

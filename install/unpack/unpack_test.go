@@ -469,6 +469,10 @@ var accepted = []item{
 	{path: "skills/pdf/empty", text: ""},
 	{path: "skills/pdf/inner/SKILL.md", text: "part of the skill around it"},
 	{path: "skills/pdf/node_modules/left/out.js", text: "x"},
+	{path: "skills/pdf/.g\u200cit/config", text: "x"},
+	{path: "skills/pdf/GIT~1/config", text: "x"},
+	{path: "skills/pdf/scripts/.hg/hgrc", text: "x"},
+	{path: "skills/pdf/.staging-1/new/SKILL.md", text: "x"},
 	{path: "skills/pdf/1/2/3/4/5/6/deep.md", text: "as deep as it gets"},
 	{path: "skills/caf\u00e9/skill.md", text: "---\nname: cafe\ndescription: d\n---\n"},
 }

@@ -111,8 +111,7 @@ func badPath(path string) string {
 		if part == "" || part == "." || part == ".." {
 			continue
 		}
-		_, err := skill.CleanPath(part)
-		if bad, ok := errors.AsType[*skill.PathError](err); ok {
+		if bad, ok := errors.AsType[*skill.PathError](skill.CheckPart(part)); ok {
 			return bad.Reason
 		}
 	}

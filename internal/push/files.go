@@ -118,6 +118,17 @@ func saysName(text []byte, name string) bool {
 	return false
 }
 
+// noteSecrets notes which files of the skill in a folder are left out as secrets.
+func (s *pushed) noteSecrets(dir string, files []skill.File) {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	for _, f := range files {
+		if skill.IsSecret(f.Path) {
+			s.secrets = append(s.secrets, path.Join(dir, f.Path))
+		}
+	}
+}
+
 // served leaves out the files that nodes do not serve. It returns the others, and the digest
 // that the skill has with them alone.
 func served(files []skill.File, textDigest, digest string) ([]skill.File, string) {
@@ -131,7 +142,7 @@ func served(files []skill.File, textDigest, digest string) ([]skill.File, string
 // isUnserved reports whether a file of a skill can never be read by its name, or must not.
 func isUnserved(f skill.File) bool {
 	clean, err := skill.CleanPath(f.Path)
-	return err != nil || clean != f.Path || f.SHA256 == "" || isSecret(f)
+	return err != nil || clean != f.Path || f.SHA256 == "" || skill.IsSecret(f.Path)
 }
 
 // hidePlaces replaces the folder of the source by its label in the texts of a problem. top is

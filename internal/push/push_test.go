@@ -299,7 +299,7 @@ func TestUnserved(t *testing.T) {
 // TestSecrets: files in which programs keep secrets are not pushed, and each push says so.
 func TestSecrets(t *testing.T) {
 	st := memory.New()
-	tree := map[string]string{"pdf/SKILL.md": doc("pdf"), "pdf/.env": "PASSWORD=a", "pdf/x/.ssh/config": "b", "pdf/id_ed25519": "c", "pdf/.env.example": "PASSWORD=", "pdf/id_rsa.md": "d"}
+	tree := map[string]string{"pdf/SKILL.md": doc("pdf"), "pdf/.env": "PASSWORD=a", "pdf/.git/config": "url = https://a:b@c", "pdf/node_modules/x": "e", "pdf/x/.ssh/config": "b", "pdf/id_ed25519": "c", "pdf/.env.example": "PASSWORD=", "pdf/id_rsa.md": "d"}
 	src := at(t, folder(t, tree), "a", 1)
 	secrets := []string{"pdf/.env", "pdf/id_ed25519", "pdf/x/.ssh/config"}
 	for _, line := range []string{"a: +pdf/SKILL.md 3 files", "a: 0 files"} {

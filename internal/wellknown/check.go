@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -57,8 +56,11 @@ func (b *bundle) checkFiles() error {
 	seen := make(map[string]string)
 	for _, f := range b.files {
 		size += len(f.data)
-		if !fs.ValidPath(f.path) || strings.ContainsAny(f.path, "\\:\t\n") || words.Clean(f.path) != f.path {
-			return b.omitted("the name of its file %q is not a plain relative path", f.path)
+		if clean, err := skill.CleanPath(f.path); err != nil || clean != f.path || words.Clean(f.path) != f.path {
+			return b.omitted("the name of its file %q is not a plain relative path of a skill's file", f.path)
+		}
+		if skill.IsSecret(f.path) {
+			return b.omitted("only passwords and keys have the name of its file %s; remove the file", f.path)
 		}
 		fold := strings.ToLower(f.path)
 		if other, ok := seen[fold]; ok {

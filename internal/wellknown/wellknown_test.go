@@ -320,6 +320,9 @@ func TestOmitted(t *testing.T) {
 		{skillOf("drive", "c:/x"), `"c:/x" is not a plain relative path`},
 		{skillOf("turned", "a\u202eb"), "is not a plain relative path"},
 		{skillOf("broken-line", "a\nb"), "is not a plain relative path"},
+		{skillOf("clone", ".git/config"), `".git/config" is not a plain relative path`},
+		{skillOf("device", "con.txt"), `"con.txt" is not a plain relative path`},
+		{skillOf("secret", "x/.env"), "only passwords and keys have the name of its file x/.env"},
 	} {
 		dir := t.TempDir()
 		r, omitted := write(t, dir, c.skill)
