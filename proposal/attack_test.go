@@ -47,6 +47,110 @@ func TestLeavesFolder(t *testing.T) {
 	}
 }
 
+// TestNoFileOfTheSkill: nothing is written to what tools keep in the folder of a skill, whether
+// it is there or not, nor after a person has edited what is kept.
+func TestNoFileOfTheSkill(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	config := filepath.Join(k.cat, ".git", "config")
+	put(t, config, "[core]\n\tbare = false\n", 0o600)
+	diffs := []string{"--- /dev/null\n+++ b/%s\n@@\n+\tfsmonitor = run\n", "--- a/%[1]s\n+++ b/%[1]s\n@@\n [core]\n+\tfsmonitor = run\n", "--- a/%s\n+++ /dev/null\n"}
+	names := []string{".git/config", ".git/hooks/post-checkout", "cat/.git/config", "scripts/.GIT/x", "git~1/config", ".g\u200cit/config", ".hg/hgrc", "node_modules/x", ".staging-1/x"}
+	for _, name := range names {
+		for _, diff := range diffs {
+			c := proposal.Change{Skill: "cat", Diff: fmt.Sprintf(diff, name), Justification: "x"}
+			if _, err := k.ProposeUpdate(ctx, bird, c); err == nil || !strings.Contains(err.Error(), "not part of a skill") {
+				t.Errorf("%q: %v", c.Diff, err)
+			}
+		}
+	}
+	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
+	try(t, err)
+	put(t, filepath.Join(k.state, "proposals", "open", p.ID, "change.diff"), fmt.Sprintf(diffs[0], ".git/config"), 0o600)
+	if s, err := k.Show(ctx, nil, p.ID); err != nil || !strings.Contains(s.Conflict, "not part of a skill") {
+		t.Errorf("%q, %v", s.Conflict, err)
+	}
+	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{Force: true}); err == nil || !strings.Contains(err.Error(), "not part of a skill") {
+		t.Error(err)
+	}
+	if got := get(t, config); !strings.HasSuffix(got, "false\n") {
+		t.Error(got)
+	}
+	k.alone(t)
+}
+
+// TestSecrets: nobody proposes to write a file for passwords and keys, and one that is there can
+// go.
+func TestSecrets(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	put(t, filepath.Join(k.cat, ".env"), "A=1\n", 0o600)
+	k.rescan(t)
+	for _, diff := range []string{"--- /dev/null\n+++ b/scripts/.env\n@@\n+A=2\n", "--- a/.env\n+++ b/.env\n@@\n-A=1\n+A=2\n", "--- /dev/null\n+++ b/.aws/config\n@@\n+A=2\n", "--- /dev/null\n+++ b/ID_RSA\n@@\n+A=2\n"} {
+		if _, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: diff, Justification: "x"}); err == nil || !strings.Contains(err.Error(), "passwords and keys") {
+			t.Errorf("%q: %v", diff, err)
+		}
+	}
+	c := one("Call the cat.", "Call it.")
+	c.Diff += "--- a/.env\n+++ /dev/null\n@@\n-A=1\n"
+	p, err := k.ProposeUpdate(ctx, bird, c)
+	try(t, err)
+	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(k.cat, ".env")); err == nil || !strings.Contains(get(t, filepath.Join(k.cat, "SKILL.md")), "Call it.") {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// TestInTheWay: a new file takes the place of nothing that is there when it is approved.
+func TestInTheWay(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	p, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: "--- /dev/null\n+++ b/scripts/new.sh\n@@\n+echo new\n", Justification: "x"})
+	try(t, err)
+	way := filepath.Join(k.cat, "scripts", "new.sh")
+	for name, c := range map[string]struct {
+		put  func() error
+		says string
+	}{
+		"a folder":               {func() error { return os.Mkdir(way, 0o700) }, "something is at scripts/new.sh"},
+		"a folder with a file":   {func() error { put(t, filepath.Join(way, "x"), "x", 0o600); return nil }, "folder of the other"},
+		"another file":           {func() error { put(t, way, "echo mine\n", 0o700); return nil }, "changed since"},
+		"a file in another case": {func() error { put(t, filepath.Join(k.cat, "scripts", "NEW.sh"), "x", 0o600); return nil }, "on some systems"},
+		"a link":                 {func() error { return os.Symlink("feed.sh", way) }, "changed since"},
+		"a link to nothing":      {func() error { return os.Symlink("nowhere", way) }, "link"},
+		"a link to a device":     {func() error { return os.Symlink(os.DevNull, way) }, "link"},
+	} {
+		if err := c.put(); err != nil {
+			t.Logf("%s: %v", name, err) // no links here
+			continue
+		}
+		before, err := os.ReadDir(filepath.Dir(way))
+		try(t, err)
+		if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{Force: true}); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after, err := os.ReadDir(filepath.Dir(way)); err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("%s: %v before, %v after, %v", name, before, after, err)
+		}
+		try(t, errors.Join(os.RemoveAll(way), os.RemoveAll(filepath.Join(k.cat, "scripts", "NEW.sh"))))
+	}
+	k.alone(t)
+	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err != nil || get(t, way) != "echo new\n" {
+		t.Error(err)
+	}
+}
+
+// TestSpelledAnew: a file can get a name that differs by case only.
+func TestSpelledAnew(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	p, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: "--- a/scripts/feed.sh\n+++ /dev/null\n--- /dev/null\n+++ b/scripts/Feed.sh\n@@\n+echo fed\n", Justification: "x"})
+	try(t, err)
+	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{})
+	try(t, err)
+	if entries, err := os.ReadDir(filepath.Join(k.cat, "scripts")); err != nil || len(entries) != 1 || entries[0].Name() != "Feed.sh" {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
 // TestOtherOfTheName: who sees a skill sees no proposal for another one of its name.
 func TestOtherOfTheName(t *testing.T) {
 	k, ctx := newKit(t), t.Context()

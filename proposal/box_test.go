@@ -257,7 +257,11 @@ func TestNew(t *testing.T) {
 		"there is a skill": func(n *proposal.Addition) { n.Name = "dog" },
 		"justification":    func(n *proposal.Addition) { n.Justification = "\n" },
 		"on some systems":  func(n *proposal.Addition) { n.Files["RUN.sh"] = proposal.File{} },
-		"is a file, and":   func(n *proposal.Addition) { n.Files["run.sh/x"] = proposal.File{} },
+		"the folder of":    func(n *proposal.Addition) { n.Files["run.sh/x"] = proposal.File{} },
+		"not part of":      func(n *proposal.Addition) { n.Files[".git/hooks/post-checkout"] = proposal.File{} },
+		"passwords":        func(n *proposal.Addition) { n.Files["a/.env"] = proposal.File{} },
+		"is there twice":   func(n *proposal.Addition) { n.Files["./run.sh"] = proposal.File{} },
+		"255 bytes":        func(n *proposal.Addition) { n.Files[strings.Repeat("a", 300)] = proposal.File{} },
 		`".."`:             func(n *proposal.Addition) { n.Files["../x"] = proposal.File{} },
 		"the files have":   func(n *proposal.Addition) { n.Files["x"] = proposal.File{Data: make([]byte, 2<<20)} },
 		"a new skill may": func(n *proposal.Addition) {

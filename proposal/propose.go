@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,10 +62,7 @@ func (b *Box) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, e
 	if len(list) == 0 {
 		return Proposal{}, &DiffError{0, "changes nothing"}
 	}
-	if err := valid(after, name, &e); err != nil {
-		return Proposal{}, err
-	}
-	if err := sameName(before, after, name); err != nil {
+	if err := valid(before, after, name); err != nil {
 		return Proposal{}, err
 	}
 	base := make(Files)
@@ -96,7 +96,7 @@ func (b *Box) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, er
 	if err != nil {
 		return Proposal{}, err
 	}
-	if err := valid(files, n.Name, nil); err != nil {
+	if err := valid(nil, files, n.Name); err != nil {
 		return Proposal{}, err
 	}
 	p := Proposal{Kind: KindNew, Skill: n.Name}
@@ -116,71 +116,99 @@ func checkTexts(justification, evidence string) error {
 	return nil
 }
 
-// cleanFiles checks the files of a new skill, and brings their names into one form.
+// cleanFiles checks how many files a new skill has, and brings their names into one form.
 func cleanFiles(files Files) (Files, error) {
 	if len(files) > maxNewFiles {
 		return nil, fmt.Errorf("%d files; a new skill may have %d", len(files), maxNewFiles)
 	}
-	out, size, keys := make(Files), 0, make(map[string]string)
+	out, size := make(Files), 0
 	for name, f := range files {
 		clean, err := skill.CleanPath(name)
 		if err != nil {
 			return nil, fmt.Errorf("file %q: %w", words.Shorten(name, 80), err)
 		}
-		if other, ok := keys[words.NameKey(clean)]; ok {
-			return nil, fmt.Errorf("files %q and %q are one file on some systems", other, name)
+		if _, ok := out[clean]; ok {
+			return nil, fmt.Errorf("file %q is there twice", clean)
 		}
-		keys[words.NameKey(clean)] = name
 		if size += len(f.Data); size > maxNewBytes {
 			return nil, fmt.Errorf("the files have more than %d bytes", maxNewBytes)
 		}
 		out[clean] = f
 	}
-	for name := range out { // a file cannot be a folder too
-		for dir := filepath.ToSlash(filepath.Dir(name)); dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
-			if _, ok := out[dir]; ok {
-				return nil, fmt.Errorf("%s is a file, and a folder for %s", dir, name)
-			}
-		}
-	}
 	return out, nil
 }
 
-// valid checks that files are a skill: a SKILL.md that can be used, names that all systems
-// take, and sizes within the limits. e is the skill that is changed, nil for a new one.
-func valid(files Files, name string, e *search.Entry) error {
-	s, err := parse(files, name)
+// valid checks a change of the files of a skill, which has the name of its folder: that the
+// result is a skill of the same name with a SKILL.md that can be used and sizes within the
+// limits, and that the names of the files are allowed. before is nil for a new skill.
+func valid(before, after Files, folder string) error {
+	is, err := parse(after, folder)
 	if err != nil {
 		return fmt.Errorf("the result is no skill: %w", err)
 	}
-	if e == nil && s.Name != name {
-		return fmt.Errorf("the name in SKILL.md is %q, and the proposed one is %q", s.Name, name)
+	// A skill that cannot be read has no name to keep. Scopes, pins and rules go by names, so a
+	// skill with another name would leave the scope of whoever proposes it, and might take
+	// the place of another.
+	switch was, err := parse(before, folder); {
+	case before == nil && is.Name != folder:
+		return fmt.Errorf("the name in SKILL.md is %q, and the proposed one is %q", is.Name, folder)
+	case err == nil && is.Name != was.Name:
+		return fmt.Errorf("the name changes from %q to %q; propose a new skill instead", was.Name, is.Name)
 	}
 	size := 0
-	for path, f := range files {
-		if _, err := skill.CleanPath(path); err != nil {
-			return fmt.Errorf("file %q: %w", path, err)
-		}
+	for _, f := range after {
 		size += len(f.Data)
 	}
-	if size > skill.MaxPublishedBytes || len(files) > skill.MaxPublishedFiles {
+	if size > skill.MaxPublishedBytes || len(after) > skill.MaxPublishedFiles {
 		return fmt.Errorf("the result has more than %d files or %d bytes", skill.MaxPublishedFiles, skill.MaxPublishedBytes)
+	}
+	return validNames(before, after)
+}
+
+// validNames checks the names of all files of a skill after a change: each can be the name of a
+// skill's file, no secret is written, and no new file takes the place of another one.
+func validNames(before, after Files) error {
+	written := changed(before, after)
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if _, err := skill.CleanPath(name); err != nil {
+			return fmt.Errorf("file %q: %w", words.Shorten(name, 80), err)
+		}
+		if _, ok := slices.BinarySearch(written, name); ok && skill.IsSecret(name) {
+			return fmt.Errorf("file %q: only passwords and keys have this name, and they do not belong in a skill; take another name", name)
+		}
+	}
+	taken := make(spellings)
+	for name := range before {
+		if _, ok := after[name]; ok {
+			taken.add(name)
+		}
+	}
+	for _, name := range written {
+		if _, ok := before[name]; ok {
+			continue
+		}
+		if other := taken.add(name); other != "" {
+			return fmt.Errorf("files %q and %q are one file on some systems, or one is the folder of the other; take another name", other, name)
+		}
 	}
 	return nil
 }
 
-// sameName refuses a change of a skill's name: scopes, pins and rules go by names, so the
-// skill would leave the scope of whoever proposes it, and might take the place of another.
-func sameName(before, after Files, folder string) error {
-	was, err := parse(before, folder)
-	if err != nil {
-		return nil // a skill that cannot be read has no name to keep
+// spellings are names of files and folders as a skill spells them, by what systems have in
+// common that ignore case or the form of characters. Folders end in "/".
+type spellings map[string]string
+
+// add adds a file and the folders above it. It returns what has the name of one of them
+// already, but is spelled differently or is a file instead of a folder; "" if nothing has.
+func (s spellings) add(file string) (other string) {
+	for name, slash := file, ""; name != "."; name, slash = path.Dir(name), "/" {
+		key := words.NameKey(name)
+		if was, ok := s[key]; ok && was != name+slash {
+			return was
+		}
+		s[key] = name + slash
 	}
-	is, err := parse(after, folder)
-	if err == nil && is.Name != was.Name {
-		err = fmt.Errorf("the name changes from %q to %q; propose a new skill instead", was.Name, is.Name)
-	}
-	return err
+	return ""
 }
 
 // current reads a skill as it is now, with its digest.

@@ -126,7 +126,7 @@ func (b *Box) plan(ctx context.Context, a *search.Agent, folder string, p *Propo
 		return nil, err
 	}
 	name := folderName(&e)
-	if err := cmp.Or(valid(after, name, &e), sameName(now, after, name)); err != nil {
+	if err := valid(now, after, name); err != nil {
 		return nil, err
 	}
 	plan := &plan{moved: digest != p.Base, trial: Trial{Name: name, Source: e.Source, Dir: e.Dir(), Before: now, After: after}}
@@ -167,7 +167,7 @@ func (b *Box) planNew(ctx context.Context, a *search.Agent, folder string, p *Pr
 	for name, f := range files {
 		files[name] = File{f.Data, shared(f)}
 	}
-	if err := valid(files, p.Skill, nil); err != nil {
+	if err := valid(nil, files, p.Skill); err != nil {
 		return nil, err
 	}
 	plan := &plan{trial: Trial{Name: p.Skill, Dir: p.Skill, After: files}}

@@ -25,7 +25,7 @@ type swap struct {
 // stage returns the folder of what is not complete. It is not below the skill's folder, which
 // cannot be renamed into itself, but on the same disk.
 func (s *swap) stage() string {
-	return filepath.Join(filepath.Dir(s.Folder), "."+filepath.Base(s.Folder)+".repertoire.tmp")
+	return filepath.Join(filepath.Dir(s.Folder), "."+filepath.Base(s.Folder)+skill.StagingSuffix)
 }
 
 // copied returns the folder of the changed copy. Nothing looks for skills below node_modules.
@@ -55,19 +55,41 @@ func (s *swap) prepare(ctx context.Context, before, after Files) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, name := range changed(before, after) {
-		to := filepath.Join(s.copied(), filepath.FromSlash(name))
-		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	if err := s.edit(before, after, mode); err != nil {
+		return err
+	}
+	s.Will, err = digestOf(ctx, s.copied())
+	return err
+}
+
+// edit brings the copy in step with a change. It writes nothing but files of the skill,
+// whatever was checked before: there is no way back from a change of anything else.
+func (s *swap) edit(before, after Files, mode fs.FileMode) error {
+	list := changed(before, after)
+	path := func(name string) string { return filepath.Join(s.copied(), filepath.FromSlash(name)) }
+	for _, name := range list {
+		if clean, err := skill.CleanPath(name); err != nil || clean != name {
+			return fmt.Errorf("%w: %q cannot be one of its files", ErrLocked, name)
 		}
-		if f, ok := after[name]; ok {
-			if err := writeFile(to, f, mode); err != nil {
+		if _, ok := before[name]; ok {
+			if err := os.Remove(path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
 	}
-	s.Will, err = digestOf(ctx, s.copied())
-	return err
+	for _, name := range list {
+		f, ok := after[name]
+		if !ok {
+			continue
+		}
+		if _, err := os.Lstat(path(name)); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: something is at %s that is no file of the skill; move it away, or propose another name", ErrLocked, name)
+		}
+		if err := writeFile(path(name), f, mode); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish puts the copy in the place of the skill's folder, unless that has been changed.
