@@ -139,7 +139,7 @@ func (a *app) box(c *catalog, skills proposal.Catalog) (*proposal.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &proposal.Options{Sources: c.sources, UserDir: settings.UserDir, Installed: settings.InstallDir, Check: check.New(c.Catalog).Check}
+	o := &proposal.Options{Sources: c.sources, UserDir: settings.UserDir, Installed: settings.InstallDir, Check: check.New(c.Catalog, c.Path()+config.ChecksSuffix).Check}
 	if home, err := os.UserHomeDir(); err == nil { // without a home, --to is needed
 		o.UserDir = cmp.Or(o.UserDir, filepath.Join(home, ".agents", "skills"))
 	}

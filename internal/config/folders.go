@@ -142,6 +142,10 @@ const catalogName = "catalog.db"
 // catalog keeps.
 const FilesSuffix = ".files"
 
+// ChecksSuffix ends the name of the folder in which changes of the skills of a catalog are
+// checked.
+const ChecksSuffix = ".checks"
+
 // maxBeside is how many other catalogs Beside returns: reading what 50 of them hold takes
 // about as long as reading ten skills.
 const maxBeside = 50
@@ -224,6 +228,7 @@ func removeCatalog(db string) {
 		}
 	}
 	os.RemoveAll(db + FilesSuffix)
+	os.RemoveAll(db + ChecksSuffix)
 	os.Remove(folder)
 }
 

@@ -52,6 +52,7 @@ func TestRemoveUnused(t *testing.T) {
 		{"aaaaaaaaaaaa/catalog.db", old, true}, // but the folder stays
 		{"aaaaaaaaaaaa/thesis.tex", old, false},
 		{"aaaaaaaaaaaa/catalog.db.d/x", old, false},
+		{"aaaaaaaaaaaa/catalog.db.checks/1/held", old, true},
 		{"777777777777/catalog.db.new", old, true}, // whoever made it was stopped
 		{"bbbbbbbbbbbb/thesis.tex", old, false},
 		{"my-documents/catalog.db", old, false}, // twelve characters, too

@@ -25,13 +25,14 @@ const (
 	ranked     = 10  // hits among which a skill is looked for
 )
 
-// bench asks the prompts of a skill with and without the change.
-func (k *Checker) bench(ctx context.Context, t *proposal.Trial) (*proposal.Bench, error) {
+// bench asks the prompts of a skill with and without the change. The catalog with the change
+// lies in a folder.
+func (k *Checker) bench(ctx context.Context, folder string, t *proposal.Trial) (*proposal.Bench, error) {
 	label, dir := t.Source, t.Dir
 	if t.Before == nil {
 		label = proposed
 	}
-	second, err := k.second(ctx, t, label)
+	second, err := k.second(ctx, folder, t, label)
 	if err != nil {
 		return nil, fmt.Errorf("making a catalog with the change: %w", err)
 	}
@@ -45,7 +46,7 @@ func (k *Checker) bench(ctx context.Context, t *proposal.Trial) (*proposal.Bench
 				return nil, err
 			}
 		}
-		is, err := rankIn(ctx, second.Catalog, p.after, label, dir)
+		is, err := rankIn(ctx, second, p.after, label, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -132,29 +133,12 @@ func rankIn(ctx context.Context, c *repertoire.Catalog, text, label, dir string)
 	return 0, err
 }
 
-// A copied catalog is one in a temporary folder.
-type copied struct {
-	*repertoire.Catalog
-	folder string
-}
-
-func (c *copied) Close() error { return errors.Join(c.Catalog.Close(), os.RemoveAll(c.folder)) }
-
-// second opens a copy of the catalog in which the changed skill is in the place of the one
-// that is there. Only that skill is read: all others are as they were indexed.
-func (k *Checker) second(ctx context.Context, t *proposal.Trial, label string) (_ *copied, err error) {
-	c := &copied{}
-	if c.folder, err = os.MkdirTemp("", "repertoire-check-"); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(c.folder))
-		}
-	}()
+// second opens a copy of the catalog, in a folder, in which the changed skill is in the place of
+// the one that is there. Only that skill is read: all others are as they were indexed.
+func (k *Checker) second(ctx context.Context, folder string, t *proposal.Trial, label string) (_ *repertoire.Catalog, err error) {
 	cfg := k.catalog.Config()
 	cfg.Discover, cfg.Changed, cfg.Schedule, cfg.Defer, cfg.Background, cfg.Agents, cfg.Logger = nil, nil, repertoire.Never, false, false, nil, nil
-	cfg.DB = filepath.Join(c.folder, "catalog.db")
+	cfg.DB = filepath.Join(folder, "catalog.db")
 	if cfg.Policy, err = k.policy(ctx, t, label); err != nil {
 		return nil, err
 	}
@@ -164,14 +148,15 @@ func (k *Checker) second(ctx context.Context, t *proposal.Trial, label string) (
 	if err := copyCatalog(k.catalog.Path(), cfg.DB); err != nil {
 		return nil, err
 	}
-	if c.Catalog, err = repertoire.Open(ctx, cfg); err != nil {
+	c, err := repertoire.Open(ctx, cfg)
+	if err != nil {
 		return nil, err
 	}
 	if _, err = c.Rescan(ctx, nil); err == nil {
 		err = c.Embed(ctx, nil)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.Catalog.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -21,20 +22,28 @@ import (
 )
 
 // A Checker checks changes of the skills of a catalog.
-type Checker struct{ catalog *repertoire.Catalog }
+type Checker struct {
+	catalog *repertoire.Catalog
+	dir     string
+}
 
-// New returns the Checker of a catalog.
-func New(c *repertoire.Catalog) *Checker { return &Checker{c} }
+// New returns the Checker of a catalog. It makes private folders in dir, which need not exist.
+func New(c *repertoire.Catalog, dir string) *Checker { return &Checker{c, dir} }
 
 // Check checks one change; it is a proposal.Options.Check. A change fails if it brings an
 // error, or if the skill's own prompts find it less often.
-func (k *Checker) Check(ctx context.Context, t proposal.Trial) (proposal.Checked, error) {
-	c := proposal.Checked{OK: true, Findings: []skill.Problem{}}
-	before, err := findings(ctx, t.Name, t.Before)
+func (k *Checker) Check(ctx context.Context, t proposal.Trial) (c proposal.Checked, err error) {
+	c = proposal.Checked{OK: true, Findings: []skill.Problem{}}
+	s, err := newScratch(k.dir)
 	if err != nil {
 		return c, err
 	}
-	after, err := findings(ctx, t.Name, t.After)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	before, err := findings(ctx, filepath.Join(s.dir, "before"), t.Name, t.Before)
+	if err != nil {
+		return c, err
+	}
+	after, err := findings(ctx, filepath.Join(s.dir, "after"), t.Name, t.After)
 	if err != nil {
 		return c, err
 	}
@@ -47,7 +56,7 @@ func (k *Checker) Check(ctx context.Context, t proposal.Trial) (proposal.Checked
 			c.Findings = append(c.Findings, p)
 		}
 	}
-	if c.Bench, err = k.bench(ctx, &t); err != nil {
+	if c.Bench, err = k.bench(ctx, s.dir, &t); err != nil {
 		return c, err
 	}
 	c.Findings = append(c.Findings, judge(&t, c.Bench)...)
@@ -62,16 +71,11 @@ func placeless(p skill.Problem) skill.Problem {
 }
 
 // findings returns what is wrong with the files of a skill, with paths in it, and what may
-// mislead its reader.
-func findings(ctx context.Context, name string, files proposal.Files) ([]skill.Problem, error) {
+// mislead its reader. It writes them into a new folder.
+func findings(ctx context.Context, top, name string, files proposal.Files) ([]skill.Problem, error) {
 	if files == nil {
 		return nil, nil
 	}
-	top, err := os.MkdirTemp("", "repertoire-check-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(top) // what was found holds
 	folder := filepath.Join(top, name)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		to := filepath.Join(folder, filepath.FromSlash(path))

@@ -1,9 +1,13 @@
 package check_test
 
 import (
+	"bufio"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
@@ -40,14 +44,20 @@ func open(t *testing.T) *repertoire.Catalog { return openWith(t, nil) }
 
 func openWith(t *testing.T, policy *repertoire.Policy) *repertoire.Catalog {
 	t.Helper()
-	top := t.TempDir()
+	return openAt(t, filepath.Join(t.TempDir(), "catalog.db"), policy)
+}
+
+// openAt opens a catalog of its own of the skills, which lie beside its file.
+func openAt(t *testing.T, file string, policy *repertoire.Policy) *repertoire.Catalog {
+	t.Helper()
+	top := filepath.Dir(file)
 	for name, text := range skills {
 		try(t, os.MkdirAll(filepath.Join(top, "skills", name, "evals"), 0o700))
 		try(t, os.WriteFile(filepath.Join(top, "skills", name, "SKILL.md"), []byte(text), 0o600))
 	}
 	src, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1})
 	try(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(top, "catalog.db"), Schedule: repertoire.Never, Policy: policy})
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: file, Schedule: repertoire.Never, Policy: policy})
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
 	_, err = c.Rescan(t.Context(), nil)
@@ -55,11 +65,13 @@ func openWith(t *testing.T, policy *repertoire.Policy) *repertoire.Catalog {
 	return c
 }
 
+func checker(c *repertoire.Catalog) *check.Checker { return check.New(c, c.Path()+".checks") }
+
 // TestCheck: a change that loses the prompts of the skill fails, as does one that breaks the
 // specification; one that keeps them does not. The catalog stays as it is.
 func TestCheck(t *testing.T) {
 	c := open(t)
-	k := check.New(c)
+	k := checker(c)
 	const evals = `["my cat is hungry, fill the bowl", {"query": "walk the dog", "should_trigger": false}]`
 	base := proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"], "evals/evals.json", evals)}
 	for _, x := range []struct{ name, text, rules string }{
@@ -91,6 +103,73 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestKilled: a check leaves nothing, and removes what killed ones have left, but nothing of those
+// that run.
+func TestKilled(t *testing.T) {
+	if file := os.Getenv("CHECK_AND_WAIT"); file != "" {
+		var checking atomic.Bool
+		c := openAt(t, file, &repertoire.Policy{Ask: []string{"disk"}, Trusted: func(string) bool {
+			if checking.Load() {
+				fmt.Println("waiting")
+				select {}
+			}
+			return true
+		}})
+		checking.Store(true)
+		_, err := checker(c).Check(t.Context(), harmless())
+		t.Fatalf("the check ended: %v", err)
+	}
+	db := filepath.Join(t.TempDir(), "catalog.db")
+	left := func() (list []string) {
+		entries, err := os.ReadDir(db + ".checks")
+		try(t, err)
+		for _, e := range entries {
+			if e.IsDir() {
+				list = append(list, e.Name())
+			}
+		}
+		return list
+	}
+	k := checker(openAt(t, db, nil))
+	checks := func() {
+		t.Helper()
+		got, err := k.Check(t.Context(), harmless())
+		if err != nil || !got.OK {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	var running []*exec.Cmd
+	for range 2 {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
+		cmd.Env = append(os.Environ(), "CHECK_AND_WAIT="+db)
+		out, err := cmd.StdoutPipe()
+		try(t, err)
+		try(t, cmd.Start())
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "waiting\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		running = append(running, cmd)
+	}
+	checks()
+	if n := len(left()); n != len(running) {
+		t.Errorf("%d folders beside %d running checks", n, len(running))
+	}
+	for i, cmd := range running {
+		try(t, cmd.Process.Kill())
+		cmd.Wait() // it was killed
+		checks()
+		if n := len(left()); n != len(running)-i-1 {
+			t.Errorf("%d folders after %d of %d checks were killed", n, i+1, len(running))
+		}
+	}
+}
+
+// harmless is a change that no check refuses.
+func harmless() proposal.Trial {
+	return proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"]), After: files(strings.Replace(skills["cat"], "Open the tin", "First open the tin", 1))}
+}
+
 // TestHeldBack: a change of a skill that is offered for its digest only is not found less
 // because its digest is a new one, and what is held back stays so.
 func TestHeldBack(t *testing.T) {
@@ -104,7 +183,7 @@ func TestHeldBack(t *testing.T) {
 	} {
 		c := openWith(t, policy)
 		trial := proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"]), After: files(strings.Replace(skills["cat"], "Open the tin", "First open the tin", 1))}
-		got, err := check.New(c).Check(t.Context(), trial)
+		got, err := checker(c).Check(t.Context(), trial)
 		try(t, err)
 		if b := got.Bench; !got.OK || len(got.Findings) > 0 || b.Prompts != 1 || b.After != (proposal.Hits{Hit1: 1, Hit3: 1}) {
 			t.Errorf("%s: %+v, %+v", name, got.Findings, got.Bench)
@@ -124,7 +203,7 @@ func listed(t *testing.T, c *repertoire.Catalog) []repertoire.Entry {
 
 // TestNew: a new skill that its own description does not find is told.
 func TestNew(t *testing.T) {
-	k := check.New(open(t))
+	k := checker(open(t))
 	got, err := k.Check(t.Context(), proposal.Trial{Name: "bird", Dir: "bird", After: files("---\nname: bird\ndescription: Teaches a parrot to talk. Use when it is silent.\n---\nTalk to it.\n")})
 	if err != nil || !got.OK || len(got.Findings) > 0 || got.Bench.After != (proposal.Hits{Hit1: 1, Hit3: 1}) {
 		t.Errorf("%+v, %+v, %v", got, got.Bench, err)
