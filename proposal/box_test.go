@@ -260,6 +260,7 @@ func TestNew(t *testing.T) {
 		"the folder of":    func(n *proposal.Addition) { n.Files["run.sh/x"] = proposal.File{} },
 		"not part of":      func(n *proposal.Addition) { n.Files[".git/hooks/post-checkout"] = proposal.File{} },
 		"passwords":        func(n *proposal.Addition) { n.Files["a/.env"] = proposal.File{} },
+		"hidden":           func(n *proposal.Addition) { n.Files["run\u200b.sh"] = proposal.File{} },
 		"is there twice":   func(n *proposal.Addition) { n.Files["./run.sh"] = proposal.File{} },
 		"255 bytes":        func(n *proposal.Addition) { n.Files[strings.Repeat("a", 300)] = proposal.File{} },
 		`".."`:             func(n *proposal.Addition) { n.Files["../x"] = proposal.File{} },

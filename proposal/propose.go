@@ -166,15 +166,19 @@ func valid(before, after Files, folder string) error {
 }
 
 // validNames checks the names of all files of a skill after a change: each can be the name of a
-// skill's file, no secret is written, and no new file takes the place of another one.
+// skill's file, what is written has no name of a secret or one that people cannot read, and no
+// new file takes the place of another one.
 func validNames(before, after Files) error {
 	written := changed(before, after)
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if _, err := skill.CleanPath(name); err != nil {
 			return fmt.Errorf("file %q: %w", words.Shorten(name, 80), err)
 		}
-		if _, ok := slices.BinarySearch(written, name); ok && skill.IsSecret(name) {
+		switch _, ok := slices.BinarySearch(written, name); {
+		case ok && skill.IsSecret(name):
 			return fmt.Errorf("file %q: only passwords and keys have this name, and they do not belong in a skill; take another name", name)
+		case ok && words.Clean(name) != name:
+			return fmt.Errorf("file %q: the name has hidden characters; take another name", name)
 		}
 	}
 	taken := make(spellings)
