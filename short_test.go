@@ -15,7 +15,7 @@ import (
 // detector of .ci/run does, and what they are. None of them starts anything that
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
-	".":                 "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, and reads the documentation",
+	".":                 "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, fetches dozens of branches, and reads the documentation",
 	"agent":             "compiles the program of a page, once more for cgo",
 	"bench":             "indexes hundreds of skills, and generates thousands",
 	"cmd/skills-fit":    "fits weights to thousands of prompts",
@@ -41,7 +41,7 @@ var short = map[string]string{
 // kind of case there is at least one in any case.
 var shortened = map[string]string{
 	"agent":             "histories that are compacted",
-	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, and damages that a new process finds",
+	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, damages that a new process finds, and names of files that strangers write",
 	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, steps at which the disk is full, versions that are published, and kills",
 	"internal/cli":      "hooks at once, sizes whose speed is measured, scopes, and questions of the Inspector",
