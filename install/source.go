@@ -82,20 +82,35 @@ func parseSource(text string) (Source, error) {
 		return Source{}, errors.New("it begins with a hyphen; write ./ before the name of a folder")
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }):
 		return Source{}, errors.New("it has control characters")
-	case strings.Contains(text, "::"):
+	case isHelper(text):
 		return Source{}, errors.New("a helper of git (\"name::\") could run any program; use https, ssh or file")
 	case strings.Contains(text, "://"):
 		return parseURL(text)
 	case isPath(text):
 		return parsePath(text)
 	}
-	if host, rest, ok := strings.Cut(text, ":"); ok && !strings.Contains(host, "/") {
+	if host, rest, ok := cutHost(text); ok {
 		return parseSSH(text, host, rest)
 	}
 	if !strings.Contains(strings.TrimRight(text, "/"), "/") || isArchive(text) {
 		return parsePath(text)
 	}
 	return parseShort(text)
+}
+
+// isHelper reports whether git would run a helper for a text: what stands before "::" is
+// its name. In an address of IPv6, a bracket comes before.
+func isHelper(text string) bool {
+	name, _, ok := strings.Cut(text, "::")
+	return ok && !strings.ContainsAny(name, "/[")
+}
+
+// cutHost cuts user@host:path, in which the host may be an address of IPv6 in brackets.
+func cutHost(text string) (host, rest string, ok bool) {
+	end := strings.Index(text, "]:") + 1 // 0 without brackets
+	host, rest, ok = strings.Cut(text[end:], ":")
+	host = text[:end] + host
+	return host, rest, ok && !strings.Contains(host, "/")
 }
 
 // isPath reports whether a text is clearly a path on this machine.

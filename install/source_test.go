@@ -1,6 +1,7 @@
 package install
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,13 @@ func TestParseSource(t *testing.T) {
 		"ssh://git@host:22/o/r":                 {Git, "ssh://git@host:22/o/r", "", ""},
 		"git@host:o/r.git":                      {Git, "git@host:o/r.git", "", ""},
 		"host:o/r":                              {Git, "host:o/r", "", ""},
+		"https://[2001:db8::1]/o/r":             {Git, "https://[2001:db8::1]/o/r", "", ""},
+		"https://[2001:db8::1]:8443/o/x.zip":    {Archive, "https://[2001:db8::1]:8443/o/x.zip", "", ""},
+		"ssh://git@[::1]:22/o/r":                {Git, "ssh://git@[::1]:22/o/r", "", ""},
+		"git@[2001:db8::1]:o/r":                 {Git, "git@[2001:db8::1]:o/r", "", ""},
+		"[2001:db8::1]:o/r":                     {Git, "[2001:db8::1]:o/r", "", ""},
+		"http://[::1]:80":                       {Site, "http://[::1]:80", "", ""},
+		"./a::b":                                {Folder, "./a::b", "", ""},
 		"file:///srv/r.git":                     {Git, "file:///srv/r.git", "", ""},
 		"file:///srv/x.tgz":                     {Archive, "/srv/x.tgz", "", ""},
 		"https://host/x.tar.gz?v=1":             {Archive, "https://host/x.tar.gz?v=1", "", ""},
@@ -55,6 +63,15 @@ func TestParseSource(t *testing.T) {
 	}
 }
 
+// TestHelpers: no text is a helper of git, which could run any program.
+func TestHelpers(t *testing.T) {
+	for _, text := range []string{"ext::sh -c x", "git+ext::sh", "https::x/[y", "fd::17/x", "a@ext::b", "[ext::sh", "x[ext::sh", "git@[ext::sh]:o/r", "https://[ext::sh]/o/r", "::x"} {
+		if s, err := ParseSource(text); err == nil {
+			t.Errorf("%s: %+v", text, s)
+		}
+	}
+}
+
 // TestSecrets: what may be a secret gets into no lock and no message.
 func TestSecrets(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijkl"
@@ -72,10 +89,13 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// helper is what git takes for the name of a helper, and "::".
+var helper = regexp.MustCompile(`^[A-Za-z0-9+.-]*::`)
+
 // FuzzParseSource: what is accepted cannot be an option or a helper of git, stays in the
 // source, and means the same when the lock is read.
 func FuzzParseSource(f *testing.F) {
-	for _, seed := range []string{"o/r/x", "https://h/o/r/tree/v1/x", "git@h:p", "file:///x", "ext::x", "-x", "./x.zip", "https://h", `C:\x`, "git+ssh://h/x"} {
+	for _, seed := range []string{"o/r/x", "https://h/o/r/tree/v1/x", "git@h:p", "file:///x", "ext::x", "git@[::1]:o/r", "https://[2001:db8::1]/o/r", "-x", "./x.zip", "https://h", `C:\x`, "git+ssh://h/x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -87,7 +107,7 @@ func FuzzParseSource(f *testing.F) {
 			return
 		}
 		url := strings.TrimPrefix(s.Origin, "git+")
-		if strings.HasPrefix(url, "-") || strings.HasPrefix(s.Ref, "-") || strings.Contains(url, "::") || strings.ContainsAny(s.Origin+s.Ref+s.Sub, "\x00\n\r") {
+		if strings.HasPrefix(url, "-") || strings.HasPrefix(s.Ref, "-") || helper.MatchString(url) || strings.ContainsAny(s.Origin+s.Ref+s.Sub, "\x00\n\r") {
 			t.Errorf("%q: %+v", text, s)
 		}
 		for part := range strings.SplitSeq(s.Sub, "/") {
