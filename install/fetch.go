@@ -73,7 +73,7 @@ func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fe
 }
 
 func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
-	r := git.New(s.Origin)
+	r := git.New(s.Origin, in.opts.Limits.MostBytes())
 	v, err := r.Resolve(ctx, s.Ref)
 	if err != nil {
 		return fetched{}, err

@@ -5,7 +5,7 @@
 package git
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +38,14 @@ var gitConfig = []string{
 	"protocol.ext.allow=never",
 	"submodule.recurse=false",
 	"fetch.recurseSubmodules=false",
+	"fetch.negotiationAlgorithm=noop", // there is no history that the server could build on
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
 	"checkout.workers=1",
-	"http.lowSpeedLimit=1", // a server that says nothing for a minute is given up
+	"core.bigFileThreshold=16m", // larger files, which no skill has, are not held in memory
+	"fetch.unpackLimit=1",       // what comes stays packed: many small files would be many large ones
+	"http.lowSpeedLimit=1",      // a server that says nothing for a minute is given up
 	"http.lowSpeedTime=60",
 }
 
@@ -55,11 +58,13 @@ type Repo struct {
 	url     string
 	dir     string // of the checkout; "" means none yet
 	allowed string // protocols, separated by colons
+	most    int64  // bytes of what is fetched, and of what is checked out
 }
 
-// New returns the repository at a URL.
-func New(url string) Repo {
-	r := Repo{url: strings.TrimPrefix(url, "git+"), allowed: "https:ssh"} // "insteadOf" may turn one into the other
+// New returns the repository at a URL, of which at most a number of bytes is fetched, and as
+// many are checked out.
+func New(url string, most int64) Repo {
+	r := Repo{url: strings.TrimPrefix(url, "git+"), allowed: "https:ssh", most: most} // "insteadOf" may turn one into the other
 	for _, scheme := range []string{"file", "http"} {
 		if strings.HasPrefix(r.url, scheme+"://") {
 			r.allowed += ":" + scheme
@@ -76,15 +81,25 @@ func (r Repo) In(dir string) Repo {
 
 // Run runs the git command and returns what it prints. No command asks a question.
 func (r Repo) Run(ctx context.Context, args ...string) ([]byte, error) {
+	return r.run(ctx, "", args...)
+}
+
+func (r Repo) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
+	ctx, stop := r.watch(ctx)
+	defer stop()
 	cmd, stderr, err := r.command(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	out, err := cmd.Output()
-	return out, r.failure(ctx, args[0], err, stderr)
+	var out whole
+	cmd.Stdin, cmd.Stdout = strings.NewReader(stdin), &out
+	if err = r.failure(ctx, args[0], cmd.Run(), stderr); err == nil {
+		err = r.checkSize() // it may have ended before anybody looked
+	}
+	return out.Bytes(), err
 }
 
-func (r Repo) command(ctx context.Context, args []string) (*exec.Cmd, *bytes.Buffer, error) {
+func (r Repo) command(ctx context.Context, args []string) (*exec.Cmd, *tail, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
 		return nil, nil, ErrMissing
@@ -100,7 +115,7 @@ func (r Repo) command(ctx context.Context, args []string) (*exec.Cmd, *bytes.Buf
 	cmd.Env = append(gitEnv(os.Environ()), "GIT_ALLOW_PROTOCOL="+r.allowed)
 	cmd.WaitDelay = 5 * time.Second
 	detach(cmd)
-	var stderr bytes.Buffer
+	var stderr tail
 	cmd.Stderr = &stderr
 	return cmd, &stderr, nil
 }
@@ -110,23 +125,24 @@ func (r Repo) command(ctx context.Context, args []string) (*exec.Cmd, *bytes.Buf
 func gitEnv(env []string) []string {
 	drop := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR",
 		"GIT_NAMESPACE", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_TEMPLATE_DIR", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE", "GIT_ASKPASS",
-		"SSH_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER", "GIT_LFS_SKIP_SMUDGE", "LC_ALL", "LANGUAGE"}
+		"SSH_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER", "GIT_LFS_SKIP_SMUDGE",
+		"GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "LC_ALL", "LANGUAGE"}
 	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(drop, name)
 	})
-	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GIT_LFS_SKIP_SMUDGE=1", "GIT_PAGER=cat", "LC_ALL=C")
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GIT_LFS_SKIP_SMUDGE=1", "GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat", "LC_ALL=C")
 }
 
 // failure returns the error of a git command, with what git said about it.
-func (r Repo) failure(ctx context.Context, what string, err error, stderr *bytes.Buffer) error {
+func (r Repo) failure(ctx context.Context, what string, err error, stderr *tail) error {
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
-	said := lastWords(stderr.String())
+	said := cmp.Or(lastWords(stderr.String()), err.Error())
 	hint := ""
 	for _, h := range []struct{ said, hint string }{
 		{"could not resolve host", "check the name and the network"},

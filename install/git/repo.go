@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -108,7 +110,7 @@ func isHex(s string) bool { return len(s) > 6 && strings.Trim(s, "0123456789abcd
 // Fetch gets a version, without its history and, where the server can do that, without the
 // contents of its files. It returns the commit.
 func (r Repo) Fetch(ctx context.Context, v Version) (string, error) {
-	init := Repo{allowed: r.allowed}
+	init := Repo{allowed: r.allowed, most: r.most}
 	if _, err := init.Run(ctx, "init", "--quiet", "--template=", "--", r.dir); err != nil {
 		return "", err
 	}
@@ -130,63 +132,106 @@ func (r Repo) Fetch(ctx context.Context, v Version) (string, error) {
 // fetchedRef names what was fetched.
 const fetchedRef = "refs/repertoire/fetched"
 
-// Checkout writes the files of a commit, or of some folders in it; "." is all of it.
+// Checkout writes the files of a commit, or of some folders in it; "." is all of it, and
+// folders that the commit does not have are left out. It refuses files that are too large
+// together before it writes any.
 func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error {
-	if _, _, err := r.Trees(ctx, commit, subs); err != nil {
+	t, err := r.list(ctx, commit, subs)
+	if err != nil || len(t.files) == 0 {
 		return err
 	}
-	if len(subs) > 0 && !slices.Contains(subs, ".") {
-		args := append([]string{"sparse-checkout", "set", "--cone", "--"}, subs...)
-		if _, err := r.Run(ctx, args...); err != nil {
-			return err
-		}
+	if err := r.complete(ctx, commit, t.files); err != nil {
+		return err
 	}
-	_, err := r.Run(ctx, "checkout", "--quiet", "--detach", commit, "--")
+	if err := r.checkSum(ctx, t.files); err != nil {
+		return err
+	}
+	args := []string{"checkout", "--quiet", commit, "--"}
+	if len(subs) == 0 || slices.Contains(subs, ".") {
+		args = append(args, ".")
+	} else {
+		args = append(args, slices.DeleteFunc(slices.Clone(subs), func(sub string) bool { return t.trees[sub] == "" })...)
+	}
+	_, err = r.Run(ctx, args...)
 	return err
+}
+
+// complete fetches the contents of files that Fetch has left out, all at once.
+func (r Repo) complete(ctx context.Context, commit string, files map[string]int64) error {
+	var missing strings.Builder
+	list := []string{"rev-list", "--objects", "--no-object-names", "--missing=print", "--max-count=1", commit}
+	err := r.each(ctx, '\n', "", list, func(line string) error {
+		if object, ok := strings.CutPrefix(line, "?"); ok && files[object] > 0 {
+			fmt.Fprintln(&missing, object)
+		}
+		return nil
+	})
+	if err != nil || missing.Len() == 0 {
+		return err
+	}
+	_, err = r.run(ctx, missing.String(), "fetch", "--quiet", "--filter=blob:none", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--stdin", "origin")
+	return err
+}
+
+// checkSum refuses files that have too many bytes together. One content can be in thousands
+// of files, and all of them in a pack of a few hundred bytes.
+func (r Repo) checkSum(ctx context.Context, files map[string]int64) error {
+	objects, sum := strings.Join(slices.Collect(maps.Keys(files)), "\n")+"\n", int64(0)
+	return r.each(ctx, '\n', objects, []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"}, func(line string) error {
+		object, size, _ := strings.Cut(line, " ")
+		n, err := strconv.ParseInt(size, 10, 64)
+		if err != nil {
+			return fmt.Errorf("the server did not send the contents of all files (%s); try again", line)
+		}
+		if n > r.most || n*files[object] > r.most-sum { // n*files[object] does not overflow: maxTree bounds files
+			return fmt.Errorf("its files have more than %d bytes; name one of its folders", r.most)
+		}
+		sum += n * files[object]
+		return nil
+	})
+}
+
+// A listing is what a commit has, or some folders in it.
+type listing struct {
+	trees  map[string]string // objects of folders by their paths
+	skills []string          // folders that have a SKILL.md
+	files  map[string]int64  // objects of files, with the number of files that have this content
 }
 
 // Trees returns the folders of a commit, or of some folders in it, with their objects, which
 // differ if anything in the folders differs, and those that have a SKILL.md. It needs the
-// contents of no file. It refuses a version with more files and folders than
-// maxTree, and stops to read there, so that it comes to an end.
+// contents of no file.
 func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees map[string]string, dirs []string, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	t, err := r.list(ctx, commit, subs)
+	return t.trees, t.skills, err
+}
+
+// list refuses a version with more files and folders than maxTree, and stops to read there,
+// so that it comes to an end.
+func (r Repo) list(ctx context.Context, commit string, subs []string) (listing, error) {
 	args := []string{"ls-tree", "-r", "-t", "-z", commit, "--"}
 	if !slices.Contains(subs, ".") {
 		args = append(args, subs...)
 	}
-	cmd, stderr, err := r.command(ctx, args)
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	trees = map[string]string{".": commit} // for a skill that is the whole repository
-	n := 0
-	for buf := bufio.NewReader(out); n <= maxTree; n++ {
-		line, err := buf.ReadString(0)
-		if err != nil {
-			break // the status of the command says more
+	t, n := listing{trees: map[string]string{".": commit}, files: make(map[string]int64)}, 0 // "." is for a skill that is the whole repository
+	err := r.each(ctx, 0, "", args, func(line string) error {
+		if n++; n > maxTree {
+			return fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
 		}
-		about, name, _ := strings.Cut(strings.TrimSuffix(line, "\x00"), "\t")
+		about, name, _ := strings.Cut(line, "\t")
 		if object, ok := strings.CutPrefix(about, "040000 tree "); ok {
-			trees[name] = object
-		} else if slices.Contains(skill.FileNames, path.Base(name)) {
-			dirs = append(dirs, path.Dir(name))
+			t.trees[name] = object
+			return nil
 		}
-	}
-	if n > maxTree {
-		cancel()
-		cmd.Wait() // it was killed
-		return nil, nil, fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
-	}
-	return trees, dirs, r.failure(ctx, "ls-tree", cmd.Wait(), stderr)
+		if _, object, ok := strings.Cut(about, " blob "); ok {
+			t.files[object]++
+		}
+		if slices.Contains(skill.FileNames, path.Base(name)) {
+			t.skills = append(t.skills, path.Dir(name))
+		}
+		return nil
+	})
+	return t, err
 }
 
 // Tag returns the text of the fetched tag, with its signature. It is the text of the commit

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cgi"
@@ -12,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/install/remote"
+	"github.com/repertoire-skills/repertoire/install/unpack"
 )
 
 // A repository is a real one in a folder.
@@ -153,6 +157,21 @@ func TestHostileRepository(t *testing.T) {
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a URL ran a program")
 	}
+}
+
+// TestLargeRepository: what would be too large is refused before it is on the disk.
+func TestLargeRepository(t *testing.T) {
+	repo := newRepository(t)
+	files := map[string]string{"pdf/SKILL.md": doc("pdf", "One.")}
+	for i := range 20 {
+		files[fmt.Sprintf("data/f%d", i)] = strings.Repeat("x", 64<<10)
+	}
+	repo.commit(t, files)
+	r := rootOf(t)
+	r.Git, r.Limits = repo.url, &remote.Limits{Unpack: &unpack.Limits{Expanded: 1 << 20}}
+	fails(t, r, "its files have more than 1048576 bytes; name one of its folders")
+	r.Sub = "pdf"
+	fetch(t, r, true)
 }
 
 // TestOverHTTP: a repository on a server; a connection that is cut changes nothing.

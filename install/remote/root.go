@@ -249,7 +249,7 @@ func (f *fetcher) treeLimits() *unpack.Limits {
 
 // repository fetches a commit of a repository.
 func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
-	repo := git.New(f.root.Git)
+	repo := git.New(f.root.Git, f.limits.Unpack.MostBytes())
 	v, err := repo.Resolve(ctx, f.root.Ref)
 	if err != nil {
 		return false, err

@@ -1,12 +1,14 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -35,6 +37,7 @@ type Site struct {
 	Skills   []Listed
 	Problems []Problem
 	limits   Limits
+	written  int64 // bytes of the skills that were fetched
 }
 
 // A Problem says why an entry is not among the skills of a site.
@@ -163,7 +166,7 @@ func isDigest(s string) bool {
 
 // Fetch downloads a skill of the site, verifies its digest, and writes it into the folder to, which
 // it makes if it does not exist and which must be empty. SKILL.md is at its top. After an
-// error, the folder is empty.
+// error, the folder is empty. All skills of a site together have the limits of one tree.
 func (s *Site) Fetch(ctx context.Context, one Listed, to string) error {
 	if err := s.fetch(ctx, one, to); err != nil {
 		return fmt.Errorf("skill %s: %w", one.Name, err)
@@ -199,10 +202,32 @@ func (s *Site) fetch(ctx context.Context, one Listed, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkName(to, one.Name); err != nil {
+	if err := cmp.Or(checkName(to, one.Name), s.count(to)); err != nil {
 		return errors.Join(err, os.RemoveAll(to), os.Mkdir(to, 0o700))
 	}
 	return nil
+}
+
+// count adds up what was fetched, and refuses the skill with which it is too much.
+func (s *Site) count(dir string) error {
+	sum := s.written
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	if most := s.limits.Unpack.MostBytes(); err == nil && sum > most {
+		err = fmt.Errorf("with it the skills of the site have more than %d bytes", most)
+	}
+	if err == nil {
+		s.written = sum
+	}
+	return err
 }
 
 // checkName checks that a folder is one skill with this name.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/install/remote"
+	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -77,6 +79,28 @@ func TestSite(t *testing.T) {
 		if diff := cmp.Diff(want, tree(t, to)); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
+	}
+}
+
+// TestLargeSite: each skill is small enough, and all of them are not.
+func TestLargeSite(t *testing.T) {
+	files, text := make(map[string]string), strings.Repeat("x ", 20<<10)
+	for _, name := range []string{"a", "b", "c"} {
+		files[name+"/SKILL.md"] = doc(name, text)
+	}
+	url := serve(t, http.FileServer(http.Dir(publish(t, files))).ServeHTTP)
+	s, err := remote.List(t.Context(), url, &remote.Limits{Unpack: &unpack.Limits{Expanded: 100_000}})
+	try(t, err)
+	to := t.TempDir()
+	var refused []string
+	for _, one := range s.Skills {
+		if err := s.Fetch(t.Context(), one, filepath.Join(to, one.Name)); err != nil {
+			refused = append(refused, err.Error())
+		}
+	}
+	want := []string{"skill c: with it the skills of the site have more than 100000 bytes"}
+	if got := tree(t, to); len(got) != 2 || !slices.Equal(refused, want) {
+		t.Errorf("wrote %d files; refused %q", len(got), refused)
 	}
 }
 

@@ -67,7 +67,15 @@ func (l *Limits) filled() Limits {
 
 // most returns the bounds of the tree that hold before its skills are counted.
 func (l *Limits) most() (members int, expanded int64) {
-	return cmp.Or(l.Members, maxMembers), cmp.Or(l.Expanded, maxExpanded)
+	return cmp.Or(l.Members, maxMembers), l.MostBytes()
+}
+
+// MostBytes returns how many bytes a tree may have, however many skills are in it.
+func (l *Limits) MostBytes() int64 {
+	if l == nil {
+		return maxExpanded
+	}
+	return cmp.Or(l.Expanded, maxExpanded)
 }
 
 // mostFor returns the bounds of a tree with a number of skills.
