@@ -287,9 +287,9 @@ func (c *Catalog) openShared() *state {
 	o.AsOf = n.asOf
 	r := near{n.engine, n}
 	s := &state{path: n.path, store: n.engine, index: x, search: search.New(x, r, c.embedder, o), policy: c.cfg.Policy}
-	s.reader.open = func(info source.Info) (source.Source, error) {
+	s.reader.open = func(info source.Info, current func([]skill.File) bool) (source.Source, error) {
 		info.MaxFile = c.cfg.MaxFile
-		return shared.New(r, info, &shared.Options{Cache: n.files})
+		return shared.New(r, info, &shared.Options{Cache: n.files, Current: current})
 	}
 	s.provider = contextprovider.New(s.search, s.reader)
 	s.search.SetPolicy(s.policy, nil)

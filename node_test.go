@@ -1,17 +1,20 @@
 package repertoire_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/internal/push"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 	engine "github.com/repertoire-skills/repertoire/store/memory"
@@ -256,6 +259,62 @@ func TestNodeUnwritable(t *testing.T) {
 	want(t, "skills when files can be written again", list(t, n.Catalog, nil, false), "cake", "pie")
 	if _, err := os.Stat(filepath.Join(dir, "copy.current")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A counting store counts how often it is asked for files.
+type countingStore struct {
+	*engine.Store
+	asked atomic.Int32
+}
+
+func (s *countingStore) SkillFiles(ctx context.Context, label, dir string) ([]skill.File, error) {
+	s.asked.Add(1)
+	return s.Store.SkillFiles(ctx, label, dir)
+}
+
+func (s *countingStore) Content(ctx context.Context, sha256 string) ([]byte, error) {
+	s.asked.Add(1)
+	return s.Store.Content(ctx, sha256)
+}
+
+// TestNodeReadsItsOwn: what a node has read once and still has, it reads without the store,
+// which may hang; what has changed is read from there.
+func TestNodeReadsItsOwn(t *testing.T) {
+	st := engine.New()
+	write := func(note string) {
+		e, err := static.Default()
+		try(t, err)
+		files := docs("bread", "cake")
+		files["bread/note.md"] = note
+		_, err = push.Push(t.Context(), st, []source.Source{memory(t, "team", 0, files)}, &push.Options{Embedder: e, Inline: true})
+		try(t, err)
+	}
+	write("Knead.")
+	counted := &countingStore{Store: st.Another(true)}
+	changed := make(chan struct{}, 100)
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Store: counted, DB: filepath.Join(t.TempDir(), "copy"), Changed: func() { changed <- struct{}{} }})
+	try(t, err)
+	defer c.Close()
+	read := func(want string) (asked int32) {
+		t.Helper()
+		counted.asked.Store(0)
+		f, err := c.File(t.Context(), "bread", "note.md", nil)
+		try(t, err)
+		if f.Text != want {
+			t.Errorf("read %q, want %q", f.Text, want)
+		}
+		_, err = c.Body(t.Context(), "bread", nil)
+		try(t, err)
+		return counted.asked.Load()
+	}
+	if first, second := read("Knead."), read("Knead."); first == 0 || second != 0 {
+		t.Errorf("asked %d times, and then %d times", first, second)
+	}
+	write("Knead twice.")
+	<-changed
+	if first, second := read("Knead twice."), read("Knead twice."); first == 0 || second != 0 {
+		t.Errorf("after a change asked %d times, and then %d times", first, second)
 	}
 }
 

@@ -187,7 +187,7 @@ func (c *Catalog) freshenShared(ctx context.Context, limit time.Duration) (f Fre
 func (s *state) sharedSources() []source.Source {
 	var list []source.Source
 	for _, kept := range s.index.Copied() {
-		if src, err := s.reader.open(source.Info{Label: kept.Label, Priority: kept.Priority}); err == nil {
+		if src, err := s.reader.open(source.Info{Label: kept.Label, Priority: kept.Priority}, nil); err == nil {
 			list = append(list, src)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -13,7 +14,10 @@ import (
 // A reader opens the files of skills by the label of their source.
 type reader struct {
 	known map[string]source.Source
-	open  func(source.Info) (source.Source, error) // opens a source of a shared catalog; nil for all others
+
+	// open opens a source of a shared catalog; nil for all others. current reports whether
+	// files are those of the skill that will be read, as the copy of the catalog knows it.
+	open func(info source.Info, current func([]skill.File) bool) (source.Source, error)
 }
 
 func newReader(sources []source.Source) (reader, error) {
@@ -39,14 +43,15 @@ func (r reader) kinds() map[string]string {
 	return kinds
 }
 
-func (r reader) source(label string) (source.Source, error) {
-	if s := r.known[label]; s != nil {
+// source returns the source of a skill.
+func (r reader) source(e *search.Entry) (source.Source, error) {
+	if s := r.known[e.Source]; s != nil {
 		return s, nil
 	}
 	if r.open != nil {
-		return r.open(source.Info{Label: label})
+		return r.open(source.Info{Label: e.Source}, func(files []skill.File) bool { return source.Digest(e.TextDigest, files) == e.Digest })
 	}
-	return nil, fmt.Errorf("source %s is not open", label)
+	return nil, fmt.Errorf("source %s is not open", e.Source)
 }
 
 // locate returns a problem of a source with a path that can be opened, when the
@@ -59,8 +64,9 @@ func (r reader) locate(label string, p skill.Problem) skill.Problem {
 }
 
 // Instructions implements contextprovider.Reader.
-func (r reader) Instructions(ctx context.Context, label, dir string, digests bool) (in contextprovider.Instructions, err error) {
-	s, err := r.source(label)
+func (r reader) Instructions(ctx context.Context, e *search.Entry, digests bool) (in contextprovider.Instructions, err error) {
+	dir := e.Dir()
+	s, err := r.source(e)
 	if err != nil {
 		return in, err
 	}
@@ -83,12 +89,12 @@ func (r reader) Instructions(ctx context.Context, label, dir string, digests boo
 }
 
 // File implements contextprovider.Reader.
-func (r reader) File(ctx context.Context, label, dir, name string) (contextprovider.Content, error) {
-	s, err := r.source(label)
+func (r reader) File(ctx context.Context, e *search.Entry, name string) (contextprovider.Content, error) {
+	s, err := r.source(e)
 	if err != nil {
 		return contextprovider.Content{}, err
 	}
-	f, err := source.ReadFile(ctx, s, dir, name)
+	f, err := source.ReadFile(ctx, s, e.Dir(), name)
 	if err != nil {
 		return contextprovider.Content{}, err
 	}

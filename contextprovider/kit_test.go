@@ -18,7 +18,8 @@ import (
 // reader serves the files of real sources, by label.
 type reader map[string]source.Source
 
-func (r reader) Instructions(ctx context.Context, label, dir string, digests bool) (contextprovider.Instructions, error) {
+func (r reader) Instructions(ctx context.Context, e *search.Entry, digests bool) (contextprovider.Instructions, error) {
+	label, dir := e.Source, e.Dir()
 	if digests {
 		m, err := source.ReadManifest(ctx, r[label], dir)
 		if err != nil {
@@ -36,8 +37,8 @@ func (r reader) Instructions(ctx context.Context, label, dir string, digests boo
 	return contextprovider.Instructions{Content: contextprovider.Content{Data: f.Data, SHA256: f.SHA256}, Files: l.Files, Unserved: l.Unserved}, err
 }
 
-func (r reader) File(ctx context.Context, label, dir, name string) (contextprovider.Content, error) {
-	f, err := source.ReadFile(ctx, r[label], dir, name)
+func (r reader) File(ctx context.Context, e *search.Entry, name string) (contextprovider.Content, error) {
+	f, err := source.ReadFile(ctx, r[e.Source], e.Dir(), name)
 	if err != nil {
 		return contextprovider.Content{}, err
 	}

@@ -49,8 +49,8 @@ func TestManifest(t *testing.T) {
 // shifting is a reader of sources in which SKILL.md is gone once it was read.
 type shifting struct{ reader }
 
-func (r shifting) Instructions(ctx context.Context, label, dir string, digests bool) (contextprovider.Instructions, error) {
-	in, err := r.reader.Instructions(ctx, label, dir, digests)
+func (r shifting) Instructions(ctx context.Context, e *search.Entry, digests bool) (contextprovider.Instructions, error) {
+	in, err := r.reader.Instructions(ctx, e, digests)
 	in.Files = slices.DeleteFunc(in.Files, func(f skill.File) bool { return f.Path == "SKILL.md" })
 	return in, err
 }

@@ -26,12 +26,12 @@ type Catalog interface {
 
 // A Reader reads the files of skills where they are now.
 type Reader interface {
-	// Instructions reads the SKILL.md of the skill in folder dir of a source and
-	// lists the skill's files. It opens the other files only for their digests.
-	Instructions(ctx context.Context, source, dir string, digests bool) (Instructions, error)
-	// File returns the file of that name of the skill in folder dir. A name
-	// that leads out of the folder is an error.
-	File(ctx context.Context, source, dir, name string) (Content, error)
+	// Instructions reads the SKILL.md of a skill and lists the skill's files. It opens the
+	// other files only for their digests.
+	Instructions(ctx context.Context, e *search.Entry, digests bool) (Instructions, error)
+	// File returns the file of that name of a skill. A name that leads out of the skill's
+	// folder is an error.
+	File(ctx context.Context, e *search.Entry, name string) (Content, error)
 }
 
 // Instructions are a SKILL.md as it was just read, and what is beside it.
@@ -190,7 +190,7 @@ func (p *Provider) find(ctx context.Context, id string, a *search.Agent, digests
 // asked for, or if it must not be served when one of them has changed.
 func (p *Provider) read(ctx context.Context, e search.Entry, digests bool, a *search.Agent) (Instructions, error) {
 	sealed := e.Sealed != search.Offered
-	in, err := p.reader.Instructions(ctx, e.Source, e.Dir(), digests || sealed)
+	in, err := p.reader.Instructions(ctx, &e, digests || sealed)
 	if err != nil {
 		return Instructions{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
@@ -238,7 +238,7 @@ func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (
 	if clean, err := skill.CleanPath(name); err == nil {
 		name = clean // the reader refuses any other
 	}
-	c, err := p.reader.File(ctx, e.Source, e.Dir(), name)
+	c, err := p.reader.File(ctx, &e, name)
 	if err != nil {
 		return File{}, fmt.Errorf("reading file of skill %s: %w", e.ID, err)
 	}

@@ -31,10 +31,11 @@ var ErrMismatch = fmt.Errorf("%w: its bytes in the shared catalog do not match i
 // A Source is one source of a shared catalog. It implements source.Source, but lists no
 // skills: a catalog that has the source knows them already.
 type Source struct {
-	files store.Files
-	info  source.Info
-	cache *Cache // nil if nothing is kept
-	wait  time.Duration
+	files   store.Files
+	info    source.Info
+	cache   *Cache                        // nil if nothing is kept
+	current func(files []skill.File) bool // nil if nobody knows
+	wait    time.Duration
 }
 
 // Options of New; nil means all zero values.
@@ -42,6 +43,10 @@ type Options struct {
 	// Cache keeps what was read, so that it can be read again while the catalog cannot be
 	// reached; nil means that nothing is kept. Sources may share a Cache.
 	Cache *Cache
+
+	// Current reports whether files are those of the skill that is read, as the node knows it.
+	// If the kept list is current, the catalog is not asked. nil means that nobody knows.
+	Current func(files []skill.File) bool
 
 	// Wait is how long the list of a skill's files may take before the kept one answers;
 	// 0 means 2 s. A skill without a kept list waits as long as the context allows.
@@ -63,7 +68,7 @@ func New(files store.Files, info source.Info, o *Options) (*Source, error) {
 		return nil, fmt.Errorf("source %s: MaxFile is negative: %d", info.Label, info.MaxFile)
 	}
 	info.Root = ""
-	return &Source{files, info, o.Cache, cmp.Or(o.Wait, 2*time.Second)}, nil
+	return &Source{files, info, o.Cache, o.Current, cmp.Or(o.Wait, 2*time.Second)}, nil
 }
 
 // Info implements source.Source.
@@ -109,13 +114,16 @@ func missing(files []skill.File, dir, name string) error {
 	return &source.FileError{Dir: dir, Name: name, Near: words.Similar(name, paths), Err: fs.ErrNotExist}
 }
 
-// list returns the files of the skill in a folder. If the catalog cannot be reached, that is
-// what it returned last.
+// list returns the files of the skill in a folder. If the list that the catalog returned last
+// is current, or the catalog cannot be reached, it is that list.
 func (s *Source) list(ctx context.Context, dir string) ([]skill.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	kept, ok := s.cache.list(s.info.Label, dir)
+	if ok && s.current != nil && s.current(kept) {
+		return kept, nil // the catalog would answer the same, or never
+	}
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if ok {
 		bounded, cancel = context.WithTimeout(ctx, s.wait)
