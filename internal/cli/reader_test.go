@@ -88,6 +88,8 @@ func TestReader(t *testing.T) {
 		t.Error(out)
 	}
 	server.Stop(t)
+	// Until it notices, the node knows that the copy is as the database is, and says so to all others.
+	eventually(t, "the node does not notice", func() bool { _, body := get(t, ready); return strings.Contains(body, `"state":"stale"`) })
 	if out := hook("three"); !strings.Contains(out, "cat") {
 		t.Errorf("a hook without the database says %q", out)
 	}
@@ -106,7 +108,6 @@ func TestReader(t *testing.T) {
 	if out, errs := outputs(t, 0, "search", "feed the cat"); !strings.Contains(out, "cat") || !strings.Contains(errs, "the answer is ") {
 		t.Errorf("without the database a search says %q, %q", out, errs)
 	}
-	eventually(t, "the node does not notice", func() bool { _, body := get(t, ready); return strings.Contains(body, `"state":"stale"`) })
 	if out := node.call(t, "127.0.0.1", "", "tools/call", "read_skill", `{"name":"cat"}`); !strings.Contains(out, "Feed it.") {
 		t.Error(out)
 	}
