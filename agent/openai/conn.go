@@ -138,7 +138,7 @@ func (m *Model) attempt(ctx context.Context, q agent.Question, text func(string)
 		return agent.Message{}, silence(ctx, err)
 	}
 	defer resp.Body.Close()
-	answer, err := decode(&watched{resp.Body, watch, m.cfg.Timeout}, text)
+	answer, err := decode(resp.Body, func() { watch.Reset(m.cfg.Timeout) }, text)
 	return answer, silence(ctx, err)
 }
 
@@ -158,19 +158,4 @@ func silence(ctx context.Context, err error) error {
 		return errSilent
 	}
 	return err
-}
-
-// A watched is a body whose reader is not silent for long.
-type watched struct {
-	io.Reader
-	watch   *time.Timer
-	timeout time.Duration
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.Reader.Read(p)
-	if n > 0 {
-		w.watch.Reset(w.timeout)
-	}
-	return n, err
 }

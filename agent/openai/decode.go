@@ -75,10 +75,11 @@ func (l *lenient) UnmarshalJSON(data []byte) error {
 // errCut means that an answer ended early.
 var errCut = errors.New("the answer was cut off")
 
-// decode reads the answer of a model, whole or as a stream, whatever was asked for. text,
-// if not nil, gets each piece. With an error, the message is what arrived.
-func decode(body io.Reader, text func(string)) (agent.Message, error) {
-	b := builder{text: text}
+// decode reads the answer of a model, whole or as a stream, whatever was asked for. It calls
+// heard whenever a part of the answer has arrived; what only keeps the connection alive is none.
+// text, if not nil, gets each piece. With an error, the message is what arrived.
+func decode(body io.Reader, heard func(), text func(string)) (agent.Message, error) {
+	b := builder{heard: heard, text: text}
 	limited := &io.LimitedReader{R: body, N: maxAnswer}
 	r := bufio.NewReader(limited)
 	first, err := firstByte(r)
@@ -133,7 +134,7 @@ func malformed(format string, args ...any) error {
 
 // whole reads an answer in one piece.
 func (b *builder) whole(r io.Reader) error {
-	body, err := io.ReadAll(r)
+	body, err := io.ReadAll(&watched{r, b.heard})
 	if err != nil {
 		return err
 	}
@@ -149,6 +150,20 @@ func (b *builder) whole(r io.Reader) error {
 	}
 	b.done = true
 	return b.add(&c)
+}
+
+// A watched is a reader that tells when something other than blanks has arrived.
+type watched struct {
+	io.Reader
+	heard func()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if len(bytes.TrimSpace(p[:n])) > 0 {
+		w.heard()
+	}
+	return n, err
 }
 
 // stream reads server-sent events. Each line of data is an event, but for the lines of an
@@ -203,6 +218,7 @@ func (b *builder) event(data []byte) error {
 
 // A builder puts an answer together.
 type builder struct {
+	heard  func()
 	text   func(string)
 	said   strings.Builder
 	calls  []*building
@@ -219,6 +235,9 @@ func (b *builder) add(c *chunk) error {
 	}
 	if u := c.Usage; u != nil && u.In+u.Out+u.Input+u.Made > 0 {
 		b.usage = agent.Usage{In: max(u.In, u.Input), Out: max(u.Out, u.Made)}
+	}
+	if len(c.Choices) > 0 {
+		b.heard() // also of a thought, which we do not read
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {

@@ -87,7 +87,7 @@ func TestDecode(t *testing.T) {
 		"malformed arguments": {events([]string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"get_skill","arguments":"{\"skill"}}]}`}, done), agent.Message{Calls: []agent.Call{{ID: "a", Name: "get_skill", Arguments: `{"skill`}}}},
 	} {
 		var said strings.Builder
-		got, err := decode(strings.NewReader(test.body), func(s string) { said.WriteString(s) })
+		got, err := decode(strings.NewReader(test.body), func() {}, func(s string) { said.WriteString(s) })
 		test.want.Role = agent.Assistant
 		if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
@@ -117,7 +117,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"only comments", ": ping\n\n", "empty", true},
 		{"half an answer", `{"choices":[{"message":{"content":"Hel`, "malformed", false},
 	} {
-		_, err := decode(strings.NewReader(test.body), nil)
+		_, err := decode(strings.NewReader(test.body), func() {}, nil)
 		if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, errCut) != test.cut {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
@@ -131,7 +131,7 @@ func FuzzDecode(f *testing.F) {
 	m := &Model{}
 	f.Fuzz(func(t *testing.T, body string) {
 		var said strings.Builder
-		got, err := decode(strings.NewReader(body), func(s string) { said.WriteString(s) })
+		got, err := decode(strings.NewReader(body), func() {}, func(s string) { said.WriteString(s) })
 		if said.String() != got.Text {
 			t.Errorf("said %q, answered %q", &said, got.Text)
 		}

@@ -52,7 +52,8 @@ type Config struct {
 	Effort      string   // of reasoning, "none" to "high"; "" means the model's default
 
 	// Timeout is how long the server may be silent: until it begins to answer, and between
-	// two pieces of an answer. 0 means 5 minutes.
+	// two pieces of an answer. Comments and blanks, which only keep a connection alive, are
+	// silence. 0 means 5 minutes.
 	Timeout time.Duration
 
 	// Total is how long one answer may take, with all attempts and the pauses between them.
