@@ -234,6 +234,7 @@ func TestSpellings(t *testing.T) {
 		"metadata: {requires: [there, gone]}", "metadata: {requires: [there gone]}", "metadata:\n  requires: |\n    there\n    gone",
 		"metadata: {requires: {bins: there gone}}", "metadata: {requires: {commands: 'there, gone'}}", "metadata: {requires: {bins: [there, gone]}}",
 		"metadata: {requires: {env: THERE_X GONE_X}}", "metadata: {openclaw: {requires: {bins: there gone}}}", "metadata: {clawdbot: {requires: {anyBins: gone gone2}}}",
+		"metadata: {openclaw: {requires: there gone}}", "metadata: {openclaw: {requires: [there, gone]}}",
 	} {
 		for _, lines := range []string{lines, strings.NewReplacer("gone2", "there", "gone", "there", "THERE_X", "PATH", "GONE_X", "PATH").Replace(lines)} {
 			src, err := source.Files(map[string]string{"a/SKILL.md": needy("a", zeppelins, lines)}, &source.Options{Label: "team"})

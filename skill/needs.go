@@ -62,8 +62,11 @@ func (p *parser) needs(meta map[string]*yaml.Node) Needs {
 	r.requires(meta["requires"], &r.Either)
 	for _, client := range []string{"openclaw", "clawdbot"} {
 		m := entriesOf(meta[client])
-		if nodeText(m["always"]) != "true" { // else the author wants it offered whatever is missing
-			r.mapping(m["requires"])
+		if nodeText(m["always"]) == "true" {
+			continue // the author wants it offered whatever is missing
+		}
+		if !r.mapping(m["requires"]) {
+			r.add(m["requires"], &r.Either) // a text or a list
 		}
 	}
 	for _, key := range []string{"dependencies", "depends_on", "depends-on"} {
