@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
-	os.Exit(m.Run())
+	os.Exit(testsize.Hermetic(m).Run())
 }
 
 // TestReadme: the program of docs/agents.md compiles, and its function ask is the example of

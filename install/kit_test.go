@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
+
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 func try(t testing.TB, err error) {
 	t.Helper()

@@ -16,7 +16,10 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/install/remote"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
+
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 func try(t testing.TB, err error) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	testsize.LetGarbageGather() // also of the command: it ends before the collector is of use
-	testscript.Main(m, map[string]func(){
+	testscript.Main(testsize.Hermetic(m), map[string]func(){
 		ownName:      func() { os.Exit(Main(ownName)) },
 		"repertoire": func() { os.Exit(Main("repertoire")) },
 	})

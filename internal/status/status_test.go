@@ -17,8 +17,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/status"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
+
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 func try(t *testing.T, err error) {
 	t.Helper()

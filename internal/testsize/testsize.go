@@ -1,11 +1,14 @@
 // Package testsize decides how long tests take: which of them "go test -short" leaves
 // out, how much they do, and how often garbage is collected meanwhile. The lists of the
-// first two are in short_test.go of the module.
+// first two are in short_test.go of the module. It keeps the settings of whoever runs the
+// tests out of them, too.
 package testsize
 
 import (
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -28,12 +31,47 @@ func Rounds(usual, long int) int {
 	return usual
 }
 
-// Main is the TestMain of packages whose tests make much garbage and need little memory.
+// Main is the TestMain of most packages whose tests read settings, or make much garbage and
+// need little memory.
 func Main(m *testing.M) {
 	LetGarbageGather()
-	os.Exit(m.Run())
+	os.Exit(Hermetic(m).Run())
 }
 
 // LetGarbageGather makes the collector run less often: it took a quarter of the time of
 // some tests.
 func LetGarbageGather() { debug.SetGCPercent(400) }
+
+// Tests are the tests of a package, which see nothing of the settings of whoever runs them.
+type Tests struct{ m *testing.M }
+
+// Hermetic returns the tests of a package. It is for a TestMain that does more than Main: what
+// children of the tests find in their environment is up to the tests.
+func Hermetic(m *testing.M) Tests { return Tests{m} }
+
+// Run clears the environment and runs the tests.
+func (t Tests) Run() int {
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); isSetting(name) {
+			os.Unsetenv(name)
+		}
+	}
+	return t.m.Run()
+}
+
+// isSetting reports whether a variable names folders, settings or servers of the person, to this
+// program, to git or to clients of agents.
+func isSetting(name string) bool {
+	for _, own := range []string{"REPERTOIRE_LONG", "REPERTOIRE_SOAK", "REPERTOIRE_TEST", "REPERTOIRE_DIST", "REPERTOIRE_NODE_MODULES"} {
+		if strings.HasPrefix(name, own) {
+			return false // for the tests
+		}
+	}
+	for _, start := range []string{"REPERTOIRE_", "XDG_", "GIT_", "CLAUDE_", "OPENCLAW_", "OPENAI_", "LC_"} {
+		if strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	return name != "HOME" && strings.HasSuffix(name, "_HOME") ||
+		slices.Contains([]string{"CURSOR_VERSION", "SLASH_COMMAND_TOOL_CHAR_BUDGET", "NO_COLOR", "COLUMNS", "LANG", "LANGUAGE", "SOURCE_DATE_EPOCH"}, name)
+}
