@@ -132,8 +132,7 @@ func TestBomb(t *testing.T) {
 			{8 << 20, []string{"larger", "small"}, "[]", "its files have more than 8388608 bytes"},
 			{1 << 20, []string{"small", "none"}, "[small]", ""},
 			{1 << 20, []string{"none"}, "[]", ""},
-			{8<<20 + 100, []string{"larger", "small"}, "[larger small]", ""},
-			{16 << 20, []string{"."}, "[f0 large larger small]", ""},
+			{16 << 20, nil, "[f0 large larger small]", ""},
 		} {
 			got, err := r.fetch(c.most, c.subs...)
 			if fmt.Sprint(got) != c.want || (err == nil) != (c.bad == "") || err != nil && !strings.Contains(err.Error(), c.bad) {
