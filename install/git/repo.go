@@ -137,8 +137,15 @@ const fetchedRef = "refs/repertoire/fetched"
 // together before it writes any.
 func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error {
 	t, err := r.list(ctx, commit, subs)
-	if err != nil || len(t.files) == 0 {
+	if err != nil {
 		return err
+	}
+	folders := []string{"."}
+	if len(subs) > 0 && !slices.Contains(subs, ".") {
+		folders = slices.DeleteFunc(slices.Clone(subs), func(sub string) bool { return t.trees[sub] == "" })
+	}
+	if len(folders) == 0 || len(t.files) == 0 {
+		return nil // to git, no folder is all of it
 	}
 	if err := r.complete(ctx, commit, t.files); err != nil {
 		return err
@@ -146,13 +153,7 @@ func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error 
 	if err := r.checkSum(ctx, t.files); err != nil {
 		return err
 	}
-	args := []string{"checkout", "--quiet", commit, "--"}
-	if len(subs) == 0 || slices.Contains(subs, ".") {
-		args = append(args, ".")
-	} else {
-		args = append(args, slices.DeleteFunc(slices.Clone(subs), func(sub string) bool { return t.trees[sub] == "" })...)
-	}
-	_, err = r.Run(ctx, args...)
+	_, err = r.Run(ctx, append([]string{"checkout", "--quiet", commit, "--"}, folders...)...)
 	return err
 }
 
@@ -206,8 +207,8 @@ func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees ma
 	return t.trees, t.skills, err
 }
 
-// list refuses a version with more files and folders than maxTree, and stops to read there,
-// so that it comes to an end.
+// list refuses a version with more files and folders than maxTree. It stops to read there, so
+// that it comes to an end.
 func (r Repo) list(ctx context.Context, commit string, subs []string) (listing, error) {
 	args := []string{"ls-tree", "-r", "-t", "-z", commit, "--"}
 	if !slices.Contains(subs, ".") {
