@@ -21,8 +21,9 @@ import (
 // acts does what a model asks for, for one conversation. Both modes, instructions and
 // tools, go through it; they differ in how they are asked and how they write results.
 type acts struct {
-	cfg   *Config
-	files *sandbox.Session // of this conversation
+	cfg    *Config
+	files  *sandbox.Session // of this conversation
+	before []loadedSkill    // by other calls of a Session; nil means none
 
 	mu      sync.Mutex
 	loaded  []contextprovider.Body // in the order in which they were loaded, each skill once

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -33,20 +34,23 @@ func (s *acts) mountAll(ctx context.Context, x sandbox.Executor, program string)
 		return nil
 	}
 	s.mu.Lock()
-	loaded := slices.Clone(s.loaded)
+	loaded := slices.Clone(s.before)
+	for i := range s.loaded {
+		loaded = append(loaded, loadedSkill{s.loaded[i].ID, s.loaded[i].Name})
+	}
 	s.mu.Unlock()
 	ids := make(map[string]string) // by name: of two that share one, the one that was loaded last
-	for i := range loaded {
-		ids[loaded[i].Name] = loaded[i].ID
+	for _, l := range loaded {
+		ids[l.name] = l.id
 	}
 	for _, name := range namesBelow(program, path.Dir(box.SkillPath("x"))) {
 		if err := s.mount(ctx, box, orElse(ids[name], name), program); err != nil {
 			return err
 		}
 	}
-	for i := range loaded {
-		if ids[loaded[i].Name] == loaded[i].ID {
-			_ = s.mount(ctx, box, loaded[i].ID, program) // the program may do without it
+	for _, l := range loaded {
+		if ids[l.name] == l.id {
+			_ = s.mount(ctx, box, l.id, program) // the program may do without it
 		}
 	}
 	return nil
@@ -69,7 +73,7 @@ func (s *acts) mount(ctx context.Context, box sandbox.Box, id, program string) e
 	return box.MountSkill(ctx, r)
 }
 
-// maxMounted bounds the skills whose paths may stand in one program.
+// maxMounted bounds the skills whose paths may stand in one program, and those of a Session.
 const maxMounted = 32
 
 // namesBelow returns the names of the entries of a folder whose paths stand in a program.
@@ -123,22 +127,36 @@ func (s *acts) shell(ctx context.Context, sh sandbox.Shell, program string) (san
 	return guard(ctx, "the sandbox", func() (sandbox.Result, error) { return sh.Run(ctx, program) })
 }
 
-// Mount returns where commands of a session see the files of a skill that its model has loaded.
-// If that is not the folder of the skill, it copies them there first. It is an error if scripts
-// of the skill may not run.
-func (a *Agent) Mount(ctx context.Context, files *sandbox.Session, id string) (string, error) {
-	s := acts{cfg: &a.cfg, files: files}
+// A Session is what several calls of Agent.HandleEvents share: the files of sandboxes, and the
+// skills that are loaded. The zero value is ready for use, also from several goroutines.
+type Session struct {
+	files sandbox.Session
+
+	mu     sync.Mutex
+	loaded []loadedSkill // each once
+}
+
+// A loadedSkill is a skill that a model has loaded.
+type loadedSkill struct{ id, name string }
+
+// Size returns how many bytes of memory the files of the session take, about.
+func (s *Session) Size() int64 { return s.files.Size() }
+
+// Load notes that the model of a session has got the instructions of a skill from elsewhere. It
+// returns where commands see the files of the skill, or an error if its scripts may not run.
+func (a *Agent) Load(ctx context.Context, in *Session, id string) (string, error) {
+	s := acts{cfg: &a.cfg, files: &in.files}
 	b, err := s.body(ctx, id)
+	if err == nil {
+		err = s.allow(ctx, b, "")
+	}
 	if err != nil {
 		return "", err
 	}
-	x, _, err := s.executor(ctx, b.ID)
-	if err != nil {
-		return "", err
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if l := (loadedSkill{b.ID, b.Name}); !slices.Contains(in.loaded, l) && len(in.loaded) < maxMounted {
+		in.loaded = append(in.loaded, l)
 	}
-	box, ok := x.(sandbox.Box)
-	if !ok {
-		return b.Folder, nil
-	}
-	return box.SkillPath(b.Name), s.mount(ctx, box, b.ID, "")
+	return s.folder(ctx, &b), nil
 }

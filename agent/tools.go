@@ -209,14 +209,15 @@ func (c *Conversation) Handle(ctx context.Context, name, arguments string) strin
 // Handle does what a model calls a tool for, as Conversation.Handle does, but remembers
 // nothing, and each call has a sandbox of its own: it is for programs with a loop of their own.
 func (a *Agent) Handle(ctx context.Context, name, arguments string) string {
-	answer, _ := a.HandleEvents(ctx, new(sandbox.Session), name, arguments)
+	answer, _ := a.HandleEvents(ctx, new(Session), name, arguments)
 	return answer
 }
 
-// HandleEvents is Handle that also tells what happened, and uses and keeps the files of a
-// session.
-func (a *Agent) HandleEvents(ctx context.Context, files *sandbox.Session, name, arguments string) (answer string, events []Event) {
-	s := acts{cfg: &a.cfg, files: files}
+// HandleEvents is Handle for a call of a session, and also tells what happened.
+func (a *Agent) HandleEvents(ctx context.Context, in *Session, name, arguments string) (answer string, events []Event) {
+	in.mu.Lock()
+	s := acts{cfg: &a.cfg, files: &in.files, before: slices.Clone(in.loaded)}
+	in.mu.Unlock()
 	answer = s.handle(ctx, name, arguments, true)
 	return answer, s.events
 }

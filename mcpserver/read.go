@@ -60,10 +60,10 @@ func (s *Server) read(ctx context.Context, req *mcp.CallToolRequest, p readParam
 	for i := range required {
 		q := &required[i]
 		s.loaded(ctx, q.ID)
-		q.Sandbox = s.mount(ctx, req, q.ID, q.Folder)
+		q.Sandbox = s.placed(ctx, req, q.ID, q.Folder)
 	}
 	r := readResult{
-		ID: body.ID, Name: body.Name, Source: body.Source, Folder: body.Folder, Sandbox: s.mount(ctx, req, body.ID, body.Folder), Instructions: part.text, Next: part.rest(lines{}), Tokens: body.Tokens,
+		ID: body.ID, Name: body.Name, Source: body.Source, Folder: body.Folder, Sandbox: s.placed(ctx, req, body.ID, body.Folder), Instructions: part.text, Next: part.rest(lines{}), Tokens: body.Tokens,
 		Resources: body.Resources, Requires: body.Requires, Stale: body.Stale, HiddenChars: body.HiddenChars,
 		Required: required, Unavailable: body.Unavailable,
 	}

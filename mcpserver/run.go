@@ -32,9 +32,9 @@ type RunSession interface {
 	// exist.
 	Call(ctx context.Context, name, arguments string) (answer, skill string)
 
-	// Mount returns where commands see the files of a skill that was loaded, which are there
-	// from then on; "" means that none can run.
-	Mount(ctx context.Context, id string) string
+	// Load notes that a skill was loaded, and returns where commands see its files from now on;
+	// "" means that none of its commands run.
+	Load(ctx context.Context, id string) string
 
 	// End ends the session. Its files are gone.
 	End()
@@ -86,13 +86,13 @@ func (s *Server) runSession(req *mcp.CallToolRequest) RunSession {
 	return r
 }
 
-// mount returns where commands see the files of a skill that a request loads; "" means in its
+// placed returns where commands see the files of a skill that a request loads; "" means in its
 // folder, or nowhere.
-func (s *Server) mount(ctx context.Context, req *mcp.CallToolRequest, id, folder string) string {
+func (s *Server) placed(ctx context.Context, req *mcp.CallToolRequest, id, folder string) string {
 	if s.opts.Runs == nil {
 		return ""
 	}
-	if at := s.runSession(req).Mount(ctx, id); at != folder {
+	if at := s.runSession(req).Load(ctx, id); at != folder {
 		return at
 	}
 	return ""

@@ -198,5 +198,5 @@ type ending struct {
 }
 
 func (*ending) Call(context.Context, string, string) (string, string) { return `{"exit_code":0}`, "" }
-func (*ending) Mount(context.Context, string) string                  { return "" }
+func (*ending) Load(context.Context, string) string                   { return "" }
 func (e *ending) End()                                                { e.ended <- fmt.Sprint(e.client) }

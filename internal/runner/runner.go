@@ -50,7 +50,7 @@ type Executors struct {
 // ExecutorsFor returns the executor of that name for all scripts. For "", skills run in the one
 // that the configuration names for the scope or the skill, or else in the best that works here.
 func ExecutorsFor(name string, unconfined bool, scope *search.Agent) (e Executors, err error) {
-	pool := executors.NewPool(executors.Options{AllowUnconfined: unconfined, Disk: maxSandbox})
+	pool := executors.NewPool(executors.Options{AllowUnconfined: unconfined, Disk: maxFiles, Work: maxWork})
 	if name == "" {
 		e.For = func(s search.Script) (sandbox.Executor, error) { return pool.Get(s.Executor, s.Runtime) }
 	}

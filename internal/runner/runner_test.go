@@ -96,9 +96,15 @@ func (s *slow) Execute(ctx context.Context, _ sandbox.Request) (sandbox.Result, 
 	return sandbox.Result{}, nil
 }
 
-// TestManyRuns: of any number of calls, few run at once. The others wait, as long as their
-// clients do.
+// TestManyRuns: of any number of calls, few run at once, and of one client among others fewer.
+// The others wait, as long as their clients do.
 func TestManyRuns(t *testing.T) {
+	for client, most := range map[string]int32{"": 8, "one": 4} {
+		t.Run(client, func(t *testing.T) { manyRuns(t, client, most) })
+	}
+}
+
+func manyRuns(t *testing.T, client string, most int32) {
 	dir := t.TempDir()
 	try(t, os.Mkdir(filepath.Join(dir, "pdf"), 0o755))
 	try(t, os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: x\n---\nConvert.\n"), 0o600))
@@ -107,11 +113,11 @@ func TestManyRuns(t *testing.T) {
 	try(t, err)
 	trusted := trust.Open(t.TempDir())
 	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}))
-	x := &slow{started: make(chan struct{}, 30), end: make(chan struct{})}
+	x := &slow{started: make(chan struct{}, 40), end: make(chan struct{})}
 	r, err := runner.New(c, nil, runner.Executors{Executor: x}, trusted, nil)
 	try(t, err)
 	call := func(ctx context.Context) string {
-		answer, _ := r.Begin("").Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
+		answer, _ := r.Begin(client).Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
 		return answer
 	}
 	var calls sync.WaitGroup
@@ -122,8 +128,13 @@ func TestManyRuns(t *testing.T) {
 			}
 		})
 	}
-	for range 8 {
+	for range most {
 		<-x.started
+	}
+	if client != "" { // another one need not wait
+		calls.Go(func() { r.Begin("other").Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"x"}`) })
+		<-x.started
+		x.end <- struct{}{}
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -134,7 +145,7 @@ func TestManyRuns(t *testing.T) {
 		x.end <- struct{}{}
 	}
 	calls.Wait()
-	if n := x.peak.Load(); n != 8 {
+	if n := x.peak.Load(); n != most && client == "" || n > most+1 {
 		t.Errorf("%d commands ran at once", n)
 	}
 }

@@ -5,14 +5,16 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/agent"
 )
 
 // Bounds of what the clients of a server take at once.
 const (
 	maxRunning = 8         // calls that are answered: each may take the memory and the processes of a whole command; the others wait
+	maxClient  = 4         // those of one client, where there may be others
 	maxKept    = 128 << 20 // bytes of the files that sessions keep
-	maxSandbox = 32 << 20  // bytes of the files of one sandbox
+	maxFiles   = 32 << 20  // bytes of the files of one sandbox
+	maxWork    = 128 << 20 // bytes that one program of a sandbox processes: it may take as much memory
 )
 
 // A Room bounds what sessions take. It may be shared by runners and used from several
@@ -22,12 +24,15 @@ type Room struct {
 	most    int64         // bytes that sessions keep
 
 	mu       sync.Mutex
+	clients  map[string]*queue
 	kept     int64
 	sessions []*Session // those that keep files, the one that was used last at the end
 }
 
 // NewRoom returns a room in which nothing runs.
-func NewRoom() *Room { return &Room{running: make(chan struct{}, maxRunning), most: maxKept} }
+func NewRoom() *Room {
+	return &Room{running: make(chan struct{}, maxRunning), clients: make(map[string]*queue), most: maxKept}
+}
 
 // A Session answers the calls of one session of a client, which has the files of its sandboxes
 // for itself. It may be used from several goroutines.
@@ -36,7 +41,7 @@ type Session struct {
 	client string
 
 	// Guarded by Room.mu.
-	files *sandbox.Session
+	files *agent.Session
 	size  int64 // of files after the last call
 	busy  int   // calls that use files
 	lost  bool  // files were dropped, and the client does not know yet
@@ -45,18 +50,17 @@ type Session struct {
 
 // Begin returns a new session of a client.
 func (r *Runner) Begin(client string) *Session {
-	return &Session{runner: r, client: client, files: new(sandbox.Session)}
+	return &Session{runner: r, client: client, files: new(agent.Session)}
 }
 
 // Call answers a call, and returns the skill whose script ran or was refused, "" for none.
 func (s *Session) Call(ctx context.Context, name, arguments string) (answer, skill string) {
 	room := s.runner.room
-	select {
-	case room.running <- struct{}{}:
-		defer func() { <-room.running }()
-	case <-ctx.Done():
+	end, ok := room.begin(ctx, s.client)
+	if !ok {
 		return `{"error":"not done: too many other scripts run now"}`, ""
 	}
+	defer end()
 	files, leave := room.enter(s)
 	defer leave()
 	if room.lost(s) {
@@ -71,12 +75,13 @@ func (s *Session) Call(ctx context.Context, name, arguments string) (answer, ski
 	return answer, skill
 }
 
-// Mount returns where commands of the session see the files of a skill that the model has
-// loaded, and copies them there if that is not its folder. "" means that its scripts do not run.
-func (s *Session) Mount(ctx context.Context, id string) string {
-	files, leave := s.runner.room.enter(s)
-	defer leave()
-	at, err := s.runner.agent.Mount(ctx, files, id)
+// Load notes that the model has loaded a skill, and returns where commands of the session see
+// its files; "" means that its scripts do not run.
+func (s *Session) Load(ctx context.Context, id string) string {
+	s.runner.room.mu.Lock()
+	files := s.files
+	s.runner.room.mu.Unlock()
+	at, err := s.runner.agent.Load(ctx, files, id)
 	if err != nil {
 		return ""
 	}
@@ -91,8 +96,56 @@ func (s *Session) End() {
 	s.runner.room.drop(s)
 }
 
+// A queue is the calls of one client.
+type queue struct {
+	running chan struct{} // holds a value for each that is answered
+	calls   int           // that are answered or wait
+}
+
+// begin waits until a call of a client may be answered, and returns what ends it; ok is false if
+// ctx ends before. Calls of one client wait for each other first, and so keep nobody else waiting.
+func (r *Room) begin(ctx context.Context, client string) (end func(), ok bool) {
+	q := r.queue(client)
+	end = func() { r.leaveQueue(client, q) }
+	for _, running := range []chan struct{}{q.running, r.running} {
+		select {
+		case running <- struct{}{}:
+			before := end
+			end = func() { <-running; before() }
+		case <-ctx.Done():
+			end()
+			return nil, false
+		}
+	}
+	return end, true
+}
+
+// queue adds a call to the queue of a client. The only client of a server has no name.
+func (r *Room) queue(client string) *queue {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q := r.clients[client]
+	if q == nil {
+		q = &queue{running: make(chan struct{}, maxClient)}
+		if client == "" {
+			q.running = make(chan struct{}, maxRunning)
+		}
+		r.clients[client] = q
+	}
+	q.calls++
+	return q
+}
+
+func (r *Room) leaveQueue(client string, q *queue) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q.calls--; q.calls == 0 {
+		delete(r.clients, client)
+	}
+}
+
 // enter returns the files of a session for a call, which calls leave at its end.
-func (r *Room) enter(s *Session) (files *sandbox.Session, leave func()) {
+func (r *Room) enter(s *Session) (files *agent.Session, leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.busy++
@@ -150,7 +203,7 @@ func (r *Room) heaviest() (old *Session) {
 // drop removes the files of a session.
 func (r *Room) drop(s *Session) {
 	r.forget(s)
-	s.files = new(sandbox.Session)
+	s.files = new(agent.Session)
 }
 
 // forget no longer counts the files of a session.

@@ -86,22 +86,22 @@ func TestRoom(t *testing.T) {
 	if room.kept != 0 || len(room.sessions) != 0 {
 		t.Errorf("%d bytes are kept for nobody", room.kept)
 	}
-	if honest.Mount(t.Context(), "bread-user"); room.kept != 0 {
+	if honest.fill(t, 1); room.kept != 0 {
 		t.Errorf("a session that has ended keeps %d bytes", room.kept)
 	}
 }
 
-// TestMount: a skill is brought into a session only as it is trusted.
-func TestMount(t *testing.T) {
+// TestLoad: a skill is brought into a session only as it is trusted.
+func TestLoad(t *testing.T) {
 	r := boxed(t, nil)
 	s := r.Begin("")
-	if at := s.Mount(t.Context(), "bread-user"); at != "/.sandbox/skills/bread-user" {
+	if at := s.Load(t.Context(), "bread-user"); at != "/.sandbox/skills/bread-user" {
 		t.Errorf("the skill is at %q", at)
 	}
 	if got, _ := s.Call(t.Context(), "sandbox_execute", `{"command":"ls; sh bread-user/run.sh"}`); !strings.Contains(got, `"stdout":"bread-user\nuser\n"`) {
 		t.Error(got)
 	}
-	if at := s.Mount(t.Context(), "nothing"); at != "" {
+	if at := s.Load(t.Context(), "nothing"); at != "" {
 		t.Errorf("a skill that there is not is at %q", at)
 	}
 }

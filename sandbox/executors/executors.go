@@ -31,7 +31,8 @@ type Options struct {
 	// is installed.
 	Program string
 
-	Disk int64 // bytes that the files of a virtual executor may have; 0 means virtual.DefaultDisk
+	// Disk and Work are as in virtual.Options; 0 means its defaults.
+	Disk, Work int64
 
 	Image   string // of containers; "" means container.DefaultImage
 	Runtime string // of containers, such as "runsc"; "" means the usual one
@@ -64,7 +65,7 @@ func New(name string, o Options) (sandbox.Executor, error) {
 	case "container":
 		return orNil(container.New(container.Options{Program: o.Program, Image: o.Image, Runtime: o.Runtime, Strict: o.Strict}))
 	case "virtual":
-		return virtual.New(virtual.Options{Disk: o.Disk}), nil
+		return virtual.New(virtual.Options{Disk: o.Disk, Work: o.Work}), nil
 	case "plain":
 		switch {
 		case o.Strict:

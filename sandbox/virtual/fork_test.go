@@ -1,8 +1,12 @@
 package virtual
 
 import (
+	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
@@ -34,6 +38,33 @@ func TestFork(t *testing.T) {
 	if err != nil || !strings.Contains(r.Stopped, "no space left") {
 		t.Errorf("a fork has other limits: %+v %v", r, err)
 	}
+}
+
+// TestTurns: of a sandbox and its forks one program runs at a time; who waits can give up.
+func TestTurns(t *testing.T) {
+	one := New(Options{})
+	other := one.Fork().(*Sandbox)
+	in, out := io.Pipe()
+	done := make(chan string)
+	go func() { done <- answer(one.Execute(t.Context(), sandbox.Request{Command: "cat", Stdin: in})) }()
+	if _, err := out.Write([]byte("a\n")); err != nil { // it has been read, so the program runs
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if r, err := other.Run(ctx, "echo b"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second program runs at once: %+v %v", r, err)
+	}
+	if err := other.MountSkill(t.Context(), sandbox.Request{Skill: "demo", Files: demo()}); err != nil { // which needs no turn
+		t.Error(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; got != "a\n" {
+		t.Error(got)
+	}
+	wants(t, other, sandbox.Request{Command: "echo b"}, "b\n")
 }
 
 // TestMountSkill: a skill is there before a command of it has run, and is not mounted twice.

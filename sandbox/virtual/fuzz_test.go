@@ -67,7 +67,7 @@ func FuzzSed(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m := newMeter(t.Context(), 1000)
+		m := newMeter(t.Context(), 1000, DefaultWork)
 		c := &command{name: "sed", run: &run{m: m}, out: io.Discard, err: io.Discard}
 		_ = c.sedText(cmds, []byte(text), io.Discard) // a limit ends it
 	})

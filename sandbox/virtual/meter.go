@@ -16,7 +16,6 @@ const (
 	maxArgs    = 256 << 10 // bytes of the arguments of a command
 	maxLine    = 16 << 20  // bytes that one command may expand to
 	maxMatch   = 16 << 20  // steps of matching of one command, some half a second
-	maxWork    = 512 << 20 // bytes that a run may make and read, and steps of matching
 	maxFrames  = 5_000     // calls on the stack of this program: some 500 functions of the shell
 	maxOpen    = 256       // files that a run has open at once
 )
@@ -30,6 +29,7 @@ type meter struct {
 	steps  atomic.Int64
 	limit  int64
 	work   atomic.Int64
+	most   int64 // work
 	why    atomic.Pointer[stopped]
 }
 
@@ -38,9 +38,9 @@ type stopped struct{ reason string }
 
 func (s *stopped) Error() string { return s.reason }
 
-func newMeter(ctx context.Context, steps int64) *meter {
+func newMeter(ctx context.Context, steps, work int64) *meter {
 	inner, cancel := context.WithCancel(ctx)
-	return &meter{Context: inner, cancel: cancel, limit: steps}
+	return &meter{Context: inner, cancel: cancel, limit: steps, most: work}
 }
 
 // Err counts a step.
@@ -77,8 +77,8 @@ func (m *meter) charge(n int) error {
 	if why := m.why.Load(); why != nil {
 		return why
 	}
-	if m.work.Add(int64(n)) > maxWork {
-		return m.stop("it processed more than %d MiB", maxWork>>20)
+	if m.work.Add(int64(n)) > m.most {
+		return m.stop("it processed more than %d MiB", m.most>>20)
 	}
 	return m.Context.Err()
 }

@@ -59,7 +59,7 @@ type status struct {
 
 func newRun(s *Sandbox, ctx context.Context, r sandbox.Request) *run {
 	return &run{
-		s: s, t: s.tree, m: newMeter(ctx, s.opts.Steps),
+		s: s, t: s.tree, m: newMeter(ctx, s.opts.Steps, s.opts.Work),
 		out: sandbox.NewOutput(r.Limits.Output), err: sandbox.NewOutput(r.Limits.Output),
 		functions: map[string]bool{}, texts: map[string]string{}, inputs: map[*os.File]io.Reader{},
 	}

@@ -28,6 +28,7 @@ const (
 	DefaultDisk  = 64 << 20
 	DefaultFiles = 10_000
 	DefaultSteps = 1_000_000
+	DefaultWork  = 512 << 20
 )
 
 // Options configure a Sandbox. The zero value is ready for use.
@@ -36,6 +37,7 @@ type Options struct {
 	Disk  int64  // bytes that all files may have; 0 means DefaultDisk
 	Files int    // files and folders that there may be; 0 means DefaultFiles
 	Steps int64  // statements, rounds of loops and calls of one run, some 3 for a command; 0 means DefaultSteps
+	Work  int64  // bytes that one run may make and read, and steps of matching; it may take as much memory. 0 means DefaultWork
 
 	// KeepGoing means that a script goes on after a command that failed, as a shell
 	// does; false means that it stops there, as after "set -e".
@@ -47,6 +49,7 @@ type Options struct {
 // a new shell. It may be used from several goroutines; one runs at a time.
 type Sandbox struct {
 	opts   Options
+	turn   chan struct{} // holds one value while a program runs, here or in a fork
 	busy   chan struct{} // holds one value while a run uses the fields below
 	tree   *tree
 	skills map[string]string // the folder that each came from, by name; "" is unknown
@@ -56,8 +59,8 @@ type Sandbox struct {
 // New returns an empty sandbox.
 func New(o Options) *Sandbox {
 	o.Root = absolute("", or(o.Root, DefaultRoot))
-	o.Disk, o.Files, o.Steps = or(o.Disk, DefaultDisk), or(o.Files, DefaultFiles), or(o.Steps, DefaultSteps)
-	return &Sandbox{opts: o, busy: make(chan struct{}, 1), tree: newTree(o.Disk, o.Files), skills: map[string]string{}}
+	o.Disk, o.Files, o.Steps, o.Work = or(o.Disk, DefaultDisk), or(o.Files, DefaultFiles), or(o.Steps, DefaultSteps), or(o.Work, DefaultWork)
+	return &Sandbox{opts: o, turn: make(chan struct{}, 1), busy: make(chan struct{}, 1), tree: newTree(o.Disk, o.Files), skills: map[string]string{}}
 }
 
 func or[T comparable](v, otherwise T) T {
@@ -92,12 +95,13 @@ func (s *Sandbox) tempDir() string             { return path.Join(s.opts.Root, "
 func (s *Sandbox) Harmless() {}
 
 // Fork returns a sandbox with the same files and skills. Neither sees what happens in the other.
+// One program of both runs at a time, because each may take hundreds of MiB of memory.
 func (s *Sandbox) Fork() sandbox.Box {
 	s.busy <- struct{}{}
 	defer s.unlock()
 	tree := *s.tree
 	tree.root = s.tree.root.clone()
-	f := &Sandbox{opts: s.opts, busy: make(chan struct{}, 1), tree: &tree, skills: maps.Clone(s.skills)}
+	f := &Sandbox{opts: s.opts, turn: s.turn, busy: make(chan struct{}, 1), tree: &tree, skills: maps.Clone(s.skills)}
 	f.size.Store(s.size.Load())
 	return f
 }
@@ -168,8 +172,14 @@ func (s *Sandbox) open(r sandbox.Request) (string, error) {
 	return s.skillDir(r.Skill), nil
 }
 
-// execute runs one program under its limits.
+// execute runs one program under its limits, when no other program runs.
 func (s *Sandbox) execute(ctx context.Context, r sandbox.Request, dir string) (sandbox.Result, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return sandbox.Result{}, ctx.Err()
+	}
 	timeout := r.Limits.Timeout
 	if timeout <= 0 {
 		timeout = sandbox.DefaultTimeout
