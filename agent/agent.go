@@ -103,7 +103,8 @@ type Config struct {
 	// Agent is whose skills, role and instructions hold; nil means the whole catalog.
 	Agent *search.Agent
 
-	// Executor runs scripts; nil means that none run, and that no tool offers it.
+	// Executor runs scripts, as far as sandbox.Check lets them; nil means that none run, and
+	// that no tool offers it. Each conversation has a fork of a sandbox.Box for itself.
 	Executor sandbox.Executor
 
 	// Executors returns the executor of a skill whose configuration, or that of the agent,

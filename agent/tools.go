@@ -213,7 +213,8 @@ func (a *Agent) Handle(ctx context.Context, name, arguments string) string {
 	return answer
 }
 
-// HandleEvents is Handle for a call of a session, and also tells what happened.
+// HandleEvents is Handle for a call of a session, which must not be nil, and also tells what
+// happened.
 func (a *Agent) HandleEvents(ctx context.Context, in *Session, name, arguments string) (answer string, events []Event) {
 	in.mu.Lock()
 	s := acts{cfg: &a.cfg, files: &in.files, before: slices.Clone(in.loaded)}

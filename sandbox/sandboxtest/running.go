@@ -99,6 +99,28 @@ func (endless) Read(p []byte) (int, error) {
 
 // folders are the cases of what a command reads and writes.
 var folders = []check{
+	{"Fork", "What happens in a fork of an executor with files of its own, the other does not see.", func(s *suite) {
+		box, ok := s.executor.(sandbox.Box)
+		if !ok {
+			s.Skip("the executor keeps no files")
+		}
+		one, other := box.Fork(), box.Fork()
+		for _, x := range []sandbox.Box{one, other} {
+			if err := x.MountSkill(s.Context(), s.request("x")); err != nil {
+				s.Fatal(err)
+			}
+		}
+		s.executor = one
+		s.run(s.request("echo spoilt > " + one.SkillPath("tried") + "/data.txt"))
+		s.wants(s.run(s.request("scripts/where.sh")), 0, "spoilt\n")
+		if one.Size() <= box.Size() {
+			s.Errorf("a fork with a skill has the size %d, one without %d", one.Size(), box.Size())
+		}
+		s.executor = other
+		s.wants(s.run(s.request("scripts/where.sh")), 0, "data of the skill\n")
+		s.executor = box
+		s.wants(s.run(s.request("scripts/where.sh")), 0, "data of the skill\n")
+	}},
 	{"Private", "HOME and TMPDIR name the private folder of the run, which the next run does not see.", func(s *suite) {
 		if s.options.Shell {
 			s.Skip("a shell without processes has no private folder")
