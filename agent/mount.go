@@ -143,14 +143,18 @@ type loadedSkill struct{ id, name string }
 func (s *Session) Size() int64 { return s.files.Size() }
 
 // Load notes that the model of a session has got the instructions of a skill from elsewhere. It
-// returns where commands see the files of the skill, or an error if its scripts may not run.
+// returns where commands see the files of the skill, or an error if they may not be brought there.
 func (a *Agent) Load(ctx context.Context, in *Session, id string) (string, error) {
 	s := acts{cfg: &a.cfg, files: &in.files}
 	b, err := s.body(ctx, id)
-	if err == nil {
-		err = s.allow(ctx, b, "")
-	}
 	if err != nil {
+		return "", err
+	}
+	at := s.folder(ctx, &b)
+	if at == b.Folder {
+		return at, nil
+	}
+	if err := s.allow(ctx, b, ""); err != nil {
 		return "", err
 	}
 	in.mu.Lock()
@@ -158,5 +162,5 @@ func (a *Agent) Load(ctx context.Context, in *Session, id string) (string, error
 	if l := (loadedSkill{b.ID, b.Name}); !slices.Contains(in.loaded, l) && len(in.loaded) < maxMounted {
 		in.loaded = append(in.loaded, l)
 	}
-	return s.folder(ctx, &b), nil
+	return at, nil
 }
