@@ -87,8 +87,8 @@
 // An [Agent] sees a part of the catalog. Methods take one, and nil means everything.
 // Its scope holds in all of them: skills outside of it do not exist for the agent,
 // and no answer or error names them. Only [Catalog.Why] and [Catalog.Unmatched], which
-// are for the owner of the catalog, do. Make one Agent and keep it: what it sees is
-// remembered by its address.
+// are for the owner of the catalog, do. What an Agent sees is remembered by its rules,
+// so programs may make one for each question.
 //
 // # What it costs
 //

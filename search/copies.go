@@ -110,11 +110,11 @@ func (r *retrieval) isCopy(i, j int, a, b *snapshot.Facts) bool {
 		return false
 	}
 	pair := [2]int64{min(a.Row, b.Row), max(a.Row, b.Row)}
-	same, _ := r.view.Cached(pair, func() (any, error) {
+	same, _ := remember(r.view.Set, mostPairs, pair, func() (bool, error) {
 		same := r.compare(i, j)
 		return same, r.view.Err()
 	})
-	return same.(bool)
+	return same
 }
 
 // maybeSameName is a fast first check: it returns false only if neither name has all

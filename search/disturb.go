@@ -80,18 +80,14 @@ func (r *retrieval) key(a *Agent) string {
 	if a == nil && r.held == nil {
 		return ""
 	}
-	type keyOf struct {
-		*Agent
-		*held
-	}
-	key, _ := r.view.Cached(keyOf{a, r.held}, func() (any, error) { return a.scopeKey(r.held), nil })
-	return key.(string)
+	key, _ := remember(r.view.Set, mostScopes, viewKey{a.sees(), r.held}, func() (string, error) { return a.scopeKey(r.held), nil })
+	return key
 }
 
 // outdated says why the calibration of a set cannot be used; "" means that it can.
 func (x *Searcher) outdated(s *snapshot.Set) string {
 	type reason struct{ *Searcher }
-	why, _ := s.Cached(reason{x}, func() (any, error) {
+	why, _ := remember(s, mostPolicies, reason{x}, func() (string, error) {
 		switch c := s.Calibration; {
 		case c == nil:
 			return "the catalog has not been calibrated yet", nil
@@ -102,7 +98,7 @@ func (x *Searcher) outdated(s *snapshot.Set) string {
 		}
 		return "", nil
 	})
-	return why.(string)
+	return why
 }
 
 // scaleOf returns the cosines that a calibration has measured; the zero value means that

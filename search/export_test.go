@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 const (
@@ -41,4 +43,17 @@ func Compiled(query string) string {
 		return err.Error()
 	}
 	return c.root.fts()
+}
+
+// MostScopes bounds how many scopes a set remembers.
+const MostScopes = mostScopes
+
+// Scopes returns how many scopes the current set remembers.
+func Scopes(t testing.TB, x *Searcher) int {
+	t.Helper()
+	set, err := x.sets.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(memoryOf[viewKey, *snapshot.Scope](set).values)
 }

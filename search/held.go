@@ -31,14 +31,10 @@ func (x *Searcher) heldIn(v *snapshot.View) (*held, error) {
 		*policy
 		version string
 	}
-	found, err := v.Cached(key{p, p.version()}, func() (any, error) {
+	return remember(v.Set, mostPolicies, key{p, p.version()}, func() (*held, error) {
 		h := p.apply(v.Whole())
 		return h, v.Err()
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found.(*held), nil
 }
 
 // apply finds the skills that are held back; nil means none.

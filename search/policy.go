@@ -119,11 +119,7 @@ func (x *Searcher) lowerIn(v *snapshot.View) ([]snapshot.Bitmap, error) {
 		return nil, nil
 	}
 	type key struct{ *policy }
-	found, err := v.Cached(key{p}, func() (any, error) { return p.sources(v.Whole(), p.Lower), v.Err() })
-	if err != nil {
-		return nil, err
-	}
-	return found.([]snapshot.Bitmap), nil
+	return remember(v.Set, mostPolicies, key{p}, func() ([]snapshot.Bitmap, error) { return p.sources(v.Whole(), p.Lower), v.Err() })
 }
 
 // banned returns the skills that a ban matches, by segment.

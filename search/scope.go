@@ -163,25 +163,20 @@ func (a *Agent) errorf(r Rule, format string, args ...any) error {
 // scopeOf returns the part of the catalog that the agent sees, without what is held back.
 // h may be nil.
 func scopeOf(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
-	type rest struct {
-		*Agent
-		*held
-	}
-	var key any = a
-	switch {
-	case h != nil:
-		key = rest{a, h}
-	case a == nil:
+	key := viewKey{a.sees(), h}
+	if key == (viewKey{}) {
 		return v.Whole().Scope(), nil
 	}
-	s, err := v.Cached(key, func() (any, error) {
+	return remember(v.Set, mostScopes, key, func() (*snapshot.Scope, error) {
 		s, err := newScope(v, a, h)
 		return s, cmp.Or(err, v.Err())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.(*snapshot.Scope), nil
+}
+
+// viewKey identifies a scope of a set.
+type viewKey struct {
+	sees string // see Agent.sees
+	*held
 }
 
 // newScope works out a scope. Only malformed patterns are errors: rules and pinned skills

@@ -27,16 +27,13 @@ func (x *Searcher) Unmatched(ctx context.Context, a *Agent) (list []skill.Proble
 	}
 	err = x.readHeld(ctx, a, func(own *snapshot.View, h *held) error {
 		v := own.Whole()
-		found, err := v.Cached(key{a, p, h}, func() (any, error) {
+		list, err = remember(v.Set, mostScopes, key{a, p, h}, func() ([]skill.Problem, error) {
 			if a == nil {
 				return p.unmatched(v), v.Err()
 			}
 			return slices.Concat(a.unmatched(v, "include", a.Include, "lets nothing in"),
 				a.unmatched(v, "exclude", a.Exclude, "keeps nothing out"), a.unmatchedPins(own, h), a.unmatchedUses(own, h)), v.Err()
 		})
-		if err == nil {
-			list = found.([]skill.Problem)
-		}
 		return err
 	})
 	return list, err

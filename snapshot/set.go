@@ -166,7 +166,8 @@ func (s *Set) count(of func(*segment) Bitmap) int {
 }
 
 // Cached returns the value that is kept under a key. At the first call it calls make and
-// keeps the result, but not an error.
+// keeps the result, but not an error. What is kept stays as long as the set, so keys must be
+// few and always the same: for values without number keep one that is bounded.
 func (s *Set) Cached(key any, make func() (any, error)) (any, error) {
 	if v, ok := s.notes.Load(key); ok {
 		return v, nil

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
@@ -15,10 +14,6 @@ import (
 // several goroutines.
 type Project struct {
 	root string // "" means that there is none
-
-	mu     sync.Mutex
-	labels []string                        // of its sources
-	scopes map[*search.Agent]*search.Agent // to the same agent without the skills of the project
 }
 
 // NewProject returns the project that the folder dir belongs to; "" means the working
@@ -71,19 +66,10 @@ func (p *Project) Scope(dir string, sources []source.Source, a *search.Agent) *s
 	if len(labels) == 0 {
 		return a
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !slices.Equal(labels, p.labels) {
-		p.labels, p.scopes = labels, make(map[*search.Agent]*search.Agent)
+	elsewhere := new(search.Agent)
+	if a != nil {
+		*elsewhere = *a
 	}
-	// Return the same address each time: the catalog caches scopes by address.
-	if p.scopes[a] == nil {
-		elsewhere := new(search.Agent)
-		if a != nil {
-			*elsewhere = *a
-		}
-		elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, labels)
-		p.scopes[a] = elsewhere
-	}
-	return p.scopes[a]
+	elsewhere.Exclude.Sources = slices.Concat(elsewhere.Exclude.Sources, labels)
+	return elsewhere
 }
