@@ -1,10 +1,8 @@
 package mcpserver
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -101,6 +99,9 @@ type HTTP struct {
 	limiter  *limiter       // nil means no limit
 	busy     *busy
 	checking *busy // bounds requests whose token is being checked, by address
+	room     *gate // for the bodies of requests, in bytes
+	short    *gate // for requests that are being answered
+	long     *gate // the same for those with long bodies, for which short ones do not wait
 	open     *sessions
 	mux      *http.ServeMux
 	ending   context.Context // cancelled when Serve starts to shut down: streams end
@@ -130,6 +131,8 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 		h.limiter = newLimiter(rate)
 	}
 	h.busy, h.checking = newBusy(cmp.Or(h.opts.ClientRequests, 500)), newBusy(cmp.Or(h.opts.ClientRequests, 500))
+	n := answersAtOnce()
+	h.room, h.short, h.long = newGate(roomForAll, roomForAll/4), newGate(n, n), newGate(n, n)
 	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
 	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
@@ -265,10 +268,11 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 	}
 	var body []byte
 	if r.Method == http.MethodPost {
-		var ok bool
-		if body, ok = h.read(w, r); !ok {
+		var done func()
+		if body, done, ok = h.take(w, r, sc.server.limits); !ok {
 			return
 		}
+		defer done()
 	}
 	if r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == methodListen {
 		// A stream has no end of its own, so it must end when the server shuts down.
@@ -338,55 +342,6 @@ func (h *HTTP) serveSession(sc *scope, w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodDelete {
 		h.open.drop(id, sc)
 	}
-}
-
-// read reads the body of a request within the time limit, and makes it readable again.
-// If that fails it answers the request and returns false.
-func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	control := http.NewResponseController(w)
-	// Ignore the error: only connections of tests do not support deadlines.
-	_ = control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
-	if err != nil {
-		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			h.refuse(w, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", large.Limit))
-		} else {
-			h.refuse(w, "body", http.StatusBadRequest, errors.New("the request could not be read"))
-		}
-		return nil, false
-	}
-	_ = control.SetReadDeadline(time.Time{})
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return body, true
-}
-
-// The first version of the protocol without sessions, and where requests state their
-// version.
-const (
-	firstStateless = "2026-07-28"
-	versionHeader  = "Mcp-Protocol-Version"
-	versionMeta    = "io.modelcontextprotocol/protocolVersion"
-)
-
-// isStateless reports whether a request uses the protocol without sessions. It looks
-// into the body only if the headers do not say.
-func isStateless(r *http.Request, body []byte) bool {
-	if version := r.Header.Get(versionHeader); version != "" {
-		return version >= firstStateless
-	}
-	if r.Header.Get(sessionHeader) != "" {
-		return false
-	}
-	var message struct {
-		Method string
-		Params struct {
-			Meta map[string]json.RawMessage `json:"_meta"`
-		}
-	}
-	if json.Unmarshal(body, &message) != nil {
-		return false
-	}
-	return message.Method == "server/discover" || message.Params.Meta[versionMeta] != nil
 }
 
 // sessions returns how many sessions are open. A stateless request counts as a session

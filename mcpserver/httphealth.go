@@ -61,13 +61,13 @@ func (h *HTTP) serveReady(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveUI hands a request to the page. Its body is bounded as for MCP.
+// serveUI hands a request to the page, when it is its turn. Its body is bounded as for MCP.
 func (h *HTTP) serveUI(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPost {
-		if _, ok := h.read(w, r); !ok {
-			return
-		}
+	_, done, ok := h.take(w, r, func([]byte) limits { return limits{} })
+	if !ok {
+		return
 	}
+	defer done()
 	h.opts.UI.ServeHTTP(w, r)
 }
 

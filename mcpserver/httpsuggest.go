@@ -24,10 +24,11 @@ func (h *HTTP) serveSuggest(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	body, ok := h.read(w, r)
+	body, done, ok := h.take(w, r, func([]byte) limits { return forText })
 	if !ok {
 		return
 	}
+	defer done()
 	var p api.Prompt
 	if err := json.Unmarshal(body, &p); err != nil {
 		h.refuse(w, "body", http.StatusBadRequest, fmt.Errorf("the prompt is not what %s takes: %w", api.Path, err))

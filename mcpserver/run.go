@@ -54,6 +54,11 @@ const (
 	runShell  = "sandbox_execute"
 )
 
+// isRun reports whether a tool is one of these.
+func isRun(name string) bool {
+	return name == runScript || name == runShell || strings.Contains(name, "__")
+}
+
 // calledKey is the context key of the name by which a tool was called.
 type calledKey struct{}
 
@@ -126,7 +131,7 @@ func (s *Server) run(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, err
 		case *mcp.CallToolRequest:
 			name := req.Params.Name
-			if name != runScript && name != runShell && !strings.Contains(name, "__") {
+			if !isRun(name) {
 				break
 			}
 			call, params := *req, *req.Params

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxPrompt is how many bytes of a prompt are read. Pasted logs are longer, but
+	// MaxPrompt is how many bytes of a prompt are read. Pasted logs are longer, but
 	// what they are about stands at their start or at their end.
-	maxPrompt = 64 << 10
+	MaxPrompt = 64 << 10
 	// maxUnique is how many different terms of a prompt get a weight.
 	maxUnique = 512
 	// maxTerms is how many terms are searched for. For long prompts the rarest 25
@@ -65,7 +65,7 @@ type knownTerm struct {
 	at int // index in prompt.terms; -1 if it is not there
 }
 
-// newPrompt analyses a text of at most maxPrompt bytes with a. Any text is safe.
+// newPrompt analyses a text of at most MaxPrompt bytes with a. Any text is safe.
 func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.View, leg textLeg) (*prompt, error) {
 	p := &prompt{text: text, rarest: 1}
 	var unique []string

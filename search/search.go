@@ -220,7 +220,7 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 // retrieve runs the text leg while the embedder works, then the vector leg, and calls
 // f with what they found. It calls f again if a file turns out to be damaged.
 func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
-	text := words.CutMiddle(q.Text, maxPrompt)
+	text := words.CutMiddle(q.Text, MaxPrompt)
 	return x.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
 		v = q.narrowed(v)
 		r := &retrieval{view: v, scope: v.Scope(), held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set),

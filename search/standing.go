@@ -42,7 +42,7 @@ func (x *Searcher) Standing(ctx context.Context, id, prompt string) (st Standing
 		if x.outdated(v.Set) == "" {
 			r.scale = scaleOf(v.Calibration)
 		}
-		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, maxPrompt), v.Doc(i).Description), x.vectorOf(ctx, r, i, prompt)); err != nil {
+		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.vectorOf(ctx, r, i, prompt)); err != nil {
 			return err
 		}
 		st = r.standing(i, r.distinct(rank.Order(r.candidates, r.prompt.full, *x.opts.Params)))

@@ -182,9 +182,12 @@ func (s *Site) askIn(w http.ResponseWriter, v *visit, problem string) {
 	data := struct {
 		Form          bool
 		Next, Problem string
-	}{s.opts.Check != nil, v.PostFormValue("next"), problem}
-	if v.Method == http.MethodGet {
+	}{s.opts.Check != nil, "", problem}
+	switch {
+	case v.Method == http.MethodGet:
 		data.Next = v.URL.RequestURI()
+	case data.Form: // without one, nothing that strangers send is read
+		data.Next = v.PostFormValue("next")
 	}
 	p := page{name: "signin", title: "Sign in"}
 	s.write(w, v, &p, answer{data: data}, http.StatusUnauthorized)

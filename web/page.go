@@ -151,6 +151,10 @@ func (s *Site) serve(p page) http.HandlerFunc {
 			s.fail(w, v, &statusError{http.StatusForbidden, errors.New("this page is only for the owner of the catalog")})
 			return
 		}
+		if r.Method == http.MethodPost {
+			s.forms <- struct{}{}
+			defer func() { <-s.forms }()
+		}
 		if err := r.ParseForm(); err != nil {
 			s.fail(w, v, &statusError{http.StatusBadRequest, fmt.Errorf("reading the form: %w", err)})
 			return

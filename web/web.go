@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"runtime"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
@@ -83,6 +84,7 @@ type Site struct {
 	pages     []page
 	door      door
 	checkup   checkup
+	forms     chan struct{} // holds a value for each form that is being answered
 	templates templates
 	assets    assets
 	mux       *http.ServeMux
@@ -90,7 +92,7 @@ type Site struct {
 
 // New returns a site. It asks the catalog nothing before the first request.
 func New(c *repertoire.Catalog, o *Options) (*Site, error) {
-	s := &Site{catalog: c, mux: http.NewServeMux()}
+	s := &Site{catalog: c, mux: http.NewServeMux(), forms: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	if o != nil {
 		s.opts = *o
 	}

@@ -85,9 +85,11 @@ Requests must call the server by its address, localhost or a host given with
 --allow-host, and web pages may call it only from an origin given with
 --allow-origin. A request may have 1 MiB, and each client, a token of its own or
 else an address, --rate requests a second; callers without a name who come
-through a proxy share its address, and so its rate. An interrupt lets requests
-that are under way end. There is no TLS: put a proxy with TLS before a server
-that others can reach.
+through a proxy share its address, and so its rate. When there is too much to
+do, clients are answered in turn, and with 503 after ten seconds. $GOMEMLIMIT
+limits the memory; without it 192 MiB do, or more for a large catalog. An
+interrupt lets requests that are under way end. There is no TLS: put a proxy
+with TLS before a server that others can reach.
 
 With --ui the page of "skills web" is at /ui/, for those who bring a token;
 where there is none, everybody may look, and nobody may decide. The agent of
@@ -220,6 +222,7 @@ func (a *app) openServed(ctx context.Context, p proposing, r running) (*served, 
 		return nil, &usageError{"skills mcp", errors.New("--allow-proposals and --allow-run need folders of this machine, which a shared catalog does not have")}
 	}
 	// The reader of standard error is a client's log.
+	boundMemory(ctx)
 	level := slog.LevelWarn
 	if a.verbose {
 		level = slog.LevelInfo

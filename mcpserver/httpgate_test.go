@@ -1,0 +1,99 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// given returns the names of the passes that were given.
+func given(passes map[string]*pass) (names []string) {
+	for name, p := range passes {
+		select {
+		case <-p.given:
+			names = append(names, name)
+		default:
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestGateTurns: clients get what there is in turn, however much one of them asks for.
+func TestGateTurns(t *testing.T) {
+	g := newGate(1, 1)
+	passes := map[string]*pass{}
+	for _, name := range []string{"a1", "a2", "a3", "a4", "a5", "b1", "b2", "c1"} {
+		passes[name] = g.queue(name[:1], 1)
+	}
+	for _, want := range []string{"a1", "a2", "b1", "c1", "a3", "b2", "a4", "a5"} {
+		if got := given(passes); !slices.Equal(got, []string{want}) {
+			t.Fatalf("%q have what there is, want %q", got, want)
+		}
+		passes[want].leave()
+		delete(passes, want)
+	}
+	if g.used != 0 || len(g.clients) != 0 || len(g.waiting) != 0 {
+		t.Errorf("at the end %d is used, %d clients are known, and %d wait", g.used, len(g.clients), len(g.waiting))
+	}
+}
+
+// TestGateShares: a client gets no more than its share, which leaves the rest to others. What is
+// larger than that is as large. A large pass is not overtaken for ever.
+func TestGateShares(t *testing.T) {
+	g := newGate(100, 40)
+	passes := map[string]*pass{"a1": g.queue("a", 30), "a2": g.queue("a", 20), "b1": g.queue("b", 30)}
+	if got := given(passes); !slices.Equal(got, []string{"a1", "b1"}) {
+		t.Errorf("%q", got)
+	}
+	huge, err := g.enter(t.Context(), "c", 1000)
+	if err != nil || huge.n != 40 {
+		t.Fatalf("%+v, %v", huge, err)
+	}
+	passes["d1"], passes["e1"] = g.queue("d", 35), g.queue("e", 1)
+	if got := given(passes); !slices.Equal(got, []string{"a1", "b1"}) {
+		t.Errorf("%q", got)
+	}
+	huge.keep(5)
+	huge.keep(50) // nobody gets more by that
+	if got := given(passes); !slices.Equal(got, []string{"a1", "b1", "d1"}) {
+		t.Errorf("%q", got)
+	}
+	passes["a1"].leave()
+	passes["a1"].leave()
+	if got := given(passes); !slices.Equal(got, []string{"a1", "a2", "b1", "d1", "e1"}) || g.used != 5+30+35+1+20 {
+		t.Errorf("%q, %d", got, g.used)
+	}
+}
+
+// TestGateCancel: who has given up gets nothing, and keeps nobody waiting.
+func TestGateCancel(t *testing.T) {
+	g := newGate(10, 10)
+	first, err := g.enter(t.Context(), "a", 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 3 {
+		if p, err := g.enter(ctx, "a", 5); p != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, %v", p, err)
+		}
+		if p, err := g.enter(ctx, "b", 5); p != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, %v", p, err)
+		}
+	}
+	late := g.queue("b", 5) // before it stands one that gives up
+	small := g.queue("b", 1)
+	g.cancel(late)
+	if got := given(map[string]*pass{"late": late, "small": small}); !slices.Equal(got, []string{"small"}) {
+		t.Errorf("%q", got)
+	}
+	g.cancel(small) // as if the time was over at that moment
+	first.leave()
+	(*pass)(nil).leave()
+	if g.used != 0 || len(g.clients) != 0 || len(g.waiting) != 0 {
+		t.Errorf("at the end %d is used, %d clients are known, and %d wait", g.used, len(g.clients), len(g.waiting))
+	}
+}
