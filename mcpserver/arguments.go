@@ -3,8 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -27,11 +26,11 @@ type reference struct {
 func (r reference) skill() (string, error) {
 	switch {
 	case r.ID == "" && r.Name == "":
-		return "", errors.New("id is missing: give the id or the name of a skill, as search_skills returns them")
+		return "", access.Mistake("id is missing: give the id or the name of a skill, as search_skills returns them")
 	case r.ID == "":
 		return r.Name, nil
 	case r.Name != "" && r.Name != r.ID:
-		return "", fmt.Errorf("id %s and name %s differ; give only the id", quoted(r.ID), quoted(r.Name))
+		return "", mistake("id %s and name %s differ; give only the id", quoted(r.ID), quoted(r.Name))
 	}
 	return r.ID, nil
 }
@@ -67,12 +66,12 @@ func checkNames(tool string, schema *jsonschema.Schema, arguments json.RawMessag
 			if similar != "" {
 				similar += " "
 			}
-			return fmt.Errorf("no argument %s; %s%s", quoted(name), similar, taken(tool, schema))
+			return mistake("no argument %s; %s%s", quoted(name), similar, taken(tool, schema))
 		}
 	}
 	for _, name := range schema.Required {
 		if given[name] == nil {
-			return fmt.Errorf("%s is missing; %s", name, taken(tool, schema))
+			return mistake("%s is missing; %s", name, taken(tool, schema))
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	case errors.Is(err, skill.ErrNotFound): // held back since the manifest was read
 		return nil, notServed(p.URI)
 	case err != nil:
-		return nil, internal(err)
+		return nil, s.internal(ctx, err)
 	}
 	if f.Path == skill.FileNames[0] {
 		eventOf(ctx).Stale = m.Stale

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/session"
@@ -49,7 +50,7 @@ func (h *HTTP) serveSuggest(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, context.Canceled) {
 			status = http.StatusServiceUnavailable
 		}
-		http.Error(w, message(err.Error()), status)
+		http.Error(w, message(access.Tell(h.opts.Logger, api.Path, err).Error()), status)
 		return
 	}
 	if h.opts.Ready != nil {

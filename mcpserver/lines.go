@@ -1,11 +1,11 @@
 package mcpserver
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -16,7 +16,7 @@ const maxText = 100_000
 // lines is a range of lines, counted from 1; the zero value means all lines.
 type lines struct{ first, last int }
 
-var errLines = errors.New(`lines is not a range of lines, such as "10-40", "10-" or "10"`)
+var errLines = access.Mistake(`lines is not a range of lines, such as "10-40", "10-" or "10"`)
 
 // parseLines reads "10-40", "10-" or "10".
 func parseLines(s string) (l lines, err error) {
@@ -32,7 +32,7 @@ func parseLines(s string) (l lines, err error) {
 		l.last = l.first
 	case to != "":
 		if l.last, err = lineNumber(to); err == nil && l.last < l.first {
-			err = errors.New("lines ends before it starts")
+			err = access.Mistake("lines ends before it starts")
 		}
 	}
 	return l, err

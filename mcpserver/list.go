@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -139,9 +139,9 @@ func unknown(kind, name string, known []string) error {
 	slices.Sort(known)
 	known = slices.Compact(known)
 	if len(known) == 0 {
-		return fmt.Errorf("no skill has a %s", kind)
+		return mistake("no skill has a %s", kind)
 	}
-	return errors.New(line(fmt.Sprintf("no skill has the %s %s%s", kind, quoted(name), words.Suggest(name, known)), maxMessage))
+	return access.Mistake(line(fmt.Sprintf("no skill has the %s %s%s", kind, quoted(name), words.Suggest(name, known)), maxMessage))
 }
 
 // text lists the skills from a place on, one on each line.

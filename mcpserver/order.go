@@ -6,11 +6,11 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -115,7 +115,7 @@ type cursor struct {
 	After string `json:"a,omitempty"` // in a list by name, the key of the last name
 }
 
-var errCursor = errors.New("the cursor is malformed or no longer valid; list again without one")
+var errCursor = access.Mistake("the cursor is malformed or no longer valid; list again without one")
 
 func (c cursor) encode() string {
 	text, err := json.Marshal(c)

@@ -81,7 +81,7 @@ func (s *Server) proposeUpdate(ctx context.Context, req *mcp.CallToolRequest, p 
 	}
 	kept, err := s.opts.Proposals.ProposeUpdate(ctx, s.who(req), proposal.Change{Skill: id, Diff: p.Diff, Justification: p.Justification, Evidence: p.Evidence})
 	if err != nil {
-		return nil, proposedResult{}, named(err, id)
+		return nil, proposedResult{}, proposal.ForAsker(named(err, id))
 	}
 	return proposed(ctx, kept)
 }
@@ -90,16 +90,16 @@ func (s *Server) proposeNew(ctx context.Context, req *mcp.CallToolRequest, p pro
 	files := make(proposal.Files)
 	for _, f := range p.Files {
 		if _, ok := files[f.Path]; ok {
-			return nil, proposedResult{}, fmt.Errorf("file %s is there twice", quoted(f.Path))
+			return nil, proposedResult{}, mistake("file %s is there twice", quoted(f.Path))
 		}
 		if strings.Contains(f.Text, "\x00") { // no diff would show it
-			return nil, proposedResult{}, fmt.Errorf("file %s is no text", quoted(f.Path))
+			return nil, proposedResult{}, mistake("file %s is no text", quoted(f.Path))
 		}
 		files[f.Path] = proposal.File{Data: []byte(f.Text)}
 	}
 	kept, err := s.opts.Proposals.ProposeNew(ctx, s.who(req), proposal.Addition{Name: p.Name, Files: files, Justification: p.Justification})
 	if err != nil {
-		return nil, proposedResult{}, err
+		return nil, proposedResult{}, proposal.ForAsker(err)
 	}
 	return proposed(ctx, kept)
 }

@@ -60,7 +60,7 @@ func (s *Server) resource(ctx context.Context, _ *mcp.CallToolRequest, p resourc
 	}
 	c := cut(f.Text, l)
 	if l.first > max(1, c.of) {
-		return nil, none, fmt.Errorf("the file has %d lines only", c.of)
+		return nil, none, mistake("the file has %d lines only", c.of)
 	}
 	r.Text, r.First, r.Last, r.Of, r.Next = c.text, c.first, c.last, c.of, c.rest(l)
 	return text(r.text()), r, nil

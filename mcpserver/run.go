@@ -151,7 +151,7 @@ func (s *Server) listRuns(ctx context.Context, list *mcp.ListToolsResult, stay b
 	}
 	tools, err := s.opts.Runs.Tools(ctx, stay)
 	if err != nil {
-		return internal(err)
+		return s.internal(ctx, err)
 	}
 	list.Tools = slices.Delete(list.Tools, at, at+1)
 	if list.TTLMs > fresh.TTLMs {

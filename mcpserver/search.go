@@ -3,13 +3,13 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -74,10 +74,10 @@ func rounded(x float64) float64 { return float64(int(x*1000+.5)) / 1000 }
 func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchParams) (*mcp.CallToolResult, searchResult, error) {
 	var none searchResult
 	if strings.TrimSpace(p.Query) == "" {
-		return nil, none, errors.New("query is empty; say what is to be done")
+		return nil, none, access.Mistake("query is empty; say what is to be done")
 	}
 	if p.Limit < 0 || p.Limit > maxHits {
-		return nil, none, fmt.Errorf("limit is %d; it is 1 to %d", p.Limit, maxHits)
+		return nil, none, mistake("limit is %d; it is 1 to %d", p.Limit, maxHits)
 	}
 	agent, err := s.agent(p.Agent)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -133,7 +134,7 @@ func (s *Server) page(ctx context.Context, after string, describe describer) (ma
 	var ids []string
 	if after == "" {
 		if ids, err = s.order(ctx); err != nil {
-			return nil, "", internal(err)
+			return nil, "", s.internal(ctx, err)
 		}
 	} else if ids, _ = s.orders.find(c.Order); c.Next >= len(ids) {
 		return nil, "", invalid("%v", errCursor)
@@ -147,7 +148,7 @@ func (s *Server) page(ctx context.Context, after string, describe describer) (ma
 		case err == nil:
 			manifests = append(manifests, m)
 		case ctx.Err() != nil:
-			return nil, "", internal(ctx.Err())
+			return nil, "", s.internal(ctx, ctx.Err())
 		default: // the skill cannot be published, or is gone meanwhile
 			s.opts.Logger.Debug("skill is not listed for hosts", "error", err)
 		}
@@ -170,7 +171,7 @@ func (s *Server) manifest(ctx context.Context, uri string, describe describer) (
 	case errors.Is(err, skill.ErrNotFound):
 		return m, notServed(uri)
 	}
-	return m, internal(err)
+	return m, s.internal(ctx, err)
 }
 
 func notServed(uri string) error { return invalid("nothing is served at %s", quoted(uri)) }
@@ -181,6 +182,18 @@ func invalid(format string, args ...any) error {
 }
 
 // internal returns the error for a failure that is not the caller's fault.
-func internal(err error) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(err.Error())}
+func (s *Server) internal(ctx context.Context, err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(s.told(ctx, eventOf(ctx).Method, err).Error())}
 }
+
+// told returns an error as the client is told it. Who started the server on this machine, and asks
+// it over pipes, is told all.
+func (s *Server) told(ctx context.Context, about string, err error) error {
+	if eventOf(ctx).Client == "" {
+		return err
+	}
+	return access.Tell(s.opts.Logger, about, err)
+}
+
+// mistake returns an error whose text is for the client.
+func mistake(format string, args ...any) error { return access.Mistake(fmt.Sprintf(format, args...)) }

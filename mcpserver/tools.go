@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -49,7 +48,11 @@ func addAs[In, Out any](s *Server, name, title, description string, hints mcp.To
 		Name: name, Title: title, Description: description, InputSchema: input, OutputSchema: withoutNull(output), Annotations: &hints,
 	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		eventOf(ctx).Tool = name
-		return h(ctx, req, in)
+		res, out, err := h(ctx, req, in)
+		if err != nil {
+			err = s.told(ctx, name, err)
+		}
+		return res, out, err
 	})
 }
 
@@ -87,7 +90,7 @@ func (s *Server) agent(name string) (*search.Agent, error) {
 	case name == "" || fixed != nil && name == fixed.Name:
 		return fixed, nil
 	case fixed != nil:
-		return nil, fmt.Errorf("this server serves the agent %s only; leave agent out", fixed.Name)
+		return nil, mistake("this server serves the agent %s only; leave agent out", fixed.Name)
 	}
 	var names []string
 	for _, a := range s.opts.Agents {
@@ -97,9 +100,9 @@ func (s *Server) agent(name string) (*search.Agent, error) {
 		names = append(names, a.Name)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no agent %s: the configuration names none; leave agent out", quoted(name))
+		return nil, mistake("no agent %s: the configuration names none; leave agent out", quoted(name))
 	}
-	return nil, fmt.Errorf("no agent %s%s", quoted(name), words.Suggest(name, names))
+	return nil, mistake("no agent %s%s", quoted(name), words.Suggest(name, names))
 }
 
 // named rewrites an error about a skill that was not found, so that it quotes the ID, and one
@@ -110,11 +113,11 @@ func named(err error, id string) error {
 	case !ok:
 		return err
 	case r.Held:
-		return fmt.Errorf("the skill %s is held back; only the user can release it, after a review", quoted(id))
+		return mistake("the skill %s is held back; only the user can release it, after a review", quoted(id))
 	case len(r.Similar) > 0:
-		return fmt.Errorf("no skill %s; %s", quoted(id), line(words.DidYouMean(r.Similar), 4*skill.MaxName))
+		return mistake("no skill %s; %s", quoted(id), line(words.DidYouMean(r.Similar), 4*skill.MaxName))
 	}
-	return fmt.Errorf("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), r.Known)
+	return mistake("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), r.Known)
 }
 
 // Bounds of quotations from text that somebody else wrote.

@@ -194,7 +194,7 @@ func newFolder(to, name string) (string, error) {
 	}
 	folder := filepath.Join(to, name)
 	if _, err := os.Lstat(folder); err == nil {
-		return "", fmt.Errorf("%w: %s exists; name another folder with --to", ErrLocked, folder)
+		return "", fmt.Errorf("%w: %w; name another folder with --to", ErrLocked, &fs.PathError{Op: "making", Path: folder, Err: fs.ErrExist})
 	}
 	return folder, nil
 }

@@ -140,7 +140,7 @@ func copyFolder(from, to string) (mode fs.FileMode, err error) {
 			return err
 		}
 		if entries++; entries > 20*skill.MaxPublishedFiles {
-			return fmt.Errorf("%w: %s has too many files", ErrLocked, from)
+			return fmt.Errorf("%w: %w", ErrLocked, &fs.PathError{Op: "copying", Path: from, Err: errors.New("it has too many files")})
 		}
 		rel, err := filepath.Rel(from, name)
 		if err != nil {
@@ -159,7 +159,7 @@ func copyFolder(from, to string) (mode fs.FileMode, err error) {
 			}
 			return os.Chmod(target, info.Mode().Perm()|0o700)
 		case !d.Type().IsRegular():
-			return fmt.Errorf("%w: %s is a link, or no regular file", ErrLocked, name)
+			return fmt.Errorf("%w: %w", ErrLocked, &fs.PathError{Op: "copying", Path: name, Err: errors.New("it is a link, or no regular file")})
 		case os.Link(name, target) == nil:
 			return nil
 		default:

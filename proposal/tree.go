@@ -168,7 +168,7 @@ func readKept(folder string) (Files, error) {
 			return err
 		}
 		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", filepath.Join(folder, name))
+			return &fs.PathError{Op: "reading", Path: filepath.Join(folder, name), Err: errors.New("it is not a regular file")}
 		}
 		info, err := d.Info()
 		if err != nil {

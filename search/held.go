@@ -171,6 +171,9 @@ type HeldError struct {
 
 func (e *HeldError) Error() string { return fmt.Sprintf("skill %s is held back: %s", e.ID, e.Reason) }
 
+// ForAsker returns the message of ForAgent.
+func (e *HeldError) ForAsker() string { return e.ForAgent().Error() }
+
 // Unwrap returns Missing, which matches skill.ErrNotFound.
 func (e *HeldError) Unwrap() error { return e.Missing }
 

@@ -82,5 +82,8 @@ func (e *NotFoundError) Error() string {
 	return msg
 }
 
+// ForAsker returns the message, which is for whoever asked.
+func (e *NotFoundError) ForAsker() string { return e.Error() }
+
 // Unwrap makes errors.Is(err, skill.ErrNotFound) hold.
 func (e *NotFoundError) Unwrap() error { return skill.ErrNotFound }

@@ -57,6 +57,17 @@ func (e *FileError) Error() string {
 // Unwrap returns the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
+// ForAsker returns what somebody is told who asks from another machine: nothing of an error of the
+// system.
+func (e *FileError) ForAsker() string {
+	for _, why := range []error{ErrRefused, ErrTooLarge, fs.ErrNotExist} {
+		if errors.Is(e.Err, why) {
+			return (&FileError{Dir: e.Dir, Name: e.Name, Near: e.Near, Err: why}).Error()
+		}
+	}
+	return ""
+}
+
 // A walkError is a problem that a walk met outside of any skill.
 type walkError struct {
 	path       string // slash-separated path in the source

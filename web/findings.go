@@ -116,6 +116,10 @@ func (s *Site) asked(err error) error {
 	if !s.lost() {
 		return err
 	}
+	if s.opts.Key == "" {
+		s.opts.Logger.Warn("findings are not shown", "error", err)
+		err = errors.New("try again in a moment")
+	}
 	return &statusError{http.StatusServiceUnavailable, fmt.Errorf("findings are in the shared catalog, which does not answer now: %w", err)}
 }
 

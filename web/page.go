@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -116,6 +117,18 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
+// ForAsker returns the message, which is for the visitor.
+func (e *statusError) ForAsker() string { return e.err.Error() }
+
+// told returns what a visitor is told of an error: all of it, if the visitor has started the site
+// on this machine.
+func (v *visit) told(err error) string {
+	if v.site.opts.Key != "" {
+		return err.Error()
+	}
+	return access.Tell(v.site.opts.Logger, v.URL.Path, err).Error()
+}
+
 // refuse returns an error about what the visitor sent.
 func refuse(format string, args ...any) error {
 	return &statusError{http.StatusBadRequest, fmt.Errorf(format, args...)}
@@ -180,10 +193,13 @@ func (s *Site) fail(w http.ResponseWriter, v *visit, err error) {
 	known := (*statusError)(nil)
 	switch {
 	case errors.As(err, &large):
-		status, err = http.StatusRequestEntityTooLarge, fmt.Errorf("this is more than %d bytes; shorten it", large.Limit)
+		status = http.StatusRequestEntityTooLarge
+		err = &statusError{status, fmt.Errorf("this is more than %d bytes; shorten it", large.Limit)}
 	case errors.As(err, &known):
 		status = known.status
-	case errors.Is(err, skill.ErrNotFound), errors.Is(err, proposal.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, proposal.ErrNotFound):
+		status, err = http.StatusNotFound, proposal.ForAsker(err)
+	case errors.Is(err, skill.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		status = http.StatusNotFound
 	case errors.Is(err, source.ErrRefused):
 		status = http.StatusBadRequest
@@ -193,9 +209,9 @@ func (s *Site) fail(w http.ResponseWriter, v *visit, err error) {
 	if held, ok := errors.AsType[*search.HeldError](err); ok && !v.owner {
 		err = held.ForAgent()
 	}
-	if status == http.StatusInternalServerError {
+	if status == http.StatusInternalServerError && s.opts.Key != "" { // or told does it
 		s.opts.Logger.Warn("showing a page", "path", v.URL.Path, "error", err)
 	}
 	p := page{name: "error", title: cmp.Or(http.StatusText(status), "Error")}
-	s.write(w, v, &p, answer{data: err.Error()}, status)
+	s.write(w, v, &p, answer{data: v.told(err)}, status)
 }

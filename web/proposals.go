@@ -23,7 +23,7 @@ func (s *Site) getProposals(v *visit) (answer, error) {
 	list, err := s.opts.Proposals.List(v.Context(), v.scope, true)
 	d := proposalList{}
 	if err != nil { // of single proposals: the others are listed
-		d.Problem = err.Error()
+		d.Problem = v.told(proposal.ForAsker(err))
 	}
 	slices.Reverse(list)
 	for _, p := range list {
@@ -80,14 +80,14 @@ func (s *Site) postProposal(v *visit) (answer, error) {
 	s.observe(v, Event{Action: action, Skills: []string{skill}, Proposal: id, Failed: err != nil})
 	if action == "approve" && err == nil {
 		if _, err = s.catalog.Rescan(v.Context(), nil); err != nil {
-			err = fmt.Errorf("the change is made, but the catalog is as before: %w", err)
+			return s.proposal(v, "the change is made, but the catalog is as before: "+v.told(err))
 		}
 	}
 	switch {
 	case errors.Is(err, proposal.ErrNotFound), v.Context().Err() != nil:
 		return answer{}, err
 	case err != nil:
-		return s.proposal(v, err.Error())
+		return s.proposal(v, v.told(proposal.ForAsker(err)))
 	}
 	return answer{goTo: s.link("proposal", "id", id)}, nil
 }

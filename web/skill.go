@@ -76,7 +76,7 @@ func (s *Site) getSkill(v *visit) (answer, error) {
 	case errors.Is(err, skill.ErrNotFound):
 		return answer{}, err
 	case err != nil:
-		p.Unreadable = err.Error()
+		p.Unreadable = v.told(err)
 	default:
 		var text string
 		text, p.Cut = shorten(p.Body.Text)
@@ -210,7 +210,7 @@ func (s *Site) getChange(v *visit) (answer, error) {
 	id := v.FormValue("id")
 	version, diff, err := s.opts.Proposals.Change(v.Context(), v.seeing(), id, v.FormValue("version"))
 	if err != nil {
-		return answer{}, &statusError{http.StatusNotFound, err}
+		return answer{}, &statusError{http.StatusNotFound, errors.New(v.told(proposal.ForAsker(err)))}
 	}
 	p := &changePage{ID: id, Version: version}
 	diff, p.Cut = shorten(diff)
