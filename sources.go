@@ -77,6 +77,7 @@ func (r reader) Instructions(ctx context.Context, e *search.Entry, digests bool)
 		}
 		in.Content = contextprovider.Content{Data: m.Text, SHA256: m.TextDigest()}
 		in.Files, in.Digest, in.Unserved, in.Partial = m.Files, m.Digest, m.Unserved, m.Partial
+		in.Shared = len(m.Skills) > 0
 		return in, nil
 	}
 	f, err := source.ReadInstructions(ctx, s, dir)
@@ -85,6 +86,7 @@ func (r reader) Instructions(ctx context.Context, e *search.Entry, digests bool)
 	}
 	l, err := s.List(ctx, dir)
 	in.Content, in.Files, in.Unserved, in.Partial = contentOf(f), l.Files, l.Unserved, l.Partial
+	in.Shared = len(l.Skills) > 0
 	return in, err
 }
 

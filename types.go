@@ -268,6 +268,7 @@ type Block = contextprovider.Block
 //   - Unavailable: what it needs and is not there; "" if it has all
 //   - Stale: SKILL.md has changed since it was indexed
 //   - HiddenChars: number of invisible characters that were removed
+//   - Shared: other skills lie in Folder, so that its scripts must not have the folder
 type Body = contextprovider.Body
 
 // A File is level 3: one file of a skill as it is now. Fields:

@@ -208,7 +208,7 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 		return nil, fmt.Errorf("reading which tools it allows: %w", err)
 	}
 	r.Skill, r.Allowed, r.Workspace = b.Name, slices.Concat(r.Allowed, parsed.AllowedTools), s.cfg.Workspace
-	if filepath.IsAbs(b.Location) {
+	if filepath.IsAbs(b.Location) && !b.Shared {
 		r.Dir = b.Folder
 	} else {
 		r.Files = filesOf(ctx, s.cfg, b)

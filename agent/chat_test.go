@@ -277,6 +277,31 @@ func TestChatRefuses(t *testing.T) {
 	}
 }
 
+// TestRequestAtTop: a script gets no folder in which other skills lie, only its own files.
+func TestRequestAtTop(t *testing.T) {
+	var got []string
+	keep := executor(func(_ context.Context, r sandbox.Request) (sandbox.Result, error) {
+		if r.Dir != "" {
+			t.Errorf("folder %s", r.Dir)
+		}
+		return sandbox.Result{}, fs.WalkDir(r.Files, ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				got = append(got, name)
+			}
+			return err
+		})
+	})
+	catalog, _ := toolCatalog(t, map[string]string{"SKILL.md": "---\nname: top\ndescription: Lies at the top.\nallowed-tools: scripts/*\n---\n",
+		"scripts/run.sh": "#!/bin/sh\n", "other/SKILL.md": "---\nname: other\ndescription: Lies below.\n---\n", "other/secret.txt": "secret"})
+	a := newAgent(t, agent.Config{Catalog: catalog, Executor: keep})
+	if answer := a.Handle(t.Context(), "run_skill_script", `{"name":"top","command":"scripts/run.sh"}`); strings.Contains(answer, "error") {
+		t.Fatal(answer)
+	}
+	if !slices.Equal(got, []string{"SKILL.md", "scripts/run.sh"}) {
+		t.Errorf("files %q", got)
+	}
+}
+
 // TestRequest: what an executor gets for a skill on disk, and for one that is not.
 func TestRequest(t *testing.T) {
 	var got sandbox.Request

@@ -13,7 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
-// filesOf returns the files of a skill that is not on disk. Each is read from the catalog
+// filesOf returns the files of a skill that has no folder of its own on disk. Each is read from the catalog
 // when it is opened, within the scope of the agent. The file system is for one run: it ends
 // with ctx.
 func filesOf(ctx context.Context, cfg *Config, b *contextprovider.Body) fs.FS {

@@ -46,6 +46,9 @@ type Instructions struct {
 
 	// Partial means that Files lacks some: there are too many, or a folder cannot be read.
 	Partial bool
+
+	// Shared means that the folder of the skill holds other skills too, which Files lacks.
+	Shared bool
 }
 
 // Content is a file as it was just read.
@@ -105,6 +108,7 @@ type Body struct {
 	Unavailable string        `json:"unavailable,omitempty"`  // what it needs and is not there: "needs the command gh, which is not in PATH"
 	Stale       bool          `json:"stale"`                  // Text changed since it was indexed
 	HiddenChars int           `json:"hidden_chars,omitempty"` // invisible characters removed from Text
+	Shared      bool          `json:"-"`                      // other skills lie in Folder: do not let a script of this one in
 }
 
 // A Requirement is a skill that another one asks for.
@@ -128,7 +132,7 @@ func bodyOf(e search.Entry, in Instructions) Body {
 	text, hidden := in.text()
 	b := Body{
 		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
-		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden,
+		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden, Shared: in.Shared,
 	}
 	b.Resources = slices.DeleteFunc(resourcesOf(in.Files), func(r Resource) bool { return r.Path == e.File() })
 	if e.State == search.Unavailable {

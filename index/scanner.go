@@ -256,10 +256,10 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 }
 
 // forgetStamps makes sure that the skills in some folders are read again at the next
-// look.
+// look. A folder at the top of a source may have a second stamp, of where skills appear.
 func forgetStamps(stamps []stamp, dirs []string) {
 	for i := range stamps {
-		if slices.Contains(dirs, stamps[i].Dir) {
+		if stamps[i].Skill && slices.Contains(dirs, stamps[i].Dir) {
 			stamps[i].Stamp = ""
 		}
 	}

@@ -99,7 +99,7 @@ type stampFile struct {
 const (
 	stampSuffix  = ".stamps"
 	cursorSuffix = ".looked" // how far the last Glance came
-	stampMagic   = "skill stamps 1\n"
+	stampMagic   = "skill stamps 2\n"
 	maxRecord    = 1 << 20 // bytes
 )
 

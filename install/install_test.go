@@ -51,6 +51,22 @@ func TestFolder(t *testing.T) {
 	clean(t, in, "cat")
 }
 
+// TestFolderOfOne: a folder with a SKILL.md is installed as one skill, with all that lies below.
+func TestFolderOfOne(t *testing.T) {
+	from := skills(t, filepath.Join(t.TempDir(), "cat"), "kitten", "assets/tiger")
+	write(t, filepath.Join(from, "SKILL.md"), doc("cat", "Feeds the cat."))
+	in := installer(t, nil)
+	if got := summary(add(t, in, from)); got != "cat add" {
+		t.Errorf("installed %q", got)
+	}
+	clean(t, in, "cat")
+	for _, name := range []string{"kitten/SKILL.md", "kitten/scripts/run.sh", "assets/tiger/SKILL.md"} {
+		if !exists(filepath.Join(in.dir, "cat", filepath.FromSlash(name))) {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
 // TestGit: skills of a repository are installed at a branch, a tag and a commit.
 func TestGit(t *testing.T) {
 	repo := repository(t, "cat", "dog")

@@ -27,13 +27,14 @@ type found struct {
 	err  error // why it cannot be installed; nil if it can
 }
 
-// confined returns the source of the skills in a folder, which no link leaves.
-func confined(dir string) (*source.FS, error) {
+// confined returns the source of the skills in a folder, which no link leaves. single is
+// source.Options.Single.
+func confined(dir string, single bool) (*source.FS, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
 	}
-	return source.Dir(real, &source.Options{Label: "source", Confine: func(p string) error {
+	return source.Dir(real, &source.Options{Label: "source", Single: single, Confine: func(p string) error {
 		if rel, err := filepath.Rel(real, p); err != nil || !filepath.IsLocal(rel) {
 			return errors.New("it leads out of the source")
 		}
@@ -41,9 +42,10 @@ func confined(dir string) (*source.FS, error) {
 	}})
 }
 
-// find finds the skills in a folder, and what is wrong with the rest of it.
+// find finds the skills in a folder, and what is wrong with the rest of it. A folder with a
+// SKILL.md is one skill: whoever publishes it means all of it.
 func find(ctx context.Context, dir string) ([]found, []skill.Problem, error) {
-	src, err := confined(dir)
+	src, err := confined(dir, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +96,7 @@ type tree struct {
 
 // readTree reads all of a skill's folder.
 func readTree(ctx context.Context, parent, name string) (*tree, error) {
-	src, err := confined(parent)
+	src, err := confined(parent, false)
 	if err != nil {
 		return nil, err
 	}

@@ -280,6 +280,22 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestAtTop: a skill whose folder has other skills is not changed: they would be replaced too.
+func TestAtTop(t *testing.T) {
+	k, ctx := newKit(t), t.Context()
+	put(t, filepath.Join(filepath.Dir(k.cat), "SKILL.md"), "---\nname: top\ndescription: Lies at the top.\n---\nA line.\n", 0o600)
+	k.rescan(t)
+	for _, diff := range []string{"@@\n-A line.\n+Another.\n", "--- a/cat/SKILL.md\n+++ b/cat/SKILL.md\n@@\n-Call the cat.\n+Call it.\n"} {
+		_, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "top", Diff: diff, Justification: "It is short."})
+		if !errors.Is(err, proposal.ErrLocked) || !strings.Contains(err.Error(), "a folder of its own") {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it.")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLocked: what is compiled in or fetched stays, and a changed copy of it can be made.
 func TestLocked(t *testing.T) {
 	k, ctx := newKit(t), t.Context()

@@ -217,6 +217,9 @@ func (s spellings) add(file string) (other string) {
 
 // current reads a skill as it is now, with its digest.
 func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, error) {
+	if err := b.checkAlone(ctx, e); err != nil {
+		return nil, "", err
+	}
 	if filepath.IsAbs(e.Location) { // whatever sizes its source serves
 		files, m, err := readFolder(ctx, filepath.Dir(e.Location))
 		if err != nil {
@@ -233,6 +236,19 @@ func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, erro
 		return nil, "", err
 	}
 	return files, m.Digest, nil
+}
+
+// checkAlone returns an error for a skill whose folder has other skills: a change replaces the
+// folder.
+func (b *Box) checkAlone(ctx context.Context, e *search.Entry) error {
+	src, err := b.source(e.Source)
+	if err != nil || e.Dir() != "." {
+		return nil // what else is wrong shows when its files are read
+	}
+	if l, err := src.List(ctx, "."); err == nil && len(l.Skills) > 0 {
+		return fmt.Errorf("%w: other skills lie in the folder of %s; move it into a folder of its own", ErrLocked, e.ID)
+	}
+	return nil
 }
 
 // folderName returns the name of the folder of a skill; its own for one at the top of a source.

@@ -80,7 +80,7 @@ func ReadFolder(ctx context.Context, folder string) (Files, error) {
 
 // readFolder reads the skill in a folder on disk.
 func readFolder(ctx context.Context, folder string) (Files, *source.Manifest, error) {
-	src, err := source.Dir(folder, &source.Options{MaxFile: skill.MaxPublishedBytes})
+	src, err := source.Dir(folder, &source.Options{MaxFile: skill.MaxPublishedBytes, Single: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +89,7 @@ func readFolder(ctx context.Context, folder string) (Files, *source.Manifest, er
 
 // digestOf returns the digest of the skill in a folder on disk; "" means that there is none.
 func digestOf(ctx context.Context, folder string) (string, error) {
-	src, err := source.Dir(folder, nil)
+	src, err := source.Dir(folder, &source.Options{Single: true})
 	if err != nil {
 		return "", err
 	}

@@ -95,6 +95,13 @@ func (f File) Kind() Kind {
 	return Other
 }
 
+// IsMaterial reports whether a path in the folder of a skill lies in a folder for files of a
+// kind. A SKILL.md there, such as assets/template/SKILL.md, is no skill but a file of this one,
+// even at the top of a source, where other skills may lie below a skill.
+func IsMaterial(name string) bool {
+	return File{Path: strings.ToLower(name) + "/"}.Kind() != Other // some systems ignore case
+}
+
 // A Ref is a skill that a walk found but did not read. It holds enough to decide
 // whether the skill may have changed since it was last indexed.
 type Ref struct {

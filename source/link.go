@@ -9,10 +9,10 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// checkLinks refuses a file or folder that links lead to through a folder which is not
+// resolve refuses a file or folder that links lead to through a folder which is not
 // part of a skill: a skill may be a clone, and its author may have put a link to
 // .git/config in it. os.Root refuses links that lead out of the folder.
-func (d diskFolder) checkLinks(name string) error {
+func (d diskFolder) resolve(name string) (string, error) {
 	const most = 255 // links; the system follows fewer
 	at, rest := ".", name
 	for links := 0; rest != "" && links < most; {
@@ -25,7 +25,7 @@ func (d diskFolder) checkLinks(name string) error {
 			at = path.Dir(at)
 			continue
 		case links > 0 && skill.IsExcluded(part):
-			return fmt.Errorf("%w: it is a link into %s, which is not part of a skill", ErrRefused, part)
+			return "", fmt.Errorf("%w: it is a link into %s, which is not part of a skill", ErrRefused, part)
 		}
 		at = path.Join(at, part)
 		if target, err := d.root.Readlink(at); err == nil {
@@ -33,5 +33,5 @@ func (d diskFolder) checkLinks(name string) error {
 			at, rest = path.Dir(at), filepath.ToSlash(target)+"/"+rest
 		}
 	}
-	return nil
+	return at, nil
 }

@@ -32,6 +32,8 @@ type listing struct {
 	failed  []entry  // folders that could not be listed
 	subs    []string // paths of the subfolders, each with a final slash
 	more    bool     // a bound was reached, so some entries are missing
+	shared  bool     // the folder may have other skills, see FS.isShared
+	skills  []string // paths of the folders of these
 }
 
 // A viewer shows what is in a skill's folder; every folder is one.
@@ -54,13 +56,13 @@ func (v pathView) stat(name string) (fs.FileInfo, error) { return v.tree.stat(jo
 
 // list lists a skill's folder by path, given the entries at its top.
 func (s *FS) list(dir string, top []fs.DirEntry) *listing {
-	return s.listIn(pathView{s.tree, dir}, top)
+	return s.listIn(pathView{s.tree, dir}, dir, top)
 }
 
 // listIn lists a skill's folder, given the entries at its top. It moves the
 // instructions to the front, so that the bounds never cut them off.
-func (s *FS) listIn(v viewer, top []fs.DirEntry) *listing {
-	l := &listing{entries: make([]entry, 0, len(top))}
+func (s *FS) listIn(v viewer, dir string, top []fs.DirEntry) *listing {
+	l := &listing{entries: make([]entry, 0, len(top)), shared: s.isShared(dir)}
 	file := instructions(top)
 	if i := slices.IndexFunc(top, func(e fs.DirEntry) bool { return e.Name() == file }); i > 0 {
 		first := top[i]
@@ -80,6 +82,10 @@ func (s *FS) listInto(l *listing, v viewer, prefix string, entries []fs.DirEntry
 			s.listFolder(l, v, prefix+e.Name())
 			continue
 		}
+		if l.shared && isLink(e.Type()) && s.leadsToOther(prefix+e.Name()) {
+			l.skills = append(l.skills, prefix+e.Name())
+			continue
+		}
 		if len(l.entries) == s.mostFiles() {
 			l.more = true
 			return
@@ -95,8 +101,12 @@ func (s *FS) listFolder(l *listing, v viewer, sub string) {
 		l.more = true
 		return
 	}
-	l.subs = append(l.subs, sub+"/")
 	entries, err := v.readDir(sub)
+	if l.shared && !skill.IsMaterial(sub) && instructions(entries) != "" {
+		l.skills = append(l.skills, sub)
+		return
+	}
+	l.subs = append(l.subs, sub+"/")
 	if err != nil {
 		l.failed = append(l.failed, entry{path: sub, err: err})
 	}
@@ -144,8 +154,8 @@ func (s *FS) List(ctx context.Context, dir string) (Listing, error) {
 // listing returns the files and problems of a skill's folder, given the entries at its
 // top.
 func (s *FS) listing(f folder, dir string, top []fs.DirEntry) Listing {
-	found, l := s.listIn(f, top), lister{folder: f, dir: dir}
-	l.Partial = found.more || len(found.failed) > 0
+	found, l := s.listIn(f, dir, top), lister{folder: f, dir: dir}
+	l.Partial, l.Skills = found.more || len(found.failed) > 0, found.skills
 	if found.more {
 		l.problem(skill.Note, "too-many-files", "", fmt.Sprintf("more than %d files or folders: the rest is ignored", s.mostFiles()), "")
 	}

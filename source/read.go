@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -60,22 +61,26 @@ func (s *FS) skillFolder(dir string) (folder, error) {
 		if err != nil {
 			return nil, err
 		}
-		at, err = enter(at, p)
+		at, err = s.enter(at, p)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if skill.IsExcluded(path.Base(dir)) || !isSkill(at) {
+	if skill.IsExcluded(path.Base(dir)) || !isSkill(at, ".") {
 		return nil, errors.Join(errNoSkill, at.Close())
+	}
+	if s.isShared(dir) {
+		at = sharedFolder{at, s}
 	}
 	return at, nil
 }
 
 // enter opens the folder at path p of a source, directly below the open folder, which
 // it closes.
-func enter(above folder, p string) (folder, error) {
+func (s *FS) enter(above folder, p string) (folder, error) {
 	defer above.Close()
-	if parent := path.Dir(p); skill.IsExcluded(path.Base(parent)) || isSkill(above) {
+	parent := path.Dir(p)
+	if skill.IsExcluded(path.Base(parent)) || isSkill(above, ".") && (!s.isShared(parent) || skill.IsMaterial(p)) {
 		return nil, fmt.Errorf("%w: the folder is part of %s", ErrRefused, parent)
 	}
 	f, err := above.enter(path.Base(p))
@@ -85,20 +90,20 @@ func enter(above folder, p string) (folder, error) {
 	return f, err
 }
 
-// isSkill reports whether a folder holds instructions, valid or not.
-func isSkill(f folder) bool {
-	for _, file := range []string{upperFile, lowerFile} {
-		if info, err := f.lstat(file); err == nil && !info.IsDir() {
-			return true
-		}
-	}
-	return false
+// isSkill reports whether the folder dir in an open folder holds instructions, valid or not.
+func isSkill(f folder, dir string) bool { return holdsInstructions(dir, f.lstat) }
+
+func holdsInstructions(dir string, stat func(name string) (fs.FileInfo, error)) bool {
+	return slices.ContainsFunc(skill.FileNames, func(file string) bool {
+		info, err := stat(join(dir, file))
+		return err == nil && !info.IsDir()
+	})
 }
 
 // fileError wraps err. If there is no such file, it suggests similar names.
 func (s *FS) fileError(f folder, dir, name string, err error) error {
 	e := &FileError{Dir: dir, Name: name, Err: err}
-	if !errors.Is(err, fs.ErrNotExist) && !isThroughFile(err) {
+	if !isMissing(err) && !errors.Is(err, errOther) {
 		return e
 	}
 	e.Err = missingError("no such file")
@@ -107,7 +112,7 @@ func (s *FS) fileError(f folder, dir, name string, err error) error {
 		return e // do without suggestions
 	}
 	var paths []string
-	for _, found := range s.listIn(f, entries).entries {
+	for _, found := range s.listIn(f, dir, entries).entries {
 		if found.mode.IsRegular() && badName(found.path) == "" {
 			paths = append(paths, found.path)
 		}

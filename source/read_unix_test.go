@@ -59,6 +59,16 @@ func TestInstructionsArePipe(t *testing.T) {
 	}
 }
 
+// What is no file at the top of a folder of skills hides none of them.
+func TestTopIsPipe(t *testing.T) {
+	dir := folder(t, map[string]string{"a/SKILL.md": doc("a")})
+	try(t, syscall.Mkfifo(filepath.Join(dir, "SKILL.md"), 0o600))
+	paths, errs, _ := walk(t, open(t, dir, nil))
+	if !cmp.Equal(paths, []string{"SKILL.md", "a/SKILL.md"}) || !cmp.Equal(errs, []string{"SKILL.md skill-at-top"}) {
+		t.Errorf("walk = %q, %q", paths, errs)
+	}
+}
+
 // A folder that is replaced by a pipe after the walk must not block a read.
 func TestFolderBecomesPipe(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a")})

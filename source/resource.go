@@ -46,12 +46,12 @@ func (m *Manifest) missing(body string, bodyLine int) []skill.Problem {
 	return problems
 }
 
-// has reports whether name is a file or a folder of the skill. Folders behind links
-// are not listed, so any path below one is assumed to exist.
+// has reports whether name is a file or a folder of the skill. Folders behind links and of
+// other skills are not listed, so any path below one is assumed to exist.
 func (m *Manifest) has(name string) bool {
 	return name == "." ||
 		slices.ContainsFunc(m.Files, func(f skill.File) bool { return within(f.Path, name) }) ||
-		slices.ContainsFunc(m.Links, func(dir string) bool { return within(name, dir) })
+		slices.ContainsFunc(slices.Concat(m.Links, m.Skills), func(dir string) bool { return within(name, dir) })
 }
 
 // A mention is a relative path that a body mentions.

@@ -39,8 +39,9 @@ type Source interface {
 	//
 	// After a search that was not cut off, Skills calls trace for the folder of
 	// each skill and for each folder in which a new skill could appear, also for
-	// those that could not be read. A nil trace means that the caller needs neither traces nor
-	// the stamps of the skills, which may then be "".
+	// those that could not be read. The top may be both, with a trace for each. A nil trace
+	// means that the caller needs neither traces nor the stamps of the skills, which may then
+	// be "".
 	Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error]
 
 	// Skill returns the skill in a folder and the folder's trace, as Skills
@@ -76,6 +77,7 @@ type Info struct {
 type Listing struct {
 	Files    []skill.File    // the regular files, including SKILL.md, sorted by path; a file has a digest only if Open checks it
 	Links    []string        // links to folders, whose files are not in Files
+	Skills   []string        // folders of other skills, whose files are not in Files; only a skill at the top of a source has any
 	Partial  bool            // Files is incomplete: a bound was reached or a folder could not be read
 	Unserved string          // why the files cannot all be served one by one; "" if they can
 	Problems []skill.Problem // what is wrong with the files; paths are relative to the source
@@ -101,6 +103,10 @@ type Options struct {
 	// Only are the paths of the only folders that are searched; nil means all.
 	Only []string
 
+	// Single means that the top folder, if it has a SKILL.md, is one skill with all that lies
+	// below it. Otherwise the skills below it are skills of their own, see FS.Skills.
+	Single bool
+
 	// Limits are what a skill may be before its source reports a problem.
 	Limits skill.Limits
 }
@@ -115,6 +121,7 @@ type FS struct {
 	base    string            // name of the top folder
 	renames map[string]string // Options.Names with clean keys
 	limits  skill.Limits      // without zero values
+	single  bool              // see Options.Single
 }
 
 // Dir returns the source of the skills in a folder on disk. The folder may be missing or
@@ -168,12 +175,15 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 	if o.Only != nil {
 		t = onlyTree{t, slices.Clone(o.Only)}
 	}
-	s := &FS{tree: t, info: info, base: base, renames: names, limits: o.Limits.OrDefault()}
+	s := &FS{tree: t, info: info, base: base, renames: names, limits: o.Limits.OrDefault(), single: o.Single || o.Kind == KindPreloaded}
 	// A skill's location and name depend on the source's settings, so a changed setting
 	// must change the stamps of its skills and of its list of stamps.
 	settings := fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names)
 	if o.Only != nil || s.limits != (skill.Limits{}).OrDefault() {
 		settings = fmt.Appendf(settings, " %q %+v", o.Only, s.limits)
+	}
+	if s.single {
+		settings = append(settings, " single"...)
 	}
 	sum := sha256.Sum256(settings)
 	s.info.Settings = hex.EncodeToString(sum[:8])
@@ -225,7 +235,9 @@ func (s *FS) isUsual() bool {
 func (s *FS) onDisk() bool { return s.info.Root != "" }
 
 // Skills finds the skills of the source, see Source. A folder that holds a SKILL.md (or
-// else a skill.md) is a skill and is not searched further; this includes the top folder.
+// else a skill.md) is a skill and is not searched further. The top folder is searched all the
+// same, without scripts, references and assets: a SKILL.md that lies there by mistake must not
+// hide the others. The files of a skill at the top end where another skill begins.
 // Skills skips folders that are never part of a skill, see skill.IsExcluded, and folders
 // nested more than six deep. On disk, it follows links to folders, even out of the source,
 // but visits no folder twice. Every error has the methods Incomplete and Missed, see Source, and Problem, which

@@ -47,6 +47,10 @@ type folder interface {
 	// other links with an error that wraps ErrRefused.
 	stat(name string) (fs.FileInfo, error)
 
+	// resolve returns the path in the folder to which the links in a path lead. It refuses
+	// what stat refuses, unless the path cannot be opened anyway.
+	resolve(name string) (string, error)
+
 	// open opens a file without blocking on it, see openRegular.
 	open(name string) (fs.File, error)
 
@@ -214,7 +218,7 @@ func (d diskFolder) lstat(name string) (fs.FileInfo, error) {
 }
 
 func (d diskFolder) stat(name string) (fs.FileInfo, error) {
-	if err := d.checkLinks(name); err != nil {
+	if _, err := d.resolve(name); err != nil {
 		return nil, err
 	}
 	info, err := d.root.Stat(name)
@@ -339,6 +343,9 @@ func (d fsFolder) lstat(name string) (fs.FileInfo, error) {
 func (d fsFolder) stat(name string) (fs.FileInfo, error) {
 	return d.tree.statNoLinks(path.Join(d.dir, name))
 }
+
+// resolve returns the name: stat refuses links.
+func (d fsFolder) resolve(name string) (string, error) { return name, nil }
 
 func (d fsFolder) enter(name string) (folder, error) {
 	info, err := d.stat(name)

@@ -44,7 +44,8 @@ type walker struct {
 	seen    map[string]string // real path of a folder → its path in the source
 	links   []visit           // folders behind links, visited after all others
 	folders int
-	deep    int // folders below maxDepth that were not visited
+	deep    int    // folders below maxDepth that were not visited
+	top     string // base name of the instructions at the top that do not end the search; "" if there are none
 	stopped bool
 	stamps  chan func() // work for the goroutines of startStamps; nil if no stamps are wanted
 	traces  []*Trace
@@ -80,6 +81,9 @@ func (s *FS) walk(ctx context.Context, stamped bool) *walker {
 		v := w.links[0]
 		w.links = w.links[1:]
 		w.follow(ctx, v, real)
+	}
+	if w.top != "" {
+		w.judgeTop()
 	}
 	if w.deep > 0 {
 		w.note(".", "too-deep", fmt.Errorf("folders more than %d deep are not searched: %d", maxDepth, w.deep), "")
@@ -152,9 +156,12 @@ func (w *walker) visit(ctx context.Context, v visit) {
 	if err != nil {
 		w.unreadable(v.dir, err) // the entries read so far are still searched
 	}
-	if file := instructions(entries); file != "" {
+	if file := instructions(entries); file != "" && !w.src.isShared(v.dir) {
 		w.addSkill(v.dir, file, entries)
 		return
+	} else if file != "" {
+		w.addSkill(v.dir, file, slices.Clone(entries))
+		w.top, entries = file, slices.DeleteFunc(entries, isPartOfTop)
 	}
 	if err == nil {
 		w.traced(v.dir)

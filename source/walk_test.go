@@ -43,7 +43,9 @@ func TestWalk(t *testing.T) {
 	testWalks(t, []walkTest{
 		{"empty", nil, nil, nil},
 		{"sorted", map[string]string{"b/SKILL.md": "", "a/z/SKILL.md": "", "a-b/SKILL.md": ""}, []string{"a-b/SKILL.md", "a/z/SKILL.md", "b/SKILL.md"}, nil},
-		{"top folder is the skill", map[string]string{"SKILL.md": "", "a/SKILL.md": ""}, []string{"SKILL.md"}, nil},
+		{"top folder is the skill", map[string]string{"SKILL.md": "", "docs/Skill.MD": "", "assets/a/SKILL.md": "", deep + "f/g/SKILL.md": ""}, []string{"SKILL.md"}, nil},
+		{"skill at the top", map[string]string{"SKILL.md": "", "a/SKILL.md": "", "b/c/SKILL.md": "", "b/Skill.MD": ""},
+			[]string{"SKILL.md", "a/SKILL.md", "b/c/SKILL.md"}, []string{"SKILL.md skill-at-top", "b/Skill.MD skill-md-case"}},
 		{"nested is content", map[string]string{"a/SKILL.md": "", "a/b/SKILL.md": ""}, []string{"a/SKILL.md"}, nil},
 		{"lower case", map[string]string{"a/skill.md": ""}, []string{"a/skill.md"}, nil},
 		{"both cases", map[string]string{"a/skill.md": "", "a/SKILL.md": ""}, []string{"a/SKILL.md"}, nil},

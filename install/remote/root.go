@@ -242,7 +242,7 @@ func (f *fetcher) treeLimits() *unpack.Limits {
 	if f.limits.Unpack != nil {
 		l = *f.limits.Unpack
 	}
-	l.Members, l.Expanded = cmp.Or(l.Members, 200_000), cmp.Or(l.Expanded, 1<<30)
+	l.Members, l.Expanded, l.Shared = cmp.Or(l.Members, 200_000), cmp.Or(l.Expanded, 1<<30), true
 	l.Refused = func(e *unpack.Error) { f.after.Refused = append(f.after.Refused, e.Error()) }
 	return &l
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -162,7 +163,8 @@ func (s *sorter) plan() (plan, error) {
 	return p, nil
 }
 
-// skills returns the outermost folders with a SKILL.md.
+// skills returns the outermost folders with a SKILL.md. In a shared tree those below a skill at
+// the top are skills too.
 func (g *gate) skills() map[string]bool {
 	all := make(map[string]bool)
 	for _, e := range g.entries {
@@ -171,6 +173,10 @@ func (g *gate) skills() map[string]bool {
 		}
 	}
 	tops := make(map[string]bool)
+	if g.limits.Shared && all["."] {
+		maps.DeleteFunc(all, func(dir string, _ bool) bool { return dir == "." || skill.IsMaterial(dir) })
+		tops["."] = true
+	}
 	for dir := range all {
 		if _, inside := topOf(path.Dir(dir), all); dir == "." || !inside {
 			tops[dir] = true

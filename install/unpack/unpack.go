@@ -37,6 +37,10 @@ type Limits struct {
 	Members  int   // files and folders; 0 means 1,000 for each skill
 	Expanded int64 // bytes after decompression; 0 means 50 MiB for each skill
 
+	// Shared means that other skills may lie below a skill at the top, as in a source: each has
+	// limits of its own. Otherwise all is part of the skill at the top.
+	Shared bool
+
 	// Refused is called for each skill that is refused because of what is in it; the other
 	// skills are written. nil means that one refused skill refuses the tree. A path that could
 	// lead out of the folder always refuses the tree.

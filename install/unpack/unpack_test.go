@@ -625,3 +625,29 @@ func FuzzArchive(f *testing.F) {
 		}
 	})
 }
+
+// TestSharedTop: in a shared tree a skill at the top has limits of its own, and neither hides
+// the skills below it nor takes them along.
+func TestSharedTop(t *testing.T) {
+	items := []item{file("SKILL.md"), file("a/SKILL.md"), file("a/x"), file("b/c/SKILL.md"), file("b/y"), file("assets/t/SKILL.md"), file("assets/t/z")}
+	for _, test := range []struct {
+		shared        bool
+		files         int
+		want, refused string
+	}{
+		{true, 3, "a/SKILL.md a/x b/c/SKILL.md", "assets/t/z too-many-files"},
+		{true, 4, "SKILL.md a/SKILL.md a/x assets/t/SKILL.md assets/t/z b/c/SKILL.md b/y", ""},
+		{false, 7, "SKILL.md a/SKILL.md a/x assets/t/SKILL.md assets/t/z b/c/SKILL.md b/y", ""},
+	} {
+		var refused, wrote []string
+		l := &unpack.Limits{Shared: test.shared, Files: test.files, Refused: func(e *unpack.Error) { refused = append(refused, e.Path+" "+e.Rule) }}
+		to := t.TempDir()
+		try(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, l))
+		for line := range strings.Lines(listing(t, to)) {
+			wrote = append(wrote, strings.Fields(line)[0])
+		}
+		if got := strings.Join(wrote, " "); got != test.want || strings.Join(refused, " ") != test.refused {
+			t.Errorf("shared %t, %d files: wrote %s, refused %q", test.shared, test.files, got, refused)
+		}
+	}
+}

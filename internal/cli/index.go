@@ -202,6 +202,11 @@ func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.R
 		text += lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path())
 	}
 	err = a.printText(text)
+	for _, p := range total.Problems {
+		if p.Rule == "skill-at-top" {
+			a.note("%s: %s; %s", p.Path, p.Message, p.Hint)
+		}
+	}
 	// Once: who has seen them need not see them with every index.
 	first := total.Added > 0 && total.Unchanged+total.Changed+total.Removed == 0
 	if problems := len(total.Problems); problems > 0 && (first || a.verbose) {

@@ -43,7 +43,7 @@ func readContents(ctx context.Context, src source.Source, dir, file string) *con
 	c.names = []string{file}
 	l, err := src.List(ctx, dir)
 	if err == nil {
-		c.whole = !l.Partial && len(l.Links) == 0
+		c.whole = !l.Partial && len(l.Links)+len(l.Skills) == 0
 		c.names = c.names[:0]
 		for _, f := range l.Files {
 			c.names = append(c.names, f.Path)

@@ -163,7 +163,7 @@ func costOf(p skill.Problem, inSkill bool) Cost {
 		return Unseen // the unreadable place may hold a skill
 	case "near-duplicate", "unmet-requirement", "missing-resource", "outside-resource", "empty-body", "no-trigger",
 		"broken-link", "trigger-collision", "script-without-shebang", "script-crlf", "description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
-		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file":
+		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file", "skill-at-top":
 		return Confusing
 	}
 	if strings.HasPrefix(p.Rule, "hidden-") || misleads(p.Rule) {

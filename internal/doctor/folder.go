@@ -135,7 +135,7 @@ func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
 	if p.Path != source && !filepath.IsAbs(p.Path) && !strings.HasPrefix(p.Path, source+":") {
 		p.Path = source + ":" + p.Path // an embedded file has no absolute path: name its source
 	}
-	f := Finding{Source: source, Skill: cmp.Or(d.skillAt(p.Path), name), Problem: p, refused: refused}
+	f := Finding{Source: source, Skill: cmp.Or(d.skillAt(p.Path, refused), name), Problem: p, refused: refused}
 	if f.Cost = costOf(p, f.Skill != ""); refused {
 		f.Cost = Unseen
 	}
@@ -145,11 +145,15 @@ func (d *diagnosis) add(source, name string, p skill.Problem, refused bool) {
 	d.report.Findings = append(d.report.Findings, f)
 }
 
-// skillAt returns the ID of the skill whose folder contains a path; "" means none.
-func (d *diagnosis) skillAt(name string) string {
+// skillAt returns the ID of the skill whose folder contains a path; "" means none. The
+// instructions of a skill that is refused are in no other one, though one may lie above it.
+func (d *diagnosis) skillAt(name string, refused bool) string {
 	for folder := name; folder != ""; folder = folderOf(folder) {
 		if id := d.byFolder[folder]; id != "" {
 			return id
+		}
+		if refused && folder != name {
+			break
 		}
 	}
 	return ""

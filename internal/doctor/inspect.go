@@ -38,7 +38,7 @@ func (d *diagnosis) inspectSources(ctx context.Context, sources []source.Source)
 // Folder reports signs that the skill in a folder on disk misleads its readers. A folder that
 // cannot be read has none.
 func Folder(ctx context.Context, folder string) []skill.Problem {
-	src, err := source.Dir(folder, nil)
+	src, err := source.Dir(folder, &source.Options{Single: true})
 	if err != nil {
 		return nil
 	}

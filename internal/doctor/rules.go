@@ -134,6 +134,7 @@ func folderRules() []Rule {
 		{"not-a-file", skill.Error, "The SKILL.md is not a file that may be read.", "Link the whole folder instead of its files."},
 		{"not-a-regular-file", skill.Warning, "The skill has something that is neither a file nor a folder.", "Remove it."},
 		{"outside-resource", skill.Warning, "The instructions name a file outside of the skill's folder.", "Copy the file into the skill."},
+		{"skill-at-top", skill.Note, "A skill lies at the top of a folder of skills.", "Move it into a folder of its own."},
 		{"skill-md-case", skill.Note, "A file is nearly named SKILL.md; it is no skill.", "Rename it to SKILL.md."},
 		{"too-deep", skill.Note, "There are folders too deep to be searched for skills.", "Move the skills up, or add their folder as a root."},
 		{"too-many-files", skill.Note, "A skill has more than 512 files or folders; the rest is ignored.", "Ship fewer files."},

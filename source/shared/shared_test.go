@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -68,7 +69,7 @@ func (tr *truth) Content(ctx context.Context, digest string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		dir := strings.TrimSuffix(ref.Path, "/SKILL.md")
+		dir := path.Dir(ref.Path)
 		l, err := tr.table.List(ctx, dir)
 		if err != nil {
 			return nil, err

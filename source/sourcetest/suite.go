@@ -39,6 +39,7 @@ func TestSource(t *testing.T, open func(t *testing.T, files map[string]string) S
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open(t, files())) })
 	}
+	t.Run("Top", func(t *testing.T) { testTop(t, open(t, topFiles())) })
 }
 
 func doc(name string) string {

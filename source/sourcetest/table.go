@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -55,27 +56,40 @@ func (s *Table) Remove(name string) {
 	delete(s.rows, name)
 }
 
-// below returns the rows of a folder by path in the folder, and these paths sorted.
-func (s *Table) below(dir string) (map[string]row, []string) {
+// files returns the rows of a skill by path in its folder, and these paths sorted. A skill at
+// the top lacks the files of the others.
+func (s *Table) files(dir string) (map[string]row, []string) {
+	folders := s.folders()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := make(map[string]row)
 	for name, r := range s.rows {
-		if rest, ok := strings.CutPrefix(name, dir+"/"); ok {
+		rest, ok := strings.CutPrefix(name, dir+"/")
+		if dir == "." {
+			rest, ok = name, !slices.ContainsFunc(folders, func(d string) bool { return strings.HasPrefix(name, d+"/") })
+		}
+		if ok {
 			found[rest] = r
 		}
 	}
 	return found, slices.Sorted(maps.Keys(found))
 }
 
-// folders returns the folders of the skills. A skill below another one is part of it.
+// folders returns the folders of the skills. A skill below another one is part of it. Below
+// the top only those in scripts, references and assets are.
 func (s *Table) folders() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []string
+	_, top := s.rows["SKILL.md"]
+	if top {
+		list = append(list, ".")
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
 		dir, ok := strings.CutSuffix(name, "/SKILL.md")
-		if ok && !slices.ContainsFunc(list, func(d string) bool { return strings.HasPrefix(dir, d+"/") }) {
+		first, _, _ := strings.Cut(name, "/")
+		part := top && slices.Contains([]string{"scripts", "references", "assets"}, first)
+		if ok && !part && !slices.ContainsFunc(list, func(d string) bool { return strings.HasPrefix(dir, d+"/") }) {
 			list = append(list, dir)
 		}
 	}
@@ -92,7 +106,7 @@ func (s *Table) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2[
 			yield(nil, err)
 			return
 		}
-		all := s.stampOf(".")
+		all := s.listed()
 		var traces []source.Trace
 		for _, dir := range s.folders() {
 			ref, t, ok := s.Skill(dir)
@@ -116,16 +130,16 @@ func (s *Table) Skill(dir string) (*skill.Ref, source.Trace, bool) {
 	}
 	stamp := s.stampOf(dir)
 	load := func() (*skill.Skill, error) { return source.Load(context.Background(), s, dir) }
-	return &skill.Ref{Path: dir + "/SKILL.md", Stamp: stamp, Load: load}, source.Trace{Dir: dir, Skill: true, Stamp: stamp}, true
+	return &skill.Ref{Path: path.Join(dir, "SKILL.md"), Stamp: stamp, Load: load}, source.Trace{Dir: dir, Skill: true, Stamp: stamp}, true
 }
 
-// stampOf returns the versions of a skill's files; for ".", the list of skills.
+// listed is the stamp of the list of skills.
+func (s *Table) listed() string { return fmt.Sprint(s.folders()) }
+
+// stampOf returns the versions of a skill's files.
 func (s *Table) stampOf(dir string) string {
-	if dir == "." {
-		return fmt.Sprint(s.folders())
-	}
 	var b strings.Builder
-	rows, names := s.below(dir)
+	rows, names := s.files(dir)
 	for _, name := range names {
 		fmt.Fprintf(&b, "%s %d\n", name, rows[name].version)
 	}
@@ -133,7 +147,13 @@ func (s *Table) stampOf(dir string) string {
 }
 
 // Unchanged compares versions.
-func (s *Table) Unchanged(t source.Trace) bool { return t.Stamp != "" && s.stampOf(t.Dir) == t.Stamp }
+func (s *Table) Unchanged(t source.Trace) bool {
+	stamp := s.listed()
+	if t.Skill {
+		stamp = s.stampOf(t.Dir)
+	}
+	return t.Stamp != "" && stamp == t.Stamp
+}
 
 // List lists the rows of a skill.
 func (s *Table) List(ctx context.Context, dir string) (source.Listing, error) {
@@ -144,7 +164,7 @@ func (s *Table) List(ctx context.Context, dir string) (source.Listing, error) {
 	if !slices.Contains(s.folders(), dir) {
 		return l, fs.ErrNotExist
 	}
-	rows, names := s.below(dir)
+	rows, names := s.files(dir)
 	for _, name := range names {
 		l.Files = append(l.Files, skill.File{Path: name, Size: int64(len(rows[name].text))})
 	}
@@ -156,7 +176,7 @@ func (s *Table) Open(ctx context.Context, dir, name string) (fs.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rows, _ := s.below(dir)
+	rows, _ := s.files(dir)
 	r, ok := rows[name]
 	if !ok || !slices.Contains(s.folders(), dir) {
 		return nil, fs.ErrNotExist
